@@ -1,0 +1,62 @@
+# Each target sets up what it needs in .venv; on a fresh machine only make and a Python are required.
+#
+#   make demo        fit a Gaussian mixture to real data with a generated gradient
+#   make test        the test suite (a few minutes);  make test-long  the long random programs
+#   make bench       generated against hand-written gradients
+#   make lint        ruff and mypy;  make format  lets ruff mend what it can
+#
+# PYTHON=... chooses the interpreter, WORKERS=... the number of test processes, ARGS=... adds to a command.
+
+SHELL := /bin/bash
+WORKERS ?= 2
+VENV := .venv
+BIN := $(VENV)/bin
+
+# The first of these that runs, is new enough and can make a virtual environment. (A name on the PATH need not run.)
+CANDIDATES := python3 python3.13 python3.12 python3.11 python3.14 python
+PROBE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
+PYTHON ?= $(shell for p in $(CANDIDATES); do if $$p -c '$(PROBE)' >/dev/null 2>&1; then echo $$p; break; fi; done)
+
+.PHONY: demo test test-long bench lint format clean
+
+demo: $(VENV)/examples.stamp
+	$(BIN)/python examples/gaussian_mixture.py $(ARGS)
+
+test: $(VENV)/test.stamp
+	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+
+test-long: $(VENV)/test.stamp
+	$(BIN)/python -m pytest -n $(WORKERS) -m long $(ARGS)
+
+bench: $(VENV)/base.stamp
+	$(BIN)/python benchmarks/run.py $(ARGS)
+
+lint: $(VENV)/test.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/test.stamp
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf $(VENV) build
+
+# two processes test at once: leave no more threads to each than there is a core for
+test test-long: export OPENBLAS_NUM_THREADS = 1
+test test-long: export OMP_NUM_THREADS = 1
+
+$(BIN)/python:
+	@if [ -z "$(PYTHON)" ]; then \
+	  echo "adjit needs Python 3.11 or newer with the venv module; none of these is one: $(CANDIDATES)." >&2; \
+	  echo "Install one, or name it: make PYTHON=/path/to/python3" >&2; exit 1; fi
+	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
+
+$(VENV)/base.stamp: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet -e .
+	@touch $@
+
+$(VENV)/%.stamp: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet -e ".[$*]"
+	@touch $@

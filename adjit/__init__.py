@@ -1,0 +1,47 @@
+"""Automatic differentiation of plain Python and numba functions, as readable source that numba compiles.
+
+@adjit.grad
+def energy(x): return x * x          energy(3.0) == 6.0
+"""
+
+from adjit import rules
+from adjit.errors import (
+    AdjitError,
+    Aliased,
+    InternalError,
+    NoRule,
+    NotScalar,
+    SourceUnavailable,
+    TypeMismatch,
+    Unsupported,
+    Unwritten,
+    WrongWrt,
+)
+from adjit.runtime.api import grad, hvp, jvp, stop_gradient, value_and_grad, vjp
+from adjit.runtime.check import check_grads
+from adjit.runtime.jacobian import hessian, jacfwd, jacobian, jacrev
+
+__all__ = [
+    "AdjitError",
+    "Aliased",
+    "InternalError",
+    "NoRule",
+    "NotScalar",
+    "SourceUnavailable",
+    "TypeMismatch",
+    "Unsupported",
+    "Unwritten",
+    "WrongWrt",
+    "check_grads",
+    "grad",
+    "hessian",
+    "hvp",
+    "jacfwd",
+    "jacobian",
+    "jacrev",
+    "jvp",
+    "rules",
+    "stop_gradient",
+    "value_and_grad",
+    "vjp",
+]

@@ -1,0 +1,78 @@
+"""The command line: shows the code that adjit generates.
+
+adjit source bonds.py:energy --wrt x --types "float64[:], float64"      prints the gradient's source
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from adjit.errors import AdjitError
+from adjit.runtime.api import grad, make_options, positions_of, specification
+from adjit.runtime.dispatch import Derived, Interpreted, derive
+from adjit.runtime.notation import to_types
+from adjit.transform.pipeline import Derivative
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command; the exit status is 1 if adjit refuses the function."""
+    asked = _parser().parse_args(arguments)
+    try:
+        function = _function(asked.function)
+        print(_source(function, asked.types, _wrt(asked.wrt), asked.mode), end="")
+    except AdjitError as fault:
+        print(fault, file=sys.stderr)
+        return 1
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="adjit", description="Automatic differentiation by source transformation.")
+    commands = parser.add_subparsers(required=True, metavar="command")
+    source = commands.add_parser("source", help="print the source of a derivative")
+    source.add_argument("function", metavar="FILE.py:function", help="the function to differentiate")
+    source.add_argument("--types", default="", help='the argument types, such as "float64[:, :], int"')
+    source.add_argument("--wrt", default="0", help="names or positions of parameters, separated by commas")
+    source.add_argument("--mode", choices=("reverse", "forward"), default="reverse", help="the gradient or the jvp")
+    return parser
+
+
+def _function(where: str) -> Any:
+    filename, _, name = where.rpartition(":")
+    if not filename:
+        raise SystemExit(f"adjit: {where!r} is not of the form FILE.py:function")
+    path = Path(filename)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None or not path.exists():
+        raise SystemExit(f"adjit: there is no Python file {filename!r}")
+    found: Any = importlib.util.module_from_spec(spec)
+    # as for `python FILE.py`: files beside it can be imported, and its own functions find their module
+    sys.path.insert(0, str(path.resolve().parent))
+    sys.modules[path.stem] = found
+    spec.loader.exec_module(found)
+    for part in name.split("."):
+        if not hasattr(found, part):
+            raise SystemExit(f"adjit: there is no {name!r} in {filename}")
+        found = getattr(found, part)
+    return found
+
+
+def _wrt(text: str) -> int | str | tuple[int | str, ...]:
+    parts: list[int | str] = [int(p) if p.lstrip("-").isdigit() else p for p in text.replace(" ", "").split(",") if p]
+    return parts[0] if len(parts) == 1 else tuple(parts)
+
+
+def _source(function: Any, types: str, wrt: int | str | tuple[int | str, ...], mode: str) -> str:
+    if isinstance(function, Derived | Interpreted):
+        return function.source(types)
+    if mode == "reverse":
+        return str(grad(function, wrt).source(types))
+    given = to_types(types)
+    positions, _ = positions_of(specification(function), wrt)
+    made = Derivative(function=function, kind="jvp", wrt=positions)
+    return str(derive(made, make_options({})).source(*given, *given))

@@ -1,0 +1,111 @@
+"""Every error that a user of adjit can see: what is wrong, where, why, and what to do, in at most eight lines.
+
+In: the facts of one fault. Out: an exception whose text is the whole message.
+
+    raise NoRule("np.median has no derivative rule", place, "It depends on x.", "hold it fixed: ...")
+
+    NoRule: np.median has no derivative rule
+      bonds.py:14 in energy
+        m = np.median(r)
+            ^^^^^^^^^^^^
+      It depends on x.
+      hold it fixed: ...
+"""
+
+from __future__ import annotations
+
+import ntpath
+import os
+from dataclasses import dataclass
+
+MOST_LINES = 8
+
+
+@dataclass(frozen=True)
+class Place:
+    """A span on one line of a source file: `line` counts from 1, the columns from 0, `text` is that line."""
+
+    filename: str
+    function: str
+    line: int
+    column: int
+    end_column: int
+    text: str
+
+    def lines(self) -> list[str]:
+        """The place as a message shows it: the file without its folder, so that messages are the same everywhere."""
+        found = [f"{_last_name(self.filename)}:{self.line} in {self.function}"]
+        text = self.text.rstrip()
+        shown = text.lstrip()
+        if shown:
+            # the margin of the caret keeps the line's own tabs, so that it stands under the same character
+            column = max(self.column, len(text) - len(shown))
+            before = "".join(c if c == "\t" else " " for c in text[len(text) - len(shown) : column])
+            width = max(1, min(self.end_column, len(text)) - column)
+            found += ["  " + shown, "  " + before + "^" * width]
+        return found
+
+
+def _last_name(filename: str) -> str:
+    # names such as <ipython-input-1-abc> and <adjit f_vjp float64> are no paths
+    return filename if filename.startswith("<") else ntpath.basename(os.fspath(filename))
+
+
+class AdjitError(Exception):
+    """The base of all errors that adjit raises on purpose."""
+
+    def __init__(self, what: str, place: Place | None = None, why: str = "", instead: str = "") -> None:
+        super().__init__(what, place, why, instead)
+        self.what = what
+        self.place = place
+        self.why = why
+        self.instead = instead
+
+    def __str__(self) -> str:
+        lines = [f"{type(self).__name__}: {self.what}"]
+        if self.place is not None:
+            lines += ["  " + line for line in self.place.lines()]
+        instead = self.instead.splitlines()
+        room = MOST_LINES - len(lines) - len(instead)
+        lines += ["  " + line for line in self.why.splitlines()[: max(room, 0)]]
+        lines += ["  " + line for line in instead]
+        return "\n".join(lines[:MOST_LINES])
+
+
+class Unsupported(AdjitError):
+    """A construct of Python that adjit does not take."""
+
+
+class NoRule(AdjitError):
+    """A function that is differentiated has no derivative rule and no source."""
+
+
+class WrongWrt(AdjitError):
+    """`wrt` names no parameter, or one that carries no derivative."""
+
+
+class NotScalar(AdjitError):
+    """A gradient was asked of a function whose result is not one number."""
+
+
+class SourceUnavailable(AdjitError):
+    """The source of a function cannot be read, or is not what runs."""
+
+
+class TypeMismatch(AdjitError):
+    """Types do not fit: numba cannot type the program, or a seed or tangent is unlike what it belongs to."""
+
+
+class Unwritten(AdjitError):
+    """An element of an array from np.empty is read before anything is stored there."""
+
+
+class Aliased(AdjitError):
+    """Two arguments share memory and one of them is written."""
+
+
+class InternalError(AdjitError):
+    """A fault of adjit itself."""
+
+    def __init__(self, what: str, place: Place | None = None, why: str = "", instead: str = "") -> None:
+        super().__init__(what, place, why, instead or "This is a fault of adjit: please report it with this message.")

@@ -1,0 +1,46 @@
+"""Ops with derivative zero or none: what rounds, compares, counts, or gives integers or shapes.
+
+    k = np.searchsorted(table, x)      no derivative flows through k
+"""
+
+import builtins
+import math
+import operator
+
+import numpy as np
+
+from adjit.rules.registry import builtin
+
+constant = builtin.constant
+
+# ------------------------------------------------------------------------------------------------------------- rounding
+
+constant(builtins.round, operator.floordiv, np.floor_divide, np.round, np.around)
+constant(math.floor, math.ceil, math.trunc, np.floor, np.ceil, np.trunc, np.rint)
+constant(np.sign, np.signbit, np.spacing)
+
+# ------------------------------------------------------------------------------------ comparison, logic, integers, bits
+
+constant(operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne)
+constant(operator.is_, operator.is_not, operator.not_, operator.truth, operator.contains)
+constant(np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal)
+constant(np.logical_and, np.logical_or, np.logical_xor, np.logical_not)
+constant(operator.and_, operator.or_, operator.xor, operator.invert, operator.lshift, operator.rshift)
+constant(np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert, np.left_shift, np.right_shift)
+constant(math.gcd, np.gcd, np.lcm)
+constant(math.isnan, math.isinf, math.isfinite, np.isnan, np.isinf, np.isfinite, np.isnat)
+constant(np.isneginf, np.isposinf, np.isreal, np.iscomplex, np.isrealobj, np.iscomplexobj, np.isscalar)
+constant(np.angle, np.imag)  # of real numbers; complex ones are the compiler's own
+constant(np.isclose, np.allclose, np.array_equal, np.isin, np.all, np.any)
+
+# ------------------------------------------------------------------------------------------------- positions and counts
+
+constant(np.argmax, np.argmin, np.nanargmax, np.nanargmin, np.argsort, np.argpartition, np.argwhere)
+constant(np.nonzero, np.flatnonzero, np.count_nonzero, np.searchsorted, np.digitize)
+constant(np.shape, np.size, np.broadcast_shapes, np.linalg.matrix_rank)
+
+# ---------------------------------------------------------------------------------------------- arrays made of integers
+
+constant(np.eye, np.identity, np.tri, np.indices)
+constant(np.tril_indices, np.triu_indices, np.tril_indices_from, np.triu_indices_from)
+constant(np.bartlett, np.blackman, np.hamming, np.hanning)

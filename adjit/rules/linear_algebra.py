@@ -1,0 +1,276 @@
+"""Products, solves, factorisations, determinants and norms: calls of BLAS and LAPACK that stay calls.
+
+In: matrices and vectors of floats. Out: the tangent, as a textbook states it (Giles 2008, "Collected matrix derivative
+results"), or the transpose of an op that is linear in an argument.
+
+    x = np.linalg.solve(A, b)      z = np.linalg.solve(A.T, x_bar);  b_bar += z;  A_bar -= np.outer(z, x)
+"""
+
+# Rules are source for the compiler and are called by nobody, so they carry no types.
+# mypy: allow-untyped-defs, allow-untyped-calls, no-check-untyped-defs
+# ruff: noqa: RUF005 - tuples are added, as numba's users write it
+
+import operator
+
+import numba
+import numpy as np
+
+from adjit.rules.registry import builtin
+
+tangent, linear, decomposition = builtin.tangent, builtin.linear, builtin.decomposition
+
+# ------------------------------------------------------------------------------------------------------------- products
+
+
+def product_transpose(a, b, *, y, y_bar):
+    """The adjoint of the left factor."""
+    if a.ndim == 1 and b.ndim == 1:
+        return y_bar * b
+    if a.ndim == 1:
+        return np.dot(b, y_bar)
+    if b.ndim == 1:
+        return np.outer(y_bar, b)
+    return np.dot(y_bar, b.T)
+
+
+def product_transpose_of_right(a, b, *, y, y_bar):
+    if a.ndim == 1 and b.ndim == 1:
+        return y_bar * a
+    if a.ndim == 1:
+        return np.outer(a, y_bar)
+    return np.dot(a.T, y_bar)
+
+
+linear(np.dot, operator.matmul, np.vdot, argument=0, transpose=product_transpose)
+linear(np.dot, operator.matmul, np.vdot, argument=1, transpose=product_transpose_of_right)
+
+
+@tangent(np.dot, operator.matmul, np.vdot)
+def product(a, b, a_dot, b_dot, *, y):
+    return np.dot(a_dot, b) + np.dot(a, b_dot)
+
+
+@decomposition(np.outer)
+def outer(a, b):
+    return a.ravel().reshape(-1, 1) * b.ravel().reshape(1, -1)
+
+
+@decomposition(np.kron)
+def kron(a, b):
+    if a.ndim == 1 and b.ndim == 1:
+        return np.outer(a, b).ravel()
+    rows, columns = b.shape
+    out = np.empty((a.shape[0] * rows, a.shape[1] * columns), a.dtype)
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            out[i * rows : (i + 1) * rows, j * columns : (j + 1) * columns] = a[i, j] * b
+    return out
+
+
+@decomposition(np.cross)
+def cross(a, b):
+    if a.shape[a.ndim - 1] != 3 or b.shape[b.ndim - 1] != 3:
+        raise ValueError("np.cross of vectors that do not have three components")
+    if a.ndim == 1 and b.ndim == 1:
+        return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
+    first = a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1]
+    out = np.empty(first.shape + (3,), first.dtype)
+    out[..., 0] = first
+    out[..., 1] = a[..., 2] * b[..., 0] - a[..., 0] * b[..., 2]
+    out[..., 2] = a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
+    return out
+
+
+@decomposition(np.linalg.matrix_power)
+def matrix_power(a, n):
+    base = np.linalg.inv(a) if n < 0 else a
+    power = np.zeros(a.shape, a.dtype)
+    for k in range(a.shape[0]):
+        power[k, k] = 1.0
+    for _ in range(abs(n)):
+        power = np.dot(power, base)
+    return power
+
+
+# ----------------------------------------------------------------------------------------------------- solves, inverses
+
+
+@tangent(np.linalg.solve)
+def solve(a, b, a_dot, b_dot, *, x):
+    return np.linalg.solve(a, b_dot - np.dot(a_dot, x))
+
+
+linear(np.linalg.solve, argument=1, transpose=lambda a, b, *, x, x_bar: np.linalg.solve(a.T, x_bar))
+
+
+@tangent(np.linalg.inv)
+def inv(a, a_dot, *, x):
+    return -np.dot(np.dot(x, a_dot), x)
+
+
+@tangent(np.linalg.pinv)
+def pinv(a, rcond=1e-15, a_dot=0.0, *, x):
+    # Golub and Pereyra 1973, for a of constant rank
+    left = a_dot.T - np.dot(np.dot(a_dot.T, a), x)
+    right = a_dot.T - np.dot(np.dot(x, a), a_dot.T)
+    outside = np.dot(np.dot(x, x.T), left) + np.dot(np.dot(right, x.T), x)
+    return outside - np.dot(np.dot(x, a_dot), x)
+
+
+# --------------------------------------------------------------------------------------------------------- determinants
+
+
+@numba.njit
+def without(a, row, column):
+    """`a` without one row and one column."""
+    n = a.shape[0]
+    minor = np.empty((n - 1, n - 1), a.dtype)
+    for i in range(n - 1):
+        for j in range(n - 1):
+            minor[i, j] = a[i if i < row else i + 1, j if j < column else j + 1]
+    return minor
+
+
+@numba.njit
+def cofactors(a):
+    """The matrix of cofactors, det(a) inv(a).T, shape (n, n), of a singular matrix as well.
+
+    There by singular values: the cofactors of U diag(s) V' are det(U) det(V') U diag(product of the other s) V'.
+    """
+    n = a.shape[0]
+    determinant = np.linalg.det(a)
+    if determinant != 0.0:
+        return determinant * np.ascontiguousarray(np.linalg.inv(a).T)
+    u, s, vt = np.linalg.svd(a)
+    sign = np.linalg.det(u) * np.linalg.det(vt)
+    scaled = np.empty_like(u)
+    for k in range(n):
+        others = sign
+        for j in range(n):
+            if j != k:
+                others *= s[j]
+        for i in range(n):
+            scaled[i, k] = u[i, k] * others
+    return np.dot(scaled, vt)
+
+
+@tangent(np.linalg.det)
+def det(a, a_dot, *, y):
+    return np.sum(cofactors(a) * a_dot)
+
+
+@tangent(cofactors)
+def cofactors_dot(a, a_dot, *, c):
+    n = a.shape[0]
+    determinant = np.linalg.det(a)
+    if determinant != 0.0:
+        return (np.sum(c * a_dot) * c - np.dot(np.dot(c, a_dot.T), c)) / determinant
+    c_dot = np.empty((n, n), a.dtype)
+    for i in range(n):
+        for j in range(n):
+            share = np.sum(cofactors(without(a, i, j)) * without(a_dot, i, j))
+            c_dot[i, j] = share if (i + j) % 2 == 0 else -share
+    return c_dot
+
+
+@tangent(np.linalg.slogdet)
+def slogdet(a, a_dot, *, y):
+    return 0.0, np.sum(np.linalg.inv(a).T * a_dot)
+
+
+# ------------------------------------------------------------------------------------------------------- factorisations
+
+
+def symmetric(a):
+    """The symmetric matrix with the lower triangle of `a`: what LAPACK reads of it."""
+    return np.tril(a) + np.tril(a, -1).T
+
+
+@tangent(np.linalg.cholesky)
+def cholesky(a, a_dot, *, x):
+    # L' is L times the lower triangle, its diagonal halved, of inv(L) A' inv(L).T (Murray 2016)
+    inner = np.linalg.solve(x, np.linalg.solve(x, symmetric(a_dot)).T)
+    halved = np.tril(inner)
+    for k in range(a.shape[0]):
+        halved[k, k] = 0.5 * inner[k, k]
+    return np.dot(x, halved)
+
+
+@tangent(np.linalg.eigh)
+def eigh(a, a_dot, *, y):
+    # eigenvectors of equal eigenvalues are not differentiable: inf or nan there
+    values, vectors = y
+    inner = np.dot(np.dot(vectors.T, symmetric(a_dot)), vectors)
+    n = a.shape[0]
+    values_dot = np.empty(n, a.dtype)
+    mixed = np.zeros((n, n), a.dtype)
+    for j in range(n):
+        values_dot[j] = inner[j, j]
+        for i in range(n):
+            if i != j:
+                mixed[i, j] = inner[i, j] / (values[j] - values[i])
+    return values_dot, np.dot(vectors, mixed)
+
+
+@tangent(np.linalg.eigvalsh)
+def eigvalsh(a, a_dot, *, y):
+    _, vectors = np.linalg.eigh(a)
+    inner = np.dot(np.dot(vectors.T, symmetric(a_dot)), vectors)
+    values_dot = np.empty(a.shape[0], a.dtype)
+    for k in range(a.shape[0]):
+        values_dot[k] = inner[k, k]
+    return values_dot
+
+
+# ---------------------------------------------------------------------------------------------------------------- norms
+
+
+@tangent(np.linalg.norm)
+def norm(x, ord=None, x_dot=0.0, *, y):
+    if ord is None:
+        return euclidean_norm_dot(x, x_dot, y)
+    if x.ndim == 1:
+        return vector_norm_dot(x, ord, x_dot, y)
+    return matrix_norm_dot(x, ord, x_dot, y)
+
+
+def euclidean_norm_dot(x, x_dot, y):
+    along = np.sum(x * x_dot)
+    # 0 at the zero vector
+    return 0.0 if y == 0 else along / y
+
+
+def vector_norm_dot(x, ord, x_dot, y):
+    if ord == 2:
+        return euclidean_norm_dot(x, x_dot, y)
+    y_dot, count = 0.0, 0
+    for k in range(x.size):
+        if ord == np.inf or ord == -np.inf:
+            # equal shares among the tied elements
+            if abs(x[k]) == y:
+                y_dot += np.sign(x[k]) * x_dot[k]
+                count += 1
+        elif ord == 1:
+            y_dot += np.sign(x[k]) * x_dot[k]
+        elif ord != 0 and y > 0 and x[k] != 0:
+            y_dot += np.sign(x[k]) * (abs(x[k]) / y) ** (ord - 1) * x_dot[k]
+    return y_dot / count if count > 0 else y_dot
+
+
+def matrix_norm_dot(x, ord, x_dot, y):
+    if abs(ord) == 2:
+        u, s, vt = np.linalg.svd(x)
+        place = 0 if ord == 2 else s.size - 1
+        return np.dot(u[:, place], np.dot(x_dot, vt[place]))
+    slopes = np.sign(x) * x_dot
+    if abs(ord) == 1:
+        sums, sums_dot = np.sum(np.abs(x), axis=0), np.sum(slopes, axis=0)
+    else:
+        sums, sums_dot = np.sum(np.abs(x), axis=1), np.sum(slopes, axis=1)
+    # equal shares among the tied rows or columns
+    y_dot, count = 0.0, 0
+    for k in range(sums.size):
+        if sums[k] == y:
+            y_dot += sums_dot[k]
+            count += 1
+    return y_dot / count if count > 0 else y_dot

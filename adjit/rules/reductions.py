@@ -1,0 +1,285 @@
+"""Reductions over an array: means and moments, extrema, products, order statistics, running sums.
+
+In: the arguments as numba takes them. Out: the value, where that is a loop of arithmetic; the tangent, where it is a
+choice or has cases of its own (nan, empty arrays, the accumulator's type). np.sum is the compiler's own.
+
+    m = np.max(x)      x_bar[k] += m_bar / (how many x are equal to m), where x[k] == m
+"""
+
+# Rules are source for the compiler and are called by nobody, so they carry no types.
+# mypy: allow-untyped-defs, allow-untyped-calls, no-check-untyped-defs
+
+import numpy as np
+
+from adjit.rules.registry import builtin
+
+tangent, linear, decomposition = builtin.tangent, builtin.linear, builtin.decomposition
+
+# ---------------------------------------------------------------------------------------------------- means and moments
+
+
+@decomposition(np.mean)
+def mean(a):
+    return np.sum(a) / a.size
+
+
+@decomposition(np.average)
+def average(a, axis=None, weights=None):
+    if axis is not None:
+        raise TypeError("numba's np.average takes no axis")
+    if weights is None:
+        return np.mean(a)
+    scale = np.sum(weights)
+    if scale == 0.0:
+        raise ZeroDivisionError("Weights sum to zero, can't be normalized.")
+    return np.sum(a * weights) / scale
+
+
+@decomposition(np.var)
+def var(a):
+    centre = np.mean(a)
+    flat = a.ravel()
+    squares = 0.0
+    for k in range(flat.size):
+        offset = flat[k] - centre
+        squares += offset * offset
+    return squares / a.size
+
+
+@decomposition(np.std)
+def std(a):
+    variance = np.var(a)
+    # 0 where all elements are equal, as a norm's at the zero vector
+    return variance if variance == 0.0 else variance**0.5
+
+
+@decomposition(np.ptp)
+def ptp(a):
+    return np.max(a) - np.min(a)
+
+
+@decomposition(np.nanmean)
+def nanmean(a):
+    flat = a.ravel()
+    total, count = 0.0, 0
+    for k in range(flat.size):
+        if not np.isnan(flat[k]):
+            total += flat[k]
+            count += 1
+    return np.divide(total, count)
+
+
+@decomposition(np.nanvar)
+def nanvar(a, axis=None, dtype=None, out=None, ddof=0):
+    centre = np.nanmean(a)
+    flat = a.ravel()
+    squares, count = 0.0, 0
+    for k in range(flat.size):
+        if not np.isnan(flat[k]):
+            offset = flat[k] - centre
+            squares += offset * offset
+            count += 1
+    return np.divide(squares, count - ddof) if count > ddof else np.nan
+
+
+@decomposition(np.nanstd)
+def nanstd(a, axis=None, dtype=None, out=None, ddof=0):
+    variance = np.nanvar(a, ddof=ddof)
+    return variance if variance == 0.0 else variance**0.5
+
+
+# -------------------------------------------------------------------------------------------------------------- extrema
+
+
+@tangent(np.max, np.amax, np.nanmax, np.min, np.amin, np.nanmin)
+def extremum(a, a_dot, *, y):
+    # equal shares among the tied elements
+    flat, flat_dot = a.ravel(), a_dot.ravel()
+    total, count = 0.0, 0
+    for k in range(flat.size):
+        if flat[k] == y:
+            total += flat_dot[k]
+            count += 1
+    return np.divide(total, count)
+
+
+# ---------------------------------------------------------------------------------------------------- sums and products
+
+
+@tangent(np.nansum)
+def nansum(a, a_dot, *, y):
+    return np.sum(np.where(np.isnan(a), 0.0, a_dot))
+
+
+@tangent(np.prod)
+def prod(a, a_dot, *, y):
+    # the recurrence itself, so that the partial products are right where elements are zero
+    flat, flat_dot = a.ravel(), a_dot.ravel()
+    before, before_dot = 1.0, 0.0
+    for k in range(flat.size):
+        before_dot = before_dot * flat[k] + before * flat_dot[k]
+        before = before * flat[k]
+    return before_dot
+
+
+@tangent(np.nanprod)
+def nanprod(a, a_dot, *, y):
+    flat, flat_dot = a.ravel(), a_dot.ravel()
+    before, before_dot = 1.0, 0.0
+    for k in range(flat.size):
+        if not np.isnan(flat[k]):
+            before_dot = before_dot * flat[k] + before * flat_dot[k]
+            before = before * flat[k]
+    return before_dot
+
+
+@tangent(np.cumprod)
+def cumprod(a, a_dot, *, y):
+    flat, flat_dot = a.ravel(), a_dot.ravel()
+    y_dot = np.empty(flat.size, a_dot.dtype)
+    before, before_dot = 1.0, 0.0
+    for k in range(flat.size):
+        before_dot = before_dot * flat[k] + before * flat_dot[k]
+        before = y[k]
+        y_dot[k] = before_dot
+    return y_dot
+
+
+@tangent(np.nancumprod)
+def nancumprod(a, a_dot, *, y):
+    flat, flat_dot = a.ravel(), a_dot.ravel()
+    y_dot = np.empty(flat.size, a_dot.dtype)
+    before, before_dot = 1.0, 0.0
+    for k in range(flat.size):
+        if not np.isnan(flat[k]):
+            before_dot = before_dot * flat[k] + before * flat_dot[k]
+            before = y[k]
+        y_dot[k] = before_dot
+    return y_dot
+
+
+def cumsum_transpose(a, axis=None, dtype=None, *, y, y_bar):
+    """Sums from the end. Without an axis the result is flat."""
+    if axis is None:
+        return np.cumsum(y_bar[::-1])[::-1].copy().reshape(a.shape)
+    a_bar = y_bar.copy()
+    if axis % a.ndim == 0:
+        for k in range(a.shape[0] - 2, -1, -1):
+            a_bar[k] += a_bar[k + 1]
+    elif axis % a.ndim == a.ndim - 1:
+        for k in range(a.shape[axis] - 2, -1, -1):
+            a_bar[..., k] += a_bar[..., k + 1]
+    else:
+        for k in range(a.shape[axis] - 2, -1, -1):
+            a_bar[:, k] += a_bar[:, k + 1]
+    return a_bar
+
+
+linear(np.cumsum, transpose=cumsum_transpose)
+
+
+@tangent(np.cumsum)
+def cumsum(a, axis=None, dtype=None, a_dot=0.0, *, y):
+    if axis is None:
+        return np.cumsum(a_dot)
+    return np.cumsum(a_dot, axis)
+
+
+@tangent(np.nancumsum)
+def nancumsum(a, a_dot, *, y):
+    return np.cumsum(np.where(np.isnan(a), 0.0, a_dot))
+
+
+@decomposition(np.trapezoid)
+def trapezoid(y, x=None, dx=1.0):
+    means = (y[..., 1:] + y[..., :-1]) / 2.0
+    if x is None:
+        areas = dx * means
+    else:
+        areas = (x[..., 1:] - x[..., :-1]) * means
+    if y.ndim == 1:
+        return np.sum(areas)
+    return np.sum(areas, axis=y.ndim - 1)
+
+
+linear(np.bincount, argument=1, transpose=lambda x, weights=None, minlength=0, *, y, y_bar: y_bar[x])
+
+
+@tangent(np.bincount)
+def bincount(x, weights=None, minlength=0, weights_dot=0.0, *, y):
+    return np.bincount(x, weights_dot, y.size)
+
+
+# ----------------------------------------------------------------------------------------------------- order statistics
+# With ties, by the position that sorting selects.
+
+
+@tangent(np.sort)
+def sort(a, a_dot, *, y):
+    return a_dot[np.argsort(a)]
+
+
+@tangent(np.median)
+def median(a, a_dot, *, y):
+    flat_dot, order = a_dot.ravel(), np.argsort(a.ravel())
+    n = flat_dot.size
+    y_dot = 0.0
+    if n > 0:
+        y_dot = 0.5 * flat_dot[order[(n - 1) // 2]] + 0.5 * flat_dot[order[n // 2]]
+    return y_dot
+
+
+@tangent(np.nanmedian)
+def nanmedian(a, a_dot, *, y):
+    # argsort puts nan last
+    flat_dot, order = a_dot.ravel(), np.argsort(a.ravel())
+    n = flat_dot.size - np.sum(np.isnan(a))
+    y_dot = 0.0
+    if n > 0:
+        y_dot = 0.5 * flat_dot[order[(n - 1) // 2]] + 0.5 * flat_dot[order[n // 2]]
+    return y_dot
+
+
+def quantile_dot(flat, flat_dot, order, n, q, q_dot):
+    """The tangent of the q-quantile, 0 <= q <= 1, of the first n elements in `order`, linear between ranks."""
+    y_dot = 0.0
+    if n > 0:
+        rank = q * (n - 1)
+        low = int(np.floor(rank))
+        high = min(low + 1, n - 1)
+        share = rank - low
+        gap = flat[order[high]] - flat[order[low]]
+        y_dot = (1 - share) * flat_dot[order[low]] + share * flat_dot[order[high]] + (n - 1) * gap * q_dot
+    return y_dot
+
+
+def quantiles_dot(a, q, a_dot, q_dot, n):
+    flat, flat_dot = a.ravel(), a_dot.ravel()
+    order = np.argsort(flat)
+    if np.ndim(q) == 0:
+        return quantile_dot(flat, flat_dot, order, n, q, q_dot)
+    flat_q, flat_q_dot = q.ravel(), q_dot.ravel()
+    y_dot = np.empty(flat_q.size)
+    for k in range(flat_q.size):
+        y_dot[k] = quantile_dot(flat, flat_dot, order, n, flat_q[k], flat_q_dot[k])
+    return y_dot
+
+
+@tangent(np.quantile)
+def quantile(a, q, a_dot, q_dot, *, y):
+    return quantiles_dot(a, q, a_dot, q_dot, a.size)
+
+
+@tangent(np.nanquantile)
+def nanquantile(a, q, a_dot, q_dot, *, y):
+    return quantiles_dot(a, q, a_dot, q_dot, a.size - np.sum(np.isnan(a)))
+
+
+@tangent(np.percentile)
+def percentile(a, q, a_dot, q_dot, *, y):
+    return quantiles_dot(a, q / 100, a_dot, q_dot / 100, a.size)
+
+
+@tangent(np.nanpercentile)
+def nanpercentile(a, q, a_dot, q_dot, *, y):
+    return quantiles_dot(a, q / 100, a_dot, q_dot / 100, a.size - np.sum(np.isnan(a)))

@@ -1,0 +1,195 @@
+"""Which rule belongs to which callee.
+
+In: registrations. Out: `lookup(np.tanh)`, an `Entry`. A rule is an ordinary Python function that the compiler
+elaborates as it does the user's; nothing here runs one.
+
+    partials((math.tanh, np.tanh), lambda x, *, y: 1 - y * y)
+
+The built-in rules are one `Table`, filled on the first lookup so that importing adjit stays quick; the user's are a
+second one, asked first, so that a user's registration takes the place of all that is built in for its callee.
+
+How the parameters of a rule bind, by name: the op's own come first, in the op's order and with the op's defaults;
+`name_dot` is the tangent of the argument `name`, zero where that is not active (`name_dot=0.0` after a default);
+keyword-only are the result (a tuple if the op returns one) and, in a transpose or adjoint, its adjoint `y_bar`.
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import operator
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+Rule = TypeVar("Rule", bound=Callable[..., Any])
+
+BUILTIN_MODULES = ("elementary", "special", "constants", "reductions", "arrays", "grids", "linear_algebra", "sampling")
+
+# What an in-place operator or a second name computes is what the plain one does.
+PLAIN: Mapping[Any, Any] = {
+    **{
+        getattr(operator, f"i{name}"): getattr(operator, name)
+        for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "lshift", "rshift", "xor")
+    },
+    operator.iand: operator.and_,
+    operator.ior: operator.or_,
+    operator.abs: builtins.abs,
+    builtins.pow: operator.pow,
+}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """All that is registered for one callee.
+
+    partials:      (*args, *, result) -> the partial derivatives, one an argument (bare if there is one argument)
+    tangent:       (*args, *args_dot, *, result) -> result_dot; linear in every `_dot`
+    transposes:    argument position k -> (*args, *, result, y_bar) -> the adjoint of argument k; the op is linear in it
+    adjoint:       (*args, *, result, y_bar) -> the adjoints of the arguments
+    decomposition: (*args) -> result, in terms of other ops
+    constant:      the derivative is zero or there is none
+    effect:        it draws random numbers or the like: it runs once, in order. Without `constant` there is no rule for
+                   how the result depends on the arguments, so none of them may be active.
+    """
+
+    partials: Callable[..., Any] | None = None
+    tangent: Callable[..., Any] | None = None
+    decomposition: Callable[..., Any] | None = None
+    adjoint: Callable[..., Any] | None = None
+    transposes: Mapping[int, Callable[..., Any]] = field(default_factory=dict)
+    constant: bool = False
+    effect: bool = False
+
+    @property
+    def is_linear_map(self) -> bool:
+        """Whether this is of the kinds that go together: tangent, transposes and adjoint."""
+        return self.tangent is not None or self.adjoint is not None or bool(self.transposes)
+
+
+class Table:
+    """Entries by callee, with one method a notation."""
+
+    def __init__(self) -> None:
+        self.entries: dict[Any, Entry] = {}
+
+    def partials(self, callees: Any, function: Rule) -> Rule:
+        """The partial derivatives of a scalar op, of one callee or a tuple of them; arrays and broadcasting follow.
+
+        A partial that is a number is written as the integer 1, -1 or 0, which the compiler simplifies away.
+        """
+        for callee in callees if isinstance(callees, tuple) else (callees,):
+            self._set(callee, Entry(partials=function))
+        return function
+
+    def tangent(self, *callees: Any) -> Callable[[Rule], Rule]:
+        """The differential of an op; the reverse mode is its transpose."""
+
+        def register(function: Rule) -> Rule:
+            for callee in callees:
+                self._set(callee, replace(self._map_of(callee), tangent=function))
+            return function
+
+        return register
+
+    def linear(self, *callees: Any, transpose: Callable[..., Any], argument: int = 0) -> None:
+        """The op is linear in the argument at this position, with this transpose; once an argument it is linear in."""
+        for callee in callees:
+            known = self._map_of(callee)
+            self._set(callee, replace(known, transposes={**known.transposes, argument: transpose}))
+
+    def adjoint(self, *callees: Any) -> Callable[[Rule], Rule]:
+        """An explicit adjoint, where the best one is not the transpose of the tangent."""
+
+        def register(function: Rule) -> Rule:
+            for callee in callees:
+                self._set(callee, replace(self._map_of(callee), adjoint=function))
+            return function
+
+        return register
+
+    def decomposition(self, *callees: Any) -> Callable[[Rule], Rule]:
+        """The op as an ordinary function of simpler ops."""
+
+        def register(function: Rule) -> Rule:
+            for callee in callees:
+                self._set(callee, Entry(decomposition=function))
+            return function
+
+        return register
+
+    def constant(self, *callees: Any) -> None:
+        """The result has derivative zero, or none."""
+        for callee in callees:
+            self._set(callee, Entry(constant=True))
+
+    def effect(self, *callees: Any, constant: bool = True) -> None:
+        """The op runs exactly once. With `constant=False` its result depends on its arguments, but by no rule."""
+        for callee in callees:
+            self._set(callee, Entry(constant=constant, effect=True))
+
+    def find(self, callee: Any) -> Entry | None:
+        try:
+            found = self.entries.get(callee)
+        except TypeError:  # not hashable, so never registered
+            return None
+        return found if found is not None else self.entries.get(_python_function(callee))
+
+    def _map_of(self, callee: Any) -> Entry:
+        """What is there for `callee` of the kinds that go together."""
+        found = self.entries.get(PLAIN.get(callee, callee))
+        return found if found is not None and found.is_linear_map else Entry()
+
+    def _set(self, callee: Any, entry: Entry) -> None:
+        for key in (PLAIN.get(callee, callee), _python_function(callee)):
+            if key is not None:
+                self.entries[key] = entry
+
+
+def _python_function(callee: Any) -> Any:
+    """The Python function that a numba dispatcher compiles, else None."""
+    return getattr(callee, "py_func", None)
+
+
+builtin = Table()
+user = Table()
+
+partials = user.partials
+tangent = user.tangent
+linear = user.linear
+adjoint = user.adjoint
+decomposition = user.decomposition
+constant = user.constant
+effect = user.effect
+
+_lock = threading.RLock()
+_loaded = False
+
+
+def load() -> None:
+    """Fills the built-in table, once."""
+    global _loaded
+    if _loaded:
+        return
+    with _lock:
+        for name in BUILTIN_MODULES:
+            importlib.import_module(f"adjit.rules.{name}")
+        _loaded = True
+
+
+def lookup(callee: Any) -> Entry | None:
+    """What is registered for a callee: a function, builtin, ufunc or dispatcher; `iadd` is as `add`."""
+    load()
+    try:
+        plain = PLAIN.get(callee, callee)
+    except TypeError:
+        return None
+    found = user.find(plain)
+    return found if found is not None else builtin.find(plain)
+
+
+def registered() -> Iterable[Any]:
+    """Every callee that has an entry."""
+    load()
+    return [*builtin.entries, *(callee for callee in user.entries if callee not in builtin.entries)]

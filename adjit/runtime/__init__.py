@@ -1,0 +1,1 @@
+"""Compiling, specialising and calling what `adjit.transform` makes."""

@@ -1,0 +1,224 @@
+"""The public transformations of functions.
+
+In: a Python function, a numba dispatcher, or what these return. Out: derived functions, or values and derivatives.
+
+    grad(energy, wrt="x")(x, k)              the gradient, shaped as x
+    value, pullback = vjp(forces, x, k)      pullback(seed) == (x_bar, k_bar)
+    value, tangent = jvp(forces, (x, k), (x_dot, 0.0))
+
+Every function takes the options `target` ("cpu", or "python" to run the generated code uncompiled), `fastmath` (numba's
+flags; False gives the value of the compiled primal bit for bit) and `parallel` (prange loops run in parallel).
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from numba import types
+from numba.extending import overload
+
+from adjit import rules
+from adjit.errors import TypeMismatch, WrongWrt
+from adjit.runtime.dispatch import Derived, Interpreted, Options, derive, plain_signature
+from adjit.runtime.trees import Template, conform, is_active, snapshot, template, zero
+from adjit.transform import pipeline
+from adjit.transform.pipeline import Derivative
+
+Wrt = int | str | Sequence[int | str]
+Value = TypeVar("Value")
+
+
+def grad(function: Any = None, wrt: Wrt = 0, *, has_aux: bool = False, **options: Any) -> Any:
+    """The gradient of a function whose result is one real number, with respect to the parameters that `wrt` names.
+
+    A single `wrt` gives a bare gradient with the shape of that argument, a tuple gives a tuple. With `has_aux` the
+    function returns (value, aux) and the result is (gradient, aux). Also a decorator: `@grad`, `@grad(wrt="x")`.
+    Raises NotScalar, WrongWrt and whatever stands in the way of differentiating the function, at the first call.
+    """
+    return _derived(function, "grad", wrt, has_aux, options)
+
+
+def value_and_grad(function: Any = None, wrt: Wrt = 0, *, has_aux: bool = False, **options: Any) -> Any:
+    """Like `grad`, and the value with it: (value, gradient), or ((value, aux), gradient)."""
+    return _derived(function, "value_and_grad", wrt, has_aux, options)
+
+
+def jvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any], **options: Any) -> tuple[Any, Any]:
+    """The value at `primals` and its change along `tangents`, one an argument, shaped as the arguments.
+
+    The tangent of an integer or boolean is ignored. Raises TypeMismatch if a tangent is unlike its argument.
+    """
+    spec, chosen = specification(function), make_options(options)
+    if len(tangents) != len(primals):
+        raise TypeMismatch(f"{len(tangents)} tangents for {len(primals)} arguments")
+    arguments = bind(spec, primals)
+    names, shapes = list(signature(spec).parameters), [template(a) for a in arguments]
+    dots = [conform(t, s, f"the tangent of argument {n!r}") for t, s, n in zip(tangents, shapes, names, strict=False)]
+    dots += [zero(s) for s in shapes[len(dots) :]]
+    return push(spec, chosen, arguments, shapes, dots)
+
+
+def push(
+    spec: Any, options: Options, arguments: Sequence[Any], shapes: Sequence[Template], tangents: Sequence[Any]
+) -> tuple[Any, Any]:
+    """`jvp` with every argument given and every tangent in order."""
+    active = active_positions(shapes)
+    if not active:
+        value = value_of(spec, options)(*arguments)
+        return value, zero(template(value))
+    value, tangent = derive(Derivative(function=spec, kind="jvp", wrt=active), options)(*arguments, *tangents)
+    return value, tangent
+
+
+def vjp(function: Any, *arguments: Any, **options: Any) -> tuple[Any, Pullback]:
+    """The value, and the function that takes an adjoint of it (a seed) to the adjoints of the arguments.
+
+    The pullback returns a tuple with an entry an argument, None where none flows (integers). It may be called many
+    times, and the arguments may be changed in between. The seed is shaped as the value; a tuple where that is one.
+    """
+    spec, chosen = specification(function), make_options(options)
+    # before the value, so that what the pullback sees is what the function saw
+    kept = snapshot(bind(spec, arguments))
+    value = value_of(spec, chosen)(*bind(spec, arguments))
+    return value, Pullback(spec, chosen, kept, template(value), len(arguments))
+
+
+class Pullback:
+    """The reverse sweep of one evaluation: seed -> an adjoint an argument. Each call runs the forward sweep again."""
+
+    def __init__(self, spec: Any, options: Options, kept: tuple[Any, ...], result: Template, count: int) -> None:
+        self.result = result
+        self._kept = kept
+        self._count = count
+        self._active = active_positions([template(a) for a in kept])
+        self._joint = derive(Derivative(function=spec, kind="vjp", wrt=self._active), options) if self._active else None
+
+    def __call__(self, seed: Any) -> tuple[Any, ...]:
+        seed = conform(seed, self.result, "the seed")
+        bars = () if self._joint is None else self._joint(*self._kept, seed)
+        of = dict(zip(self._active, bars, strict=True))
+        return tuple(of.get(position) for position in range(self._count))
+
+
+def hvp(function: Any = None, wrt: Wrt = 0, **options: Any) -> Any:
+    """The product of the Hessian of a scalar function with a vector: `hvp(f)(*args, v)`, v as the argument (a tuple of
+    those if `wrt` is one), without the Hessian. Forward over reverse: the price of a few gradients."""
+    if function is None:
+        return functools.partial(hvp, wrt=wrt, **options)
+    chosen = make_options(options)
+    gradient = specification(grad(function, wrt, **options))
+    positions, single = positions_of(specification(function), wrt)
+    names = list(signature(gradient).parameters)
+
+    def product(*arguments: Any) -> Any:
+        *primals, vector = arguments
+        bound = bind(gradient, primals)
+        shapes = [template(a) for a in bound]
+        tangents = [zero(s) for s in shapes]
+        vectors = (vector,) if single else vector
+        if not isinstance(vectors, tuple | list) or len(vectors) != len(positions):
+            raise TypeMismatch(f"the vector is not a tuple of {len(positions)}, as wrt is")
+        for position, v in zip(positions, vectors, strict=True):
+            tangents[position] = conform(v, shapes[position], f"the vector along {names[position]!r}")
+        return push(gradient, chosen, bound, shapes, tangents)[1]
+
+    return named_after(function, product)
+
+
+def stop_gradient(x: Value) -> Value:
+    """x itself (an array is copied), which every derivative takes as constant; also for @njit functions."""
+    return x.copy() if isinstance(x, np.ndarray) else x
+
+
+@overload(stop_gradient)
+def _compiled_stop_gradient(x):  # type: ignore[no-untyped-def]  # numba wants the annotations of both to be equal
+    return (lambda x: x.copy()) if isinstance(x, types.Array) else (lambda x: x)
+
+
+rules.constant(stop_gradient)
+
+
+# --------------------------------------------------------------------------------------- what all of these do alike
+
+
+def _derived(function: Any, kind: str, wrt: Wrt, has_aux: bool, options: dict[str, Any]) -> Any:
+    if function is None:
+        return functools.partial(_derived, kind=kind, wrt=wrt, has_aux=has_aux, options=options)
+    spec = specification(function)
+    positions, single = positions_of(spec, wrt)
+    made = Derivative(function=spec, kind=kind, wrt=positions, single=single, has_aux=has_aux)
+    return derive(made, make_options(options))
+
+
+def specification(function: Any) -> Any:
+    """What a Derivative is made of: the derivative that `function` computes, or the function itself."""
+    return function.derivative if isinstance(function, Derived | Interpreted) else function
+
+
+def make_options(options: dict[str, Any]) -> Options:
+    """TypeError for an option that there is not, as for any other keyword."""
+    fastmath = options.get("fastmath")
+    if isinstance(fastmath, set | frozenset | list | tuple):
+        options = {**options, "fastmath": frozenset(fastmath)}
+    return Options(**options)
+
+
+def value_of(spec: Any, options: Options) -> Any:
+    """The function itself, compiled as its derivatives are."""
+    made = spec if isinstance(spec, Derivative) else Derivative(function=spec, kind="primal", wrt=None)
+    return derive(made, options)
+
+
+def signature(spec: Any) -> inspect.Signature:
+    """The parameters, each by position or by name."""
+    return _signature(spec if isinstance(spec, Derivative) else Derivative(function=spec, kind="primal", wrt=None))
+
+
+@functools.lru_cache(maxsize=4096)
+def _signature(derivative: Derivative) -> inspect.Signature:
+    return plain_signature(pipeline.signature(derivative))
+
+
+def bind(spec: Any, arguments: Sequence[Any]) -> tuple[Any, ...]:
+    """The arguments with the defaults of those left out. TypeError if there are too many or too few, as in any call."""
+    bound = signature(spec).bind(*arguments)
+    bound.apply_defaults()
+    return bound.args
+
+
+def active_positions(shapes: Sequence[Template]) -> tuple[int, ...]:
+    """The arguments that a derivative flows into: floats, arrays of floats, and tuples with any of those."""
+    return tuple(position for position, shape in enumerate(shapes) if is_active(shape))
+
+
+def positions_of(spec: Any, wrt: Wrt) -> tuple[tuple[int, ...], bool]:
+    """The positions that `wrt` names, and whether it is a single one; raises WrongWrt."""
+    names = list(signature(spec).parameters)
+    single = isinstance(wrt, int | str | np.integer)
+    asked = [wrt] if single else wrt
+    if not isinstance(asked, list | tuple) or not asked:
+        raise WrongWrt(f"wrt={wrt!r}", instead="Give a position or a name of a parameter, or a tuple of those.")
+    found = tuple(_position(one, names) for one in asked)
+    if len(set(found)) < len(found):
+        raise WrongWrt(f"wrt={wrt!r} names a parameter twice")
+    return found, single
+
+
+def _position(one: object, names: list[str]) -> int:
+    if isinstance(one, str) and one in names:
+        return names.index(one)
+    if isinstance(one, int | np.integer) and not isinstance(one, bool) and -len(names) <= one < len(names):
+        return int(one) % len(names)
+    raise WrongWrt(
+        f"there is no parameter {one!r} to differentiate with respect to",
+        why=f"The parameters are {', '.join(names)}." if names else "The function has no parameters.",
+    )
+
+
+def named_after(function: Any, made: Callable[..., Any]) -> Callable[..., Any]:
+    """`made` with the name and the documentation of the user's function."""
+    return functools.update_wrapper(made, function, updated=())

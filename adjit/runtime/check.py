@@ -1,0 +1,140 @@
+"""Gradient checks: forward against reverse against differences, along random directions.
+
+In: a function and arguments. Out: nothing, or an AssertionError with the numbers.
+
+    check_grads(energy, (x, k))        for a seed w and a direction d:  <w, J d> == <J' w, d> == differences
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from adjit.errors import WrongWrt
+from adjit.runtime.api import (
+    Wrt,
+    active_positions,
+    bind,
+    grad,
+    positions_of,
+    push,
+    specification,
+    value_of,
+)
+from adjit.runtime.dispatch import Options, derive
+from adjit.runtime.trees import Template, conform, flat, map_leaves, nested, snapshot, template, zero
+from adjit.transform.pipeline import Derivative
+
+# relative to the size of an argument; too large a step shows curvature, too small a one rounding, so the best counts
+STEPS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4)
+DIRECTIONS = 3
+
+
+def check_grads(
+    function: Any, args: Sequence[Any], wrt: Wrt | None = None, order: int = 2, rtol: float = 1e-6, seed: int = 0
+) -> None:
+    """Checks the derivatives of a function at `args` up to `order`, with respect to `wrt` (default: every float).
+
+    Forward and reverse must agree to rounding, both with the differences of the function itself to `rtol`. The point
+    must not be at a kink. Raises AssertionError with the three numbers.
+    """
+    spec = specification(function)
+    bound = bind(spec, args)
+    positions = active_positions([template(a) for a in bound]) if wrt is None else positions_of(spec, wrt)[0]
+    if not positions:
+        raise WrongWrt("no argument is a float, so there is nothing to check")
+    point = _Point(function, spec, bound, positions)
+    draw = np.random.default_rng(seed)
+    for _ in range(DIRECTIONS):
+        point.check(draw, rtol, order)
+    if order > 1:
+        _check_next(point, draw, order, rtol, seed)
+
+
+def _check_next(point: _Point, draw: np.random.Generator, order: int, rtol: float, seed: int) -> None:
+    """The derivatives of the gradient; of the pullback, where the result is not a single number."""
+    value = template(point.run(point.arguments))
+    if value == template(0.0):
+        gradient = grad(point.function, wrt=point.positions)
+        return check_grads(gradient, point.arguments, point.positions, order - 1, rtol, seed)
+    pullback = derive(Derivative(function=point.spec, kind="vjp", wrt=point.positions), Options())
+    arguments = (*point.arguments, _random(value, draw))
+    return check_grads(pullback, arguments, (*point.positions, len(point.arguments)), order - 1, rtol, seed)
+
+
+@dataclass(frozen=True)
+class _Point:
+    """Where a function is checked."""
+
+    function: Any
+    spec: Any
+    arguments: tuple[Any, ...]
+    positions: tuple[int, ...]
+
+    def run(self, arguments: Sequence[Any]) -> Any:
+        """The function itself, on copies of the arguments: plain Python where it can be."""
+        with np.errstate(all="ignore"):
+            return self.function(*snapshot(arguments))
+
+    def check(self, draw: np.random.Generator, rtol: float, order: int) -> None:
+        shapes = [template(a) for a in self.arguments]
+        chosen = [_random(s, draw) if k in self.positions else zero(s) for k, s in enumerate(shapes)]
+        seed = _random(template(value_of(self.spec, Options())(*self.arguments)), draw)
+        forward = _dot(seed, push(self.spec, Options(), self.arguments, shapes, chosen)[1])
+        pullback = derive(Derivative(function=self.spec, kind="vjp", wrt=self.positions), Options())
+        bars = dict(zip(self.positions, pullback(*self.arguments, seed), strict=True))
+        reverse = sum(_dot(bars[p], chosen[p]) for p in self.positions)
+        wanted = [self.difference(seed, chosen, step) for step in STEPS]
+        best = min(wanted, key=lambda w: abs(w - reverse))
+        size = sum(abs(bar * d).sum() for p in self.positions for bar, d in _pairs(bars[p], chosen[p]))
+        rounding = 1e-10 if _is_double(self.arguments) else 1e-4
+        numbers = f"forward {forward!r}, reverse {reverse!r}, differences {best!r} (order {order} to go)"
+        assert abs(forward - reverse) <= rounding * max(size, abs(forward), 1e-300), f"the two modes differ: {numbers}"
+        allowed = max(rtol, 0.0 if rounding < 1e-6 else 1e-3) * max(abs(best), abs(reverse), 1e-3 * size, 1e-8)
+        assert abs(best - reverse) <= allowed, f"the derivative is not that of the function: {numbers}"
+
+    def difference(self, seed: Any, directions: Sequence[Any], step: float) -> float:
+        """The fourth-order central difference of <seed, function> along `directions`."""
+
+        def at(scale: float) -> float:
+            moved = list(self.arguments)
+            for p in self.positions:
+                moved[p] = _moved(moved[p], directions[p], scale)
+            return _dot(seed, self.run(moved))
+
+        return (8.0 * (at(step) - at(-step)) - (at(2.0 * step) - at(-2.0 * step))) / (12.0 * step)
+
+
+def _random(wanted: Template, draw: np.random.Generator) -> Any:
+    """A random tangent: normal where a derivative flows, zero elsewhere."""
+    normal = map_leaves(lambda leaf: draw.normal(size=leaf.shape) if leaf.is_array else draw.normal(), wanted)
+    return conform(normal, wanted, "the direction")
+
+
+def _moved(value: Any, direction: Any, scale: float) -> Any:
+    """value + scale * direction in double precision."""
+    pairs = zip(flat(value), flat(direction), strict=True)
+    return nested(template(value), [_one_moved(v, d, scale) for v, d in pairs])
+
+
+def _one_moved(value: Any, direction: Any, scale: float) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.astype(np.float64) + scale * direction if value.dtype.kind == "f" else value
+    return float(value) + scale * float(direction) if isinstance(value, float | np.floating) else value
+
+
+def _pairs(left: Any, right: Any) -> list[tuple[Any, Any]]:
+    both = zip(flat(left), flat(right), strict=True)
+    return [(np.asarray(a, float), np.asarray(b, float)) for a, b in both if a is not None and b is not None]
+
+
+def _dot(left: Any, right: Any) -> float:
+    return float(sum(np.sum(a * b) for a, b in _pairs(left, right)))
+
+
+def _is_double(arguments: Sequence[Any]) -> bool:
+    arrays = [leaf for a in arguments for leaf in flat(a) if isinstance(leaf, np.ndarray | np.floating)]
+    return not any(a.dtype in (np.float32, np.float16) for a in arrays)

@@ -1,0 +1,39 @@
+"""From generated text to a Python function that tracebacks, debuggers and `inspect.getsource` can show.
+
+In: text, the objects it names, the function's name and a title. Out: the function.
+
+    load(emitted, "energy_vjp float64[:], float64")     a function in the file `<adjit energy_vjp float64[:], float64>`
+"""
+
+from __future__ import annotations
+
+import linecache
+import threading
+from collections.abc import Mapping
+from types import FunctionType
+from typing import Any
+
+_registering = threading.Lock()
+
+
+def load(text: str, names: Mapping[str, Any], name: str, title: str) -> FunctionType:
+    """The function `name` that `text` defines; the same text and title give the same file name in each run."""
+    filename = _register(text, title)
+    scope: dict[str, Any] = {"__name__": "adjit.generated", "__builtins__": __builtins__, **names}
+    exec(compile(text, filename, "exec", dont_inherit=True), scope)
+    found = scope[name]
+    assert isinstance(found, FunctionType)
+    return found
+
+
+def _register(text: str, title: str) -> str:
+    """Gives the text to linecache, under a name that no other text has."""
+    lines = text.splitlines(keepends=True)
+    with _registering:
+        filename, copies = f"<adjit {title}>", 1
+        while filename in linecache.cache and linecache.getlines(filename) != lines:
+            copies += 1
+            filename = f"<adjit {title} ({copies})>"
+        # without a modification time linecache never looks for the file
+        linecache.cache[filename] = (len(text), None, lines, filename)
+    return filename

@@ -1,0 +1,315 @@
+"""Derived functions as users hold them: numba dispatchers whose body is made anew for each tuple of argument types.
+
+In: a `pipeline.Derivative` and options. Out: a callable, one for all argument types, also inside @njit code.
+
+    derive(Derivative(energy, "grad", (0,)), Options())(positions, 1.5)
+
+numba's own dispatcher finds the specialisation for a call, folds keywords and defaults, and holds its lock while the
+first call of a kind compiles; all that is our own is the function that it then asks for.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from types import CodeType, FunctionType
+from typing import Any
+
+import numpy as np
+from numba import types
+from numba.core import config, errors
+from numba.core.compiler import Compiler
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.dispatcher import Dispatcher, _FunctionCompiler  # type: ignore[attr-defined]
+from numba.core.registry import CPUDispatcher
+from numba.core.typing.typeof import typeof
+
+from adjit.errors import AdjitError, InternalError, TypeMismatch, Unsupported
+from adjit.runtime.compile import load
+from adjit.runtime.notation import to_text, to_types
+from adjit.transform import pipeline
+from adjit.transform.source import python_function
+
+
+@dataclass(frozen=True)
+class Options:
+    """How generated code is compiled. `fastmath`: numba's flags; the default only lets a product and a sum fuse."""
+
+    target: str = "cpu"
+    fastmath: bool | frozenset[str] = frozenset({"contract"})
+    parallel: bool = False
+
+    def for_numba(self) -> dict[str, Any]:
+        return {
+            "nopython": True,
+            "nogil": True,
+            "boundscheck": None,
+            "error_model": "numpy",
+            "fastmath": self.fastmath if isinstance(self.fastmath, bool) else set(self.fastmath),
+            "parallel": self.parallel,
+        }
+
+
+# ------------------------------------------------------------------------------------------------- derived functions
+
+
+class _Specialising:
+    """What derived functions have in common on every target."""
+
+    derivative: pipeline.Derivative
+    options: Options
+    __signature__: inspect.Signature
+
+    def __repr__(self) -> str:
+        name = getattr(root(self.derivative), "__name__", "function")
+        return f"<{self.derivative.kind} of {name} with respect to {self.derivative.wrt}>"
+
+    def source(self, *arguments: Any) -> str:
+        """The generated source for these arguments: values, numba types or text such as "float64[:], int"."""
+        with global_compiler_lock:
+            return str(pipeline.source(self.derivative, self._types_of(arguments)).text)
+
+    def _describe(self, derivative: pipeline.Derivative, options: Options) -> None:
+        self.derivative, self.options = derivative, options
+        self.__signature__ = plain_signature(pipeline.signature(derivative))
+
+    def _dress(self) -> None:
+        """Name, documentation and module are the user's function's; the parameters are our own."""
+        functools.update_wrapper(self, root(self.derivative), updated=())  # type: ignore[arg-type]
+
+    def _specialise(self, given: Sequence[types.Type]) -> FunctionType:
+        """The generated function for arguments of these types."""
+        taken = self._specialised(given)
+        emitted = pipeline.source(self.derivative, taken)
+        title = f"{emitted.name} {', '.join(map(to_text, taken))}".rstrip()
+        return load(emitted.text, emitted.globals, emitted.name, title)
+
+    def _specialised(self, given: Sequence[types.Type]) -> tuple[types.Type, ...]:
+        return tuple(_specialised(t, name) for t, name in zip(given, self.__signature__.parameters, strict=True))
+
+    def _types_of(self, arguments: Sequence[Any]) -> tuple[types.Type, ...]:
+        found: list[types.Type] = []
+        for argument in arguments:
+            if isinstance(argument, str):
+                found += to_types(argument)
+            else:
+                found.append(argument if isinstance(argument, types.Type) else type_of(argument))
+        parameters = list(self.__signature__.parameters.values())
+        left_out = parameters[len(found) :]
+        if len(found) > len(parameters) or any(p.default is p.empty for p in left_out):
+            raise TypeMismatch(
+                f"types of {len(found)} arguments are given, {len(parameters)} are needed",
+                why=f"The parameters are {', '.join(self.__signature__.parameters)}.",
+            )
+        return self._specialised([*found, *(types.Omitted(p.default) for p in left_out)])  # type: ignore[no-untyped-call]
+
+
+class Derived(_Specialising, CPUDispatcher):
+    """A derived function, compiled by numba at its first call with new argument types."""
+
+    def __init__(self, derivative: pipeline.Derivative, options: Options) -> None:
+        self._describe(derivative, options)
+        stub = _stub(root(derivative), self.__signature__)
+        super().__init__(stub, targetoptions=options.for_numba())
+        self._compiler = _Maker(self)
+        self._dress()
+
+    def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
+        try:
+            return super()._compile_for_args(*args, **kws)  # type: ignore[misc]
+        except InternalError:
+            raise
+        except AdjitError as fault:
+            # the message has the user's line; the compiler's own frames would hide it
+            raise fault.with_traceback(None) from None
+
+    def _reduce_states(self) -> dict[str, Any]:
+        return {"derivative": self.derivative, "options": self.options}
+
+    @classmethod
+    def _rebuild(cls, derivative: pipeline.Derivative, options: Options) -> Any:
+        return derive(derivative, options)
+
+
+class _Maker(_FunctionCompiler):  # type: ignore[misc]
+    """Compiles, for a signature, the function that is generated for it."""
+
+    def __init__(self, owner: Derived) -> None:
+        super().__init__(owner.py_func, owner.targetdescr, owner.targetoptions, {}, Compiler)
+        self.owner = owner
+
+    def _get_implementation(self, args: tuple[types.Type, ...], kws: dict[str, Any]) -> FunctionType:
+        del kws
+        return self.owner._specialise(args)
+
+    def _compile_core(self, args: tuple[types.Type, ...], return_type: types.Type | None) -> Any:
+        literal = {k for k, t in enumerate(args) if isinstance(t, types.UnicodeType)}
+        if literal:
+            # numba comes back with the strings' values, which the transformation reads as static
+            raise errors.ForceLiteralArg(literal)
+        try:
+            return super()._compile_core(args, return_type)
+        except errors.ForceLiteralArg:
+            raise
+        except errors.NumbaError as fault:
+            shown = next((line for line in str(fault).splitlines()[1:] if line.strip()), str(fault))
+            raise InternalError(f"numba does not compile the code generated for {self.owner!r}", why=shown) from fault
+
+
+class Interpreted(_Specialising):
+    """A derived function whose generated code runs in plain Python, for debuggers."""
+
+    def __init__(self, derivative: pipeline.Derivative, options: Options) -> None:
+        self._describe(derivative, options)
+        self._made: dict[tuple[types.Type, ...], FunctionType] = {}
+        self._dress()
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        bound = self.__signature__.bind(*arguments, **keywords)
+        bound.apply_defaults()
+        given = tuple(types.literal(a) if isinstance(a, str) else type_of(a) for a in bound.args)  # type: ignore[no-untyped-call]
+        found = self._made.get(given)
+        if found is None:
+            with global_compiler_lock:
+                found = self._made.setdefault(given, self._specialise(given))
+        with np.errstate(all="ignore"):
+            return found(*bound.args)
+
+
+# -------------------------------------------------------------------------------------------------------- parameters
+
+
+def root(derivative: pipeline.Derivative) -> Any:
+    """The user's function under derivatives of derivatives."""
+    function = derivative.function
+    while isinstance(function, pipeline.Derivative):
+        function = function.function
+    return function
+
+
+def type_of(value: object) -> types.Type:
+    """numba's type of a value; `pyobject` if it has none."""
+    try:
+        found: types.Type = typeof(value)  # type: ignore[no-untyped-call]
+        return found
+    except (errors.NumbaValueError, ValueError):
+        return types.pyobject
+
+
+def plain_signature(signature: inspect.Signature) -> inspect.Signature:
+    """The parameters as numba can take them: each by position or by name."""
+    for p in signature.parameters.values():
+        if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
+            stars = "*" if p.kind is p.VAR_POSITIONAL else "**"
+            raise Unsupported(
+                f"the parameter {stars}{p.name}", instead="Name the parameters one by one, or pass a tuple."
+            )
+    plain = [p.replace(kind=p.POSITIONAL_OR_KEYWORD) for p in signature.parameters.values()]
+    try:
+        return signature.replace(parameters=plain)
+    except ValueError:
+        raise Unsupported(
+            "a keyword-only parameter without a default after one that has a default", instead="Give it a default."
+        ) from None
+
+
+def _stub(function: Any, signature: inspect.Signature) -> FunctionType:
+    """A function with these parameters for numba to look at; it never runs."""
+    name = getattr(function, "__name__", "")
+    name = name if name.isidentifier() else "anonymous"
+    text = f"def {name}({', '.join(signature.parameters)}):\n    raise NotImplementedError\n"
+    scope: dict[str, Any] = {"__name__": "adjit.generated"}
+    exec(compile(text, "<adjit stub>", "exec", dont_inherit=True), scope)
+    stub: FunctionType = scope[name]
+    defaults = tuple(p.default for p in signature.parameters.values() if p.default is not p.empty)
+    stub.__defaults__ = defaults or None
+    return stub
+
+
+def _specialised(given: types.Type, name: str) -> types.Type:
+    """The type that the transformation sees: numbers without their values, strings with them."""
+    if isinstance(given, types.Omitted):
+        value = given.value
+        given = types.literal(value) if isinstance(value, str) else type_of(value)  # type: ignore[no-untyped-call]
+    if isinstance(given, types.Literal) and not isinstance(given, types.StringLiteral):
+        given = types.unliteral(given)  # type: ignore[no-untyped-call]
+    if isinstance(given, types.List | types.ListType):
+        raise TypeMismatch(f"argument {name!r} is a list", instead="Pass a NumPy array: np.array(...).")
+    if given is types.pyobject:
+        raise TypeMismatch(
+            f"argument {name!r} has a type that numba does not know",
+            instead="Pass numbers, NumPy arrays of numbers, or tuples of those.",
+        )
+    return given
+
+
+# -------------------------------------------------------------------------------------------- one object a derivative
+
+
+@dataclass
+class _Slot:
+    lock: threading.Lock
+    derived: Any = None
+    seen: tuple[object, ...] = ()
+
+
+def derive(derivative: pipeline.Derivative, options: Options) -> Any:
+    """The derived function, the same object for each request, until a global that the function reads is rebound."""
+    if options.target not in ("cpu", "python"):
+        raise Unsupported(f"target {options.target!r}", instead='Write target="cpu" or target="python".')
+    slot, seen = _slot(derivative, options), tuple(_visible(root(derivative)))
+    with slot.lock:
+        if slot.derived is None or not _same(slot.seen, seen):
+            kind = Interpreted if options.target == "python" or config.DISABLE_JIT else Derived  # type: ignore[attr-defined]
+            slot.derived, slot.seen = kind(derivative, options), seen
+        return slot.derived
+
+
+@functools.lru_cache(maxsize=4096)
+def _slot(derivative: pipeline.Derivative, options: Options) -> _Slot:
+    del derivative, options
+    return _Slot(threading.Lock())
+
+
+def _visible(function: Any) -> Iterator[object]:
+    """The values of the global and enclosing names in a function, and in those of the same package that it calls."""
+    todo, met = [python_function(function)], set()
+    package = str(todo[0].__module__).partition(".")[0]
+    while todo:
+        plain = todo.pop()
+        met.add(plain)
+        for value in _names_of(plain):
+            yield value
+            if isinstance(value, Derived | Interpreted):
+                value = root(value.derivative)
+            inner: Any = value.py_func if isinstance(value, Dispatcher) else value
+            is_new = isinstance(inner, FunctionType) and inner not in met
+            if is_new and str(inner.__module__).partition(".")[0] == package:
+                todo.append(inner)
+
+
+def _names_of(function: FunctionType) -> Iterator[object]:
+    for name in _global_names(function.__code__):
+        if name in function.__globals__:
+            yield function.__globals__[name]
+    for cell in function.__closure__ or ():
+        try:
+            yield cell.cell_contents
+        except ValueError:
+            yield None
+
+
+@functools.lru_cache(maxsize=4096)
+def _global_names(code: CodeType) -> tuple[str, ...]:
+    inner = (name for c in code.co_consts if isinstance(c, CodeType) for name in _global_names(c))
+    return tuple(dict.fromkeys((*code.co_names, *inner)))
+
+
+def _same(left: tuple[object, ...], right: tuple[object, ...]) -> bool:
+    return len(left) == len(right) and all(
+        a is b or (type(a) is type(b) and isinstance(a, bool | int | float | str) and a == b)
+        for a, b in zip(left, right, strict=True)
+    )

@@ -1,0 +1,67 @@
+"""How adjit writes argument types, in file names, errors and `source("float64[:], int")`.
+
+In: numba types, or text. Out: text, or numba types.
+
+    float64[:, :]        a C-ordered matrix, which is what NumPy makes
+    float64[::1, :]      a Fortran-ordered one
+    float64[:, :] strided      neither
+    (float64, int64)     a tuple
+"""
+
+from __future__ import annotations
+
+import ast
+
+from numba import types
+
+from adjit.errors import TypeMismatch
+
+PYTHON_NAMES = {"float": types.float64, "int": types.intp, "bool": types.boolean, "None": types.none}
+
+
+def to_text(type_: types.Type) -> str:
+    """A type as adjit writes it."""
+    if isinstance(type_, types.Array):
+        axes = [":"] * type_.ndim
+        if type_.layout == "F" and type_.ndim > 1:
+            axes[0] = "::1"
+        strided = " strided" if type_.layout == "A" else ""
+        fixed = "" if type_.mutable else " readonly"
+        return f"{to_text(type_.dtype)}[{', '.join(axes)}]{strided}{fixed}"
+    if isinstance(type_, types.BaseTuple):
+        parts = [to_text(t) for t in type_.types]  # type: ignore[attr-defined]
+        return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
+    return str(type_)
+
+
+def to_types(text: str) -> tuple[types.Type, ...]:
+    """The types in a list such as "float64[:, :], (float64, int64), int"; raises TypeMismatch."""
+    try:
+        tree = ast.parse(f"({text.strip().rstrip(',')},)" if text.strip() else "()", mode="eval").body
+    except SyntaxError:
+        raise _unknown(text) from None
+    assert isinstance(tree, ast.Tuple)
+    return tuple(_to_type(node, text) for node in tree.elts)
+
+
+def _to_type(node: ast.expr, text: str) -> types.Type:
+    if isinstance(node, ast.Constant) and node.value is None:
+        return types.none
+    if isinstance(node, ast.Tuple):
+        return types.Tuple([_to_type(e, text) for e in node.elts])  # type: ignore[no-untyped-call]
+    if isinstance(node, ast.Name):
+        found = PYTHON_NAMES.get(node.id) or getattr(types, node.id, None)
+        if isinstance(found, types.Type):
+            return found
+    if isinstance(node, ast.Subscript):
+        axes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        if all(isinstance(axis, ast.Slice) for axis in axes):
+            fortran = len(axes) > 1 and isinstance(axes[0], ast.Slice) and axes[0].step is not None
+            return types.Array(_to_type(node.value, text), len(axes), "F" if fortran else "C")
+    raise _unknown(text)
+
+
+def _unknown(text: str) -> TypeMismatch:
+    return TypeMismatch(
+        f"{text!r} is no list of types", instead='Write numba\'s names, such as "float64[:, :], (float64, int64), int".'
+    )

@@ -1,0 +1,205 @@
+"""Values as the interface takes them: numbers, arrays, and nested tuples of those.
+
+In: an argument or a result. Out: its `Template` (what a tangent or a seed of it looks like), and values made after it.
+
+    template((2, np.ones(3)))      (Leaf(int), Leaf(float64, shape (3,)))
+    conform((0, [..]), template, "the seed")      the seed with the right types, or TypeMismatch
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import byte_bounds
+
+from adjit.errors import TypeMismatch
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A number or an array. `zero` is the tangent of one that carries no derivative, of the value's own type."""
+
+    is_active: bool
+    is_array: bool
+    dtype: np.dtype[Any] | None
+    shape: tuple[int, ...]
+    order: str
+    zero: Any
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A tuple; `kind` is its class, which may be a named one."""
+
+    kind: type
+    parts: tuple[Template, ...]
+
+    def build(self, parts: Sequence[Any]) -> Any:
+        return tuple(parts) if self.kind is tuple else self.kind(*parts)
+
+
+Template = Leaf | Branch
+
+
+def template(value: Any) -> Template:
+    """What a tangent or a seed of this value looks like."""
+    if isinstance(value, tuple):
+        return Branch(type(value), tuple(map(template, value)))
+    if isinstance(value, np.ndarray):
+        order = "F" if value.flags.f_contiguous and not value.flags.c_contiguous else "C"
+        active = value.dtype.kind == "f"
+        return Leaf(active, True, value.dtype, value.shape, order, None if active else np.zeros_like(value))
+    if isinstance(value, np.floating | float):
+        return Leaf(True, False, np.dtype(type(value)), (), "C", None)
+    if isinstance(value, np.generic | int):
+        return Leaf(False, False, None, (), "C", type(value)(0))
+    return Leaf(False, False, None, (), "C", value)
+
+
+def is_active(found: Template) -> bool:
+    """Whether a derivative flows into any part."""
+    return found.is_active if isinstance(found, Leaf) else any(map(is_active, found.parts))
+
+
+def conform(given: Any, wanted: Template, what: str) -> Any:
+    """A fresh copy of a seed or tangent with the types of `wanted`; raises TypeMismatch, in which `what` names it."""
+    if isinstance(wanted, Branch):
+        if not isinstance(given, tuple | list) or len(given) != len(wanted.parts):
+            raise TypeMismatch(f"{what} is {_described(given)}, not a tuple of {len(wanted.parts)}")
+        parts = zip(given, wanted.parts, strict=True)
+        return wanted.build([conform(g, w, f"{what}[{k}]") for k, (g, w) in enumerate(parts)])
+    if not wanted.is_active:
+        return wanted.zero
+    return _array(given, wanted, what) if wanted.is_array else _number(given, wanted, what)
+
+
+def _number(given: Any, wanted: Leaf, what: str) -> Any:
+    assert wanted.dtype is not None
+    is_number = isinstance(given, int | float | np.integer | np.floating) and not isinstance(given, bool)
+    if not is_number and not (isinstance(given, np.ndarray) and given.ndim == 0 and given.dtype.kind in "fiu"):
+        raise TypeMismatch(f"{what} is {_described(given)}, not a number")
+    return float(given) if wanted.dtype == np.float64 else wanted.dtype.type(given)
+
+
+def _array(given: Any, wanted: Leaf, what: str) -> Any:
+    if not isinstance(given, np.ndarray) or given.shape != wanted.shape:
+        raise TypeMismatch(f"{what} is {_described(given)}, not an array of shape {wanted.shape}")
+    if given.dtype.kind not in "fiu":
+        raise TypeMismatch(f"{what} is an array of {given.dtype}, not of {wanted.dtype}")
+    # a copy always: one array may be given as two tangents, or be an argument as well
+    return np.array(given, dtype=wanted.dtype, order=wanted.order)  # type: ignore[call-overload]
+
+
+def _described(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"an array of shape {value.shape}"
+    if isinstance(value, tuple | list):
+        return f"a {type(value).__name__} of {len(value)}"
+    return "None" if value is None else f"of type {type(value).__name__}"
+
+
+def zero(wanted: Template) -> Any:
+    """The zero tangent."""
+    return map_leaves(lambda leaf: _filled(leaf) if leaf.is_active else leaf.zero, wanted)
+
+
+def units(wanted: Leaf) -> Iterator[Any]:
+    """The unit tangents of an active leaf, in C order."""
+    for index in np.ndindex(wanted.shape):
+        yield _filled(wanted, index)
+
+
+def _filled(leaf: Leaf, one_at: tuple[int, ...] | None = None) -> Any:
+    assert leaf.dtype is not None
+    made = np.zeros(leaf.shape, leaf.dtype, order=leaf.order)  # type: ignore[call-overload]
+    if one_at is not None:
+        made[one_at] = 1
+    if leaf.is_array:
+        return made
+    return float(made) if leaf.dtype == np.float64 else leaf.dtype.type(made)
+
+
+def map_leaves(function: Callable[[Leaf], Any], wanted: Template) -> Any:
+    """The same nesting, with a value in place of each leaf."""
+    if isinstance(wanted, Branch):
+        return wanted.build([map_leaves(function, part) for part in wanted.parts])
+    return function(wanted)
+
+
+def leaves(wanted: Template) -> list[Leaf]:
+    """The leaves in order."""
+    return [wanted] if isinstance(wanted, Leaf) else [leaf for part in wanted.parts for leaf in leaves(part)]
+
+
+def flat(value: Any) -> list[Any]:
+    """The numbers and arrays of nested tuples, in the order of the leaves."""
+    return [leaf for part in value for leaf in flat(part)] if isinstance(value, tuple) else [value]
+
+
+def nested(wanted: Template, values: Iterable[Any]) -> Any:
+    """Values, one a leaf and in order, with the nesting of `wanted`."""
+    rest = iter(values)
+    return map_leaves(lambda leaf: next(rest), wanted)
+
+
+# ---------------------------------------------------------------------------------------------------------- snapshots
+
+
+def snapshot(values: Sequence[Any]) -> tuple[Any, ...]:
+    """Copies of arguments that share memory among themselves exactly as the originals do."""
+    arrays = {id(a): a for value in values for a in _arrays(value)}
+    copies: dict[int, Any] = {}
+    for group in _sharing(list(arrays.values())):
+        if len(group) == 1:
+            copies[id(group[0])] = group[0].copy(order="K")
+        else:
+            copies |= _copied_together(group)
+    return tuple(_replaced(value, copies) for value in values)
+
+
+def _arrays(value: Any) -> Iterator[np.ndarray[Any, Any]]:
+    if isinstance(value, tuple):
+        for part in value:
+            yield from _arrays(part)
+    elif isinstance(value, np.ndarray):
+        yield value
+
+
+def _replaced(value: Any, copies: dict[int, Any]) -> Any:
+    if isinstance(value, tuple):
+        parts = [_replaced(part, copies) for part in value]
+        return tuple(parts) if type(value) is tuple else type(value)(*parts)
+    return copies.get(id(value), value)
+
+
+def _sharing(arrays: list[np.ndarray[Any, Any]]) -> list[list[np.ndarray[Any, Any]]]:
+    """Groups of arrays whose extents in memory meet, directly or through others."""
+    groups: list[list[np.ndarray[Any, Any]]] = []
+    end = -1
+    for array in sorted(arrays, key=lambda a: byte_bounds(a)[0]):
+        low, high = byte_bounds(array)
+        if low < end:
+            groups[-1].append(array)
+        else:
+            groups.append([array])
+        end = max(end, high)
+    return groups
+
+
+def _copied_together(group: list[np.ndarray[Any, Any]]) -> dict[int, Any]:
+    """Extents that meet belong to one allocation: copy its bytes, and make the same views of the copy."""
+    low = min(byte_bounds(a)[0] for a in group)
+    high = max(byte_bounds(a)[1] for a in group)
+    # eight-byte words from an aligned address on, so that the copies are aligned where the originals are
+    shift = low % 8
+    memory = np.empty((high - low + shift + 7) // 8).view(np.uint8)
+    copies = {}
+    for array in group:
+        offset = array.__array_interface__["data"][0] - low + shift
+        copies[id(array)] = np.ndarray(array.shape, array.dtype, memory, offset, array.strides)
+    for array in group:
+        copies[id(array)][...] = array
+    return copies

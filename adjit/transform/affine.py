@@ -1,0 +1,211 @@
+"""Integers and control flow of a function in the terms of integer sets: sums of loop counters and sizes.
+
+In: a function. Out: `Iterations`, which gives each operation its place among loops and branches, each integer its
+affine form where it has one, and each array its extents. A loop is counted from 0 by ones, whatever its range is.
+
+    for i in range(1, n):      i = 1 + c,  where c >= 0 and 1 + c - n < 0
+        a[2 * i - 1]           index 1 + 2 c
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+
+from numba import types
+
+from adjit.transform import ir
+from adjit.transform.algebra import canonical
+
+Loop = ir.For | ir.While
+# A loop stands for its counter, a variable for an integer fixed before all loops, a pair for an array's extent along
+# an axis. Other objects stand for integers of which nothing is known.
+Symbol = Hashable
+Chain = tuple[tuple[ir.Op, int], ...]  # operations from the outside in, and which region of each
+
+_RELATIONS = {
+    operator.lt: ("<", ">="),
+    operator.le: ("<=", ">"),
+    operator.gt: (">", "<="),
+    operator.ge: (">=", "<"),
+    operator.eq: ("=", "!="),
+    operator.ne: ("!=", "="),
+}
+
+
+class Affine:
+    """A sum of symbols times integers, and an integer."""
+
+    def __init__(self, terms: dict[Symbol, int] | None = None, constant: int = 0):
+        self.terms = {symbol: factor for symbol, factor in (terms or {}).items() if factor}
+        self.constant = constant
+
+    def plus(self, other: Affine, factor: int = 1) -> Affine:
+        """self + factor * other."""
+        terms = dict(self.terms)
+        for symbol, count in other.terms.items():
+            terms[symbol] = terms.get(symbol, 0) + factor * count
+        return Affine(terms, self.constant + factor * other.constant)
+
+    def times(self, factor: int) -> Affine:
+        return Affine().plus(self, factor)
+
+    @property
+    def is_constant(self) -> bool:
+        return not self.terms
+
+
+ONE = Affine(constant=1)
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """`value relation 0`, with a relation as isl writes it."""
+
+    value: Affine
+    relation: str
+
+
+def loops_in(chain: Chain) -> tuple[Loop, ...]:
+    return tuple(op for op, _ in chain if isinstance(op, (ir.For, ir.While)))
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an operation stands: `order` counts all operations; `chain` is what is around it."""
+
+    order: int
+    chain: Chain
+
+    @property
+    def loops(self) -> tuple[Loop, ...]:
+        return loops_in(self.chain)
+
+
+class Iterations:
+    """Places, affine forms and extents of one function."""
+
+    def __init__(self, function: ir.Function):
+        self.places: dict[ir.Op, Place] = {}
+        self.definitions: dict[ir.Var, ir.Op] = {}
+        self._scopes: dict[ir.Var, tuple[Loop, ...]] = dict.fromkeys(function.body.args, ())
+        self._counters: dict[ir.Var, ir.For] = {}
+        self._values: dict[ir.Var, Affine | None] = {}
+        self._walk(function.body, ())
+
+    def _walk(self, region: ir.Region, chain: Chain) -> None:
+        for op in region.ops:
+            place = self.places[op] = Place(len(self.places), chain)
+            for out in op.results:
+                self.definitions[out] = op
+                self._scopes[out] = place.loops
+            for number, inner in enumerate(op.regions):
+                around = (*chain, (op, number))
+                for arg in inner.args:
+                    self._scopes[arg] = loops_in(around)
+                if isinstance(op, ir.For):
+                    self._counters[inner.args[0]] = op
+                self._walk(inner, around)
+
+    def scope(self, operand: ir.Operand) -> tuple[Loop, ...]:
+        """The loops around the definition of the operand."""
+        return self._scopes[operand] if isinstance(operand, ir.Var) else ()
+
+    # ------------------------------------------------------------------------------------------- integers
+
+    def value(self, operand: ir.Operand) -> Affine | None:
+        """The affine form of an integer, None if it has none."""
+        if isinstance(operand, ir.Const):
+            return Affine(constant=int(operand.value))
+        if operand not in self._values:
+            found = self._derived(operand)
+            if found is None and not self._scopes[operand]:
+                found = Affine({operand: 1})
+            self._values[operand] = found
+        return self._values[operand]
+
+    def _derived(self, var: ir.Var) -> Affine | None:
+        if var in self._counters:
+            loop = self._counters[var]
+            start, step = self.value(loop.start), self.value(loop.step)
+            if start is None or step is None or not step.is_constant:
+                return None
+            return start.plus(Affine({loop: 1}), step.constant)
+        definition = self.definitions.get(var)
+        if isinstance(definition, ir.Extent):
+            return self.extent(definition.array, definition.axis)
+        if not isinstance(definition, ir.Call) or not all(isinstance(a.type, types.Integer) for a in definition.args):
+            return None
+        callee, values = canonical(definition.callee), []
+        for arg in definition.args:
+            value = self.value(arg)
+            if value is None:
+                return None
+            values.append(value)
+        match callee, values:
+            case operator.add, [left, right]:
+                return left.plus(right)
+            case operator.sub, [left, right]:
+                return left.plus(right, -1)
+            case operator.mul, [left, right] if left.is_constant or right.is_constant:
+                return right.times(left.constant) if left.is_constant else left.times(right.constant)
+            case operator.neg, [only]:
+                return only.times(-1)
+            case ir.cast, [only] if isinstance(var.type, types.Integer):
+                return only
+        return None
+
+    def extent(self, array: ir.Operand, axis: int) -> Affine | None:
+        """The extent along an axis, None where it may differ from trip to trip in a way not known."""
+        if isinstance(array, ir.Const):
+            return Affine(constant=array.value.shape[axis])
+        definition = self.definitions.get(array)
+        found: Affine | None = None
+        if isinstance(definition, ir.Copy):
+            found = self.extent(definition.source, axis)
+        elif isinstance(definition, ir.Alloc):
+            like = definition.like
+            found = self.value(definition.shape[axis]) if like is None else self.extent(like, axis)
+        elif isinstance(definition, ir.Transpose):
+            found = self.extent(definition.base, definition.axes[axis])
+        if found is None and not self._scopes[array]:
+            found = Affine({(array, axis): 1})
+        return found
+
+    # ------------------------------------------------------------------------------------------- which trips are made
+
+    def domain(self, chain: Chain) -> Iterator[Constraint]:
+        """What holds of the counters wherever the innermost region of the chain is run."""
+        for op, number in chain:
+            if isinstance(op, (ir.For, ir.While)):
+                yield Constraint(Affine({op: 1}), ">=")
+                yield from self._bound(op)
+            elif isinstance(op, ir.If):
+                yield from self._condition(op, number)
+
+    def is_certain(self, op: ir.Op) -> bool:
+        """Whether the constraints of `domain` say exactly when the regions of `op` are run."""
+        if isinstance(op, ir.If):
+            return bool(self._condition(op, 0))
+        return isinstance(op, ir.For) and not op.stops and bool(self._bound(op))
+
+    def _bound(self, loop: Loop) -> list[Constraint]:
+        if isinstance(loop, ir.While):
+            return []
+        stop, step, counter = self.value(loop.stop), self.value(loop.step), self._derived(loop.body.args[0])
+        if stop is None or step is None or counter is None:
+            return []
+        return [Constraint(counter.plus(stop, -1), "<" if step.constant > 0 else ">")]
+
+    def _condition(self, branch: ir.If, number: int) -> list[Constraint]:
+        test = self.definitions.get(branch.condition) if isinstance(branch.condition, ir.Var) else None
+        if not isinstance(test, ir.Call) or len(test.args) != 2:
+            return []
+        relations = _RELATIONS.get(canonical(test.callee))
+        if relations is None or not all(isinstance(a.type, types.Integer) for a in test.args):
+            return []
+        left, right = (self.value(a) for a in test.args)
+        if left is None or right is None:
+            return []
+        return [Constraint(left.plus(right, -1), relations[number])]

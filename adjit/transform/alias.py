@@ -1,0 +1,99 @@
+"""Which array references may name the same memory, without regard to where in the function one stands.
+
+In: a function. Out: `Aliases`, which gives each array and each tape its class; memory of two classes is disjoint.
+Arguments are taken to be disjoint, as the runtime checks where one of them is written.
+
+    v = u[1:]            u and v are one class
+    for ...: u, w = w, u     u and w are one class
+    c = u.copy()         c is a class of its own
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from numba import types
+
+from adjit.transform import ir
+
+
+def is_reference(operand: ir.Operand) -> bool:
+    """Whether the operand names memory: an array, or a tape."""
+    return isinstance(operand.type, (types.Array, types.List))
+
+
+def memory_read(op: ir.Op) -> tuple[ir.Operand, ...]:
+    """The arrays and tapes whose contents `op` itself reads (its regions aside)."""
+    if isinstance(op, ir.Load):
+        return (op.array,)
+    if isinstance(op, ir.Copy):
+        return (op.source,)
+    if isinstance(op, ir.Pull):
+        return (op.tape,)
+    if isinstance(op, ir.Call):
+        return tuple(a for a in op.args if is_reference(a))
+    return ()
+
+
+def memory_written(op: ir.Op) -> ir.Operand | None:
+    """The array or tape whose contents `op` itself changes."""
+    if isinstance(op, ir.Store):
+        return op.array
+    if isinstance(op, ir.Push):
+        return op.tape
+    return None
+
+
+class Aliases:
+    """A union-find forest over the references of a function."""
+
+    def __init__(self, function: ir.Function):
+        self._above: dict[ir.Operand, ir.Operand] = {}
+        for op in ir.walk(function.body):
+            for left, right in _joined(op):
+                if is_reference(left):
+                    self._above[self.find(left)] = self.find(right)
+        self.written = frozenset(
+            self.find(target) for op in ir.walk(function.body) if (target := memory_written(op)) is not None
+        )
+
+    def find(self, operand: ir.Operand) -> ir.Operand:
+        """The representative of the operand's class."""
+        above = self._above
+        top = operand
+        while (step := above.get(top, top)) is not top:
+            top = step
+        while (step := above.get(operand, operand)) is not operand:
+            above[operand] = top
+            operand = step
+        return top
+
+    def may_share(self, left: ir.Operand, right: ir.Operand) -> bool:
+        return self.find(left) == self.find(right)
+
+    def is_written(self, operand: ir.Operand) -> bool:
+        """Whether anything in the function stores into memory that `operand` may name."""
+        return self.find(operand) in self.written
+
+
+def _joined(op: ir.Op) -> Iterator[tuple[ir.Operand, ir.Operand]]:
+    """Pairs of operands of which `op` may make one name for the other."""
+    if isinstance(op, ir.VIEWS):
+        yield op.out, op.base
+    elif isinstance(op, ir.Push):
+        yield op.value, op.tape
+    elif isinstance(op, ir.Pull):
+        yield op.out, op.tape
+    elif isinstance(op, ir.If):
+        yield from _zipped(op.outs, op.then.yields, op.orelse.yields)
+    elif isinstance(op, ir.For):
+        yield from _zipped(op.outs, op.inits, op.body.args[1:], op.body.yields)
+    elif isinstance(op, ir.While):
+        yield from _zipped(op.outs, op.inits, op.test.args, op.body.args, op.body.yields)
+
+
+def _zipped(outs: Iterable[ir.Operand], *others: Iterable[ir.Operand]) -> Iterator[tuple[ir.Operand, ir.Operand]]:
+    # the boolean that a loop with `stops` yields last has no partner in outs
+    for out, *rest in zip(outs, *others, strict=False):
+        for other in rest:
+            yield out, other

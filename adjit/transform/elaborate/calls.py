@@ -1,0 +1,312 @@
+"""Calls: which of the compiler's own functions, rules, user functions or numba functions a callee is.
+
+    np.sum(a * b)      the compiler's own: a loop        np.var(x)            a decomposition, inlined
+    np.sin(x)          a scalar function with partials   np.linalg.solve(..)  stays a call
+    helper(x)          a user's function, inlined
+"""
+
+from __future__ import annotations
+
+import inspect
+import operator
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
+
+import libcst as cst
+import numpy as np
+from numba import types
+from numba.core.dispatcher import Dispatcher
+
+from adjit import errors
+from adjit.rules.registry import Entry, lookup
+from adjit.transform import ir
+from adjit.transform.elaborate import complexes, scalars
+from adjit.transform.elaborate.builtin_calls import INTRINSICS, METHODS, array_attribute
+from adjit.transform.elaborate.constants import wrap
+from adjit.transform.elaborate.elementwise import converted, elementwise, materialise, operand, store_all
+from adjit.transform.elaborate.frame import Frame
+from adjit.transform.elaborate.values import (
+    Complex,
+    Lazy,
+    Method,
+    Static,
+    Value,
+    is_array,
+    is_number,
+)
+from adjit.transform.elaborate.whole import compiled, whole_call
+from adjit.transform.types import call_type, dtype_of
+
+
+@dataclass(frozen=True, eq=False)
+class LocalFunction:
+    """A lambda inside a differentiated function, with the variables it can see."""
+
+    node: cst.Lambda
+    frame: Frame
+
+
+def attribute(frame: Frame, owner: Value, name: str) -> Value:
+    """`owner.name`."""
+    ctx = frame.ctx
+    if isinstance(owner, Static):
+        if not hasattr(owner.value, name):
+            raise ctx.fail(errors.Unsupported, f"`{name}` is not there", f"{owner.value!r} has no such attribute.")
+        return wrap(ctx, getattr(owner.value, name))
+    if isinstance(owner, Complex):
+        if name in ("real", "imag"):
+            part: ir.Operand = getattr(owner, name)
+            return part
+        return Method(owner, name)
+    if is_array(owner):
+        found = array_attribute(ctx, owner, name)
+        return Method(owner, name) if found is None else found
+    if is_number(owner) and name == "real":
+        return owner
+    if is_number(owner) and name == "imag":
+        return ir.Const(0.0, types.float64)
+    return Method(owner, name)
+
+
+def call(
+    frame: Frame, function: Value, args: Sequence[Value], named: Mapping[str, Value], node: cst.CSTNode
+) -> Value:
+    """`function(*args, **named)`."""
+    ctx = frame.ctx
+    if not frame.is_rule:
+        ctx.frame, ctx.node = frame, node
+    if isinstance(function, Method):
+        return _method(frame, function, args, named, node)
+    if not isinstance(function, Static):
+        raise ctx.fail(errors.Unsupported, "a call of something that is not a function", node=node)
+    callee = function.value
+    if isinstance(callee, LocalFunction):
+        return _local(frame, callee, args, named)
+    return _resolved(frame, callee, list(args), dict(named), node)
+
+
+def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Value], node: cst.CSTNode) -> Value:
+    ctx = frame.ctx
+    if any(isinstance(a, Complex) for a in args) and not isinstance(callee, FunctionType | Dispatcher):
+        return _complex_call(frame, callee, args)
+    if _is_hashable(callee) and callee in INTRINSICS:
+        return INTRINSICS[callee](frame, args, named)
+    entry = lookup(callee)
+    if entry is not None:
+        return _by_rule(frame, callee, entry, args, named, node)
+    if hasattr(callee, "derivative"):
+        return ctx.inline_derivative(callee.derivative, args, named)
+    if isinstance(callee, FunctionType | Dispatcher):
+        if getattr(callee, "__module__", "").split(".")[0] in ("numpy", "math", "scipy", "random"):
+            return _without_rule(frame, callee, args, named, node)
+        return _inlined(frame, callee, args, named)
+    if isinstance(callee, np.ufunc):
+        return _elementwise(frame, callee, args, named)
+    kind = dtype_of(callee)
+    if kind is not None and len(args) == 1 and not named:
+        return converted(ctx, args[0], kind)
+    return _without_rule(frame, callee, args, named, node)
+
+
+def _is_hashable(callee: Any) -> bool:
+    try:
+        hash(callee)
+    except TypeError:
+        return False
+    return True
+
+
+def _inlined(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
+    # the body may read an argument many times, and may write others while it does
+    args = [materialise(frame.ctx, a) for a in args]
+    named = {k: materialise(frame.ctx, v) for k, v in named.items()}
+    return frame.ctx.inline(callee, args, named, False, False)
+
+
+def _without_rule(
+    frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[str, Value], node: cst.CSTNode
+) -> Value:
+    """A function that numba knows but no rule belongs to: fine as long as nothing active goes in."""
+    ctx = frame.ctx
+    name = getattr(callee, "__name__", str(callee))
+    module = getattr(callee, "__module__", None)
+    if named or not all(is_array(a) or is_number(a) for a in args):
+        raise ctx.fail(
+            errors.Unsupported, f"{name} with these arguments", "adjit has neither a rule nor the source to look into.",
+            f"Write a rule: @adjit.rules.tangent({name}), or write the computation out.", node,
+        )  # fmt: skip
+    operands = [operand(ctx, a) for a in args]
+    if call_type(compiled(callee), tuple(o.type for o in operands)) is None:
+        raise ctx.fail(
+            errors.Unsupported, f"the call of {name}" + (f" from {module}" if module else ""),
+            "numba cannot compile it, and adjit has neither a rule nor the source to look into.",
+            f"Write a rule: @adjit.rules.tangent({name}), or write the computation out.", node,
+        )  # fmt: skip
+    outer = ctx.builder.origin
+    if not frame.is_rule:
+        ctx.builder.origin = frame.source.origin(node)
+    result = whole_call(ctx, callee, operands)
+    ctx.builder.origin = outer
+    return result
+
+
+# --------------------------------------------------------------------------------------------------------------- rules
+
+
+def _by_rule(
+    frame: Frame, callee: Any, entry: Entry, args: list[Value], named: dict[str, Value], node: cst.CSTNode
+) -> Value:
+    ctx = frame.ctx
+    if entry.decomposition is not None:
+        return ctx.inline(entry.decomposition, _for_rule(frame, entry.decomposition, args), named, True, False)
+    if entry.effect:
+        return _effect(frame, callee, args, named)
+    if entry.partials is not None:
+        args = _bound(frame, callee, entry.partials, args, named) if named and not isinstance(callee, np.ufunc) else args
+        return _elementwise(frame, callee, args, named if isinstance(callee, np.ufunc) else {})
+    if entry.constant and (isinstance(callee, np.ufunc) or _takes_numbers(callee, args)):
+        return _elementwise(frame, callee, args, named)
+    rule = entry.tangent or entry.adjoint
+    args = _bound(frame, callee, rule, args, named) if named and rule is not None else args
+    if named and rule is None:
+        raise ctx.fail(errors.Unsupported, f"keyword arguments of {getattr(callee, '__name__', callee)}", node=node)
+    operands = [operand(ctx, a) for a in args]
+    outer = ctx.builder.origin
+    if not frame.is_rule:
+        ctx.builder.origin = frame.source.origin(node)
+    result = whole_call(ctx, callee, operands)
+    ctx.builder.origin = outer
+    return result
+
+
+def _for_rule(frame: Frame, rule: Any, args: Sequence[Value]) -> list[Value]:
+    """Arguments for a decomposition: lazy ones stay lazy where the body reads them once."""
+    from_source = frame.ctx.reads_once(rule)
+    kept: list[Value] = []
+    for k, a in enumerate(args):
+        kept.append(a if k < len(from_source) and from_source[k] else materialise(frame.ctx, a))
+    return kept
+
+
+def _takes_numbers(callee: Any, args: Sequence[Value]) -> bool:
+    return all(is_number(a) for a in args) or getattr(callee, "__module__", "") in ("math", "_operator", "operator")
+
+
+def _bound(frame: Frame, callee: Any, rule: Any, args: Sequence[Value], named: Mapping[str, Value]) -> list[Value]:
+    """Keyword arguments put in the order of the rule's parameters."""
+    parameters = [p for p in inspect.signature(rule).parameters.values() if p.kind is not p.KEYWORD_ONLY]
+    names = [p.name for p in parameters if not p.name.endswith("_dot")]
+    result = list(args)
+    rest = dict(named)
+    for parameter in names[len(args) :]:
+        if parameter in rest:
+            result.append(rest.pop(parameter))
+    if rest:
+        raise frame.ctx.fail(
+            errors.Unsupported, f"argument `{next(iter(rest))}` of {getattr(callee, '__name__', callee)}",
+            "numba does not take it.",
+        )  # fmt: skip
+    return result
+
+
+def _elementwise(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
+    """A function of numbers, applied to numbers or to arrays element by element; a ufunc may have an output array."""
+    ctx = frame.ctx
+    args = list(args)
+    target: Value | None = None
+    if isinstance(callee, np.ufunc):
+        if named.keys() - {"out"}:
+            raise ctx.fail(
+                errors.Unsupported, f"argument `{next(iter(named.keys() - {'out'}))}` of {callee.__name__}", "numba does not take it."
+            )
+        target = named.get("out")
+        if len(args) > callee.nin:
+            target = args.pop()
+    elif named:
+        raise ctx.fail(errors.Unsupported, f"keyword arguments of {getattr(callee, '__name__', callee)}")
+    if not all(is_array(a) or is_number(a) for a in args):
+        raise ctx.fail(errors.TypeMismatch, f"{getattr(callee, '__name__', callee)} of something that is not a number or an array")
+    if target is None and not any(is_array(a) for a in args):
+        numbers = [a for a in args if isinstance(a, ir.Var | ir.Const)]
+        return scalars.scalar(ctx, _callable(callee, numbers), numbers)
+    first = args[0]
+    kinds = [a for a in args if isinstance(a, ir.Var | ir.Const | Lazy)]
+    result = elementwise(ctx, _callable(callee, kinds), args) if any(is_array(a) for a in args) else first
+    if target is None:
+        return result
+    if not isinstance(target, ir.Var):
+        raise ctx.fail(errors.TypeMismatch, "the output argument is not an array")
+    store_all(ctx, target, result)
+    return target
+
+
+def _callable(callee: Any, args: Sequence[Value]) -> Any:
+    """The callee under a name that numba knows for numbers."""
+    dtypes = tuple(
+        a.dtype if isinstance(a, Lazy) else a.type.dtype if isinstance(a.type, types.Array) else a.type
+        for a in args
+        if isinstance(a, ir.Var | ir.Const | Lazy)
+    )
+    return callee if call_type(callee, dtypes) is not None else compiled(callee)
+
+
+def _effect(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
+    if named:
+        raise frame.ctx.fail(errors.Unsupported, f"keyword arguments of {getattr(callee, '__name__', callee)}")
+    return whole_call(frame.ctx, callee, [operand(frame.ctx, a) for a in args], effect=True)
+
+
+# ------------------------------------------------------------------------------------------------------- methods, lambdas
+
+
+def _method(frame: Frame, method: Method, args: Sequence[Value], named: Mapping[str, Value], node: cst.CSTNode) -> Value:
+    ctx = frame.ctx
+    owner = method.owner
+    if isinstance(owner, Complex):
+        return complexes.function(ctx, method.name, owner)
+    if is_number(owner) and method.name in ("conjugate", "conj", "item"):
+        return owner
+    if not is_array(owner):
+        raise ctx.fail(errors.Unsupported, f"the method `{method.name}` of this", node=node)
+    own = METHODS.get(method.name)
+    if own is not None:
+        return own(frame, [owner, *args], dict(named))
+    function = getattr(np, method.name, None)
+    if function is None or not hasattr(np.ndarray, method.name):
+        raise ctx.fail(errors.Unsupported, f"the array method `{method.name}`", node=node)
+    return _resolved(frame, function, [owner, *args], dict(named), node)
+
+
+def _local(frame: Frame, function: LocalFunction, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
+    ctx = frame.ctx
+    parameters = [p.name.value for p in function.node.params.params]
+    given = dict(zip(parameters, [materialise(ctx, a) for a in args], strict=False)) | {
+        k: materialise(ctx, v) for k, v in named.items()
+    }
+    if set(given) != set(parameters) or len(args) > len(parameters):
+        raise ctx.fail(errors.Unsupported, "a call of a lambda that does not give each parameter once")
+    outer = function.frame.env
+    function.frame.env = {**outer, **given}
+    result = ctx.evaluate(function.frame, function.node.body)
+    function.frame.env = outer
+    return materialise(ctx, result)
+
+
+def _complex_call(frame: Frame, callee: Any, args: Sequence[Value]) -> Value:
+    ctx = frame.ctx
+    if callee is complex and len(args) == 1:
+        return args[0]
+    if len(args) == 1 and isinstance(args[0], Complex):
+        name = getattr(callee, "__name__", "")
+        if name in ("real", "imag"):
+            part: ir.Operand = getattr(args[0], name)
+            return part
+        return complexes.function(ctx, name, args[0])
+    name = getattr(callee, "__name__", "")
+    arithmetic = {"add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "divide": operator.truediv}
+    if len(args) == 2 and name in arithmetic:
+        return complexes.binary(ctx, arithmetic[name], args[0], args[1])
+    raise ctx.fail(errors.NoRule, f"{name} of complex numbers has no derivative rule", "", "Write it with real and imaginary parts.")
+

@@ -1,0 +1,312 @@
+"""Branches and loops in single-assignment form: which variables they change, and of what type those are.
+
+A branch yields the variables on which its two sides differ. A loop carries every variable that its body assigns; what
+is not needed is removed later. Types are found by trying: the body is elaborated with the types at entry, and again with
+wider ones until they hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from numba import types
+
+from adjit import errors
+from adjit.transform import ir
+from adjit.transform.elaborate import scalars
+from adjit.transform.elaborate.frame import ANYWHERE, Context, Frame, Guess
+from adjit.transform.elaborate.values import LEAF, Complex, Poison, Shape, Value, leaves_of, rebuild, structure
+from adjit.transform.types import unify
+
+BREAK, CONTINUE, RETURN, VALUE = "%break", "%continue", "%return", "%value"
+FLAGS = (BREAK, CONTINUE, RETURN)
+
+Env = dict[str, Value]
+
+
+def flag(frame: Frame, name: str) -> ir.Operand:
+    value = frame.env.get(name, ir.boolean(False))
+    assert isinstance(value, ir.Var | ir.Const)
+    return value
+
+
+def left(frame: Frame) -> ir.Operand:
+    """Whether control has left the statements being elaborated, by break, continue or return."""
+    found = [flag(frame, name) for name in FLAGS]
+    if any(isinstance(f, ir.Const) and f.value for f in found):
+        return ir.boolean(True)
+    variables = [f for f in found if isinstance(f, ir.Var)]
+    if not variables:
+        return ir.boolean(False)
+    result: ir.Operand = variables[0]
+    for other in variables[1:]:
+        result = scalars.branch(frame.ctx, result, lambda: ir.boolean(True), lambda other=other: other, "left")
+    return result
+
+
+# ------------------------------------------------------------------------------------------------------------ branches
+
+
+def conditional(frame: Frame, condition: ir.Operand, then: Callable[[], None], orelse: Callable[[], None]) -> None:
+    """`if condition: then() else: orelse()`; afterwards the environment holds what is true on both sides."""
+    ctx = frame.ctx
+    before = dict(frame.env)
+    with ctx.builder.region() as then_ops:
+        then()
+    after_then = frame.env
+    frame.env = dict(before)
+    with ctx.builder.region() as else_ops:
+        orelse()
+    after_else = frame.env
+    frame.env = {}
+    yields: tuple[list[ir.Operand], list[ir.Operand]] = ([], [])
+    outs: list[ir.Var] = []
+    for name in dict.fromkeys((*after_then, *after_else)):
+        absent = ir.boolean(False) if name in FLAGS else None
+        a, b = after_then.get(name, absent), after_else.get(name, absent)
+        if a is b or (a is not None and b is not None and a == b):
+            frame.env[name] = a if a is not None else b  # type: ignore[assignment]
+            continue
+        frame.env[name] = _join(ctx, name, a, b, then_ops, else_ops, yields, outs)
+    ctx.builder.emit(
+        ir.If(
+            condition=condition,
+            then=ir.Region((), tuple(then_ops), tuple(yields[0])),
+            orelse=ir.Region((), tuple(else_ops), tuple(yields[1])),
+            outs=tuple(outs),
+        )
+    )
+    for out in outs:
+        if isinstance(out.type, types.Array):
+            _note_phi(ctx, out, [y[outs.index(out)] for y in yields])
+
+
+def _note_phi(ctx: Context, out: ir.Var, incoming: Iterable[ir.Operand]) -> None:
+    roots: frozenset[object] = frozenset()
+    for operand in incoming:
+        roots |= ctx.roots_of(operand)
+    ctx.new_array(out, roots=roots)
+
+
+def _join(
+    ctx: Context,
+    name: str,
+    a: Value | None,
+    b: Value | None,
+    then_ops: list[ir.Op],
+    else_ops: list[ir.Op],
+    yields: tuple[list[ir.Operand], list[ir.Operand]],
+    outs: list[ir.Var],
+) -> Value:
+    known = a if a is not None else b
+    assert known is not None
+    if isinstance(known, Poison):
+        return known
+    shape = structure(known)
+    if a is not None and b is not None:
+        if isinstance(b, Poison):
+            return b
+        if isinstance(a, Complex) != isinstance(b, Complex):
+            a, b = _as_complex(a), _as_complex(b)
+            if a is None or b is None:
+                return Poison("It is a complex number on one path only.")
+            shape = structure(a)
+        elif structure(b) != shape:
+            return Poison("It holds values of different kinds on two paths.")
+    a_leaves = leaves_of(a) if a is not None else [None] * len(leaves_of(known))
+    b_leaves = leaves_of(b) if b is not None else [None] * len(leaves_of(known))
+    made: list[ir.Operand] = []
+    for x, y in zip(a_leaves, b_leaves, strict=True):
+        if x is not None and (x is y or x == y):
+            made.append(x)
+            continue
+        present = x if x is not None else y
+        assert present is not None
+        type_ = unify(x.type, y.type) if x is not None and y is not None else present.type
+        if type_ is None:
+            assert x is not None and y is not None
+            return Poison(f"It is {x.type} on one path and {y.type} on another.")
+        yields[0].append(_brought(ctx, name, x, type_, then_ops))
+        yields[1].append(_brought(ctx, name, y, type_, else_ops))
+        out = _variable(name, type_)
+        outs.append(out)
+        made.append(out)
+    return rebuild(shape, made)
+
+
+def _as_complex(value: Value) -> Value | None:
+    if isinstance(value, Complex):
+        return value
+    if isinstance(value, ir.Var | ir.Const) and value.type == types.float64:
+        return Complex(value, ir.Const(0.0, types.float64))
+    return None
+
+
+def _variable(name: str, type_: types.Type) -> ir.Var:
+    if name.startswith("%"):
+        return ir.Var({"%value": "result", "%return": "returned", "%break": "broke", "%continue": "skip"}[name], type_)
+    return ir.Var(name, type_, user=True)
+
+
+def _brought(ctx: Context, name: str, value: ir.Operand | None, type_: types.Type, ops: list[ir.Op]) -> ir.Operand:
+    """`value` with the type that the join has; what a path does not assign is undefined there."""
+    with ctx.builder.region() as more:
+        if value is None:
+            out = _variable(name, type_)
+            ctx.builder.emit(ir.Undefined(out=out))
+            value = out
+        else:
+            value = converted(ctx, value, type_)
+    ops.extend(more)
+    return value
+
+
+def converted(ctx: Context, value: ir.Operand, type_: types.Type) -> ir.Operand:
+    """A number cast; an array seen under a more general layout."""
+    if value.type == type_:
+        return value
+    if isinstance(type_, types.Array):
+        assert isinstance(value.type, types.Array)
+        out = ir.Var(value.name if isinstance(value, ir.Var) else "view", type_)
+        selectors = tuple(ir.Span() for _ in range(type_.ndim))
+        ctx.builder.emit(ir.Slice(base=value, selectors=selectors, out=out))
+        ctx.new_array(out, ctx.shape(value), ctx.roots_of(value))
+        return out
+    return scalars.cast(ctx, value, type_)
+
+
+# --------------------------------------------------------------------------------------------------------------- loops
+
+
+@dataclass
+class _Slot:
+    """A variable that a loop carries: how its value is put together and the types of its leaves; None if unknown."""
+
+    shape: Shape | None
+    types: tuple[types.Type, ...] = ()
+    guessed: bool = False
+
+
+def carried_loop(
+    frame: Frame,
+    names: Sequence[str],
+    body: Callable[[], Sequence[ir.Operand]],
+    build: Callable[[tuple[ir.Operand, ...], tuple[ir.Var, ...], list[ir.Op], tuple[ir.Operand, ...], tuple[ir.Var, ...]], ir.Op],
+) -> None:
+    """A loop that carries `names`.
+
+    `body()` elaborates one trip in `frame.env` and returns what it yields besides the carried values. `build` makes the
+    operation from inits, region arguments, operations, yields and results.
+    """
+    ctx = frame.ctx
+    before = dict(frame.env)
+    slots = {name: _entry_slot(before.get(name)) for name in names}
+    for _ in range(12):
+        args: dict[str, list[ir.Var]] = {}
+        frame.env = dict(before)
+        for name, slot in slots.items():
+            args[name] = [_variable(name, t) for t in slot.types]
+            if slot.shape is not None:
+                frame.env[name] = rebuild(slot.shape, args[name])
+            elif name not in FLAGS:
+                frame.env.pop(name, None)
+        was_in_loop, frame.in_loop = frame.in_loop, True
+        try:
+            with ctx.builder.region() as ops:
+                for group in args.values():
+                    for arg in group:
+                        if isinstance(arg.type, types.Array):
+                            ctx.new_array(arg, roots=frozenset((ANYWHERE,)))
+                extra = body()
+        except Guess as guess:
+            if guess.name not in slots or slots[guess.name].shape is not None:
+                raise
+            slots[guess.name] = _Slot(LEAF, (types.float64,), guessed=True)
+            continue
+        finally:
+            frame.in_loop = was_in_loop
+        after = frame.env
+        wider = {name: _wider(ctx, name, slot, after.get(name)) for name, slot in slots.items()}
+        if all(w == s for w, s in zip(wider.values(), slots.values(), strict=True)):
+            _finish(frame, before, slots, args, ops, after, extra, build)
+            return
+        unread = [n for n in names if slots[n].shape is None]
+        if all(wider[n] == slots[n] for n in names if n not in unread):
+            # the rest holds; what the body assigns before it reads it needs no second look
+            for n in unread:
+                slots[n] = wider[n]
+                args[n] = [_variable(n, t) for t in wider[n].types]
+            _finish(frame, before, slots, args, ops, after, extra, build)
+            return
+        slots = wider
+    raise ctx.fail(errors.TypeMismatch, "the types of the variables in this loop do not settle")
+
+
+def _entry_slot(value: Value | None) -> _Slot:
+    if value is None or isinstance(value, Poison):
+        return _Slot(None)
+    return _Slot(structure(value), tuple(leaf.type for leaf in leaves_of(value)))
+
+
+def _wider(ctx: Context, name: str, slot: _Slot, value: Value | None) -> _Slot:
+    if value is None or isinstance(value, Poison):
+        return slot
+    found = _entry_slot(value)
+    if slot.shape is None or (slot.guessed and (found.shape != slot.shape or found.types != slot.types)):
+        return found
+    if found.shape != slot.shape:
+        raise ctx.fail(
+            errors.Unsupported, f"`{name}` changes its kind in the loop", "It holds values of different kinds on two trips.",
+            "Use different names, or keep one kind of value in it.",
+        )  # fmt: skip
+    merged: list[types.Type] = []
+    for mine, other in zip(slot.types, found.types, strict=True):
+        both = unify(mine, other)
+        if both is None:
+            raise ctx.fail(errors.TypeMismatch, f"`{name}` is {mine} when the loop starts and {other} after a trip")
+        merged.append(both)
+    return _Slot(slot.shape, tuple(merged), slot.guessed)
+
+
+def _finish(
+    frame: Frame,
+    before: Env,
+    slots: dict[str, _Slot],
+    args: dict[str, list[ir.Var]],
+    ops: list[ir.Op],
+    after: Env,
+    extra: Sequence[ir.Operand],
+    build: Callable[[tuple[ir.Operand, ...], tuple[ir.Var, ...], list[ir.Op], tuple[ir.Operand, ...], tuple[ir.Var, ...]], ir.Op],
+) -> None:
+    ctx = frame.ctx
+    inits: list[ir.Operand] = []
+    yields: list[ir.Operand] = []
+    outs: dict[str, list[ir.Var]] = {}
+    for name, slot in slots.items():
+        if slot.shape is None:
+            continue
+        initial = before.get(name)
+        known = initial is not None and not isinstance(initial, Poison)
+        start: list[ir.Operand | None] = list(leaves_of(initial)) if known and initial is not None else []
+        start = start or [None] * len(slot.types)
+        final = leaves_of(after[name]) if name in after else [*args[name]]
+        for s, f, t in zip(start, final, slot.types, strict=True):
+            held: list[ir.Op] = []
+            inits.append(_brought(ctx, name, s, t, held))
+            for op in held:
+                ctx.builder.emit(op)
+            yields.append(_brought(ctx, name, f, t, ops))
+        outs[name] = [_variable(name, t) for t in slot.types]
+    flat_args = tuple(a for n, s in slots.items() if s.shape is not None for a in args[n])
+    flat_outs = tuple(o for group in outs.values() for o in group)
+    ctx.builder.emit(build(tuple(inits), flat_args, ops, (*yields, *extra), flat_outs))
+    frame.env = dict(before)
+    for name, group in outs.items():
+        shape = slots[name].shape
+        assert shape is not None
+        frame.env[name] = rebuild(shape, group)
+    for out, start_value, yielded in zip(flat_outs, inits, yields, strict=False):
+        if isinstance(out.type, types.Array):
+            _note_phi(ctx, out, (start_value, yielded))
+

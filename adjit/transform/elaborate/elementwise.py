@@ -1,0 +1,256 @@
+"""Elementwise array code: expressions that stay lazy until they are stored, summed or passed on, then become one loop nest.
+
+    y = np.tanh(a @ w + b)      product = a @ w;  y = np.empty(...)
+                                for i ..: for j ..: y[i, j] = np.tanh(product[i, j] + b[j])
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from numba import types
+
+from adjit import errors
+from adjit.transform import ir
+from adjit.transform.elaborate import scalars
+from adjit.transform.elaborate.frame import Context
+from adjit.transform.elaborate.values import Index, Lazy, Value, is_array, is_number
+from adjit.transform.support import broadcast_extent, stored_extent
+from adjit.transform.types import array_type, call_type, typed_const
+
+
+def shape_of(ctx: Context, value: Value) -> tuple[ir.Operand, ...]:
+    if isinstance(value, Lazy):
+        return value.shape
+    assert isinstance(value, ir.Var | ir.Const)
+    return ctx.shape(value) if isinstance(value.type, types.Array) else ()
+
+
+def as_lazy(ctx: Context, array: Value) -> Lazy:
+    """An array as an expression of its own elements."""
+    if isinstance(array, Lazy):
+        return array
+    assert isinstance(array, ir.Var | ir.Const) and isinstance(array.type, types.Array)
+    return Lazy(ctx.shape(array), array.type.dtype, lambda index: ctx.builder.load(array, index), (array,))
+
+
+def broadcast_shapes(ctx: Context, shapes: Sequence[tuple[ir.Operand, ...]]) -> tuple[ir.Operand, ...]:
+    """The common shape; extents that are not the same operand are compared at run time."""
+    rank = max(len(s) for s in shapes)
+    result: list[ir.Operand] = []
+    for axis in range(rank):
+        found: list[ir.Operand] = []
+        for shape in shapes:
+            place = axis - rank + len(shape)
+            if place >= 0 and shape[place] not in found and shape[place] != ir.integer(1):
+                found.append(shape[place])
+        extent: ir.Operand = found[0] if found else ir.integer(1)
+        for other in found[1:]:
+            extent = _common_extent(ctx, extent, other)
+        result.append(extent)
+    return tuple(result)
+
+
+def _common_extent(ctx: Context, left: ir.Operand, right: ir.Operand) -> ir.Operand:
+    if isinstance(left, ir.Const) and isinstance(right, ir.Const):
+        raise ctx.fail(errors.TypeMismatch, f"extents {left.value} and {right.value} do not broadcast together")
+    return ctx.builder.call(broadcast_extent, left, right, type=types.intp, name="n")
+
+
+def stretched(ctx: Context, value: Value, shape: Sequence[ir.Operand]) -> Callable[[Index], ir.Operand]:
+    """The element of `value` broadcast to `shape`. Whether an axis has size 1 is asked once, outside the loops."""
+    if is_number(value):
+        assert isinstance(value, ir.Var | ir.Const)
+        number = value
+        return lambda index: number
+    lazy = as_lazy(ctx, value)
+    offset = len(shape) - lazy.ndim
+    flags: list[ir.Operand | None] = []
+    for axis, extent in enumerate(lazy.shape):
+        if extent == ir.integer(1):
+            flags.append(ir.boolean(False))
+        elif extent == shape[offset + axis]:
+            flags.append(None)
+        else:
+            flags.append(scalars.scalar(ctx, operator.ne, (extent, ir.integer(1)), name="is_wide"))
+
+    def element(index: Index) -> ir.Operand:
+        own: list[ir.Operand] = []
+        for flag, i in zip(flags, index[offset:], strict=True):
+            if flag is None:
+                own.append(i)
+            elif isinstance(flag, ir.Const):
+                own.append(i if flag.value else ir.integer(0))
+            else:
+                own.append(ctx.builder.call(ir.select, flag, i, ir.integer(0), type=types.intp, name=_index_name(i)))
+        return lazy.element(tuple(own))
+
+    return element
+
+
+def _index_name(index: ir.Operand) -> str:
+    return index.name if isinstance(index, ir.Var) else "i"
+
+
+def elementwise(ctx: Context, callee: Any, args: Sequence[Value], name: str = "") -> Lazy:
+    """A scalar function applied to arrays and numbers, lazily."""
+    shape = broadcast_shapes(ctx, [shape_of(ctx, a) for a in args if is_array(a)])
+    dtypes = tuple(scalars_type(a) for a in args)
+    dtype = call_type(callee, dtypes)
+    if dtype is None:
+        shown = ", ".join(str(d) for d in dtypes)
+        raise ctx.fail(errors.TypeMismatch, f"numba has no {getattr(callee, '__name__', callee)}({shown})")
+    elements = [stretched(ctx, a, shape) for a in args]
+    sources, moved = _sources(args, shape)
+    return Lazy(
+        shape, dtype, lambda index: scalars.scalar(ctx, callee, [e(index) for e in elements], name), sources, moved
+    )
+
+
+def where(ctx: Context, condition: Value, yes: Value, no: Value) -> Value:
+    """np.where: the side not selected is not evaluated, so nothing of it reaches the derivative."""
+    args = (condition, yes, no)
+    arrays = [a for a in args if is_array(a)]
+    if not arrays:
+        assert isinstance(condition, ir.Var | ir.Const) and isinstance(yes, ir.Var | ir.Const)
+        assert isinstance(no, ir.Var | ir.Const)
+        return scalars.branch(ctx, scalars.truth(ctx, condition), lambda: yes, lambda: no, "selected")
+    shape = broadcast_shapes(ctx, [shape_of(ctx, a) for a in arrays])
+    elements = [stretched(ctx, a, shape) for a in args]
+    dtype = call_type(operator.add, (scalars_type(yes), scalars_type(no)))
+    if isinstance(scalars_type(yes), types.Boolean) and isinstance(scalars_type(no), types.Boolean):
+        dtype = types.boolean
+    if dtype is None:
+        raise ctx.fail(errors.TypeMismatch, "the two sides of np.where have no common type")
+    kind = dtype
+
+    def element(index: Index) -> ir.Operand:
+        chosen = scalars.branch(
+            ctx, scalars.truth(ctx, elements[0](index)), lambda: elements[1](index), lambda: elements[2](index), "selected"
+        )
+        return scalars.cast(ctx, chosen, kind)
+
+    sources, moved = _sources(args, shape)
+    return Lazy(shape, kind, element, sources, moved)
+
+
+def converted(ctx: Context, value: Value, dtype: types.Type) -> Value:
+    """Elements cast to another type."""
+    if is_number(value):
+        assert isinstance(value, ir.Var | ir.Const)
+        return scalars.cast(ctx, value, dtype)
+    lazy = as_lazy(ctx, value)
+    return Lazy(lazy.shape, dtype, lambda index: scalars.cast(ctx, lazy.element(index), dtype), lazy.sources, lazy.moved)
+
+
+def scalars_type(value: Value) -> types.Type:
+    if isinstance(value, Lazy):
+        return value.dtype
+    assert isinstance(value, ir.Var | ir.Const)
+    return value.type.dtype if isinstance(value.type, types.Array) else value.type
+
+
+def _sources(args: Sequence[Value], shape: tuple[ir.Operand, ...]) -> tuple[tuple[ir.Operand, ...], tuple[ir.Operand, ...]]:
+    sources: list[ir.Operand] = []
+    moved: list[ir.Operand] = []
+    for a in args:
+        if isinstance(a, Lazy):
+            sources.extend(a.sources)
+            moved.extend(a.moved if a.shape == shape else a.sources)
+        elif is_array(a):
+            assert isinstance(a, ir.Var | ir.Const)
+            sources.append(a)
+            if a.type.ndim != len(shape):
+                moved.append(a)
+    return tuple(sources), tuple(moved)
+
+
+def materialise(ctx: Context, value: Value, name: str = "", user: bool = False) -> Value:
+    """A lazy expression as a fresh array; anything else as it is."""
+    if not isinstance(value, Lazy):
+        return value
+    out = ir.Var(name or "values", array_type(value.dtype, value.ndim), user)
+    ctx.builder.emit(ir.Alloc(shape=value.shape, out=out))
+    ctx.new_array(out, value.shape)
+    ctx.nest(value.shape, lambda index: ctx.builder.store(out, index, value.element(index)))
+    return out
+
+
+def operand(ctx: Context, value: Value) -> ir.Operand:
+    """An operand of the IR: lazy expressions are computed."""
+    made = materialise(ctx, value)
+    if not isinstance(made, ir.Var | ir.Const):
+        raise ctx.fail(errors.Unsupported, "this is neither a number nor an array")
+    return made
+
+
+def store_all(ctx: Context, target: ir.Var, value: Value, accumulate: Any = None) -> None:
+    """`target[...] = value` or, with an operator, `target[...] op= value`, with broadcasting.
+
+    The right side is evaluated before the store, as NumPy does: where it reads what is overwritten elsewhere in the
+    target, it is computed into an array of its own first.
+    """
+    shape = ctx.shape(target)
+    if is_array(value) and _reads_elsewhere(ctx, value, target):
+        lazy = as_lazy(ctx, value)
+        value = materialise(ctx, lazy, f"{target.name}_new")
+    if is_array(value):
+        source_shape = shape_of(ctx, value)
+        if len(source_shape) > len(shape):
+            raise ctx.fail(errors.TypeMismatch, f"an array of rank {len(source_shape)} is stored in one of rank {len(shape)}")
+        for extent, own in zip(shape[len(shape) - len(source_shape) :], source_shape, strict=True):
+            if own not in (extent, ir.integer(1)):
+                ctx.builder.emit(
+                    ir.Call(callee=stored_extent, args=(extent, own), outs=(ir.Var("n", types.intp),), effect=True)
+                )
+    element = stretched(ctx, value, shape)
+    dtype = target.type.dtype
+    adds = accumulate in (operator.add, operator.sub) and ir.is_float(dtype) and scalars_type(value) == dtype
+
+    def body(index: Index) -> None:
+        new = element(index)
+        if adds:
+            added = new if accumulate is operator.add else scalars.scalar(ctx, operator.neg, (new,))
+            ctx.builder.store(target, index, added, add=True)
+            return
+        if accumulate is not None:
+            new = scalars.scalar(ctx, accumulate, (ctx.builder.load(target, index), new))
+        ctx.builder.store(target, index, scalars.cast(ctx, new, dtype))
+
+    ctx.nest(shape, body)
+
+
+def _reads_elsewhere(ctx: Context, value: Value, target: ir.Var) -> bool:
+    """Whether an element of `value` may read an element of the target other than the one it is stored to."""
+    lazy = as_lazy(ctx, value)
+    for source in lazy.sources:
+        if ctx.may_alias(source, target) and (source is not target or any(source is m for m in lazy.moved)):
+            return True
+    return lazy.shape != ctx.shape(target) and any(ctx.may_alias(s, target) for s in lazy.sources)
+
+
+def total(ctx: Context, value: Value, axis: int | None = None) -> Value:
+    """np.sum, over everything or along one axis."""
+    lazy = as_lazy(ctx, value)
+    dtype = types.intp if isinstance(lazy.dtype, types.Boolean | types.Integer) else lazy.dtype
+    zero = typed_const(0, dtype)
+
+    def add(element: ir.Operand, partial: ir.Operand) -> ir.Operand:
+        return scalars.cast(ctx, scalars.scalar(ctx, operator.add, (partial, scalars.cast(ctx, element, dtype))), dtype)
+
+    if axis is None:
+        return ctx.reduce(lazy.shape, zero, lambda index, partial: add(lazy.element(index), partial), "total")
+    rest = lazy.shape[:axis] + lazy.shape[axis + 1 :]
+
+    def element(index: Index) -> ir.Operand:
+        return ctx.reduce(
+            (lazy.shape[axis],),
+            zero,
+            lambda inner, partial: add(lazy.element((*index[:axis], *inner, *index[axis:])), partial),
+            "total",
+        )
+
+    return materialise(ctx, Lazy(rest, dtype, element, lazy.sources, lazy.sources), "totals")
+

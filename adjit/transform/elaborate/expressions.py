@@ -1,0 +1,361 @@
+"""Expressions of the user's program, one function a kind.
+
+    evaluate(frame, <a[i] * np.sin(x)>)  ->  the operand that holds the product, its operations emitted
+"""
+
+from __future__ import annotations
+
+import builtins
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import libcst as cst
+from numba import types
+
+from adjit import errors
+from adjit.transform import ir
+from adjit.transform.elaborate import complexes, indexing, scalars
+from adjit.transform.elaborate.calls import LocalFunction, attribute, call
+from adjit.transform.elaborate.constants import wrap
+from adjit.transform.elaborate.control import conditional
+from adjit.transform.elaborate.elementwise import materialise
+from adjit.transform.elaborate.frame import Frame, Guess
+from adjit.transform.elaborate.operators import BINARY, UNARY, binary, both, compare, either, truth, unary
+from adjit.transform.elaborate.values import (
+    Lazy,
+    Poison,
+    SliceValue,
+    Static,
+    TupleValue,
+    Value,
+    is_array,
+    is_number,
+)
+from adjit.transform.types import const, is_integer
+
+
+def evaluate(frame: Frame, node: cst.BaseExpression) -> Value:
+    handler = _HANDLERS.get(type(node))
+    if handler is None:
+        what = _REFUSED.get(type(node), f"`{type(node).__name__}`")
+        raise frame.ctx.fail(errors.Unsupported, f"{what} is not supported", node=node)
+    outer = frame.ctx.node, frame.ctx.frame
+    if not frame.is_rule:
+        frame.ctx.node, frame.ctx.frame = node, frame
+    value = handler(frame, node)
+    frame.ctx.node, frame.ctx.frame = outer
+    return value
+
+
+def condition(frame: Frame, node: cst.BaseExpression) -> ir.Operand:
+    """An expression in a condition, as a boolean operand."""
+    return truth(frame, evaluate(frame, node))
+
+
+# ----------------------------------------------------------------------------------------------------- atoms
+
+
+def _name(frame: Frame, node: cst.Name) -> Value:
+    ctx = frame.ctx
+    name = node.value
+    found = frame.lookup(name)
+    if found is not None:
+        return found
+    if name in frame.local_names:
+        if frame.in_loop:
+            raise Guess(name)
+        raise ctx.fail(errors.Unsupported, f"`{name}` is read before it is assigned", node=node)
+    for scope in (frame.source.closure, frame.source.globals):
+        if name in scope:
+            return wrap(ctx, scope[name])
+    if hasattr(builtins, name):
+        return wrap(ctx, getattr(builtins, name))
+    raise ctx.fail(errors.Unsupported, f"`{name}` is not defined", node=node)
+
+
+def _number(frame: Frame, node: cst.Integer | cst.Float) -> Value:
+    return const(node.evaluated_value)
+
+
+def _imaginary(frame: Frame, node: cst.Imaginary) -> Value:
+    return complexes.literal(complex(node.evaluated_value))
+
+
+def _string(frame: Frame, node: cst.SimpleString | cst.ConcatenatedString) -> Value:
+    return Static(node.evaluated_value)
+
+
+def _ellipsis(frame: Frame, node: cst.Ellipsis) -> Value:
+    return Static(Ellipsis)
+
+
+def _tuple(frame: Frame, node: cst.Tuple | cst.List) -> Value:
+    items: list[Value] = []
+    for element in node.elements:
+        value = evaluate(frame, element.value)
+        if isinstance(element, cst.StarredElement):
+            if not isinstance(value, TupleValue):
+                raise frame.ctx.fail(errors.Unsupported, "`*` before something that is not a tuple", node=element)
+            items.extend(value.items)
+        else:
+            items.append(materialise(frame.ctx, value))
+    return TupleValue(tuple(items), isinstance(node, cst.List))
+
+
+def _walrus(frame: Frame, node: cst.NamedExpr) -> Value:
+    value = materialise(frame.ctx, evaluate(frame, node.value))
+    assert isinstance(node.target, cst.Name)
+    frame.env[node.target.value] = value
+    return value
+
+
+def _lambda(frame: Frame, node: cst.Lambda) -> Value:
+    return Static(LocalFunction(node, frame))
+
+
+# ------------------------------------------------------------------------------------------------- operators
+
+
+def _may_write(frame: Frame, node: cst.BaseExpression) -> bool:
+    """Whether evaluating this could change an array: it calls something other than a NumPy or math function."""
+    calls = _Calls()
+    node.visit(calls)
+    for function in calls.found:
+        if isinstance(function, cst.Name):
+            value = frame.env.get(function.value) or frame.source.closure.get(function.value)
+            thing = value.value if isinstance(value, Static) else frame.source.globals.get(function.value)
+            if callable(thing) and hasattr(thing, "__code__") or hasattr(thing, "py_func"):
+                return True
+        elif not isinstance(function, cst.Attribute):
+            return True
+    return False
+
+
+class _Calls(cst.CSTVisitor):
+    def __init__(self) -> None:
+        self.found: list[cst.BaseExpression] = []
+
+    def visit_Call(self, node: cst.Call) -> None:
+        self.found.append(node.func)
+
+
+def _binary(frame: Frame, node: cst.BinaryOperation) -> Value:
+    left = evaluate(frame, node.left)
+    if isinstance(left, Lazy) and _may_write(frame, node.right):
+        left = materialise(frame.ctx, left)
+    right = evaluate(frame, node.right)
+    return binary(frame, BINARY[type(node.operator).__name__], left, right)
+
+
+def _unary(frame: Frame, node: cst.UnaryOperation) -> Value:
+    return unary(frame, UNARY[type(node.operator).__name__], evaluate(frame, node.expression))
+
+
+def _boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
+    ctx = frame.ctx
+    left = evaluate(frame, node.left)
+    first = truth(frame, left)
+    is_and = isinstance(node.operator, cst.And)
+    if isinstance(first, ir.Const):
+        return evaluate(frame, node.right) if bool(first.value) == is_and else left
+    if is_number(left) and not isinstance(_operand(left).type, types.Boolean):
+        # `x or y` of numbers is one of the numbers
+        sides = (lambda: _number_of(frame, node.right)), (lambda: _operand(left))
+        yes, no = sides if is_and else sides[::-1]
+        return scalars.branch(ctx, first, yes, no)
+    combine = both if is_and else either
+    return combine(frame, first, lambda: condition(frame, node.right))
+
+
+def _operand(value: Value) -> ir.Operand:
+    assert isinstance(value, ir.Var | ir.Const)
+    return value
+
+
+def _number_of(frame: Frame, node: cst.BaseExpression) -> ir.Operand:
+    value = evaluate(frame, node)
+    if not is_number(value):
+        raise frame.ctx.fail(errors.TypeMismatch, "`and` and `or` of a number and something else", node=node)
+    return _operand(value)
+
+
+def _comparison(frame: Frame, node: cst.Comparison) -> Value:
+    left = evaluate(frame, node.left)
+
+    def chain(k: int, left: Value) -> Value:
+        target = node.comparisons[k]
+        name = type(target.operator).__name__
+        if isinstance(left, Lazy) and _may_write(frame, target.comparator):
+            left = materialise(frame.ctx, left)
+        right = evaluate(frame, target.comparator)
+        result = compare(frame, name, left, right)
+        if k + 1 == len(node.comparisons):
+            return result
+        return both(frame, truth(frame, result), lambda: truth(frame, chain(k + 1, right)))
+
+    return chain(0, left)
+
+
+def _conditional(frame: Frame, node: cst.IfExp) -> Value:
+    ctx = frame.ctx
+    test = condition(frame, node.test)
+    if isinstance(test, ir.Const):
+        return evaluate(frame, node.body if test.value else node.orelse)
+    name = "%value of this expression"
+    outer = frame.env.pop(name, None)
+
+    def side(expression: cst.BaseExpression) -> Callable[[], None]:
+        def run() -> None:
+            frame.env[name] = materialise(ctx, evaluate(frame, expression))
+
+        return run
+
+    conditional(frame, test, side(node.body), side(node.orelse))
+    value = frame.env.pop(name)
+    if outer is not None:
+        frame.env[name] = outer
+    if isinstance(value, Poison):
+        raise ctx.fail(errors.TypeMismatch, "the two sides of this expression are of different kinds", value.why, node=node)
+    return value
+
+
+# --------------------------------------------------------------------------------------- attributes, subscripts
+
+
+def _attribute(frame: Frame, node: cst.Attribute) -> Value:
+    owner = evaluate(frame, node.value)
+    return attribute(frame, owner, node.attr.value)
+
+
+def subscript_place(frame: Frame, node: cst.Subscript) -> indexing.Place:
+    """Where a subscript points."""
+    base = evaluate(frame, node.value)
+    if not is_array(base):
+        raise frame.ctx.fail(errors.Unsupported, "a subscript of something that is not an array", node=node)
+    return indexing.resolve(frame.ctx, base, _entries(frame, node))
+
+
+def _entries(frame: Frame, node: cst.Subscript) -> list[Value]:
+    entries: list[Value] = []
+    for element in node.slice:
+        if isinstance(element.slice, cst.Slice):
+            ends = [_slice_end(frame, e) for e in (element.slice.lower, element.slice.upper, element.slice.step)]
+            entries.append(SliceValue(ir.Span(*ends)))
+        else:
+            assert isinstance(element.slice, cst.Index)
+            entries.append(materialise(frame.ctx, evaluate(frame, element.slice.value)))
+    return entries
+
+
+def _slice_end(frame: Frame, node: cst.BaseExpression | None) -> ir.Operand | None:
+    if node is None:
+        return None
+    value = evaluate(frame, node)
+    if isinstance(value, Static) and value.value is None:
+        return None
+    if not is_number(value) or not is_integer(_operand(value).type):
+        raise frame.ctx.fail(errors.TypeMismatch, "the end of a slice is not an integer", node=node)
+    return _operand(value)
+
+
+def _subscript(frame: Frame, node: cst.Subscript) -> Value:
+    ctx = frame.ctx
+    base = evaluate(frame, node.value)
+    entries = _entries(frame, node)
+    if isinstance(base, TupleValue):
+        return _tuple_item(frame, base, entries, node)
+    if not is_array(base):
+        raise ctx.fail(errors.Unsupported, "a subscript of something that is not an array or a tuple", node=node)
+    return indexing.read(ctx, indexing.resolve(ctx, base, entries))
+
+
+def _tuple_item(frame: Frame, base: TupleValue, entries: list[Value], node: cst.Subscript) -> Value:
+    ctx = frame.ctx
+    (entry,) = entries if len(entries) == 1 else (None,)
+    if isinstance(entry, ir.Const) and is_integer(entry.type):
+        if not -len(base.items) <= entry.value < len(base.items):
+            raise ctx.fail(errors.TypeMismatch, f"a tuple of {len(base.items)} has no item {entry.value}", node=node)
+        return base.items[entry.value]
+    if isinstance(entry, SliceValue):
+        ends = [e.value if isinstance(e, ir.Const) else e for e in (entry.span.start, entry.span.stop, entry.span.step)]
+        if not any(isinstance(e, ir.Var) for e in ends):
+            return TupleValue(base.items[slice(*ends)], base.is_list)
+    if isinstance(entry, ir.Var) and is_integer(entry.type) and base.items and all(is_number(i) for i in base.items):
+        return _chosen(frame, base, entry)
+    raise ctx.fail(
+        errors.Unsupported, "a tuple indexed with a value that is not constant", "", "Use an array, or a constant index.", node
+    )
+
+
+def _chosen(frame: Frame, base: TupleValue, index: ir.Var) -> ir.Operand:
+    """An item of a tuple of numbers at an index known at run time only."""
+    result = _operand(base.items[-1])
+    for k in range(len(base.items) - 2, -1, -1):
+        is_here = scalars.scalar(frame.ctx, operator.eq, (index, ir.integer(k)))
+        is_here = either(
+            frame, is_here, lambda k=k: scalars.scalar(frame.ctx, operator.eq, (index, ir.integer(k - len(base.items))))
+        )
+        rest = result
+        result = scalars.branch(frame.ctx, is_here, lambda k=k: _operand(base.items[k]), lambda rest=rest: rest, "item")
+    return result
+
+
+# ------------------------------------------------------------------------------------------------------- calls
+
+
+def _call(frame: Frame, node: cst.Call) -> Value:
+    ctx = frame.ctx
+    function = evaluate(frame, node.func)
+    positional: list[Value] = []
+    named: dict[str, Value] = {}
+    for k, argument in enumerate(node.args):
+        value = evaluate(frame, argument.value)
+        if isinstance(value, Lazy) and any(_may_write(frame, a.value) for a in node.args[k + 1 :]):
+            value = materialise(ctx, value)
+        if argument.star == "*":
+            if not isinstance(value, TupleValue):
+                raise ctx.fail(errors.Unsupported, "`*` before something that is not a tuple", node=argument)
+            positional.extend(value.items)
+        elif argument.star == "**":
+            raise ctx.fail(errors.Unsupported, "`**` in a call", "", "Name the arguments.", argument)
+        elif argument.keyword is not None:
+            named[argument.keyword.value] = value
+        else:
+            positional.append(value)
+    return call(frame, function, positional, named, node)
+
+
+_HANDLERS: dict[type, Callable[[Frame, Any], Value]] = {
+    cst.Name: _name,
+    cst.Integer: _number,
+    cst.Float: _number,
+    cst.Imaginary: _imaginary,
+    cst.SimpleString: _string,
+    cst.ConcatenatedString: _string,
+    cst.Ellipsis: _ellipsis,
+    cst.Tuple: _tuple,
+    cst.List: _tuple,
+    cst.NamedExpr: _walrus,
+    cst.Lambda: _lambda,
+    cst.BinaryOperation: _binary,
+    cst.UnaryOperation: _unary,
+    cst.BooleanOperation: _boolean,
+    cst.Comparison: _comparison,
+    cst.IfExp: _conditional,
+    cst.Attribute: _attribute,
+    cst.Subscript: _subscript,
+    cst.Call: _call,
+}
+
+_REFUSED: dict[type, str] = {
+    cst.Dict: "a dictionary",
+    cst.Set: "a set",
+    cst.ListComp: "a list comprehension",
+    cst.GeneratorExp: "a generator expression",
+    cst.DictComp: "a dictionary comprehension",
+    cst.SetComp: "a set comprehension",
+    cst.Yield: "`yield`",
+    cst.Await: "`await`",
+    cst.FormattedString: "an f-string",
+}

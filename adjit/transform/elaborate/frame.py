@@ -1,0 +1,178 @@
+"""What is known while a function is elaborated: the operations made so far, the names in scope, the place for errors.
+
+In: nothing. Out: `Context`, one a compilation, and `Frame`, one a function body (inlined functions have their own).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import libcst as cst
+from numba import types
+
+from adjit import errors
+from adjit.transform import ir
+from adjit.transform.elaborate.values import Poison, TupleValue, Value
+from adjit.transform.source import FunctionSource
+from adjit.transform.types import const, is_integer
+
+ANYWHERE = "anywhere"  # the root of an array that may be any of those reachable here
+
+
+class Context:
+    """One compilation: the builder, the arrays' shapes and roots, and the functions being inlined."""
+
+    def __init__(self) -> None:
+        self.builder = ir.Builder()
+        self.shapes: dict[ir.Operand, tuple[ir.Operand, ...]] = {}
+        self.roots: dict[ir.Var, frozenset[object]] = {}
+        self.active_calls: list[object] = []
+        self.frame: Frame | None = None
+        self.node: cst.CSTNode | None = None
+        # set by function.py, which knows statements: the body of a Python function on argument values (is it a rule's, are
+        # literals weak), a derivative on argument values, an expression in a frame, and which parameters a rule reads once
+        self.inline: Callable[[Any, Sequence[Value], Mapping[str, Value], bool, bool], Value]
+        self.inline_derivative: Callable[[Any, Sequence[Value], Mapping[str, Value]], Value]
+        self.evaluate: Callable[[Frame, cst.BaseExpression], Value]
+        self.reads_once: Callable[[Any], tuple[bool, ...]]
+
+    # ---------------------------------------------------------------------------------------------------- errors
+
+    def place(self) -> errors.Place | None:
+        return None if self.frame is None or self.node is None else self.frame.source.place(self.node)
+
+    def fail(
+        self, kind: type[errors.AdjitError], what: str, why: str = "", instead: str = "", node: cst.CSTNode | None = None
+    ) -> errors.AdjitError:
+        """The error to raise, at the user's line."""
+        if node is not None and self.frame is not None and not self.frame.is_rule:
+            return kind(what, self.frame.source.place(node), why, instead)
+        return kind(what, self.place(), why, instead)
+
+    # ---------------------------------------------------------------------------------------------------- arrays
+
+    def new_array(self, array: ir.Var, shape: Sequence[ir.Operand] | None = None, roots: frozenset[object] | None = None) -> ir.Var:
+        """Take note of an array that was just made: its shape (asked for at run time if not given) and its roots."""
+        assert isinstance(array.type, types.Array)
+        if shape is None:
+            shape = [self.builder.extent(array, axis) for axis in range(array.type.ndim)]
+        self.shapes[array] = tuple(shape)
+        self.roots[array] = frozenset((array,)) if roots is None else roots
+        return array
+
+    def shape(self, array: ir.Operand) -> tuple[ir.Operand, ...]:
+        if array not in self.shapes:
+            if isinstance(array, ir.Const):
+                self.shapes[array] = tuple(const(int(n)) for n in array.value.shape)
+            else:
+                self.new_array(array, roots=frozenset((ANYWHERE,)))
+        return self.shapes[array]
+
+    def roots_of(self, array: ir.Operand) -> frozenset[object]:
+        if isinstance(array, ir.Const):
+            return frozenset((id(array.value),))
+        return self.roots.get(array, frozenset((ANYWHERE,)))
+
+    def may_alias(self, left: ir.Operand, right: ir.Operand) -> bool:
+        a, b = self.roots_of(left), self.roots_of(right)
+        return ANYWHERE in a or ANYWHERE in b or bool(a & b)
+
+    # ---------------------------------------------------------------------------------------------------- loops
+
+    def nest(self, extents: Sequence[ir.Operand], body: Callable[[tuple[ir.Operand, ...]], None], ordered: bool = False) -> None:
+        """Loops over an index space, first axis outermost; `ordered` if the order of the trips matters."""
+
+        def level(done: tuple[ir.Operand, ...]) -> None:
+            depth = len(done)
+            if depth == len(extents):
+                body(done)
+                return
+            index = ir.Var("ijklmpq"[depth] if depth < 7 else f"i{depth}", types.intp)
+            with self.builder.region() as ops:
+                level((*done, index))
+            self.builder.emit(
+                ir.For(
+                    start=ir.integer(0), stop=extents[depth], step=ir.integer(1), inits=(),
+                    body=ir.Region((index,), tuple(ops), ()), outs=(), order_free=not ordered,
+                )
+            )  # fmt: skip
+
+        level(())
+
+    def reduce(
+        self,
+        extents: Sequence[ir.Operand],
+        initial: ir.Operand,
+        body: Callable[[tuple[ir.Operand, ...], ir.Operand], ir.Operand],
+        name: str,
+    ) -> ir.Operand:
+        """Loops that carry one value; `body` gets the index and the value and gives the next value."""
+
+        def level(done: tuple[ir.Operand, ...], value: ir.Operand) -> ir.Operand:
+            depth = len(done)
+            if depth == len(extents):
+                return body(done, value)
+            index = ir.Var("ijklmpq"[depth] if depth < 7 else f"i{depth}", types.intp)
+            carried = ir.Var(name, initial.type)
+            with self.builder.region() as ops:
+                last = level((*done, index), carried)
+            out = ir.Var(name, initial.type)
+            self.builder.emit(
+                ir.For(
+                    start=ir.integer(0), stop=extents[depth], step=ir.integer(1), inits=(value,),
+                    body=ir.Region((index, carried), tuple(ops), (last,)), outs=(out,), order_free=True,
+                )
+            )  # fmt: skip
+            return out
+
+        return level((), initial)
+
+
+class Frame:
+    """One function body: its source, its variables, and whether it is the body of a rule.
+
+    `weak`: numeric literals take the float type of what they are combined with (in partials, tangents and transposes).
+    """
+
+    def __init__(self, ctx: Context, source: FunctionSource, is_rule: bool = False, weak: bool = False):
+        self.ctx = ctx
+        self.source = source
+        self.env: dict[str, Value] = {}
+        self.is_rule = is_rule
+        self.weak = weak
+        self.local_names: frozenset[str] = frozenset()
+        self.in_loop = False
+
+    def lookup(self, name: str) -> Value | None:
+        """The value of a local variable, None if there is none of that name."""
+        value = self.env.get(name)
+        if isinstance(value, Poison):
+            shown = "the result" if name.startswith("%") else f"`{name}`"
+            raise self.ctx.fail(
+                errors.Unsupported, f"the type of {shown} depends on the path taken", value.why,
+                f"Give {shown} one type on every path.",
+            )  # fmt: skip
+        return value
+
+
+class Guess(Exception):
+    """A variable was read at the head of a loop whose body assigns it later; the loop has to guess its type first."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+
+def as_index(ctx: Context, value: Value, what: str) -> ir.Operand:
+    """An integer operand, or the error that says what should have been one."""
+    if isinstance(value, ir.Var | ir.Const) and is_integer(value.type):
+        return value
+    raise ctx.fail(errors.TypeMismatch, f"{what} is not an integer")
+
+
+def static_items(ctx: Context, value: Value, what: str) -> tuple[Value, ...]:
+    """The items of a tuple or list display."""
+    if isinstance(value, TupleValue):
+        return value.items
+    raise ctx.fail(errors.Unsupported, f"{what} is not a tuple", "Its length has to be known when the code is compiled.")
+

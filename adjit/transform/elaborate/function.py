@@ -1,0 +1,321 @@
+"""The front end's entry: a Python function and the types of its arguments become a typed `ir.Function`.
+
+    def f(x, n): ...   with (float64[:], int64)   ->   ir.Function f(%x, %n)
+
+Functions that it calls are inlined. Arguments that it writes into are copied first, so the caller's arrays stay as they are.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import libcst as cst
+from numba import types
+
+from adjit import errors
+from adjit.transform import ir
+from adjit.transform.alias import Aliases
+from adjit.transform.elaborate.constants import wrap
+from adjit.transform.elaborate.control import VALUE
+from adjit.transform.elaborate.elementwise import materialise
+from adjit.transform.elaborate.expressions import evaluate
+from adjit.transform.elaborate.frame import Context, Frame, Guess
+from adjit.transform.elaborate.statements import always_returns, assigned, block
+from adjit.transform.elaborate.values import Complex, Static, TupleValue, Value
+from adjit.transform.source import FunctionSource, read_source
+from adjit.transform.support import check_separate
+
+DEEPEST = 64  # calls within calls
+
+BuildDerivative = Callable[[Any, tuple[types.Type, ...]], ir.Function]
+
+
+def elaborate(function: Any, arg_types: Sequence[types.Type], build_derivative: BuildDerivative) -> ir.Function:
+    """The typed IR of a Python function or dispatcher; `build_derivative` makes that of a transformed function it calls."""
+    source = read_source(function)
+    ctx = new_context(build_derivative)
+    names = tuple(source.parameters.parameters)
+    if len(arg_types) != len(names):
+        raise errors.TypeMismatch(f"{source.name} takes {len(names)} arguments, not {len(arg_types)}")
+    params: list[ir.Tree] = []
+    values: list[Value] = []
+    for name, type_ in zip(names, arg_types, strict=True):
+        tree, value = parameter(ctx, name, type_)
+        params.append(tree)
+        values.append(value)
+    ctx.frame = None
+    with ctx.builder.region() as ops:
+        for leaf in ir.leaves(tuple(params)):
+            if isinstance(leaf.type, types.Array):
+                ctx.new_array(leaf)
+        result = _body(ctx, source, dict(zip(names, values, strict=True)), False, False)
+        tree, yields = result_of(ctx, source, result)
+        yields = [_owned(ctx, y, ir.leaves(tuple(params))) for y in yields]
+    body = ir.Region(tuple(ir.leaves(tuple(params))), tuple(ops), tuple(yields))
+    made = ir.Function(
+        name=source.identifier, names=names, params=tuple(params), body=body, result=tree, origin=source.origin(source.node)
+    )
+    return _without_side_effects(made)
+
+
+def new_context(build_derivative: BuildDerivative) -> Context:
+    ctx = Context()
+    ctx.inline = functools.partial(_inline, ctx)
+    ctx.inline_derivative = functools.partial(_inline_derivative, ctx, build_derivative)
+    ctx.evaluate = evaluate
+    ctx.reads_once = _reads_once
+    return ctx
+
+
+def parameter(ctx: Context, name: str, type_: types.Type) -> tuple[ir.Tree, Value]:
+    """The variables of a parameter and the value that the body sees."""
+    if isinstance(type_, types.BaseTuple):
+        parts = [parameter(ctx, f"{name}_{k}", t) for k, t in enumerate(type_.types)]
+        return tuple(p[0] for p in parts), TupleValue(tuple(p[1] for p in parts))
+    var = ir.Var(name, types.unliteral(type_), user=True)
+    if isinstance(type_, types.Omitted):
+        var = ir.Var(name, type_, user=True)
+        return var, wrap(ctx, type_.value)
+    if isinstance(type_, types.NoneType):
+        return var, Static(None)
+    if isinstance(type_, types.Dispatcher):
+        return var, Static(type_.dispatcher)
+    return var, var
+
+
+def result_of(ctx: Context, source: FunctionSource, value: Value) -> tuple[ir.Tree, list[ir.Operand]]:
+    """The tree of a result and its leaves."""
+    yields: list[ir.Operand] = []
+
+    def tree(part: Value) -> ir.Tree:
+        if isinstance(part, ir.Var | ir.Const):
+            yields.append(part)
+            return len(yields) - 1
+        if isinstance(part, TupleValue):
+            if part.is_list:
+                raise ctx.fail(errors.Unsupported, "a list as a result", "", "Return a tuple or an array.")
+            return tuple(tree(p) for p in part.items)
+        if isinstance(part, Static) and part.value is None:
+            return None
+        if isinstance(part, Complex):
+            raise ctx.fail(
+                errors.Unsupported, "a complex result", "Derivatives are those of real results.", "Return .real and .imag."
+            )
+        raise ctx.fail(errors.Unsupported, f"{source.name} returns something that is neither a number nor an array")
+
+    return tree(value), yields
+
+
+def _owned(ctx: Context, operand: ir.Operand, params: Sequence[ir.Var]) -> ir.Operand:
+    """A result that belongs to the caller: never an argument's or a global array's memory."""
+    if not isinstance(operand.type, types.Array):
+        return operand
+    roots = ctx.roots_of(operand)
+    if isinstance(operand, ir.Var) and not any(p in roots for p in params) and all(isinstance(r, ir.Var) for r in roots):
+        return operand
+    layout = operand.type.layout if operand.type.layout in "CF" else "C"
+    out = ir.Var("result", operand.type.copy(layout=layout, readonly=False))
+    ctx.builder.emit(ir.Copy(source=operand, out=out))
+    return out
+
+
+def _without_side_effects(function: ir.Function) -> ir.Function:
+    """The function with copies of the arguments that it writes into."""
+    aliases = Aliases(function)
+    arrays = [p for p in function.body.args if isinstance(p.type, types.Array)]
+    written = [p for p in arrays if aliases.is_written(p)]
+    if not written:
+        return function
+    entry: list[ir.Op] = []
+    for k, p in enumerate(arrays):
+        for q in arrays[k + 1 :]:
+            if p in written or q in written:
+                entry.append(ir.Call(callee=check_separate, args=(p, q), outs=(), effect=True, origin=None))
+    mapping: dict[ir.Var, ir.Operand] = {}
+    for p in written:
+        assert isinstance(p.type, types.Array)
+        own = dataclasses.replace(p, type=p.type)
+        mapping[p] = own
+        entry.append(ir.Copy(source=p, out=own))
+    cloner = ir.Cloner(mapping)
+    ops = [cloner.op(op) for op in function.body.ops]
+    yields = tuple(cloner.operand(y) for y in function.body.yields)
+    return dataclasses.replace(function, body=ir.Region(function.body.args, (*entry, *ops), yields))
+
+
+# ------------------------------------------------------------------------------------------------------------- inlining
+
+
+def _body(ctx: Context, source: FunctionSource, env: dict[str, Value], is_rule: bool, weak: bool) -> Value:
+    frame = Frame(ctx, source, is_rule, weak)
+    frame.env = dict(env)
+    outer = ctx.frame, ctx.node
+    if not is_rule:
+        ctx.frame, ctx.node = frame, source.node
+    if isinstance(source.node, cst.Lambda):
+        if not is_rule:
+            ctx.builder.origin = source.origin(source.node)
+        result = materialise(ctx, evaluate(frame, source.node.body), "result")
+        ctx.frame, ctx.node = outer
+        return result
+    statements: list[Any] = list(source.node.body.body)
+    _check_kind(ctx, source, statements)
+    frame.local_names = frozenset(assigned(statements).names)
+    try:
+        block(frame, statements)
+    except Guess as guess:
+        raise ctx.fail(errors.Unsupported, f"`{guess.name}` may be read before it is assigned") from None
+    if VALUE in frame.env and not always_returns(statements):
+        raise ctx.fail(
+            errors.Unsupported, f"{source.name} returns on some paths only", "", "End it with a return.", source.node
+        )
+    value = frame.lookup(VALUE) or Static(None)
+    ctx.frame, ctx.node = outer
+    return value
+
+
+class _Yields(cst.CSTVisitor):
+    def __init__(self) -> None:
+        self.node: cst.CSTNode | None = None
+
+    def visit_Yield(self, node: cst.Yield) -> None:
+        self.node = node
+
+    def visit_Await(self, node: cst.Await) -> None:
+        self.node = node
+
+    def visit_FunctionDef(self, node: cst.FunctionDef) -> bool:
+        return False
+
+
+def _check_kind(ctx: Context, source: FunctionSource, statements: Sequence[cst.CSTNode]) -> None:
+    found = _Yields()
+    for s in statements:
+        s.visit(found)
+    if found.node is not None:
+        raise errors.Unsupported(
+            f"{source.name} is a generator", source.place(found.node), "It has no single result.", "Return an array or a sum."
+        )
+
+
+def _inline(
+    ctx: Context, function: Any, args: Sequence[Value], named: Mapping[str, Value], is_rule: bool, weak: bool
+) -> Value:
+    source = read_source(function)
+    if source.function.__code__ in ctx.active_calls:
+        raise ctx.fail(
+            errors.Unsupported, f"{source.name} calls itself", "Recursion is not supported yet.", "Write it as a loop."
+        )
+    if len(ctx.active_calls) > DEEPEST:
+        raise ctx.fail(errors.Unsupported, f"calls nested more than {DEEPEST} deep")
+    bound = _bind(ctx, source, args, named)
+    ctx.active_calls.append(source.function.__code__)
+    origin = ctx.builder.origin
+    result = _body(ctx, source, bound, is_rule, weak)
+    ctx.builder.origin = origin
+    ctx.active_calls.pop()
+    return result
+
+
+def _bind(ctx: Context, source: FunctionSource, args: Sequence[Value], named: Mapping[str, Value]) -> dict[str, Value]:
+    try:
+        given = source.parameters.bind(*args, **named)
+    except TypeError as fault:
+        raise ctx.fail(errors.Unsupported, f"the call of {source.name}", f"Python and numba refuse it: {fault}.") from None
+    found: dict[str, Value] = {}
+    for name, p in source.parameters.parameters.items():
+        if name in given.arguments:
+            value = given.arguments[name]
+            if p.kind is inspect.Parameter.VAR_POSITIONAL:
+                value = TupleValue(tuple(value))
+            found[name] = value
+        elif p.kind is inspect.Parameter.VAR_POSITIONAL:
+            found[name] = TupleValue(())
+        elif p.default is not inspect.Parameter.empty:
+            found[name] = wrap(ctx, p.default)
+    return found
+
+
+def _inline_derivative(
+    ctx: Context, build: BuildDerivative, derivative: Any, args: Sequence[Value], named: Mapping[str, Value]
+) -> Value:
+    """The IR of a transformed function, copied into this one."""
+    args = [materialise(ctx, a) for a in args]
+    if named:
+        raise ctx.fail(errors.Unsupported, "keyword arguments of a transformed function", "", "Pass them by position.")
+    function = build(derivative, tuple(_type_of(ctx, a) for a in args))
+    leaves = [leaf for a in args for leaf in _leaves(a)]
+    cloner = ir.Cloner(dict(zip(function.body.args, leaves, strict=True)))
+    for op in function.body.ops:
+        made = ctx.builder.emit(cloner.op(op))
+        for result in made.results:
+            if isinstance(result.type, types.Array):
+                base = getattr(made, "base", None)
+                ctx.new_array(result, roots=None if base is None else ctx.roots_of(base))
+    yields = [cloner.operand(y) for y in function.body.yields]
+    return _result_value(function.result, yields)
+
+
+def _result_value(tree: ir.Tree, yields: Sequence[ir.Operand]) -> Value:
+    if isinstance(tree, tuple):
+        return TupleValue(tuple(_result_value(t, yields) for t in tree))
+    return Static(None) if tree is None else yields[tree]
+
+
+def _type_of(ctx: Context, value: Value) -> types.Type:
+    if isinstance(value, ir.Var | ir.Const):
+        return value.type
+    if isinstance(value, TupleValue):
+        return types.Tuple(tuple(_type_of(ctx, v) for v in value.items))
+    if isinstance(value, Static) and value.value is None:
+        return types.none
+    raise ctx.fail(errors.Unsupported, "this argument of a transformed function")
+
+
+def _leaves(value: Value) -> list[ir.Operand]:
+    if isinstance(value, TupleValue):
+        return [leaf for v in value.items for leaf in _leaves(v)]
+    assert isinstance(value, ir.Var | ir.Const)
+    return [value]
+
+
+class _Uses(cst.CSTVisitor):
+    """How often each name is read for its elements, and whether there is a loop."""
+
+    def __init__(self) -> None:
+        self.counts: dict[str, int] = {}
+        self.loops = False
+
+    def visit_Name(self, node: cst.Name) -> None:
+        self.counts[node.value] = self.counts.get(node.value, 0) + 1
+
+    def visit_Attribute(self, node: cst.Attribute) -> bool:
+        if node.attr.value in ("size", "shape", "ndim", "dtype") and isinstance(node.value, cst.Name):
+            return False
+        node.value.visit(self)
+        return False
+
+    def visit_Call(self, node: cst.Call) -> bool:
+        if isinstance(node.func, cst.Name) and node.func.value == "len":
+            return False
+        return True
+
+    def visit_For(self, node: cst.For) -> None:
+        self.loops = True
+
+    def visit_While(self, node: cst.While) -> None:
+        self.loops = True
+
+
+@functools.lru_cache(maxsize=512)
+def _reads_once(rule: Any) -> tuple[bool, ...]:
+    """For each parameter of a rule, whether its body reads the elements at most once, so that an expression may be passed."""
+    source = read_source(rule)
+    uses = _Uses()
+    source.node.body.visit(uses)
+    return tuple(not uses.loops and uses.counts.get(p, 0) <= 1 for p in source.parameters.parameters)
+

@@ -1,0 +1,340 @@
+"""Subscripts: loads, views, gathers and masks, as values and as targets of stores.
+
+    a[i, j]      Load            a[1:, k]      Slice (a view)
+    a[places]    gather: a lazy array expression            a[a > 0]      the selected elements, in order
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from numba import types
+
+from adjit import errors
+from adjit.transform import ir
+from adjit.transform.elaborate import scalars
+from adjit.transform.elaborate.elementwise import as_lazy, elementwise, materialise, operand, shape_of, store_all, stretched
+from adjit.transform.elaborate.frame import Context
+from adjit.transform.elaborate.values import (
+    Index,
+    Lazy,
+    SliceValue,
+    Static,
+    TupleValue,
+    Value,
+    dtype,
+    is_array,
+    is_number,
+)
+from adjit.transform.types import array_type, is_integer, slice_type
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a subscript points: one element, a view, gathered elements along an axis of a view, or a mask."""
+
+    kind: str  # 'element', 'view', 'gather' or 'mask'
+    array: ir.Var | ir.Const
+    index: tuple[ir.Operand, ...] = ()
+    advanced: ir.Operand | None = None  # the array of places, or the mask
+    axis: int = 0
+
+
+def resolve(ctx: Context, base: Value, entries: Sequence[Value]) -> Place:
+    """The place that `base[entries]` names. Views are made on the way."""
+    array = operand(ctx, base)
+    if not isinstance(array.type, types.Array):
+        raise ctx.fail(errors.TypeMismatch, "a number cannot be indexed")
+    flat = [part for entry in entries for part in (entry.items if isinstance(entry, TupleValue) else (entry,))]
+    flat = _without_ellipsis(ctx, flat, array.type.ndim)
+    advanced = [k for k, e in enumerate(flat) if is_array(e)]
+    if not advanced:
+        return _basic(ctx, array, flat)
+    if len(advanced) > 1:
+        raise ctx.fail(
+            errors.Unsupported, "more than one array in an index", "numba takes a single one.",
+            "Write the gather as a loop.",
+        )  # fmt: skip
+    (position,) = advanced
+    chosen = operand(ctx, flat[position])
+    assert isinstance(chosen.type, types.Array)
+    if isinstance(chosen.type.dtype, types.Boolean):
+        if len(flat) - flat.count(_WHOLE) > 1 or chosen.type.ndim != array.type.ndim:
+            raise ctx.fail(
+                errors.Unsupported, "a mask that does not cover the whole array", "", "Write the selection as a loop."
+            )
+        return Place("mask", array, advanced=chosen)
+    if not is_integer(chosen.type.dtype):
+        raise ctx.fail(errors.TypeMismatch, "an array of floats cannot be an index")
+    before = flat[:position]
+    if any(is_number(e) for e in flat) and any(isinstance(e, SliceValue) for e in before):
+        raise ctx.fail(
+            errors.Unsupported, "an index that mixes integers, slices and an array", "", "Index in two steps."
+        )
+    # integers and slices first, as a view; the gathered axis is whole in it
+    rest = [_WHOLE if k == position else e for k, e in enumerate(flat)]
+    axis = sum(not is_number(e) for e in before)
+    view = _basic(ctx, array, rest) if any(e != _WHOLE for e in rest) else Place("view", array)
+    return Place("gather", view.array, advanced=chosen, axis=axis)
+
+
+_WHOLE = SliceValue(ir.Span())
+
+
+def _without_ellipsis(ctx: Context, entries: list[Value], ndim: int) -> list[Value]:
+    """Every axis with its entry."""
+    consumed = 0
+    for e in entries:
+        if isinstance(e, Static) and e.value in (None, Ellipsis):
+            continue
+        if is_array(e) and isinstance(dtype(e), types.Boolean):
+            consumed += ndim_of(e)
+        else:
+            consumed += 1
+    if consumed > ndim:
+        raise ctx.fail(errors.TypeMismatch, f"{consumed} indices for an array of rank {ndim}")
+    missing: list[Value] = [_WHOLE] * (ndim - consumed)
+    for k, e in enumerate(entries):
+        if isinstance(e, Static) and e.value is Ellipsis:
+            return [*entries[:k], *missing, *entries[k + 1 :]]
+    return [*entries, *missing]
+
+
+def ndim_of(value: Value) -> int:
+    return value.ndim if isinstance(value, Lazy) else _array(value).ndim
+
+
+def _array(value: Value) -> types.Array:
+    assert isinstance(value, ir.Var | ir.Const) and isinstance(value.type, types.Array)
+    return value.type
+
+
+def _basic(ctx: Context, array: ir.Operand, entries: Sequence[Value]) -> Place:
+    selectors: list[ir.Selector] = []
+    for e in entries:
+        if isinstance(e, SliceValue):
+            selectors.append(e.span)
+        elif isinstance(e, Static) and e.value is None:
+            selectors.append(ir.NewAxis())
+        elif isinstance(e, ir.Var | ir.Const) and is_integer(e.type):
+            selectors.append(ir.At(e))
+        else:
+            raise ctx.fail(errors.TypeMismatch, "an index must be an integer, a slice, newaxis, Ellipsis or an array")
+    if all(isinstance(s, ir.At) for s in selectors):
+        return Place("element", array, tuple(s.index for s in selectors if isinstance(s, ir.At)))
+    assert isinstance(array.type, types.Array)
+    name = array.name if isinstance(array, ir.Var) else "view"
+    out = ir.Var(f"{name}_view", slice_type(array.type, selectors))
+    ctx.builder.emit(ir.Slice(base=array, selectors=tuple(selectors), out=out))
+    shape: list[ir.Operand] = []
+    base_shape = iter(ctx.shape(array))
+    for s in selectors:
+        if isinstance(s, ir.NewAxis):
+            shape.append(ir.integer(1))
+            continue
+        extent = next(base_shape)
+        if isinstance(s, ir.Span):
+            whole = s.start is None and s.stop is None and s.step in (None, ir.integer(1), ir.integer(-1))
+            shape.append(extent if whole else ctx.builder.extent(out, len(shape)))
+    ctx.new_array(out, shape, ctx.roots_of(array))
+    return Place("view", out)
+
+
+def read(ctx: Context, place: Place) -> Value:
+    """The value at a place."""
+    if place.kind == "element":
+        return ctx.builder.load(place.array, place.index)
+    if place.kind == "view":
+        return place.array
+    if place.kind == "gather":
+        return _gathered(ctx, place)
+    return _selected(ctx, place)
+
+
+def _gathered(ctx: Context, place: Place) -> Lazy:
+    array, places, axis = place.array, place.advanced, place.axis
+    assert places is not None
+    places_shape = ctx.shape(places)
+    shape = ctx.shape(array)
+    rank = len(places_shape)
+
+    def element(index: Index) -> ir.Operand:
+        where = ctx.builder.load(places, index[axis : axis + rank])
+        return ctx.builder.load(array, (*index[:axis], where, *index[axis + rank :]))
+
+    full = (*shape[:axis], *places_shape, *shape[axis + 1 :])
+    return Lazy(full, _array(array).dtype, element, (array, places), (array,))
+
+
+def _count(ctx: Context, mask: ir.Operand) -> ir.Operand:
+    return ctx.reduce(
+        ctx.shape(mask),
+        ir.integer(0),
+        lambda index, count: scalars.scalar(
+            ctx, operator.add, (count, scalars.cast(ctx, ctx.builder.load(mask, index), types.intp)), "count"
+        ),
+        "count",
+    )
+
+
+def _for_each_selected(ctx: Context, mask: ir.Operand, body: Any) -> None:
+    """Runs `body(index, k)` for the k-th true element of a mask, in order."""
+    extents = ctx.shape(mask)
+
+    def level(done: Index, count: ir.Operand) -> ir.Operand:
+        if len(done) == len(extents):
+            condition = ctx.builder.load(mask, done)
+            out = ir.Var("count", types.intp)
+            with ctx.builder.region() as ops:
+                body(done, count)
+                following = scalars.scalar(ctx, operator.add, (count, ir.integer(1)), "count")
+            then = ir.Region((), tuple(ops), (following,))
+            ctx.builder.emit(ir.If(condition=condition, then=then, orelse=ir.Region((), (), (count,)), outs=(out,)))
+            return out
+        index = ir.Var("ijklmpq"[len(done)], types.intp)
+        carried, out = ir.Var("count", types.intp), ir.Var("count", types.intp)
+        with ctx.builder.region() as ops:
+            last = level((*done, index), carried)
+        ctx.builder.emit(
+            ir.For(
+                start=ir.integer(0), stop=extents[len(done)], step=ir.integer(1), inits=(count,),
+                body=ir.Region((index, carried), tuple(ops), (last,)), outs=(out,),
+            )
+        )  # fmt: skip
+        return out
+
+    level((), ir.integer(0))
+
+
+def _selected(ctx: Context, place: Place) -> Value:
+    assert place.advanced is not None
+    array, mask = place.array, place.advanced
+    count = _count(ctx, mask)
+    out = ir.Var("selected", array_type(_array(array).dtype, 1))
+    ctx.builder.emit(ir.Alloc(shape=(count,), out=out))
+    ctx.new_array(out, (count,))
+    _for_each_selected(
+        ctx, mask, lambda index, k: ctx.builder.store(out, (k,), ctx.builder.load(array, index))
+    )
+    return out
+
+
+def write(ctx: Context, place: Place, value: Value) -> None:
+    """`base[entries] = value`."""
+    array = _writable(ctx, place.array)
+    kind = _array(array).dtype
+    if place.kind == "element":
+        if not is_number(value):
+            raise ctx.fail(errors.TypeMismatch, "an array is stored in a single element")
+        assert isinstance(value, ir.Var | ir.Const)
+        ctx.builder.store(array, place.index, scalars.cast(ctx, value, kind))
+    elif place.kind == "view":
+        store_all(ctx, array, value)
+    elif place.kind == "gather":
+        _scatter(ctx, place, array, value)
+    else:
+        _store_selected(ctx, place, array, value)
+
+
+def _writable(ctx: Context, array: ir.Operand) -> ir.Var:
+    if isinstance(array, ir.Const):
+        raise ctx.fail(
+            errors.Unsupported, "a global array is changed", "Arrays from outside the function are constants, as in numba.",
+            "Pass it as an argument, or copy it first.",
+        )  # fmt: skip
+    return array
+
+
+def _scatter(ctx: Context, place: Place, array: ir.Var, value: Value) -> None:
+    # one store after another: with repeated places the last one stays, as in NumPy
+    places, axis = place.advanced, place.axis
+    assert places is not None
+    if is_array(value) and any(ctx.may_alias(s, array) for s in as_lazy(ctx, value).sources):
+        value = materialise(ctx, value, f"{array.name}_new")
+    shape = ctx.shape(array)
+    places_shape = ctx.shape(places)
+    full = (*shape[:axis], *places_shape, *shape[axis + 1 :])
+    _check_fits(ctx, full, value)
+    element = stretched(ctx, value, full)
+
+    def body(index: Index) -> None:
+        where = ctx.builder.load(places, index[axis : axis + len(places_shape)])
+        target = (*index[:axis], where, *index[axis + len(places_shape) :])
+        ctx.builder.store(array, target, scalars.cast(ctx, element(index), array.type.dtype))
+
+    ctx.nest(full, body, ordered=True)
+
+
+def _check_fits(ctx: Context, shape: tuple[ir.Operand, ...], value: Value) -> None:
+    if not is_array(value):
+        return
+    own = shape_of(ctx, value)
+    if len(own) > len(shape):
+        raise ctx.fail(errors.TypeMismatch, f"an array of rank {len(own)} is stored in a place of rank {len(shape)}")
+
+
+def _store_selected(ctx: Context, place: Place, array: ir.Var, value: Value) -> None:
+    mask = place.advanced
+    assert mask is not None
+    kind = array.type.dtype
+    if is_number(value):
+        assert isinstance(value, ir.Var | ir.Const)
+        number = scalars.cast(ctx, value, kind)
+
+        def store_number(index: Index) -> None:
+            with ctx.builder.region() as ops:
+                ctx.builder.store(array, index, number)
+            then = ir.Region((), tuple(ops), ())
+            condition = ctx.builder.load(mask, index)
+            ctx.builder.emit(ir.If(condition=condition, then=then, orelse=ir.Region((), (), ()), outs=()))
+
+        ctx.nest(ctx.shape(mask), store_number)
+        return
+    values = operand(ctx, value)
+    if _array(values).ndim != 1:
+        raise ctx.fail(errors.TypeMismatch, "what is stored through a mask must be a number or a vector")
+    _for_each_selected(
+        ctx,
+        mask,
+        lambda index, k: ctx.builder.store(array, index, scalars.cast(ctx, ctx.builder.load(values, (k,)), kind)),
+    )
+
+
+def update(ctx: Context, place: Place, operation: Any, value: Value) -> None:
+    """`base[entries] op= value`."""
+    array = _writable(ctx, place.array)
+    kind = _array(array).dtype
+    if place.kind == "element":
+        if not is_number(value):
+            raise ctx.fail(errors.TypeMismatch, "an array is stored in a single element")
+        assert isinstance(value, ir.Var | ir.Const)
+        added = _as_addition(ctx, operation, value)
+        if added is not None and added.type == kind:
+            ctx.builder.store(array, place.index, added, add=True)
+            return
+        old = ctx.builder.load(array, place.index)
+        new = scalars.scalar(ctx, operation, (old, value))
+        ctx.builder.store(array, place.index, scalars.cast(ctx, new, kind))
+    elif place.kind == "view":
+        store_all(ctx, array, value, operation)
+    else:
+        from_elementwise = _updated(ctx, place, operation, value)
+        write(ctx, place, from_elementwise)
+
+
+def _updated(ctx: Context, place: Place, operation: Any, value: Value) -> Value:
+    return materialise(ctx, elementwise(ctx, operation, (read(ctx, place), value)), "updated")
+
+
+def _as_addition(ctx: Context, operation: Any, value: ir.Operand) -> ir.Operand | None:
+    """What is added, where the operation is an addition or a subtraction of a number of the same precision."""
+    if not isinstance(value.type, types.Float):
+        return None
+    if operation is operator.add:
+        return value
+    if operation is operator.sub:
+        return scalars.scalar(ctx, operator.neg, (value,))
+    return None

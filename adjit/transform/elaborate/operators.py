@@ -1,0 +1,177 @@
+"""Operators on values of every kind: numbers, arrays, tuples, complex numbers and static things.
+
+    binary(frame, operator.mul, %x, Lazy)  ->  Lazy;   binary(frame, operator.add, (1, 2), (3,))  ->  (1, 2, 3)
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from numba import types
+
+from adjit import errors
+from adjit.transform import ir
+from adjit.transform.elaborate import complexes, scalars
+from adjit.transform.elaborate.elementwise import elementwise, operand
+from adjit.transform.elaborate.frame import Frame
+from adjit.transform.elaborate.values import (
+    Complex,
+    Static,
+    TupleValue,
+    Value,
+    is_array,
+    is_number,
+)
+from adjit.transform.elaborate.whole import whole_call
+from adjit.transform.types import typed_const
+
+BINARY: dict[str, Any] = {
+    "Add": operator.add,
+    "Subtract": operator.sub,
+    "Multiply": operator.mul,
+    "Divide": operator.truediv,
+    "FloorDivide": operator.floordiv,
+    "Modulo": operator.mod,
+    "Power": operator.pow,
+    "MatrixMultiply": operator.matmul,
+    "BitAnd": operator.and_,
+    "BitOr": operator.or_,
+    "BitXor": operator.xor,
+    "LeftShift": operator.lshift,
+    "RightShift": operator.rshift,
+}
+
+UNARY: dict[str, Any] = {"Minus": operator.neg, "Plus": operator.pos, "Not": operator.not_, "BitInvert": operator.invert}
+
+COMPARISONS: dict[str, Any] = {
+    "LessThan": operator.lt,
+    "LessThanEqual": operator.le,
+    "GreaterThan": operator.gt,
+    "GreaterThanEqual": operator.ge,
+    "Equal": operator.eq,
+    "NotEqual": operator.ne,
+}
+
+
+def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
+    """`left callee right`, arithmetic or comparison."""
+    ctx = frame.ctx
+    if isinstance(left, Complex) or isinstance(right, Complex):
+        return complexes.binary(ctx, callee, left, right)
+    if is_number(left) and is_number(right):
+        assert isinstance(left, ir.Var | ir.Const) and isinstance(right, ir.Var | ir.Const)
+        left, right = _balanced(frame, left, right)
+        return scalars.scalar(ctx, callee, (left, right))
+    if (is_array(left) or is_number(left)) and (is_array(right) or is_number(right)):
+        if callee is operator.matmul:
+            return whole_call(ctx, operator.matmul, (operand(ctx, left), operand(ctx, right)))
+        if frame.weak:
+            left, right = _weak_against(left, right), _weak_against(right, left)
+        return elementwise(ctx, callee, (left, right))
+    if isinstance(left, TupleValue) and isinstance(right, TupleValue):
+        if callee is operator.add:
+            return TupleValue(left.items + right.items, left.is_list)
+        if callee in (operator.eq, operator.ne):
+            return _tuples_equal(frame, callee, left, right)
+    if isinstance(left, TupleValue) and isinstance(right, ir.Const) and callee is operator.mul:
+        return TupleValue(left.items * int(right.value), left.is_list)
+    if isinstance(left, Static) and isinstance(right, Static) and callee in (operator.eq, operator.ne):
+        return ir.boolean(bool(callee(left.value, right.value)))
+    if callee in (operator.eq, operator.ne) and (isinstance(left, Static) or isinstance(right, Static)):
+        return ir.boolean(callee is operator.ne)
+    raise ctx.fail(errors.Unsupported, f"`{getattr(callee, '__name__', callee)}` of these values", "They are not numbers or arrays.")
+
+
+def _balanced(frame: Frame, left: ir.Operand, right: ir.Operand) -> tuple[ir.Operand, ir.Operand]:
+    """In a rule a literal takes the float type of the other operand."""
+    if not frame.weak:
+        return left, right
+    return _weak_number(left, right.type), _weak_number(right, left.type)
+
+
+def _weak_number(number: ir.Operand, other: types.Type) -> ir.Operand:
+    if isinstance(number, ir.Const) and isinstance(other, types.Float) and not isinstance(number.type, types.Boolean):
+        return typed_const(number.value, other)
+    return number
+
+
+def _weak_against(value: Value, other: Value) -> Value:
+    if isinstance(value, ir.Const) and is_number(value) and is_array(other):
+        from_array = other.dtype if hasattr(other, "dtype") else other.type.dtype  # type: ignore[union-attr]
+        return _weak_number(value, from_array)
+    return value
+
+
+def _tuples_equal(frame: Frame, callee: Any, left: TupleValue, right: TupleValue) -> Value:
+    result: ir.Operand = ir.boolean(len(left.items) == len(right.items))
+    if len(left.items) == len(right.items):
+        for a, b in zip(left.items, right.items, strict=True):
+            same = binary(frame, operator.eq, a, b)
+            assert isinstance(same, ir.Var | ir.Const)
+            result = both(frame, result, lambda same=same: same)
+    return scalars.negated(frame.ctx, result) if callee is operator.ne else result
+
+
+def both(frame: Frame, left: ir.Operand, right: Callable[[], ir.Operand]) -> ir.Operand:
+    """`left and right`, short-circuiting."""
+    if isinstance(left, ir.Const):
+        return right() if left.value else left
+    return scalars.branch(frame.ctx, left, right, lambda: ir.boolean(False), "both")
+
+
+def either(frame: Frame, left: ir.Operand, right: Callable[[], ir.Operand]) -> ir.Operand:
+    """`left or right`, short-circuiting."""
+    if isinstance(left, ir.Const):
+        return left if left.value else right()
+    return scalars.branch(frame.ctx, left, lambda: ir.boolean(True), right, "either")
+
+
+def unary(frame: Frame, callee: Any, value: Value) -> Value:
+    ctx = frame.ctx
+    if isinstance(value, Complex):
+        return complexes.unary(ctx, callee, value)
+    if callee is operator.not_:
+        return scalars.negated(ctx, truth(frame, value))
+    if is_number(value):
+        assert isinstance(value, ir.Var | ir.Const)
+        return scalars.scalar(ctx, callee, (value,))
+    if is_array(value):
+        return elementwise(ctx, callee, (value,))
+    raise ctx.fail(errors.Unsupported, "this operator on this value", "It is not a number or an array.")
+
+
+def truth(frame: Frame, value: Value) -> ir.Operand:
+    """The boolean of a value in a condition."""
+    ctx = frame.ctx
+    if is_number(value):
+        assert isinstance(value, ir.Var | ir.Const)
+        return scalars.truth(ctx, value)
+    if isinstance(value, Static):
+        return ir.boolean(bool(value.value))
+    if isinstance(value, TupleValue):
+        return ir.boolean(bool(value.items))
+    raise ctx.fail(
+        errors.Unsupported, "an array as a condition", "Its truth value is ambiguous.", "Use .any() or .all(), or np.where."
+    )
+
+
+def compare(frame: Frame, name: str, left: Value, right: Value) -> Value:
+    """One comparison; `is` and `in` are decided when the code is compiled."""
+    ctx = frame.ctx
+    if name in ("Is", "IsNot"):
+        same = isinstance(left, Static) and isinstance(right, Static) and left.value is right.value
+        if isinstance(left, ir.Const) and isinstance(right, ir.Const):
+            same = left == right
+        return ir.boolean(same == (name == "Is"))
+    if name in ("In", "NotIn"):
+        if not isinstance(right, TupleValue):
+            raise ctx.fail(errors.Unsupported, "`in` on something that is not a tuple", "", "Write the search as a loop.")
+        found: ir.Operand = ir.boolean(False)
+        for item in right.items:
+            same_item = binary(frame, operator.eq, left, item)
+            assert isinstance(same_item, ir.Var | ir.Const)
+            found = either(frame, found, lambda same_item=same_item: same_item)
+        return found if name == "In" else scalars.negated(ctx, found)
+    return binary(frame, COMPARISONS[name], left, right)

@@ -1,0 +1,130 @@
+"""Calls on numbers: typing, folding of literals, conversion, truth.
+
+    scalar(ctx, operator.mul, (%x, 2.0))  ->  %value:float64, a Call emitted;  on two literals, a literal
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numba import types
+
+from adjit import errors
+from adjit.transform import ir
+from adjit.transform.elaborate.frame import Context
+from adjit.transform.types import call_type, typed_const, unify
+
+_FOLDED = {
+    operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.pow,
+    operator.neg, operator.pos, operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge,
+    operator.not_, operator.and_, operator.or_, operator.xor, operator.invert, operator.lshift, operator.rshift,
+    abs, max, min, int, float, bool, math.sqrt, math.exp, math.log, math.pow, math.sin, math.cos, math.lgamma,
+    np.sqrt, np.exp, np.log,
+}  # fmt: skip
+
+_NAMES = {
+    operator.add: "total", operator.sub: "difference", operator.mul: "product", operator.truediv: "quotient",
+    operator.pow: "power", operator.neg: "negated", operator.mod: "remainder", operator.floordiv: "quotient",
+    operator.lt: "is_below", operator.gt: "is_above", operator.le: "is_below", operator.ge: "is_above",
+    operator.eq: "is_equal", operator.ne: "differs", operator.not_: "is_not", max: "larger", min: "smaller",
+}  # fmt: skip
+
+
+def name_of(callee: Any) -> str:
+    """What the result of a call is called when the user gave it no name."""
+    try:
+        found = _NAMES.get(callee)
+    except TypeError:
+        found = None
+    if found is None:
+        found = getattr(callee, "__name__", "value").strip("_")
+    return found if found.isidentifier() else "value"
+
+
+def fold(callee: Any, args: Sequence[ir.Operand], type_: types.Type) -> ir.Const | None:
+    """The literal result of a call on literals, where Python computes what numba would."""
+    if not all(isinstance(a, ir.Const) for a in args) or isinstance(type_, types.Array):
+        return None
+    try:
+        if callee not in _FOLDED:
+            return None
+        with np.errstate(all="ignore"):
+            value = callee(*(a.value for a in args if isinstance(a, ir.Const)))
+    except (ArithmeticError, ValueError, TypeError):
+        return None
+    if isinstance(value, complex) or (isinstance(type_, types.Integer) and not isinstance(value, int | np.integer | bool)):
+        return None
+    if isinstance(value, int) and abs(value) >= 2**63:
+        return None
+    return typed_const(value, type_)
+
+
+def scalar(ctx: Context, callee: Any, args: Sequence[ir.Operand], name: str = "") -> ir.Operand:
+    """The call of a function of numbers."""
+    args = tuple(args)
+    type_ = call_type(callee, tuple(a.type for a in args))
+    if type_ is None:
+        shown = ", ".join(str(a.type) for a in args)
+        raise ctx.fail(errors.TypeMismatch, f"numba has no {getattr(callee, '__name__', callee)}({shown})")
+    folded = fold(callee, args, type_)
+    if folded is not None:
+        return folded
+    return ctx.builder.call(callee, *args, type=type_, name=name or name_of(callee))
+
+
+def cast(ctx: Context, value: ir.Operand, type_: types.Type) -> ir.Operand:
+    """`value` as a number of the given type."""
+    if value.type == type_:
+        return value
+    if isinstance(value, ir.Const):
+        return typed_const(value.value, type_)
+    return ctx.builder.call(ir.cast, value, type=type_, name=value.name)
+
+
+def truth(ctx: Context, value: ir.Operand) -> ir.Operand:
+    """The boolean that Python's `if` makes of a number."""
+    if isinstance(value.type, types.Boolean):
+        return value
+    return scalar(ctx, operator.ne, (value, typed_const(0, value.type)))
+
+
+def negated(ctx: Context, condition: ir.Operand) -> ir.Operand:
+    return scalar(ctx, operator.not_, (condition,))
+
+
+def branch(ctx: Context, condition: ir.Operand, then: Any, orelse: Any, name: str = "value") -> ir.Operand:
+    """A conditional expression; `then` and `orelse` are functions that emit and return their side's operand."""
+    if isinstance(condition, ir.Const):
+        result: ir.Operand = then() if condition.value else orelse()
+        return result
+    with ctx.builder.region() as yes_ops:
+        yes = then()
+    with ctx.builder.region() as no_ops:
+        no = orelse()
+    type_ = _common(ctx, yes.type, no.type)
+    with ctx.builder.region() as yes_cast:
+        yes = cast(ctx, yes, type_)
+    with ctx.builder.region() as no_cast:
+        no = cast(ctx, no, type_)
+    out = ir.Var(name, type_)
+    ctx.builder.emit(
+        ir.If(
+            condition=condition,
+            then=ir.Region((), (*yes_ops, *yes_cast), (yes,)),
+            orelse=ir.Region((), (*no_ops, *no_cast), (no,)),
+            outs=(out,),
+        )
+    )
+    return out
+
+
+def _common(ctx: Context, left: types.Type, right: types.Type) -> types.Type:
+    from_numba = unify(left, right)
+    if from_numba is None:
+        raise ctx.fail(errors.TypeMismatch, f"the two sides are of types {left} and {right}")
+    return from_numba
+

@@ -1,0 +1,174 @@
+"""What an expression of the user's program stands for while it is elaborated.
+
+A value is an operand of the IR (a number or an array), or one of the static or lazy kinds below, which never reach the IR.
+`leaves_of` and `rebuild` take a value apart into operands and put it together again, for loops, branches and results.
+
+    (x, (y, 2))    TupleValue((%x, TupleValue((%y, 2))))
+    a * b + 1      Lazy: the scalar body of an elementwise expression, written as a loop where it is stored or summed
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from numba import types
+
+from adjit.transform import ir
+
+Index = tuple[ir.Operand, ...]
+
+
+@dataclass(frozen=True)
+class Static:
+    """A Python object known at compile time: a function, a module, None, a string, a dtype."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class TupleValue:
+    """A tuple (or, with `is_list`, a list display) of values."""
+
+    items: tuple[Value, ...]
+    is_list: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Lazy:
+    """An array expression that is not computed yet: its element at an index, and the arrays that reading one reads."""
+
+    shape: tuple[ir.Operand, ...]
+    dtype: types.Type
+    element: Callable[[Index], ir.Operand]
+    sources: tuple[ir.Operand, ...]
+    # sources that are read at an index other than the element's own: such an expression cannot be stored over them
+    moved: tuple[ir.Operand, ...] = ()
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+
+@dataclass(frozen=True)
+class Complex:
+    """A complex number as its real and imaginary part."""
+
+    real: ir.Operand
+    imag: ir.Operand
+
+
+@dataclass(frozen=True)
+class Method:
+    """`value.name` before it is called."""
+
+    owner: Value
+    name: str
+
+
+@dataclass(frozen=True)
+class Range:
+    start: ir.Operand
+    stop: ir.Operand
+    step: ir.Operand
+    parallel: bool = False
+
+
+@dataclass(frozen=True)
+class Paired:
+    """enumerate and zip: several things iterated over together; None stands for the counter of enumerate."""
+
+    parts: tuple[Value | None, ...]
+    first: ir.Operand | None = None
+
+
+@dataclass(frozen=True)
+class SliceValue:
+    """`start:stop:step` in a subscript."""
+
+    span: ir.Span
+
+
+@dataclass(frozen=True)
+class Poison:
+    """A name that holds things of different kinds, depending on the path taken. Reading it is an error."""
+
+    why: str
+
+
+Value = ir.Var | ir.Const | Static | TupleValue | Lazy | Complex | Method | Range | Paired | SliceValue | Poison
+
+
+def is_operand(value: Value) -> bool:
+    return isinstance(value, ir.Var | ir.Const)
+
+
+def is_array(value: Value) -> bool:
+    """An array or an array expression."""
+    return isinstance(value, Lazy) or (isinstance(value, ir.Var | ir.Const) and isinstance(value.type, types.Array))
+
+
+def is_number(value: Value) -> bool:
+    return isinstance(value, ir.Var | ir.Const) and not isinstance(value.type, types.Array)
+
+
+def dtype(value: Value) -> types.Type:
+    if isinstance(value, Lazy):
+        return value.dtype
+    assert isinstance(value, ir.Var | ir.Const)
+    return value.type.dtype if isinstance(value.type, types.Array) else value.type
+
+
+def ndim(value: Value) -> int:
+    if isinstance(value, Lazy):
+        return value.ndim
+    assert isinstance(value, ir.Var | ir.Const)
+    return value.type.ndim if isinstance(value.type, types.Array) else 0
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How a value is put together: 'leaf', 'tuple', 'list', 'complex' or 'static', and its parts."""
+
+    kind: str
+    parts: tuple[Any, ...] = ()
+
+
+LEAF = Shape("leaf")
+
+
+def structure(value: Value) -> Shape:
+    if isinstance(value, ir.Var | ir.Const):
+        return LEAF
+    if isinstance(value, TupleValue):
+        return Shape("list" if value.is_list else "tuple", tuple(structure(v) for v in value.items))
+    if isinstance(value, Complex):
+        return Shape("complex")
+    return Shape("static", (value,))
+
+
+def leaves_of(value: Value) -> list[ir.Operand]:
+    if isinstance(value, ir.Var | ir.Const):
+        return [value]
+    if isinstance(value, TupleValue):
+        return [leaf for v in value.items for leaf in leaves_of(v)]
+    if isinstance(value, Complex):
+        return [value.real, value.imag]
+    return []
+
+
+def rebuild(shape: Shape, operands: Iterable[ir.Operand]) -> Value:
+    rest = iter(operands)
+
+    def build(s: Shape) -> Value:
+        if s.kind == "leaf":
+            return next(rest)
+        if s.kind in ("tuple", "list"):
+            return TupleValue(tuple(build(p) for p in s.parts), s.kind == "list")
+        if s.kind == "complex":
+            return Complex(next(rest), next(rest))
+        value: Value = s.parts[0]
+        return value
+
+    return build(shape)

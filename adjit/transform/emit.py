@@ -1,0 +1,128 @@
+"""From the intermediate representation to Python source that people read, numba compiles and plain Python runs.
+
+In: a function. Out: `Emitted`: the text of one `def`, and the values of the names that the text refers to.
+
+    %s1 = for %i in (0, %n, 1) carrying %s0 = (0.0,) {     def total(u):
+      %e = load %u[%i]                                         s = 0.0
+      %s2 = call add(%s0, %e)                                  for i in range(u.size):
+      yield %s2 }                                                  s += u[i]
+    return %s1                                                 return s
+"""
+
+from __future__ import annotations
+
+import builtins
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from adjit.transform import ir
+from adjit.transform.coalesce import Classes
+from adjit.transform.expression import Expressions
+from adjit.transform.folding import Folding
+from adjit.transform.layout import INDENT, Layout
+from adjit.transform.naming import Globals, identifier, name_groups
+from adjit.transform.statements import program
+from adjit.transform.wrapping import WIDTH, wrapped
+
+
+@dataclass(frozen=True)
+class Emitted:
+    """`text` is one `def` of the name `name`; `globals` maps the names that it refers to, to their values."""
+
+    name: str
+    text: str
+    globals: Mapping[str, Any]
+
+    @property
+    def module_text(self) -> str:
+        """The text under the imports that it needs, to be saved as a module.
+
+        A global that no module has under its own name is mentioned in a comment; frozen arrays are written out.
+        """
+        lines = {_import(name, value) for name, value in self.globals.items()}
+        if any(isinstance(value, np.ndarray) for value in self.globals.values()):
+            lines.add("import numpy as np")
+        blank = ["", ""] if lines else []
+        return "\n".join([*sorted(lines, key=_import_order), *blank, self.text])
+
+
+def emit(function: ir.Function, header: str = "") -> Emitted:
+    """The source of `function`; `header` is a comment to stand above it."""
+    folding = Folding(function)
+    lowered = program(function, folding)
+    classes = Classes(function, lowered, folding)
+    names = name_groups(classes, function)
+    cache: dict[ir.Var, str] = {}
+
+    def name_of(var: ir.Var) -> str:
+        found = cache.get(var)
+        if found is None:
+            found = cache[var] = names[classes.group(var)]
+        return found
+
+    found = Globals([*names.values(), identifier(function.name)])
+    layout = Layout(function, classes, folding, Expressions(name_of, folding, found))
+    layout.block(lowered.body, INDENT)
+    name = identifier(function.name)
+    parameters = ", ".join(name_of(parameter) for parameter in lowered.parameters)
+    head = f"def {name}({parameters}):"
+    lines = [f"# {line}".rstrip() for line in header.splitlines()]
+    lines += [head] if len(head) <= WIDTH else wrapped(f"def {name}", f"({parameters})", ":", "")
+    lines += _docstring(function.doc)
+    lines += layout.lines
+    if not any(line.strip() and not line.lstrip().startswith("#") for line in layout.lines) and not function.doc:
+        lines.append(f"{INDENT}pass")
+    return Emitted(name, "\n".join(lines) + "\n", found.found)
+
+
+def _docstring(doc: str) -> list[str]:
+    if not doc:
+        return []
+    text = doc.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+    first, *rest = text.splitlines()
+    if rest:
+        return [f'{INDENT}"""{first}', *(f"{INDENT}{line}".rstrip() for line in rest), f'{INDENT}"""']
+    return [f'{INDENT}"""{first}{" " if first.endswith(chr(34)) else ""}"""']
+
+
+def _import(name: str, value: Any) -> str:
+    """The line that gives `name` its value in a module."""
+    if isinstance(value, ModuleType):
+        return f"import {value.__name__}" + ("" if name == value.__name__ else f" as {name}")
+    if isinstance(value, np.ndarray):
+        return f"{name} = {_array(value)}"
+    own = str(getattr(value, "__name__", ""))
+    if getattr(builtins, own, None) is value:
+        return f"{name} = {own}"
+    module = _home(own, value)
+    if module is None:
+        origin = f"{getattr(value, '__module__', None)}.{own or type(value).__name__}"
+        return f"# {name} is {origin}, which cannot be imported"
+    return f"from {module} import {own}" + ("" if name == own else f" as {name}")
+
+
+def _home(own: str, value: Any) -> str | None:
+    """A module that has `value` under its own name."""
+    for module in (getattr(value, "__module__", None), "numba", "scipy.special"):
+        found = sys.modules.get(module) if module else None
+        if module != "__main__" and getattr(found, own, None) is value:
+            return module
+    return None
+
+
+def _array(value: np.ndarray[Any, Any]) -> str:
+    elements = re.sub(r"\b(inf|nan)\b", r"np.\1", repr(value.tolist()))
+    shape = f".reshape({value.shape})" if value.size == 0 else ""
+    return f"np.array({elements}, dtype=np.{value.dtype.name}){shape}"
+
+
+def _import_order(line: str) -> tuple[int, str]:
+    if line.startswith(("import math", "import cmath", "import operator")):
+        return 0, line
+    return (1 if line.startswith("import ") else 2 if line.startswith("from ") else 3), line

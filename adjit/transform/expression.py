@@ -1,0 +1,385 @@
+"""The text of expressions, with no more parentheses than Python needs.
+
+In: operands and operations, the names of variables, and what folds. Out: `Text`, a string and how tightly it binds.
+
+    call add(call mul(%a, %b), -1.0)        a * b + -1.0
+    call mul(%a, call sub(%b, %c))          a * (b - c)
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import types
+
+from adjit.transform import ir
+from adjit.transform.folding import Folding, is_scalar
+from adjit.transform.naming import Globals
+
+# How tightly an expression binds, loosest first.
+CHOICE, OR, AND, NOT, COMPARE, BIT_OR, BIT_XOR, BIT_AND, SHIFT, SUM, PRODUCT, SIGN, POWER, ATOM = range(14)
+
+INFIX: dict[Any, tuple[str, int]] = {
+    operator.add: ("+", SUM),
+    operator.sub: ("-", SUM),
+    operator.mul: ("*", PRODUCT),
+    operator.truediv: ("/", PRODUCT),
+    operator.floordiv: ("//", PRODUCT),
+    operator.mod: ("%", PRODUCT),
+    operator.matmul: ("@", PRODUCT),
+    operator.pow: ("**", POWER),
+    operator.lshift: ("<<", SHIFT),
+    operator.rshift: (">>", SHIFT),
+    operator.and_: ("&", BIT_AND),
+    operator.xor: ("^", BIT_XOR),
+    operator.or_: ("|", BIT_OR),
+    operator.lt: ("<", COMPARE),
+    operator.le: ("<=", COMPARE),
+    operator.gt: (">", COMPARE),
+    operator.ge: (">=", COMPARE),
+    operator.eq: ("==", COMPARE),
+    operator.ne: ("!=", COMPARE),
+    operator.is_: ("is", COMPARE),
+    operator.is_not: ("is not", COMPARE),
+}
+INFIX |= {
+    getattr(operator, f"i{name}"): INFIX[getattr(operator, name)]
+    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "matmul", "pow", "lshift", "rshift", "xor")
+}
+INFIX |= {operator.iand: INFIX[operator.and_], operator.ior: INFIX[operator.or_]}
+PREFIX: dict[Any, tuple[str, int]] = {
+    operator.neg: ("-", SIGN),
+    operator.pos: ("+", SIGN),
+    operator.invert: ("~", SIGN),
+    operator.not_: ("not ", NOT),
+}
+# `not a < b` is `a >= b` only for integers: comparisons with nan are false.
+_OPPOSITE = {"==": "!=", "!=": "=="}
+_OPPOSITE_OF_INTEGERS = {"<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+_FILLS = {"0.0": "zeros", "0": "zeros", "False": "zeros", "1.0": "ones", "1": "ones", "True": "ones"}
+_METHODS = frozenset(id(method) for method in vars(np.ndarray).values() if callable(method))
+_SIMPLE = re.compile(r"-?\w*\Z")
+
+
+class Text(NamedTuple):
+    text: str
+    binds: int = ATOM
+
+    def within(self, binds: int) -> str:
+        """The text where at least `binds` is called for."""
+        return self.text if self.binds >= binds else f"({self.text})"
+
+
+class Expressions:
+    """Prints operands and operations. `names` has the name of each variable that does not fold."""
+
+    def __init__(self, names: Callable[[ir.Var], str], folding: Folding, found: Globals):
+        self.names = names
+        self.folding = folding
+        self.globals = found
+
+    # ---------------------------------------------------------------------------------------------- operands
+
+    def text(self, operand: ir.Operand) -> str:
+        return self.operand(operand).text
+
+    def operand(self, operand: ir.Operand) -> Text:
+        if isinstance(operand, ir.Const):
+            return self.literal(operand.value, operand.type)
+        op = self.folding.folded.get(operand)
+        return Text(self.names(operand)) if op is None else self.op(op)
+
+    def atom(self, operand: ir.Operand) -> str:
+        """The operand where something follows it: a bracket or a dot."""
+        found = self.operand(operand)
+        return f"({found.text})" if found.binds < ATOM or found.text[0].isdigit() else found.text
+
+    def operands(self, operands: Sequence[ir.Operand]) -> str:
+        return ", ".join(self.text(o) for o in operands)
+
+    def literal(self, value: Any, type_: ir.Type) -> Text:
+        """A number as Python writes it, in a form that numba gives the type `type_`."""
+        if isinstance(type_, types.Boolean):
+            return Text(repr(bool(value)))
+        if isinstance(type_, types.Integer):
+            return self._typed(_signed(repr(int(value))), type_, types.int64)
+        if isinstance(type_, types.Float):
+            return self._typed(self._float(value, type_), type_, types.float64)
+        if isinstance(type_, types.Complex):
+            parts = (self._float(part, types.float64).text for part in (complex(value).real, complex(value).imag))
+            return self._typed(Text(f"{self.globals.builtin('complex')}({', '.join(parts)})"), type_, types.complex128)
+        if isinstance(value, np.ndarray):
+            return Text(self.globals.text(value))
+        return Text(self.static(value))
+
+    def _typed(self, text: Text, type_: ir.Type, usual: ir.Type) -> Text:
+        return text if type_ == usual else Text(f"{self.scalar(type_)}({text.text})")
+
+    def _float(self, value: Any, type_: ir.Type) -> Text:
+        number = float(value)
+        if math.isnan(number) or math.isinf(number):
+            text = f"{self.globals.module('np')}.{'nan' if math.isnan(number) else 'inf'}"
+            return Text(f"-{text}", SIGN) if number < 0 else Text(text)
+        short = str(np.float32(value)) if type_ == types.float32 else repr(number)
+        return _signed(short if type_ != types.float32 or np.float32(short) == np.float32(value) else repr(number))
+
+    def static(self, value: Any) -> str:
+        """A keyword argument that is no value of the program: a dtype, a string, an axis."""
+        if isinstance(value, tuple):
+            return parenthesised([self.static(part) for part in value])
+        if isinstance(value, types.Type):
+            return self.scalar(value)
+        if isinstance(value, np.dtype):
+            return self.scalar_named(value.name)
+        if isinstance(value, (bool, np.bool_)):
+            return repr(bool(value))
+        if isinstance(value, (int, np.integer)):
+            return repr(int(value))
+        if isinstance(value, (float, np.floating)):
+            return self._float(value, types.float64).text
+        if value is None:
+            return "None"
+        if isinstance(value, str):
+            return quoted(value)
+        return self.globals.text(value)
+
+    def scalar(self, type_: ir.Type) -> str:
+        """NumPy's name for the type of a number."""
+        return self.scalar_named("bool" if isinstance(type_, types.Boolean) else str(type_))
+
+    def scalar_named(self, name: str) -> str:
+        return f"{self.globals.module('np')}.{'bool_' if name == 'bool' else name}"
+
+    def default(self, type_: ir.Type) -> Text:
+        """Some value of the type, for a variable that is read only where it has been assigned another."""
+        if isinstance(type_, types.Array):
+            shape = "0" if type_.ndim == 1 else repr((0,) * type_.ndim)
+            return Text(self._new("empty", [shape], type_.dtype))
+        if isinstance(type_, types.List):
+            return Text(self.empty_list(type_))
+        return self.literal(0, type_)
+
+    def empty_list(self, type_: ir.Type) -> str:
+        """An empty list whose type numba knows although nothing is appended to it."""
+        assert isinstance(type_, types.List)
+        return f"[{self.default(type_.dtype).text} for _ in {self.globals.builtin('range')}(0)]"
+
+    # ---------------------------------------------------------------------------------------------- operations
+
+    def op(self, op: ir.Op) -> Text:
+        match op:
+            case ir.Call():
+                return self.call(op)
+            case ir.If():
+                return self.choice(op)
+            case ir.Load():
+                return Text(self.element(op.array, op.index))
+            case ir.Pull():
+                return Text(f"{self.atom(op.tape)}[{self.text(op.index)}]")
+            case ir.Extent():
+                return Text(f"{self.atom(op.array)}.{'size' if _ndim(op.array) == 1 else f'shape[{op.axis}]'}")
+            case ir.Slice():
+                return Text(f"{self.atom(op.base)}[{', '.join(self.selector(s) for s in op.selectors)}]")
+            case ir.Transpose():
+                return self.transpose(op)
+            case ir.Reshape():
+                shape = self.operands(op.shape) if op.shape else "()"
+                return Text(f"{self.atom(op.base)}.reshape({shape})")
+            case ir.Copy():
+                return Text(f"{self.atom(op.source)}.copy()")
+            case ir.Alloc():
+                return Text(self.alloc(op))
+            case ir.NewTape():
+                return Text(self.empty_list(op.out.type))
+            case ir.Undefined():
+                return self.default(op.out.type)
+            case _:
+                raise NotImplementedError(type(op).__name__)
+
+    def element(self, array: ir.Operand, index: Sequence[ir.Operand]) -> str:
+        return f"{self.atom(array)}[{self.operands(index) or '()'}]"
+
+    def selector(self, selector: ir.Selector) -> str:
+        if isinstance(selector, ir.NewAxis):
+            return f"{self.globals.module('np')}.newaxis"
+        if isinstance(selector, ir.At):
+            return self.text(selector.index)
+        ends = ["" if e is None else self.text(e) for e in (selector.start, selector.stop, selector.step)]
+        ends = ends if ends[2] else ends[:2]
+        if all(_SIMPLE.match(end) for end in ends):
+            return ":".join(ends)
+        spaced = " : ".join(ends).strip()
+        return spaced.replace(":  :", "::")
+
+    def transpose(self, op: ir.Transpose) -> Text:
+        base = self.atom(op.base)
+        if op.axes == tuple(range(len(op.axes))):
+            return self.operand(op.base)
+        if op.axes == tuple(reversed(range(len(op.axes)))):
+            return Text(f"{base}.T")
+        return Text(f"{self.globals.module('np')}.transpose({base}, {op.axes})")
+
+    def alloc(self, op: ir.Alloc) -> str:
+        dtype = _dtype(op.out)
+        fill = None if op.fill is None else self.text(op.fill)
+        kind = "empty" if op.fill is None else _FILLS.get(_plain(op.fill.value))
+        if op.like is not None:
+            same = _dtype(op.like) == dtype
+            args = [self.text(op.like)]
+            name = f"{kind or 'full'}_like"
+        else:
+            same = False
+            shape = [self.text(extent) for extent in op.shape]
+            args = shape if len(shape) == 1 else [parenthesised(shape)]
+            name = kind or "full"
+        if kind is None:
+            assert fill is not None
+            args.append(fill)
+            # np.full takes the type of a number as it is written
+            same |= op.like is None and dtype in (types.float64, types.int64, types.boolean)
+        return self._new(name, args, None if same else dtype)
+
+    def _new(self, name: str, args: list[str], dtype: ir.Type | None) -> str:
+        if dtype is not None and (dtype != types.float64 or name.endswith("_like")):
+            args = [*args, self.scalar(dtype)]
+        return f"{self.globals.module('np')}.{name}({', '.join(args)})"
+
+    # ---------------------------------------------------------------------------------------------- calls
+
+    def call(self, op: ir.Call) -> Text:
+        callee, args = op.callee, op.args
+        if callee in INFIX and len(args) == 2:
+            return self.infix(*INFIX[callee], self.operand(args[0]), self.operand(args[1]))
+        if callee in PREFIX and len(args) == 1:
+            return self.negation(args[0]) if callee is operator.not_ else self.prefix(*PREFIX[callee], args[0])
+        if callee is ir.cast:
+            return self.cast(args[0], op.outs[0].type)
+        if callee is ir.select:
+            return conditional(*(self.operand(a) for a in args))
+        if callee is operator.getitem:
+            return Text(f"{self.atom(args[0])}[{self.text(args[1])}]")
+        options = [f"{key}={self.static(value)}" for key, value in op.options]
+        if id(callee) in _METHODS:
+            inner = ", ".join([*(self.text(a) for a in args[1:]), *options])
+            return Text(f"{self.atom(args[0])}.{callee.__name__}({inner})")
+        return Text(f"{self.globals.text(callee)}({', '.join([*(self.text(a) for a in args), *options])})")
+
+    def infix(self, sign: str, binds: int, left: Text, right: Text) -> Text:
+        if binds == POWER:
+            return Text(f"{left.within(ATOM)} ** {right.within(SIGN)}", POWER)
+        # Python reads `a < b < c` as two comparisons of b
+        least = binds + 1 if binds == COMPARE else binds
+        return Text(f"{left.within(least)} {sign} {right.within(binds + 1)}", binds)
+
+    def prefix(self, sign: str, binds: int, operand: ir.Operand) -> Text:
+        found = self.operand(operand)
+        inner = found.within(binds)
+        return Text(f"{sign}({inner})" if inner[0] in "+-~" else f"{sign}{inner}", binds)
+
+    def negation(self, operand: ir.Operand) -> Text:
+        """`not operand`, by the opposite comparison where that says the same."""
+        op = self.folding.folded.get(operand) if isinstance(operand, ir.Var) else None
+        if isinstance(op, ir.Call) and op.callee is operator.not_:
+            inner = op.args[0]
+            if isinstance(inner.type, types.Boolean):
+                return self.operand(inner)
+        if isinstance(op, ir.Call) and op.callee in INFIX and all(is_scalar(a.type) for a in op.args):
+            sign, binds = INFIX[op.callee]
+            opposite = _OPPOSITE.get(sign)
+            if opposite is None and all(isinstance(a.type, types.Integer) for a in op.args):
+                opposite = _OPPOSITE_OF_INTEGERS.get(sign)
+            if opposite is not None:
+                return self.infix(opposite, binds, self.operand(op.args[0]), self.operand(op.args[1]))
+        if isinstance(operand, ir.Const):
+            return Text(repr(not operand.value))
+        return Text(f"not {self.operand(operand).within(NOT)}", NOT)
+
+    def cast(self, operand: ir.Operand, type_: ir.Type) -> Text:
+        """numba's float(x) and int(x) keep the width of what is a float or an integer already, and take no booleans."""
+        source = operand.type
+        if isinstance(type_, types.Array):
+            if _dtype(operand) == type_.dtype:
+                return self.operand(operand)
+            return Text(f"{self.atom(operand)}.astype({self.scalar(type_.dtype)})")
+        if type_ == source:
+            return self.operand(operand)
+        if type_ == types.float64 and isinstance(source, types.Integer):
+            name = self.globals.builtin("float")
+        elif type_ == types.int64 and isinstance(source, (types.Float, types.Boolean)):
+            name = self.globals.builtin("int")
+        elif isinstance(type_, types.Boolean):
+            name = self.globals.builtin("bool")
+        elif type_ == types.complex128:
+            name = self.globals.builtin("complex")
+        else:
+            name = self.scalar(type_)
+        return Text(f"{name}({self.text(operand)})")
+
+    def choice(self, op: ir.If) -> Text:
+        """`a and b`, `a or b`, or `x if c else y`."""
+        condition = self.operand(op.condition)
+        (yes,), (no,) = op.then.yields, op.orelse.yields
+        if isinstance(op.outs[0].type, types.Boolean) and isinstance(op.condition.type, types.Boolean):
+            if _is(yes, True):
+                return condition if _is(no, False) else _joined("or", OR, condition, self.operand(no))
+            if _is(no, False):
+                return _joined("and", AND, condition, self.operand(yes))
+            if _is(yes, False) and _is(no, True):
+                return self.negation(op.condition)
+        return conditional(condition, self.operand(yes), self.operand(no))
+
+    def raised(self, op: ir.Raise) -> str:
+        """`ValueError("...")`."""
+        return f"{self.exception(op)}({', '.join(self.message(op))})"
+
+    def exception(self, op: ir.Raise) -> str:
+        return self.globals.text(op.exception)
+
+    def message(self, op: ir.Raise) -> list[str]:
+        return [quoted(a) if isinstance(a, str) else self.text(a) for a in op.args]
+
+
+def conditional(condition: Text, yes: Text, no: Text) -> Text:
+    return Text(f"{yes.within(OR)} if {condition.within(OR)} else {no.text}", CHOICE)
+
+
+def parenthesised(parts: Sequence[str]) -> str:
+    """A tuple."""
+    return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
+
+
+def quoted(text: str) -> str:
+    """A string literal in double quotes, where that needs no escapes."""
+    found = repr(text)
+    return f'"{found[1:-1]}"' if found[0] == "'" and '"' not in found else found
+
+
+def _plain(value: Any) -> str:
+    return repr(value.item() if isinstance(value, np.generic) else value)
+
+
+def _joined(word: str, binds: int, left: Text, right: Text) -> Text:
+    return Text(f"{left.within(binds)} {word} {right.within(binds)}", binds)
+
+
+def _signed(text: str) -> Text:
+    return Text(text, SIGN if text.startswith("-") else ATOM)
+
+
+def _is(operand: ir.Operand, value: bool) -> bool:
+    return isinstance(operand, ir.Const) and bool(operand.value) is value
+
+
+def _ndim(operand: ir.Operand) -> int:
+    assert isinstance(operand.type, types.Array)
+    return int(operand.type.ndim)
+
+
+def _dtype(operand: ir.Operand) -> Any:
+    assert isinstance(operand.type, types.Array)
+    return operand.type.dtype

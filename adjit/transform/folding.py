@@ -1,0 +1,263 @@
+"""Which operations are printed inside the expression of their reader, instead of as a statement of their own.
+
+In: a function. Out: a `Folding`. An operation folds if it is pure, its result is no variable of the user's and is read
+once, in the same region, and nothing between the two places writes the memory that it reads or takes the names of its
+operands. Extents may be read more often.
+
+    %n = extent %u, 0          for i in range(u.size):
+    for %i in (0, %n, 1) {         v[i] = 2.0 * u[i]
+      %e = load %u[%i]
+      %p = call mul(2.0, %e)
+      store %v[%i] = %p }
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from numba import types
+
+from adjit.transform import ir
+from adjit.transform.alias import Aliases, memory_read, memory_written
+
+# Estimated characters of an expression: above the first, what it is made of gets names; above the second, a conditional
+# expression is written as a statement.
+LONGEST = 260
+LONGEST_CHOICE = 90
+
+# An array expression folds into these and into yields, and never into an access of single elements.
+_TAKES_ARRAYS = (ir.Call, ir.Copy, ir.Transpose, ir.Reshape, ir.Push, ir.For, ir.While)
+_SCALARS = (types.Number, types.Boolean)
+
+
+def is_scalar(type_: ir.Type) -> bool:
+    return isinstance(type_, _SCALARS)
+
+
+def operands_of(op: ir.Op) -> Iterator[ir.Operand]:
+    """The operands of `op` itself, and what it says when it raises."""
+    yield from op.operands
+    if isinstance(op, ir.Raise):
+        yield from (a for a in op.args if isinstance(a, (ir.Var, ir.Const)))
+
+
+def is_statement(op: ir.Op) -> bool:
+    """Whether the user wrote this `if` as a statement rather than as an expression."""
+    return op.origin is not None and op.origin.text.startswith(("if ", "if(", "elif ", "elif("))
+
+
+class Folding:
+    """The folded operations by their results; `choices` are the Ifs that are printed as expressions."""
+
+    def __init__(self, function: ir.Function):
+        self.folded: dict[ir.Var, ir.Op] = {}
+        self.choices: set[ir.Op] = set()
+        self._uses: Counter[ir.Var] = Counter()
+        self._readers: dict[ir.Var, tuple[ir.Region, int]] = {}
+        self._copied: set[ir.Var] = set()
+        self._names: Counter[str] = Counter()
+        self._sizes: dict[ir.Var, int] = {}
+        self._aliases = Aliases(function)
+        self._names.update(arg.name for arg in function.body.args)
+        self._count(function.body, None)
+        for leaf in ir.leaves(function.result):
+            if leaf is not None:
+                self._use(function.body.yields[leaf], function.body, len(function.body.ops))
+        self._decide(function.body, None)
+        self._shorten(function.body)
+
+    def leaves(self, operand: ir.Operand) -> Iterator[ir.Var]:
+        """The variables whose names the text of `operand` reads."""
+        if not isinstance(operand, ir.Var):
+            return
+        op = self.folded.get(operand)
+        if op is None:
+            yield operand
+        else:
+            yield from self.leaves_of(op)
+
+    def leaves_of(self, op: ir.Op) -> Iterator[ir.Var]:
+        """The same for the operands of an operation, and for the branches of a conditional expression."""
+        for operand in (op.tape, op.value) if isinstance(op, ir.Push) else operands_of(op):
+            yield from self.leaves(operand)
+        if op in self.choices:
+            for region in op.regions:
+                yield from self.leaves(region.yields[0])
+
+    def is_update(self, op: ir.If) -> bool:
+        """Whether the `if` changes a variable on one path and leaves it as it is on the other."""
+        out = op.outs[0]
+        return any(y.name == out.name and y not in self.folded for y in _yielded(op))
+
+    # ---------------------------------------------------------------------------------------------- counting
+
+    def _use(self, operand: ir.Operand, region: ir.Region, position: int) -> None:
+        if isinstance(operand, ir.Var):
+            self._uses[operand] += 1
+            self._readers[operand] = region, position
+
+    def _count(self, region: ir.Region, holder: ir.Op | None) -> None:
+        for position, op in enumerate(region.ops):
+            for operand in operands_of(op):
+                self._use(operand, region, position)
+            for result in op.results:
+                self._names[result.name] += 1
+            for inner in op.regions:
+                self._names.update(arg.name for arg in inner.args)
+                self._count(inner, op)
+            if isinstance(op, ir.Undefined):
+                self.folded[op.out] = op
+            elif isinstance(op, (ir.For, ir.While)):
+                self._copied.update(i for i in op.inits if isinstance(i, ir.Var))
+        if holder is not None:
+            for k, operand in enumerate(region.yields):
+                # a loop tests whether to stop after it has handed the carried values on
+                late = k == len(region.yields) - 1 and _is_stopping(holder, region)
+                self._use(operand, region, len(region.ops) + late)
+                if isinstance(operand, ir.Var):
+                    self._copied.add(operand)
+
+    # ---------------------------------------------------------------------------------------------- deciding
+
+    def _decide(self, region: ir.Region, holder: ir.Op | None) -> tuple[set[str], set[ir.Operand]]:
+        """Fold what folds in `region`, last operation first; returns the names it assigns and the memory it writes."""
+        end = len(region.ops)
+        last = list(range(end))  # where the text of each operation ends up
+        assigned: dict[str, int] = {}  # the first assignment of each name after the operation at hand
+        written: dict[ir.Operand, int] = {}  # the first store into each class of memory after it
+        if isinstance(holder, (ir.For, ir.While)):
+            assigned.update((arg.name, end) for arg in region.args)
+        for position in range(end - 1, -1, -1):
+            op = region.ops[position]
+            names = {result.name for result in op.results}
+            stores: set[ir.Operand] = set()
+            for inner in op.regions:
+                inner_names, inner_stores = self._decide(inner, op)
+                names |= inner_names
+                stores |= inner_stores
+            if isinstance(op, ir.If) and self._is_choice(op):
+                self.choices.add(op)
+            target = memory_written(op)
+            if target is not None:
+                stores.add(self._aliases.find(target))
+            if isinstance(op, ir.Undefined):
+                continue
+            if isinstance(op, ir.Extent) and self._reads_well(op):
+                self.folded[op.out] = op
+                continue
+            final = self._final(op, region, last)
+            if final is not None and self._may_move(op, final, region, assigned, written):
+                last[position] = final
+                self.folded[op.results[0]] = op
+                continue
+            for name in names:
+                assigned[name] = position
+            for memory in stores:
+                written[memory] = position
+        return set(assigned), set(written)
+
+    def _reads_well(self, op: ir.Extent) -> bool:
+        """Whether `a.shape[k]` can stand wherever it is read, as `a` keeps its name throughout."""
+        array = op.array
+        if op.out.user or not self._uses[op.out]:
+            return False
+        return isinstance(array, ir.Const) or (array not in self._copied and self._names[array.name] == 1)
+
+    def _is_choice(self, op: ir.If) -> bool:
+        if len(op.outs) != 1 or (op.outs[0].user and is_statement(op)) or self.is_update(op):
+            return False
+        out = op.outs[0]
+        if not is_scalar(out.type):
+            return False
+        if any(isinstance(self.folded.get(y), ir.Undefined) for y in _yielded(op)):
+            return False
+        return self._is_folded_within(op)
+
+    def _is_folded_within(self, op: ir.If) -> bool:
+        return all(o.results and o.results[0] in self.folded for region in op.regions for o in region.ops)
+
+    def _final(self, op: ir.Op, region: ir.Region, last: list[int]) -> int | None:
+        """Where the text of `op` would end up if it folded; None if it is not of the kind that folds."""
+        if len(op.results) != 1:
+            return None
+        out = op.results[0]
+        if out.user or self._uses[out] != 1:
+            return None
+        reader, position = self._readers[out]
+        if reader is not region:
+            return None
+        reading = region.ops[position] if position < len(region.ops) else None
+        if isinstance(op, ir.If):
+            foldable = op in self.choices
+        elif isinstance(op, ir.Call):
+            foldable = not op.effect
+        else:
+            foldable = isinstance(op, (ir.Load, ir.Pull, ir.Extent, ir.Copy, ir.Alloc, *ir.VIEWS))
+        if not is_scalar(out.type):
+            foldable &= isinstance(out.type, types.Array) and (reading is None or isinstance(reading, _TAKES_ARRAYS))
+        if not foldable:
+            return None
+        return position if reading is None else last[position]
+
+    def _may_move(
+        self, op: ir.Op, final: int, region: ir.Region, assigned: dict[str, int], written: dict[ir.Operand, int]
+    ) -> bool:
+        """Whether `op` means the same at `final`, with no copies of its operands needed for that."""
+        for memory in self._memory(op):
+            if written.get(memory, final) < final:
+                return False
+        for leaf in self.leaves_of(op):
+            if assigned.get(leaf.name, final) < final and not (leaf in region.yields and final > len(region.ops)):
+                return False
+        return True
+
+    def _memory(self, op: ir.Op) -> Iterator[ir.Operand]:
+        for memory in memory_read(op):
+            yield self._aliases.find(memory)
+        for region in op.regions:
+            for inner in ir.walk(region):
+                yield from self._memory(inner)
+
+    # ---------------------------------------------------------------------------------------------- lengths
+
+    def _size(self, operand: ir.Operand) -> int:
+        if isinstance(operand, ir.Var):
+            return self._sizes.get(operand, len(operand.name)) if operand in self.folded else len(operand.name)
+        return len(repr(operand.value)) if is_scalar(operand.type) else 8
+
+    def _shorten(self, region: ir.Region) -> None:
+        """Take operations out of expressions that have become too long to read."""
+        for op in region.ops:
+            for inner in op.regions:
+                self._shorten(inner)
+            parts = [] if isinstance(op, (ir.For, ir.While)) else [o for o in operands_of(op) if isinstance(o, ir.Var)]
+            size = 4 + sum(self._size(o) + 3 for o in operands_of(op))
+            if isinstance(op, ir.Call):
+                size += len(getattr(op.callee, "__name__", ""))
+            if isinstance(op, ir.If) and op in self.choices:
+                size += sum(self._size(y) for r in op.regions for y in r.yields)
+                if size > LONGEST_CHOICE or not self._is_folded_within(op):
+                    self.choices.discard(op)
+                    self.folded.pop(op.results[0], None)
+                    continue
+            if size > LONGEST:
+                size = self._cut(parts, size)
+            for result in op.results:
+                self._sizes[result] = size
+
+    def _cut(self, parts: list[ir.Var], size: int) -> int:
+        for part in sorted(dict.fromkeys(parts), key=self._size, reverse=True):
+            op = self.folded.get(part)
+            if size > LONGEST and op is not None and not isinstance(op, (ir.Undefined, ir.Extent)):
+                size -= self._size(part) - len(part.name)
+                del self.folded[part]
+        return size
+
+
+def _is_stopping(holder: ir.Op, region: ir.Region) -> bool:
+    return isinstance(holder, (ir.For, ir.While)) and holder.stops and region is holder.body
+
+
+def _yielded(op: ir.If) -> Iterator[ir.Var]:
+    return (y for r in op.regions for y in r.yields if isinstance(y, ir.Var))

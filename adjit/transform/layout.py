@@ -1,0 +1,348 @@
+"""The lines of a function body: statements, comments, headings, and lines that are too long for one line.
+
+In: the statements of a program, and the names of its variables. Out: lines of source.
+
+    Loop %i: Copies [(%s0, add(%s0, %e))]        for i in range(u.size):
+                                                     s += u[i]
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator, Mapping, Sequence
+
+from adjit.transform import ir
+from adjit.transform.coalesce import Classes
+from adjit.transform.expression import INFIX, Expressions, parenthesised
+from adjit.transform.folding import Folding, is_scalar
+from adjit.transform.statements import (
+    Assign,
+    Branch,
+    Break,
+    Copies,
+    Loop,
+    Repeat,
+    Return,
+    Statement,
+    Unpack,
+)
+from adjit.transform.wrapping import WIDTH, wrapped
+
+INDENT = "    "
+_AUGMENTED = (operator.add, operator.sub, operator.mul, operator.truediv, operator.iadd, operator.isub, operator.imul)
+_COMMUTES = (operator.add, operator.iadd)
+
+
+class Layout:
+    """Prints statements into `lines`."""
+
+    def __init__(self, function: ir.Function, classes: Classes, folding: Folding, expressions: Expressions):
+        self.lines: list[str] = []
+        self._function = function
+        self._classes = classes
+        self._folding = folding
+        self._print = expressions
+        self._commented: set[ir.Origin] = set()
+        self._pushed = {op.tape for op in ir.walk(function.body) if isinstance(op, ir.Push)}
+        # variables that are copied from: where one of them may be undefined, it must be given a value first
+        self._copied = {
+            expressions.names(source)
+            for pairs in classes.copies.values()
+            for target, source in pairs
+            if isinstance(source, ir.Var)
+            and source not in folding.folded
+            and expressions.names(source) != expressions.names(target)
+        }
+
+    def block(self, statements: Sequence[Statement], indent: str, heading: ir.Origin | None = None) -> None:
+        """Print `statements`. `heading` is the user's statement whose text stands above them already."""
+        for position, statement in enumerate(statements):
+            origin = statement.origin
+            if isinstance(statement, Assign) and isinstance(statement.op, ir.Comment):
+                self._comment(statement.op.text, indent)
+                heading = origin or heading
+                continue
+            if origin is not None and self._prints(statement):
+                self._comments(origin, indent)
+                if origin != heading:
+                    if self._is_lowered(statements[position:], origin):
+                        self._comment(origin.text, indent)
+                    heading = origin
+            self._statement(statement, indent, heading)
+
+    # ---------------------------------------------------------------------------------------------- comments
+
+    def _comments(self, origin: ir.Origin, indent: str) -> None:
+        """The user's comments above a statement, once."""
+        if origin.comments and origin not in self._commented:
+            self._commented.add(origin)
+            self.lines += [indent + line for line in origin.comments]
+
+    def _comment(self, text: str, indent: str) -> None:
+        for line in text.splitlines():
+            self.lines.append(f"{indent}# {line}".rstrip())
+
+    def _is_lowered(self, statements: Sequence[Statement], origin: ir.Origin) -> bool:
+        """Whether these begin with statements of one array statement of the user's that became loops."""
+        if not origin.text or origin.text.startswith(("for ", "while ", "if ", "with ")):
+            return False
+        for statement in statements:
+            if statement.origin != origin:
+                # copies that only hand values on belong to what is around them
+                if isinstance(statement, Copies) and not self._prints(statement):
+                    continue
+                return False
+            if isinstance(statement, Loop) and statement.op.order_free:
+                return True
+        return False
+
+    def _prints(self, statement: Statement) -> bool:
+        return not isinstance(statement, Copies) or bool(self._left(statement))
+
+    # ---------------------------------------------------------------------------------------------- statements
+
+    def _statement(self, statement: Statement, indent: str, heading: ir.Origin | None) -> None:
+        match statement:
+            case Assign():
+                self._assign(statement, indent)
+            case Copies():
+                self._copies(statement, indent)
+            case Branch():
+                self._branch(statement, indent, heading, "if")
+            case Loop(op=op, counter=counter, body=body):
+                self._line(f"for {self._print.names(counter)} in ", self._range(op), ":", indent)
+                self._nested(body, indent, heading)
+            case Repeat():
+                self._repeat(statement, indent, heading)
+            case Break():
+                self.lines.append(f"{indent}break")
+            case Return(operands=operands):
+                rest = iter(operands)
+                self._line("return ", self._result(self._function.result, rest, outer=True), "", indent)
+            case Unpack(source=source, tree=tree):
+                self.lines.append(f"{indent}{self._targets(tree, outer=True)} = {self._print.names(source)}")
+            case _:
+                raise NotImplementedError(type(statement).__name__)
+
+    def _line(self, before: str, expression: str, after: str, indent: str) -> None:
+        line = f"{indent}{before}{expression}{after}"
+        if len(line) <= WIDTH:
+            self.lines.append(line)
+        else:
+            self.lines += wrapped(before, expression, after, indent)
+
+    def _nested(self, block: Sequence[Statement], indent: str, heading: ir.Origin | None) -> None:
+        """A block that must have a statement."""
+        start = len(self.lines)
+        self.block(block, indent + INDENT, heading)
+        if all(line.lstrip().startswith("#") for line in self.lines[start:]):
+            self.lines.append(f"{indent}{INDENT}pass")
+
+    def _range(self, op: ir.For) -> str:
+        start, stop, step = op.start, op.stop, op.step
+        bounds = [self._print.text(stop)]
+        if not _is(step, 1):
+            bounds = [self._print.text(start), *bounds, self._print.text(step)]
+        elif not _is(start, 0):
+            bounds = [self._print.text(start), *bounds]
+        found = self._print.globals
+        return f"{found.prange() if op.parallel else found.builtin('range')}({', '.join(bounds)})"
+
+    def _repeat(self, statement: Repeat, indent: str, heading: ir.Origin | None) -> None:
+        condition = self._print.text(statement.condition)
+        start = len(self.lines)
+        self.lines.append(f"{indent}while True:")
+        self.block(statement.test, indent + INDENT, heading)
+        if len(self.lines) == start + 1:
+            del self.lines[start:]
+            self._line("while ", condition, ":", indent)
+            self._nested(statement.body, indent, heading)
+            return
+        self._line("if ", self._print.negation(statement.condition).text, ":", indent + INDENT)
+        self.lines.append(f"{indent}{INDENT}{INDENT}break")
+        self.block(statement.body, indent + INDENT, heading)
+
+    def _branch(self, statement: Branch, indent: str, heading: ir.Origin | None, word: str) -> None:
+        then, orelse = statement.then, statement.orelse
+        condition = self._print.text(statement.condition)
+        if not self._is_something(then):
+            if not self._is_something(orelse):
+                return
+            condition = self._print.negation(statement.condition).text
+            then, orelse = orelse, []
+        self._line(f"{word} ", condition, ":", indent)
+        self._nested(then, indent, heading)
+        if not self._is_something(orelse):
+            return
+        inner = [s for s in orelse if self._is_something([s])]
+        if len(inner) == 1 and isinstance(inner[0], Branch) and not _has_comments(inner[0].origin):
+            self._branch(inner[0], indent, heading, "elif")
+            return
+        self.lines.append(f"{indent}else:")
+        self._nested(orelse, indent, heading)
+
+    def _is_something(self, block: Sequence[Statement]) -> bool:
+        """Whether anything but comments is printed for `block`."""
+        for statement in block:
+            if isinstance(statement, Copies):
+                if self._left(statement):
+                    return True
+            elif isinstance(statement, Branch):
+                if self._is_something(statement.then) or self._is_something(statement.orelse):
+                    return True
+            elif not (isinstance(statement, Assign) and isinstance(statement.op, ir.Comment)):
+                return True
+        return False
+
+    # ---------------------------------------------------------------------------------------------- assignments
+
+    def _assign(self, statement: Assign, indent: str) -> None:
+        op = statement.op
+        match op:
+            case ir.Store(array=array, index=index, value=value, add=add):
+                target = self._print.element(array, index)
+                self._update(target, value, add, indent)
+            case ir.Push(tape=tape, value=value):
+                self._line("", f"{self._print.atom(tape)}.append({self._print.text(value)})", "", indent)
+            case ir.Raise():
+                self._raise(op, indent)
+            case ir.NewTape(out=out) if out in self._pushed:
+                self.lines.append(f"{indent}{self._print.names(out)} = []")
+            case _:
+                self._assign_result(op, statement.targets, indent)
+
+    def _assign_result(self, op: ir.Op, targets: tuple[ir.Var, ...], indent: str) -> None:
+        if len(targets) == 1 and is_scalar(targets[0].type) and isinstance(op, ir.Call):
+            target = self._print.names(targets[0])
+            if self._augmented(target, op, targets[0].type, indent):
+                return
+        expression = self._print.op(op).text
+        names = ", ".join(self._print.names(target) for target in targets)
+        if names != expression:
+            self._line(f"{names} = " if names else "", expression, "", indent)
+
+    def _update(self, target: str, value: ir.Operand, add: bool, indent: str) -> None:
+        op = self._folding.folded.get(value) if isinstance(value, ir.Var) else None
+        if add:
+            self._increase(target, value, indent)
+        elif not (isinstance(op, ir.Call) and self._augmented(target, op, value.type, indent)):
+            self._line(f"{target} = ", self._print.text(value), "", indent)
+
+    def _augmented(self, target: str, op: ir.Call, type_: ir.Type, indent: str) -> bool:
+        """Print `target += e` for `target = target + e`, if it is of that kind."""
+        if op.callee not in _AUGMENTED or len(op.args) != 2:
+            return False
+        for own, other in ((0, 1), (1, 0)) if op.callee in _COMMUTES else ((0, 1),):
+            left, right = op.args[own], op.args[other]
+            if left.type == type_ and self._print.text(left) == target:
+                if op.callee in _COMMUTES:
+                    self._increase(target, right, indent)
+                else:
+                    self._line(f"{target} {INFIX[op.callee][0]}= ", self._print.text(right), "", indent)
+                return True
+        return False
+
+    def _increase(self, target: str, value: ir.Operand, indent: str) -> None:
+        op = self._folding.folded.get(value) if isinstance(value, ir.Var) else None
+        if isinstance(op, ir.Call) and op.callee is operator.neg:
+            self._line(f"{target} -= ", self._print.text(op.args[0]), "", indent)
+        else:
+            self._line(f"{target} += ", self._print.text(value), "", indent)
+
+    def _raise(self, op: ir.Raise, indent: str) -> None:
+        if op.condition is None:
+            self._line("raise ", self._print.raised(op), "", indent)
+        elif op.exception is AssertionError:
+            message = "".join(f", {m}" for m in self._print.message(op))
+            self._line("assert ", self._print.text(op.condition), message, indent)
+        else:
+            self._line("if ", self._print.negation(op.condition).text, ":", indent)
+            self._line("raise ", self._print.raised(op), "", indent + INDENT)
+
+    # ---------------------------------------------------------------------------------------------- copies
+
+    def _left(self, statement: Copies) -> list[tuple[ir.Var, ir.Operand]]:
+        """The copies that are not from a name to itself."""
+        names, folded = self._print.names, self._folding.folded
+        found = []
+        for target, source in self._classes.copies[statement]:
+            if isinstance(source, ir.Var):
+                op = folded.get(source)
+                if op is None and names(source) == names(target):
+                    continue
+                if isinstance(op, ir.Undefined) and names(target) not in self._copied:
+                    continue
+            found.append((target, source))
+        return found
+
+    def _copies(self, statement: Copies, indent: str) -> None:
+        for group in _ordered(self._left(statement), self._print, self._folding):
+            if len(group) > 1:
+                targets = ", ".join(self._print.names(target) for target, _ in group)
+                sources = ", ".join(self._print.text(source) for _, source in group)
+                self._line(f"{targets} = ", sources, "", indent)
+                continue
+            target, source = group[0]
+            op = self._folding.folded.get(source) if isinstance(source, ir.Var) else None
+            if op is None:
+                self._line(f"{self._print.names(target)} = ", self._print.text(source), "", indent)
+                continue
+            if op.origin is not None:
+                self._comments(op.origin, indent)
+            self._assign_result(op, (target,), indent)
+
+    # ---------------------------------------------------------------------------------------------- trees
+
+    def _targets(self, tree: ir.Tree, outer: bool = False) -> str:
+        if isinstance(tree, ir.Var):
+            return self._print.names(tree)
+        if not isinstance(tree, tuple):
+            return "_"
+        text = parenthesised([self._targets(part) for part in tree])
+        return text[1:-1] if outer and len(tree) > 1 else text
+
+    def _result(self, tree: ir.Tree, rest: Iterator[ir.Operand], outer: bool = False) -> str:
+        if tree is None:
+            return "None"
+        if not isinstance(tree, tuple):
+            return self._print.text(next(rest))
+        parts = [self._result(part, rest) for part in tree]
+        return ", ".join(parts) if outer and len(parts) > 1 else parenthesised(parts)
+
+
+def _is(operand: ir.Operand, value: int) -> bool:
+    return isinstance(operand, ir.Const) and operand.value == value
+
+
+def _has_comments(origin: ir.Origin | None) -> bool:
+    return origin is not None and bool(origin.comments)
+
+
+def _ordered(
+    pairs: list[tuple[ir.Var, ir.Operand]], expressions: Expressions, folding: Folding
+) -> list[list[tuple[ir.Var, ir.Operand]]]:
+    """Parallel copies one by one where that is the same, and together where they need each other's old values."""
+    names = [expressions.names(target) for target, _ in pairs]
+    reads = [{expressions.names(leaf) for leaf in folding.leaves(source)} for _, source in pairs]
+    left = list(range(len(pairs)))
+    # waits[k]: the copies that must come before copy k, as they read what it assigns
+    waits = {k: {j for j in left if j != k and names[k] in reads[j]} for k in left}
+    found = []
+    while left:
+        together = min((_before(k, waits) for k in left), key=len) if all(waits[k] for k in left) else set()
+        if not together:
+            together = {next(k for k in left if not waits[k])}
+        found.append([pairs[k] for k in sorted(together)])
+        left = [k for k in left if k not in together]
+        waits = {k: waits[k] - together for k in left}
+    return found
+
+
+def _before(start: int, waits: Mapping[int, set[int]]) -> set[int]:
+    """`start` and all that it waits for, directly or not. The smallest of these sets is a cycle."""
+    found = {start}
+    edge = [start]
+    while edge:
+        edge = [j for j in waits[edge.pop()] if j not in found] + edge
+        found.update(edge)
+    return found

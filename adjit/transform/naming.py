@@ -1,0 +1,200 @@
+"""The names in emitted source: of variables, and of the modules and functions that the text refers to.
+
+In: the groups of variables that share a name, and Python objects. Out: identifiers. A user's variable keeps its name;
+what is left takes `name`, `name_2`, ...; a module or function gives way to a variable.
+
+    a user's variable called np          np = ...; numpy.sin(np)
+"""
+
+from __future__ import annotations
+
+import builtins
+import cmath
+import functools
+import keyword
+import math
+import operator
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+import numba
+import numpy as np
+
+from adjit.transform import ir
+from adjit.transform.coalesce import Classes, Group, chosen_name
+
+_BUILTINS = frozenset(name for name in dir(builtins) if not name.startswith("_"))
+_MODULES: dict[str, ModuleType] = {"np": np, "math": math, "cmath": cmath}
+_NAMESPACES: dict[str, Any] = {"math": math, "cmath": cmath, "np": np} | {
+    f"np.{name}": getattr(np, name) for name in ("linalg", "random", "fft")
+}
+# The names under which people know what NumPy has more than one name for.
+_USUAL = {np.absolute: "np.abs", np.bool_: "np.bool_", np.divide: "np.divide"}
+# Spare names for a module whose usual name is a variable of the user's.
+_SPARE = {"np": "numpy", "math": "math_module", "cmath": "cmath_module"}
+
+# A value that nobody named is called after the operation that made it; these read better than the operator's own name.
+_PLAIN = {
+    "add": "total",
+    "sub": "difference",
+    "mul": "product",
+    "truediv": "ratio",
+    "floordiv": "quotient",
+    "mod": "remainder",
+    "pow": "power",
+    "neg": "negated",
+    "lt": "test",
+    "le": "test",
+    "gt": "test",
+    "ge": "test",
+    "eq": "test",
+    "ne": "test",
+    "not_": "test",
+    "cast": "value",
+    "select": "choice",
+}
+
+
+def identifier(name: str) -> str:
+    """`name`, or the nearest thing to it that Python takes for a name."""
+    if name.isidentifier():
+        return name + "_" if keyword.iskeyword(name) else name
+    cleaned = re.sub(r"\W+", "_", name).strip("_")
+    if not cleaned:
+        return "value"
+    return identifier("_" + cleaned if cleaned[0].isdigit() else cleaned)
+
+
+def numbered(name: str) -> Iterator[str]:
+    """`name`, then name_2, name_3, ..."""
+    yield name
+    count = 2
+    while True:
+        yield f"{name}_{count}"
+        count += 1
+
+
+@dataclass
+class _Taken:
+    """What bears a name so far."""
+
+    members: int = 0
+    clashes: int = 0
+    types: set[ir.Type] = field(default_factory=set)
+    users_only: bool = True
+
+    def admits(self, group: Group) -> bool:
+        if group.clashes & self.members or self.clashes & group.members:
+            return False
+        # numba gives each version of a user's variable its own type; ours keep to one
+        return self.types <= {group.type} or (self.users_only and group.user is not None)
+
+    def add(self, group: Group) -> None:
+        self.members |= group.members
+        self.clashes |= group.clashes
+        self.types.add(group.type)
+        self.users_only &= group.user is not None
+
+
+def name_groups(classes: Classes, function: ir.Function) -> dict[Group, str]:
+    """A name for each group: parameters first, then the user's variables, then the rest."""
+    taken: dict[str, _Taken] = {}
+    found: dict[Group, str] = {}
+    reserved = _BUILTINS | set(_MODULES) | set(_SPARE.values()) | {"prange", *_called(function)}
+    for group in sorted(classes.all(), key=lambda g: (g.fixed is None, g.user is None, g.first)):
+        wanted = chosen_name(group)
+        if group.user is None:
+            wanted = _PLAIN.get(wanted, wanted)
+        for name in numbered(identifier(wanted)):
+            if group.user is None and name in reserved:
+                continue
+            bearer = taken.get(name)
+            if bearer is None:
+                bearer = taken[name] = _Taken()
+            elif not bearer.admits(group):
+                continue
+            bearer.add(group)
+            found[group] = name
+            break
+    return found
+
+
+def _called(function: ir.Function) -> Iterator[str]:
+    """The names of the functions that are called by a name of their own."""
+    for op in ir.walk(function.body):
+        if isinstance(op, ir.Call) and _dotted(op.callee) is None:
+            yield own_name(op.callee)
+
+
+def own_name(value: Any) -> str:
+    """The name that a function goes by."""
+    return identifier(str(getattr(value, "__name__", "") or "constant").replace("<lambda>", "function"))
+
+
+@functools.cache
+def _paths() -> dict[int, str]:
+    """What people write for the functions of NumPy and the math modules, by identity."""
+    found: dict[int, str] = {}
+    for prefix, namespace in _NAMESPACES.items():
+        for name, value in sorted(vars(namespace).items()):
+            if callable(value) and not name.startswith("_"):
+                own = getattr(value, "__name__", "") == name
+                if own or id(value) not in found:
+                    found[id(value)] = f"{prefix}.{name}"
+    found.update((id(value), path) for value, path in _USUAL.items())
+    found.update((id(getattr(builtins, name)), name) for name in _BUILTINS)
+    return found
+
+
+def _dotted(value: Any) -> str | None:
+    if getattr(value, "__module__", "") == "_operator":
+        return f"operator.{value.__name__}"
+    return _paths().get(id(value))
+
+
+class Globals:
+    """The names that the text refers to and does not assign; `found` maps them to their values."""
+
+    def __init__(self, variables: Iterable[str]):
+        self.found: dict[str, Any] = {}
+        self._variables = frozenset(variables)
+        self._names: dict[int, str] = {}
+        self._builtins: set[str] = set()
+
+    def text(self, value: Any) -> str:
+        """The expression for a function, a class or a frozen array."""
+        path = _dotted(value)
+        if path is None:
+            return self._name(value, own_name(value))
+        root, dot, rest = path.partition(".")
+        if not dot:
+            return self.builtin(root)
+        return f"{self.module(root)}.{rest}"
+
+    def module(self, name: str) -> str:
+        """The name of a module, given the usual one."""
+        module = operator if name == "operator" else _MODULES[name]
+        usual = _SPARE.get(name, name) if name in self._variables else name
+        return self._name(module, usual)
+
+    def builtin(self, name: str) -> str:
+        """The name of one of Python's own functions, which needs an entry only where it must go by another name."""
+        if name not in self._variables and self.found.get(name) is None:
+            self._builtins.add(name)
+            return name
+        return self._name(getattr(builtins, name), name)
+
+    def prange(self) -> str:
+        return self._name(numba.prange, "prange")
+
+    def _name(self, value: Any, wanted: str) -> str:
+        known = self._names.get(id(value))
+        if known is None:
+            used = (self._variables, self.found, self._builtins)
+            known = next(name for name in numbered(wanted) if not any(name in names for names in used))
+            self._names[id(value)] = known
+            self.found[known] = value
+        return known

@@ -1,0 +1,277 @@
+"""The road: from a function and the types of its arguments to the source of its derivative.
+
+    source ──► elaborate ──► simplify ──► reverse ──► storage ──► simplify ──► emit
+                                     └──► forward ─────────────┘
+
+In: a `Derivative`, which says what of which function, and numba types. Out: its IR, or its source as text.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from numba import types
+
+from adjit import errors
+from adjit.transform import ir
+from adjit.transform.elaborate.function import elaborate
+from adjit.transform.emit import Emitted, emit
+from adjit.transform.forward import forward
+from adjit.transform.reverse import reverse
+from adjit.transform.simplify import simplify
+from adjit.transform.source import python_function
+from adjit.transform.source import signature as source_signature
+from adjit.transform.storage import join
+from adjit.transform.text import to_text
+from adjit.transform.types import typed_const
+from adjit.transform.unwritten import check_written
+from adjit.transform.verify import verify
+
+
+@dataclass(frozen=True)
+class Derivative:
+    """What to derive: `kind` of `function`, which may be a derivative itself.
+
+    kind:   'primal', 'grad', 'value_and_grad', 'vjp' (arguments and seed to adjoints) or 'jvp' (arguments and tangents to
+            value and tangent)
+    wrt:    positions of the arguments to differentiate with respect to; `single`: the result is bare, not a tuple
+    """
+
+    function: Any
+    kind: str
+    wrt: tuple[int, ...] | None = None
+    single: bool = False
+    has_aux: bool = False
+
+
+def source(derivative: Derivative, arg_types: Sequence[types.Type]) -> Emitted:
+    """The source of a derivative for these argument types."""
+    return emit(build(derivative, tuple(arg_types)))
+
+
+def build(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
+    """The IR of a derivative for these argument types."""
+    if derivative.kind == "primal":
+        return primal(derivative.function, arg_types)
+    return _KINDS[derivative.kind](derivative, arg_types)
+
+
+def signature(derivative: Derivative) -> inspect.Signature:
+    """The parameters of the derived function."""
+    inner = derivative.function
+    own = signature(inner) if isinstance(inner, Derivative) else source_signature(python_function(inner))
+    parameters = list(own.parameters.values())
+    if derivative.kind == "vjp":
+        parameters = [p.replace(default=inspect.Parameter.empty) for p in parameters]
+        parameters.append(_parameter(_unused("out_bar", parameters)))
+    elif derivative.kind == "jvp":
+        parameters = [p.replace(default=inspect.Parameter.empty) for p in parameters]
+        for p in list(parameters):
+            parameters.append(_parameter(_unused(f"{p.name}_dot", parameters)))
+    return inspect.Signature(parameters)
+
+
+def _parameter(name: str) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def _unused(name: str, parameters: Sequence[inspect.Parameter]) -> str:
+    taken = {p.name for p in parameters}
+    while name in taken:
+        name += "_"
+    return name
+
+
+def checked(function: ir.Function, step: str) -> ir.Function:
+    """Passes a function on; with ADJIT_VERIFY=1 it is verified first, with ADJIT_DUMP=1 it is printed."""
+    if os.environ.get("ADJIT_DUMP"):
+        print(f"---- {step}", to_text(function), sep="\n", file=sys.stderr)
+    if os.environ.get("ADJIT_VERIFY"):
+        verify(function)
+    return function
+
+
+# -------------------------------------------------------------------------------------------------------------- the road
+
+
+def primal(function: Any, arg_types: tuple[types.Type, ...]) -> ir.Function:
+    """The typed IR of the function to derive."""
+    if isinstance(function, Derivative):
+        return build(function, arg_types)
+    elaborated = checked(elaborate(function, arg_types, build), "elaborated")
+    check_written(elaborated)
+    return checked(simplify(elaborated), "simplified")
+
+
+def _derived(
+    function: ir.Function,
+    wrt: Sequence[ir.Var],
+    seeds: Sequence[ir.Operand | None],
+    extra: Sequence[ir.Var],
+    with_value: bool,
+) -> ir.Function:
+    sweeps = reverse(function, wrt, seeds, build)
+    joint = checked(join(sweeps, extra, with_value), "reversed")
+    return checked(simplify(joint), "stored")
+
+
+def _gradient(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
+    function = primal(derivative.function, arg_types)
+    trees, wrt = _active_leaves(derivative, function, arg_types)
+    value_tree, aux_tree = function.result, None
+    if derivative.has_aux:
+        if not isinstance(function.result, tuple) or len(function.result) != 2:
+            raise errors.NotScalar(f"{function.name} does not return a pair", _place(function), "has_aux asks for (value, aux).")
+        value_tree, aux_tree = function.result
+    _check_scalar(function, value_tree)
+    one = typed_const(1, function.body.yields[value_tree].type)
+    seeds = [one if k == value_tree else None for k in range(len(function.body.yields))]
+    with_value = derivative.kind == "value_and_grad" or derivative.has_aux
+    made = _derived(function, wrt, seeds, (), with_value)
+    offset = len(function.body.yields) if with_value else 0
+    grads = _numbered(trees, offset)
+    result = grads[0] if derivative.single else grads
+    if derivative.kind == "value_and_grad":
+        result = (function.result, result)
+    elif derivative.has_aux:
+        result = (result, aux_tree)
+    return _finished(made, derivative, function, result, "grad")
+
+
+def _vjp(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
+    *own_types, seed_type = arg_types
+    function = primal(derivative.function, tuple(own_types))
+    trees, wrt = _active_leaves(derivative, function, tuple(own_types))
+    name = list(signature(derivative).parameters)[-1]
+    tree = _parameter_tree(name, seed_type)
+    leaves = ir.leaves(tree)
+    order = [k for k in ir.leaves(function.result) if k is not None]
+    if len(leaves) != len(ir.leaves(function.result)):
+        raise errors.TypeMismatch("the seed is not built like the result", _place(function))
+    by_yield = {k: leaf for k, leaf in zip(ir.leaves(function.result), leaves, strict=True) if k is not None}
+    seeds = [_seed(by_yield.get(k), y) for k, y in enumerate(function.body.yields)]
+    assert order is not None
+    made = _derived(function, wrt, seeds, leaves, with_value=False)
+    made = dataclasses.replace(made, names=(*function.names, name), params=(*function.params, tree))
+    return _finished(made, derivative, function, _numbered(trees, 0), "vjp")
+
+
+def _seed(seed: ir.Var | None, result: ir.Operand) -> ir.Var | None:
+    return seed if seed is not None and ir.is_float(result.type) and ir.is_float(seed.type) else None
+
+
+def _jvp(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
+    count = len(arg_types) // 2
+    own_types, dot_types = arg_types[:count], arg_types[count:]
+    function = primal(derivative.function, own_types)
+    names = list(signature(derivative).parameters)[count:]
+    trees = [_parameter_tree(n, t) for n, t in zip(names, dot_types, strict=True)]
+    dots: list[ir.Var | None] = []
+    for tree, own in zip(trees, function.params, strict=True):
+        leaves, own_leaves = ir.leaves(tree), ir.leaves(own)
+        if len(leaves) != len(own_leaves):
+            raise errors.TypeMismatch("a tangent is not built like its argument", _place(function))
+        dots.extend(
+            leaf if ir.is_float(p.type) and ir.is_float(leaf.type) else None for leaf, p in zip(leaves, own_leaves, strict=True)
+        )
+    made = checked(forward(function, dots, trees, names, build), "forward")
+    return _finished(checked(simplify(made), "simplified"), derivative, function, made.result, "jvp")
+
+
+_KINDS: dict[str, Callable[[Derivative, tuple[types.Type, ...]], ir.Function]] = {
+    "grad": _gradient,
+    "value_and_grad": _gradient,
+    "vjp": _vjp,
+    "jvp": _jvp,
+}
+
+
+# --------------------------------------------------------------------------------------------------------------- details
+
+
+def _place(function: ir.Function) -> errors.Place | None:
+    origin = function.origin
+    if origin is None:
+        return None
+    return errors.Place(origin.filename, origin.function, origin.line, origin.column, origin.column, "")
+
+
+def _active_leaves(
+    derivative: Derivative, function: ir.Function, arg_types: Sequence[types.Type]
+) -> tuple[list[ir.Tree], list[ir.Var]]:
+    """The trees of the arguments to differentiate with respect to, and the float leaves in them."""
+    assert derivative.wrt is not None
+    trees: list[ir.Tree] = []
+    wrt: list[ir.Var] = []
+    for position in derivative.wrt:
+        tree = function.params[position]
+        found = ir.leaves(tree)
+        name = function.names[position]
+        if not any(ir.is_float(leaf.type) for leaf in found):
+            kind = str(getattr(arg_types[position], "dtype", arg_types[position]))
+            raise errors.WrongWrt(
+                f"`{name}` of {function.name} is {_shown(arg_types[position])}, which carries no derivative",
+                _place(function),
+                f"Only floats do; it came as {kind}.",
+                f"Pass a float, or leave `{name}` out of wrt.",
+            )
+        trees.append(tree)
+        wrt.extend(leaf for leaf in found if ir.is_float(leaf.type))
+    return trees, wrt
+
+
+def _shown(type_: types.Type) -> str:
+    if isinstance(type_, types.Array):
+        return f"an array of {type_.dtype}"
+    return f"of type {type_}"
+
+
+def _check_scalar(function: ir.Function, tree: ir.Tree) -> None:
+    what = ""
+    if isinstance(tree, tuple):
+        what = f"a tuple of {len(tree)}"
+    elif tree is None:
+        what = "nothing"
+    else:
+        type_ = function.body.yields[tree].type
+        if isinstance(type_, types.Array):
+            what = f"an array of rank {type_.ndim}"
+        elif not ir.is_float(type_):
+            what = f"a value of type {type_}"
+    if what:
+        raise errors.NotScalar(
+            f"the gradient of {function.name}, which returns {what}",
+            _place(function),
+            "A gradient is that of one float.",
+            "Sum it up, or use adjit.vjp or adjit.jacobian; for (value, aux) pass has_aux=True.",
+        )
+
+
+def _numbered(trees: Sequence[ir.Tree], offset: int) -> ir.Tree:
+    """Trees of parameters as trees of positions among the adjoints; None for leaves that carry none."""
+    position = iter(range(offset, offset + 10**9))
+    return tuple(ir.map_tree(lambda leaf: next(position) if ir.is_float(leaf.type) else None, tree) for tree in trees)
+
+
+def _parameter_tree(name: str, type_: types.Type) -> ir.Tree:
+    if isinstance(type_, types.BaseTuple):
+        return tuple(_parameter_tree(f"{name}_{k}", t) for k, t in enumerate(type_.types))
+    return ir.Var(name, types.unliteral(type_))
+
+
+def _finished(made: ir.Function, derivative: Derivative, function: ir.Function, result: ir.Tree, ending: str) -> ir.Function:
+    origin = function.origin
+    where = "" if origin is None else f" at {os.path.basename(origin.filename)}:{origin.line}"
+    wrt = "" if derivative.wrt is None else " with respect to " + ", ".join(function.names[p] for p in derivative.wrt)
+    what = {"grad": "Gradient", "value_and_grad": "Value and gradient", "vjp": "Adjoint", "jvp": "Value and tangent"}
+    doc = f"{what[derivative.kind]} of {function.name}{where}{wrt}."
+    names = {"grad": "grad", "value_and_grad": "value_and_grad", "vjp": "vjp", "jvp": "jvp"}
+    return dataclasses.replace(made, name=f"{function.name}_{names[derivative.kind]}", result=result, doc=doc)
+
+

@@ -1,0 +1,361 @@
+"""Questions about array elements and the order in which they are read and written, answered by isl.
+
+In: a function. Out: `IndexModel`, which says for a read and a store whether the store may be the first to overwrite
+what was read. Loops and subscripts that are affine give exact answers; for whatever is not, or is too big, the answer
+is the safe one: yes.
+
+    for i in range(1, n):
+        out[i] = out[i - 1] * x          no: out[i - 1] is never stored to again
+        a[i] = a[i] * x                  yes: the store in the same trip
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import islpy as isl
+from numba import types
+
+from adjit.transform import ir
+from adjit.transform.affine import ONE, Affine, Chain, Constraint, Iterations, Symbol, loops_in
+from adjit.transform.alias import Aliases, memory_read
+
+MOST_OPERATIONS = 200_000  # of isl, a question: some ten milliseconds
+MOST_LOOPS = 8
+MOST_STORES_BETWEEN = 12
+
+TRUE = "0 = 0"
+_FRESH = (ir.Alloc, ir.Copy, ir.Call)
+
+
+@dataclass(frozen=True, eq=False)
+class _Unknown:
+    """An index of which nothing is known but that it is in bounds; `number` counts those of one access."""
+
+    number: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Access:
+    """The elements of `root` that an operation touches: `index` has an entry an axis of the root, none below zero.
+
+    is_root: `root` is where the array is made, so that other roots are other memory; else it may be any of its class.
+    """
+
+    op: ir.Op
+    root: ir.Operand
+    is_root: bool
+    index: tuple[Affine, ...]
+    constraints: tuple[Constraint, ...]
+    unknowns: tuple[_Unknown, ...]
+
+
+def _unknown(unknowns: list[_Unknown]) -> Affine:
+    """One more index of which nothing is known."""
+    unknowns.append(_Unknown(len(unknowns)))
+    return Affine({unknowns[-1]: 1})
+
+
+def _ndim(array: ir.Operand) -> int:
+    assert isinstance(array.type, types.Array)
+    return array.type.ndim
+
+
+class IndexModel:
+    """The memory accesses of one function. Answers are kept, so a question costs isl's time once."""
+
+    def __init__(self, function: ir.Function):
+        self._iterations = Iterations(function)
+        self._aliases = Aliases(function)
+        self._isl = isl.Context()
+        self._isl.set_max_operations(MOST_OPERATIONS)
+        self._answers: dict[tuple[ir.Op, ir.Op], bool] = {}
+        self._reads: dict[ir.Op, list[_Access]] = {}
+        self._writes: dict[ir.Op, _Access] = {}
+        self._params = frozenset(function.body.args)
+        self._text = _Text(self._iterations)
+        self._stores = [op for op in ir.walk(function.body) if isinstance(op, ir.Store)]
+
+    def may_overwrite(self, read: ir.Op, write: ir.Op) -> bool:
+        """Whether `write` may overwrite an element after `read` has read it, and before any other store does."""
+        key = (read, write)
+        if key not in self._answers:
+            self._answers[key] = isinstance(write, ir.Store) and any(
+                self._overwrites(access, self._write(write)) for access in self._read(read)
+            )
+        return self._answers[key]
+
+    def stored_may_be_overwritten(self, store: ir.Store, other: ir.Store) -> bool:
+        """Whether `other` may be the first to overwrite an element after `store` has written it."""
+        return self._overwrites(self._write(store), self._write(other))
+
+    def overwriters(self, read: ir.Op) -> list[ir.Store]:
+        """The stores that may be the first to overwrite an element that `read` has read."""
+        return [store for store in self._stores if self.may_overwrite(read, store)]
+
+    def is_overwritten(self, read: ir.Op) -> bool:
+        """Whether any element may change after `read` has read it."""
+        return any(self.may_overwrite(read, store) for store in self._stores)
+
+    # ------------------------------------------------------------------------------------------- accesses
+
+    def _read(self, op: ir.Op) -> list[_Access]:
+        if op not in self._reads:
+            arrays = memory_read(op)
+            if isinstance(op, ir.Store):
+                self._reads[op] = [self._write(op)] if op.add else []
+            elif isinstance(op, ir.Load):
+                self._reads[op] = [self._access(op, op.array, op.index)]
+            else:
+                self._reads[op] = [self._access(op, a, None) for a in arrays if ir.is_array(a)]
+        return self._reads[op]
+
+    def _write(self, op: ir.Store) -> _Access:
+        if op not in self._writes:
+            self._writes[op] = self._access(op, op.array, op.index)
+        return self._writes[op]
+
+    def _access(self, op: ir.Op, array: ir.Operand, index: Sequence[ir.Operand] | None) -> _Access:
+        """The access to `array[index]`, or to all of the array, followed through views to the root."""
+        chain = self._iterations.places[op].chain
+        constraints: list[Constraint] = []
+        unknowns: list[_Unknown] = []
+        if index is None:
+            entries = [_unknown(unknowns) for _ in range(_ndim(array))]
+        else:
+            places = [self._position(chain, array, axis, operand) for axis, operand in enumerate(index)]
+            entries = [_unknown(unknowns) if place is None else place for place in places]
+        while True:
+            definition = self._iterations.definitions.get(array) if isinstance(array, ir.Var) else None
+            if isinstance(definition, ir.Slice):
+                entries = self._through_slice(chain, definition, entries, constraints, unknowns)
+            elif isinstance(definition, ir.Transpose):
+                of_view = dict(zip(definition.axes, entries, strict=True))
+                entries = [of_view[axis] for axis in range(len(entries))]
+            elif isinstance(definition, ir.Reshape):
+                entries = [_unknown(unknowns) for _ in range(_ndim(definition.base))]
+            else:
+                break
+            array = definition.base
+        is_root = isinstance(array, ir.Const) or array in self._params or isinstance(definition, _FRESH)
+        return _Access(op, array, is_root, tuple(entries), tuple(constraints), tuple(unknowns))
+
+    def _position(self, chain: Chain, array: ir.Operand, axis: int, operand: ir.Operand) -> Affine | None:
+        """The index counted from the front; None if it is not affine, or from the front in some trips only."""
+        index = self._iterations.value(operand)
+        if index is None or self._holds(chain, index, ">="):
+            return index
+        extent = self._iterations.extent(array, axis)
+        return index.plus(extent) if extent is not None and self._holds(chain, index, "<") else None
+
+    def _through_slice(
+        self,
+        chain: Chain,
+        view: ir.Slice,
+        entries: Sequence[Affine],
+        constraints: list[Constraint],
+        unknowns: list[_Unknown],
+    ) -> list[Affine]:
+        """Indices into the view as indices into its base; what the bounds of the view say of them is added."""
+        found: list[Affine] = []
+        rest = iter(entries)
+        for selector in view.selectors:
+            if isinstance(selector, ir.At):
+                place = self._position(chain, view.base, len(found), selector.index)
+                found.append(_unknown(unknowns) if place is None else place)
+                continue
+            entry = next(rest)
+            if isinstance(selector, ir.NewAxis):
+                continue
+            start = self._start(chain, view.base, len(found), selector)
+            if start is None:
+                found.append(_unknown(unknowns))
+                continue
+            first, step = start
+            entry = first.plus(entry, step)
+            stop = None if selector.stop is None else self._iterations.value(selector.stop)
+            if step > 0 and stop is not None and self._holds(chain, stop, ">="):
+                constraints.append(Constraint(entry.plus(stop, -1), "<"))
+            found.append(entry)
+        return found
+
+    def _start(self, chain: Chain, base: ir.Operand, axis: int, span: ir.Span) -> tuple[Affine, int] | None:
+        """The first element that the slice takes and its step, None if they are not known."""
+        step = ONE if span.step is None else self._iterations.value(span.step)
+        if step is None or not step.is_constant or step.constant == 0:
+            return None
+        if span.start is None:
+            if step.constant > 0:
+                return Affine(), step.constant
+            extent = self._iterations.extent(base, axis)
+            return None if extent is None else (extent.plus(ONE, -1), step.constant)
+        start = self._iterations.value(span.start)
+        # a start from the end, or one beyond it where the step goes down, is clipped to the array
+        if start is None or step.constant < 0 or not self._holds(chain, start, ">="):
+            return None
+        return start, step.constant
+
+    def _holds(self, chain: Chain, value: Affine, relation: str) -> bool:
+        """Whether the relation (>= or <) of the value to zero holds in each trip of the loops in the chain."""
+        if (
+            relation == ">="
+            and value.constant >= 0
+            and all(factor > 0 and not isinstance(symbol, ir.Var) for symbol, factor in value.terms.items())
+        ):
+            return True  # counters and extents are never negative
+        opposite = Constraint(value, "<" if relation == ">=" else ">=")
+        conditions = self._text.all((*self._iterations.domain(chain), opposite), "r")
+        return self._is_empty([self._text.set(self._text.names(loops_in(chain), "r"), conditions)])
+
+    # ------------------------------------------------------------------------------------------- the question
+
+    def _overwrites(self, read: _Access, write: _Access) -> bool:
+        exact = read.is_root and write.is_root
+        if exact and read.root != write.root:
+            return False
+        if not self._aliases.may_share(read.root, write.root):
+            return False
+        text = self._text
+        later = text.before(read.op, "r", write.op, "w")
+        if later is None:
+            return False
+        chains = [self._iterations.places[access.op].chain for access in (read, write)]
+        dimensions: list[str] = []
+        conditions = [later]
+        for access, chain, prefix in zip((read, write), chains, "rw", strict=True):
+            dimensions += text.names((*loops_in(chain), *access.unknowns), prefix)
+            conditions += text.domain(access, prefix)
+        if len(dimensions) > 2 * MOST_LOOPS:
+            return True
+        if exact:
+            conditions += text.same_element(read, "r", write, "w")
+        sets = [text.set(dimensions, conditions)]
+        if self._is_empty(sets):
+            return False
+        if exact:
+            for store in self._stores:
+                between = self._between(read, self._write(store), write) if store is not write.op else None
+                if between is not None and len(sets) <= MOST_STORES_BETWEEN:
+                    sets.append(text.set(dimensions, [between]))
+        return len(sets) == 1 or not self._is_empty(sets)
+
+    def _between(self, read: _Access, kill: _Access, write: _Access) -> str | None:
+        """When `kill` is sure to overwrite the element after `read` and before `write`; None if nothing is sure."""
+        if not kill.is_root or kill.root != read.root or kill.unknowns:
+            return None
+        text = self._text
+        after = text.before(read.op, "r", kill.op, "k")
+        before = text.before(kill.op, "k", write.op, "w")
+        chain = self._iterations.places[kill.op].chain
+        if after is None or before is None:
+            return None
+        conditions = [after, before, *text.domain(kill, "k"), *text.same_element(read, "r", kill, "k")]
+        for depth, (around, _) in enumerate(chain):
+            if not self._iterations.is_certain(around):
+                inner = chain[: depth + 1]
+                shown = [*self._shared_run(inner, read, "r"), *self._shared_run(inner, write, "w")]
+                if not shown:
+                    return None
+                conditions.append(f"({' or '.join(shown)})")
+        counters = text.names(loops_in(chain), "k")
+        inside = " and ".join(conditions)
+        return f"exists ({', '.join(counters)} : {inside})" if counters else inside
+
+    def _shared_run(self, chain: Chain, access: _Access, prefix: str) -> list[str]:
+        """That the run of the chain's innermost region by `k` is one that `access`, which was run, shows to be run.
+
+        A branch is run where the access in it was. A loop whose trips are not known makes the trip of the read, and
+        all trips before that of the write.
+        """
+        around, number = chain[-1]
+        numbers = dict(self._iterations.places[access.op].chain)
+        if around not in numbers:
+            return []
+        if isinstance(around, ir.If) or prefix == "r":
+            same_trip = self._text.equal(loops_in(chain), "k", prefix)
+            return [same_trip] if numbers[around] == number else []
+        return [self._text.equal(loops_in(chain[:-1]), "k", prefix)]
+
+    def _is_empty(self, sets: list[str]) -> bool:
+        """Whether the first set without all others is empty; false if that takes too long to find out."""
+        self._isl.reset_operations()
+        try:
+            rest = isl.Set.read_from_str(self._isl, sets[0])
+            for other in sets[1:]:
+                rest = rest.subtract(isl.Set.read_from_str(self._isl, other))
+                if rest.is_empty():
+                    return True
+            return bool(rest.is_empty())
+        except isl.Error:
+            return False
+
+
+class _Text:
+    """Writes conditions as isl reads them. A prefix tells the counters of several accesses apart: r0, r1, w0, ..."""
+
+    def __init__(self, iterations: Iterations):
+        self._iterations = iterations
+        self._sizes: dict[Symbol, str] = {}
+
+    def set(self, dimensions: Sequence[str], conditions: Sequence[str]) -> str:
+        inside = " and ".join(conditions)
+        sizes = [(symbol, name) for symbol, name in self._sizes.items() if re.search(rf"\b{name}\b", inside)]
+        extents = "".join(f" and {name} >= 0" for symbol, name in sizes if isinstance(symbol, tuple))
+        names = ", ".join(name for _, name in sizes)
+        return f"[{names}] -> {{ [{', '.join(dimensions)}] : {inside or TRUE}{extents} }}"
+
+    def name(self, symbol: Symbol, prefix: str) -> str:
+        if isinstance(symbol, (ir.For, ir.While)):
+            return f"{prefix}{len(self._iterations.places[symbol].loops)}"
+        if isinstance(symbol, _Unknown):
+            return f"{prefix}u{symbol.number}"
+        return self._sizes.setdefault(symbol, f"n{len(self._sizes)}")
+
+    def names(self, symbols: Iterable[Symbol], prefix: str) -> list[str]:
+        return [self.name(symbol, prefix) for symbol in symbols]
+
+    def value(self, value: Affine, prefix: str) -> str:
+        terms = [f"{factor} {self.name(symbol, prefix)}" for symbol, factor in value.terms.items()]
+        return " + ".join([*terms, str(value.constant)])
+
+    def all(self, constraints: Iterable[Constraint], prefix: str) -> list[str]:
+        return [f"{self.value(c.value, prefix)} {c.relation} 0" for c in constraints]
+
+    def domain(self, access: _Access, prefix: str) -> list[str]:
+        chain = self._iterations.places[access.op].chain
+        known = self.all((*self._iterations.domain(chain), *access.constraints), prefix)
+        return known + [f"{name} >= 0" for name in self.names(access.unknowns, prefix)]
+
+    def equal(self, symbols: Iterable[Symbol], left: str, right: str) -> str:
+        pairs = zip(self.names(symbols, left), self.names(symbols, right), strict=True)
+        return " and ".join(f"{a} = {b}" for a, b in pairs) or TRUE
+
+    def same_element(self, one: _Access, left: str, other: _Access, right: str) -> list[str]:
+        """That both touch one element; of an array made in loops, the one made in the same trips of them."""
+        pairs = zip(one.index, other.index, strict=True)
+        indices = [f"{self.value(a, left)} = {self.value(b, right)}" for a, b in pairs]
+        return [self.equal(self._iterations.scope(one.root), left, right), *indices]
+
+    def before(self, one: ir.Op, left: str, other: ir.Op, right: str) -> str | None:
+        """That `one` is run before `other`; None if it never is."""
+        places = self._iterations.places
+        shared: list[Symbol] = []
+        same_trip = places[one].order < places[other].order
+        for (a, number), (b, other_number) in zip(places[one].chain, places[other].chain, strict=False):
+            if a is not b:
+                break
+            if not isinstance(a, ir.If):
+                shared.append(a)
+            if number != other_number:
+                # of two branches one is run; the test of a while loop comes before its body
+                same_trip = same_trip and not isinstance(a, ir.If)
+                break
+        cases = [
+            f"({self.equal(shared[:k], left, right)} and {self.name(loop, left)} < {self.name(loop, right)})"
+            for k, loop in enumerate(shared)
+        ]
+        if same_trip:
+            cases.append(f"({self.equal(shared, left, right)})")
+        return f"({' or '.join(cases)})" if cases else None

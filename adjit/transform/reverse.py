@@ -1,0 +1,473 @@
+"""Reverse mode: the adjoint of a function, one group of adjoint operations per operation of the primal, last first.
+
+In: a typed function, the arguments to differentiate with respect to, the adjoints of the results. Out: `Sweeps`: the forward
+sweep (the primal, with shadows where arrays change names) and the mirror of it, which `storage.py` makes into IR.
+
+    y = x * w          # y = x * w
+                       x_bar += w * y_bar
+                       w_bar += x * y_bar
+
+Adjoints of numbers are values and accumulate as values: the first contribution is the adjoint, later ones are added. Arrays
+have a shadow with the same aliasing: a load adds into it, a store takes out of it and leaves zero.
+"""
+
+from __future__ import annotations
+
+
+import linecache
+import operator
+from collections.abc import Sequence
+
+
+from numba import types
+
+from adjit import errors
+from adjit.rules.registry import Entry, lookup
+from adjit.transform import ir
+from adjit.transform.activity import Activity, is_constant
+from adjit.transform.elaborate import scalars
+from adjit.transform.elaborate.elementwise import store_all
+from adjit.transform.elaborate.function import BuildDerivative
+from adjit.transform.elaborate.values import Value, is_array, is_number
+from adjit.transform.mirror import Group, Mirror, MirroredIf, MirroredLoop, Sweeps
+from adjit.transform.rules_as_ir import apply, context, operands_of, result_value
+from adjit.transform.shadows import Shadows, carried_args
+from adjit.transform.transposition import transposed_tangent
+from adjit.transform.types import typed_const
+
+SUFFIX = "_bar"
+
+
+def reverse(
+    function: ir.Function, wrt: Sequence[ir.Var], seeds: Sequence[ir.Operand | None], build: BuildDerivative
+) -> Sweeps:
+    """The adjoint with respect to the arguments `wrt`; `seeds` has the adjoint of each yield, None where there is none."""
+    outputs = [y for y, seed in zip(function.body.yields, seeds, strict=True) if seed is not None]
+    activity = Activity(function, wrt, outputs)
+    shadows = Shadows(function, activity, SUFFIX)
+    return _Reverse(shadows, activity, build).run(wrt, seeds)
+
+
+class _Reverse:
+    def __init__(self, shadows: Shadows, activity: Activity, build: BuildDerivative):
+        self.function = shadows.forward
+        self.in_forward = shadows.of
+        self.activity = activity
+        self.build = build
+        self.builder = ir.Builder()
+        self.bars: dict[ir.Var, ir.Operand] = {}
+        self.opening: dict[ir.Region, Group] = {}
+        self.shadow_of: dict[ir.Var, ir.Var] = {}
+        self.made: dict[ir.Var, tuple[ir.Region, ir.Op | None]] = {}
+        self._note(self.function.body)
+
+    def _note(self, region: ir.Region) -> None:
+        for arg in region.args:
+            self.made[arg] = (region, None)
+        for op in region.ops:
+            for out in op.results:
+                self.made[out] = (region, op)
+            for inner in op.regions:
+                self._note(inner)
+
+    def run(self, wrt: Sequence[ir.Var], seeds: Sequence[ir.Operand | None]) -> Sweeps:
+        body = self.function.body
+        mirror = self.open(body)
+        start = Group(None)
+        mirror.groups.append(start)
+        with self.into(start):
+            for yielded, seed in zip(body.yields, seeds, strict=True):
+                if seed is None or not self.activity.is_active(yielded):
+                    continue
+                assert isinstance(yielded, ir.Var)
+                if is_array(yielded):
+                    self.accumulate(yielded, seed)
+                else:
+                    self.add(yielded, seed)
+        self.region(body, mirror)
+        end = Group(None)
+        mirror.groups.append(end)
+        bars: list[ir.Operand] = []
+        with self.into(end):
+            for p in wrt:
+                bars.append(self._argument_bar(p))
+        return Sweeps(self.function, mirror, bars)
+
+    def _argument_bar(self, p: ir.Var) -> ir.Operand:
+        if isinstance(p.type, types.Array):
+            if self.activity.is_active(p):
+                return self.shadow(p)
+            # nothing depends on it: a zero of its shape
+            out = ir.Var(p.name + SUFFIX, _plain(p.type))
+            self.builder.emit(ir.Alloc(shape=(), like=p, fill=typed_const(0, p.type.dtype), out=out))
+            return out
+        return self.bars.get(p, typed_const(0, p.type))
+
+    # ------------------------------------------------------------------------------------------------ bookkeeping
+
+    def open(self, region: ir.Region) -> Mirror:
+        group = self.opening[region] = Group(None)
+        return Mirror(region, [group])
+
+    def into(self, group: Group) -> _Into:
+        return _Into(self.builder, group)
+
+    def shadow(self, array: ir.Operand) -> ir.Var:
+        """The shadow of an active array, made at the opening of the mirror of its region if it is not there yet."""
+        assert isinstance(array, ir.Var)
+        if array in self.in_forward:
+            return self.in_forward[array]
+        if array in self.shadow_of:
+            return self.shadow_of[array]
+        region, op = self.made[array]
+        out = ir.Var(array.name + SUFFIX, _plain(array.type))
+        made: ir.Op
+        if isinstance(op, ir.VIEWS):
+            base = self.shadow(op.base)
+            made = op.rebuilt((base, *op.operands[1:]), (), (out,))
+        elif isinstance(array.type, types.List):
+            length = ir.Var("n", types.intp)
+            out = ir.Var(array.name + SUFFIX, types.Array(array.type.dtype, 1, "C"))
+            self.opening[region].ops.append(ir.Call(callee=len, args=(array,), outs=(length,)))
+            made = ir.Alloc(shape=(length,), fill=typed_const(0, array.type.dtype), out=out)
+        elif isinstance(op, ir.Alloc) and op.like is None and region is not self.function.body:
+            made = ir.Alloc(shape=op.shape, fill=typed_const(0, op.out.type.dtype), out=out)
+        elif isinstance(op, ir.Copy) and isinstance(op.source, ir.Var):
+            like = op.source if region is not self.function.body else array
+            made = ir.Alloc(shape=(), like=like, fill=typed_const(0, array.type.dtype), out=out)
+        else:
+            made = ir.Alloc(shape=(), like=array, fill=typed_const(0, array.type.dtype), out=out)
+        self.opening[region].ops.append(made)
+        self.shadow_of[array] = out
+        return out
+
+    def add(self, value: ir.Operand, contribution: ir.Operand | None) -> None:
+        """Adds to the adjoint of a number."""
+        if contribution is None or not self.activity.is_active(value):
+            return
+        assert isinstance(value, ir.Var)
+        ctx = context(self.builder, self.build)
+        contribution = scalars.cast(ctx, contribution, value.type)
+        known = self.bars.get(value)
+        if known is None or _is_zero(known):
+            self.bars[value] = contribution
+        else:
+            self.bars[value] = self.builder.call(operator.add, known, contribution, type=value.type, name=value.name + SUFFIX)
+
+    def accumulate(self, array: ir.Var, contribution: Value) -> None:
+        """Adds to the shadow of an array, element by element."""
+        ctx = context(self.builder, self.build)
+        store_all(ctx, self.shadow(array), contribution, operator.add)
+
+    def take(self, value: ir.Var) -> ir.Operand | None:
+        """The adjoint of a value that is now complete; None if nothing flows into it."""
+        bar = self.bars.pop(value, None)
+        return None if bar is None or _is_zero(bar) else bar
+
+    def times(self, partial: ir.Operand, bar: ir.Operand, name: str) -> ir.Operand | None:
+        if isinstance(partial, ir.Const):
+            if partial.value == 0:
+                return None
+            if partial.value == 1:
+                return bar
+            if partial.value == -1:
+                return self.builder.call(operator.neg, bar, type=bar.type, name=name)
+        if isinstance(bar, ir.Const) and bar.value == 1:
+            return partial
+        ctx = context(self.builder, self.build)
+        return scalars.scalar(ctx, operator.mul, (partial, bar), name)
+
+    # ---------------------------------------------------------------------------------------------------- regions
+
+    def region(self, region: ir.Region, mirror: Mirror) -> None:
+        for op in reversed(region.ops):
+            group = Group(op)
+            mirror.groups.append(group)
+            with self.into(group):
+                self.builder.origin = op.origin
+                self.op(op, group)
+            self.builder.origin = None
+
+    def op(self, op: ir.Op, group: Group) -> None:
+        if isinstance(op, ir.Call):
+            self.call(op)
+        elif isinstance(op, ir.Load):
+            bar = self.take(op.out)
+            if bar is not None and self.activity.is_active(op.array):
+                self.builder.store(self.shadow(op.array), op.index, bar, add=True)
+        elif isinstance(op, ir.Store):
+            self.store(op)
+        elif isinstance(op, ir.Copy):
+            if self.activity.is_active(op.out) and isinstance(op.source, ir.Var) and self.activity.is_active(op.source):
+                self.accumulate(op.source, self.shadow(op.out))
+        elif isinstance(op, ir.Pull):
+            self.pull(op)
+        elif isinstance(op, ir.Push):
+            if not is_array(op.value) and self.activity.is_active(op.value):
+                shadow = self.shadow(op.tape)
+                self.add(op.value, self.builder.load(shadow, (op.index,), _bar_name(op.value)))
+        elif isinstance(op, ir.If):
+            self.conditional(op, group)
+        elif isinstance(op, ir.For | ir.While):
+            self.loop(op, group)
+
+    def store(self, op: ir.Store) -> None:
+        if not self.activity.is_active(op.array):
+            return
+        shadow = self.shadow(op.array)
+        if self.activity.is_active(op.value):
+            bar = self.builder.load(shadow, op.index, "stored_bar")
+            if not op.add:
+                self.builder.store(shadow, op.index, typed_const(0, bar.type))
+            self.add(op.value, bar)
+        elif not op.add:
+            assert isinstance(shadow.type, types.Array)
+            self.builder.store(shadow, op.index, typed_const(0, shadow.type.dtype))
+
+    def pull(self, op: ir.Pull) -> None:
+        if is_array(op.out):
+            return
+        bar = self.take(op.out)
+        if bar is not None and self.activity.is_active(op.tape):
+            self.builder.store(self.shadow(op.tape), (op.index,), bar, add=True)
+
+    # ------------------------------------------------------------------------------------------------ control flow
+
+    def conditional(self, op: ir.If, group: Group) -> None:
+        outs = [k for k, out in enumerate(op.outs) if not is_array(out) and self.activity.is_active(out)]
+        bars = {k: self.take(op.outs[k]) for k in outs}
+        before = dict(self.bars)
+        sides: list[tuple[Mirror, dict[ir.Var, ir.Operand]]] = []
+        for side in op.regions:
+            self.bars = dict(before)
+            mirror = self.open(side)
+            start = Group(None)
+            mirror.groups.append(start)
+            with self.into(start):
+                for k, bar in bars.items():
+                    if bar is not None:
+                        self.add(side.yields[k], bar)
+            self.region(side, mirror)
+            sides.append((mirror, self.bars))
+        (then, after_then), (orelse, after_else) = sides
+        local = {v for side in op.regions for inner in ir.walk(side) for v in inner.results}
+        changed = [
+            v
+            for v in dict.fromkeys((*after_then, *after_else))
+            if v not in local and (after_then.get(v) is not after_else.get(v))
+        ]
+        made: list[ir.Var] = []
+        for v in changed:
+            zero = typed_const(0, v.type)
+            then.yields.append(after_then.get(v, zero))
+            orelse.yields.append(after_else.get(v, zero))
+            made.append(ir.Var(v.name + SUFFIX, v.type))
+        self.bars = {v: bar for v, bar in after_then.items() if v not in local and v not in changed}
+        self.bars.update(zip(changed, made, strict=True))
+        group.ops.append(MirroredIf(op, then, orelse, made))
+
+    def loop(self, op: ir.For | ir.While, group: Group) -> None:
+        args = carried_args(op)
+        slots = [
+            k
+            for k, out in enumerate(op.outs)
+            if not is_array(out) and (self.activity.is_active(out) or self.activity.is_active(args[k]))
+        ]
+        outer = [
+            v
+            for v in ir.free_vars(op.body)
+            if not is_array(v) and not isinstance(v.type, types.List) and self.activity.is_active(v)
+        ]
+        before = self.bars
+        slot_inits = [before.pop(op.outs[k], typed_const(0, op.outs[k].type)) for k in slots]
+        outer_inits = [before.get(v, typed_const(0, v.type)) for v in outer]
+        slot_args = [ir.Var(args[k].name + SUFFIX, args[k].type) for k in slots]
+        outer_args = [ir.Var(v.name + SUFFIX, v.type) for v in outer]
+        mirror = self.open(op.body)
+        start = Group(None)
+        mirror.groups.append(start)
+        self.bars = dict(zip(outer, outer_args, strict=True))
+        with self.into(start):
+            for k, arg in zip(slots, slot_args, strict=True):
+                self.add(op.body.yields[k], arg)
+        self.region(op.body, mirror)
+        inside = self.bars
+        self.bars = before
+        loop = MirroredLoop(op, [], [], mirror, [])
+        for k, init, arg in zip(slots, slot_inits, slot_args, strict=True):
+            out = ir.Var(_bar_name(op.inits[k]), arg.type)
+            loop.inits.append(init)
+            loop.args.append(arg)
+            loop.outs.append(out)
+            mirror.yields.append(inside.get(args[k], typed_const(0, arg.type)))
+        carried = [(v, i, a) for v, i, a in zip(outer, outer_inits, outer_args, strict=True) if inside.get(v) is not a]
+        for v, init, arg in carried:
+            out = ir.Var(v.name + SUFFIX, v.type)
+            loop.inits.append(init)
+            loop.args.append(arg)
+            loop.outs.append(out)
+            mirror.yields.append(inside.get(v, typed_const(0, v.type)))
+            self.bars[v] = out
+        group.ops.append(loop)
+        for k, out in zip(slots, loop.outs, strict=False):
+            self.add(op.inits[k], out)
+
+    # -------------------------------------------------------------------------------------------------------- calls
+
+    def call(self, op: ir.Call) -> None:
+        flowing = [out for out in op.outs if self.activity.is_active(out)]
+        if not flowing or is_constant(op.callee):
+            for out in op.outs:
+                self.bars.pop(out, None)
+            return
+        if len(op.outs) == 1 and is_number(op.outs[0]) and all(is_number(a) for a in op.args):
+            self.number_call(op)
+        else:
+            self.array_call(op)
+
+    def number_call(self, op: ir.Call) -> None:
+        (out,) = op.outs
+        bar = self.take(out)
+        if bar is None:
+            return
+        if op.callee is ir.cast:
+            self.add(op.args[0], bar)
+            return
+        if op.callee is ir.select:
+            condition, yes, no = op.args
+            zero = typed_const(0, bar.type)
+            for side, pair in ((yes, (bar, zero)), (no, (zero, bar))):
+                if self.activity.is_active(side):
+                    chosen = self.builder.call(ir.select, condition, *pair, type=bar.type, name=_bar_name(side))
+                    self.add(side, chosen)
+            return
+        entry = self.entry(op)
+        if entry.partials is None:
+            self.array_call(op, bar)
+            return
+        with self.builder.region() as ops:
+            partials = operands_of(apply(context(self.builder, self.build), entry.partials, op.args, op.outs))
+        if len(partials) != len(op.args):
+            raise errors.InternalError(f"the rule of {op.callee} has {len(partials)} partials for {len(op.args)} arguments")
+        used = [p for p, a in zip(partials, op.args, strict=True) if self.activity.is_active(a)]
+        for needed in pure_operations_for(ops, used):
+            self.builder.emit(needed)
+        for partial, arg in zip(partials, op.args, strict=True):
+            if self.activity.is_active(arg):
+                self.add(arg, self.times(partial, bar, _bar_name(arg)))
+
+    def array_call(self, op: ir.Call, bar: ir.Operand | None = None) -> None:
+        entry = self.entry(op)
+        active = [k for k, a in enumerate(op.args) if self.activity.is_active(a)]
+        bars: list[ir.Operand] = []
+        for out in op.outs:
+            if is_array(out) and self.activity.is_active(out):
+                bars.append(self.shadow(out))
+            elif bar is not None:
+                bars.append(bar)
+            else:
+                found = self.take(out) if not is_array(out) else None
+                bars.append(found if found is not None else typed_const(0, _number_type(out)))
+        if all(isinstance(b, ir.Const) and b.value == 0 for b in bars):
+            return
+        if all(k in entry.transposes for k in active):
+            for k in active:
+                ctx = context(self.builder, self.build)
+                (contribution,) = apply(ctx, entry.transposes[k], op.args, op.outs, result_value(bars))
+                self.contribute(op.args[k], contribution)
+        elif entry.adjoint is not None:
+            ctx = context(self.builder, self.build)
+            contributions = apply(ctx, entry.adjoint, op.args, op.outs, result_value(bars))
+            for k in active:
+                self.contribute(op.args[k], contributions[k])
+        elif entry.tangent is not None:
+            function = transposed_tangent(op, entry.tangent, tuple(active), reverse, self.build)
+            cloner = ir.Cloner(dict(zip(function.body.args, (*op.args, *op.outs, *bars), strict=True)))
+            for inner in function.body.ops:
+                self.builder.emit(cloner.op(inner))
+            for k, yielded in zip(active, function.body.yields, strict=True):
+                self.contribute(op.args[k], cloner.operand(yielded))
+        else:
+            raise no_rule(op, self.active_name(op))
+
+    def contribute(self, arg: ir.Operand, contribution: Value) -> None:
+        assert isinstance(arg, ir.Var)
+        if is_array(arg):
+            self.accumulate(arg, contribution)
+        else:
+            assert isinstance(contribution, ir.Var | ir.Const)
+            self.add(arg, contribution)
+
+    def entry(self, op: ir.Call) -> Entry:
+        entry = lookup(op.callee)
+        if entry is None or (entry.effect and not entry.constant):
+            raise no_rule(op, self.active_name(op))
+        return entry
+
+    def active_name(self, op: ir.Call) -> str:
+        return next((a.name for a in op.args if isinstance(a, ir.Var) and self.activity.is_active(a) and a.user), "")
+
+
+def no_rule(op: ir.Call, depends_on: str) -> errors.NoRule:
+    """The error for a call that active values go into but no rule belongs to."""
+    name = getattr(op.callee, "__name__", str(op.callee))
+    module = str(getattr(op.callee, "__module__", "") or "")
+    if module.startswith("numpy"):
+        name = ("np.linalg." if "linalg" in module else "np.") + name
+    elif module == "math":
+        name = f"math.{name}"
+    origin = op.origin
+    place = None
+    if origin is not None:
+        line = linecache.getline(origin.filename, origin.line).rstrip("\n")
+        end = origin.end_column if origin.end_line == origin.line else len(line)
+        place = errors.Place(origin.filename, origin.function, origin.line, origin.column, end, line)
+    why = f"It depends on {depends_on}, which you differentiate." if depends_on else "It depends on what you differentiate."
+    instead = f"Either write a rule:  @adjit.rules.tangent({name})    or hold it fixed:  adjit.stop_gradient(...)"
+    return errors.NoRule(f"{name} has no derivative rule", place, why, instead)
+
+
+class _Into:
+    """Emits into a group."""
+
+    def __init__(self, builder: ir.Builder, group: Group):
+        self.nested = builder.region()
+        self.nested.ops = group.ops  # type: ignore[assignment]
+
+    def __enter__(self) -> None:
+        self.nested.__enter__()
+
+    def __exit__(self, *exc: object) -> None:
+        self.nested.__exit__(*exc)
+
+
+def pure_operations_for(ops: Sequence[ir.Op], used: Sequence[ir.Operand]) -> list[ir.Op]:
+    """Those of some pure operations that the operands used are made of."""
+    wanted = {u for u in used if isinstance(u, ir.Var)}
+    kept: list[ir.Op] = []
+    for op in reversed(ops):
+        if any(r in wanted for r in op.results):
+            kept.append(op)
+            wanted.update(o for o in ir.reads(op) if isinstance(o, ir.Var))
+    return kept[::-1]
+
+
+def _bar_name(operand: ir.Operand) -> str:
+    return (operand.name if isinstance(operand, ir.Var) else "value") + SUFFIX
+
+
+def _is_zero(operand: ir.Operand) -> bool:
+    return isinstance(operand, ir.Const) and not isinstance(operand.type, types.Array) and operand.value == 0
+
+
+def _number_type(out: ir.Var) -> types.Type:
+    return out.type.dtype if isinstance(out.type, types.Array) else out.type
+
+
+def _plain(type_: types.Type) -> types.Type:
+    """The type of a shadow: writable, in the layout that zeros_like gives."""
+    if isinstance(type_, types.Array):
+        return type_.copy(readonly=False)
+    return type_
+
+

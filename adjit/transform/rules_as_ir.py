@@ -1,0 +1,65 @@
+"""Rules as operations of the IR: the body of a rule is elaborated like the user's code, into the builder of a pass.
+
+    partials_of(.., op) for `y = a * b`   ->   the operands (%b, %a)
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from typing import Any
+
+from numba import types
+
+from adjit.errors import InternalError
+from adjit.transform import ir
+from adjit.transform.elaborate.frame import Context
+from adjit.transform.elaborate.function import BuildDerivative, new_context
+from adjit.transform.elaborate.values import Lazy, TupleValue, Value
+from adjit.transform.types import typed_const
+
+
+def context(builder: ir.Builder, build: BuildDerivative) -> Context:
+    """A context that emits into `builder`."""
+    ctx = new_context(build)
+    ctx.builder = builder
+    return ctx
+
+
+def keyword_only(rule: Any) -> list[str]:
+    return [p.name for p in inspect.signature(rule).parameters.values() if p.kind is p.KEYWORD_ONLY]
+
+
+def result_value(outs: Sequence[ir.Operand]) -> Value:
+    return outs[0] if len(outs) == 1 else TupleValue(tuple(outs))
+
+
+def apply(ctx: Context, rule: Any, args: Sequence[Value], outs: Sequence[ir.Operand], bar: Value | None = None) -> list[Value]:
+    """What a rule returns on these arguments, results and (in an adjoint or transpose) adjoint of the result."""
+    named: dict[str, Value] = {}
+    for name in keyword_only(rule):
+        if name.endswith("_bar"):
+            if bar is None:
+                raise InternalError(f"the rule {rule.__name__} asks for an adjoint where there is none")
+            named[name] = bar
+        else:
+            named[name] = result_value(outs)
+    value = ctx.inline(rule, args, named, True, True)
+    return list(value.items) if isinstance(value, TupleValue) else [value]
+
+
+def operands_of(values: Sequence[Value]) -> list[ir.Operand]:
+    found: list[ir.Operand] = []
+    for v in values:
+        if not isinstance(v, ir.Var | ir.Const):
+            raise InternalError("a partial is not a number")
+        found.append(v)
+    return found
+
+
+def zero_like(array: ir.Operand, ctx: Context) -> Value:
+    """The tangent of an argument that is not active."""
+    if isinstance(array.type, types.Array):
+        dtype = array.type.dtype
+        return Lazy(ctx.shape(array), dtype, lambda index: typed_const(0, dtype), ())
+    return typed_const(0, array.type)

@@ -1,0 +1,174 @@
+"""Shadow arrays that have to be made in the forward sweep: those of arrays whose name does not tell which memory it is.
+
+A loop that swaps two arrays, a branch that picks one, a tape of arrays: there the shadow goes the way of its array.
+In: a function and its activity. Out: the function with these shadows beside their arrays, and the map from array to shadow.
+
+    for _ in range(n): u, v = v, u      for _ in range(n): u, v, u_bar, v_bar = v, u, v_bar, u_bar
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+
+from numba import types
+
+from adjit.transform import ir
+from adjit.transform.activity import Activity
+from adjit.transform.alias import is_reference
+from adjit.transform.types import typed_const
+
+
+def is_array_tape(operand: ir.Operand) -> bool:
+    return isinstance(operand.type, types.List) and isinstance(operand.type.dtype, types.Array)
+
+
+def definitions(region: ir.Region) -> dict[ir.Var, ir.Op]:
+    """The operation that makes each variable; arguments of regions are not in it."""
+    return {out: op for op in ir.walk(region) for out in op.results}
+
+
+def carried_args(op: ir.For | ir.While) -> tuple[ir.Var, ...]:
+    return op.body.args[1:] if isinstance(op, ir.For) else op.body.args
+
+
+def _joined(op: ir.Op) -> Iterator[ir.Operand]:
+    """References that `op` lets stand for one another."""
+    if isinstance(op, ir.For | ir.While):
+        for k, out in enumerate(op.outs):
+            if is_reference(out):
+                yield from (op.inits[k], carried_args(op)[k], op.body.yields[k], out)
+    elif isinstance(op, ir.If):
+        for k, out in enumerate(op.outs):
+            if is_reference(out):
+                yield from (op.then.yields[k], op.orelse.yields[k], out)
+    elif isinstance(op, ir.Push) and is_reference(op.value):
+        yield from (op.tape, op.value)
+    elif isinstance(op, ir.Pull) and is_reference(op.out):
+        yield from (op.tape, op.out)
+
+
+class Shadows:
+    """`forward`: the function with shadows; `of`: the shadow of each array that has one in it."""
+
+    def __init__(self, function: ir.Function, activity: Activity, suffix: str):
+        self._activity = activity
+        self._suffix = suffix
+        self.of: dict[ir.Operand, ir.Var] = {}
+        self._collect(function)
+        entry = [
+            ir.Alloc(shape=(), like=p, fill=_zero(p), out=self.of[p]) for p in function.body.args if p in self.of
+        ]
+        body = self._region(function.body)
+        self.forward = dataclasses.replace(
+            function, body=ir.Region(body.args, (*entry, *body.ops), body.yields)
+        )
+
+    def _collect(self, function: ir.Function) -> None:
+        made = definitions(function.body)
+        pending = [o for op in ir.walk(function.body) for o in _joined(op)]
+        while pending:
+            operand = pending.pop()
+            if operand in self.of or not self._is_shadowed(operand):
+                continue
+            name = operand.name if isinstance(operand, ir.Var) else "array"
+            self.of[operand] = ir.Var(name + self._suffix, _shadow_type(operand.type))
+            op = made.get(operand) if isinstance(operand, ir.Var) else None
+            if isinstance(op, ir.VIEWS):
+                pending.append(op.base)
+
+    def _is_shadowed(self, operand: ir.Operand) -> bool:
+        if isinstance(operand, ir.Const):
+            return self._activity.aliases.find(operand) in self._activity.varied
+        return is_reference(operand) and self._activity.is_active(operand) and not is_scalar_tape(operand)
+
+    def _shadow(self, operand: ir.Operand, ops: list[ir.Op]) -> ir.Operand:
+        if isinstance(operand, ir.Const):
+            # a global array where an active one might be: its shadow is fresh and nobody looks at it
+            out = self.of[operand]
+            shape = tuple(ir.integer(int(n)) for n in operand.value.shape)
+            fresh = dataclasses.replace(out)
+            ops.append(ir.Alloc(shape=shape, fill=_zero(out), out=fresh))
+            return fresh
+        return self.of[operand]
+
+    def _region(self, region: ir.Region) -> ir.Region:
+        ops: list[ir.Op] = []
+        for op in region.ops:
+            self._op(op, ops)
+        return ir.Region(region.args, tuple(ops), region.yields)
+
+    def _op(self, op: ir.Op, ops: list[ir.Op]) -> None:
+        if isinstance(op, ir.For | ir.While):
+            ops.append(self._loop(op, ops))
+            return
+        if isinstance(op, ir.If):
+            ops.append(self._if(op))
+            return
+        ops.append(op)
+        if isinstance(op, ir.Push) and op.tape in self.of:
+            ops.append(dataclasses.replace(op, tape=self.of[op.tape], value=self._shadow(op.value, ops)))
+            return
+        for out in op.results:
+            if out not in self.of:
+                continue
+            own = self.of[out]
+            if isinstance(op, ir.VIEWS):
+                ops.append(op.rebuilt((self.of[op.base], *op.operands[1:]), (), (own,)))
+            elif isinstance(op, ir.Pull):
+                ops.append(dataclasses.replace(op, tape=self.of[op.tape], out=own))
+            elif isinstance(op, ir.NewTape | ir.Undefined):
+                ops.append(op.rebuilt((), (), (own,)))
+            else:
+                ops.append(ir.Alloc(shape=(), like=out, fill=_zero(own), out=own, origin=op.origin))
+
+    def _extra(self, outs: Sequence[ir.Var]) -> list[int]:
+        return [k for k, out in enumerate(outs) if out in self.of]
+
+    def _if(self, op: ir.If) -> ir.If:
+        extra = self._extra(op.outs)
+        sides: list[ir.Region] = []
+        for side in op.regions:
+            region = self._region(side)
+            ops = list(region.ops)
+            yields = [self._shadow(side.yields[k], ops) for k in extra]
+            sides.append(ir.Region((), tuple(ops), (*region.yields, *yields)))
+        outs = (*op.outs, *(self.of[op.outs[k]] for k in extra))
+        return dataclasses.replace(op, then=sides[0], orelse=sides[1], outs=outs)
+
+    def _loop(self, op: ir.For | ir.While, before: list[ir.Op]) -> ir.Op:
+        extra = self._extra(op.outs)
+        args = carried_args(op)
+        inits = [self._shadow(op.inits[k], before) for k in extra]
+        body = self._region(op.body)
+        ops = list(body.ops)
+        yields = [self._shadow(op.body.yields[k], ops) for k in extra]
+        # the boolean of a loop that stops stays last
+        cut = len(op.outs)
+        body = ir.Region(
+            (*body.args, *(self.of[args[k]] for k in extra)),
+            tuple(ops),
+            (*body.yields[:cut], *yields, *body.yields[cut:]),
+        )
+        outs = (*op.outs, *(self.of[op.outs[k]] for k in extra))
+        if isinstance(op, ir.For):
+            return dataclasses.replace(op, inits=(*op.inits, *inits), body=body, outs=outs)
+        more = tuple(dataclasses.replace(self.of[args[k]]) for k in extra)
+        test = ir.Region((*op.test.args, *more), op.test.ops, op.test.yields)
+        return dataclasses.replace(op, inits=(*op.inits, *inits), test=test, body=body, outs=outs)
+
+
+def is_scalar_tape(operand: ir.Operand) -> bool:
+    return isinstance(operand.type, types.List) and not isinstance(operand.type.dtype, types.Array)
+
+
+def _shadow_type(type_: types.Type) -> types.Type:
+    if isinstance(type_, types.List):
+        return types.List(_shadow_type(type_.dtype), reflected=False)
+    assert isinstance(type_, types.Array)
+    return type_.copy(readonly=False)
+
+
+def _zero(array: ir.Operand) -> ir.Const:
+    assert isinstance(array.type, types.Array)
+    return typed_const(0, array.type.dtype)

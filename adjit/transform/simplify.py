@@ -1,0 +1,415 @@
+"""Simplification: the same function in fewer operations.
+
+In: a function. Out: an equal one, up to the sign of zeros: constants folded, identities applied, common
+subexpressions of scalars shared, branches on literals inlined, carried values that never change taken out, sizes
+computed before loops, and what is then dead removed.
+
+    %t = call mul(%w, 1.0)
+    %s = call mul(%x, %t)            %s = call mul(%x, %w)
+    %u = call mul(%x, %w)
+    store %a_bar[%i] += %u           store %a_bar[%i] += %s
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+from collections import Counter
+from collections.abc import Hashable, Sequence
+
+from numba import types
+
+from adjit.transform import ir
+from adjit.transform.algebra import canonical, is_scalar, literal, simpler
+from adjit.transform.alias import Aliases
+from adjit.transform.dead import eliminate_dead
+
+MOST_PASSES = 12
+_DEFINITE = (ir.Call, ir.Alloc, ir.Copy, ir.Extent, *ir.VIEWS)
+
+
+def simplify(function: ir.Function) -> ir.Function:
+    """The function simplified to a fixpoint, at most MOST_PASSES times over, and without dead operations."""
+    function = eliminate_dead(function)
+    for _ in range(MOST_PASSES):
+        simplified = _Pass(function).function()
+        if simplified is function:
+            break
+        function = eliminate_dead(simplified)
+    return function
+
+
+class _Scope:
+    """What a region and those around it have computed: expression to result."""
+
+    def __init__(self, outer: _Scope | None = None):
+        self.outer = outer
+        self.known: dict[Hashable, tuple[ir.Var, ...]] = {}
+
+    def find(self, key: Hashable) -> tuple[tuple[ir.Var, ...] | None, bool]:
+        """The results computed for the key, and whether that was in this very region."""
+        scope: _Scope | None = self
+        while scope is not None:
+            if key in scope.known:
+                return scope.known[key], scope is self
+            scope = scope.outer
+        return None, False
+
+
+class _Pass:
+    """One walk over the function in execution order. Regions are rebuilt, values that go away mapped to others."""
+
+    def __init__(self, function: ir.Function):
+        self._function = function
+        self._aliases = Aliases(function)
+        self._uses = Counter(o for o in _all_reads(function.body) if isinstance(o, ir.Var))
+        self._values: dict[ir.Var, ir.Operand] = {}
+        self._truth: dict[ir.Operand, bool] = {}  # conditions known inside the branches they decide
+        self._definitions: dict[ir.Var, ir.Op] = {}  # of what has been put out so far
+        self._seen: set[ir.Var] = set()  # defined so far
+        self._changed = False
+        # an undefined variable may only be read where the user reads it, so nothing that it may reach is moved
+        self._has_undefined = any(isinstance(op, ir.Undefined) for op in ir.walk(function.body))
+        self._renamed: dict[ir.Var, ir.Operand] = {}
+
+    def function(self) -> ir.Function:
+        body = self.region(self._function.body, _Scope())
+        if not self._changed:
+            return self._function
+        if self._renamed:
+            body = _Renamer(self._renamed).whole(body)
+        return dataclasses.replace(self._function, body=body)
+
+    # ------------------------------------------------------------------------------------------- regions
+
+    def operand(self, operand: ir.Operand) -> ir.Operand:
+        while isinstance(operand, ir.Var) and operand in self._values:
+            operand = self._values[operand]
+        return operand
+
+    def operands(self, operands: Sequence[ir.Operand]) -> tuple[ir.Operand, ...]:
+        return tuple(self.operand(o) for o in operands)
+
+    def equate(self, results: Sequence[ir.Var], operands: Sequence[ir.Operand]) -> None:
+        """From here on each result is the operand."""
+        self._changed = True
+        for result, operand in zip(results, operands, strict=True):
+            self._values[result] = operand
+
+    def region(self, region: ir.Region, scope: _Scope) -> ir.Region:
+        """The region simplified: the same object if it is as simple as can be."""
+        done: list[ir.Op] = []
+        self._seen.update(region.args)
+        for op in region.ops:
+            self.op(op, done, scope)
+        yields = self.operands(region.yields)
+        if _same(done, region.ops) and _same(yields, region.yields):
+            return region
+        return ir.Region(region.args, tuple(done), yields)
+
+    def op(self, op: ir.Op, done: list[ir.Op], scope: _Scope) -> None:
+        """Simplifies `op` and puts what is left of it at the end of `done`."""
+        operands = self.operands(op.operands)
+        if isinstance(op, ir.If):
+            self.branch(op, operands[0], done, scope)
+        elif isinstance(op, ir.For):
+            self.for_loop(op, done, scope)
+        elif isinstance(op, ir.While):
+            self.while_loop(op, done, scope)
+        else:
+            if not _same(operands, op.operands):
+                op = op.rebuilt(operands, (), op.results)
+            self.plain(op, done, scope)
+
+    def put(self, op: ir.Op, done: list[ir.Op]) -> None:
+        for out in op.results:
+            self._definitions[out] = op
+            self._seen.add(out)
+        done.append(op)
+
+    # ------------------------------------------------------------------------------------------- plain operations
+
+    def plain(self, op: ir.Op, done: list[ir.Op], scope: _Scope) -> None:
+        if isinstance(op, ir.Call):
+            better = simpler(op, self._definitions, self._uses)
+            while better is not None:
+                self._changed = True
+                if not isinstance(better, tuple):
+                    self.equate(op.outs, (better,))
+                    return
+                *before, op = better
+                for call in before:
+                    self.put(call, done)
+                better = simpler(op, self._definitions, self._uses)
+        elif isinstance(op, ir.Extent):
+            array, axis = self.extent_source(op.array, op.axis)
+            extent = self.extent(array, axis, op.out.type)
+            if extent is not None:
+                self.equate((op.out,), (extent,))
+                return
+            if array is not op.array:
+                self._changed = True
+                op = dataclasses.replace(op, array=array, axis=axis)
+        elif isinstance(op, ir.Raise) and isinstance(op.condition, ir.Const) and op.condition.value:
+            self._changed = True
+            return
+        if not self.share(op, scope):
+            self.put(op, done)
+
+    def extent(self, array: ir.Operand, axis: int, type_: ir.Type) -> ir.Operand | None:
+        """An operand that holds the extent of the array, or None."""
+        if isinstance(array, ir.Const):
+            return literal(array.value.shape[axis], type_)
+        definition = self._definitions.get(array)
+        if isinstance(definition, ir.Alloc) and definition.like is None:
+            found = definition.shape[axis]
+            return (
+                literal(found.value, type_) if isinstance(found, ir.Const) else found if found.type == type_ else None
+            )
+        if isinstance(definition, ir.Reshape):
+            # -1 stands for whatever is left, and a variable may be -1
+            found = definition.shape[axis]
+            return literal(found.value, type_) if isinstance(found, ir.Const) and found.value >= 0 else None
+        return None
+
+    def extent_source(self, array: ir.Operand, axis: int) -> tuple[ir.Operand, int]:
+        """An array and axis of the same extent, as near to the parameters as can be."""
+        while isinstance(array, ir.Var):
+            definition = self._definitions.get(array)
+            if isinstance(definition, ir.Copy):
+                array = definition.source
+            elif isinstance(definition, ir.Alloc) and definition.like is not None:
+                array = definition.like
+            elif isinstance(definition, ir.Transpose):
+                array, axis = definition.base, definition.axes[axis]
+            elif isinstance(definition, ir.Slice) and (whole := _whole_axis(definition, axis)) is not None:
+                array, axis = definition.base, whole
+            else:
+                break
+        return array, axis
+
+    def share(self, op: ir.Op, scope: _Scope) -> bool:
+        """Whether an equal operation has been done already, so that this one goes."""
+        key = self.key(op)
+        if key is None:
+            return False
+        known, here = scope.find(key)
+        if known is None:
+            scope.known[key] = op.results
+            return False
+        ours, theirs = op.results[0], known[0]
+        if ours.user and theirs.user and ours.name != theirs.name:
+            return False  # two statements of the user's
+        if ours.user and not theirs.user:
+            if not here or theirs in self._renamed:
+                return False
+            self._renamed[theirs] = ours
+        self.equate(op.results, known)
+        return True
+
+    def key(self, op: ir.Op) -> Hashable:
+        """What equal operations have in common; None where they may not be shared."""
+        if isinstance(op, ir.Call):
+            if op.effect or not op.outs or not all(map(is_scalar, op.outs)) or not all(map(is_scalar, op.args)):
+                return None
+            args: Hashable = op.args
+            if canonical(op.callee) in (operator.add, operator.mul):
+                args = frozenset(op.args) if op.args[0] != op.args[1] else op.args
+            return (canonical(op.callee), args, op.options, tuple(o.type for o in op.outs))
+        if isinstance(op, ir.Extent):
+            return (ir.Extent, op.array, op.axis)
+        if isinstance(op, ir.Load) and not self._aliases.is_written(op.array):
+            return (ir.Load, op.array, op.index)
+        return None
+
+    # ------------------------------------------------------------------------------------------- branches
+
+    def branch(self, op: ir.If, condition: ir.Operand, done: list[ir.Op], scope: _Scope) -> None:
+        known = condition.value if isinstance(condition, ir.Const) else self._truth.get(condition)
+        if known is not None:
+            taken = op.then if known else op.orelse
+            for inner in taken.ops:
+                self.op(inner, done, scope)
+            self.equate(op.outs, self.operands(taken.yields))
+            return
+        regions = []
+        for region, value in ((op.then, True), (op.orelse, False)):
+            self._truth[condition] = value
+            regions.append(self.region(region, _Scope(scope)))
+        del self._truth[condition]
+        then, orelse = regions
+        kept = []
+        for k, out in enumerate(op.outs):
+            yes, no = then.yields[k], orelse.yields[k]
+            if yes == no:
+                self.equate((out,), (yes,))
+            elif isinstance(out.type, types.Boolean) and isinstance(yes, ir.Const) and isinstance(no, ir.Const):
+                if yes.value:
+                    self.equate((out,), (condition,))
+                else:
+                    self._changed = True
+                    self.put(ir.Call(callee=operator.not_, args=(condition,), outs=(out,), origin=op.origin), done)
+            else:
+                kept.append(k)
+        if len(kept) < len(op.outs):
+            then, orelse = (
+                ir.Region((), region.ops, tuple(region.yields[k] for k in kept)) for region in (then, orelse)
+            )
+        if _same((condition, then, orelse), (op.condition, *op.regions)):
+            self.put(op, done)
+        else:
+            outs = [op.outs[k] for k in kept]
+            self.put(op.rebuilt((condition,), (then, orelse), outs), done)
+
+    # ------------------------------------------------------------------------------------------- loops
+
+    def for_loop(self, op: ir.For, done: list[ir.Op], scope: _Scope) -> None:
+        start, stop, step = bounds = self.operands(op.operands[:3])
+        literals = [b.value for b in bounds if isinstance(b, ir.Const)]
+        if len(literals) == 3 and literals[2] != 0:
+            trips = len(range(*map(int, literals)))
+            if trips == 0:
+                self.equate(op.outs, self.operands(op.inits))
+                return
+            if trips == 1:
+                self.once(op, start, done, scope)
+                return
+        kept = self.changing_slots(op, [op.body.args[1:]])
+        if len(kept) < len(op.outs):
+            body = op.body
+            args = (body.args[0], *(body.args[k + 1] for k in kept))
+            yields = tuple(body.yields[k] for k in kept) + body.yields[len(op.outs) :]
+            inits = tuple(op.inits[k] for k in kept)
+            narrowed = ir.Region(args, body.ops, yields)
+            op = dataclasses.replace(op, inits=inits, body=narrowed, outs=tuple(op.outs[k] for k in kept))
+        body = self.region(self.hoist(op.body, done, scope), _Scope(scope))
+        operands = (start, stop, step, *self.operands(op.inits))
+        if body is not op.body or not _same(operands, op.operands):
+            self.put(op.rebuilt(operands, (body,), op.outs), done)
+        else:
+            self.put(op, done)
+
+    def once(self, op: ir.For, start: ir.Operand, done: list[ir.Op], scope: _Scope) -> None:
+        """A loop of one trip, without the loop."""
+        counter, *args = op.body.args
+        self.equate((counter,), (literal(start.value, counter.type) if isinstance(start, ir.Const) else start,))
+        self.equate(args, self.operands(op.inits))
+        for inner in op.body.ops:
+            self.op(inner, done, scope)
+        self.equate(op.outs, self.operands(op.body.yields[: len(op.outs)]))
+
+    def while_loop(self, op: ir.While, done: list[ir.Op], scope: _Scope) -> None:
+        test = self.operand(op.test.yields[0])
+        if isinstance(test, ir.Const) and not test.value:
+            # the test itself is run once
+            self.equate(op.test.args, self.operands(op.inits))
+            for inner in op.test.ops:
+                self.op(inner, done, scope)
+            self.equate(op.outs, self.operands(op.inits))
+            return
+        kept = self.changing_slots(op, [op.test.args, op.body.args])
+        if len(kept) < len(op.outs):
+            test_args, args = (tuple(r.args[k] for k in kept) for r in op.regions)
+            yields = tuple(op.body.yields[k] for k in kept) + op.body.yields[len(op.outs) :]
+            op = dataclasses.replace(
+                op,
+                inits=tuple(op.inits[k] for k in kept),
+                test=ir.Region(test_args, op.test.ops, op.test.yields),
+                body=ir.Region(args, op.body.ops, yields),
+                outs=tuple(op.outs[k] for k in kept),
+            )
+        regions = [self.hoist(region, done, scope) for region in op.regions]
+        regions = [self.region(region, _Scope(scope)) for region in regions]
+        operands = self.operands(op.inits)
+        if not _same(regions, op.regions) or not _same(operands, op.operands):
+            self.put(op.rebuilt(operands, regions, op.outs), done)
+        else:
+            self.put(op, done)
+
+    def changing_slots(self, op: ir.For | ir.While, args: Sequence[Sequence[ir.Var]]) -> list[int]:
+        """The slots that a loop has to carry. The others are equated to their initial value, or to a slot like them."""
+        kept: list[int] = []
+        carried: dict[Hashable, int] = {}
+        for k, out in enumerate(op.outs):
+            init, handed = self.operand(op.inits[k]), self.operand(op.body.yields[k])
+            names = [a[k] for a in args]
+            if handed is names[-1] or handed == init:
+                self.equate((*names, out), [init] * (len(names) + 1))
+            elif (twin := carried.setdefault((init, handed), k)) != k:
+                self.equate((*names, out), [*(a[twin] for a in args), op.outs[twin]])
+            else:
+                kept.append(k)
+        return kept
+
+    def hoist(self, body: ir.Region, done: list[ir.Op], scope: _Scope) -> ir.Region:
+        """Puts sizes and sums of integers that are the same in each trip before the loop. None of them can fail."""
+        kept: list[ir.Op] = []
+        for op in body.ops:
+            if self.is_invariant(op):
+                self._changed = True
+                self.op(op, done, scope)
+            else:
+                kept.append(op)
+        return body if len(kept) == len(body.ops) else ir.Region(body.args, tuple(kept), body.yields)
+
+    def is_invariant(self, op: ir.Op) -> bool:
+        if isinstance(op, ir.Call):
+            cheap = canonical(op.callee) in (operator.add, operator.sub, operator.mul, operator.neg)
+            if not cheap or not all(isinstance(o.type, types.Integer) for o in (*op.args, *op.outs)):
+                return False
+        elif not isinstance(op, ir.Extent):
+            return False
+        return not any(out.user for out in op.results) and all(map(self.is_outside, op.operands))
+
+    def is_outside(self, operand: ir.Operand) -> bool:
+        """Whether the operand is defined before the loop that comes next, and surely."""
+        operand = self.operand(operand)
+        if isinstance(operand, ir.Const):
+            return True
+        if operand not in self._seen:
+            return False
+        if not self._has_undefined or operand in self._function.body.args:
+            return True
+        # any argument of a loop and any result of control flow may be the undefined one
+        return isinstance(self._definitions.get(operand), _DEFINITE)
+
+
+def _all_reads(region: ir.Region) -> Sequence[ir.Operand]:
+    found: list[ir.Operand] = list(region.yields)
+    for op in ir.walk(region):
+        found.extend(op.operands)
+        for inner in op.regions:
+            found.extend(inner.yields)
+    return found
+
+
+def _same(left: Sequence[object], right: Sequence[object]) -> bool:
+    """Whether both hold the very same objects."""
+    return len(left) == len(right) and all(a is b for a, b in zip(left, right, strict=True))
+
+
+def _whole_axis(view: ir.Slice, axis: int) -> int | None:
+    """The axis of the base that axis `axis` of the view takes whole, or None."""
+    of_view = of_base = 0
+    for selector in view.selectors:
+        if of_view == axis and not isinstance(selector, ir.At):
+            return of_base if selector == ir.Span() else None
+        of_view += not isinstance(selector, ir.At)
+        of_base += not isinstance(selector, ir.NewAxis)
+    return None
+
+
+class _Renamer(ir.Cloner):
+    """Puts one variable in the place of another, where it is defined too."""
+
+    def whole(self, region: ir.Region) -> ir.Region:
+        ops = tuple(self.op(op) for op in region.ops)
+        return ir.Region(region.args, ops, tuple(self.operand(y) for y in region.yields))
+
+    def op(self, op: ir.Op) -> ir.Op:
+        operands = [self.operand(o) for o in op.operands]
+        regions = [self.whole(r) for r in op.regions]
+        results = [r for r in map(self.operand, op.results) if isinstance(r, ir.Var)]
+        if _same(operands, op.operands) and _same(regions, op.regions) and _same(results, op.results):
+            return op
+        return op.rebuilt(operands, regions, results)

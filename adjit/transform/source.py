@@ -1,0 +1,314 @@
+"""A function's source: its syntax tree, with positions in the user's file, and the names it can see.
+
+In: a function, a lambda or a numba dispatcher. Out: a `FunctionSource`.
+
+    f = njit(lambda x: k * x)       node: the libcst Lambda; parameters: (x); globals: f's module's; closure: {"k": 2.0}
+
+The text is that of the code that runs: it is found by the position that Python keeps in the code object, and compiled
+again to see that the file has not changed since.
+"""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import functools
+import inspect
+import linecache
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import CodeType, FunctionType
+from typing import Any
+
+import libcst as cst
+from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
+from numba.core.dispatcher import Dispatcher
+
+from adjit.errors import Place, SourceUnavailable
+from adjit.transform.ir import Origin
+
+FUTURE_FLAGS = functools.reduce(
+    int.__or__, (getattr(__future__, n).compiler_flag for n in __future__.all_feature_names)
+)
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+
+@dataclass(frozen=True)
+class _Text:
+    """The text of one function. `positions` count from the first line of `module`, the shifts lead to the file."""
+
+    module: cst.Module
+    node: cst.FunctionDef | cst.Lambda
+    positions: Mapping[cst.CSTNode, CodeRange]
+    lines: tuple[str, ...]
+    line_shift: int
+    # of the first line alone: a lambda starts in the middle of it
+    column_shift: int
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionSource:
+    """What there is to know about a function before anything is run."""
+
+    name: str
+    filename: str
+    node: cst.FunctionDef | cst.Lambda
+    parameters: inspect.Signature
+    globals: Mapping[str, Any]
+    closure: Mapping[str, Any]
+    function: FunctionType
+    _text: _Text
+
+    @property
+    def identifier(self) -> str:
+        """The name as generated code may use it."""
+        return self.name if self.name.isidentifier() else "anonymous"
+
+    def place(self, node: cst.CSTNode) -> Place:
+        """The span of a node on its first line."""
+        line, column, end_line, end_column = self._span(node)
+        text = self._text.lines[line - 1].rstrip("\n")
+        return Place(self.filename, self.name, line, column, end_column if end_line == line else len(text), text)
+
+    def origin(self, node: cst.CSTNode, comments: Sequence[str] = ()) -> Origin:
+        """The span of a statement and its text on one line; of a compound one, its header (`for i in range(n):`)."""
+        line, column, end_line, end_column = self._span(node)
+        return Origin(
+            self.filename,
+            self.name,
+            line,
+            column,
+            end_line,
+            end_column,
+            _on_one_line(self._text.module, node),
+            tuple(comments),
+        )
+
+    def comments_above(self, statement: cst.CSTNode) -> tuple[str, ...]:
+        """The comment lines directly before a statement."""
+        leading: Sequence[cst.EmptyLine] = getattr(statement, "leading_lines", ())
+        return tuple(line.comment.value for line in leading if line.comment is not None)
+
+    def _span(self, node: cst.CSTNode) -> tuple[int, int, int, int]:
+        text, found = self._text, self._text.positions[node]
+        start, end = found.start, found.end
+        column = start.column + (text.column_shift if start.line == 1 else 0)
+        end_column = end.column + (text.column_shift if end.line == 1 else 0)
+        return start.line + text.line_shift, column, end.line + text.line_shift, end_column
+
+
+def read_source(function: object) -> FunctionSource:
+    """The source of a function, lambda or numba dispatcher; raises SourceUnavailable."""
+    plain = python_function(function)
+    code = plain.__code__
+    text = _parse(code.co_filename, code, _lines(plain))
+    cells = zip(code.co_freevars, plain.__closure__ or (), strict=True)
+    return FunctionSource(
+        name=code.co_name,
+        filename=code.co_filename,
+        node=text.node,
+        parameters=signature(plain),
+        globals=plain.__globals__,
+        closure={name: cell.cell_contents for name, cell in cells if _is_filled(cell)},
+        function=plain,
+        _text=text,
+    )
+
+
+def python_function(function: object) -> FunctionType:
+    """The Python function that runs when `function` is called.
+
+    A wrapper made with functools.wraps is a function of its own: what it wraps may be only part of what it computes.
+    """
+    if isinstance(function, functools._lru_cache_wrapper):
+        function = function.__wrapped__
+    if isinstance(function, Dispatcher):
+        function = function.py_func
+    if isinstance(function, FunctionType):
+        return function
+    name = getattr(function, "__qualname__", None) or repr(function)
+    raise SourceUnavailable(
+        f"{name} is no Python function",
+        why=f"It is of type {type(function).__name__}; adjit reads functions, lambdas and numba dispatchers.",
+        instead="Write a function that calls it, or give it a derivative rule with adjit.rules.",
+    )
+
+
+def signature(function: FunctionType) -> inspect.Signature:
+    """The function's own parameters: neither `__signature__` nor `__wrapped__` of a decorator replaces them."""
+    bare = FunctionType(
+        function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+    )
+    bare.__kwdefaults__ = function.__kwdefaults__
+    bare.__annotations__ = dict(getattr(function, "__annotations__", {}))
+    return inspect.signature(bare)
+
+
+def _is_filled(cell: Any) -> bool:
+    """A cell is empty while the enclosing function has not assigned the variable yet."""
+    try:
+        cell.cell_contents  # noqa: B018
+    except ValueError:
+        return False
+    return True
+
+
+def _lines(function: FunctionType) -> tuple[str, ...]:
+    """All lines of the file, notebook cell or prompt that the function was written in."""
+    filename = function.__code__.co_filename
+    linecache.checkcache(filename)
+    lines = linecache.getlines(filename, function.__globals__)
+    if not lines:
+        try:
+            lines = inspect.findsource(function)[0]
+        except (OSError, TypeError, IndexError):
+            raise _unavailable(function.__code__, "No text is kept of code that is executed as a string.") from None
+    return tuple(lines)
+
+
+def _unavailable(code: CodeType, why: str) -> SourceUnavailable:
+    return SourceUnavailable(
+        f"the source of {code.co_name} cannot be read",
+        why=f"It was defined in {code.co_filename}, line {code.co_firstlineno}. {why}",
+        instead="Define it in a file or a notebook cell, and import or run that again after editing.",
+    )
+
+
+@functools.lru_cache(maxsize=1024)
+def _parse(filename: str, code: CodeType, lines: tuple[str, ...]) -> _Text:
+    whole, compiled = _read_file(filename, lines, code.co_flags & FUTURE_FLAGS)
+    if whole is None:
+        raise _unavailable(code, "That text is not valid Python now.")
+    found = _definition(whole, code)
+    if found is None or not (code in compiled or _is_rewritten_by_pytest(code)):
+        raise _unavailable(code, "What stands there now is not the code that runs.")
+    if isinstance(found, ast.AsyncFunctionDef):
+        raise _unavailable(code, "It is a coroutine.")
+    return _parse_lambda(found, lines) if isinstance(found, ast.Lambda) else _parse_function(found, lines)
+
+
+@functools.lru_cache(maxsize=64)
+def _read_file(filename: str, lines: tuple[str, ...], flags: int) -> tuple[ast.Module | None, frozenset[CodeType]]:
+    """The syntax tree of a whole file and all code objects it compiles to."""
+    text = "".join(lines)
+    # notebooks allow `await` at the top level
+    flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    try:
+        tree = ast.parse(text, filename)
+        return tree, frozenset(_codes(compile(text, filename, "exec", flags=flags, dont_inherit=True)))
+    except (SyntaxError, ValueError):
+        return None, frozenset()
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _codes(constant)
+
+
+def _is_rewritten_by_pytest(code: CodeType) -> bool:
+    """pytest replaces `assert` in test files, and marks what it adds with names that no file can contain."""
+    return any(name.startswith("@py") for inner in _codes(code) for name in inner.co_names + inner.co_varnames)
+
+
+def _definition(tree: ast.Module, code: CodeType) -> Definition | None:
+    """The syntax node that a code object was compiled from."""
+    if code.co_name != "<lambda>":
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == code.co_name:
+                first = node.decorator_list[0].lineno if node.decorator_list else node.lineno
+                if first == code.co_firstlineno:
+                    return node
+        return None
+    lambdas = [n for n in ast.walk(tree) if isinstance(n, ast.Lambda) and n.lineno == code.co_firstlineno]
+    if len(lambdas) > 1:
+        # ast.walk goes outside in, so the last one that fits is the innermost
+        lambdas = [n for n in lambdas if _encloses(n.body, code) and _parameter_names(n) == _arguments(code)][-1:]
+    return lambdas[0] if lambdas else None
+
+
+def _encloses(body: ast.expr, code: CodeType) -> bool:
+    """Whether every instruction of the code stands inside the expression."""
+    start, end = (body.lineno, body.col_offset), (body.end_lineno, body.end_col_offset)
+    spans = [p for p in code.co_positions() if None not in p and p[2:] != (0, 0)]
+    return bool(spans) and all(start <= (p[0], p[2]) and (p[1], p[3]) <= end for p in spans)
+
+
+def _arguments(code: CodeType) -> tuple[str, ...]:
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
+def _parameter_names(node: ast.Lambda) -> tuple[str, ...]:
+    return tuple(a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs))
+
+
+def _parse_function(found: ast.FunctionDef, lines: tuple[str, ...]) -> _Text:
+    assert found.end_lineno is not None
+    text = "".join(lines[found.lineno - 1 : found.end_lineno])
+    # an indented function stands in a block of its own; to dedent it would change its strings and its columns
+    indented = text[0] in " \t"
+    module, positions = _with_positions("if True:\n" + text if indented else text)
+    node = module.body[0]
+    if indented:
+        assert isinstance(node, cst.If)
+        node = node.body.body[0]  # type: ignore[assignment]
+    assert isinstance(node, cst.FunctionDef)
+    return _Text(module, node, positions, lines, found.lineno - 1 - indented, 0)
+
+
+def _parse_lambda(found: ast.Lambda, lines: tuple[str, ...]) -> _Text:
+    assert found.end_lineno is not None
+    assert found.end_col_offset is not None
+    # ast counts bytes, everything else characters
+    first = len(lines[found.lineno - 1].encode()[: found.col_offset].decode())
+    last = len(lines[found.end_lineno - 1].encode()[: found.end_col_offset].decode())
+    segment = list(lines[found.lineno - 1 : found.end_lineno])
+    segment[-1] = segment[-1][:last]
+    segment[0] = segment[0][first:]
+    module, positions = _with_positions("(" + "".join(segment) + ")\n")
+    line = module.body[0]
+    assert isinstance(line, cst.SimpleStatementLine)
+    assert isinstance(line.body[0], cst.Expr)
+    node = line.body[0].value
+    assert isinstance(node, cst.Lambda)
+    return _Text(module, node, positions, lines, found.lineno - 1, first - 1)
+
+
+def _with_positions(text: str) -> tuple[cst.Module, Mapping[cst.CSTNode, CodeRange]]:
+    wrapper = MetadataWrapper(cst.parse_module(text), unsafe_skip_copy=True)
+    return wrapper.module, wrapper.resolve(PositionProvider)
+
+
+def _on_one_line(module: cst.Module, node: cst.CSTNode) -> str:
+    """The code of a statement or expression without comments, indentation and line breaks."""
+    if isinstance(node, cst.BaseCompoundStatement):
+        return _header(module, node)
+    if isinstance(node, cst.SimpleStatementLine):
+        node = node.with_changes(leading_lines=(), trailing_whitespace=cst.TrailingWhitespace())
+    elif isinstance(node, cst.BaseSmallStatement):
+        node = node.with_changes(semicolon=cst.MaybeSentinel.DEFAULT)
+    elif isinstance(node, cst.BaseExpression):
+        node = node.with_changes(lpar=(), rpar=())
+    text = module.code_for_node(node).strip()
+    if "\n" not in text:
+        return text
+    return _unparsed(f"({text})" if isinstance(node, cst.BaseExpression) else text)
+
+
+def _header(module: cst.Module, node: cst.BaseCompoundStatement) -> str:
+    if isinstance(node, cst.Try | cst.TryStar):
+        return "try:"
+    if isinstance(node, cst.Match):
+        return f"match {_on_one_line(module, node.subject)}:"
+    bare: dict[str, object] = {"leading_lines": (), "body": cst.SimpleStatementSuite([cst.Pass()])}
+    bare |= {"orelse": None} if isinstance(node, cst.For | cst.While | cst.If) else {}
+    bare |= {"decorators": (), "lines_after_decorators": ()} if isinstance(node, cst.FunctionDef | cst.ClassDef) else {}
+    text = module.code_for_node(node.with_changes(**bare)).strip()
+    if "\n" in text:
+        text = " ".join(_unparsed(text).split("\n    "))
+    return text.removesuffix("pass").rstrip()
+
+
+def _unparsed(text: str) -> str:
+    return ast.unparse(ast.parse(text))

@@ -1,0 +1,462 @@
+"""Storage: how each value of the forward sweep that the reverse sweep reads gets there.
+
+In: `Sweeps`, whose mirror names values of the primal as if they were alive. Out: one region of IR for both sweeps.
+A value is used where it is still alive, computed again where that is cheap, read again from memory where nothing overwrote
+it, and taped otherwise. Memory that the reverse sweep reads and that was overwritten is restored on the way back:
+
+    invariant: at the mirror of a statement, all memory that the reverse still reads holds what it held there.
+
+    v[i] = here + ...        here = v[i]; v_tape[t, i - 1] = here; v[i] = here + ...
+                             ...
+                             v[i] = v_tape[t, i - 1]
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+from collections.abc import Sequence
+
+from numba import types
+
+from adjit.transform import ir
+from adjit.transform.alias import Aliases, is_reference, memory_read
+from adjit.transform.cost import is_cheap
+from adjit.transform.forward_edits import ForwardEdits
+from adjit.transform.mirror import Group, Mirror, MirroredIf, MirroredLoop, Sweeps
+from adjit.transform.polyhedra import IndexModel
+from adjit.transform.shadows import carried_args
+from adjit.transform.trips import mirrored_range
+
+LARGEST_BRANCH = 16  # operations in a branch that is evaluated again
+
+
+def join(sweeps: Sweeps, extra_params: Sequence[ir.Var], with_value: bool) -> ir.Function:
+    """Forward and reverse sweep in one function: the value's leaves if asked for, then the adjoints."""
+    return _Storage(sweeps).joint(extra_params, with_value)
+
+
+class _Scope:
+    """The mirror of one region while it is lowered: what stands for the values of the primal region so far."""
+
+    def __init__(self, region: ir.Region, mapping: dict[ir.Var, ir.Operand]):
+        self.region = region
+        self.mapping = mapping
+        self.ops: list[ir.Op] = []
+        # growable tapes below here: the position to start from, and the one left at the end
+        self.positions: dict[ir.Region, tuple[ir.Var, ir.Operand]] = {}
+        # up to which operation of the region stores are not undone yet
+        self.undone = len(region.ops)
+
+
+class _Storage:
+    def __init__(self, sweeps: Sweeps):
+        self.sweeps = sweeps
+        self.function = sweeps.forward
+        self.top = sweeps.forward.body
+        self.aliases = Aliases(self.function)
+        self.index_model = IndexModel(self.function)
+        self.region_of: dict[ir.Op, ir.Region] = {}
+        self.position: dict[ir.Op, int] = {}
+        self.owner: dict[ir.Region, ir.Op] = {}
+        self.made: dict[ir.Var, tuple[ir.Region, int]] = {}
+        self._note(self.top)
+        self.stores: dict[ir.Operand, list[ir.Store]] = {}
+        for op in ir.walk(self.top):
+            if isinstance(op, ir.Store):
+                self.stores.setdefault(self.aliases.find(op.array), []).append(op)
+        self.saved: set[ir.Store] = set()
+        self.stored_at: dict[ir.Var, ir.Store] = self._stored_values()
+
+    def _note(self, region: ir.Region) -> None:
+        for arg in region.args:
+            self.made[arg] = (region, -1)
+        for k, op in enumerate(region.ops):
+            self.region_of[op] = region
+            self.position[op] = k
+            for out in op.results:
+                self.made[out] = (region, k)
+            for inner in op.regions:
+                self.owner[inner] = op
+                self._note(inner)
+
+    def _stored_values(self) -> dict[ir.Var, ir.Store]:
+        """Numbers that are stored, in the region that makes them, in memory that nothing overwrites afterwards."""
+        found: dict[ir.Var, ir.Store] = {}
+        for op in ir.walk(self.top):
+            if not isinstance(op, ir.Store) or op.add or not isinstance(op.value, ir.Var) or op.value in found:
+                continue
+            region, _ = self.made[op.value]
+            if region is self.region_of[op] and region is not self.top and not self._is_overwritten(op):
+                found[op.value] = op
+        return found
+
+    def _is_overwritten(self, store: ir.Store) -> bool:
+        """Whether what is stored may be gone before the mirror of the store."""
+        # asked of isl as if the element were read where it is stored
+        return any(
+            self.index_model.stored_may_be_overwritten(store, other) for other in self.stores[self.aliases.find(store.array)]
+        )
+
+    # -------------------------------------------------------------------------------------------------------- driver
+
+    def joint(self, extra_params: Sequence[ir.Var], with_value: bool) -> ir.Function:
+        while True:
+            self.edits = ForwardEdits(self.function, self.made, self.owner, self.region_of)
+            self.loads: set[ir.Op] = set()
+            self.whole_reads: set[tuple[ir.Op | None, ir.Operand]] = set()
+            self.olds: dict[ir.Store, ir.Var] = {}
+            scope = self.lower(self.sweeps.mirror, {})
+            overwriting = self.overwriting()
+            if overwriting <= self.saved:
+                break
+            self.saved |= overwriting
+        forward, positions = self.edits.apply()
+        ends = {start: positions[region] for region, (start, _) in scope.positions.items()}
+        reverse = [substituted(op, ends) for op in scope.ops]
+        bars = [substituted_operand(b, scope.mapping) for b in self.sweeps.bars]
+        ops, values = self._values(forward, with_value)
+        params = (*self.top.args, *extra_params)
+        body = ir.Region(params, (*ops, *reverse), (*values, *bars))
+        function = self.function
+        return dataclasses.replace(
+            function,
+            names=(*function.names, *(p.name for p in extra_params)),
+            params=(*function.params, *extra_params),
+            body=body,
+            result=tuple(range(len(values) + len(bars))),
+        )
+
+    def _values(self, forward: ir.Region, with_value: bool) -> tuple[list[ir.Op], list[ir.Operand]]:
+        """The results of the primal; arrays that the reverse sweep restores to older contents are copied first."""
+        ops = list(forward.ops)
+        if not with_value:
+            return ops, []
+        values: list[ir.Operand] = []
+        restored = {self.aliases.find(s.array) for s in self.saved}
+        for y in forward.yields:
+            if isinstance(y, ir.Var) and isinstance(y.type, types.Array) and self.aliases.find(y) in restored:
+                out = dataclasses.replace(y)
+                ops.append(ir.Copy(source=y, out=out))
+                y = out
+            values.append(y)
+        return ops, values
+
+    def overwriting(self) -> set[ir.Store]:
+        """The stores that may overwrite what the reverse sweep reads."""
+        found: set[ir.Store] = set()
+        for load in self.loads:
+            (array,) = memory_read(load)
+            for store in self.stores.get(self.aliases.find(array), ()):
+                if store not in found and self.index_model.may_overwrite(load, store):
+                    found.add(store)
+        for reader, array in self.whole_reads:
+            for store in self.stores.get(array, ()):
+                if store not in found and self._may_follow(reader, store):
+                    found.add(store)
+        return found
+
+    def _may_follow(self, first: ir.Op | None, second: ir.Op) -> bool:
+        """Whether `second` may run after `first` in the forward sweep."""
+        if first is None:
+            return False
+        a, b = self._path(first), self._path(second)
+        for (region, p, op), (_, q, other) in zip(a, b, strict=False):
+            if op is other:
+                if isinstance(op, ir.For | ir.While):
+                    return True
+                continue
+            same_region = self.region_of[other] is region
+            return q > p if same_region else False
+        return False
+
+    def _path(self, op: ir.Op) -> list[tuple[ir.Region, int, ir.Op]]:
+        path: list[tuple[ir.Region, int, ir.Op]] = []
+        while True:
+            region = self.region_of[op]
+            path.append((region, self.position[op], op))
+            if region is self.top:
+                return path[::-1]
+            op = self.owner[region]
+
+    # ------------------------------------------------------------------------------------------------------- lowering
+
+    def lower(self, mirror: Mirror, mapping: dict[ir.Var, ir.Operand]) -> _Scope:
+        scope = _Scope(mirror.region, mapping)
+        for group in mirror.groups:
+            self.group(group, scope)
+        return scope
+
+    def group(self, group: Group, scope: _Scope) -> None:
+        op = group.op
+        if op is not None:
+            # a region operation is undone by its mirror, anything else before its adjoint runs
+            scope.undone = self.position[op] + (1 if op.regions else 0)
+            if isinstance(op, ir.Store) and op in self.saved:
+                self.restore(op, scope)
+        for item in group.ops:
+            if isinstance(item, MirroredLoop):
+                self.loop(item, scope)
+            elif isinstance(item, MirroredIf):
+                self.conditional(item, scope)
+            else:
+                self.note_reads(item, op)
+                self.put(item, scope)
+
+    def put(self, op: ir.Op, scope: _Scope) -> None:
+        """Emits an operation of the reverse sweep after what it needs."""
+        for operand in ir.reads(op):
+            self.require(operand, scope)
+        scope.ops.append(substituted(op, scope.mapping))
+
+    def note_reads(self, op: ir.Op, group: ir.Op | None) -> None:
+        """Memory of the primal that an adjoint operation reads."""
+        for array in memory_read(op):
+            self.whole_reads.add((group, self.aliases.find(array)))
+        for region in op.regions:
+            for inner in region.ops:
+                self.note_reads(inner, group)
+
+    def restore(self, store: ir.Store, scope: _Scope) -> None:
+        """Puts back what a store overwrote."""
+        if store not in self.olds:
+            assert isinstance(store.array.type, types.Array)
+            old = ir.Var(f"{_name(store.array)}_old", store.array.type.dtype)
+            self.olds[store] = old
+            self.made[old] = (self.region_of[store], self.position[store])
+            self.edits.before(store, ir.Load(array=store.array, index=store.index, out=old, origin=store.origin))
+            self.edits.overwritten[old] = store
+        self.put(ir.Store(array=store.array, index=store.index, value=self.olds[store]), scope)
+
+    def loop(self, item: MirroredLoop, scope: _Scope) -> None:
+        op = item.op
+        builder = ir.Builder()
+        mapping: dict[ir.Var, ir.Operand] = {}
+        if isinstance(op, ir.For) and not op.stops:
+            counter = dataclasses.replace(op.body.args[0])
+            start, stop, step = mirrored_range(builder, op)
+            mapping[op.body.args[0]] = counter
+        else:
+            counter = ir.Var("trip", types.intp)
+            trips = self.edits.trips(op)
+            self.made.setdefault(trips, (self.region_of[op], self.position[op]))
+            last = builder.call(operator.sub, trips, ir.integer(1), type=types.intp, name="last")
+            start, stop, step = last, ir.integer(-1), ir.integer(-1)
+            self.edits.trip_counter[op.body] = counter
+        ref_inits, ref_args, ref_starts = self.references(op, mapping)
+        inner = self.lower_body(op, item, mapping, counter)
+        yields = [substituted_operand(self.required(y, inner), inner.mapping) for y in item.body.yields]
+        yields += ref_starts
+        outs = [*item.outs, *(dataclasses.replace(a) for a in ref_args)]
+        args = [*item.args, *ref_args]
+        inits = [*item.inits, *ref_inits]
+        positions: dict[ir.Region, tuple[ir.Var, ir.Operand]] = {}
+        for region, (entry, left) in inner.positions.items():
+            before = ir.Var("position", types.intp)
+            out = ir.Var("position", types.intp)
+            args.append(entry)
+            inits.append(before)
+            yields.append(left)
+            outs.append(out)
+            positions[region] = (before, out)
+        for made in builder.ops:
+            self.put(made, scope)
+        body = ir.Region((counter, *args), tuple(inner.ops), tuple(yields))
+        order_free = isinstance(op, ir.For) and op.order_free
+        loop = ir.For(
+            start=start, stop=stop, step=step, inits=tuple(inits), body=body, outs=tuple(outs),
+            order_free=order_free, origin=op.origin,
+        )  # fmt: skip
+        self.put(loop, scope)
+        self.pass_on(positions, scope)
+
+    def lower_body(self, op: ir.For | ir.While, item: MirroredLoop, mapping: dict[ir.Var, ir.Operand], counter: ir.Var) -> _Scope:
+        scope = _Scope(item.body.region, mapping)
+        if isinstance(op, ir.For) and op.stops:
+            # the counter of the primal, from the number of the trip
+            builder = ir.Builder()
+            place: ir.Operand = counter
+            if op.step != ir.integer(1):
+                place = builder.call(operator.mul, place, op.step, type=types.intp, name="offset")
+            if op.start != ir.integer(0):
+                place = builder.call(operator.add, op.start, place, type=types.intp, name=op.body.args[0].name)
+            mapping[op.body.args[0]] = place
+            for made in builder.ops:
+                self.put(made, scope)
+        for group in item.body.groups:
+            self.group(group, scope)
+        for y in item.body.yields:
+            self.require(y, scope)
+        self._own_position(item.body.region, scope)
+        return scope
+
+    def _own_position(self, region: ir.Region, scope: _Scope) -> None:
+        """A region with growable tapes steps back one entry a trip."""
+        index = self.edits.reverse_index.get(region)
+        if index is None:
+            return
+        entry = ir.Var("position", types.intp)
+        step = ir.Call(callee=operator.sub, args=(entry, ir.integer(1)), outs=(index,))
+        scope.ops.insert(0, step)
+        scope.positions[region] = (entry, index)
+
+    def pass_on(self, positions: dict[ir.Region, tuple[ir.Var, ir.Operand]], scope: _Scope) -> None:
+        for region, (before, after) in positions.items():
+            scope.positions[region] = (before, after)
+
+    def references(
+        self, op: ir.For | ir.While, mapping: dict[ir.Var, ir.Operand]
+    ) -> tuple[list[ir.Operand], list[ir.Var], list[ir.Operand]]:
+        """Arrays that a loop only passes around: the reverse loop passes them around the other way."""
+        args = carried_args(op)
+        slots = [k for k, a in enumerate(args) if is_reference(a)]
+        yields = [op.body.yields[k] for k in slots]
+        if set(yields) != {args[k] for k in slots} or len(set(yields)) != len(slots):
+            return [], [], []
+        ends = {yields[n]: ir.Var(args[k].name, args[k].type, args[k].user) for n, k in enumerate(slots)}
+        mapping.update(ends)
+        inits: list[ir.Operand] = [op.outs[k] for k in slots]
+        return inits, [ends[y] for y in yields if isinstance(y, ir.Var)], [ends[args[k]] for k in slots]
+
+    def conditional(self, item: MirroredIf, scope: _Scope) -> None:
+        op = item.op
+        sides: list[tuple[_Scope, list[ir.Operand]]] = []
+        for mirror in (item.then, item.orelse):
+            inner = self.lower(mirror, {})
+            yields = [substituted_operand(self.required(y, inner), inner.mapping) for y in mirror.yields]
+            sides.append((inner, yields))
+        outs = list(item.outs)
+        positions: dict[ir.Region, tuple[ir.Var, ir.Operand]] = {}
+        for k, (inner, yields) in enumerate(sides):
+            for region, (entry, left) in inner.positions.items():
+                out = ir.Var("position", types.intp)
+                outs.append(out)
+                yields.append(left)
+                sides[1 - k][1].append(entry)
+                positions[region] = (entry, out)
+        (then, then_yields), (orelse, else_yields) = sides
+        made = ir.If(
+            condition=op.condition,
+            then=ir.Region((), tuple(then.ops), tuple(then_yields)),
+            orelse=ir.Region((), tuple(orelse.ops), tuple(else_yields)),
+            outs=tuple(outs),
+            origin=op.origin,
+        )
+        self.put(made, scope)
+        self.pass_on(positions, scope)
+
+    # ------------------------------------------------------------------------------------------------------- providing
+
+    def required(self, operand: ir.Operand, scope: _Scope) -> ir.Operand:
+        self.require(operand, scope)
+        return operand
+
+    def require(self, operand: ir.Operand, scope: _Scope) -> None:
+        """Sees to it that a value of the primal is there at this point of the mirror of its region."""
+        if not isinstance(operand, ir.Var) or operand in scope.mapping or operand not in self.made:
+            return
+        region, k = self.made[operand]
+        if region is not scope.region or region is self.top:
+            return
+        store = self.stored_at.get(operand)
+        if operand in self.edits.overwritten or k < 0:
+            self.tape(operand, scope)
+            return
+        op = region.ops[k]
+        if operand not in op.results:
+            # made by an edit of the forward sweep, such as the number of trips of a loop
+            self.tape(operand, scope)
+        elif self.is_recomputable(op, scope):
+            self.recompute(op, scope)
+        elif store is not None and store not in self.saved:
+            load = ir.Load(array=store.array, index=store.index, out=dataclasses.replace(operand))
+            self.put(load, scope)
+            scope.mapping[operand] = load.out
+        else:
+            self.tape(operand, scope)
+
+    def is_recomputable(self, op: ir.Op, scope: _Scope) -> bool:
+        if isinstance(op, ir.Call):
+            return is_cheap(op)
+        if isinstance(op, ir.Load):
+            return self._can_load_again(op, self.position[op], scope)
+        if isinstance(op, ir.If):
+            inner = [i for side in op.regions for i in ir.walk(side)]
+            if len(inner) > LARGEST_BRANCH:
+                return False
+            place = self.position[op]
+            return all(
+                is_cheap(i)
+                if isinstance(i, ir.Call)
+                else self._can_load_again(i, place, scope)
+                if isinstance(i, ir.Load)
+                else isinstance(i, ir.If | ir.Extent | ir.Undefined)
+                for i in inner
+            ) and not any(is_reference(out) for out in op.outs)
+        return isinstance(op, ir.VIEWS + (ir.Extent, ir.Undefined, ir.Pull))
+
+    def _can_load_again(self, load: ir.Load, place: int, scope: _Scope) -> bool:
+        """No store between here and there may have changed the element."""
+        memory = self.aliases.find(load.array)
+        between = scope.region.ops[place + 1 : scope.undone]
+        return not any(
+            isinstance(inner, ir.Store) and self.aliases.find(inner.array) == memory
+            for op in between
+            for inner in _with_inner(op)
+        )
+
+    def recompute(self, op: ir.Op, scope: _Scope) -> None:
+        for operand in ir.reads(op):
+            self.require(operand, scope)
+        for inner in _with_inner(op):
+            if isinstance(inner, ir.Load):
+                self.loads.add(inner)
+        cloner = ir.Cloner(scope.mapping)
+        scope.ops.append(cloner.op(op))
+        for out in op.results:
+            scope.mapping[out] = cloner.mapping[out]
+
+    def tape(self, value: ir.Var, scope: _Scope) -> None:
+        """Keeps a value in the forward sweep: out of a branch as a result of the If, out of a loop on a tape."""
+        owner = self.owner[scope.region]
+        if isinstance(owner, ir.If):
+            out = self.edits.lift(value, owner, scope.region)
+            self.made.setdefault(out, (self.region_of[owner], self.position[owner]))
+            scope.mapping[value] = out
+            return
+        ops, loaded = self.edits.tape(value, scope.region)
+        for op in ops:
+            self.put(op, scope)
+        scope.mapping[value] = loaded
+
+
+def _with_inner(op: ir.Op) -> list[ir.Op]:
+    found = [op]
+    for region in op.regions:
+        found.extend(ir.walk(region))
+    return found
+
+
+def _name(operand: ir.Operand) -> str:
+    return operand.name if isinstance(operand, ir.Var) else "array"
+
+
+def substituted_operand(operand: ir.Operand, mapping: dict[ir.Var, ir.Operand]) -> ir.Operand:
+    return mapping.get(operand, operand) if isinstance(operand, ir.Var) else operand
+
+
+def substituted(op: ir.Op, mapping: dict[ir.Var, ir.Operand]) -> ir.Op:
+    """The same operation, results included, with other operands, inside its regions too."""
+    if not mapping:
+        return op
+    operands = [substituted_operand(o, mapping) for o in op.operands]
+    regions = [
+        ir.Region(
+            r.args,
+            tuple(substituted(inner, mapping) for inner in r.ops),
+            tuple(substituted_operand(y, mapping) for y in r.yields),
+        )
+        for r in op.regions
+    ]
+    return op.rebuilt(operands, regions, op.results)
+

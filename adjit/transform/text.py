@@ -1,0 +1,208 @@
+"""The intermediate representation as text, for people and for tests.
+
+In: a function, or a part of one. Out: text in which each variable has a name of its own; equal functions give equal
+text.
+
+    func square(x = %x:float64) -> 0 {
+      %y:float64 = call mul(%x, %x)
+      yield %y
+    }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from adjit.transform import ir
+
+
+def to_text(function: ir.Function) -> str:
+    """The whole function."""
+    printer = _Printer()
+    params = ", ".join(
+        f"{name} = {_tree(ir.map_tree(printer.definition, tree))}"
+        for name, tree in zip(function.names, function.params, strict=True)
+    )
+    printer.line(f"func {function.name}({params}) -> {_tree(function.result)} {{")
+    printer.block(function.body)
+    printer.line("}")
+    return "\n".join(printer.lines) + "\n"
+
+
+def region_text(region: ir.Region) -> str:
+    """A region by itself; what it reads from outside keeps its name."""
+    printer = _Printer()
+    printer.line(f"({printer.definitions(region.args)}) {{")
+    printer.block(region)
+    printer.line("}")
+    return "\n".join(printer.lines) + "\n"
+
+
+def op_text(op: ir.Op) -> str:
+    """An operation by itself, without its regions."""
+    printer = _Printer()
+    return printer.head(op)
+
+
+class _Printer:
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._names: dict[ir.Var, str] = {}
+        self._taken: dict[str, int] = {}
+        self._depth = 0
+        self._shown: tuple[str, int] | None = None
+
+    def line(self, text: str) -> None:
+        self.lines.append("  " * self._depth + text)
+
+    def name(self, var: ir.Var) -> str:
+        """The n-th variable called x is %x.n, in the order of printing; the first is %x."""
+        if var not in self._names:
+            count = self._taken.get(var.name, 0)
+            self._taken[var.name] = count + 1
+            self._names[var] = f"%{var.name}.{count}" if count else f"%{var.name}"
+        return self._names[var]
+
+    def operand(self, operand: Any) -> str:
+        if isinstance(operand, ir.Var):
+            return self.name(operand)
+        if isinstance(operand, ir.Const):
+            if isinstance(operand.value, np.ndarray):
+                return f"constant {operand.type}"
+            return repr(operand.value)
+        return repr(operand)
+
+    def operands(self, operands: Iterable[Any]) -> str:
+        return ", ".join(self.operand(o) for o in operands)
+
+    def definition(self, var: ir.Var) -> str:
+        return f"{self.name(var)}:{var.type}"
+
+    def definitions(self, variables: Iterable[ir.Var]) -> str:
+        return ", ".join(self.definition(v) for v in variables)
+
+    def block(self, region: ir.Region) -> None:
+        self._depth += 1
+        for op in region.ops:
+            self.op(op)
+        if region.yields:
+            self.line(f"yield {self.operands(region.yields)}")
+        self._depth -= 1
+
+    def op(self, op: ir.Op) -> None:
+        origin = op.origin
+        if origin is not None and (origin.filename, origin.line) != self._shown:
+            self._shown = (origin.filename, origin.line)
+            lines = origin.text.splitlines() or [""]
+            self.line(f"# L{origin.line}: {lines[0]}")
+        head = self.head(op)
+        if isinstance(op, ir.If):
+            self.line(head + " {")
+            self.block(op.then)
+            if op.orelse.ops or op.orelse.yields:
+                self.line("} else {")
+                self.block(op.orelse)
+            self.line("}")
+        elif isinstance(op, ir.For):
+            self.line(head + " {")
+            self.block(op.body)
+            self.line("}")
+        elif isinstance(op, ir.While):
+            self.line(head + " {")
+            self.block(op.test)
+            self.line(f"}} do ({self.definitions(op.body.args)}) {{")
+            self.block(op.body)
+            self.line("}")
+        else:
+            self.line(head)
+
+    def head(self, op: ir.Op) -> str:
+        """The operation on one line, without its regions."""
+        # what is read is named before what is defined, as it comes first in the program
+        text = self._action(op)
+        if isinstance(op, (ir.If, ir.For, ir.While)) and not op.results:
+            return text
+        return f"{self.definitions(op.results)} = {text}" if op.results else text
+
+    def _action(self, op: ir.Op) -> str:
+        o = self.operand
+        match op:
+            case ir.Call():
+                options = [f"{key}={value!r}" for key, value in op.options]
+                effect = " effect" if op.effect else ""
+                return f"call{effect} {callee_name(op.callee)}({', '.join([*map(o, op.args), *options])})"
+            case ir.Undefined():
+                return "undefined"
+            case ir.Alloc():
+                shape = f"({self.operands(op.shape)})" if op.like is None else f"like {o(op.like)}"
+                return f"alloc {shape}" + ("" if op.fill is None else f" fill {o(op.fill)}")
+            case ir.Copy():
+                return f"copy {o(op.source)}"
+            case ir.Extent():
+                return f"extent {o(op.array)}, {op.axis}"
+            case ir.Load():
+                return f"load {o(op.array)}[{self.operands(op.index)}]"
+            case ir.Store():
+                sign = "+=" if op.add else "="
+                return f"store {o(op.array)}[{self.operands(op.index)}] {sign} {o(op.value)}"
+            case ir.Slice():
+                return f"slice {o(op.base)}[{', '.join(self._selector(s) for s in op.selectors)}]"
+            case ir.Transpose():
+                return f"transpose {o(op.base)}, {op.axes}"
+            case ir.Reshape():
+                return f"reshape {o(op.base)}, ({self.operands(op.shape)})"
+            case ir.NewTape():
+                return "tape"
+            case ir.Push():
+                return f"push {o(op.tape)}[{o(op.index)}] = {o(op.value)}"
+            case ir.Pull():
+                return f"pull {o(op.tape)}[{o(op.index)}]"
+            case ir.If():
+                return f"if {o(op.condition)}"
+            case ir.For():
+                flags = [flag for flag in ("stops", "order_free", "parallel") if getattr(op, flag)]
+                bounds = f"({o(op.start)}, {o(op.stop)}, {o(op.step)})"
+                counters = self.definitions(op.body.args[:1])
+                carrying = self._carrying(op.body.args[1:], op.inits)
+                return " ".join([f"for {counters} in {bounds}", *carrying, *flags])
+            case ir.While():
+                flags = ["stops"] if op.stops else []
+                return " ".join(["while", *self._carrying(op.test.args, op.inits), *flags])
+            case ir.Raise():
+                args = ", ".join(self.operand(a) for a in op.args)
+                unless = "" if op.condition is None else f" unless {o(op.condition)}"
+                return f"raise {op.exception.__name__}({args}){unless}"
+            case ir.Comment():
+                return f"# {op.text}"
+            case _:
+                raise NotImplementedError(type(op).__name__)
+
+    def _carrying(self, args: tuple[ir.Var, ...], inits: tuple[ir.Operand, ...]) -> list[str]:
+        starts = self.operands(inits)
+        return [f"carrying ({self.definitions(args)}) = ({starts})"] if args else []
+
+    def _selector(self, selector: ir.Selector) -> str:
+        if isinstance(selector, ir.At):
+            return self.operand(selector.index)
+        if isinstance(selector, ir.NewAxis):
+            return "newaxis"
+        ends = ["" if e is None else self.operand(e) for e in (selector.start, selector.stop, selector.step)]
+        return ":".join(ends if ends[2] else ends[:2])
+
+
+def callee_name(callee: Any) -> str:
+    """The callee's name with the module that people know it by; those of `operator` and of Python itself go bare."""
+    name = getattr(callee, "__name__", type(callee).__name__)
+    module = "numpy" if isinstance(callee, np.ufunc) else getattr(callee, "__module__", None) or ""
+    if module in ("operator", "_operator", "builtins", "") or module.startswith("adjit."):
+        return str(name)
+    return f"{module.replace('numpy', 'np', 1)}.{name}"
+
+
+def _tree(tree: Any) -> str:
+    if isinstance(tree, tuple):
+        return f"({', '.join(_tree(part) for part in tree)}{',' if len(tree) == 1 else ''})"
+    return str(tree)

@@ -1,0 +1,84 @@
+"""The adjoint of an op from its tangent equation: the equation is linear in the tangents, and reverse mode transposes it.
+
+    x_dot = solve(A, b_dot - A_dot @ x)     ->     w = solve(A.T, x_bar);  b_bar = w;  A_bar = -outer(w, x)
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from numba import types
+
+from adjit.errors import InternalError
+from adjit.transform import ir
+from adjit.transform.elaborate.elementwise import materialise
+from adjit.transform.elaborate.values import TupleValue, Value
+from adjit.transform.rules_as_ir import context, keyword_only, result_value, zero_like
+from adjit.transform.simplify import simplify
+from adjit.transform.storage import join
+
+_KEPT: dict[Any, ir.Function] = {}
+
+
+def transposed_tangent(
+    op: ir.Call, rule: Any, active: tuple[int, ...], reverse: Callable[..., Any], build: Any
+) -> ir.Function:
+    """A function of (arguments, results, adjoints of the results) that returns the adjoints of the active arguments."""
+    key = (rule, tuple(a.type for a in op.args), tuple(o.type for o in op.outs), active)
+    if key not in _KEPT:
+        _KEPT[key] = _transpose(op, rule, active, reverse, build)
+    return _KEPT[key]
+
+
+def tangent_body(
+    builder: ir.Builder, rule: Any, args: Sequence[ir.Operand], dots: dict[int, Value], outs: Sequence[ir.Operand], build: Any
+) -> list[Value]:
+    """The tangents of the results; arguments without one in `dots` are held fixed."""
+    ctx = context(builder, build)
+    parameters = [p.name for p in inspect.signature(rule).parameters.values() if p.kind is not p.KEYWORD_ONLY]
+    named: dict[str, Value] = {}
+    positions = {name: k for k, name in enumerate(parameters) if not name.endswith("_dot")}
+    for name, k in positions.items():
+        if k < len(args):
+            named[name] = args[k]
+        dot = f"{name}_dot"
+        if dot in parameters and k < len(args):
+            named[dot] = dots[k] if k in dots else zero_like(args[k], ctx)
+    for name in keyword_only(rule):
+        named[name] = result_value(outs)
+    value = ctx.inline(rule, (), named, True, True)
+    values = list(value.items) if isinstance(value, TupleValue) else [value]
+    return [materialise(ctx, v) for v in values]
+
+
+def _transpose(op: ir.Call, rule: Any, active: tuple[int, ...], reverse: Callable[..., Any], build: Any) -> ir.Function:
+    args = [ir.Var(f"a{k}", a.type) for k, a in enumerate(op.args)]
+    outs = [ir.Var(o.name, o.type) for o in op.outs]
+    bars = [ir.Var(f"{o.name}_bar", _writable(o.type)) for o in op.outs]
+    dots = {k: ir.Var(f"a{k}_dot", _writable(op.args[k].type)) for k in active}
+    builder = ir.Builder()
+    values = tangent_body(builder, rule, args, dict(dots), outs, build)
+    yields: list[ir.Operand] = []
+    for v in values:
+        if not isinstance(v, ir.Var | ir.Const):
+            raise InternalError(f"the tangent rule {rule.__name__} returns something that is neither a number nor an array")
+        yields.append(v)
+    params = (*args, *outs, *dots.values())
+    names = tuple(p.name for p in params)
+    body = ir.Region(params, tuple(builder.ops), tuple(yields))
+    function = simplify(ir.Function(rule.__name__, names, params, body, tuple(range(len(yields)))))
+    sweeps = reverse(function, tuple(dots.values()), bars, build)
+    joint = join(sweeps, extra_params=bars, with_value=False)
+    # the equation is linear: no tangent is left in its transpose
+    region = joint.body
+    kept = tuple(p for p in region.args if p not in dots.values())
+    made = ir.Function(rule.__name__, tuple(p.name for p in kept), kept, ir.Region(kept, region.ops, region.yields), joint.result)
+    return simplify(made)
+
+
+def _writable(type_: types.Type) -> types.Type:
+    if isinstance(type_, types.Array):
+        return type_.copy(readonly=False)
+    return type_

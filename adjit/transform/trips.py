@@ -1,0 +1,53 @@
+"""How many trips a loop makes, and the range that runs through them the other way.
+
+    for i in range(1, n - 1)      n - 2 trips      for i in range(n - 2, 0, -1)
+"""
+
+from __future__ import annotations
+
+import operator
+
+from numba import types
+
+from adjit.transform import ir
+
+
+def _emit(builder: ir.Builder, callee: object, left: ir.Operand, right: ir.Operand, name: str) -> ir.Operand:
+    if isinstance(left, ir.Const) and isinstance(right, ir.Const):
+        return ir.integer(callee(left.value, right.value))  # type: ignore[operator]
+    if callee in (operator.add, operator.sub) and right == ir.integer(0):
+        return left
+    return builder.call(callee, left, right, type=types.intp, name=name)
+
+
+def count_trips(builder: ir.Builder, op: ir.For) -> ir.Operand:
+    """max(0, ceil((stop - start) / step))."""
+    count = _emit(builder, operator.sub, op.stop, op.start, "n")
+    if op.step != ir.integer(1):
+        ahead = _emit(builder, operator.add, count, op.step, "n")
+        if isinstance(op.step, ir.Const):
+            sign: ir.Operand = ir.integer(1 if op.step.value > 0 else -1)
+        else:
+            positive = builder.call(operator.gt, op.step, ir.integer(0), type=types.boolean, name="is_ascending")
+            sign = builder.call(ir.select, positive, ir.integer(1), ir.integer(-1), type=types.intp, name="sign")
+        ahead = _emit(builder, operator.sub, ahead, sign, "n")
+        count = _emit(builder, operator.floordiv, ahead, op.step, "n")
+    return _emit(builder, max, count, ir.integer(0), "n")
+
+
+def mirrored_range(builder: ir.Builder, op: ir.For) -> tuple[ir.Operand, ir.Operand, ir.Operand]:
+    """The same trips, last first; as they are where the order does not matter."""
+    if op.order_free:
+        return op.start, op.stop, op.step
+    if isinstance(op.step, ir.Const) and abs(op.step.value) == 1:
+        step = int(op.step.value)
+        first = _emit(builder, operator.sub, op.stop, ir.integer(step), "last")
+        end = _emit(builder, operator.sub, op.start, ir.integer(step), "end")
+        return first, end, ir.integer(-step)
+    count = count_trips(builder, op)
+    before = _emit(builder, operator.sub, count, ir.integer(1), "n")
+    offset = _emit(builder, operator.mul, before, op.step, "offset")
+    first = _emit(builder, operator.add, op.start, offset, "last")
+    end = _emit(builder, operator.sub, op.start, op.step, "end")
+    back = _emit(builder, operator.sub, ir.integer(0), op.step, "back")
+    return first, end, back

@@ -1,0 +1,136 @@
+"""Questions about types, answered by numba's own inference.
+
+In: callees and numba types. Out: the type of the result. numba's typing context is asked for each call as the front end
+reaches it, so whatever numba can type, adjit can.
+
+    call_type(operator.add, (float64, int64))  ->  float64
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numba import typeof, types
+from numba.core import errors as numba_errors
+from numba.core.registry import cpu_target
+from numba.core.typing.arraydecl import get_array_index_type
+
+from adjit.transform import ir
+
+Type = types.Type
+
+# Callees of ours that stand for something numba types under another name.
+_FAILURES = (numba_errors.TypingError, numba_errors.NumbaTypeError, numba_errors.NumbaValueError, NotImplementedError)
+
+
+@functools.cache
+def _context() -> Any:
+    context = cpu_target.typing_context
+    context.refresh()
+    cpu_target.target_context.refresh()
+    return context
+
+
+@functools.lru_cache(maxsize=4096)
+def call_type(callee: Any, args: tuple[Type, ...]) -> Type | None:
+    """The type of `callee(*args)`, None where numba has no such call."""
+    context = _context()
+    try:
+        function_type = context.resolve_value_type(callee)
+        signature = context.resolve_function_type(function_type, args, {})
+    except _FAILURES:
+        # a callee numba learned of after the context was last refreshed
+        context.refresh()
+        try:
+            signature = context.resolve_function_type(context.resolve_value_type(callee), args, {})
+        except _FAILURES:
+            return None
+    except AssertionError:
+        return None
+    return None if signature is None else types.unliteral(signature.return_type)
+
+
+def unify(left: Type, right: Type) -> Type | None:
+    """The type that a variable has which is `left` on one path and `right` on another."""
+    if left == right:
+        return left
+    found = _context().unify_types(left, right)
+    return None if found is None or isinstance(found, types.Optional) else types.unliteral(found)
+
+
+def type_of(value: Any) -> Type:
+    """The type of a Python value; array types are taken as they are (layout, readonly)."""
+    return types.unliteral(typeof(value))
+
+
+def array_type(dtype: Type, ndim: int, layout: str = "C") -> types.Array:
+    return types.Array(dtype, ndim, layout)
+
+
+def slice_type(base: types.Array, selectors: Sequence[ir.Selector]) -> types.Array:
+    """The type of the view that basic indexing makes."""
+    index: list[Type] = []
+    for s in selectors:
+        if isinstance(s, ir.At):
+            index.append(types.intp)
+        elif isinstance(s, ir.NewAxis):
+            index.append(types.none)
+        else:
+            index.append(types.slice2_type if s.step is None else types.slice3_type)
+    found = get_array_index_type(base, types.Tuple(tuple(index)) if len(index) != 1 else index[0]).result
+    assert isinstance(found, types.Array)
+    return found
+
+
+def transposed_type(base: types.Array, axes: Sequence[int]) -> types.Array:
+    if tuple(axes) == tuple(range(base.ndim)):
+        return base
+    swapped = {"C": "F", "F": "C"}.get(base.layout, "A") if tuple(axes) == tuple(range(base.ndim))[::-1] else "A"
+    return base.copy(layout=swapped)
+
+
+def dtype_of(value: Any) -> Type | None:
+    """The numba scalar type that a dtype-like names: np.float32, "float32", a numba type, float, ..."""
+    if isinstance(value, types.Type) and not isinstance(value, types.Callable):
+        return value
+    if value is float:
+        return types.float64
+    if value is int:
+        return types.intp
+    if value is bool:
+        return types.boolean
+    if isinstance(value, str | np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
+        from_numpy = np.dtype(value)
+        return type_of(np.zeros(1, from_numpy)[0])
+    return None
+
+
+def is_integer(type_: Type) -> bool:
+    return isinstance(type_, types.Integer | types.Boolean)
+
+
+def is_scalar(type_: Type) -> bool:
+    return isinstance(type_, types.Number | types.Boolean)
+
+
+def const(value: Any) -> ir.Const:
+    """A literal operand for a Python or NumPy number."""
+    if isinstance(value, bool | np.bool_):
+        return ir.Const(bool(value), types.boolean)
+    if isinstance(value, int) and not isinstance(value, np.generic):
+        return ir.Const(value, types.intp)
+    return ir.Const(value, type_of(value))
+
+
+def typed_const(value: float, type_: Type) -> ir.Const:
+    """The number `value` as a literal of a given type."""
+    if isinstance(type_, types.Boolean):
+        return ir.Const(bool(value), type_)
+    if type_ == types.float64:
+        return ir.Const(float(value), type_)
+    if type_ == types.intp:
+        return ir.Const(int(value), type_)
+    return ir.Const(np.dtype(str(type_)).type(value), type_)

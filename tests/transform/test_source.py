@@ -1,0 +1,233 @@
+import functools
+import linecache
+
+import libcst as cst
+import numba
+import pytest
+
+from adjit.errors import SourceUnavailable
+from adjit.transform.source import read_source
+
+
+def decorated(function):
+    return function
+
+
+# fmt: off
+def enclosing(factor):
+    local = """
+at the margin"""
+
+    @decorated
+    @decorated
+    def inner(x, *, q=2.0):  # behind the header
+        # first comment
+        # second comment
+        y = (x *   # within
+             factor)
+        for i in range(  3 ):
+            y += 1.0; y -= q  # noqa: E702
+        if y > (
+            2.0
+        ):
+            y = 2.0
+        s = """
+a"""
+        return y
+
+    return inner, local
+# fmt: on
+
+
+def statements(source):
+    return list(source.node.body.body)
+
+
+def shown(source, node):
+    place = source.place(node)
+    return place.line - source.function.__code__.co_firstlineno, place.text[place.column : place.end_column]
+
+
+def test_names():
+    source = read_source(enclosing(3.0)[0])
+    assert (source.name, source.identifier, dict(source.closure)) == ("inner", "inner", {"factor": 3.0})
+    assert str(source.parameters) == "(x, *, q=2.0)"
+    assert source.globals is globals()
+    assert source.filename == __file__
+    assert read_source(enclosing(4.0)[0]).closure == {"factor": 4.0}
+
+
+def test_positions():
+    source = read_source(enclosing(3.0)[0])
+    product, loop, test, string, result = statements(source)
+    assert shown(source, product) == (5, "y = (x *   # within")
+    assert shown(source, loop.body.body[0].body[1]) == (8, "y -= q")
+    assert shown(source, product.body[0].value) == (5, "x *   # within")
+    assert shown(source, result) == (15, "return y")
+    origin = source.origin(test)
+    assert (origin.end_line - origin.line, origin.function, origin.column) == (3, "inner", 8)
+
+
+def test_statements_on_one_line():
+    source = read_source(enclosing(3.0)[0])
+    product, loop, test, string, result = statements(source)
+    assert source.comments_above(product) == ("# first comment", "# second comment")
+    assert source.origin(product, source.comments_above(product)).comments == ("# first comment", "# second comment")
+    nodes = (product, loop, loop.body.body[0].body[0], test, string, result, result.body[0])
+    assert [source.origin(node).text for node in nodes] == [
+        "y = x * factor",
+        "for i in range(  3 ):",
+        "y += 1.0",
+        "if y > 2.0:",
+        "s = '\\na'",
+        "return y",
+        "return y",
+    ]
+
+
+def compound(x):
+    while x > 0:
+        x -= 1
+    else:
+        x = 2
+    with x as y:
+        pass
+    try:
+        pass
+    finally:
+        pass
+    match x:
+        case 1:
+            pass
+
+    def inner(y):
+        return y
+
+    if x:
+        return 1
+
+
+def test_headers():
+    source = read_source(compound)
+    assert [source.origin(s).text for s in statements(source)] == [
+        "while x > 0:", "with x as y:", "try:", "match x:", "def inner(y):", "if x:",
+    ]  # fmt: skip
+
+
+# fmt: off
+def test_lambdas_on_one_line():
+    f, g = lambda x: x * 2, lambda x: x * 3
+    assert [read_source(h).origin(read_source(h).node.body).text for h in (f, g)] == ["x * 2", "x * 3"]
+    é = lambda x, *, ü="ää": (lambda y: lambda x: x + y)
+    nested = (é, é(1), é(1)(2))
+    assert [shown(read_source(h), read_source(h).node)[1] for h in nested] == [
+        'lambda x, *, ü="ää": (lambda y: lambda x: x + y)',
+        "lambda y: lambda x: x + y",
+        "lambda x: x + y",
+    ]
+    assert (read_source(f).name, read_source(f).identifier) == ("<lambda>", "anonymous")
+# fmt: on
+
+
+def test_a_lambda_over_lines():
+    f = (
+        lambda x:
+            x
+        * 2
+    )  # fmt: skip
+    source = read_source(f)
+    assert shown(source, source.node.body.right) == (2, "2")
+    assert source.origin(source.node).text == "lambda x: x * 2"
+
+
+def test_dispatchers_and_caches():
+    f = numba.njit(compound)
+    assert read_source(f).function is compound
+    assert read_source(functools.lru_cache(f)).function is compound
+
+
+def test_a_wrapper_is_a_function_of_its_own():
+    @functools.wraps(compound)
+    def twice(*args):
+        return 2 * compound(*args)
+
+    source = read_source(twice)
+    assert str(source.parameters) == "(*args)"
+    assert source.closure == {}
+    assert source.name == "twice"
+
+
+def test_pytest_rewrites_assertions():
+    def checked(x):
+        assert x > 0, "positive"
+        return x
+
+    assert source_text(checked).startswith("def checked(x):")
+
+
+def source_text(function):
+    source = read_source(function)
+    return cst.Module([source.node]).code.strip()
+
+
+def test_an_empty_cell_is_left_out():
+    def f():
+        return later
+
+    assert read_source(f).closure == {}
+    later = 1
+    assert read_source(f).closure == {"later": 1}
+
+
+def define(text, filename, **names):
+    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+    exec(compile(text, filename, "exec"), names)
+    return names
+
+
+def test_notebooks_and_generated_code():
+    f = define("await_free = 1\ndef f(x):\n\treturn x\n", "<ipython-input-7-cell>")["f"]
+    assert read_source(f).place(read_source(f).node).line == 2
+    g = define("class C:\n\tdef __g(self):\n\t\treturn self.__x\n\tg = __g\n", "<adjit g float64>")["C"].g
+    assert statements(read_source(g))[0].body[0].value.attr.value == "__x"
+
+
+def test_future_imports_are_kept():
+    f = define("from __future__ import annotations\ndef f(x: no_such):\n    return x\n", "<future>")["f"]
+    assert read_source(f).name == "f"
+
+
+def test_same_code_in_two_files():
+    text = "def f(x):\n    {}return x\n"
+    one, two = (define(text.format(""), name)["f"] for name in ("<one>", "<two>"))
+    assert one.__code__ == two.__code__
+    assert [read_source(f).filename for f in (one, two)] == ["<one>", "<two>"]
+
+
+def test_after_many_calls():
+    f = define("def f(x):\n    for i in range(3):\n        x = x + i\n    return x\n", "<warm>")["f"]
+    for _ in range(2000):
+        f(1)
+    assert read_source(f).name == "f"
+
+
+def test_changed_file():
+    f = define("def f(x):\n    return x * 2.0\n", "<changing>")["f"]
+    define("def f(x):\n    return x * 3.0\n", "<changing>")
+    with pytest.raises(SourceUnavailable, match="not the code that runs"):
+        read_source(f)
+
+
+@pytest.mark.parametrize("what", [abs, 3, functools.partial(compound, 1), eval("lambda x: x"), type])
+def test_no_source(what):
+    with pytest.raises(SourceUnavailable) as fault:
+        read_source(what)
+    assert len(str(fault.value).splitlines()) == 3
+
+
+def test_coroutines():
+    async def later(x):
+        return x
+
+    with pytest.raises(SourceUnavailable, match="coroutine"):
+        read_source(later)
