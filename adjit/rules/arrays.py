@@ -21,10 +21,10 @@ tangent, decomposition = builtin.tangent, builtin.decomposition
 
 def common_dtype(arrays):
     """The dtype that a sum of them would have."""
-    joined = np.empty(0, arrays[0].dtype)
+    joined = np.zeros(0, arrays[0].dtype)
     for a in arrays:
         if a.dtype != joined.dtype:
-            joined = joined + np.empty(0, a.dtype)
+            joined = joined + np.zeros(0, a.dtype)
     return joined.dtype
 
 
@@ -106,13 +106,18 @@ def column_stack(tup):
     return out
 
 
+def flat(values):
+    """A number or an array as a vector."""
+    if np.ndim(values) == 0:
+        return np.array([values])
+    return values.ravel()
+
+
 @decomposition(np.append)
 def append(arr, values, axis=None):
     if axis is not None:
         return np.concatenate((arr, values), axis=axis)
-    if np.ndim(values) == 0:
-        return np.concatenate((arr.ravel(), np.array([values])))
-    return np.concatenate((arr.ravel(), values.ravel()))
+    return np.concatenate((arr.ravel(), flat(values)))
 
 
 # --------------------------------------------------------------------------------------------------- turning, reshaping
@@ -153,15 +158,15 @@ def rot90(m, k=1):
 
 @decomposition(np.atleast_1d)
 def atleast_1d(ary):
-    if np.ndim(ary) == 0:
-        return np.array([ary])
+    if ary.ndim == 0:
+        return ary.reshape(1)
     return ary
 
 
 @decomposition(np.atleast_2d)
 def atleast_2d(ary):
-    if np.ndim(ary) == 0:
-        return np.array([[ary]])
+    if ary.ndim == 0:
+        return ary.reshape(1, 1)
     if ary.ndim == 1:
         return ary[np.newaxis]
     return ary
@@ -172,37 +177,37 @@ def roll(a, shift):
     out = np.empty(a.shape, a.dtype)
     if a.size > 0:
         split = shift % a.size
-        flat, out_flat = a.ravel(), out.ravel()
-        out_flat[split:] = flat[: a.size - split]
-        out_flat[:split] = flat[a.size - split :]
+        elements, out_flat = a.ravel(), out.ravel()
+        out_flat[split:] = elements[: a.size - split]
+        out_flat[:split] = elements[a.size - split :]
     return out
 
 
 @decomposition(np.repeat)
 def repeat(a, repeats):
-    flat = a.ravel()
+    elements = a.ravel()
     if np.ndim(repeats) == 0:
         if repeats < 0:
             raise ValueError("negative dimensions are not allowed")
-        out = np.empty(flat.size * repeats, a.dtype)
-        for k in range(flat.size):
+        out = np.empty(elements.size * repeats, a.dtype)
+        for k in range(elements.size):
             for copies in range(repeats):
-                out[k * repeats + copies] = flat[k]
+                out[k * repeats + copies] = elements[k]
         return out
-    if repeats.size != flat.size and repeats.size != 1:
+    if repeats.size != elements.size and repeats.size != 1:
         raise ValueError("operands could not be broadcast together")
     extent = 0
-    for k in range(flat.size):
+    for k in range(elements.size):
         count = repeats[k if repeats.size > 1 else 0]
         if count < 0:
             raise ValueError("negative dimensions are not allowed")
         extent += count
     out = np.empty(extent, a.dtype)
     start = 0
-    for k in range(flat.size):
+    for k in range(elements.size):
         count = repeats[k if repeats.size > 1 else 0]
         for copies in range(count):
-            out[start + copies] = flat[k]
+            out[start + copies] = elements[k]
         start += count
     return out
 
@@ -240,7 +245,7 @@ def fill_diagonal(a, val):
 
 @decomposition(np.trace)
 def trace(a, offset=0):
-    total = 0.0
+    total = 0
     for i in range(max(min(a.shape[0] + min(offset, 0), a.shape[1] - max(offset, 0)), 0)):
         total += a[i + max(-offset, 0), i + max(offset, 0)]
     return total
@@ -275,7 +280,7 @@ def triu(m, k=0):
 @decomposition(np.vander)
 def vander(x, N=None, increasing=False):
     columns = x.size if N is None else N
-    out = np.empty((x.size, columns))
+    out = np.empty((x.size, columns), common_dtype((x, np.zeros(0, np.int64))))
     for i in range(x.size):
         power = 1.0
         for j in range(columns):
@@ -295,16 +300,16 @@ def take(a, indices, axis=None):
         if axis % a.ndim == 1:
             return a[:, indices]
         raise NotImplementedError("np.take along an axis beyond the second")
-    flat = a.ravel()
+    elements = a.ravel()
     if np.ndim(indices) == 0:
         if indices >= a.size or indices < -a.size:
             raise IndexError("Index out of bounds")
-        return flat[indices]
+        return elements[indices]
     out, places = np.empty(indices.size, a.dtype), indices.ravel()
     for k in range(places.size):
         if places[k] >= a.size or places[k] < -a.size:
             raise IndexError("Index out of bounds")
-        out[k] = flat[places[k]]
+        out[k] = elements[places[k]]
     return out.reshape(indices.shape)
 
 
@@ -317,10 +322,11 @@ def extract(condition, arr):
 
 @decomposition(np.select)
 def select(condlist, choicelist, default=0):
-    out = default * np.ones(choicelist[0].shape, choicelist[0].dtype)
+    out = np.empty(choicelist[0].shape, choicelist[0].dtype)
+    out[...] = default
     # from the last to the first, so that the first condition that holds wins
     for condition, choice in zip(condlist[::-1], choicelist[::-1], strict=True):
-        out = np.where(condition, choice, out)
+        out[...] = np.where(condition, choice, out)
     return out
 
 

@@ -117,7 +117,11 @@ partials(np.sinc, sinc)
 
 # --------------------------------------------------------------------------------------------------- choices and digits
 
-# Half to each operand where they are equal. Python's max and min are branches and not here.
+# Python's max and min are branches: all to the one that is returned, the first of equals.
+partials(max, lambda a, b: (0 if b > a else 1, 1 if b > a else 0))
+partials(min, lambda a, b: (0 if b < a else 1, 1 if b < a else 0))
+
+# Half to each operand where they are equal.
 partials(
     np.maximum,
     lambda a, b: (1.0 if a > b else 0.5 if a == b else 0.0, 1.0 if b > a else 0.5 if a == b else 0.0),

@@ -10,7 +10,7 @@ In: the arguments of the NumPy function as numba takes them; modes, axes and Non
 
 import numpy as np
 
-from adjit.rules.arrays import common_dtype
+from adjit.rules.arrays import common_dtype, flat
 from adjit.rules.registry import builtin
 
 tangent, decomposition = builtin.tangent, builtin.decomposition
@@ -66,12 +66,12 @@ def diff(a, n=1):
 
 @decomposition(np.ediff1d)
 def ediff1d(ary, to_end=None, to_begin=None):
-    flat = ary.ravel()
-    steps = flat[1:] - flat[:-1]
+    mid = ary.ravel()
+    steps = mid[1:] - mid[:-1]
     if to_begin is not None:
-        steps = np.concatenate((np.atleast_1d(to_begin).ravel(), steps))
+        steps = np.concatenate((flat(to_begin), steps))
     if to_end is not None:
-        steps = np.concatenate((steps, np.atleast_1d(to_end).ravel()))
+        steps = np.concatenate((steps, flat(to_end)))
     return steps
 
 
@@ -99,10 +99,10 @@ def interpolated_dot(x, xp, fp, x_dot, xp_dot, fp_dot):
 def interp(x, xp, fp, x_dot, xp_dot, fp_dot, *, y):
     if np.ndim(x) == 0:
         return interpolated_dot(x, xp, fp, x_dot, xp_dot, fp_dot)
-    flat, flat_dot = x.ravel(), x_dot.ravel()
-    y_dot = np.empty(flat.size)
-    for k in range(flat.size):
-        y_dot[k] = interpolated_dot(flat[k], xp, fp, flat_dot[k], xp_dot, fp_dot)
+    elements, elements_dot = x.ravel(), x_dot.ravel()
+    y_dot = np.empty(elements.size)
+    for k in range(elements.size):
+        y_dot[k] = interpolated_dot(elements[k], xp, fp, elements_dot[k], xp_dot, fp_dot)
     return y_dot.reshape(x.shape)
 
 

@@ -20,6 +20,8 @@ tangent, linear, decomposition = builtin.tangent, builtin.linear, builtin.decomp
 
 @decomposition(np.mean)
 def mean(a):
+    if a.dtype == np.float32:
+        return np.float32(np.sum(a) / a.size)
     return np.sum(a) / a.size
 
 
@@ -55,6 +57,8 @@ def std(a):
 
 @decomposition(np.ptp)
 def ptp(a):
+    if a.dtype == np.float32:
+        return np.float64(np.max(a) - np.min(a))  # numba's type
     return np.max(a) - np.min(a)
 
 

@@ -1,7 +1,7 @@
 """Random draws: each runs once, in order, and is never drawn again in a reverse sweep.
 
-In: the parameters of a distribution. Out: the draw, shifted and scaled from a fixed distribution where that is what numba
-computes, so that the parameters have derivatives along the sample. The rest may not depend on anything active.
+In: the parameters of a distribution. Out: the draw, shifted and scaled from a fixed distribution where that is what
+numba computes, so that the parameters have derivatives along the sample. The rest may not depend on anything active.
 
     z = np.random.normal(m, s)      e = np.random.standard_normal();  z = m + s * e
 """

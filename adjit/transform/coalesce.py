@@ -59,6 +59,8 @@ class Classes:
         self._masks: dict[ir.Var, int] = {}
         self._summaries: dict[int, tuple[int, int]] = {}
         self._handed: list[tuple[int, int, ir.Var, ir.Var]] = []  # (loops around it, order, target, source)
+        self._targets: set[ir.Var] = set()  # of copies
+        self.unread: set[Assign] = set()  # assignments whose results nobody reads
         for parameter in program.parameters:
             self._bit(parameter)
         self._number(program.body)
@@ -150,6 +152,8 @@ class Classes:
         match statement:
             case Assign(op=op, targets=targets):
                 written = self._mask(targets)
+                if not live & written:
+                    self.unread.add(statement)
                 for target in targets:
                     self._define(target, live | written)
                 return (live & ~written) | self._mask(self._folding.leaves_of(op))
@@ -192,6 +196,7 @@ class Classes:
                 pairs.append((target, source))
         self.copies[statement] = pairs
         written = self._mask(target for target, _ in pairs)
+        self._targets.update(target for target, _ in pairs)
         for target, source in pairs:
             beside = live
             if self._is_plain(source):
@@ -201,9 +206,7 @@ class Classes:
             self._define(target, beside)
         return (live & ~written) | self._reads(source for _, source in pairs)
 
-    def _head(
-        self, body: list[Statement], tested: list[ir.Operand], carried: tuple[ir.Var, ...], leaving: int
-    ) -> int:
+    def _head(self, body: list[Statement], tested: list[ir.Operand], carried: tuple[ir.Var, ...], leaving: int) -> int:
         """What lives where a loop decides whether to go on: what it reads and does not make, and what is read later."""
         reads, writes = self._summary(body)
         reads |= self._reads(tested)
@@ -245,9 +248,8 @@ class Classes:
         groups: list[Group | None] = []
         for bit, var in enumerate(self._variables):
             groups.append(Group(bit, var.type, 1 << bit, self._clashes[bit]))
-        handed_to = {target for _, _, target, _ in self._handed}
         aliases = [(var, 1) for var in self._program.same]
-        for var, rank in [*((v, 0 if v in handed_to else 2) for v in self._variables), *aliases]:
+        for var, rank in [*((v, 0 if v in self._targets else 2) for v in self._variables), *aliases]:
             bit = self._bits.get(self._program.same.get(var, var), -1)
             group = groups[bit] if bit >= 0 else None
             if group is not None:

@@ -2,7 +2,8 @@
 
 In: a function. Out: a `Folding`. An operation folds if it is pure, its result is no variable of the user's and is read
 once, in the same region, and nothing between the two places writes the memory that it reads or takes the names of its
-operands. Extents may be read more often.
+operands. Extents
+and the likes of `i + 1` may be read more often.
 
     %n = extent %u, 0          for i in range(u.size):
     for %i in (0, %n, 1) {         v[i] = 2.0 * u[i]
@@ -13,6 +14,7 @@ operands. Extents may be read more often.
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from collections.abc import Iterator
 
@@ -57,6 +59,8 @@ class Folding:
         self._readers: dict[ir.Var, tuple[ir.Region, int]] = {}
         self._copied: set[ir.Var] = set()
         self._names: Counter[str] = Counter()
+        self._counters: set[ir.Var] = set()
+        self._extents: dict[ir.Var, ir.Extent] = {}
         self._sizes: dict[ir.Var, int] = {}
         self._aliases = Aliases(function)
         self._names.update(arg.name for arg in function.body.args)
@@ -108,7 +112,11 @@ class Folding:
                 self._count(inner, op)
             if isinstance(op, ir.Undefined):
                 self.folded[op.out] = op
+            elif isinstance(op, ir.Extent):
+                self._extents[op.out] = op
             elif isinstance(op, (ir.For, ir.While)):
+                if isinstance(op, ir.For):
+                    self._counters.add(op.body.args[0])
                 self._copied.update(i for i in op.inits if isinstance(i, ir.Var))
         if holder is not None:
             for k, operand in enumerate(region.yields):
@@ -143,8 +151,8 @@ class Folding:
                 stores.add(self._aliases.find(target))
             if isinstance(op, ir.Undefined):
                 continue
-            if isinstance(op, ir.Extent) and self._reads_well(op):
-                self.folded[op.out] = op
+            if self._reads_well(op):
+                self.folded[op.results[0]] = op
                 continue
             final = self._final(op, region, last)
             if final is not None and self._may_move(op, final, region, assigned, written):
@@ -157,12 +165,27 @@ class Folding:
                 written[memory] = position
         return set(assigned), set(written)
 
-    def _reads_well(self, op: ir.Extent) -> bool:
-        """Whether `a.shape[k]` can stand wherever it is read, as `a` keeps its name throughout."""
-        array = op.array
-        if op.out.user or not self._uses[op.out]:
+    def _reads_well(self, op: ir.Op) -> bool:
+        """Whether it can stand wherever it is read: `a.shape[k]` or `i + 1`, of what keeps its name throughout."""
+        if len(op.results) != 1 or op.results[0].user or not self._uses[op.results[0]]:
             return False
-        return isinstance(array, ir.Const) or (array not in self._copied and self._names[array.name] == 1)
+        if isinstance(op, ir.Extent):
+            array = op.array
+            # an array of ours that is not handed on can have a name for itself alone
+            return not isinstance(array, ir.Var) or self._keeps_its_name(array, alone=not array.user)
+        if not isinstance(op, ir.Call) or op.callee not in (operator.add, operator.sub) or len(op.args) != 2:
+            return False
+        one, other = op.args
+        if not isinstance(op.outs[0].type, types.Integer) or isinstance(one, ir.Const) is isinstance(other, ir.Const):
+            return False
+        read = other if isinstance(one, ir.Const) else one
+        extent = self._extents.get(read) if isinstance(read, ir.Var) else None
+        if extent is not None and self._reads_well(extent):
+            return True
+        return isinstance(read, ir.Var) and (read in self._counters or self._keeps_its_name(read))
+
+    def _keeps_its_name(self, var: ir.Var, alone: bool = False) -> bool:
+        return var not in self._copied and (alone or self._names[var.name] == 1)
 
     def _is_choice(self, op: ir.If) -> bool:
         if len(op.outs) != 1 or (op.outs[0].user and is_statement(op)) or self.is_update(op):
@@ -249,7 +272,7 @@ class Folding:
     def _cut(self, parts: list[ir.Var], size: int) -> int:
         for part in sorted(dict.fromkeys(parts), key=self._size, reverse=True):
             op = self.folded.get(part)
-            if size > LONGEST and op is not None and not isinstance(op, (ir.Undefined, ir.Extent)):
+            if size > LONGEST and op is not None and self._uses[part] == 1 and not isinstance(op, ir.Undefined):
                 size -= self._size(part) - len(part.name)
                 del self.folded[part]
         return size

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from adjit.transform import ir
 from adjit.transform.coalesce import Classes
-from adjit.transform.expression import INFIX, Expressions, parenthesised
+from adjit.transform.expression import INFIX, PREFIX, Expressions, parenthesised
 from adjit.transform.folding import Folding, is_scalar
 from adjit.transform.statements import (
     Assign,
@@ -209,7 +209,8 @@ class Layout:
             case ir.NewTape(out=out) if out in self._pushed:
                 self.lines.append(f"{indent}{self._print.names(out)} = []")
             case _:
-                self._assign_result(op, statement.targets, indent)
+                unread = statement in self._classes.unread and _is_call(op)
+                self._assign_result(op, () if unread else statement.targets, indent)
 
     def _assign_result(self, op: ir.Op, targets: tuple[ir.Var, ...], indent: str) -> None:
         if len(targets) == 1 and is_scalar(targets[0].type) and isinstance(op, ir.Call):
@@ -308,6 +309,13 @@ class Layout:
             return self._print.text(next(rest))
         parts = [self._result(part, rest) for part in tree]
         return ", ".join(parts) if outer and len(parts) > 1 else parenthesised(parts)
+
+
+def _is_call(op: ir.Op) -> bool:
+    """Whether it reads well as a statement of its own, when its results are not read: a check, a random draw."""
+    if not isinstance(op, ir.Call) or op.callee in INFIX or op.callee in PREFIX or op.callee in (ir.cast, ir.select):
+        return False
+    return not any(out.user for out in op.outs)
 
 
 def _is(operand: ir.Operand, value: int) -> bool:

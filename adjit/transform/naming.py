@@ -22,6 +22,7 @@ from typing import Any
 
 import numba
 import numpy as np
+from numba import types
 
 from adjit.transform import ir
 from adjit.transform.coalesce import Classes, Group, chosen_name
@@ -56,6 +57,10 @@ _PLAIN = {
     "cast": "value",
     "select": "choice",
 }
+
+
+# An integer is more often a place or a count than a sum.
+_PLAIN_INTEGER = {"add": "index", "sub": "index", "mul": "count"}
 
 
 def identifier(name: str) -> str:
@@ -107,7 +112,8 @@ def name_groups(classes: Classes, function: ir.Function) -> dict[Group, str]:
     for group in sorted(classes.all(), key=lambda g: (g.fixed is None, g.user is None, g.first)):
         wanted = chosen_name(group)
         if group.user is None:
-            wanted = _PLAIN.get(wanted, wanted)
+            plain = _PLAIN | _PLAIN_INTEGER if isinstance(group.type, types.Integer) else _PLAIN
+            wanted = plain.get(wanted, wanted)
         for name in numbered(identifier(wanted)):
             if group.user is None and name in reserved:
                 continue

@@ -25,6 +25,7 @@ from adjit.transform.emit import Emitted, emit
 from adjit.transform.forward import forward
 from adjit.transform.reverse import reverse
 from adjit.transform.simplify import simplify
+from adjit.transform.sink import sink
 from adjit.transform.source import python_function
 from adjit.transform.source import signature as source_signature
 from adjit.transform.storage import join
@@ -106,7 +107,7 @@ def primal(function: Any, arg_types: tuple[types.Type, ...]) -> ir.Function:
         return build(function, arg_types)
     elaborated = checked(elaborate(function, arg_types, build), "elaborated")
     check_written(elaborated)
-    return checked(simplify(elaborated), "simplified")
+    return checked(sink(checked(simplify(elaborated), "simplified")), "sunk")
 
 
 def _derived(

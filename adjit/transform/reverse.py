@@ -26,7 +26,7 @@ from adjit.rules.registry import Entry, lookup
 from adjit.transform import ir
 from adjit.transform.activity import Activity, is_constant
 from adjit.transform.elaborate import scalars
-from adjit.transform.elaborate.elementwise import store_all
+from adjit.transform.elaborate.elementwise import as_lazy
 from adjit.transform.elaborate.function import BuildDerivative
 from adjit.transform.elaborate.values import Value, is_array, is_number
 from adjit.transform.mirror import Group, Mirror, MirroredIf, MirroredLoop, Sweeps
@@ -155,9 +155,18 @@ class _Reverse:
             self.bars[value] = self.builder.call(operator.add, known, contribution, type=value.type, name=value.name + SUFFIX)
 
     def accumulate(self, array: ir.Var, contribution: Value) -> None:
-        """Adds to the shadow of an array, element by element."""
+        """Adds to the shadow of an array, element by element; a contribution has the shape of the array."""
         ctx = context(self.builder, self.build)
-        store_all(ctx, self.shadow(array), contribution, operator.add)
+        shadow = self.shadow(array)
+        assert isinstance(shadow.type, types.Array)
+        dtype = shadow.type.dtype
+        lazy = as_lazy(ctx, contribution)
+        if lazy.ndim != shadow.type.ndim:
+            raise errors.InternalError(f"a rule gives an adjoint of rank {lazy.ndim} for an argument of rank {shadow.type.ndim}")
+        ctx.nest(
+            ctx.shape(shadow),
+            lambda index: self.builder.store(shadow, index, scalars.cast(ctx, lazy.element(index), dtype), add=True),
+        )
 
     def take(self, value: ir.Var) -> ir.Operand | None:
         """The adjoint of a value that is now complete; None if nothing flows into it."""

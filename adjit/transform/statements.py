@@ -154,7 +154,9 @@ class _Lowering:
     def loop(self, op: ir.For, found: list[Statement]) -> None:
         counter, *carried = op.body.args
         self.same.update(zip(op.outs, carried, strict=True))
-        found.append(Copies(list(zip(carried, op.inits, strict=True)), origin=op.origin))
+        # a statement on whole arrays begins here; the user's own loop begins below, under its comments
+        begins = op.origin if op.order_free else None
+        found.append(Copies(list(zip(carried, op.inits, strict=True)), origin=begins))
         body = self.trip(op.body.ops, carried, op.body.yields, op.stops)
         found.append(Loop(op, counter, tuple(carried), body, origin=op.origin))
 
@@ -162,7 +164,7 @@ class _Lowering:
         carried = op.test.args
         self.same.update(zip(op.outs, carried, strict=True))
         self.same.update(zip(op.body.args, carried, strict=True))
-        found.append(Copies(list(zip(carried, op.inits, strict=True)), origin=op.origin))
+        found.append(Copies(list(zip(carried, op.inits, strict=True))))
         body = self.trip(op.body.ops, carried, op.body.yields, op.stops)
         test = self.statements(op.test.ops)
         found.append(Repeat(carried, test, op.test.yields[0], body, origin=op.origin))

@@ -17,7 +17,7 @@ from adjit.transform.elaborate.elementwise import materialise
 from adjit.transform.elaborate.values import TupleValue, Value
 from adjit.transform.rules_as_ir import context, keyword_only, result_value, zero_like
 from adjit.transform.simplify import simplify
-from adjit.transform.storage import join
+from adjit.transform.storage import join, substituted, substituted_operand
 
 _KEPT: dict[Any, ir.Function] = {}
 
@@ -45,7 +45,9 @@ def tangent_body(
             named[name] = args[k]
         dot = f"{name}_dot"
         if dot in parameters and k < len(args):
-            named[dot] = dots[k] if k in dots else zero_like(args[k], ctx)
+            given = named[dot] = dots[k] if k in dots else zero_like(args[k], ctx)
+            if isinstance(given, ir.Var) and isinstance(given.type, types.Array):
+                ctx.new_array(given, ctx.shape(args[k]))
     for name in keyword_only(rule):
         named[name] = result_value(outs)
     value = ctx.inline(rule, (), named, True, True)
@@ -71,8 +73,14 @@ def _transpose(op: ir.Call, rule: Any, active: tuple[int, ...], reverse: Callabl
     function = simplify(ir.Function(rule.__name__, names, params, body, tuple(range(len(yields)))))
     sweeps = reverse(function, tuple(dots.values()), bars, build)
     joint = join(sweeps, extra_params=bars, with_value=False)
-    # the equation is linear: no tangent is left in its transpose
+    # the equation is linear: of a tangent nothing is left in its transpose but its shape, which is that of its argument
+    shapes: dict[ir.Var, ir.Operand] = {dot: args[k] for k, dot in dots.items()}
     region = joint.body
+    region = ir.Region(
+        region.args,
+        tuple(substituted(o, shapes) for o in region.ops),
+        tuple(substituted_operand(y, shapes) for y in region.yields),
+    )
     kept = tuple(p for p in region.args if p not in dots.values())
     made = ir.Function(rule.__name__, tuple(p.name for p in kept), kept, ir.Region(kept, region.ops, region.yields), joint.result)
     return simplify(made)

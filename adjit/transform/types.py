@@ -22,8 +22,10 @@ from adjit.transform import ir
 
 Type = types.Type
 
-# Callees of ours that stand for something numba types under another name.
-_FAILURES = (numba_errors.TypingError, numba_errors.NumbaTypeError, numba_errors.NumbaValueError, NotImplementedError)
+# How numba says that it has no such call, or no type for the callee at all.
+_FAILURES = (
+    numba_errors.TypingError, numba_errors.NumbaTypeError, numba_errors.NumbaValueError, NotImplementedError, ValueError,
+)  # fmt: skip
 
 
 @functools.cache

@@ -121,7 +121,7 @@ TURNING: list[Row] = [
     row(np.fliplr, lambda m: np.fliplr(m), array(2, 3)),
     row(np.rot90, lambda m: np.rot90(m), array(2, 3)),
     row(np.rot90, lambda m: np.rot90(m, 3), array(2, 3), note="back"),
-    row(np.atleast_1d, lambda x: np.atleast_1d(x), real),
+    row(np.atleast_1d, lambda x: np.atleast_1d(x), vector(3)),
     row(np.atleast_2d, lambda x: np.atleast_2d(x), vector(3)),
     row(np.roll, lambda a: np.roll(a, 2), array(2, 3)),
     row(np.roll, lambda a: np.roll(a, -7), vector(5), note="back"),
@@ -389,9 +389,10 @@ DRAWS: list[Row] = [
     Row(random.expovariate, lambda r: random.expovariate(r), numbers(positive), (0,), frozenset({"effect"})),
 ]
 
-# Registered, but with no example: they work on static things, on integers alone, have no result, or no derivative rule.
-WITHOUT_EXAMPLE: tuple[Any, ...] = (
 # Registered without an example: on static things or integers alone, without a result, or without a derivative rule.
+WITHOUT_EXAMPLE: tuple[Any, ...] = (
+    operator.is_, operator.is_not, operator.contains, operator.truth, np.isnat, np.isneginf, np.isposinf, np.isreal,
+    np.iscomplex,
     np.isscalar, np.isin, np.argpartition, np.argwhere, np.broadcast_shapes, np.indices, np.tril_indices,
     np.triu_indices, np.tril_indices_from, np.triu_indices_from, np.random.seed, random.seed, random.getrandbits,
     np.random.shuffle, np.random.permutation, np.random.choice, random.shuffle, np.random.beta,

@@ -6,8 +6,8 @@ changed in place, as the function changes them.
     run(function, 2.0, np.ones(3))  ->  (np.float64(5.0), array([...]))
 
 Numbers are NumPy scalars of exactly the type that the IR gives them, so that overflow, division by zero and float32
-rounding are as in compiled code (with error_model="numpy"). Each value is checked against its declared type. An Undefined
-may be handed on but not read; np.empty is filled with nan, so that what is read unwritten shows.
+rounding are as in compiled code (with error_model="numpy"). Each value is checked against its declared type. An
+Undefined may be handed on but not read; np.empty is filled with nan, so that what is read unwritten shows.
 """
 
 from __future__ import annotations

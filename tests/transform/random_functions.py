@@ -1,7 +1,7 @@
 """Random functions in the IR, well-typed and finite: nested loops and branches that hand on, swap and overwrite values.
 
-In: a seed. Out: an `ir.Function` and arguments for it. Names are drawn from a small pool, so that many variables want the
-same one, and some of them that of a module or of a builtin.
+In: a seed. Out: an `ir.Function` and arguments for it. Names are drawn from a small pool, so that many variables want
+the same one, and some of them that of a module or of a builtin.
 """
 
 from __future__ import annotations
@@ -109,7 +109,8 @@ class RandomFunction:
             self.draw.choice(self.kinds(depth))(depth)
 
     def kinds(self, depth: int) -> Sequence[Any]:
-        simple = [self.arithmetic] * 4 + [self.late, self.late, self.integers, self.boolean, self.read, self.write, self.memory, self.pair]
+        simple = [self.arithmetic] * 4 + [self.late] * 2
+        simple += [self.integers, self.boolean, self.read, self.write, self.memory, self.pair]
         if self.effects:
             simple.append(self.effect)
         return simple + ([self.branch, self.branch, self.loop, self.loop, self.repeat] if depth else [])

@@ -20,7 +20,9 @@ from adjit.transform.elaborate.values import LEAF, Complex, Poison, Shape, Value
 from adjit.transform.types import unify
 
 BREAK, CONTINUE, RETURN, VALUE = "%break", "%continue", "%return", "%value"
+EXPRESSION = "%expression"  # the value of a conditional expression while its sides are elaborated
 FLAGS = (BREAK, CONTINUE, RETURN)
+_SPOKEN = {BREAK: "broke", CONTINUE: "skip", RETURN: "returned", VALUE: "result", EXPRESSION: "chosen"}
 
 Env = dict[str, Value]
 
@@ -145,7 +147,7 @@ def _as_complex(value: Value) -> Value | None:
 
 def _variable(name: str, type_: types.Type) -> ir.Var:
     if name.startswith("%"):
-        return ir.Var({"%value": "result", "%return": "returned", "%break": "broke", "%continue": "skip"}[name], type_)
+        return ir.Var(_SPOKEN[name], type_)
     return ir.Var(name, type_, user=True)
 
 

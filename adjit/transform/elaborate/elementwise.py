@@ -91,7 +91,7 @@ def stretched(ctx: Context, value: Value, shape: Sequence[ir.Operand]) -> Callab
 
 
 def _index_name(index: ir.Operand) -> str:
-    return index.name if isinstance(index, ir.Var) else "i"
+    return f"{index.name}_own" if isinstance(index, ir.Var) else "own"
 
 
 def elementwise(ctx: Context, callee: Any, args: Sequence[Value], name: str = "") -> Lazy:

@@ -18,7 +18,7 @@ from adjit.transform import ir
 from adjit.transform.elaborate import complexes, indexing, scalars
 from adjit.transform.elaborate.calls import LocalFunction, attribute, call
 from adjit.transform.elaborate.constants import wrap
-from adjit.transform.elaborate.control import conditional
+from adjit.transform.elaborate.control import EXPRESSION, conditional
 from adjit.transform.elaborate.elementwise import materialise
 from adjit.transform.elaborate.frame import Frame, Guess
 from adjit.transform.elaborate.operators import BINARY, UNARY, binary, both, compare, either, truth, unary
@@ -202,19 +202,18 @@ def _conditional(frame: Frame, node: cst.IfExp) -> Value:
     test = condition(frame, node.test)
     if isinstance(test, ir.Const):
         return evaluate(frame, node.body if test.value else node.orelse)
-    name = "%value of this expression"
-    outer = frame.env.pop(name, None)
+    outer = frame.env.pop(EXPRESSION, None)
 
     def side(expression: cst.BaseExpression) -> Callable[[], None]:
         def run() -> None:
-            frame.env[name] = materialise(ctx, evaluate(frame, expression))
+            frame.env[EXPRESSION] = materialise(ctx, evaluate(frame, expression))
 
         return run
 
     conditional(frame, test, side(node.body), side(node.orelse))
-    value = frame.env.pop(name)
+    value = frame.env.pop(EXPRESSION)
     if outer is not None:
-        frame.env[name] = outer
+        frame.env[EXPRESSION] = outer
     if isinstance(value, Poison):
         raise ctx.fail(errors.TypeMismatch, "the two sides of this expression are of different kinds", value.why, node=node)
     return value
