@@ -198,6 +198,8 @@ def _add(site: _Site) -> Simpler:
         return site.made(operator.sub, right, y)
     if (positive := _without_sign(right)) is not None:
         return site.made(operator.sub, left, positive)
+    if left is right and site.is_float():
+        return site.made(operator.mul, site.constant(2), left)
     return _product_sign(site, operator.sub) or _linear(site)
 
 

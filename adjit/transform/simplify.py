@@ -15,13 +15,13 @@ from __future__ import annotations
 import dataclasses
 import operator
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 from numba import types
 
 from adjit.transform import ir
 from adjit.transform.algebra import canonical, is_scalar, literal, simpler
-from adjit.transform.alias import Aliases
+from adjit.transform.alias import Aliases, memory_written
 from adjit.transform.dead import eliminate_dead
 
 MOST_PASSES = 12
@@ -68,6 +68,7 @@ class _Pass:
         self._definitions: dict[ir.Var, ir.Op] = {}  # of what has been put out so far
         self._seen: set[ir.Var] = set()  # defined so far
         self._changed = False
+        self._versions: Counter[ir.Operand] = Counter()  # how often each memory may have been stored to so far
         # an undefined variable may only be read where the user reads it, so nothing that it may reach is moved
         self._has_undefined = any(isinstance(op, ir.Undefined) for op in ir.walk(function.body))
         self._renamed: dict[ir.Var, ir.Operand] = {}
@@ -110,18 +111,32 @@ class _Pass:
     def op(self, op: ir.Op, done: list[ir.Op], scope: _Scope) -> None:
         """Simplifies `op` and puts what is left of it at the end of `done`."""
         operands = self.operands(op.operands)
-        if isinstance(op, ir.If):
-            self.branch(op, operands[0], done, scope)
-        elif isinstance(op, ir.For):
-            self.for_loop(op, done, scope)
-        elif isinstance(op, ir.While):
-            self.while_loop(op, done, scope)
+        if isinstance(op, ir.If | ir.For | ir.While):
+            # what a loop stores is there in its later trips, and what either stores is there afterwards
+            stored = [memory for inner in ir.walk(op.regions[-1]) if (memory := memory_written(inner)) is not None]
+            stored += [memory for inner in ir.walk(op.regions[0]) if (memory := memory_written(inner)) is not None]
+            if not isinstance(op, ir.If):
+                self.note_stores(stored)
+            if isinstance(op, ir.If):
+                self.branch(op, operands[0], done, scope)
+            elif isinstance(op, ir.For):
+                self.for_loop(op, done, scope)
+            else:
+                self.while_loop(op, done, scope)
+            self.note_stores(stored)
         else:
             if not _same(operands, op.operands):
                 op = op.rebuilt(operands, (), op.results)
             self.plain(op, done, scope)
 
+    def note_stores(self, stored: Iterable[ir.Operand]) -> None:
+        for memory in stored:
+            self._versions[self._aliases.find(memory)] += 1
+
     def put(self, op: ir.Op, done: list[ir.Op]) -> None:
+        written = memory_written(op)
+        if written is not None:
+            self.note_stores((written,))
         for out in op.results:
             self._definitions[out] = op
             self._seen.add(out)
@@ -153,8 +168,13 @@ class _Pass:
         elif isinstance(op, ir.Raise) and isinstance(op.condition, ir.Const) and op.condition.value:
             self._changed = True
             return
-        if not self.share(op, scope):
-            self.put(op, done)
+        if self.share(op, scope):
+            return
+        self.put(op, done)
+        if isinstance(op, ir.Store) and not op.add and isinstance(op.value, ir.Var):
+            # the element holds this value until something is stored again
+            version = self._versions[self._aliases.find(op.array)]
+            scope.known[(ir.Load, op.array, op.index, version)] = (op.value,)
 
     def extent(self, array: ir.Operand, axis: int, type_: ir.Type) -> ir.Operand | None:
         """An operand that holds the extent of the array, or None."""
@@ -218,8 +238,9 @@ class _Pass:
             return (canonical(op.callee), args, op.options, tuple(o.type for o in op.outs))
         if isinstance(op, ir.Extent):
             return (ir.Extent, op.array, op.axis)
-        if isinstance(op, ir.Load) and not self._aliases.is_written(op.array):
-            return (ir.Load, op.array, op.index)
+        if isinstance(op, ir.Load):
+            # the same element, with no store to its memory in between
+            return (ir.Load, op.array, op.index, self._versions[self._aliases.find(op.array)])
         return None
 
     # ------------------------------------------------------------------------------------------- branches

@@ -25,6 +25,7 @@ from adjit.transform.cost import is_cheap
 from adjit.transform.forward_edits import ForwardEdits
 from adjit.transform.mirror import Group, Mirror, MirroredIf, MirroredLoop, Sweeps
 from adjit.transform.polyhedra import IndexModel
+from adjit.transform.retrace import Step, retraceable
 from adjit.transform.shadows import carried_args
 from adjit.transform.trips import mirrored_range
 
@@ -47,6 +48,24 @@ class _Scope:
         self.positions: dict[ir.Region, tuple[ir.Var, ir.Operand]] = {}
         # up to which operation of the region stores are not undone yet
         self.undone = len(region.ops)
+
+
+class _Carried:
+    """What a reverse loop carries."""
+
+    def __init__(
+        self, args: list[ir.Var], inits: list[ir.Operand], yields: list[ir.Operand], outs: list[ir.Var]
+    ):
+        self.args, self.inits, self.yields, self.outs = args, inits, yields, outs
+
+    def add_position(self, entry: ir.Var, left: ir.Operand) -> tuple[ir.Var, ir.Operand]:
+        """One more slot, for the position in a growable tape; gives where it comes from and where it ends."""
+        before, out = ir.Var("position", types.intp), ir.Var("position", types.intp)
+        self.args.append(entry)
+        self.inits.append(before)
+        self.yields.append(left)
+        self.outs.append(out)
+        return before, out
 
 
 class _Storage:
@@ -230,59 +249,84 @@ class _Storage:
 
     def loop(self, item: MirroredLoop, scope: _Scope) -> None:
         op = item.op
-        builder = ir.Builder()
         mapping: dict[ir.Var, ir.Operand] = {}
         if isinstance(op, ir.For) and not op.stops:
             counter = dataclasses.replace(op.body.args[0])
-            start, stop, step = mirrored_range(builder, op)
             mapping[op.body.args[0]] = counter
         else:
             counter = ir.Var("trip", types.intp)
+            self.edits.trip_counter[op.body] = counter
+        steps = retraceable(op)
+        args = carried_args(op)
+        ends = {k: ir.Var(args[k].name, args[k].type, args[k].user) for k in steps}
+        for k, end in ends.items():
+            yielded = op.body.yields[k]
+            assert isinstance(yielded, ir.Var)
+            mapping[yielded] = end
+        inner = self.lower_body(op, item, mapping, counter, steps, ends)
+        carried = _Carried(
+            [*item.args, *ends.values()],
+            [*item.inits, *(op.outs[k] for k in steps)],
+            [self.resolved(y, inner) for y in (*item.body.yields, *(args[k] for k in steps))],
+            [*item.outs, *(ir.Var(args[k].name, args[k].type, args[k].user) for k in steps)],
+        )
+        for region, (entry, left) in inner.positions.items():
+            scope.positions[region] = carried.add_position(entry, left)
+        self.put_loop(op, counter, carried, inner, scope)
+        # what a loop started from is what its reverse ends with
+        for k, out in zip(steps, carried.outs[len(item.outs) :], strict=False):
+            start = op.inits[k]
+            if isinstance(start, ir.Var) and scope.region is not self.top and self.made[start][0] is scope.region:
+                scope.mapping.setdefault(start, out)
+
+    def put_loop(self, op: ir.For | ir.While, counter: ir.Var, carried: _Carried, inner: _Scope, scope: _Scope) -> None:
+        builder = ir.Builder()
+        if isinstance(op, ir.For) and not op.stops:
+            # a growable tape is read from its end
+            start, stop, step = mirrored_range(builder, op, backwards=bool(inner.positions))
+        else:
             trips = self.edits.trips(op)
             self.made.setdefault(trips, (self.region_of[op], self.position[op]))
-            last = builder.call(operator.sub, trips, ir.integer(1), type=types.intp, name="last")
-            start, stop, step = last, ir.integer(-1), ir.integer(-1)
-            self.edits.trip_counter[op.body] = counter
-        ref_inits, ref_args, ref_starts = self.references(op, mapping)
-        inner = self.lower_body(op, item, mapping, counter)
-        yields = [substituted_operand(self.required(y, inner), inner.mapping) for y in item.body.yields]
-        yields += ref_starts
-        outs = [*item.outs, *(dataclasses.replace(a) for a in ref_args)]
-        args = [*item.args, *ref_args]
-        inits = [*item.inits, *ref_inits]
-        positions: dict[ir.Region, tuple[ir.Var, ir.Operand]] = {}
-        for region, (entry, left) in inner.positions.items():
-            before = ir.Var("position", types.intp)
-            out = ir.Var("position", types.intp)
-            args.append(entry)
-            inits.append(before)
-            yields.append(left)
-            outs.append(out)
-            positions[region] = (before, out)
+            start = builder.call(operator.sub, trips, ir.integer(1), type=types.intp, name="last")
+            stop, step = ir.integer(-1), ir.integer(-1)
         for made in builder.ops:
             self.put(made, scope)
-        body = ir.Region((counter, *args), tuple(inner.ops), tuple(yields))
-        order_free = isinstance(op, ir.For) and op.order_free
+        body = ir.Region((counter, *carried.args), tuple(inner.ops), tuple(carried.yields))
         loop = ir.For(
-            start=start, stop=stop, step=step, inits=tuple(inits), body=body, outs=tuple(outs),
-            order_free=order_free, origin=op.origin,
+            start=start, stop=stop, step=step, inits=tuple(carried.inits), body=body, outs=tuple(carried.outs),
+            order_free=isinstance(op, ir.For) and op.order_free, origin=op.origin,
         )  # fmt: skip
         self.put(loop, scope)
-        self.pass_on(positions, scope)
 
-    def lower_body(self, op: ir.For | ir.While, item: MirroredLoop, mapping: dict[ir.Var, ir.Operand], counter: ir.Var) -> _Scope:
+    def lower_body(
+        self,
+        op: ir.For | ir.While,
+        item: MirroredLoop,
+        mapping: dict[ir.Var, ir.Operand],
+        counter: ir.Var,
+        steps: dict[int, Step],
+        ends: dict[int, ir.Var],
+    ) -> _Scope:
         scope = _Scope(item.body.region, mapping)
+        builder = ir.Builder()
         if isinstance(op, ir.For) and op.stops:
             # the counter of the primal, from the number of the trip
-            builder = ir.Builder()
             place: ir.Operand = counter
             if op.step != ir.integer(1):
                 place = builder.call(operator.mul, place, op.step, type=types.intp, name="offset")
             if op.start != ir.integer(0):
                 place = builder.call(operator.add, op.start, place, type=types.intp, name=op.body.args[0].name)
             mapping[op.body.args[0]] = place
-            for made in builder.ops:
-                self.put(made, scope)
+        args = carried_args(op)
+        for k, step in steps.items():
+            if step.amount is not None:
+                mapping[args[k]] = builder.call(
+                    step.inverse, ends[k], step.amount, type=args[k].type, name=args[k].name
+                )
+            elif is_reference(args[k]):
+                mapping[args[k]] = ends[next(j for j in steps if op.body.yields[j] is args[k])]
+        for made in builder.ops:
+            self.put(made, scope)
         for group in item.body.groups:
             self.group(group, scope)
         for y in item.body.yields:
@@ -300,30 +344,12 @@ class _Storage:
         scope.ops.insert(0, step)
         scope.positions[region] = (entry, index)
 
-    def pass_on(self, positions: dict[ir.Region, tuple[ir.Var, ir.Operand]], scope: _Scope) -> None:
-        for region, (before, after) in positions.items():
-            scope.positions[region] = (before, after)
-
-    def references(
-        self, op: ir.For | ir.While, mapping: dict[ir.Var, ir.Operand]
-    ) -> tuple[list[ir.Operand], list[ir.Var], list[ir.Operand]]:
-        """Arrays that a loop only passes around: the reverse loop passes them around the other way."""
-        args = carried_args(op)
-        slots = [k for k, a in enumerate(args) if is_reference(a)]
-        yields = [op.body.yields[k] for k in slots]
-        if set(yields) != {args[k] for k in slots} or len(set(yields)) != len(slots):
-            return [], [], []
-        ends = {yields[n]: ir.Var(args[k].name, args[k].type, args[k].user) for n, k in enumerate(slots)}
-        mapping.update(ends)
-        inits: list[ir.Operand] = [op.outs[k] for k in slots]
-        return inits, [ends[y] for y in yields if isinstance(y, ir.Var)], [ends[args[k]] for k in slots]
-
     def conditional(self, item: MirroredIf, scope: _Scope) -> None:
         op = item.op
         sides: list[tuple[_Scope, list[ir.Operand]]] = []
         for mirror in (item.then, item.orelse):
             inner = self.lower(mirror, {})
-            yields = [substituted_operand(self.required(y, inner), inner.mapping) for y in mirror.yields]
+            yields = [self.resolved(y, inner) for y in mirror.yields]
             sides.append((inner, yields))
         outs = list(item.outs)
         positions: dict[ir.Region, tuple[ir.Var, ir.Operand]] = {}
@@ -343,13 +369,14 @@ class _Storage:
             origin=op.origin,
         )
         self.put(made, scope)
-        self.pass_on(positions, scope)
+        scope.positions.update(positions)
 
     # ------------------------------------------------------------------------------------------------------- providing
 
-    def required(self, operand: ir.Operand, scope: _Scope) -> ir.Operand:
+    def resolved(self, operand: ir.Operand, scope: _Scope) -> ir.Operand:
+        """What stands for a value of the primal at the end of the mirror of its region."""
         self.require(operand, scope)
-        return operand
+        return substituted_operand(operand, scope.mapping)
 
     def require(self, operand: ir.Operand, scope: _Scope) -> None:
         """Sees to it that a value of the primal is there at this point of the mirror of its region."""

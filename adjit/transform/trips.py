@@ -35,9 +35,9 @@ def count_trips(builder: ir.Builder, op: ir.For) -> ir.Operand:
     return _emit(builder, max, count, ir.integer(0), "n")
 
 
-def mirrored_range(builder: ir.Builder, op: ir.For) -> tuple[ir.Operand, ir.Operand, ir.Operand]:
-    """The same trips, last first; as they are where the order does not matter."""
-    if op.order_free:
+def mirrored_range(builder: ir.Builder, op: ir.For, backwards: bool) -> tuple[ir.Operand, ir.Operand, ir.Operand]:
+    """The same trips, last first; as they are where the order does not matter and `backwards` does not ask for it."""
+    if op.order_free and not backwards:
         return op.start, op.stop, op.step
     if isinstance(op.step, ir.Const) and abs(op.step.value) == 1:
         step = int(op.step.value)

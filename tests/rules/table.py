@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from adjit import stop_gradient
 from adjit.rules import special
 from adjit.rules.linear_algebra import cofactors
 from tests.rules import rows as at
@@ -44,7 +45,7 @@ SCALARS: list[Row] = [
     *scalar((math.atan, np.arctan, math.asinh, np.arcsinh), real),
     *scalar((math.acosh, np.arccosh), at.above_one),
     *scalar((math.radians, np.deg2rad, np.radians, math.degrees, np.rad2deg, np.degrees, np.sinc), real),
-    *scalar((np.maximum, np.minimum, np.fmax, np.fmin), sample=at.distinct),
+    *scalar((max, min, np.maximum, np.minimum, np.fmax, np.fmin), sample=at.distinct),
     *scalar((math.ldexp, np.ldexp), real, at.small_integer, active=(0,)),
     *scalar((math.nextafter, np.nextafter), real, real, active=(0,)),
     *scalar((math.erf, math.erfc), real),
@@ -391,7 +392,7 @@ DRAWS: list[Row] = [
 
 # Registered without an example: on static things or integers alone, without a result, or without a derivative rule.
 WITHOUT_EXAMPLE: tuple[Any, ...] = (
-    operator.is_, operator.is_not, operator.contains, operator.truth, np.isnat, np.isneginf, np.isposinf, np.isreal,
+    stop_gradient, operator.is_, operator.is_not, operator.contains, operator.truth, np.isnat, np.isneginf, np.isposinf, np.isreal,
     np.iscomplex,
     np.isscalar, np.isin, np.argpartition, np.argwhere, np.broadcast_shapes, np.indices, np.tril_indices,
     np.triu_indices, np.tril_indices_from, np.triu_indices_from, np.random.seed, random.seed, random.getrandbits,

@@ -42,6 +42,8 @@ def test_partials_are_the_differences(row: Row) -> None:
 SPECIAL_POINTS = [
     (abs, (0.0,), (0,)),
     (np.absolute, (-0.0,), (0,)),
+    (max, (1.5, 1.5), (1, 0)),
+    (min, (1.5, 1.5), (1, 0)),
     (np.maximum, (1.5, 1.5), (0.5, 0.5)),
     (np.minimum, (1.5, 1.5), (0.5, 0.5)),
     (np.maximum, (np.inf, np.inf), (0.5, 0.5)),

@@ -80,6 +80,9 @@ def _assign(frame: Frame, node: cst.Assign) -> None:
         value = materialise(frame.ctx, value)
     for target in targets:
         assign(frame, target, value)
+        if isinstance(target, cst.Name):
+            # the operation that made it has its name now
+            value = frame.env[target.value]
 
 
 def _annotated(frame: Frame, node: cst.AnnAssign) -> None:

@@ -1,0 +1,37 @@
+"""Every feature of the language: the value and all derivatives of each program of the table."""
+
+import pytest
+
+from tests.programs.harness import check
+from tests.programs.rows import Row
+from tests.programs.table import TABLE
+
+COMPILED = [row for row in TABLE if row.compiled]
+
+
+def run(row: Row, target: str) -> None:
+    check(
+        row.function,
+        row.arguments,
+        row.active,
+        second=row.second,
+        single=row.single,
+        target=target,
+        expected=row.expected,
+        tolerance=row.tolerance,
+    )
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.name)
+def test_program(row: Row) -> None:
+    run(row, "python")
+
+
+@pytest.mark.parametrize("row", COMPILED, ids=lambda row: row.name)
+def test_compiled(row: Row) -> None:
+    run(row, "cpu")
+
+
+def test_names_are_unique() -> None:
+    names = [row.name for row in TABLE]
+    assert sorted(set(names)) == sorted(names)
