@@ -259,9 +259,7 @@ def vector_norm_dot(x, ord, x_dot, y):
 
 def matrix_norm_dot(x, ord, x_dot, y):
     if abs(ord) == 2:
-        u, s, vt = np.linalg.svd(x)
-        place = 0 if ord == 2 else s.size - 1
-        return np.dot(u[:, place], np.dot(x_dot, vt[place]))
+        return singular_value_dot(x, ord == 2, x_dot, y)
     slopes = np.sign(x) * x_dot
     if abs(ord) == 1:
         sums, sums_dot = np.sum(np.abs(x), axis=0), np.sum(slopes, axis=0)
@@ -274,3 +272,13 @@ def matrix_norm_dot(x, ord, x_dot, y):
             y_dot += sums_dot[k]
             count += 1
     return y_dot / count if count > 0 else y_dot
+
+
+def singular_value_dot(x, is_largest, x_dot, y):
+    # u' x_dot v; the singular vector of the shorter side is the Gram matrix's, so that eigh's rule takes it further
+    is_tall = x.shape[0] >= x.shape[1]
+    _, vectors = np.linalg.eigh(np.dot(x.T, x) if is_tall else np.dot(x, x.T))
+    vector = vectors[:, vectors.shape[1] - 1 if is_largest else 0].copy()
+    if is_tall:
+        return np.dot(np.dot(x_dot, vector), np.dot(x, vector)) / y
+    return np.dot(np.dot(vector, x_dot), np.dot(vector, x)) / y

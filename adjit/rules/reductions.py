@@ -20,9 +20,9 @@ tangent, linear, decomposition = builtin.tangent, builtin.linear, builtin.decomp
 
 @decomposition(np.mean)
 def mean(a):
-    if a.dtype == np.float32:
-        return np.float32(np.sum(a) / a.size)
-    return np.sum(a) / a.size
+    # the elements are read once, so that an expression is summed without becoming an array
+    found = np.sum(a) / a.size
+    return np.float32(found) if a.dtype == np.float32 else found
 
 
 @decomposition(np.average)

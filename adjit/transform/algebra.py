@@ -423,6 +423,16 @@ def _collect(call: ir.Call, factor: int, terms: dict[ir.Var, int], definitions: 
     return constant
 
 
+def _max(site: _Site) -> Simpler:
+    """An extent is never below zero."""
+    left, right = site.args
+    for extent, zero in ((left, right), (right, left)):
+        definition = site.definitions.get(extent) if isinstance(extent, ir.Var) else None
+        if is_value(zero, 0) and isinstance(definition, ir.Extent):
+            return site.fits(extent)
+    return None
+
+
 _RULES: dict[Any, Callable[[_Site], Simpler]] = {
     operator.add: _add,
     operator.sub: _sub,
@@ -438,5 +448,6 @@ _RULES: dict[Any, Callable[[_Site], Simpler]] = {
     operator.or_: _or,
     ir.cast: _cast,
     ir.select: _select,
+    max: _max,
     **dict.fromkeys(_COMPARISONS, _compare),
 }

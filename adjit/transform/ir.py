@@ -536,6 +536,10 @@ class Raise(Op):
         return dataclasses.replace(self, condition=operands[0] if operands else None)
 
 
+# The headings of the two sweeps.
+FORWARD_SWEEP, REVERSE_SWEEP = "---- forward sweep", "---- reverse sweep"
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Comment(Op):
     """`# text` on a line of its own."""
@@ -655,6 +659,26 @@ class Cloner:
         args = tuple(self.fresh(a) for a in region.args)
         ops = tuple(self.op(o) for o in region.ops)
         return Region(args, ops, tuple(self.operand(y) for y in region.yields))
+
+
+def substituted_operand(operand: Operand, mapping: Mapping[Var, Operand]) -> Operand:
+    return mapping.get(operand, operand) if isinstance(operand, Var) else operand
+
+
+def substituted(op: Op, mapping: Mapping[Var, Operand]) -> Op:
+    """The same operation, results included, with other operands, inside its regions too."""
+    if not mapping:
+        return op
+    operands = [substituted_operand(o, mapping) for o in op.operands]
+    regions = [
+        Region(
+            r.args,
+            tuple(substituted(inner, mapping) for inner in r.ops),
+            tuple(substituted_operand(y, mapping) for y in r.yields),
+        )
+        for r in op.regions
+    ]
+    return op.rebuilt(operands, regions, op.results)
 
 
 class Builder:

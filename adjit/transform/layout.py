@@ -29,6 +29,7 @@ from adjit.transform.statements import (
 from adjit.transform.wrapping import WIDTH, wrapped
 
 INDENT = "    "
+COMPOUND = ("for ", "while ", "if ", "elif ")
 _AUGMENTED = (operator.add, operator.sub, operator.mul, operator.truediv, operator.iadd, operator.isub, operator.imul)
 _COMMUTES = (operator.add, operator.iadd)
 
@@ -43,6 +44,7 @@ class Layout:
         self._folding = folding
         self._print = expressions
         self._commented: set[ir.Origin] = set()
+        self._is_reverse = False
         self._pushed = {op.tape for op in ir.walk(function.body) if isinstance(op, ir.Push)}
         # variables that are copied from: where one of them may be undefined, it must be given a value first
         self._copied = {
@@ -59,16 +61,35 @@ class Layout:
         for position, statement in enumerate(statements):
             origin = statement.origin
             if isinstance(statement, Assign) and isinstance(statement.op, ir.Comment):
-                self._comment(statement.op.text, indent)
-                heading = origin or heading
+                if self._heads_something(statements[position + 1 :]):
+                    self._comment(statement.op.text, indent)
+                self._is_reverse = self._is_reverse or statement.op.text == ir.REVERSE_SWEEP
+                heading = None
                 continue
             if origin is not None and self._prints(statement):
-                self._comments(origin, indent)
-                if origin != heading:
-                    if self._is_lowered(statements[position:], origin):
-                        self._comment(origin.text, indent)
-                    heading = origin
+                self._head(origin, heading, statements[position:], indent)
+                heading = origin
             self._statement(statement, indent, heading)
+
+    def _head(self, origin: ir.Origin, heading: ir.Origin | None, rest: Sequence[Statement], indent: str) -> None:
+        """What stands above a statement: in the forward sweep the user's comments, in the reverse sweep the primal's line."""
+        if not self._is_reverse:
+            self._comments(origin, indent)
+        if origin == heading or not origin.text or origin.text.startswith(COMPOUND):
+            return
+        if self._is_reverse:
+            self._comment(f"L{origin.line}: {origin.text}", indent)
+        elif self._is_lowered(rest, origin):
+            self._comment(origin.text, indent)
+
+    def _heads_something(self, rest: Sequence[Statement]) -> bool:
+        """Whether anything is printed between a comment and the next one."""
+        for statement in rest:
+            if isinstance(statement, Assign) and isinstance(statement.op, ir.Comment):
+                return False
+            if self._is_something([statement]):
+                return True
+        return False
 
     # ---------------------------------------------------------------------------------------------- comments
 
@@ -84,8 +105,6 @@ class Layout:
 
     def _is_lowered(self, statements: Sequence[Statement], origin: ir.Origin) -> bool:
         """Whether these begin with statements of one array statement of the user's that became loops."""
-        if not origin.text or origin.text.startswith(("for ", "while ", "if ", "with ")):
-            return False
         for statement in statements:
             if statement.origin != origin:
                 # copies that only hand values on belong to what is around them
@@ -106,7 +125,7 @@ class Layout:
             case Assign():
                 self._assign(statement, indent)
             case Copies():
-                self._copies(statement, indent)
+                self._copies(statement, indent, heading)
             case Branch():
                 self._branch(statement, indent, heading, "if")
             case Loop(op=op, counter=counter, body=body):
@@ -276,7 +295,7 @@ class Layout:
             found.append((target, source))
         return found
 
-    def _copies(self, statement: Copies, indent: str) -> None:
+    def _copies(self, statement: Copies, indent: str, heading: ir.Origin | None) -> None:
         for group in _ordered(self._left(statement), self._print, self._folding):
             if len(group) > 1:
                 targets = ", ".join(self._print.names(target) for target, _ in group)
@@ -289,7 +308,8 @@ class Layout:
                 self._line(f"{self._print.names(target)} = ", self._print.text(source), "", indent)
                 continue
             if op.origin is not None:
-                self._comments(op.origin, indent)
+                self._head(op.origin, heading, (), indent)
+                heading = op.origin
             self._assign_result(op, (target,), indent)
 
     # ---------------------------------------------------------------------------------------------- trees

@@ -20,7 +20,7 @@ from numba import types
 
 from adjit import errors
 from adjit.transform import ir
-from adjit.transform.elaborate.function import elaborate
+from adjit.transform.elaborate.function import elaborate, without_comments
 from adjit.transform.emit import Emitted, emit
 from adjit.transform.forward import forward
 from adjit.transform.reverse import reverse
@@ -104,7 +104,7 @@ def checked(function: ir.Function, step: str) -> ir.Function:
 def primal(function: Any, arg_types: tuple[types.Type, ...]) -> ir.Function:
     """The typed IR of the function to derive."""
     if isinstance(function, Derivative):
-        return build(function, arg_types)
+        return without_comments(build(function, arg_types))
     elaborated = checked(elaborate(function, arg_types, build), "elaborated")
     check_written(elaborated)
     return checked(sink(checked(simplify(elaborated), "simplified")), "sunk")

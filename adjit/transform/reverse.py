@@ -14,9 +14,10 @@ have a shadow with the same aliasing: a load adds into it, a store takes out of 
 from __future__ import annotations
 
 
+import dataclasses
 import linecache
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 
 from numba import types
@@ -59,6 +60,10 @@ class _Reverse:
         self.opening: dict[ir.Region, Group] = {}
         self.shadow_of: dict[ir.Var, ir.Var] = {}
         self.made: dict[ir.Var, tuple[ir.Region, ir.Op | None]] = {}
+        # how deep in loops and branches; arrays that have views; buffers that were handed over
+        self.depth = 0
+        self.viewed = {op.base for op in ir.walk(self.function.body) if isinstance(op, ir.VIEWS)}
+        self.handed: set[ir.Var] = set()
         self._note(self.function.body)
 
     def _note(self, region: ir.Region) -> None:
@@ -192,10 +197,12 @@ class _Reverse:
         for op in reversed(region.ops):
             group = Group(op)
             mirror.groups.append(group)
+            self.depth += bool(op.regions)
             with self.into(group):
                 self.builder.origin = op.origin
                 self.op(op, group)
             self.builder.origin = None
+            self.depth -= bool(op.regions)
 
     def op(self, op: ir.Op, group: Group) -> None:
         if isinstance(op, ir.Call):
@@ -208,7 +215,7 @@ class _Reverse:
             self.store(op)
         elif isinstance(op, ir.Copy):
             if self.activity.is_active(op.out) and isinstance(op.source, ir.Var) and self.activity.is_active(op.source):
-                self.accumulate(op.source, self.shadow(op.out))
+                self.contribute(op.source, self.shadow(op.out), is_last=True)
         elif isinstance(op, ir.Pull):
             self.pull(op)
         elif isinstance(op, ir.Push):
@@ -361,9 +368,21 @@ class _Reverse:
         used = [p for p, a in zip(partials, op.args, strict=True) if self.activity.is_active(a)]
         for needed in pure_operations_for(ops, used):
             self.builder.emit(needed)
-        for partial, arg in zip(partials, op.args, strict=True):
-            if self.activity.is_active(arg):
-                self.add(arg, self.times(partial, bar, _bar_name(arg)))
+        for arg, partial in self.by_argument(op.args, partials):
+            self.add(arg, self.times(partial, bar, _bar_name(arg)))
+
+    def by_argument(
+        self, args: Sequence[ir.Operand], partials: Sequence[ir.Operand]
+    ) -> Iterable[tuple[ir.Operand, ir.Operand]]:
+        """Each active argument once, with the sum of its partials: x * x has 2 x."""
+        found: dict[ir.Operand, ir.Operand] = {}
+        for arg, partial in zip(args, partials, strict=True):
+            if not self.activity.is_active(arg):
+                continue
+            if arg in found:
+                partial = scalars.scalar(context(self.builder, self.build), operator.add, (found[arg], partial))
+            found[arg] = partial
+        return found.items()
 
     def array_call(self, op: ir.Call, bar: ir.Operand | None = None) -> None:
         entry = self.entry(op)
@@ -399,13 +418,42 @@ class _Reverse:
         else:
             raise no_rule(op, self.active_name(op))
 
-    def contribute(self, arg: ir.Operand, contribution: Value) -> None:
+    def contribute(self, arg: ir.Operand, contribution: Value, is_last: bool = False) -> None:
         assert isinstance(arg, ir.Var)
         if is_array(arg):
-            self.accumulate(arg, contribution)
+            if not self.hand_over(arg, contribution, is_last):
+                self.accumulate(arg, contribution)
         else:
             assert isinstance(contribution, ir.Var | ir.Const)
             self.add(arg, contribution)
+
+    def hand_over(self, arg: ir.Var, contribution: Value, is_last: bool) -> bool:
+        """Makes an array that nothing else holds the shadow of `arg`, if it has none yet: nothing is copied or zeroed.
+
+        That is one made by this very group, or (`is_last`) the shadow of an array that does not exist before this point.
+        Only outside loops and branches, and for arrays without views, whose shadows are all made at the opening.
+        """
+        if self.depth or arg in self.shadow_of or arg in self.in_forward or arg in self.viewed:
+            return False
+        if not isinstance(contribution, ir.Var) or contribution.type != _plain(arg.type):
+            return False
+        if self.made[arg][0] is not self.function.body:
+            return False
+        made = next((k for k, op in enumerate(self.builder.ops) if contribution in op.results), None)
+        if made is not None and isinstance(self.builder.ops[made], ir.Call):
+            shadow = dataclasses.replace(contribution, name=arg.name + SUFFIX)
+            renamed: dict[ir.Var, ir.Operand] = {contribution: shadow}
+            op = self.builder.ops[made]
+            results = [shadow if r is contribution else r for r in op.results]
+            later = [ir.substituted(o, renamed) for o in self.builder.ops[made + 1 :]]
+            self.builder.ops[made:] = [op.rebuilt(op.operands, (), results), *later]
+        elif is_last and contribution not in self.handed:
+            shadow = contribution
+        else:
+            return False
+        self.handed.add(shadow)
+        self.shadow_of[arg] = shadow
+        return True
 
     def entry(self, op: ir.Call) -> Entry:
         entry = lookup(op.callee)

@@ -17,6 +17,7 @@ import operator
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 
+import numpy as np
 from numba import types
 
 from adjit.transform import ir
@@ -202,6 +203,8 @@ class _Pass:
                 array = definition.like
             elif isinstance(definition, ir.Transpose):
                 array, axis = definition.base, definition.axes[axis]
+            elif isinstance(definition, ir.Call) and _is_matrix_product(definition):
+                array, axis = definition.args[axis], axis
             elif isinstance(definition, ir.Slice) and (whole := _whole_axis(definition, axis)) is not None:
                 array, axis = definition.base, whole
             else:
@@ -407,6 +410,13 @@ def _all_reads(region: ir.Region) -> Sequence[ir.Operand]:
 def _same(left: Sequence[object], right: Sequence[object]) -> bool:
     """Whether both hold the very same objects."""
     return len(left) == len(right) and all(a is b for a, b in zip(left, right, strict=True))
+
+
+def _is_matrix_product(op: ir.Call) -> bool:
+    """Whether the result has the rows of the first and the columns of the second operand."""
+    if op.callee not in (operator.matmul, np.matmul, np.dot) or len(op.args) != 2:
+        return False
+    return all(isinstance(a.type, types.Array) and a.type.ndim == 2 for a in op.args)
 
 
 def _whole_axis(view: ir.Slice, axis: int) -> int | None:

@@ -85,6 +85,8 @@ class _Storage:
             if isinstance(op, ir.Store):
                 self.stores.setdefault(self.aliases.find(op.array), []).append(op)
         self.saved: set[ir.Store] = set()
+        # the statement whose adjoint is being made
+        self.origin: ir.Origin | None = None
         self.stored_at: dict[ir.Var, ir.Store] = self._stored_values()
 
     def _note(self, region: ir.Region) -> None:
@@ -132,11 +134,12 @@ class _Storage:
             self.saved |= overwriting
         forward, positions = self.edits.apply()
         ends = {start: positions[region] for region, (start, _) in scope.positions.items()}
-        reverse = [substituted(op, ends) for op in scope.ops]
-        bars = [substituted_operand(b, scope.mapping) for b in self.sweeps.bars]
+        reverse = [ir.substituted(op, ends) for op in scope.ops]
+        bars = [ir.substituted_operand(b, scope.mapping) for b in self.sweeps.bars]
         ops, values = self._values(forward, with_value)
         params = (*self.top.args, *extra_params)
-        body = ir.Region(params, (*ops, *reverse), (*values, *bars))
+        sweeps = (ir.Comment(text=ir.FORWARD_SWEEP), *ops, ir.Comment(text=ir.REVERSE_SWEEP), *reverse)
+        body = ir.Region(params, sweeps, (*values, *bars))
         function = self.function
         return dataclasses.replace(
             function,
@@ -208,6 +211,7 @@ class _Storage:
 
     def group(self, group: Group, scope: _Scope) -> None:
         op = group.op
+        self.origin = None if op is None else op.origin
         if op is not None:
             # a region operation is undone by its mirror, anything else before its adjoint runs
             scope.undone = self.position[op] + (1 if op.regions else 0)
@@ -221,12 +225,14 @@ class _Storage:
             else:
                 self.note_reads(item, op)
                 self.put(item, scope)
+            self.origin = None if op is None else op.origin
 
     def put(self, op: ir.Op, scope: _Scope) -> None:
         """Emits an operation of the reverse sweep after what it needs."""
         for operand in ir.reads(op):
             self.require(operand, scope)
-        scope.ops.append(substituted(op, scope.mapping))
+        op = ir.substituted(op, scope.mapping)
+        scope.ops.append(op if op.regions else dataclasses.replace(op, origin=self.origin))
 
     def note_reads(self, op: ir.Op, group: ir.Op | None) -> None:
         """Memory of the primal that an adjoint operation reads."""
@@ -376,7 +382,7 @@ class _Storage:
     def resolved(self, operand: ir.Operand, scope: _Scope) -> ir.Operand:
         """What stands for a value of the primal at the end of the mirror of its region."""
         self.require(operand, scope)
-        return substituted_operand(operand, scope.mapping)
+        return ir.substituted_operand(operand, scope.mapping)
 
     def require(self, operand: ir.Operand, scope: _Scope) -> None:
         """Sees to it that a value of the primal is there at this point of the mirror of its region."""
@@ -439,7 +445,7 @@ class _Storage:
             if isinstance(inner, ir.Load):
                 self.loads.add(inner)
         cloner = ir.Cloner(scope.mapping)
-        scope.ops.append(cloner.op(op))
+        scope.ops.append(dataclasses.replace(cloner.op(op), origin=self.origin))
         for out in op.results:
             scope.mapping[out] = cloner.mapping[out]
 
@@ -466,24 +472,3 @@ def _with_inner(op: ir.Op) -> list[ir.Op]:
 
 def _name(operand: ir.Operand) -> str:
     return operand.name if isinstance(operand, ir.Var) else "array"
-
-
-def substituted_operand(operand: ir.Operand, mapping: dict[ir.Var, ir.Operand]) -> ir.Operand:
-    return mapping.get(operand, operand) if isinstance(operand, ir.Var) else operand
-
-
-def substituted(op: ir.Op, mapping: dict[ir.Var, ir.Operand]) -> ir.Op:
-    """The same operation, results included, with other operands, inside its regions too."""
-    if not mapping:
-        return op
-    operands = [substituted_operand(o, mapping) for o in op.operands]
-    regions = [
-        ir.Region(
-            r.args,
-            tuple(substituted(inner, mapping) for inner in r.ops),
-            tuple(substituted_operand(y, mapping) for y in r.yields),
-        )
-        for r in op.regions
-    ]
-    return op.rebuilt(operands, regions, op.results)
-

@@ -17,7 +17,7 @@ from adjit.transform.elaborate.elementwise import materialise
 from adjit.transform.elaborate.values import TupleValue, Value
 from adjit.transform.rules_as_ir import context, keyword_only, result_value, zero_like
 from adjit.transform.simplify import simplify
-from adjit.transform.storage import join, substituted, substituted_operand
+from adjit.transform.storage import join
 
 _KEPT: dict[Any, ir.Function] = {}
 
@@ -78,8 +78,8 @@ def _transpose(op: ir.Call, rule: Any, active: tuple[int, ...], reverse: Callabl
     region = joint.body
     region = ir.Region(
         region.args,
-        tuple(substituted(o, shapes) for o in region.ops),
-        tuple(substituted_operand(y, shapes) for y in region.yields),
+        tuple(ir.substituted(o, shapes) for o in region.ops if not isinstance(o, ir.Comment)),
+        tuple(ir.substituted_operand(y, shapes) for y in region.yields),
     )
     kept = tuple(p for p in region.args if p not in dots.values())
     made = ir.Function(rule.__name__, tuple(p.name for p in kept), kept, ir.Region(kept, region.ops, region.yields), joint.result)

@@ -252,7 +252,7 @@ def integer_and_boolean_arrays(a, places, mask):
     return total * mask.sum()
 
 
-@add(lambda: (np.array([0.5, 1.25], np.float32), np.float32(0.7)), (0, 1), second=False, tolerance=1e-2)
+@add(lambda: (np.array([0.5, 1.25], np.float32), np.float32(0.7)), (0, 1), second=False, tolerance=1e-3)
 def single_precision_arguments(a, x):
     return (a * x).sum() * x
 

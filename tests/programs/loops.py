@@ -398,7 +398,7 @@ def while_in_a_for(x, n):
     for k in range(n):
         y = x
         while y < k + 2.0:
-            y = y * 1.7 + 0.1
+            y = y * 1.6 + 0.1
         total += y * y
     return total
 
@@ -511,13 +511,13 @@ def fixed_point(p, tolerance):
 
 @njit
 def bisect(target, low, high):
-    for _ in range(100):
+    for _ in range(3):
         middle = 0.5 * (low + high)
         if middle * middle > target:
             high = middle
         else:
             low = middle
-        if high - low < 1e-3:
+        if high - low < 1e-8:
             break
     return low, high
 

@@ -5,7 +5,7 @@ from a region where it is smooth, away from kinks and ties. Tags:
 scalar    the op takes numbers, and `function` too          array   whole arrays
 constant  the derivative of the op is zero or none; `function` depends on its arguments otherwise
 effect    it draws random numbers                           inplace  the op writes into an argument
-first     a second derivative is not to be had              double   too ill-conditioned for float32
+double    too ill-conditioned for float32
 """
 
 from __future__ import annotations
@@ -264,7 +264,8 @@ LINEAR_ALGEBRA: list[Row] = [
     row(np.linalg.norm, lambda x: np.linalg.norm(x, 3), vector(3), note="3"),
     row(np.linalg.norm, lambda x: np.linalg.norm(x, 1), array(2, 3), note="columns"),
     row(np.linalg.norm, lambda x: np.linalg.norm(x, np.inf), array(2, 3), note="rows"),
-    row(np.linalg.norm, lambda x: np.linalg.norm(x, 2), array(2, 3), tags="first", note="spectral"),
+    row(np.linalg.norm, lambda x: np.linalg.norm(x, 2), array(2, 3), note="spectral"),
+    row(np.linalg.norm, lambda x: np.linalg.norm(x, -2), array(3, 2), note="least-stretch"),
 ]
 
 # -------------------------------------------------------------------------------------------------- constants and draws
@@ -392,12 +393,11 @@ DRAWS: list[Row] = [
 
 # Registered without an example: on static things or integers alone, without a result, or without a derivative rule.
 WITHOUT_EXAMPLE: tuple[Any, ...] = (
-    stop_gradient, operator.is_, operator.is_not, operator.contains, operator.truth, np.isnat, np.isneginf, np.isposinf, np.isreal,
-    np.iscomplex,
-    np.isscalar, np.isin, np.argpartition, np.argwhere, np.broadcast_shapes, np.indices, np.tril_indices,
-    np.triu_indices, np.tril_indices_from, np.triu_indices_from, np.random.seed, random.seed, random.getrandbits,
-    np.random.shuffle, np.random.permutation, np.random.choice, random.shuffle, np.random.beta,
-    np.random.binomial, np.random.chisquare, np.random.dirichlet, np.random.f, np.random.gamma,
+    stop_gradient, operator.is_, operator.is_not, operator.contains, operator.truth, np.isnat, np.isneginf,
+    np.isposinf, np.isreal, np.iscomplex, np.isscalar, np.isin, np.argpartition, np.argwhere, np.broadcast_shapes,
+    np.indices, np.tril_indices, np.triu_indices, np.tril_indices_from, np.triu_indices_from, np.random.seed,
+    random.seed, random.getrandbits, np.random.shuffle, np.random.permutation, np.random.choice, random.shuffle,
+    np.random.beta, np.random.binomial, np.random.chisquare, np.random.dirichlet, np.random.f, np.random.gamma,
     np.random.geometric, np.random.gumbel, np.random.hypergeometric, np.random.laplace, np.random.logistic,
     np.random.lognormal, np.random.logseries, np.random.multinomial, np.random.negative_binomial,
     np.random.noncentral_chisquare, np.random.pareto, np.random.poisson, np.random.power, np.random.rayleigh,

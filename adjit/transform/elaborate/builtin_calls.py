@@ -230,6 +230,16 @@ def _filled(frame: Frame, shape: Sequence[ir.Operand], value: Value, kind: Value
     return Lazy(tuple(shape), type_, lambda index: scalars.cast(ctx, value, type_), ())
 
 
+def _arange(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+    ctx = frame.ctx
+    *ends, kind = bound(frame, "np.arange", "start stop? step? dtype?", args, named)
+    given = [e for e in ends if e is not None and not (isinstance(e, Static) and e.value is None)]
+    if len(given) < 3 and ends[2] in given:
+        raise ctx.fail(errors.Unsupported, "np.arange with a step and no stop", "", "Give start, stop and step.")
+    grid = whole_call(ctx, np.arange, [operand(ctx, e) for e in given])
+    return converted(ctx, grid, _dtype_argument(frame, kind, dtype(grid)))
+
+
 def _array(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     """np.array and np.asarray of an array (copied by np.array) or of a display of numbers."""
     ctx = frame.ctx
@@ -614,6 +624,7 @@ INTRINSICS: dict[Any, Handler] = {
     np.ones_like: _like_creator("np.ones_like", 1),
     np.full: _full,
     np.full_like: _full_like,
+    np.arange: _arange,
     np.array: _array,
     np.asarray: _asarray,
     np.ascontiguousarray: _ascontiguous,

@@ -197,12 +197,16 @@ def _takes_numbers(callee: Any, args: Sequence[Value]) -> bool:
 def _bound(frame: Frame, callee: Any, rule: Any, args: Sequence[Value], named: Mapping[str, Value]) -> list[Value]:
     """Keyword arguments put in the order of the rule's parameters."""
     parameters = [p for p in inspect.signature(rule).parameters.values() if p.kind is not p.KEYWORD_ONLY]
-    names = [p.name for p in parameters if not p.name.endswith("_dot")]
+    parameters = [p for p in parameters if not p.name.endswith("_dot")]
     result = list(args)
     rest = dict(named)
-    for parameter in names[len(args) :]:
-        if parameter in rest:
-            result.append(rest.pop(parameter))
+    for parameter in parameters[len(args) :]:
+        if not rest:
+            break
+        if parameter.name in rest:
+            result.append(rest.pop(parameter.name))
+        elif parameter.default is not parameter.empty:
+            result.append(wrap(frame.ctx, parameter.default))
     if rest:
         raise frame.ctx.fail(
             errors.Unsupported, f"argument `{next(iter(rest))}` of {getattr(callee, '__name__', callee)}",

@@ -94,8 +94,8 @@ def _index_name(index: ir.Operand) -> str:
     return f"{index.name}_own" if isinstance(index, ir.Var) else "own"
 
 
-def elementwise(ctx: Context, callee: Any, args: Sequence[Value], name: str = "") -> Lazy:
-    """A scalar function applied to arrays and numbers, lazily."""
+def elementwise(ctx: Context, callee: Any, args: Sequence[Value], name: str = "") -> Value:
+    """A scalar function applied to arrays and numbers, lazily; of arrays of rank 0 it is a number, as in NumPy."""
     shape = broadcast_shapes(ctx, [shape_of(ctx, a) for a in args if is_array(a)])
     dtypes = tuple(scalars_type(a) for a in args)
     dtype = call_type(callee, dtypes)
@@ -103,6 +103,8 @@ def elementwise(ctx: Context, callee: Any, args: Sequence[Value], name: str = ""
         shown = ", ".join(str(d) for d in dtypes)
         raise ctx.fail(errors.TypeMismatch, f"numba has no {getattr(callee, '__name__', callee)}({shown})")
     elements = [stretched(ctx, a, shape) for a in args]
+    if not shape:
+        return scalars.scalar(ctx, callee, [e(()) for e in elements], name)
     sources, moved = _sources(args, shape)
     return Lazy(
         shape, dtype, lambda index: scalars.scalar(ctx, callee, [e(index) for e in elements], name), sources, moved

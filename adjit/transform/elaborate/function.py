@@ -247,7 +247,7 @@ def _inline_derivative(
     args = [materialise(ctx, a) for a in args]
     if named:
         raise ctx.fail(errors.Unsupported, "keyword arguments of a transformed function", "", "Pass them by position.")
-    function = build(derivative, tuple(_type_of(ctx, a) for a in args))
+    function = without_comments(build(derivative, tuple(_type_of(ctx, a) for a in args)))
     leaves = [leaf for a in args for leaf in _leaves(a)]
     cloner = ir.Cloner(dict(zip(function.body.args, leaves, strict=True)))
     for op in function.body.ops:
@@ -258,6 +258,13 @@ def _inline_derivative(
                 ctx.new_array(result, roots=None if base is None else ctx.roots_of(base))
     yields = [cloner.operand(y) for y in function.body.yields]
     return _result_value(function.result, yields)
+
+
+def without_comments(function: ir.Function) -> ir.Function:
+    """A derivative to be differentiated or inlined: its headings belong to its own text."""
+    body = function.body
+    ops = tuple(op for op in body.ops if not isinstance(op, ir.Comment))
+    return dataclasses.replace(function, body=ir.Region(body.args, ops, body.yields))
 
 
 def _result_value(tree: ir.Tree, yields: Sequence[ir.Operand]) -> Value:
