@@ -81,27 +81,45 @@ def vjp(function: Any, *arguments: Any, **options: Any) -> tuple[Any, Pullback]:
     times, and the arguments may be changed in between. The seed is shaped as the value; a tuple where that is one.
     """
     spec, chosen = specification(function), make_options(options)
-    # before the value, so that what the pullback sees is what the function saw
+    # copies, so that what the pullback sees is what the function saw
     kept = snapshot(bind(spec, arguments))
-    value = value_of(spec, chosen)(*bind(spec, arguments))
-    return value, Pullback(spec, chosen, kept, template(value), len(arguments))
+    active = active_positions([template(a) for a in kept])
+    if not active:
+        value = value_of(spec, chosen)(*kept)
+        return value, Pullback(template(value), len(arguments), active, _nothing)
+    forward = derive(Derivative(function=spec, kind="split_forward", wrt=active), chosen)
+    value, saved = forward(*kept)
+    if saved is None:
+        joint = derive(Derivative(function=spec, kind="vjp", wrt=active), chosen)
+        sweep: Callable[[Any], Any] = lambda seed: joint(*kept, seed)  # noqa: E731
+    else:
+        given = forward.argument_types(*kept)
+        reverse = derive(Derivative(function=spec, kind="split_reverse", wrt=active, given=given), chosen)
+        sweep = lambda seed: reverse(saved, seed)  # noqa: E731
+    return value, Pullback(template(value), len(arguments), active, sweep)
 
 
 class Pullback:
-    """The reverse sweep of one evaluation: seed -> an adjoint an argument. Each call runs the forward sweep again."""
+    """The reverse sweep of one evaluation: seed -> an adjoint an argument.
 
-    def __init__(self, spec: Any, options: Options, kept: tuple[Any, ...], result: Template, count: int) -> None:
+    It starts from what the forward sweep saved. Where that cannot leave compiled code (a tape of arrays made anew in a
+    loop), both sweeps run.
+    """
+
+    def __init__(self, result: Template, count: int, active: tuple[int, ...], sweep: Callable[[Any], Any]) -> None:
         self.result = result
-        self._kept = kept
         self._count = count
-        self._active = active_positions([template(a) for a in kept])
-        self._joint = derive(Derivative(function=spec, kind="vjp", wrt=self._active), options) if self._active else None
+        self._active = active
+        self._sweep = sweep
 
     def __call__(self, seed: Any) -> tuple[Any, ...]:
-        seed = conform(seed, self.result, "the seed")
-        bars = () if self._joint is None else self._joint(*self._kept, seed)
+        bars = self._sweep(conform(seed, self.result, "the seed"))
         of = dict(zip(self._active, bars, strict=True))
         return tuple(of.get(position) for position in range(self._count))
+
+
+def _nothing(seed: Any) -> tuple[()]:
+    return ()
 
 
 def hvp(function: Any = None, wrt: Wrt = 0, **options: Any) -> Any:

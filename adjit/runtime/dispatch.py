@@ -90,6 +90,10 @@ class _Specialising:
     def _specialised(self, given: Sequence[types.Type]) -> tuple[types.Type, ...]:
         return tuple(_specialised(t, name) for t, name in zip(given, self.__signature__.parameters, strict=True))
 
+    def argument_types(self, *arguments: Any) -> tuple[types.Type, ...]:
+        """The types for which these arguments are specialised."""
+        return self._types_of(arguments)
+
     def _types_of(self, arguments: Sequence[Any]) -> tuple[types.Type, ...]:
         found: list[types.Type] = []
         for argument in arguments:

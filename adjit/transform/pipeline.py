@@ -28,6 +28,7 @@ from adjit.transform.simplify import simplify
 from adjit.transform.sink import sink
 from adjit.transform.source import python_function
 from adjit.transform.source import signature as source_signature
+from adjit.transform.split import split
 from adjit.transform.storage import join
 from adjit.transform.text import to_text
 from adjit.transform.types import typed_const
@@ -39,8 +40,9 @@ from adjit.transform.verify import verify
 class Derivative:
     """What to derive: `kind` of `function`, which may be a derivative itself.
 
-    kind:   'primal', 'grad', 'value_and_grad', 'vjp' (arguments and seed to adjoints) or 'jvp' (arguments and tangents to
-            value and tangent)
+    kind:   'primal', 'grad', 'value_and_grad', 'vjp' (arguments and seed to adjoints), 'jvp' (arguments and tangents to
+            value and tangent), 'split_forward' (arguments to value and what is saved; None where that cannot be handed on)
+            or 'split_reverse' (what was saved and seed to adjoints; `given`: the types of the arguments)
     wrt:    positions of the arguments to differentiate with respect to; `single`: the result is bare, not a tuple
     """
 
@@ -49,6 +51,7 @@ class Derivative:
     wrt: tuple[int, ...] | None = None
     single: bool = False
     has_aux: bool = False
+    given: tuple[types.Type, ...] = ()
 
 
 def source(derivative: Derivative, arg_types: Sequence[types.Type]) -> Emitted:
@@ -68,6 +71,8 @@ def signature(derivative: Derivative) -> inspect.Signature:
     inner = derivative.function
     own = signature(inner) if isinstance(inner, Derivative) else source_signature(python_function(inner))
     parameters = list(own.parameters.values())
+    if derivative.kind == "split_reverse":
+        return inspect.Signature([_parameter("saved"), _parameter("out_bar")])
     if derivative.kind == "vjp":
         parameters = [p.replace(default=inspect.Parameter.empty) for p in parameters]
         parameters.append(_parameter(_unused("out_bar", parameters)))
@@ -142,7 +147,7 @@ def _gradient(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.F
         result = (function.result, result)
     elif derivative.has_aux:
         result = (result, aux_tree)
-    return _finished(made, derivative, function, result, "grad")
+    return _finished(made, derivative, function, result, derivative.kind)
 
 
 def _vjp(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
@@ -161,6 +166,40 @@ def _vjp(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Functi
     made = _derived(function, wrt, seeds, leaves, with_value=False)
     made = dataclasses.replace(made, names=(*function.names, name), params=(*function.params, tree))
     return _finished(made, derivative, function, _numbered(trees, 0), "vjp")
+
+
+def _split(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
+    is_forward = derivative.kind == "split_forward"
+    own_types = arg_types if is_forward else derivative.given
+    function = primal(derivative.function, own_types)
+    trees, wrt = _active_leaves(derivative, function, own_types)
+    tree = _seed_tree(function)
+    leaves = ir.leaves(tree)
+    by_yield = {k: leaf for k, leaf in zip(ir.leaves(function.result), leaves, strict=True) if k is not None}
+    seeds = [_seed(by_yield.get(k), y) for k, y in enumerate(function.body.yields)]
+    joint = _derived(function, wrt, seeds, leaves, with_value=True)
+    joint = dataclasses.replace(
+        joint, names=(*function.names, "out_bar"), params=(*function.params, tree), result=function.result
+    )
+    halves = split(joint, len(function.body.yields), leaves, ("out_bar",))
+    if is_forward:
+        made = halves[0] if halves is not None else dataclasses.replace(function, result=(function.result, None))
+        return _finished(made, derivative, function, made.result, "forward")
+    if halves is None:
+        raise errors.InternalError(f"the sweeps of {function.name} cannot be split")
+    return _finished(halves[1], derivative, function, _numbered(trees, 0), "pullback")
+
+
+def _seed_tree(function: ir.Function) -> ir.Tree:
+    """A seed as the result is built: arrays in C order, numbers of its own type."""
+
+    def seed(k: int | None) -> ir.Var:
+        type_ = types.none if k is None else function.body.yields[k].type
+        if isinstance(type_, types.Array):
+            type_ = types.Array(type_.dtype, type_.ndim, "C")
+        return ir.Var("out_bar", type_)
+
+    return ir.map_tree(seed, function.result)
 
 
 def _seed(seed: ir.Var | None, result: ir.Operand) -> ir.Var | None:
@@ -190,6 +229,8 @@ _KINDS: dict[str, Callable[[Derivative, tuple[types.Type, ...]], ir.Function]] =
     "value_and_grad": _gradient,
     "vjp": _vjp,
     "jvp": _jvp,
+    "split_forward": _split,
+    "split_reverse": _split,
 }
 
 
@@ -270,9 +311,15 @@ def _finished(made: ir.Function, derivative: Derivative, function: ir.Function, 
     origin = function.origin
     where = "" if origin is None else f" at {os.path.basename(origin.filename)}:{origin.line}"
     wrt = "" if derivative.wrt is None else " with respect to " + ", ".join(function.names[p] for p in derivative.wrt)
-    what = {"grad": "Gradient", "value_and_grad": "Value and gradient", "vjp": "Adjoint", "jvp": "Value and tangent"}
-    doc = f"{what[derivative.kind]} of {function.name}{where}{wrt}."
-    names = {"grad": "grad", "value_and_grad": "value_and_grad", "vjp": "vjp", "jvp": "jvp"}
-    return dataclasses.replace(made, name=f"{function.name}_{names[derivative.kind]}", result=result, doc=doc)
+    doc = f"{_TITLES[derivative.kind]} of {function.name}{where}{wrt}."
+    return dataclasses.replace(made, name=f"{function.name}_{ending}", result=result, doc=doc)
 
 
+_TITLES = {
+    "grad": "Gradient",
+    "value_and_grad": "Value and gradient",
+    "vjp": "Adjoint",
+    "jvp": "Value and tangent",
+    "split_forward": "Value, and what the adjoint needs,",
+    "split_reverse": "Adjoint, from what was saved,",
+}

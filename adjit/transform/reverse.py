@@ -29,9 +29,9 @@ from adjit.transform.activity import Activity, is_constant
 from adjit.transform.elaborate import scalars
 from adjit.transform.elaborate.elementwise import as_lazy
 from adjit.transform.elaborate.function import BuildDerivative
-from adjit.transform.elaborate.values import Value, is_array, is_number
+from adjit.transform.elaborate.values import TupleValue, Value, is_array, is_number
 from adjit.transform.mirror import Group, Mirror, MirroredIf, MirroredLoop, Sweeps
-from adjit.transform.rules_as_ir import apply, context, operands_of, result_value
+from adjit.transform.rules_as_ir import apply, context, operands_of, zero_like
 from adjit.transform.shadows import Shadows, carried_args
 from adjit.transform.transposition import transposed_tangent
 from adjit.transform.types import typed_const
@@ -387,30 +387,33 @@ class _Reverse:
     def array_call(self, op: ir.Call, bar: ir.Operand | None = None) -> None:
         entry = self.entry(op)
         active = [k for k, a in enumerate(op.args) if self.activity.is_active(a)]
-        bars: list[ir.Operand] = []
-        for out in op.outs:
-            if is_array(out) and self.activity.is_active(out):
-                bars.append(self.shadow(out))
-            elif bar is not None:
-                bars.append(bar)
+        flowing: dict[int, ir.Operand] = {}
+        for k, out in enumerate(op.outs):
+            if is_array(out):
+                if self.activity.is_active(out):
+                    flowing[k] = self.shadow(out)
             else:
-                found = self.take(out) if not is_array(out) else None
-                bars.append(found if found is not None else typed_const(0, _number_type(out)))
-        if all(isinstance(b, ir.Const) and b.value == 0 for b in bars):
+                found = bar if bar is not None else self.take(out)
+                if found is not None:
+                    flowing[k] = found
+        if not flowing:
             return
+        ctx = context(self.builder, self.build)
+        bars = [flowing[k] if k in flowing else zero_like(out, ctx) for k, out in enumerate(op.outs)]
+        whole = bars[0] if len(bars) == 1 else TupleValue(tuple(bars))
         if all(k in entry.transposes for k in active):
             for k in active:
                 ctx = context(self.builder, self.build)
-                (contribution,) = apply(ctx, entry.transposes[k], op.args, op.outs, result_value(bars))
+                (contribution,) = apply(ctx, entry.transposes[k], op.args, op.outs, whole)
                 self.contribute(op.args[k], contribution)
         elif entry.adjoint is not None:
-            ctx = context(self.builder, self.build)
-            contributions = apply(ctx, entry.adjoint, op.args, op.outs, result_value(bars))
+            contributions = apply(ctx, entry.adjoint, op.args, op.outs, whole)
             for k in active:
                 self.contribute(op.args[k], contributions[k])
         elif entry.tangent is not None:
-            function = transposed_tangent(op, entry.tangent, tuple(active), reverse, self.build)
-            cloner = ir.Cloner(dict(zip(function.body.args, (*op.args, *op.outs, *bars), strict=True)))
+            function = transposed_tangent(op, entry.tangent, tuple(active), tuple(flowing), reverse, self.build)
+            given = (*(a for a in op.args if isinstance(a, ir.Var)), *op.outs, *flowing.values())
+            cloner = ir.Cloner(dict(zip(function.body.args, given, strict=True)))
             for inner in function.body.ops:
                 self.builder.emit(cloner.op(inner))
             for k, yielded in zip(active, function.body.yields, strict=True):
@@ -515,10 +518,6 @@ def _bar_name(operand: ir.Operand) -> str:
 
 def _is_zero(operand: ir.Operand) -> bool:
     return isinstance(operand, ir.Const) and not isinstance(operand.type, types.Array) and operand.value == 0
-
-
-def _number_type(out: ir.Var) -> types.Type:
-    return out.type.dtype if isinstance(out.type, types.Array) else out.type
 
 
 def _plain(type_: types.Type) -> types.Type:

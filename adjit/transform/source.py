@@ -97,6 +97,15 @@ class FunctionSource:
         return start.line + text.line_shift, column, end.line + text.line_shift, end_column
 
 
+def place_of(origin: Origin | None) -> Place | None:
+    """The place that an error about an operation names."""
+    if origin is None:
+        return None
+    line = linecache.getline(origin.filename, origin.line).rstrip("\n")
+    end = origin.end_column if origin.end_line == origin.line else len(line)
+    return Place(origin.filename, origin.function, origin.line, origin.column, end, line)
+
+
 def read_source(function: object) -> FunctionSource:
     """The source of a function, lambda or numba dispatcher; raises SourceUnavailable."""
     plain = python_function(function)

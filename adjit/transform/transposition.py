@@ -23,12 +23,16 @@ _KEPT: dict[Any, ir.Function] = {}
 
 
 def transposed_tangent(
-    op: ir.Call, rule: Any, active: tuple[int, ...], reverse: Callable[..., Any], build: Any
+    op: ir.Call, rule: Any, active: tuple[int, ...], flowing: tuple[int, ...], reverse: Callable[..., Any], build: Any
 ) -> ir.Function:
-    """A function of (arguments, results, adjoints of the results) that returns the adjoints of the active arguments."""
-    key = (rule, tuple(a.type for a in op.args), tuple(o.type for o in op.outs), active)
+    """A function of (arguments, results, adjoints of the results `flowing`): the adjoints of the arguments `active`.
+
+    Arguments that are literals stay so and are no parameters.
+    """
+    given = tuple(a if isinstance(a, ir.Const) else a.type for a in op.args)
+    key = (rule, given, tuple(o.type for o in op.outs), active, flowing)
     if key not in _KEPT:
-        _KEPT[key] = _transpose(op, rule, active, reverse, build)
+        _KEPT[key] = _transpose(op, rule, active, flowing, reverse, build)
     return _KEPT[key]
 
 
@@ -55,10 +59,12 @@ def tangent_body(
     return [materialise(ctx, v) for v in values]
 
 
-def _transpose(op: ir.Call, rule: Any, active: tuple[int, ...], reverse: Callable[..., Any], build: Any) -> ir.Function:
-    args = [ir.Var(f"a{k}", a.type) for k, a in enumerate(op.args)]
+def _transpose(
+    op: ir.Call, rule: Any, active: tuple[int, ...], flowing: tuple[int, ...], reverse: Callable[..., Any], build: Any
+) -> ir.Function:
+    args: list[ir.Operand] = [a if isinstance(a, ir.Const) else ir.Var(f"a{k}", a.type) for k, a in enumerate(op.args)]
     outs = [ir.Var(o.name, o.type) for o in op.outs]
-    bars = [ir.Var(f"{o.name}_bar", _writable(o.type)) for o in op.outs]
+    bars = {k: ir.Var(f"{op.outs[k].name}_bar", _writable(op.outs[k].type)) for k in flowing}
     dots = {k: ir.Var(f"a{k}_dot", _writable(op.args[k].type)) for k in active}
     builder = ir.Builder()
     values = tangent_body(builder, rule, args, dict(dots), outs, build)
@@ -67,12 +73,12 @@ def _transpose(op: ir.Call, rule: Any, active: tuple[int, ...], reverse: Callabl
         if not isinstance(v, ir.Var | ir.Const):
             raise InternalError(f"the tangent rule {rule.__name__} returns something that is neither a number nor an array")
         yields.append(v)
-    params = (*args, *outs, *dots.values())
+    params = (*(a for a in args if isinstance(a, ir.Var)), *outs, *dots.values())
     names = tuple(p.name for p in params)
     body = ir.Region(params, tuple(builder.ops), tuple(yields))
     function = simplify(ir.Function(rule.__name__, names, params, body, tuple(range(len(yields)))))
-    sweeps = reverse(function, tuple(dots.values()), bars, build)
-    joint = join(sweeps, extra_params=bars, with_value=False)
+    sweeps = reverse(function, tuple(dots.values()), [bars.get(k) for k in range(len(outs))], build)
+    joint = join(sweeps, extra_params=tuple(bars.values()), with_value=False)
     # the equation is linear: of a tangent nothing is left in its transpose but its shape, which is that of its argument
     shapes: dict[ir.Var, ir.Operand] = {dot: args[k] for k, dot in dots.items()}
     region = joint.body

@@ -7,11 +7,10 @@ In: a function. Out: nothing, or the error at the line of the read.
 
 from __future__ import annotations
 
-import linecache
-
 from adjit import errors
 from adjit.transform import ir
 from adjit.transform.alias import Aliases
+from adjit.transform.source import place_of
 
 
 def check_written(function: ir.Function) -> None:
@@ -52,13 +51,7 @@ def _may_reach(store: ir.Store, load: ir.Load, array: ir.Var) -> bool:
 
 
 def _error(op: ir.Load) -> errors.Unwritten:
-    origin = op.origin
-    place = None
-    if origin is not None:
-        line = linecache.getline(origin.filename, origin.line).rstrip("\n")
-        end = origin.end_column if origin.end_line == origin.line else len(line)
-        place = errors.Place(origin.filename, origin.function, origin.line, origin.column, end, line)
     name = op.array.name if isinstance(op.array, ir.Var) else "the array"
     return errors.Unwritten(
-        f"an element of `{name}` is read that is never stored", place, "np.empty leaves it undefined.", "Use np.zeros."
+        f"an element of `{name}` is read that is never stored", place_of(op.origin), "np.empty leaves it undefined.", "Use np.zeros."
     )

@@ -32,6 +32,7 @@ from adjit.transform.elaborate.values import (
     Lazy,
     Method,
     Static,
+    TupleValue,
     Value,
     is_array,
     is_number,
@@ -53,7 +54,8 @@ def attribute(frame: Frame, owner: Value, name: str) -> Value:
     ctx = frame.ctx
     if isinstance(owner, Static):
         if not hasattr(owner.value, name):
-            raise ctx.fail(errors.Unsupported, f"`{name}` is not there", f"{owner.value!r} has no such attribute.")
+            shown = getattr(owner.value, "__name__", repr(owner.value))
+            raise ctx.fail(errors.Unsupported, f"{shown} has no attribute `{name}`")
         return wrap(ctx, getattr(owner.value, name))
     if isinstance(owner, Complex):
         if name in ("real", "imag"):
@@ -272,6 +274,9 @@ def _method(frame: Frame, method: Method, args: Sequence[Value], named: Mapping[
         return complexes.function(ctx, method.name, owner)
     if is_number(owner) and method.name in ("conjugate", "conj", "item"):
         return owner
+    if isinstance(owner, TupleValue):
+        kind, instead = ("a list", "Store into an array of known size.") if owner.is_list else ("a tuple", "")
+        raise ctx.fail(errors.Unsupported, f"the method `{method.name}` of {kind}", "", instead, node)
     if not is_array(owner):
         raise ctx.fail(errors.Unsupported, f"the method `{method.name}` of this", node=node)
     own = METHODS.get(method.name)

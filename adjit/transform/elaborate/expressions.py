@@ -38,8 +38,8 @@ from adjit.transform.types import const, is_integer
 def evaluate(frame: Frame, node: cst.BaseExpression) -> Value:
     handler = _HANDLERS.get(type(node))
     if handler is None:
-        what = _REFUSED.get(type(node), f"`{type(node).__name__}`")
-        raise frame.ctx.fail(errors.Unsupported, f"{what} is not supported", node=node)
+        what, instead = _REFUSED.get(type(node), (f"`{type(node).__name__}`", ""))
+        raise frame.ctx.fail(errors.Unsupported, f"{what} is not supported", "", instead, node)
     outer = frame.ctx.node, frame.ctx.frame
     if not frame.is_rule:
         frame.ctx.node, frame.ctx.frame = node, frame
@@ -347,14 +347,14 @@ _HANDLERS: dict[type, Callable[[Frame, Any], Value]] = {
     cst.Call: _call,
 }
 
-_REFUSED: dict[type, str] = {
-    cst.Dict: "a dictionary",
-    cst.Set: "a set",
-    cst.ListComp: "a list comprehension",
-    cst.GeneratorExp: "a generator expression",
-    cst.DictComp: "a dictionary comprehension",
-    cst.SetComp: "a set comprehension",
-    cst.Yield: "`yield`",
-    cst.Await: "`await`",
-    cst.FormattedString: "an f-string",
+_REFUSED: dict[type, tuple[str, str]] = {
+    cst.Dict: ("a dictionary", "Use variables, a tuple or an array."),
+    cst.Set: ("a set", "Use a tuple or an array."),
+    cst.ListComp: ("a list comprehension", "Store into an array in a loop."),
+    cst.GeneratorExp: ("a generator expression", "Write it as a loop."),
+    cst.DictComp: ("a dictionary comprehension", "Store into an array in a loop."),
+    cst.SetComp: ("a set comprehension", "Store into an array in a loop."),
+    cst.Yield: ("`yield`", "Return an array or a sum."),
+    cst.Await: ("`await`", ""),
+    cst.FormattedString: ("an f-string", "Take it out."),
 }

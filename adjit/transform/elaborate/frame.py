@@ -28,6 +28,7 @@ class Context:
         self.shapes: dict[ir.Operand, tuple[ir.Operand, ...]] = {}
         self.roots: dict[ir.Var, frozenset[object]] = {}
         self.active_calls: list[object] = []
+        self.call_places: list[errors.Place | None] = []
         self.frame: Frame | None = None
         self.node: cst.CSTNode | None = None
         # set by function.py, which knows statements: the body of a Python function on argument values (is it a rule's, are
@@ -46,9 +47,13 @@ class Context:
         self, kind: type[errors.AdjitError], what: str, why: str = "", instead: str = "", node: cst.CSTNode | None = None
     ) -> errors.AdjitError:
         """The error to raise, at the user's line."""
-        if node is not None and self.frame is not None and not self.frame.is_rule:
-            return kind(what, self.frame.source.place(node), why, instead)
-        return kind(what, self.place(), why, instead)
+        has_own_node = node is not None and self.frame is not None and not self.frame.is_rule
+        place = self.frame.source.place(node) if has_own_node else self.place()  # type: ignore[union-attr, arg-type]
+        caller = self.call_places[0] if self.call_places else None
+        if caller is not None and place is not None and caller.function != place.function:
+            # the line of the function that is differentiated, which may be the only one that is the user's
+            why = f"{why}\nCalled from {caller.lines()[0]}.".lstrip("\n")
+        return kind(what, place, why, instead)
 
     # ---------------------------------------------------------------------------------------------------- arrays
 

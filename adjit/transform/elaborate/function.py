@@ -18,7 +18,7 @@ from numba import types
 
 from adjit import errors
 from adjit.transform import ir
-from adjit.transform.alias import Aliases
+from adjit.transform.alias import Aliases, memory_written
 from adjit.transform.elaborate.constants import wrap
 from adjit.transform.elaborate.control import VALUE
 from adjit.transform.elaborate.elementwise import materialise
@@ -26,7 +26,7 @@ from adjit.transform.elaborate.expressions import evaluate
 from adjit.transform.elaborate.frame import Context, Frame, Guess
 from adjit.transform.elaborate.statements import always_returns, assigned, block
 from adjit.transform.elaborate.values import Complex, Static, TupleValue, Value
-from adjit.transform.source import FunctionSource, read_source
+from adjit.transform.source import FunctionSource, place_of, read_source
 from adjit.transform.support import check_separate
 
 DEEPEST = 64  # calls within calls
@@ -53,12 +53,13 @@ def elaborate(function: Any, arg_types: Sequence[types.Type], build_derivative: 
             if isinstance(leaf.type, types.Array):
                 ctx.new_array(leaf)
         result = _body(ctx, source, dict(zip(names, values, strict=True)), False, False)
-        tree, yields = result_of(ctx, source, result)
+        tree, yields = result_of(source, result)
         yields = [_owned(ctx, y, ir.leaves(tuple(params))) for y in yields]
     body = ir.Region(tuple(ir.leaves(tuple(params))), tuple(ops), tuple(yields))
     made = ir.Function(
         name=source.identifier, names=names, params=tuple(params), body=body, result=tree, origin=source.origin(source.node)
     )
+    _check_globals(made)
     return _without_side_effects(made)
 
 
@@ -87,9 +88,10 @@ def parameter(ctx: Context, name: str, type_: types.Type) -> tuple[ir.Tree, Valu
     return var, var
 
 
-def result_of(ctx: Context, source: FunctionSource, value: Value) -> tuple[ir.Tree, list[ir.Operand]]:
+def result_of(source: FunctionSource, value: Value) -> tuple[ir.Tree, list[ir.Operand]]:
     """The tree of a result and its leaves."""
     yields: list[ir.Operand] = []
+    place = source.place(source.node)
 
     def tree(part: Value) -> ir.Tree:
         if isinstance(part, ir.Var | ir.Const):
@@ -97,15 +99,15 @@ def result_of(ctx: Context, source: FunctionSource, value: Value) -> tuple[ir.Tr
             return len(yields) - 1
         if isinstance(part, TupleValue):
             if part.is_list:
-                raise ctx.fail(errors.Unsupported, "a list as a result", "", "Return a tuple or an array.")
+                raise errors.Unsupported("a list as a result", place, "", "Return a tuple or an array.")
             return tuple(tree(p) for p in part.items)
         if isinstance(part, Static) and part.value is None:
             return None
         if isinstance(part, Complex):
-            raise ctx.fail(
-                errors.Unsupported, "a complex result", "Derivatives are those of real results.", "Return .real and .imag."
+            raise errors.Unsupported(
+                "a complex result", place, "Derivatives are those of real results.", "Return .real and .imag."
             )
-        raise ctx.fail(errors.Unsupported, f"{source.name} returns something that is neither a number nor an array")
+        raise errors.Unsupported(f"{source.name} returns something that is neither a number nor an array", place)
 
     return tree(value), yields
 
@@ -121,6 +123,22 @@ def _owned(ctx: Context, operand: ir.Operand, params: Sequence[ir.Var]) -> ir.Op
     out = ir.Var("result", operand.type.copy(layout=layout, readonly=False))
     ctx.builder.emit(ir.Copy(source=operand, out=out))
     return out
+
+
+def _check_globals(function: ir.Function) -> None:
+    """Refuses a store into a global array, under whatever name."""
+    aliases = Aliases(function)
+    operands = (o for op in ir.walk(function.body) for o in op.operands)
+    arrays = {aliases.find(o) for o in operands if isinstance(o, ir.Const) and isinstance(o.type, types.Array)}
+    for op in ir.walk(function.body):
+        target = memory_written(op)
+        if target is not None and aliases.find(target) in arrays:
+            raise errors.Unsupported(
+                "a global array is changed",
+                place_of(op.origin),
+                "Arrays from outside the function are constants, as in numba.",
+                "Pass it as an argument, or copy it first.",
+            )
 
 
 def _without_side_effects(function: ir.Function) -> ir.Function:
@@ -205,7 +223,10 @@ def _check_kind(ctx: Context, source: FunctionSource, statements: Sequence[cst.C
 def _inline(
     ctx: Context, function: Any, args: Sequence[Value], named: Mapping[str, Value], is_rule: bool, weak: bool
 ) -> Value:
-    source = read_source(function)
+    try:
+        source = read_source(function)
+    except errors.SourceUnavailable as fault:
+        raise ctx.fail(errors.SourceUnavailable, fault.what, fault.why, fault.instead) from None
     if source.function.__code__ in ctx.active_calls:
         raise ctx.fail(
             errors.Unsupported, f"{source.name} calls itself", "Recursion is not supported yet.", "Write it as a loop."
@@ -214,9 +235,11 @@ def _inline(
         raise ctx.fail(errors.Unsupported, f"calls nested more than {DEEPEST} deep")
     bound = _bind(ctx, source, args, named)
     ctx.active_calls.append(source.function.__code__)
+    ctx.call_places.append(ctx.place())
     origin = ctx.builder.origin
     result = _body(ctx, source, bound, is_rule, weak)
     ctx.builder.origin = origin
+    ctx.call_places.pop()
     ctx.active_calls.pop()
     return result
 

@@ -95,10 +95,9 @@ def assign(frame: Frame, target: cst.BaseExpression, value: Value) -> None:
     if isinstance(target, cst.Name):
         frame.env[target.value] = named(frame, target.value, value)
     elif isinstance(target, cst.Tuple | cst.List):
-        items = _unpacked(frame, value, len(target.elements))
+        starred = [k for k, e in enumerate(target.elements) if isinstance(e, cst.StarredElement)]
+        items = _unpacked(frame, value, len(target.elements), starred[0] if starred else None)
         for element, item in zip(target.elements, items, strict=True):
-            if isinstance(element, cst.StarredElement):
-                raise ctx.fail(errors.Unsupported, "a starred target", "", "Unpack the items one by one.", element)
             assign(frame, element.value, item)
     elif isinstance(target, cst.Subscript):
         indexing.write(ctx, subscript_place(frame, target), value)
@@ -106,9 +105,14 @@ def assign(frame: Frame, target: cst.BaseExpression, value: Value) -> None:
         raise ctx.fail(errors.Unsupported, "assignment to an attribute", "", "Assign to a variable.", target)
 
 
-def _unpacked(frame: Frame, value: Value, count: int) -> tuple[Value, ...]:
+def _unpacked(frame: Frame, value: Value, count: int, starred: int | None) -> tuple[Value, ...]:
+    """The items for `count` targets, of which the `starred` one takes all that the others leave."""
     ctx = frame.ctx
     if isinstance(value, TupleValue):
+        if starred is not None and len(value.items) >= count - 1:
+            end = len(value.items) - (count - 1 - starred)
+            rest = TupleValue(value.items[starred:end], is_list=True)
+            return (*value.items[:starred], rest, *value.items[end:])
         if len(value.items) != count:
             raise ctx.fail(errors.TypeMismatch, f"{len(value.items)} values for {count} names")
         return value.items
