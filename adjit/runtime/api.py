@@ -81,22 +81,27 @@ def vjp(function: Any, *arguments: Any, **options: Any) -> tuple[Any, Pullback]:
     times, and the arguments may be changed in between. The seed is shaped as the value; a tuple where that is one.
     """
     spec, chosen = specification(function), make_options(options)
+    return evaluate(spec, chosen, bind(spec, arguments), len(arguments))
+
+
+def evaluate(spec: Any, options: Options, arguments: Sequence[Any], count: int) -> tuple[Any, Pullback]:
+    """`vjp` with every argument given; the pullback has an entry for the first `count` of them."""
     # copies, so that what the pullback sees is what the function saw
-    kept = snapshot(bind(spec, arguments))
+    kept = snapshot(arguments)
     active = active_positions([template(a) for a in kept])
     if not active:
-        value = value_of(spec, chosen)(*kept)
-        return value, Pullback(template(value), len(arguments), active, _nothing)
-    forward = derive(Derivative(function=spec, kind="split_forward", wrt=active), chosen)
+        value = value_of(spec, options)(*kept)
+        return value, Pullback(template(value), count, active, _nothing)
+    forward = derive(Derivative(function=spec, kind="split_forward", wrt=active), options)
     value, saved = forward(*kept)
     if saved is None:
-        joint = derive(Derivative(function=spec, kind="vjp", wrt=active), chosen)
+        joint = derive(Derivative(function=spec, kind="vjp", wrt=active), options)
         sweep: Callable[[Any], Any] = lambda seed: joint(*kept, seed)  # noqa: E731
     else:
         given = forward.argument_types(*kept)
-        reverse = derive(Derivative(function=spec, kind="split_reverse", wrt=active, given=given), chosen)
+        reverse = derive(Derivative(function=spec, kind="split_reverse", wrt=active, given=given), options)
         sweep = lambda seed: reverse(saved, seed)  # noqa: E731
-    return value, Pullback(template(value), len(arguments), active, sweep)
+    return value, Pullback(template(value), count, active, sweep)
 
 
 class Pullback:

@@ -19,9 +19,9 @@ import numpy as np
 
 from adjit.errors import WrongWrt
 from adjit.runtime.api import (
-    Pullback,
     Wrt,
     bind,
+    evaluate,
     grad,
     make_options,
     named_after,
@@ -40,7 +40,6 @@ from adjit.runtime.trees import (
     leaves,
     map_leaves,
     nested,
-    snapshot,
     template,
     units,
     zero,
@@ -127,8 +126,7 @@ def _columns(point: _Point, result: Template) -> Blocks:
 
 
 def _rows(point: _Point, result: Template) -> Blocks:
-    kept = snapshot(point.arguments)
-    pullback = Pullback(point.spec, point.options, kept, result, len(kept))
+    _, pullback = evaluate(point.spec, point.options, point.arguments, len(point.arguments))
     blocks: Blocks = []
     for r, out in enumerate(leaves(result)):
         found = []

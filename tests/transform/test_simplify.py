@@ -293,7 +293,8 @@ def test_loads_are_shared_where_nothing_stores():
     d = p.get(w, 0)
     p.put(w, 0, value=p["x"])
     f = simplified(p.function(e, d, p.get(w, 0)))
-    assert count(f, ir.Load) == 3
+    # the second load of w gives what was just stored there
+    assert count(f, ir.Load) == 2
     assert evaluate(f, np.array([1.0]), 5.0) == (2.0, 1.0, 5.0)
 
 

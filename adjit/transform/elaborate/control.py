@@ -291,7 +291,8 @@ def _finish(
         initial = before.get(name)
         known = initial is not None and not isinstance(initial, Poison)
         start: list[ir.Operand | None] = list(leaves_of(initial)) if known and initial is not None else []
-        start = start or [None] * len(slot.types)
+        # control has not left when the loop is entered
+        start = start or [ir.boolean(False) if name in FLAGS else None] * len(slot.types)
         final = leaves_of(after[name]) if name in after else [*args[name]]
         for s, f, t in zip(start, final, slot.types, strict=True):
             held: list[ir.Op] = []

@@ -148,6 +148,7 @@ class Frame:
         self.weak = weak
         self.local_names: frozenset[str] = frozenset()
         self.in_loop = False
+        self.begun = 0  # how many operations there were when the statement at hand began
 
     def lookup(self, name: str) -> Value | None:
         """The value of a local variable, None if there is none of that name."""

@@ -253,7 +253,8 @@ def _scatter(ctx: Context, place: Place, array: ir.Var, value: Value) -> None:
     places, axis = place.advanced, place.axis
     assert places is not None
     if is_array(value) and any(ctx.may_alias(s, array) for s in as_lazy(ctx, value).sources):
-        value = materialise(ctx, value, f"{array.name}_new")
+        # also where the value is an array already: it is this memory, or a view of it
+        value = materialise(ctx, as_lazy(ctx, value), f"{array.name}_new")
     shape = ctx.shape(array)
     places_shape = ctx.shape(places)
     full = (*shape[:axis], *places_shape, *shape[axis + 1 :])

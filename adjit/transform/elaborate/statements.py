@@ -61,6 +61,7 @@ def one(frame: Frame, statement: cst.BaseStatement | cst.BaseSmallStatement) -> 
     node: cst.CSTNode = statement.body[0] if isinstance(statement, cst.SimpleStatementLine) else statement
     if not frame.is_rule:
         ctx.frame, ctx.node = frame, node
+        frame.begun = len(ctx.builder.ops)
         comments = frame.source.comments_above(statement)
         ctx.builder.origin = frame.source.origin(statement, comments)
     handler = _HANDLERS.get(type(node))
@@ -129,12 +130,14 @@ def named(frame: Frame, name: str, value: Value) -> Value:
         return materialise(ctx, value, name, user=True)
     if not isinstance(value, ir.Var) or value.user or frame.is_rule:
         return value
+    if (extent := _extent(ctx, value)) is not None:
+        # the compiler's own name for it is in use already; equal operations are shared later, under the user's name
+        ctx.builder.emit(dataclasses.replace(extent, out=ir.Var(name, value.type, user=True)))
+        return value
     # the operation that made it is among the last ones: views and fresh arrays are followed by their extents
-    for k in range(len(ctx.builder.ops) - 1, max(-1, len(ctx.builder.ops) - 8), -1):
+    for k in range(len(ctx.builder.ops) - 1, max(frame.begun - 1, len(ctx.builder.ops) - 9), -1):
         op = ctx.builder.ops[k]
         if any(r is value for r in op.results):
-            if op.origin is not ctx.builder.origin:
-                return value
             renamed = dataclasses.replace(value, name=name, user=True)
             cloner = ir.Cloner({value: renamed})
             results = [renamed if r is value else r for r in op.results]
@@ -151,6 +154,17 @@ def named(frame: Frame, name: str, value: Value) -> Value:
         if op.regions:
             return value
     return value
+
+
+def _extent(ctx: Context, value: ir.Var) -> ir.Extent | None:
+    """The operation that gives `value`, where that is the extent of an array."""
+    if value.type != types.intp:
+        return None
+    for array, shape in ctx.shapes.items():
+        for axis, extent in enumerate(shape):
+            if extent is value:
+                return ir.Extent(array=array, axis=axis, out=value)
+    return None
 
 
 def _augmented(frame: Frame, node: cst.AugAssign) -> None:
