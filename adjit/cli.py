@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numba
+
 from adjit.errors import AdjitError
 from adjit.runtime.api import grad, make_options, positions_of, specification
 from adjit.runtime.dispatch import Derived, Interpreted, derive
@@ -24,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = _parser().parse_args(arguments)
     try:
         function = _function(asked.function)
-        print(_source(function, asked.types, _wrt(asked.wrt), asked.mode), end="")
+        print(_source(function, asked.types, _wrt(asked.wrt), asked.mode).rstrip())
     except AdjitError as fault:
         print(fault, file=sys.stderr)
         return 1
@@ -75,4 +77,6 @@ def _source(function: Any, types: str, wrt: int | str | tuple[int | str, ...], m
     given = to_types(types)
     positions, _ = positions_of(specification(function), wrt)
     made = Derivative(function=function, kind="jvp", wrt=positions)
-    return str(derive(made, make_options({})).source(*given, *given))
+    # no tangent for what is held fixed
+    tangents = [type_ if k in positions else numba.types.none for k, type_ in enumerate(given)]
+    return str(derive(made, make_options({})).source(*given, *tangents))

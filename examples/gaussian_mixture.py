@@ -2,7 +2,7 @@
 
 In:  178 wines with 13 measured features each, standardised; their cultivars are not shown to the fit.
 Out: the log-likelihood beside that of scikit-learn's own EM fit from the same starts, the cost of the gradient beside
-     that of the function, the gradient's source (build/demo/negative_log_likelihood_vjp.py) and a plot (…/wine.png).
+     that of the function, the gradient's source (build/demo/negative_log_likelihood_gradient.py) and a plot (…/wine.png).
 
 The model itself, plain loops, is in `mixture.py` beside this file.
 
@@ -146,7 +146,7 @@ def main():
     begin = time.perf_counter()
     value_and_gradient(*arguments)
     print(f"gradient derived and compiled, first call: {time.perf_counter() - begin:.1f} s")
-    source = options.out / "negative_log_likelihood_vjp.py"
+    source = options.out / "negative_log_likelihood_gradient.py"
     source.write_text(value_and_gradient.source(*arguments), encoding="utf-8")
 
     print("\nlog-likelihood per sample, both fits from the same k-means starts:")

@@ -51,3 +51,51 @@ def test_no_such_file(where):
 def test_no_such_function(program):
     with pytest.raises(SystemExit, match="no 'force'"):
         cli.main(["source", f"{program}:force"])
+
+
+CHAIN = """def energy(x, k):
+    # stiffness first
+    half = 0.5 * k
+    total = 0.0
+    for i in range(x.size - 1):
+        stretch = x[i + 1] - x[i]
+        total += half * stretch * stretch
+    return total
+"""
+
+GRADIENT = '''def energy_grad(x, k):
+    """Gradient of energy at chain_for_cli.py:1 with respect to x."""
+    # ---- forward sweep
+    # stiffness first
+    half = 0.5 * k
+    # ---- reverse sweep
+    x_bar = np.zeros_like(x)
+    for i in range(x.size - 2, -1, -1):
+        # L7: total += half * stretch * stretch
+        stretch = x[i + 1] - x[i]
+        stretch_bar = 2.0 * (half * stretch)
+        # L6: stretch = x[i + 1] - x[i]
+        x_bar[i] -= stretch_bar
+        x_bar[i + 1] += stretch_bar
+    return x_bar
+'''
+
+
+@pytest.fixture
+def chain(tmp_path):
+    path = tmp_path / "chain_for_cli.py"
+    path.write_text(CHAIN)
+    return f"{path}:energy"
+
+
+def test_gradient_as_text(chain, capsys):
+    assert cli.main(["source", chain, "--wrt", "x", "--types", "float64[:], float64"]) == 0
+    assert capsys.readouterr().out == GRADIENT
+
+
+def test_tangent_as_text(chain, capsys):
+    assert cli.main(["source", chain, "--wrt", "x", "--types", "float64[:], float64", "--mode", "forward"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "def energy_jvp(x, k, x_dot, k_dot):"
+    assert "        stretch_dot = x_dot[i + 1] - x_dot[i]" in lines
+    assert not any("k_dot" in line for line in lines[1:])

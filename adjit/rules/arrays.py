@@ -320,6 +320,19 @@ def extract(condition, arr):
     return arr.ravel()[condition.ravel()]
 
 
+@decomposition(np.nonzero)
+def nonzero(a):
+    places = np.flatnonzero(a)
+    if a.ndim == 1:
+        return (places,)
+    if a.ndim == 2:
+        return places // a.shape[1], places % a.shape[1]
+    if a.ndim == 3:
+        rows = places // a.shape[2]
+        return rows // a.shape[1], rows % a.shape[1], places % a.shape[2]
+    raise NotImplementedError("np.nonzero of more than three axes")
+
+
 @decomposition(np.select)
 def select(condlist, choicelist, default=0):
     out = np.empty(choicelist[0].shape, choicelist[0].dtype)

@@ -36,7 +36,7 @@ constant(np.isclose, np.allclose, np.array_equal, np.isin, np.all, np.any)
 # ------------------------------------------------------------------------------------------------- positions and counts
 
 constant(np.argmax, np.argmin, np.nanargmax, np.nanargmin, np.argsort, np.argpartition, np.argwhere)
-constant(np.nonzero, np.flatnonzero, np.count_nonzero, np.searchsorted, np.digitize)
+constant(np.flatnonzero, np.count_nonzero, np.searchsorted, np.digitize)
 constant(np.shape, np.size, np.broadcast_shapes, np.linalg.matrix_rank)
 
 # ---------------------------------------------------------------------------------------------- arrays made of integers

@@ -24,7 +24,14 @@ partials = builtin.partials
 partials((operator.add, np.add), lambda a, b: (1, 1))
 partials((operator.sub, np.subtract), lambda a, b: (1, -1))
 partials((operator.mul, np.multiply), lambda a, b: (b, a))
-partials((operator.truediv, np.divide), lambda a, b, *, c: (1 / b, -c / b))
+
+
+def quotient(a, b, *, c):
+    inverse = 1 / b  # one division for both
+    return inverse, -c * inverse
+
+
+partials((operator.truediv, np.divide), quotient)
 partials((operator.neg, np.negative), lambda x: -1)
 partials((operator.pos, np.positive, np.conjugate), lambda x: 1)
 partials(np.reciprocal, lambda x, *, y: -y * y)

@@ -140,7 +140,8 @@ def cofactors(a):
     n = a.shape[0]
     determinant = np.linalg.det(a)
     if determinant != 0.0:
-        return determinant * np.ascontiguousarray(np.linalg.inv(a).T)
+        # numba's determinant of float32 is a float64
+        return (determinant * np.ascontiguousarray(np.linalg.inv(a).T)).astype(a.dtype)
     u, s, vt = np.linalg.svd(a)
     sign = np.linalg.det(u) * np.linalg.det(vt)
     scaled = np.empty_like(u)
@@ -164,7 +165,7 @@ def cofactors_dot(a, a_dot, *, c):
     n = a.shape[0]
     determinant = np.linalg.det(a)
     if determinant != 0.0:
-        return (np.sum(c * a_dot) * c - np.dot(np.dot(c, a_dot.T), c)) / determinant
+        return ((np.sum(c * a_dot) * c - np.dot(np.dot(c, a_dot.T), c)) / determinant).astype(a.dtype)
     c_dot = np.empty((n, n), a.dtype)
     for i in range(n):
         for j in range(n):

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -24,7 +25,7 @@ from numba.extending import overload
 from adjit import rules
 from adjit.errors import TypeMismatch, WrongWrt
 from adjit.runtime.dispatch import Derived, Interpreted, Options, derive, plain_signature
-from adjit.runtime.trees import Template, conform, is_active, snapshot, template, zero
+from adjit.runtime.trees import Template, conform, described, is_active, snapshot, template, zero
 from adjit.transform import pipeline
 from adjit.transform.pipeline import Derivative
 
@@ -53,20 +54,25 @@ def jvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any], **option
     The tangent of an integer or boolean is ignored. Raises TypeMismatch if a tangent is unlike its argument.
     """
     spec, chosen = specification(function), make_options(options)
-    if len(tangents) != len(primals):
-        raise TypeMismatch(f"{len(tangents)} tangents for {len(primals)} arguments")
     arguments = bind(spec, primals)
+    if not isinstance(tangents, tuple | list) or len(tangents) != len(primals):
+        raise TypeMismatch(f"the tangents are {described(tangents)}, not a tuple of {len(primals)}")
     names, shapes = list(signature(spec).parameters), [template(a) for a in arguments]
     dots = [conform(t, s, f"the tangent of argument {n!r}") for t, s, n in zip(tangents, shapes, names, strict=False)]
     dots += [zero(s) for s in shapes[len(dots) :]]
-    return push(spec, chosen, arguments, shapes, dots)
+    return push(spec, chosen, arguments, shapes, dots, range(len(primals)))
 
 
 def push(
-    spec: Any, options: Options, arguments: Sequence[Any], shapes: Sequence[Template], tangents: Sequence[Any]
+    spec: Any,
+    options: Options,
+    arguments: Sequence[Any],
+    shapes: Sequence[Template],
+    tangents: Sequence[Any],
+    positions: Sequence[int],
 ) -> tuple[Any, Any]:
-    """`jvp` with every argument given and every tangent in order."""
-    active = active_positions(shapes)
+    """`jvp` with every argument given and every tangent in order, those at `positions` alone not zero."""
+    active = tuple(p for p in active_positions(shapes) if p in positions)
     if not active:
         value = value_of(spec, options)(*arguments)
         return value, zero(template(value))
@@ -81,27 +87,33 @@ def vjp(function: Any, *arguments: Any, **options: Any) -> tuple[Any, Pullback]:
     times, and the arguments may be changed in between. The seed is shaped as the value; a tuple where that is one.
     """
     spec, chosen = specification(function), make_options(options)
-    return evaluate(spec, chosen, bind(spec, arguments), len(arguments))
+    return evaluate(spec, chosen, bind(spec, arguments), range(len(arguments)))
 
 
-def evaluate(spec: Any, options: Options, arguments: Sequence[Any], count: int) -> tuple[Any, Pullback]:
-    """`vjp` with every argument given; the pullback has an entry for the first `count` of them."""
+def evaluate(spec: Any, options: Options, arguments: Sequence[Any], positions: Sequence[int]) -> tuple[Any, Pullback]:
+    """`vjp` with every argument given, and the pullback to those at `positions` alone."""
     # copies, so that what the pullback sees is what the function saw
     kept = snapshot(arguments)
-    active = active_positions([template(a) for a in kept])
+    carrying = active_positions([template(a) for a in kept])
+    active = tuple(p for p in positions if p in carrying)
     if not active:
         value = value_of(spec, options)(*kept)
-        return value, Pullback(template(value), count, active, _nothing)
+        return value, Pullback(template(value), positions, active, _nothing)
     forward = derive(Derivative(function=spec, kind="split_forward", wrt=active), options)
     value, saved = forward(*kept)
+    result = template(value)
     if saved is None:
+        # the value may be one of the arguments kept, and belongs to the caller
+        (value,) = snapshot((value,))
         joint = derive(Derivative(function=spec, kind="vjp", wrt=active), options)
         sweep: Callable[[Any], Any] = lambda seed: joint(*kept, seed)  # noqa: E731
+        joint.prepare(*kept, zero(result))
     else:
         given = forward.argument_types(*kept)
         reverse = derive(Derivative(function=spec, kind="split_reverse", wrt=active, given=given), options)
         sweep = lambda seed: reverse(saved, seed)  # noqa: E731
-    return value, Pullback(template(value), count, active, sweep)
+        reverse.prepare(saved, zero(result))
+    return value, Pullback(result, positions, active, sweep)
 
 
 class Pullback:
@@ -111,16 +123,18 @@ class Pullback:
     loop), both sweeps run.
     """
 
-    def __init__(self, result: Template, count: int, active: tuple[int, ...], sweep: Callable[[Any], Any]) -> None:
+    def __init__(
+        self, result: Template, positions: Sequence[int], active: tuple[int, ...], sweep: Callable[[Any], Any]
+    ) -> None:
         self.result = result
-        self._count = count
+        self._positions = positions
         self._active = active
         self._sweep = sweep
 
     def __call__(self, seed: Any) -> tuple[Any, ...]:
         bars = self._sweep(conform(seed, self.result, "the seed"))
         of = dict(zip(self._active, bars, strict=True))
-        return tuple(of.get(position) for position in range(self._count))
+        return tuple(of.get(position) for position in self._positions)
 
 
 def _nothing(seed: Any) -> tuple[()]:
@@ -137,9 +151,11 @@ def hvp(function: Any = None, wrt: Wrt = 0, **options: Any) -> Any:
     positions, single = positions_of(specification(function), wrt)
     names = list(signature(gradient).parameters)
 
-    def product(*arguments: Any) -> Any:
+    def product(*arguments: Any, **keywords: Any) -> Any:
+        if not arguments:
+            raise TypeError("the last argument is the vector")
         *primals, vector = arguments
-        bound = bind(gradient, primals)
+        bound = bind(gradient, primals, keywords)
         shapes = [template(a) for a in bound]
         tangents = [zero(s) for s in shapes]
         vectors = (vector,) if single else vector
@@ -147,7 +163,7 @@ def hvp(function: Any = None, wrt: Wrt = 0, **options: Any) -> Any:
             raise TypeMismatch(f"the vector is not a tuple of {len(positions)}, as wrt is")
         for position, v in zip(positions, vectors, strict=True):
             tangents[position] = conform(v, shapes[position], f"the vector along {names[position]!r}")
-        return push(gradient, chosen, bound, shapes, tangents)[1]
+        return push(gradient, chosen, bound, shapes, tangents, positions)[1]
 
     return named_after(function, product)
 
@@ -206,9 +222,13 @@ def _signature(derivative: Derivative) -> inspect.Signature:
     return plain_signature(pipeline.signature(derivative))
 
 
-def bind(spec: Any, arguments: Sequence[Any]) -> tuple[Any, ...]:
+def bind(spec: Any, arguments: Sequence[Any], keywords: Mapping[str, Any] = MappingProxyType({})) -> tuple[Any, ...]:
     """The arguments with the defaults of those left out. TypeError if there are too many or too few, as in any call."""
-    bound = signature(spec).bind(*arguments)
+    if not isinstance(arguments, tuple | list):
+        raise TypeMismatch(
+            f"the arguments are {described(arguments)}, not a tuple", instead="Write (x,) for a single x."
+        )
+    bound = signature(spec).bind(*arguments, **keywords)
     bound.apply_defaults()
     return bound.args
 

@@ -7,6 +7,7 @@ In: a function and arguments. Out: nothing, or an AssertionError with the number
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +19,7 @@ from adjit.runtime.api import (
     Wrt,
     active_positions,
     bind,
-    grad,
+    make_options,
     positions_of,
     push,
     specification,
@@ -34,7 +35,13 @@ DIRECTIONS = 3
 
 
 def check_grads(
-    function: Any, args: Sequence[Any], wrt: Wrt | None = None, order: int = 2, rtol: float = 1e-6, seed: int = 0
+    function: Any,
+    args: Sequence[Any],
+    wrt: Wrt | None = None,
+    order: int = 2,
+    rtol: float = 1e-6,
+    seed: int = 0,
+    **options: Any,
 ) -> None:
     """Checks the derivatives of a function at `args` up to `order`, with respect to `wrt` (default: every float).
 
@@ -46,7 +53,7 @@ def check_grads(
     positions = active_positions([template(a) for a in bound]) if wrt is None else positions_of(spec, wrt)[0]
     if not positions:
         raise WrongWrt("no argument is a float, so there is nothing to check")
-    point = _Point(function, spec, bound, positions)
+    point = _Point(function, spec, bound, positions, make_options(options))
     draw = np.random.default_rng(seed)
     for _ in range(DIRECTIONS):
         point.check(draw, rtol, order)
@@ -56,13 +63,13 @@ def check_grads(
 
 def _check_next(point: _Point, draw: np.random.Generator, order: int, rtol: float, seed: int) -> None:
     """The derivatives of the gradient; of the pullback, where the result is not a single number."""
-    value = template(point.run(point.arguments))
+    value, asked = template(point.run(point.arguments)), dataclasses.asdict(point.options)
     if value == template(0.0):
-        gradient = grad(point.function, wrt=point.positions)
-        return check_grads(gradient, point.arguments, point.positions, order - 1, rtol, seed)
-    pullback = derive(Derivative(function=point.spec, kind="vjp", wrt=point.positions), Options())
+        gradient = derive(Derivative(function=point.spec, kind="grad", wrt=point.positions), point.options)
+        return check_grads(gradient, point.arguments, point.positions, order - 1, rtol, seed, **asked)
     arguments = (*point.arguments, _random(value, draw))
-    return check_grads(pullback, arguments, (*point.positions, len(point.arguments)), order - 1, rtol, seed)
+    wrt = (*point.positions, len(point.arguments))
+    return check_grads(point.pullback, arguments, wrt, order - 1, rtol, seed, **asked)
 
 
 @dataclass(frozen=True)
@@ -73,6 +80,11 @@ class _Point:
     spec: Any
     arguments: tuple[Any, ...]
     positions: tuple[int, ...]
+    options: Options
+
+    @property
+    def pullback(self) -> Any:
+        return derive(Derivative(function=self.spec, kind="vjp", wrt=self.positions), self.options)
 
     def run(self, arguments: Sequence[Any]) -> Any:
         """The function itself, on copies of the arguments: plain Python where it can be."""
@@ -82,10 +94,9 @@ class _Point:
     def check(self, draw: np.random.Generator, rtol: float, order: int) -> None:
         shapes = [template(a) for a in self.arguments]
         chosen = [_random(s, draw) if k in self.positions else zero(s) for k, s in enumerate(shapes)]
-        seed = _random(template(value_of(self.spec, Options())(*self.arguments)), draw)
-        forward = _dot(seed, push(self.spec, Options(), self.arguments, shapes, chosen)[1])
-        pullback = derive(Derivative(function=self.spec, kind="vjp", wrt=self.positions), Options())
-        bars = dict(zip(self.positions, pullback(*self.arguments, seed), strict=True))
+        seed = _random(template(value_of(self.spec, self.options)(*snapshot(self.arguments))), draw)
+        forward = _dot(seed, push(self.spec, self.options, self.arguments, shapes, chosen, self.positions)[1])
+        bars = dict(zip(self.positions, self.pullback(*self.arguments, seed), strict=True))
         reverse = sum(_dot(bars[p], chosen[p]) for p in self.positions)
         wanted = [self.difference(seed, chosen, step) for step in STEPS]
         best = min(wanted, key=lambda w: abs(w - reverse))

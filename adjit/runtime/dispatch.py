@@ -25,6 +25,7 @@ from numba.core.compiler import Compiler
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher, _FunctionCompiler  # type: ignore[attr-defined]
 from numba.core.registry import CPUDispatcher
+from numba.core.serialize import ReduceMixin
 from numba.core.typing.typeof import typeof
 
 from adjit.errors import AdjitError, InternalError, TypeMismatch, Unsupported
@@ -63,6 +64,13 @@ class _Specialising:
     options: Options
     __signature__: inspect.Signature
 
+    def _reduce_states(self) -> dict[str, Any]:
+        return {"derivative": self.derivative, "options": self.options}
+
+    @classmethod
+    def _rebuild(cls, derivative: pipeline.Derivative, options: Options) -> Any:
+        return derive(derivative, options)
+
     def __repr__(self) -> str:
         name = getattr(root(self.derivative), "__name__", "function")
         return f"<{self.derivative.kind} of {name} with respect to {self.derivative.wrt}>"
@@ -85,14 +93,16 @@ class _Specialising:
         taken = self._specialised(given)
         emitted = pipeline.source(self.derivative, taken)
         title = f"{emitted.name} {', '.join(map(to_text, taken))}".rstrip()
-        return load(emitted.text, emitted.globals, emitted.name, title)
+        # global arrays as they are now, on every target
+        names = {n: v.copy() if isinstance(v, np.ndarray) else v for n, v in emitted.globals.items()}
+        return load(emitted.text, names, emitted.name, title)
 
     def _specialised(self, given: Sequence[types.Type]) -> tuple[types.Type, ...]:
         return tuple(_specialised(t, name) for t, name in zip(given, self.__signature__.parameters, strict=True))
 
     def argument_types(self, *arguments: Any) -> tuple[types.Type, ...]:
-        """The types for which these arguments are specialised."""
-        return self._types_of(arguments)
+        """The types for which these arguments are specialised; strings with their values."""
+        return self._specialised([type_of(a) for a in arguments])
 
     def _types_of(self, arguments: Sequence[Any]) -> tuple[types.Type, ...]:
         found: list[types.Type] = []
@@ -130,12 +140,11 @@ class Derived(_Specialising, CPUDispatcher):
             # the message has the user's line; the compiler's own frames would hide it
             raise fault.with_traceback(None) from None
 
-    def _reduce_states(self) -> dict[str, Any]:
-        return {"derivative": self.derivative, "options": self.options}
-
-    @classmethod
-    def _rebuild(cls, derivative: pipeline.Derivative, options: Options) -> Any:
-        return derive(derivative, options)
+    def prepare(self, *arguments: Any) -> None:
+        """Compiles for these arguments, without a call."""
+        given = self.argument_types(*arguments)
+        if given not in self.overloads:
+            self.compile(given)
 
 
 class _Maker(_FunctionCompiler):  # type: ignore[misc]
@@ -163,7 +172,7 @@ class _Maker(_FunctionCompiler):  # type: ignore[misc]
             raise InternalError(f"numba does not compile the code generated for {self.owner!r}", why=shown) from fault
 
 
-class Interpreted(_Specialising):
+class Interpreted(_Specialising, ReduceMixin):  # type: ignore[misc]
     """A derived function whose generated code runs in plain Python, for debuggers."""
 
     def __init__(self, derivative: pipeline.Derivative, options: Options) -> None:
@@ -174,13 +183,22 @@ class Interpreted(_Specialising):
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         bound = self.__signature__.bind(*arguments, **keywords)
         bound.apply_defaults()
-        given = tuple(types.literal(a) if isinstance(a, str) else type_of(a) for a in bound.args)  # type: ignore[no-untyped-call]
+        found = self._made_for(bound.args)
+        with np.errstate(all="ignore"):
+            return found(*bound.args)
+
+    def prepare(self, *arguments: Any) -> None:
+        """Makes the code for these arguments, without a call."""
+        self._made_for(arguments)
+
+    def _made_for(self, arguments: Sequence[Any]) -> FunctionType:
+        given = tuple(map(type_of, arguments))
         found = self._made.get(given)
         if found is None:
             with global_compiler_lock:
-                found = self._made.setdefault(given, self._specialise(given))
-        with np.errstate(all="ignore"):
-            return found(*bound.args)
+                # another thread may have made it while this one waited
+                found = self._made.get(given) or self._made.setdefault(given, self._specialise(given))
+        return found
 
 
 # -------------------------------------------------------------------------------------------------------- parameters
@@ -195,7 +213,9 @@ def root(derivative: pipeline.Derivative) -> Any:
 
 
 def type_of(value: object) -> types.Type:
-    """numba's type of a value; `pyobject` if it has none."""
+    """numba's type of a value, that of a string with the value in it; `pyobject` if it has none."""
+    if isinstance(value, str):
+        return types.StringLiteral(value)
     try:
         found: types.Type = typeof(value)  # type: ignore[no-untyped-call]
         return found
@@ -236,8 +256,7 @@ def _stub(function: Any, signature: inspect.Signature) -> FunctionType:
 def _specialised(given: types.Type, name: str) -> types.Type:
     """The type that the transformation sees: numbers without their values, strings with them."""
     if isinstance(given, types.Omitted):
-        value = given.value
-        given = types.literal(value) if isinstance(value, str) else type_of(value)  # type: ignore[no-untyped-call]
+        given = type_of(given.value)
     if isinstance(given, types.Literal) and not isinstance(given, types.StringLiteral):
         given = types.unliteral(given)  # type: ignore[no-untyped-call]
     if isinstance(given, types.List | types.ListType):

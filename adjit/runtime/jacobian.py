@@ -76,8 +76,8 @@ def _wrapped(entry: Any, function: Any, wrt: Wrt, options: dict[str, Any], by_co
     spec, chosen = specification(function), make_options(options)
     positions, single = positions_of(spec, wrt)
 
-    def matrix(*arguments: Any) -> Any:
-        bound = bind(spec, arguments)
+    def matrix(*arguments: Any, **keywords: Any) -> Any:
+        bound = bind(spec, arguments, keywords)
         point = _Point(spec, chosen, bound, tuple(map(template, bound)), positions)
         point.check()
         result = template(value_of(spec, chosen)(*bound))
@@ -103,6 +103,9 @@ class _Point:
     def chosen(self) -> list[Template]:
         return [self.shapes[p] for p in self.positions]
 
+    def push(self, tangents: Sequence[Any]) -> Any:
+        return push(self.spec, self.options, self.arguments, self.shapes, tangents, self.positions)[1]
+
     def check(self) -> None:
         for position in self.positions:
             if not is_active(self.shapes[position]):
@@ -119,20 +122,19 @@ def _columns(point: _Point, result: Template) -> Blocks:
             for unit in units(leaf) if leaf.is_active else ():
                 tangents = list(zeros)
                 tangents[position] = _with_leaf(point.shapes[position], k, unit)
-                found.append(flat(push(point.spec, point.options, point.arguments, point.shapes, tangents)[1]))
+                found.append(flat(point.push(tangents)))
             for r, out in enumerate(leaves(result)):
                 blocks[r].append(_stacked([column[r] for column in found], out, leaf, axis=-1))
     return blocks
 
 
 def _rows(point: _Point, result: Template) -> Blocks:
-    _, pullback = evaluate(point.spec, point.options, point.arguments, len(point.arguments))
+    _, pullback = evaluate(point.spec, point.options, point.arguments, point.positions)
     blocks: Blocks = []
     for r, out in enumerate(leaves(result)):
         found = []
         for unit in units(out) if out.is_active else ():
-            bars = pullback(_with_leaf(result, r, unit))
-            found.append([bar for position in point.positions for bar in flat(bars[position])])
+            found.append(flat(pullback(_with_leaf(result, r, unit))))
         inner = [leaf for shape in point.chosen for leaf in leaves(shape)]
         blocks.append([_stacked([row[k] for row in found], out, leaf, axis=0) for k, leaf in enumerate(inner)])
     return blocks

@@ -6,6 +6,7 @@ In: numba types, or text. Out: text, or numba types.
     float64[::1, :]      a Fortran-ordered one
     float64[:, :] strided      neither
     (float64, int64)     a tuple
+    'lower'              a string, which is part of the type
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ def to_text(type_: types.Type) -> str:
     if isinstance(type_, types.BaseTuple):
         parts = [to_text(t) for t in type_.types]  # type: ignore[attr-defined]
         return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
+    if isinstance(type_, types.StringLiteral):
+        return repr(type_.literal_value)
     return str(type_)
 
 
@@ -47,6 +50,8 @@ def to_types(text: str) -> tuple[types.Type, ...]:
 def _to_type(node: ast.expr, text: str) -> types.Type:
     if isinstance(node, ast.Constant) and node.value is None:
         return types.none
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return types.StringLiteral(node.value)
     if isinstance(node, ast.Tuple):
         return types.Tuple([_to_type(e, text) for e in node.elts])  # type: ignore[no-untyped-call]
     if isinstance(node, ast.Name):

@@ -68,7 +68,7 @@ def conform(given: Any, wanted: Template, what: str) -> Any:
     """A fresh copy of a seed or tangent with the types of `wanted`; raises TypeMismatch, in which `what` names it."""
     if isinstance(wanted, Branch):
         if not isinstance(given, tuple | list) or len(given) != len(wanted.parts):
-            raise TypeMismatch(f"{what} is {_described(given)}, not a tuple of {len(wanted.parts)}")
+            raise TypeMismatch(f"{what} is {described(given)}, not a tuple of {len(wanted.parts)}")
         parts = zip(given, wanted.parts, strict=True)
         return wanted.build([conform(g, w, f"{what}[{k}]") for k, (g, w) in enumerate(parts)])
     if not wanted.is_active:
@@ -80,20 +80,21 @@ def _number(given: Any, wanted: Leaf, what: str) -> Any:
     assert wanted.dtype is not None
     is_number = isinstance(given, int | float | np.integer | np.floating) and not isinstance(given, bool)
     if not is_number and not (isinstance(given, np.ndarray) and given.ndim == 0 and given.dtype.kind in "fiu"):
-        raise TypeMismatch(f"{what} is {_described(given)}, not a number")
+        raise TypeMismatch(f"{what} is {described(given)}, not a number")
     return float(given) if wanted.dtype == np.float64 else wanted.dtype.type(given)
 
 
 def _array(given: Any, wanted: Leaf, what: str) -> Any:
     if not isinstance(given, np.ndarray) or given.shape != wanted.shape:
-        raise TypeMismatch(f"{what} is {_described(given)}, not an array of shape {wanted.shape}")
+        raise TypeMismatch(f"{what} is {described(given)}, not an array of shape {wanted.shape}")
     if given.dtype.kind not in "fiu":
         raise TypeMismatch(f"{what} is an array of {given.dtype}, not of {wanted.dtype}")
     # a copy always: one array may be given as two tangents, or be an argument as well
     return np.array(given, dtype=wanted.dtype, order=wanted.order)  # type: ignore[call-overload]
 
 
-def _described(value: Any) -> str:
+def described(value: Any) -> str:
+    """What a value is, for a message."""
     if isinstance(value, np.ndarray):
         return f"an array of shape {value.shape}"
     if isinstance(value, tuple | list):

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import operator
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from numba import types
 
@@ -58,12 +58,14 @@ class Folding:
         self._uses: Counter[ir.Var] = Counter()
         self._readers: dict[ir.Var, tuple[ir.Region, int]] = {}
         self._copied: set[ir.Var] = set()
-        self._names: Counter[str] = Counter()
+        self._names: Counter[str] = Counter()  # of the user's variables
+        self._users: set[str] = set(function.names)  # names of the user's
+        self._versions: set[str] = set()  # names that a value may take over from another
         self._counters: set[ir.Var] = set()
         self._extents: dict[ir.Var, ir.Extent] = {}
         self._sizes: dict[ir.Var, int] = {}
         self._aliases = Aliases(function)
-        self._names.update(arg.name for arg in function.body.args)
+        self._note_names(function.body.args, True)
         self._count(function.body, None)
         for leaf in ir.leaves(function.result):
             if leaf is not None:
@@ -105,10 +107,9 @@ class Folding:
         for position, op in enumerate(region.ops):
             for operand in operands_of(op):
                 self._use(operand, region, position)
-            for result in op.results:
-                self._names[result.name] += 1
+            self._note_names(op.results, bool(op.regions))
             for inner in op.regions:
-                self._names.update(arg.name for arg in inner.args)
+                self._note_names(inner.args, True)
                 self._count(inner, op)
             if isinstance(op, ir.Undefined):
                 self.folded[op.out] = op
@@ -125,6 +126,15 @@ class Folding:
                 self._use(operand, region, len(region.ops) + late)
                 if isinstance(operand, ir.Var):
                     self._copied.add(operand)
+                    self._versions.add(operand.name)
+
+    def _note_names(self, variables: Sequence[ir.Var], handed: bool) -> None:
+        for var in variables:
+            self._names[var.name] += var.user
+            if var.user:
+                self._users.add(var.name)
+            if var.user or handed:
+                self._versions.add(var.name)
 
     # ---------------------------------------------------------------------------------------------- deciding
 
@@ -134,8 +144,7 @@ class Folding:
         last = list(range(end))  # where the text of each operation ends up
         assigned: dict[str, int] = {}  # the first assignment of each name after the operation at hand
         written: dict[ir.Operand, int] = {}  # the first store into each class of memory after it
-        if isinstance(holder, (ir.For, ir.While)):
-            assigned.update((arg.name, end) for arg in region.args)
+        handed = {} if holder is None else self._handed_in_place(holder, region)
         for position in range(end - 1, -1, -1):
             op = region.ops[position]
             names = {result.name for result in op.results}
@@ -155,6 +164,8 @@ class Folding:
                 self.folded[op.results[0]] = op
                 continue
             final = self._final(op, region, last)
+            if final is not None and self._stands_alone(op, region, holder, handed, position):
+                final = None
             if final is not None and self._may_move(op, final, region, assigned, written):
                 last[position] = final
                 self.folded[op.results[0]] = op
@@ -170,9 +181,7 @@ class Folding:
         if len(op.results) != 1 or op.results[0].user or not self._uses[op.results[0]]:
             return False
         if isinstance(op, ir.Extent):
-            array = op.array
-            # an array of ours that is not handed on can have a name for itself alone
-            return not isinstance(array, ir.Var) or self._keeps_its_name(array, alone=not array.user)
+            return not isinstance(op.array, ir.Var) or self._keeps_its_name(op.array)
         if not isinstance(op, ir.Call) or op.callee not in (operator.add, operator.sub) or len(op.args) != 2:
             return False
         one, other = op.args
@@ -184,8 +193,9 @@ class Folding:
             return True
         return isinstance(read, ir.Var) and (read in self._counters or self._keeps_its_name(read))
 
-    def _keeps_its_name(self, var: ir.Var, alone: bool = False) -> bool:
-        return var not in self._copied and (alone or self._names[var.name] == 1)
+    def _keeps_its_name(self, var: ir.Var) -> bool:
+        """Whether no other value comes under its name. What is not the user's can have a name for itself alone."""
+        return var not in self._copied and (not var.user or self._names[var.name] == 1)
 
     def _is_choice(self, op: ir.If) -> bool:
         if len(op.outs) != 1 or (op.outs[0].user and is_statement(op)) or self.is_update(op):
@@ -223,6 +233,41 @@ class Folding:
             return None
         return position if reading is None else last[position]
 
+    def _handed_in_place(self, holder: ir.Op, region: ir.Region) -> dict[ir.Var, int]:
+        """What a region hands on under the name that it came in with, and where that name is read last."""
+        targets = holder.results
+        if isinstance(holder, ir.For | ir.While):
+            targets = holder.body.args[1:] if isinstance(holder, ir.For) else holder.body.args
+        found: dict[ir.Var, int] = {}
+        for target, operand in zip(targets, region.yields, strict=False):
+            if not isinstance(operand, ir.Var) or operand.name != target.name or target in region.yields:
+                continue
+            if isinstance(holder, ir.If) and len(targets) == 1:
+                continue  # it may become a conditional expression
+            found[operand] = -1
+            for position in range(len(region.ops) - 1, -1, -1):
+                if any(isinstance(o, ir.Var) and o.name == target.name for o in _read_by(region.ops[position])):
+                    found[operand] = position
+                    break
+        return found
+
+    def _stands_alone(self, op: ir.Op, region: ir.Region, holder: ir.Op | None, handed: dict[ir.Var, int], position: int) -> bool:
+        """Whether `op`, which could fold, is a statement of the derivative that belongs under the primal's.
+
+        So are the adjoint and the tangent of a variable of the user's, where another statement reads them, and what
+        a loop changes in each trip.
+        """
+        out = op.results[0]
+        if isinstance(op, ir.If) or not is_scalar(out.type):
+            return False
+        if handed.get(out, position + 1) <= position:
+            return True
+        base, _, ending = out.name.rpartition("_")
+        if ending not in ("bar", "dot") or base not in self._users:
+            return False
+        at = self._readers[out][1]
+        return holder is None if at >= len(region.ops) else region.ops[at].origin != op.origin
+
     def _may_move(
         self, op: ir.Op, final: int, region: ir.Region, assigned: dict[str, int], written: dict[ir.Operand, int]
     ) -> bool:
@@ -231,6 +276,8 @@ class Folding:
             if written.get(memory, final) < final:
                 return False
         for leaf in self.leaves_of(op):
+            if leaf.name not in self._versions:
+                continue  # it can have a name for itself alone
             if assigned.get(leaf.name, final) < final and not (leaf in region.yields and final > len(region.ops)):
                 return False
         return True
@@ -276,6 +323,15 @@ class Folding:
                 size -= self._size(part) - len(part.name)
                 del self.folded[part]
         return size
+
+
+def _read_by(op: ir.Op) -> Iterator[ir.Operand]:
+    """The operands of an operation and of all inside it."""
+    yield from operands_of(op)
+    for region in op.regions:
+        yield from region.yields
+        for inner in region.ops:
+            yield from _read_by(inner)
 
 
 def _is_stopping(holder: ir.Op, region: ir.Region) -> bool:

@@ -255,7 +255,9 @@ class ForwardEdits:
         old = op.body.yields
         body = ir.Region((*op.body.args, *args), tuple(ops), (*old[:cut], *yields, *old[cut:]))
         if isinstance(op, ir.For):
-            return dataclasses.replace(op, inits=(*op.inits, *inits), body=body, outs=(*op.outs, *outs))
+            return dataclasses.replace(
+                op, inits=(*op.inits, *inits), body=body, outs=(*op.outs, *outs), pair=op, is_mirror=False
+            )
         test_args = tuple(dataclasses.replace(a) for a in args)
         test = ir.Region((*op.test.args, *test_args), op.test.ops, op.test.yields)
         return dataclasses.replace(op, inits=(*op.inits, *inits), test=test, body=body, outs=(*op.outs, *outs))

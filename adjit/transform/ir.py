@@ -458,6 +458,7 @@ class For(Op):
     stops:      the body yields one more operand, a boolean, last: true ends the loop after this trip (`break`).
     order_free: the trips may run in any order (up to rounding of sums), as those of whole-array statements may.
     parallel:   the user wrote prange.
+    pair:       what a loop of the forward sweep and its mirror in the reverse sweep (`is_mirror`) have in common.
     """
 
     start: Operand
@@ -469,6 +470,8 @@ class For(Op):
     stops: bool = False
     order_free: bool = False
     parallel: bool = False
+    pair: object = None
+    is_mirror: bool = False
 
     @property
     def results(self) -> tuple[Var, ...]:

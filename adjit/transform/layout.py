@@ -32,6 +32,7 @@ INDENT = "    "
 COMPOUND = ("for ", "while ", "if ", "elif ")
 _AUGMENTED = (operator.add, operator.sub, operator.mul, operator.truediv, operator.iadd, operator.isub, operator.imul)
 _COMMUTES = (operator.add, operator.iadd)
+_COMMUTES_IN_REVERSE = (*_COMMUTES, operator.mul)  # where the order is ours and not the user's
 
 
 class Layout:
@@ -45,6 +46,7 @@ class Layout:
         self._print = expressions
         self._commented: set[ir.Origin] = set()
         self._is_reverse = False
+        self._headings = 0  # over the statements of the reverse sweep, so far
         self._pushed = {op.tape for op in ir.walk(function.body) if isinstance(op, ir.Push)}
         # variables that are copied from: where one of them may be undefined, it must be given a value first
         self._copied = {
@@ -58,6 +60,8 @@ class Layout:
 
     def block(self, statements: Sequence[Statement], indent: str, heading: ir.Origin | None = None) -> None:
         """Print `statements`. `heading` is the user's statement whose text stands above them already."""
+        was_reverse = self._is_reverse
+        was_reverse = self._is_reverse  # a loop's trip may have both sweeps in it, one after the other
         for position, statement in enumerate(statements):
             origin = statement.origin
             if isinstance(statement, Assign) and isinstance(statement.op, ir.Comment):
@@ -66,10 +70,14 @@ class Layout:
                 self._is_reverse = self._is_reverse or statement.op.text == ir.REVERSE_SWEEP
                 heading = None
                 continue
+            headings = self._headings
             if origin is not None and self._prints(statement):
                 self._head(origin, heading, statements[position:], indent)
-                heading = origin
+                if not origin.text.startswith(COMPOUND):
+                    heading = origin
             self._statement(statement, indent, heading)
+        # the reverse sweep of one trip ends with the trip
+        self._is_reverse = was_reverse
 
     def _head(self, origin: ir.Origin, heading: ir.Origin | None, rest: Sequence[Statement], indent: str) -> None:
         """What stands above a statement: in the forward sweep the user's comments, in the reverse sweep the primal's line."""
@@ -78,7 +86,9 @@ class Layout:
         if origin == heading or not origin.text or origin.text.startswith(COMPOUND):
             return
         if self._is_reverse:
-            self._comment(f"L{origin.line}: {origin.text}", indent)
+            own = self._function.origin is None or origin.function == self._function.origin.function
+            self._comment(f"L{origin.line}{'' if own else f' in {origin.function}'}: {origin.text}", indent)
+            self._headings += 1
         elif self._is_lowered(rest, origin):
             self._comment(origin.text, indent)
 
@@ -87,7 +97,7 @@ class Layout:
         for statement in rest:
             if isinstance(statement, Assign) and isinstance(statement.op, ir.Comment):
                 return False
-            if self._is_something([statement]):
+            if self._is_something([statement]) and not isinstance(statement, Return):
                 return True
         return False
 
@@ -109,6 +119,9 @@ class Layout:
             if statement.origin != origin:
                 # copies that only hand values on belong to what is around them
                 if isinstance(statement, Copies) and not self._prints(statement):
+                    continue
+                # and so do tapes
+                if isinstance(statement, Assign) and isinstance(statement.op, ir.Alloc) and not statement.op.out.user:
                     continue
                 return False
             if isinstance(statement, Loop) and statement.op.order_free:
@@ -252,7 +265,8 @@ class Layout:
         """Print `target += e` for `target = target + e`, if it is of that kind."""
         if op.callee not in _AUGMENTED or len(op.args) != 2:
             return False
-        for own, other in ((0, 1), (1, 0)) if op.callee in _COMMUTES else ((0, 1),):
+        commutes = op.callee in (_COMMUTES_IN_REVERSE if self._is_reverse else _COMMUTES)
+        for own, other in ((0, 1), (1, 0)) if commutes else ((0, 1),):
             left, right = op.args[own], op.args[other]
             if left.type == type_ and self._print.text(left) == target:
                 if op.callee in _COMMUTES:

@@ -52,8 +52,9 @@ class MirroredIf:
 
 @dataclass(eq=False)
 class Sweeps:
-    """Both sweeps. `bars` are the adjoints of the arguments asked for, in their order."""
+    """Both sweeps. `bars` are the adjoints of the arguments asked for, in their order; `shadows` those of arrays."""
 
     forward: ir.Function
     mirror: Mirror
     bars: list[ir.Operand]
+    shadows: dict[ir.Operand, ir.Var]

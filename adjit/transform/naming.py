@@ -40,6 +40,7 @@ _SPARE = {"np": "numpy", "math": "math_module", "cmath": "cmath_module"}
 # A value that nobody named is called after the operation that made it; these read better than the operator's own name.
 _PLAIN = {
     "add": "total",
+    "sum": "total",
     "sub": "difference",
     "mul": "product",
     "truediv": "ratio",

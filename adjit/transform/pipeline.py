@@ -23,6 +23,7 @@ from adjit.transform import ir
 from adjit.transform.elaborate.function import elaborate, without_comments
 from adjit.transform.emit import Emitted, emit
 from adjit.transform.forward import forward
+from adjit.transform.fuse import fuse
 from adjit.transform.reverse import reverse
 from adjit.transform.simplify import simplify
 from adjit.transform.sink import sink
@@ -43,7 +44,8 @@ class Derivative:
     kind:   'primal', 'grad', 'value_and_grad', 'vjp' (arguments and seed to adjoints), 'jvp' (arguments and tangents to
             value and tangent), 'split_forward' (arguments to value and what is saved; None where that cannot be handed on)
             or 'split_reverse' (what was saved and seed to adjoints; `given`: the types of the arguments)
-    wrt:    positions of the arguments to differentiate with respect to; `single`: the result is bare, not a tuple
+    wrt:    positions of the arguments to differentiate with respect to; `single`: the result is bare, not a tuple. The
+            tangents of the other arguments are ignored
     """
 
     function: Any
@@ -121,10 +123,15 @@ def _derived(
     seeds: Sequence[ir.Operand | None],
     extra: Sequence[ir.Var],
     with_value: bool,
+    is_split: bool = False,
 ) -> ir.Function:
+    """Both sweeps in one function; `is_split`: apart, as they will be cut."""
     sweeps = reverse(function, wrt, seeds, build)
     joint = checked(join(sweeps, extra, with_value), "reversed")
-    return checked(simplify(joint), "stored")
+    stored = checked(simplify(joint), "stored")
+    if is_split:
+        return stored
+    return stored if is_split else checked(simplify(fuse(stored, sweeps.shadows)), "fused")
 
 
 def _gradient(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
@@ -177,7 +184,7 @@ def _split(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Func
     leaves = ir.leaves(tree)
     by_yield = {k: leaf for k, leaf in zip(ir.leaves(function.result), leaves, strict=True) if k is not None}
     seeds = [_seed(by_yield.get(k), y) for k, y in enumerate(function.body.yields)]
-    joint = _derived(function, wrt, seeds, leaves, with_value=True)
+    joint = _derived(function, wrt, seeds, leaves, with_value=True, is_split=True)
     joint = dataclasses.replace(
         joint, names=(*function.names, "out_bar"), params=(*function.params, tree), result=function.result
     )
@@ -213,12 +220,14 @@ def _jvp(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Functi
     names = list(signature(derivative).parameters)[count:]
     trees = [_parameter_tree(n, t) for n, t in zip(names, dot_types, strict=True)]
     dots: list[ir.Var | None] = []
-    for tree, own in zip(trees, function.params, strict=True):
+    for position, (tree, own) in enumerate(zip(trees, function.params, strict=True)):
         leaves, own_leaves = ir.leaves(tree), ir.leaves(own)
         if len(leaves) != len(own_leaves):
             raise errors.TypeMismatch("a tangent is not built like its argument", _place(function))
+        is_wanted = derivative.wrt is None or position in derivative.wrt
         dots.extend(
-            leaf if ir.is_float(p.type) and ir.is_float(leaf.type) else None for leaf, p in zip(leaves, own_leaves, strict=True)
+            leaf if is_wanted and ir.is_float(p.type) and ir.is_float(leaf.type) else None
+            for leaf, p in zip(leaves, own_leaves, strict=True)
         )
     made = checked(forward(function, dots, trees, names, build), "forward")
     return _finished(checked(simplify(made), "simplified"), derivative, function, made.result, "jvp")

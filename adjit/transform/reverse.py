@@ -96,7 +96,7 @@ class _Reverse:
         with self.into(end):
             for p in wrt:
                 bars.append(self._argument_bar(p))
-        return Sweeps(self.function, mirror, bars)
+        return Sweeps(self.function, mirror, bars, {**self.shadow_of, **self.in_forward})
 
     def _argument_bar(self, p: ir.Var) -> ir.Operand:
         if isinstance(p.type, types.Array):
@@ -434,13 +434,15 @@ class _Reverse:
         """Makes an array that nothing else holds the shadow of `arg`, if it has none yet: nothing is copied or zeroed.
 
         That is one made by this very group, or (`is_last`) the shadow of an array that does not exist before this point.
-        Only outside loops and branches, and for arrays without views, whose shadows are all made at the opening.
+        Only outside loops and branches, and for arrays that neither have nor are views: those have theirs from the opening.
         """
         if self.depth or arg in self.shadow_of or arg in self.in_forward or arg in self.viewed:
             return False
         if not isinstance(contribution, ir.Var) or contribution.type != _plain(arg.type):
             return False
-        if self.made[arg][0] is not self.function.body:
+        region, op = self.made[arg]
+        # the shadow of a view is the view of a shadow
+        if region is not self.function.body or isinstance(op, ir.VIEWS):
             return False
         made = next((k for k, op in enumerate(self.builder.ops) if contribution in op.results), None)
         if made is not None and isinstance(self.builder.ops[made], ir.Call):

@@ -300,7 +300,7 @@ class _Storage:
         body = ir.Region((counter, *carried.args), tuple(inner.ops), tuple(carried.yields))
         loop = ir.For(
             start=start, stop=stop, step=step, inits=tuple(carried.inits), body=body, outs=tuple(carried.outs),
-            order_free=isinstance(op, ir.For) and op.order_free, origin=op.origin,
+            order_free=isinstance(op, ir.For) and op.order_free, origin=op.origin, pair=op, is_mirror=True,
         )  # fmt: skip
         self.put(loop, scope)
 

@@ -15,6 +15,7 @@ from adjit.errors import InternalError
 from adjit.transform import ir
 from adjit.transform.elaborate.elementwise import materialise
 from adjit.transform.elaborate.values import TupleValue, Value
+from adjit.transform.fuse import unpaired
 from adjit.transform.rules_as_ir import context, keyword_only, result_value, zero_like
 from adjit.transform.simplify import simplify
 from adjit.transform.storage import join
@@ -84,7 +85,7 @@ def _transpose(
     region = joint.body
     region = ir.Region(
         region.args,
-        tuple(ir.substituted(o, shapes) for o in region.ops if not isinstance(o, ir.Comment)),
+        tuple(unpaired(ir.substituted(o, shapes)) for o in region.ops if not isinstance(o, ir.Comment)),
         tuple(ir.substituted_operand(y, shapes) for y in region.yields),
     )
     kept = tuple(p for p in region.args if p not in dots.values())

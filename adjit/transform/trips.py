@@ -22,17 +22,18 @@ def _emit(builder: ir.Builder, callee: object, left: ir.Operand, right: ir.Opera
 
 def count_trips(builder: ir.Builder, op: ir.For) -> ir.Operand:
     """max(0, ceil((stop - start) / step))."""
-    count = _emit(builder, operator.sub, op.stop, op.start, "n")
+    name = f"{op.body.args[0].name}_trips"
+    count = _emit(builder, operator.sub, op.stop, op.start, name)
     if op.step != ir.integer(1):
-        ahead = _emit(builder, operator.add, count, op.step, "n")
+        ahead = _emit(builder, operator.add, count, op.step, name)
         if isinstance(op.step, ir.Const):
             sign: ir.Operand = ir.integer(1 if op.step.value > 0 else -1)
         else:
             positive = builder.call(operator.gt, op.step, ir.integer(0), type=types.boolean, name="is_ascending")
             sign = builder.call(ir.select, positive, ir.integer(1), ir.integer(-1), type=types.intp, name="sign")
-        ahead = _emit(builder, operator.sub, ahead, sign, "n")
-        count = _emit(builder, operator.floordiv, ahead, op.step, "n")
-    return _emit(builder, max, count, ir.integer(0), "n")
+        ahead = _emit(builder, operator.sub, ahead, sign, name)
+        count = _emit(builder, operator.floordiv, ahead, op.step, name)
+    return _emit(builder, max, count, ir.integer(0), name)
 
 
 def mirrored_range(builder: ir.Builder, op: ir.For, backwards: bool) -> tuple[ir.Operand, ir.Operand, ir.Operand]:

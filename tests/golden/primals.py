@@ -1,4 +1,4 @@
-"""The programs of the golden outputs, and what each shows. The derivative of `name` stands in `name.py` beside this file.
+"""The programs of the golden outputs. The derivative that adjit writes for a case stands in `<name>.py` beside this file.
 
 `CASES` lists them: the function, which derivative, with respect to what, and arguments to try it at.
 """
@@ -237,5 +237,5 @@ CASES = (
     Case("memory_cell", memory_cell, (_draw.normal(size=6), _draw.normal(size=4), _draw.normal(size=3)), (1, 2)),
     Case("histogram", histogram, (_draw.normal(size=10), _draw.integers(0, 4, size=10), _draw.normal(size=4)), (0,)),
     Case("trimmed", trimmed, (_draw.normal(size=8), 0.3, 1.2), (0, 1, 2)),
-    Case("pendulum_forward", pendulum, (0.4, 0.1, 2.0, 0.05, 10), (0, 2), mode="forward"),
+    Case("pendulum_forward", pendulum, (0.4, 0.1, 2.0, 0.05, 10), (0, 1, 2, 3), mode="forward"),
 )

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tests.programs.rows import Rows, vector, wave
+from tests.programs.rows import Rows, wave
 
 ARRAYS = Rows()
 add = ARRAYS.add
@@ -31,7 +31,8 @@ def slices_with_steps(a):
 
 @add(lambda: (wave(7), 1, 6, 2))
 def slices_at_run_time(a, start, stop, step):
-    return (a[start:stop:step] * a[stop:start - 1:-step][:3]).sum() + a[start:].sum() * a[:stop].sum() + a[-stop:stop].sum()
+    b = a[start:stop:step] * a[stop : start - 1 : -step][:3]
+    return b.sum() + a[start:].sum() * a[:stop].sum() + a[-stop:stop].sum()
 
 
 @add(lambda: (wave(4, 5),), compiled=True)
@@ -314,4 +315,5 @@ def functions_that_combine(a, v):
 
 @add(lambda: (wave(5),))
 def functions_that_rearrange(a):
-    return (np.flip(a) * np.roll(a, 2)).sum() + (np.cumsum(a) * np.repeat(a[:1], 5)).sum() + np.diag(np.outer(a, a)).sum() * a[0]
+    b = np.flip(a) * np.roll(a, 2) + np.cumsum(a) * np.repeat(a[:1], 5)
+    return b.sum() + np.diag(np.outer(a, a)).sum() * a[0]

@@ -213,13 +213,15 @@ def products_of_matrices(a, b, v):
 
 @add(lambda: (0.7, 1.3), (0, 1), compiled=True)
 def functions_of_math(x, y):
-    return math.sin(x) * math.exp(y) + math.log(x + y) + math.sqrt(x) + math.atan2(x, y) + math.hypot(x, y) + math.pi * x
+    z = math.sin(x) * math.exp(y) + math.log(x + y)
+    return z * math.sqrt(x) + math.atan2(x, y) + math.hypot(x, y) + math.pi * x
 
 
 @add(lambda: (0.7, 1.3), (0, 1))
 def builtins_of_numbers(x, y):
     n = int(3.7 * y)
-    return abs(-x) * max(x, y) + min(x, y, 0.5 * x) + float(n) * x + round(y) * x + n * y + pow(x, 3) + divmod(n, 2)[1] * x
+    z = abs(-x) * max(x, y) + min(x, y, 0.5 * x)
+    return z + float(n) * x + round(y) * x + n * y + pow(x, 3) + divmod(n, 2)[1] * x
 
 
 @add(lambda: (0.7, 1.3), (0, 1))

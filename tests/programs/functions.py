@@ -59,7 +59,8 @@ def calls_within_calls(x, y):
 
 @add(lambda: (0.7, 1.3), (0, 1))
 def defaults_and_keywords(x, y):
-    return with_defaults(x) + with_defaults(y, 3) + with_defaults(x, scale=y) + with_defaults(power=1, x=x) + with_keyword_only(x, shift=y)
+    z = with_defaults(x) + with_defaults(y, 3) + with_defaults(x, scale=y)
+    return z + with_defaults(power=1, x=x) + with_keyword_only(x, shift=y)
 
 
 @add(lambda: (0.7, 1.3), (0, 1))
@@ -198,7 +199,7 @@ def name_of_a_method_as_variable(x):
     return dot * shape
 
 
-# -------------------------------------------------------------------------------------------------- arguments and results
+# ----------------------------------------------------------------------------------------------- arguments and results
 
 
 @add(lambda: (0.7, 2, True, 1.3), (0, 3))

@@ -1,11 +1,12 @@
 """The checks that every program of the tests has to pass, against the plain Python function and nothing else.
 
-In: a function of numbers, arrays and tuples of those, and what makes fresh arguments for it. Out: nothing, or an AssertionError.
+In: a function of numbers, arrays and tuples, and what makes fresh arguments for it. Out: nothing, or an AssertionError.
 
     check(lambda a, n: (a * n).sum(), lambda: (np.ones(3), 2), (0,))
 
-value and plain Python agree; reverse is the difference quotient of the plain function; forward is reverse; so are the second
-derivatives and the differences of the gradient; the caller's arrays stay as they were. Results may be tuples and arrays.
+The value is plain Python's; the reverse mode gives the difference quotients of the plain function, the forward mode the
+same as the reverse one, both second orders the difference quotients of the gradient; the caller's arrays stay as they
+were, and what is returned shares no memory with them. Results may be tuples and arrays.
 """
 
 from __future__ import annotations
@@ -85,6 +86,9 @@ class _Case:
             got = self.pullback()(*arguments, self.seed)
         for before, after in zip(flat(given), flat(tuple(arguments)), strict=True):
             np.testing.assert_array_equal(before, after, "the caller's array was changed")
+        arrays = [a for a in (*flat(tuple(arguments)), *flat(tuple(got))) if isinstance(a, np.ndarray)]
+        own = arrays[-len([a for a in flat(tuple(got)) if isinstance(a, np.ndarray)]) :] if arrays else []
+        assert not any(a is not b and np.shares_memory(a, b) for a in own for b in arrays), "adjoints share memory"
         for p, g in zip(self.active, got, strict=True):
             for a, bar in zip(flat(arguments[p]), flat(g), strict=True):
                 assert (bar is None) == (not _is_float(a)), f"adjoint {bar!r} of {a!r}"
@@ -181,13 +185,17 @@ def flat(value: Any) -> list[Any]:
 
 def dot(left: Any, right: Any) -> float:
     """The sum of the products of the floats in two trees of one structure."""
-    pairs = zip(flat(left), flat(right), strict=True)
-    return float(sum(np.sum(np.asarray(a, float) * np.asarray(b, float)) for a, b in pairs if a is not None and b is not None))
+    return float(sum(np.sum(product) for product in _products(left, right)))
 
 
 def _size(left: Any, right: Any) -> float:
-    pairs = [(a, b) for a, b in zip(flat(left), flat(right), strict=True) if a is not None and b is not None]
-    return float(sum(np.sum(np.abs(np.asarray(a, float) * np.asarray(b, float))) for a, b in pairs))
+    return float(sum(np.sum(np.abs(product)) for product in _products(left, right)))
+
+
+def _products(left: Any, right: Any) -> Iterator[np.ndarray]:
+    for a, b in zip(flat(left), flat(right), strict=True):
+        if a is not None and b is not None:
+            yield np.asarray(a, float) * np.asarray(b, float)
 
 
 def _shape(value: Any) -> Any:

@@ -102,7 +102,7 @@ def annotated_assignment(x: float) -> float:
 
 @add(lambda: (0.7,))
 def several_on_a_line(x):
-    y = x * x; z = y * x; y += z
+    y = x * x; z = y * x; y += z  # fmt: skip  # noqa: E702
     return y * z
 
 
@@ -218,7 +218,7 @@ def asserts(x):
     assert x > 0.0
     assert x < 100.0, "too large"
     y = x * x
-    assert y > 0.0 and y == x * x, "the square"
+    assert y > 0.0 and y == x * x, "the square"  # noqa: PT018
     return y * x
 
 
@@ -282,8 +282,8 @@ def comments_and_blank_lines(x, y):
 
 @add(lambda: (0.7,))
 def one_line_branch(x):
-    if x > 0: x = x * x
-    else: x = -x
+    if x > 0: x = x * x  # fmt: skip  # noqa: E701
+    else: x = -x  # fmt: skip  # noqa: E701
     return x * x
 
 

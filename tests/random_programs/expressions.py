@@ -1,7 +1,7 @@
 """Random expressions over the variables in scope: numbers, integers, conditions, arrays of a given shape, and views.
 
-In: a source of choices (`random.Random`, or hypothesis's), and a `Scope`. Out: source text. Values stay of the order of one and
-are smooth but for branches, whose ties the checks stay away from.
+In: a source of choices (`random.Random`, or hypothesis's), and a `Scope`. Out: source text. Values stay of the order of one,
+and are smooth but for branches, whose ties the checks stay away from.
 
     scope with s, u (5 elements) and i     ->     0.5 * (np.sin(s) + u[(i + 2) % 5])
 """
@@ -185,7 +185,8 @@ class Expressions:
             gathered = [n for n, size in self.scope.indices.items() if size == shape[0]]
             if gathered:
                 options += [lambda: f"{self.any_vector()}[{d.choice(gathered)}]"] * 3
-            options.append(lambda: f"0.3 * {self.view((4, 3))}.sum(axis={1 if shape[0] == 4 else 0})" if shape[0] in (3, 4) else one())
+            if shape[0] in (3, 4):
+                options.append(lambda: f"0.3 * {self.view((4, 3))}.sum(axis={1 if shape[0] == 4 else 0})")
             options.append(lambda: f"0.3 * np.cumsum({one()})")
             if shape == (4,):
                 options.append(lambda: f"0.3 * ({self.view((4, 3))} @ {self.view((3,))})")
@@ -253,9 +254,8 @@ def _spans(extent: int, count: int, draw: random.Random) -> list[str]:
     if count == extent:
         found += ["", "", "[:]", "[::-1]"]
     else:
-        found += [f"[{start}:{start + count}]", f"[:{count}]", f"[{extent - count}:]", f"[-{count}:]", f"[:{count - extent}]"]
-        found.append(f"[{count - 1}::-1]")
-        found.append(f"[-1:-{count + 1}:-1]")
+        found += [f"[{start}:{start + count}]", f"[:{count}]", f"[{extent - count}:]", f"[-{count}:]"]
+        found += [f"[:{count - extent}]", f"[{count - 1}::-1]", f"[-1:-{count + 1}:-1]"]
     if (extent + 1) // 2 == count:
         found += ["[::2]", "[::-2]"]
     if extent // 2 == count and extent > 1:

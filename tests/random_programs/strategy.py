@@ -36,7 +36,16 @@ class Program:
     def arguments(self) -> tuple[Any, ...]:
         """Fresh ones: generic values, none of them special."""
         wave = np.sin(1.0 + 0.9 * np.arange(22.0))
-        return 0.62, -0.47, wave[:5].copy(), wave[5:10].copy(), wave[10:].reshape(4, 3).copy(), 2, 4, np.array([2, 0, 1, 2])
+        return (
+            0.62,
+            -0.47,
+            wave[:5].copy(),
+            wave[5:10].copy(),
+            wave[10:].reshape(4, 3).copy(),
+            2,
+            4,
+            np.array([2, 0, 1, 2]),
+        )
 
     def __repr__(self) -> str:
         return f"program:\n{self.text}"
@@ -113,11 +122,24 @@ class Writer(Expressions):
         found = [self.assign, self.assign, self.augment, self.new_number, self.new_number, self.integers, self.pair]
         if self.scope.arrays:
             found += [self.store, self.store, self.store, self.store_slice, self.store_slice, self.augment_slice]
-            found += [self.new_array, self.new_array, self.new_view, self.new_view, self.swap, self.rebind, self.scatter]
+            found += [
+                self.new_array,
+                self.new_array,
+                self.new_view,
+                self.new_view,
+                self.swap,
+                self.rebind,
+                self.scatter,
+            ]
         if any(takes != "number" for _, takes in self.scope.helpers):
             found += [self.call_helper] * 3
         if depth:
-            found += [self.for_range] * 5 + [self.branch] * 4 + [self.while_loop] * 2 + [self.over_elements, self.early_return]
+            found += (
+                [self.for_range] * 5
+                + [self.branch] * 4
+                + [self.while_loop] * 2
+                + [self.over_elements, self.early_return]
+            )
         if self.loops:
             found += [self.leave] * 2
         return found
@@ -154,7 +176,10 @@ class Writer(Expressions):
             return [f"{one}, {two} = {two}, {self.number(1)}"]
         name = self.fresh("t")
         made = self.fresh("s")
-        lines = [f"{name} = ({self.number(1)}, {self.number(1)}, {self.integer()})", f"{made} = {name}[0] * {name}[1] - {name}[2]"]
+        lines = [
+            f"{name} = ({self.number(1)}, {self.number(1)}, {self.integer()})",
+            f"{made} = {name}[0] * {name}[1] - {name}[2]",
+        ]
         self.scope.floats.append(made)
         return lines
 
@@ -203,7 +228,10 @@ class Writer(Expressions):
             if place.startswith("np."):
                 return self.store(depth)
             name = self.fresh("w")
-            return [f"{name} = {place}", f"{name}[{index}] {d.choice(('', '+', '*'))}= {d.choice((self.number(1), self.view((4,))))}"]
+            return [
+                f"{name} = {place}",
+                f"{name}[{index}] {d.choice(('', '+', '*'))}= {d.choice((self.number(1), self.view((4,))))}",
+            ]
         name = d.choice(sorted(self.scope.arrays))
         value = self.number(1)
         return [f"{name}[{self.mask(self.scope.arrays[name])}] {d.choice(('', '+', '*'))}= {value}"]
@@ -218,7 +246,11 @@ class Writer(Expressions):
         elif kind == 1 and len(shape) == 1:
             counter = self.fresh("j")
             self.scope.counters[counter] = (0, shape[0] - 1)
-            lines = [f"{name} = np.empty({written})", f"for {counter} in range({shape[0]}):", f"    {name}[{counter}] = {self.number(1)}"]
+            lines = [
+                f"{name} = np.empty({written})",
+                f"for {counter} in range({shape[0]}):",
+                f"    {name}[{counter}] = {self.number(1)}",
+            ]
             del self.scope.counters[counter]
         else:
             lines = [f"{name} = {self.array(shape)}"]
@@ -265,7 +297,9 @@ class Writer(Expressions):
 
     # -------------------------------------------------------------------------------------------------- control flow
 
-    def inside(self, kind: str, depth: int, counters: dict[str, tuple[int, int]], floats: list[str] | None = None) -> list[str]:
+    def inside(
+        self, kind: str, depth: int, counters: dict[str, tuple[int, int]], floats: list[str] | None = None
+    ) -> list[str]:
         outer = self.scope
         self.scope = outer.copy()
         self.scope.counters.update(counters)

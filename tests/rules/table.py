@@ -5,7 +5,7 @@ from a region where it is smooth, away from kinks and ties. Tags:
 scalar    the op takes numbers, and `function` too          array   whole arrays
 constant  the derivative of the op is zero or none; `function` depends on its arguments otherwise
 effect    it draws random numbers                           inplace  the op writes into an argument
-double    too ill-conditioned for float32
+double    float64 only: too ill-conditioned for float32, or plain Python does not take a float32
 """
 
 from __future__ import annotations
@@ -272,7 +272,7 @@ LINEAR_ALGEBRA: list[Row] = [
 
 CONSTANTS: list[Row] = [
     *constant((operator.floordiv, np.floor_divide), at.times_of_two, at.between_integers, positive),
-    *constant((builtins.round, np.round, np.around, math.floor, math.ceil, math.trunc), at.times, at.between_integers),
+    *constant((builtins.round, np.round, np.around, math.floor, math.ceil), at.times, at.between_integers),
     *constant(
         (np.floor, np.ceil, np.trunc, np.rint, np.sign, np.signbit, np.spacing, np.angle, np.imag),
         at.times,
@@ -308,6 +308,7 @@ CONSTANTS: list[Row] = [
         real,
         at.small_integer,
     ),
+    Row(math.trunc, at.times(math.trunc), numbers(at.between_integers), (0,), frozenset({"constant", "double"})),
     Row(np.count_nonzero, lambda a: np.count_nonzero(a > 0.5) * a[0], numbers(vector()), (0,), frozenset({"constant"})),
     Row(np.nonzero, lambda a: a[np.nonzero(a > 0.5)[0]], numbers(vector()), (0,), frozenset({"constant"})),
     Row(
@@ -373,22 +374,22 @@ DRAWS: list[Row] = [
             random.random,
         )
     ],
-    Row(np.random.randint, lambda x: np.random.randint(1, 9) * x, numbers(real), (0,), frozenset({"effect"})),
-    Row(random.randint, lambda x: random.randint(1, 9) * x, numbers(real), (0,), frozenset({"effect"})),
-    Row(random.randrange, lambda x: random.randrange(1, 9) * x, numbers(real), (0,), frozenset({"effect"})),
-    Row(np.random.normal, lambda m, s: np.random.normal(m, s), numbers(real, positive), (0, 1), frozenset({"effect"})),
+    Row(np.random.randint, at.seeded(lambda x: np.random.randint(1, 9) * x), numbers(real), (0,), frozenset({"effect"})),
+    Row(random.randint, at.seeded(lambda x: random.randint(1, 9) * x), numbers(real), (0,), frozenset({"effect"})),
+    Row(random.randrange, at.seeded(lambda x: random.randrange(1, 9) * x), numbers(real), (0,), frozenset({"effect"})),
+    Row(np.random.normal, at.seeded(lambda m, s: np.random.normal(m, s)), numbers(real, positive), (0, 1), frozenset({"effect"})),
     Row(
         np.random.uniform,
-        lambda a, b: np.random.uniform(a, b),
+        at.seeded(lambda a, b: np.random.uniform(a, b)),
         numbers(at.unit, at.above_one),
         (0, 1),
         frozenset({"effect"}),
     ),
-    Row(np.random.exponential, lambda s: np.random.exponential(s), numbers(positive), (0,), frozenset({"effect"})),
+    Row(np.random.exponential, at.seeded(lambda s: np.random.exponential(s)), numbers(positive), (0,), frozenset({"effect"})),
     Row(
-        random.uniform, lambda a, b: random.uniform(a, b), numbers(at.unit, at.above_one), (0, 1), frozenset({"effect"})
+        random.uniform, at.seeded(lambda a, b: random.uniform(a, b)), numbers(at.unit, at.above_one), (0, 1), frozenset({"effect"})
     ),
-    Row(random.expovariate, lambda r: random.expovariate(r), numbers(positive), (0,), frozenset({"effect"})),
+    Row(random.expovariate, at.seeded(lambda r: random.expovariate(r)), numbers(positive), (0,), frozenset({"effect"})),
 ]
 
 # Registered without an example: on static things or integers alone, without a result, or without a derivative rule.

@@ -1,39 +1,79 @@
+import numba
 import numpy as np
 import pytest
 
+from adjit import rules
 from adjit.errors import WrongWrt
 from adjit.runtime.check import check_grads
+from tests.runtime.programs import X, energy, overwritten, pair, relaxed, scaled, whole
 
-X = np.array([1.0, -2.0, 0.5])
+
+@numba.njit
+def square(x):
+    return x * x
 
 
-def test_right(handmade):
-    check_grads(handmade.energy, (X, 3.0), order=1)
-    check_grads(handmade.pair, (2.0, 3, (5.0, X)), order=1)
-    check_grads(handmade.scaled, (X, 3.0), order=2)
+@numba.njit
+def doubled(x):
+    return 2.0 * x
+
+
+# rules are taken on faith; the check is what finds these two out
+rules.partials(square, lambda x: 3.0 * x)
+
+
+@rules.tangent(doubled)
+def _right(x, x_dot):
+    return 2.0 * x_dot
+
+
+@rules.adjoint(doubled)
+def _wrong(x, *, y, y_bar):
+    return 3.0 * y_bar
+
+
+def test_right():
+    check_grads(energy, (X, 3.0))
 
 
 @pytest.mark.parametrize(
-    ("kind", "text", "message"),
+    ("function", "arguments"),
     [
-        ("jvp", "def energy_jvp(x, k, x_dot, k_dot): return 0.0, 2.0 * k * np.sum(x * x_dot)", "modes differ"),
-        ("vjp", "def energy_vjp(x, k, out_bar): return 2.0 * k * x * out_bar, 0.0", "modes differ"),
+        (energy, (X,)),
+        (pair, (2.0, 3, (5.0, X))),
+        (scaled, (X, 3.0)),
+        (overwritten, (X,)),
+        (relaxed, (X, 3)),
+        (scaled, (X.astype(np.float32), np.float32(3.0))),
     ],
 )
-def test_wrong(handmade, kind, text, message):
-    handmade.texts["energy", kind, (0, 1)] = text
-    with pytest.raises(AssertionError, match=message):
-        check_grads(handmade.energy, (X, 3.0), order=1)
+def test_right_in_plain_python(function, arguments):
+    check_grads(function, arguments, target="python")
 
 
-def test_both_wrong(handmade):
-    jvp = "def energy_jvp(x, k, x_dot, k_dot): return 0.0, 2.0 * k * np.sum(x * x_dot)"
-    handmade.texts["energy", "jvp", (0, 1)] = jvp
-    handmade.texts["energy", "vjp", (0, 1)] = "def energy_vjp(x, k, out_bar): return 2.0 * k * x * out_bar, 0.0"
+def test_third_order():
+    check_grads(lambda x: x**4 * np.exp(x), (0.7,), order=3, target="python")
+
+
+def test_wrong():
     with pytest.raises(AssertionError, match="not that of the function"):
-        check_grads(handmade.energy, (X, 3.0), order=1)
+        check_grads(lambda x: x + square(x), (2.0,), target="python")
 
 
-def test_nothing_to_check(handmade):
+def test_modes_differ():
+    with pytest.raises(AssertionError, match="modes differ"):
+        check_grads(lambda x: np.sum(doubled(x)), (X,), target="python")
+
+
+def test_wrong_in_one_argument():
+    def function(x, y):
+        return square(x) * y
+
+    check_grads(function, (2.0, 3.0), wrt="y", order=1, target="python")
+    with pytest.raises(AssertionError, match="not that of the function"):
+        check_grads(function, (2.0, 3.0), wrt=(1, 0), order=1, target="python")
+
+
+def test_nothing_to_check():
     with pytest.raises(WrongWrt):
-        check_grads(handmade.chosen, (3,))
+        check_grads(whole, (3,))

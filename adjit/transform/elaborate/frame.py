@@ -27,6 +27,7 @@ class Context:
         self.builder = ir.Builder()
         self.shapes: dict[ir.Operand, tuple[ir.Operand, ...]] = {}
         self.roots: dict[ir.Var, frozenset[object]] = {}
+        self.called: dict[ir.Var, tuple[str, ir.Origin | None]] = {}  # what the user calls a value that has no name, and where
         self.active_calls: list[object] = []
         self.call_places: list[errors.Place | None] = []
         self.frame: Frame | None = None

@@ -55,12 +55,30 @@ def elaborate(function: Any, arg_types: Sequence[types.Type], build_derivative: 
         result = _body(ctx, source, dict(zip(names, values, strict=True)), False, False)
         tree, yields = result_of(source, result)
         yields = [_owned(ctx, y, ir.leaves(tuple(params))) for y in yields]
-    body = ir.Region(tuple(ir.leaves(tuple(params))), tuple(ops), tuple(yields))
+    body = _Naming(ctx.called).region(ir.Region(tuple(ir.leaves(tuple(params))), tuple(ops), tuple(yields)))
     made = ir.Function(
         name=source.identifier, names=names, params=tuple(params), body=body, result=tree, origin=source.origin(source.node)
     )
     _check_globals(made)
     return _without_side_effects(made)
+
+
+class _Naming(ir.Cloner):
+    """Gives values that had no name when they were made the user's names: `n = x.size`."""
+
+    def __init__(self, called: Mapping[ir.Var, tuple[str, ir.Origin | None]]):
+        super().__init__()
+        self.called = called
+
+    def fresh(self, var: ir.Var) -> ir.Var:
+        if var in self.called:
+            self.mapping[var] = var = ir.Var(self.called[var][0], var.type, user=True)
+        return var
+
+    def op(self, op: ir.Op) -> ir.Op:
+        origins = (self.called[result][1] for result in op.results if result in self.called)
+        made = super().op(op)
+        return dataclasses.replace(made, origin=op.origin or next(origins, None))
 
 
 def new_context(build_derivative: BuildDerivative) -> Context:
@@ -83,6 +101,8 @@ def parameter(ctx: Context, name: str, type_: types.Type) -> tuple[ir.Tree, Valu
         return var, wrap(ctx, type_.value)
     if isinstance(type_, types.NoneType):
         return var, Static(None)
+    if isinstance(type_, types.StringLiteral):
+        return var, Static(type_.literal_value)
     if isinstance(type_, types.Dispatcher):
         return var, Static(type_.dispatcher)
     return var, var

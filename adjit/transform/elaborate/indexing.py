@@ -294,6 +294,8 @@ def _store_selected(ctx: Context, place: Place, array: ir.Var, value: Value) -> 
 
         ctx.nest(ctx.shape(mask), store_number)
         return
+    if is_array(value) and any(ctx.may_alias(s, array) for s in as_lazy(ctx, value).sources):
+        value = materialise(ctx, as_lazy(ctx, value), f"{array.name}_new")
     values = operand(ctx, value)
     if _array(values).ndim != 1:
         raise ctx.fail(errors.TypeMismatch, "what is stored through a mask must be a number or a vector")

@@ -27,7 +27,7 @@ _FOLDED = {
 }  # fmt: skip
 
 _NAMES = {
-    operator.add: "total", operator.sub: "difference", operator.mul: "product", operator.truediv: "quotient",
+    operator.add: "sum", operator.sub: "difference", operator.mul: "product", operator.truediv: "quotient",
     operator.pow: "power", operator.neg: "negated", operator.mod: "remainder", operator.floordiv: "quotient",
     operator.lt: "is_below", operator.gt: "is_above", operator.le: "is_below", operator.ge: "is_above",
     operator.eq: "is_equal", operator.ne: "differs", operator.not_: "is_not", max: "larger", min: "smaller",

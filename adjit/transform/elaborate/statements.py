@@ -79,6 +79,8 @@ def _assign(frame: Frame, node: cst.Assign) -> None:
     targets = [t.target for t in node.targets]
     if len(targets) > 1:
         value = materialise(frame.ctx, value)
+    elif isinstance(targets[0], cst.Subscript):
+        value = _named_item(frame, targets[0], value)
     for target in targets:
         assign(frame, target, value)
         if isinstance(target, cst.Name):
@@ -91,15 +93,16 @@ def _annotated(frame: Frame, node: cst.AnnAssign) -> None:
         assign(frame, node.target, evaluate(frame, node.value))
 
 
-def assign(frame: Frame, target: cst.BaseExpression, value: Value) -> None:
+def assign(frame: Frame, target: cst.BaseExpression, value: Value, is_item: bool = False) -> None:
+    """`target = value`; `is_item`: of a tuple, which others may know."""
     ctx = frame.ctx
     if isinstance(target, cst.Name):
-        frame.env[target.value] = named(frame, target.value, value)
+        frame.env[target.value] = named(frame, target.value, value, is_item)
     elif isinstance(target, cst.Tuple | cst.List):
         starred = [k for k, e in enumerate(target.elements) if isinstance(e, cst.StarredElement)]
         items = _unpacked(frame, value, len(target.elements), starred[0] if starred else None)
         for element, item in zip(target.elements, items, strict=True):
-            assign(frame, element.value, item)
+            assign(frame, element.value, item, is_item=True)
     elif isinstance(target, cst.Subscript):
         indexing.write(ctx, subscript_place(frame, target), value)
     else:
@@ -123,22 +126,36 @@ def _unpacked(frame: Frame, value: Value, count: int, starred: int | None) -> tu
     )  # fmt: skip
 
 
-def named(frame: Frame, name: str, value: Value) -> Value:
-    """The value under the user's name, where the statement just made it; lazy arrays are computed."""
+def named(frame: Frame, name: str, value: Value, is_item: bool = False) -> Value:
+    """The value under the user's name, where it has none yet; lazy arrays are computed."""
     ctx = frame.ctx
     if isinstance(value, Lazy):
         return materialise(ctx, value, name, user=True)
     if not isinstance(value, ir.Var) or value.user or frame.is_rule:
         return value
-    if (extent := _extent(ctx, value)) is not None:
-        # the compiler's own name for it is in use already; equal operations are shared later, under the user's name
-        ctx.builder.emit(dataclasses.replace(extent, out=ir.Var(name, value.type, user=True)))
+    made = None if is_item else _renamed(frame, name, value, user=True)
+    if made is None:
+        # known by its variable already: an array's extent, an item of a tuple
+        ctx.called.setdefault(value, (name, ctx.builder.origin))
+    return made or value
+
+
+def _named_item(frame: Frame, target: cst.Subscript, value: Value) -> Value:
+    """The value of `x[i] = ...` named after the array, for those who read the element again."""
+    is_plain = isinstance(value, ir.Var) and not value.user and is_number(value) and isinstance(target.value, cst.Name)
+    if not is_plain or frame.is_rule:
         return value
+    return _renamed(frame, f"{target.value.value}_item", value, user=False) or value
+
+
+def _renamed(frame: Frame, name: str, value: ir.Var, user: bool) -> ir.Var | None:
+    """The value with another name, if the statement at hand just made it, so that nobody knows its variable."""
+    ctx = frame.ctx
     # the operation that made it is among the last ones: views and fresh arrays are followed by their extents
     for k in range(len(ctx.builder.ops) - 1, max(frame.begun - 1, len(ctx.builder.ops) - 9), -1):
         op = ctx.builder.ops[k]
         if any(r is value for r in op.results):
-            renamed = dataclasses.replace(value, name=name, user=True)
+            renamed = dataclasses.replace(value, name=name, user=user)
             cloner = ir.Cloner({value: renamed})
             results = [renamed if r is value else r for r in op.results]
             ctx.builder.ops[k] = op.rebuilt(op.operands, op.regions, results)
@@ -152,18 +169,7 @@ def named(frame: Frame, name: str, value: Value) -> Value:
                 ctx.roots[renamed] = frozenset(renamed if r is value else r for r in roots)
             return renamed
         if op.regions:
-            return value
-    return value
-
-
-def _extent(ctx: Context, value: ir.Var) -> ir.Extent | None:
-    """The operation that gives `value`, where that is the extent of an array."""
-    if value.type != types.intp:
-        return None
-    for array, shape in ctx.shapes.items():
-        for axis, extent in enumerate(shape):
-            if extent is value:
-                return ir.Extent(array=array, axis=axis, out=value)
+            break
     return None
 
 

@@ -1,0 +1,24 @@
+import numpy as np
+
+
+def compound_grad(rates):
+    """Gradient of compound at primals.py:120 with respect to rates."""
+    # ---- forward sweep
+    capital_tape = np.empty(rates.size)
+    capital = 1.0
+    for i in range(rates.size):
+        capital_tape[i] = capital
+        capital *= 1.0 + rates[i]
+    # ---- reverse sweep
+    rates_bar = np.zeros_like(rates)
+    # L127: return total / rates.size
+    quotient = 1 / rates.size
+    capital_bar = 0.0
+    for i in range(rates.size - 1, -1, -1):
+        # L126: total += capital
+        capital_bar += quotient
+        # L125: capital *= 1.0 + rates[i]
+        capital = capital_tape[i]
+        rates_bar[i] += capital * capital_bar
+        capital_bar *= 1.0 + rates[i]
+    return rates_bar

@@ -1,0 +1,35 @@
+import numpy as np
+
+
+def diffuse_grad(u, alpha, steps):
+    """Gradient of diffuse at primals.py:31 with respect to u."""
+    # ---- forward sweep
+    # one sweep a time step, in place
+    n = u.size
+    v = u.copy()
+    for t in range(steps):
+        left = v[0]
+        for i in range(1, n - 1):
+            here = v[i]
+            v[i] = here + alpha * (left - 2.0 * here + v[i + 1])
+            left = here
+    # ---- reverse sweep
+    v_bar = np.zeros_like(v)
+    for i in range(n - 1, -1, -1):
+        # L43: energy += v[i] * v[i]
+        v_bar[i] += 2.0 * v[i]
+    for t in range(steps - 1, -1, -1):
+        left_bar = 0.0
+        for i in range(n - 2, 0, -1):
+            # L39: v[i] = here + alpha * (left - 2.0 * here + v[i + 1])
+            stored_bar = v_bar[i]
+            v_bar[i] = 0.0
+            sum_bar = alpha * stored_bar
+            v_bar[i + 1] += sum_bar
+            here_bar = left_bar + stored_bar - 2.0 * sum_bar
+            # L38: here = v[i]
+            v_bar[i] += here_bar
+            left_bar = sum_bar
+        # L36: left = v[0]
+        v_bar[0] += left_bar
+    return v_bar

@@ -1,0 +1,38 @@
+import numpy as np
+
+
+def first_passage_grad(drift, noise, barrier):
+    """Gradient of first_passage at primals.py:104 with respect to drift, noise."""
+    # ---- forward sweep
+    position_tape = np.empty(noise.size)
+    position = 0.0
+    trips = 0
+    for k in range(noise.size):
+        position_tape[k] = position
+        step = drift + noise[k]
+        is_above = position + step >= barrier
+        if not is_above:
+            position += step
+        trips += 1
+        if is_above:
+            break
+    # ---- reverse sweep
+    noise_bar = np.zeros_like(noise)
+    crossing_bar = 1.0
+    position_bar = 0.0
+    drift_bar = 0.0
+    for trip in range(trips - 1, -1, -1):
+        # L113: position += step
+        position = position_tape[trip]
+        step = drift + noise[trip]
+        if position + step >= barrier:
+            # L111: crossing = k + (barrier - position) / step
+            step_bar = -((barrier - position) / step) / step * crossing_bar
+            position_bar -= 1.0 / step * crossing_bar
+            crossing_bar = 0.0
+        else:
+            step_bar = position_bar
+        # L109: step = drift + noise[k]
+        drift_bar += step_bar
+        noise_bar[trip] += step_bar
+    return drift_bar, noise_bar

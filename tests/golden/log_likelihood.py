@@ -1,0 +1,62 @@
+import math
+import numpy as np
+
+
+def log_likelihood_value_and_grad(points, means, log_weights):
+    """Value and gradient of log_likelihood at primals.py:55 with respect to means, log_weights."""
+    # ---- forward sweep
+    exp_tape = np.empty(means.shape[0])
+    distance_tape = np.empty(means.shape[0])
+    largest_tape = np.empty(means.shape[0])
+    log_weights_bar = np.zeros_like(log_weights)
+    means_bar = np.zeros_like(means)
+    total = 0.0
+    for i in range(points.shape[0]):
+        logits = np.empty(means.shape[0])
+        largest = -np.inf
+        for k in range(means.shape[0]):
+            largest_tape[k] = largest
+            distance = 0.0
+            for d in range(points.shape[1]):
+                offset = points[i, d] - means[k, d]
+                distance += offset * offset
+            distance_tape[k] = distance
+            difference = log_weights[k] - 0.5 * distance
+            logits[k] = difference
+            largest = max(largest, difference)
+        summed = 0.0
+        for k in range(means.shape[0]):
+            exp = math.exp(logits[k] - largest)
+            exp_tape[k] = exp
+            summed += exp
+        total += largest + math.log(summed)
+        # ---- reverse sweep
+        logits_bar = np.zeros(means.shape[0])
+        # L71: total += largest + math.log(summed)
+        quotient = 1.0 / summed
+        largest_bar = 1.0
+        for k in range(means.shape[0] - 1, -1, -1):
+            # L70: summed += math.exp(logits[k] - largest)
+            difference_bar = exp_tape[k] * quotient
+            largest_bar -= difference_bar
+            logits_bar[k] += difference_bar
+        for k in range(means.shape[0] - 1, -1, -1):
+            # L67: largest = max(largest, logits[k])
+            distance = distance_tape[k]
+            largest = largest_tape[k]
+            is_above = log_weights[k] - 0.5 * distance > largest
+            # L66: logits[k] = log_weights[k] - 0.5 * distance
+            stored_bar = logits_bar[k]
+            logits_bar[k] = 0.0
+            difference_bar = (1 if is_above else 0) * largest_bar + stored_bar
+            distance_bar = 0.5 * -difference_bar
+            log_weights_bar[k] += difference_bar
+            for d in range(points.shape[1] - 1, -1, -1):
+                # L65: distance += offset * offset
+                offset = points[i, d] - means[k, d]
+                offset_bar = 2.0 * offset * distance_bar
+                # L64: offset = points[i, d] - means[k, d]
+                means_bar[k, d] -= offset_bar
+            # L67: largest = max(largest, logits[k])
+            largest_bar *= 0 if is_above else 1
+    return total, (means_bar, log_weights_bar)

@@ -1,0 +1,1359 @@
+"""Bad input: for each kind of fault a program that makes it, and the whole message that it is answered with.
+
+Lines are counted from the `def` of the function that is named.
+"""
+
+from __future__ import annotations
+
+import inspect
+import random
+import re
+import statistics
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from numba import njit
+
+import adjit
+from adjit.errors import AdjitError
+
+
+@dataclass(frozen=True)
+class Refusal:
+    function: Any
+    arguments: tuple[Any, ...]
+    message: str
+    wrt: Any = 0
+    options: dict[str, Any] | None = None
+
+    @property
+    def name(self) -> str:
+        return str(self.function.__name__)
+
+
+REFUSED: list[Refusal] = []
+
+
+def refused(message: str, *arguments: Any, wrt: Any = 0, **options: Any) -> Callable[[Any], Any]:
+    def decorate(function: Any) -> Any:
+        REFUSED.append(Refusal(function, arguments, textwrap.dedent(message).strip(), wrt, options))
+        return function
+
+    return decorate
+
+
+def relative(message: str, function: Any) -> str:
+    """The message with each line counted from the `def` of the function that it belongs to."""
+
+    def counted(found: re.Match[str]) -> str:
+        named = globals().get(found["name"], function)
+        lines, first = inspect.getsourcelines(named)
+        # the last one, because the decorator above may quote it
+        start = max(k for k, line in enumerate(lines) if line.lstrip().startswith(f"def {found['name']}("))
+        return f"test_errors.py:{int(found['line']) - first - start:+d} in {found['name']}"
+
+    return re.sub(r"test_errors\.py:(?P<line>\d+) in (?P<name>\w+)", counted, message)
+
+
+# ------------------------------------------------------------------------------------------------- statements
+
+
+@refused(
+    """
+    Unsupported: `try` is not supported
+      test_errors.py:+1 in tries
+        try:
+        ^^^^
+      Test the condition with `if` before the operation that may raise.
+    """,
+    1.5,
+)
+def tries(x):
+    try:
+        y = x * x
+    except ValueError:
+        y = 0.0
+    return y
+
+
+@refused(
+    """
+    Unsupported: `with` is not supported
+      test_errors.py:+1 in with_block
+        with np.errstate(all="ignore"):
+        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      Move it outside the differentiated function.
+    """,
+    1.5,
+)
+def with_block(x):
+    with np.errstate(all="ignore"):
+        y = x * x
+    return y
+
+
+@refused(
+    """
+    Unsupported: `import` inside a function is not supported
+      test_errors.py:+1 in imports
+        import math
+        ^^^^^^^^^^^
+      Import at the top of the file.
+    """,
+    1.5,
+)
+def imports(x):
+    import math
+
+    return math.sin(x)
+
+
+@refused(
+    """
+    Unsupported: `global` is not supported
+      test_errors.py:+1 in changes_a_global
+        global COUNT
+        ^^^^^^^^^^^^
+      Pass the value as an argument and return the new one.
+    """,
+    1.5,
+)
+def changes_a_global(x):
+    global COUNT
+    COUNT = x
+    return x * x
+
+
+def _made_counter():
+    calls = 0
+
+    def counts(x):
+        nonlocal calls
+        calls += 1
+        return x * calls
+
+    return counts
+
+
+refused(
+    """
+    Unsupported: `nonlocal` is not supported
+      test_errors.py:+1 in counts
+        nonlocal calls
+        ^^^^^^^^^^^^^^
+      Pass the value as an argument and return the new one.
+    """,
+    1.5,
+)(_made_counter())
+
+
+@refused(
+    """
+    Unsupported: `del` is not supported
+      test_errors.py:+2 in deletes
+        del y
+        ^^^^^
+      Leave it out.
+    """,
+    1.5,
+)
+def deletes(x):
+    y = x * x
+    del y
+    return x
+
+
+@refused(
+    """
+    Unsupported: a class inside a function is not supported
+      test_errors.py:+1 in defines_a_class
+        class Point:
+        ^^^^^^^^^^^^
+      Define it outside.
+    """,
+    1.5,
+)
+def defines_a_class(x):
+    class Point:
+        pass
+
+    return x
+
+
+@refused(
+    """
+    Unsupported: `match` is not supported
+      test_errors.py:+1 in matches
+        match kind:
+        ^^^^^^^^^^^
+      Use `if` and `elif`.
+    """,
+    1.5,
+    2,
+)
+def matches(x, kind):
+    match kind:
+        case 1:
+            return x
+        case _:
+            return x * x
+
+
+@refused(
+    """
+    Unsupported: a function defined inside a differentiated one
+      test_errors.py:+1 in defines_a_function
+        def inner(t):
+        ^^^^^^^^^^^^^
+      Define it outside, or use a lambda.
+    """,
+    1.5,
+)
+def defines_a_function(x):
+    def inner(t):
+        return t * x
+
+    return inner(x)
+
+
+@refused(
+    """
+    Unsupported: unpacking of something that is not a tuple
+      test_errors.py:+1 in unpacks_an_array
+        x, y = a
+        ^^^^^^^^
+      Its length is not known when the code is compiled.
+      Index it: `a, b = x[0], x[1]`.
+    """,
+    np.ones(2),
+)
+def unpacks_an_array(a):
+    x, y = a
+    return x * y
+
+
+@refused(
+    """
+    TypeMismatch: 2 values for 3 names
+      test_errors.py:+1 in unpacks_too_few
+        a, b, c = x, x * x
+        ^^^^^^^^^^^^^^^^^^
+    """,
+    1.5,
+)
+def unpacks_too_few(x):
+    a, b, c = x, x * x
+    return a * b * c
+
+
+@refused(
+    """
+    Unsupported: assignment to an attribute
+      test_errors.py:+1 in assigns_an_attribute
+        a.shape = (3, 1)
+        ^^^^^^^
+      Assign to a variable.
+    """,
+    np.ones(3),
+)
+def assigns_an_attribute(a):
+    a.shape = (3, 1)
+    return a.sum()
+
+
+@refused(
+    """
+    Unsupported: yields is a generator
+      test_errors.py:+2 in yields
+        yield x * k
+        ^^^^^^^^^^^
+      It has no single result.
+      Return an array or a sum.
+    """,
+    1.5,
+)
+def yields(x):
+    for k in range(3):
+        yield x * k
+
+
+@refused(
+    """
+    Unsupported: this raise
+      test_errors.py:+3 in raises_an_expression
+        raise error
+        ^^^^^^^^^^^
+      Raise an exception class with a constant message.
+    """,
+    1.5,
+)
+def raises_an_expression(x):
+    error = x * x
+    if x < 0.0:
+        raise error
+    return error
+
+
+@refused(
+    """
+    Unsupported: returns_on_one_path returns on some paths only
+      test_errors.py:+0 in returns_on_one_path
+        def returns_on_one_path(x):
+        ^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      End it with a return.
+    """,
+    1.5,
+)
+def returns_on_one_path(x):
+    if x > 0.0:
+        return x * x
+
+
+@refused(
+    """
+    Unsupported: `@=` on an array
+      test_errors.py:+1 in multiplies_in_place
+        a @= a
+        ^^^^^^
+      Write `a = a @ ...`.
+    """,
+    np.ones((2, 2)),
+)
+def multiplies_in_place(a):
+    a @= a
+    return a.sum()
+
+
+# ------------------------------------------------------------------------------------------------ expressions
+
+
+@refused(
+    """
+    Unsupported: a dictionary is not supported
+      test_errors.py:+1 in dictionary
+        table = {"a": x}
+                ^^^^^^^^
+      Use variables, a tuple or an array.
+    """,
+    1.5,
+)
+def dictionary(x):
+    table = {"a": x}
+    return table["a"]
+
+
+@refused(
+    """
+    Unsupported: a list comprehension is not supported
+      test_errors.py:+1 in list_comprehension
+        return sum([x * k for k in range(3)])
+                   ^^^^^^^^^^^^^^^^^^^^^^^^^
+      Store into an array in a loop.
+    """,
+    1.5,
+)
+def list_comprehension(x):
+    return sum([x * k for k in range(3)])
+
+
+@refused(
+    """
+    Unsupported: a generator expression is not supported
+      test_errors.py:+1 in generator_expression
+        return sum(x * k for k in range(3))
+                   ^^^^^^^^^^^^^^^^^^^^^^^
+      Write it as a loop.
+    """,
+    1.5,
+)
+def generator_expression(x):
+    return sum(x * k for k in range(3))
+
+
+@refused(
+    """
+    Unsupported: an f-string is not supported
+      test_errors.py:+2 in f_string
+        name = f"{x}"
+               ^^^^^^
+      Take it out.
+    """,
+    1.5,
+)
+def f_string(x):
+    if x < 0.0:
+        name = f"{x}"
+    return x * x
+
+
+@refused(
+    """
+    Unsupported: `missing` is not defined
+      test_errors.py:+1 in unknown_name
+        return x * missing  # noqa: F821
+                   ^^^^^^^
+    """,
+    1.5,
+)
+def unknown_name(x):
+    return x * missing  # noqa: F821
+
+
+@refused(
+    """
+    Unsupported: `z` is read before it is assigned
+      test_errors.py:+1 in unassigned_name
+        y = z * x  # noqa: F821
+            ^
+    """,
+    1.5,
+)
+def unassigned_name(x):
+    y = z * x  # noqa: F821
+    z = y
+    return z
+
+
+@refused(
+    """
+    Unsupported: the type of `y` depends on the path taken
+      test_errors.py:+4 in number_or_tuple
+        return y[0]
+               ^
+      It holds values of different kinds on two paths.
+      Give `y` one type on every path.
+    """,
+    1.5,
+    True,
+)
+def number_or_tuple(x, flag):
+    y = x
+    if flag:
+        y = (x, x)
+    return y[0]
+
+
+@refused(
+    """
+    Unsupported: `y` changes its kind in the loop
+      test_errors.py:+3 in changes_its_kind_in_a_loop
+        y = (y, x)
+        ^^^^^^^^^^
+      It holds values of different kinds on two trips.
+      Use different names, or keep one kind of value in it.
+    """,
+    1.5,
+)
+def changes_its_kind_in_a_loop(x):
+    y = x
+    for _ in range(3):
+        y = (y, x)
+    return x
+
+
+@refused(
+    """
+    Unsupported: a tuple indexed with a value that is not constant
+      test_errors.py:+2 in tuple_at_an_unknown_place
+        return parts[k] * x
+               ^^^^^^^^
+      Use an array, or a constant index.
+    """,
+    1.5,
+    1,
+)
+def tuple_at_an_unknown_place(x, k):
+    parts = (x, (x, x))
+    return parts[k] * x
+
+
+@refused(
+    """
+    TypeMismatch: a tuple of 2 has no item 2
+      test_errors.py:+2 in tuple_too_short
+        return pair[2]
+               ^^^^^^^
+    """,
+    1.5,
+)
+def tuple_too_short(x):
+    pair = (x, x * x)
+    return pair[2]
+
+
+@refused(
+    """
+    Unsupported: the method `append` of a list
+      test_errors.py:+2 in appends
+        values.append(x)
+        ^^^^^^^^^^^^^^^^
+      Store into an array of known size.
+    """,
+    1.5,
+)
+def appends(x):
+    values = []
+    values.append(x)
+    return values[0]
+
+
+@refused(
+    """
+    Unsupported: `add` of these values
+      test_errors.py:+1 in adds_text
+        return x + "1"
+               ^^^^^^^
+      They are not numbers or arrays.
+    """,
+    1.5,
+)
+def adds_text(x):
+    return x + "1"
+
+
+@refused(
+    """
+    Unsupported: print inside a differentiated function
+      test_errors.py:+1 in prints
+        print(x)
+        ^^^^^^^^
+      Take it out; ADJIT_DUMP=1 prints what is compiled.
+    """,
+    1.5,
+)
+def prints(x):
+    print(x)
+    return x * x
+
+
+@refused(
+    """
+    Unsupported: a subscript of something that is not an array or a tuple
+      test_errors.py:+1 in subscript_of_a_number
+        return x[0]
+               ^^^^
+    """,
+    1.5,
+)
+def subscript_of_a_number(x):
+    return x[0]
+
+
+@refused(
+    """
+    Unsupported: numpy has no attribute `sinus`
+      test_errors.py:+1 in attribute_that_is_not_there
+        return np.sinus(x)
+               ^^^^^^^^
+    """,
+    1.5,
+)
+def attribute_that_is_not_there(x):
+    return np.sinus(x)
+
+
+# -------------------------------------------------------------------------------------------------- arrays
+
+
+@refused(
+    """
+    TypeMismatch: 3 indices for an array of rank 2
+      test_errors.py:+1 in too_many_indices
+        return a[0, 1, 2]
+               ^^^^^^^^^^
+    """,
+    np.ones((2, 3)),
+)
+def too_many_indices(a):
+    return a[0, 1, 2]
+
+
+@refused(
+    """
+    TypeMismatch: an index must be an integer, a slice, newaxis, Ellipsis or an array
+      test_errors.py:+1 in float_index
+        return a[a[0]]
+               ^^^^^^^
+    """,
+    np.ones(3),
+)
+def float_index(a):
+    return a[a[0]]
+
+
+@refused(
+    """
+    Unsupported: more than one array in an index
+      test_errors.py:+1 in two_arrays_in_an_index
+        return a[places, places].sum()
+               ^^^^^^^^^^^^^^^^^
+      numba takes a single one.
+      Write the gather as a loop.
+    """,
+    np.ones((2, 3)),
+    np.array([0, 1]),
+)
+def two_arrays_in_an_index(a, places):
+    return a[places, places].sum()
+
+
+@refused(
+    """
+    Unsupported: a mask that does not cover the whole array
+      test_errors.py:+1 in mask_of_rows
+        return a[a[:, 0] > 0.0].sum()
+               ^^^^^^^^^^^^^^^^
+      Write the selection as a loop.
+    """,
+    np.ones((2, 3)),
+)
+def mask_of_rows(a):
+    return a[a[:, 0] > 0.0].sum()
+
+
+@refused(
+    """
+    Unsupported: reshape of an array that is not contiguous in C order
+      test_errors.py:+1 in reshapes_the_transpose
+        return a.T.reshape(6)[1]
+               ^^^^^^^^^^^^^^
+      numba does not take it either.
+      Copy it first: np.ascontiguousarray(x).reshape(...).
+    """,
+    np.ones((2, 3)),
+)
+def reshapes_the_transpose(a):
+    return a.T.reshape(6)[1]
+
+
+@refused(
+    """
+    TypeMismatch: an array of rank 2 is stored in one of rank 1
+      test_errors.py:+1 in stores_too_large_a_rank
+        a[:] = b
+        ^^^^^^^^
+    """,
+    np.ones(3),
+    np.ones((2, 3)),
+)
+def stores_too_large_a_rank(a, b):
+    a[:] = b
+    return a.sum()
+
+
+TABLE = np.ones(3)
+
+
+@refused(
+    """
+    Unsupported: a global array is changed
+      test_errors.py:+1 in writes_a_global_array
+        TABLE[0] = x
+        ^^^^^^^^^^^^
+      Arrays from outside the function are constants, as in numba.
+      Pass it as an argument, or copy it first.
+    """,
+    1.5,
+)
+def writes_a_global_array(x):
+    TABLE[0] = x
+    return TABLE[0]
+
+
+@refused(
+    """
+    Unsupported: a global array is changed
+      test_errors.py:+1 in augments_a_global_array
+        TABLE[:] += x
+        ^^^^^^^^^^^^^
+      Arrays from outside the function are constants, as in numba.
+      Pass it as an argument, or copy it first.
+    """,
+    1.5,
+)
+def augments_a_global_array(x):
+    TABLE[:] += x
+    return TABLE[0]
+
+
+@refused(
+    """
+    Unsupported: a global array is changed
+      test_errors.py:+4 in writes_a_global_array_under_another_name
+        other[0] = x
+        ^^^^^^^^^^^^
+      Arrays from outside the function are constants, as in numba.
+      Pass it as an argument, or copy it first.
+    """,
+    1.5,
+)
+def writes_a_global_array_under_another_name(x):
+    table = TABLE[1:]
+    for k in range(2):
+        table, other = table[:1], table
+        other[0] = x
+    return x
+
+
+def _store(target, value):
+    target[0] = value
+
+
+@refused(
+    """
+    Unsupported: a global array is changed
+      test_errors.py:+1 in _store
+        target[0] = value
+        ^^^^^^^^^^^^^^^^^
+      Arrays from outside the function are constants, as in numba.
+      Called from test_errors.py:+1 in has_a_global_array_written.
+      Pass it as an argument, or copy it first.
+    """,
+    1.5,
+)
+def has_a_global_array_written(x):
+    _store(TABLE, x)
+    return TABLE[0]
+
+
+@refused(
+    """
+    Unwritten: an element of `scratch` is read that is never stored
+      test_errors.py:+3 in reads_what_nobody_wrote
+        return scratch[0] * scratch[1]
+        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      np.empty leaves it undefined.
+      Use np.zeros.
+    """,
+    1.5,
+)
+def reads_what_nobody_wrote(x):
+    scratch = np.empty(3)
+    scratch[0] = x
+    return scratch[0] * scratch[1]
+
+
+@refused(
+    """
+    Unsupported: argument `keepdims` of np.sum
+      test_errors.py:+1 in keeps_the_axis
+        return a.sum(axis=1, keepdims=True)[0, 0]
+               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      numba does not take it.
+      Write the computation without it.
+    """,
+    np.ones((2, 2)),
+)
+def keeps_the_axis(a):
+    return a.sum(axis=1, keepdims=True)[0, 0]
+
+
+@refused(
+    """
+    Unsupported: np.sum over an axis that is not constant
+      test_errors.py:+1 in sums_an_unknown_axis
+        return a.sum(axis=k)[0]
+               ^^^^^^^^^^^^^
+      Write the axis as a number.
+    """,
+    np.ones((2, 2)),
+    1,
+)
+def sums_an_unknown_axis(a, k):
+    return a.sum(axis=k)[0]
+
+
+@refused(
+    """
+    TypeMismatch: axis 2 of an array of rank 2
+      test_errors.py:+1 in sums_an_axis_that_is_not_there
+        return a.sum(axis=2)[0]
+               ^^^^^^^^^^^^^
+    """,
+    np.ones((2, 2)),
+)
+def sums_an_axis_that_is_not_there(a):
+    return a.sum(axis=2)[0]
+
+
+@refused(
+    """
+    Unsupported: sorting in place
+      test_errors.py:+1 in sorts_in_place
+        a.sort()
+        ^^^^^^^^
+      Use np.sort, which returns a sorted copy.
+    """,
+    np.ones(3),
+)
+def sorts_in_place(a):
+    a.sort()
+    return a[0]
+
+
+@refused(
+    """
+    Unsupported: np.where with one argument
+      test_errors.py:+1 in where_with_one_argument
+        return a[np.where(a > 0.0)[0]].sum()
+                 ^^^^^^^^^^^^^^^^^
+      Use the three-argument form, or a mask as an index.
+    """,
+    np.ones(3),
+)
+def where_with_one_argument(a):
+    return a[np.where(a > 0.0)[0]].sum()
+
+
+@refused(
+    """
+    TypeMismatch: the rows of np.array differ in length
+      test_errors.py:+1 in ragged_array
+        b = np.array([[a[0], a[1]], [a[2]]])
+            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+    """,
+    np.ones(3),
+)
+def ragged_array(a):
+    b = np.array([[a[0], a[1]], [a[2]]])
+    return b.sum()
+
+
+# --------------------------------------------------------------------------------------------------- calls
+
+
+@refused(
+    """
+    Unsupported: `try` is not supported
+      statistics.py:445 in fmean
+        try:
+        ^^^^
+      Called from test_errors.py:+1 in calls_what_has_no_source.
+      Test the condition with `if` before the operation that may raise.
+    """,
+    1.5,
+)
+def calls_what_has_no_source(x):
+    return statistics.fmean([x, x * x])
+
+
+@refused(
+    """
+    Unsupported: the call of Random from random
+      test_errors.py:+1 in calls_what_numba_does_not_know
+        return x * random.Random(3).random()
+                   ^^^^^^^^^^^^^^^^
+      numba cannot compile it, and adjit has neither a rule nor the source to look into.
+      Write a rule: @adjit.rules.tangent(Random), or write the computation out.
+    """,
+    1.5,
+)
+def calls_what_numba_does_not_know(x):
+    return x * random.Random(3).random()
+
+
+@njit
+def _scaled(x, factor):
+    return x * factor
+
+
+@refused(
+    """
+    Unsupported: the call of _scaled
+      test_errors.py:+1 in forgets_an_argument
+        return _scaled(x)
+               ^^^^^^^^^^
+      Python and numba refuse it: missing a required argument: 'factor'.
+    """,
+    1.5,
+)
+def forgets_an_argument(x):
+    return _scaled(x)
+
+
+@refused(
+    """
+    Unsupported: the call of _scaled
+      test_errors.py:+1 in misspells_a_keyword
+        return _scaled(x, faktor=2.0)
+               ^^^^^^^^^^^^^^^^^^^^^^
+      Python and numba refuse it: missing a required argument: 'factor'.
+    """,
+    1.5,
+)
+def misspells_a_keyword(x):
+    return _scaled(x, faktor=2.0)
+
+
+@refused(
+    """
+    Unsupported: recursive calls itself
+      test_errors.py:+1 in recursive
+        return x if n == 0 else recursive(x * x, n - 1)
+                                ^^^^^^^^^^^^^^^^^^^^^^^
+      Recursion is not supported yet.
+      Write it as a loop.
+    """,
+    1.5,
+    3,
+)
+def recursive(x, n):
+    return x if n == 0 else recursive(x * x, n - 1)
+
+
+@refused(
+    """
+    Unsupported: `**` in a call
+      test_errors.py:+2 in double_star
+        return _scaled(x, **options)
+                          ^^^^^^^^^
+      Name the arguments.
+    """,
+    1.5,
+)
+def double_star(x):
+    options = (1, 2)
+    return _scaled(x, **options)
+
+
+@refused(
+    """
+    Unsupported: a call of a lambda that does not give each parameter once
+      test_errors.py:+2 in lambda_without_argument
+        return f(x)
+               ^^^^
+    """,
+    1.5,
+)
+def lambda_without_argument(x):
+    f = lambda a, b: a * b
+    return f(x)
+
+
+@refused(
+    """
+    Unsupported: a call of something that is not a function
+      test_errors.py:+1 in calls_a_number
+        return x(2.0)
+               ^^^^^^
+    """,
+    1.5,
+)
+def calls_a_number(x):
+    return x(2.0)
+
+
+@refused(
+    """
+    NoRule: np.partition has no derivative rule
+      test_errors.py:+1 in without_a_rule
+        return np.partition(a, 1)[1]
+               ^^^^^^^^^^^^^^^^^^
+      It depends on a, which you differentiate.
+      Either write a rule:  @adjit.rules.tangent(np.partition)    or hold it fixed:  adjit.stop_gradient(...)
+    """,
+    np.array([3.0, 1.0, 2.0]),
+)
+def without_a_rule(a):
+    return np.partition(a, 1)[1]
+
+
+@refused(
+    """
+    NoRule: tan of a complex number has no derivative rule
+      test_errors.py:+1 in without_a_rule_for_complex_numbers
+        return np.tan(1j * x).imag
+               ^^^^^^^^^^^^^^
+      Write it with real and imaginary parts.
+    """,
+    1.5,
+)
+def without_a_rule_for_complex_numbers(x):
+    return np.tan(1j * x).imag
+
+
+@refused(
+    """
+    TypeMismatch: numba cannot type matmul(array(float64, 2d, C), float64)
+      test_errors.py:+1 in product_of_the_wrong_ranks
+        return (a @ v[0]).sum()
+                ^^^^^^^^
+    """,
+    np.ones((2, 3)),
+    np.ones(2),
+)
+def product_of_the_wrong_ranks(a, v):
+    return (a @ v[0]).sum()
+
+
+def _tries(x):
+    try:
+        return x * x
+    except ValueError:
+        return 0.0
+
+
+@refused(
+    """
+    Unsupported: `try` is not supported
+      test_errors.py:+1 in _tries
+        try:
+        ^^^^
+      Called from test_errors.py:+1 in calls_what_is_refused.
+      Test the condition with `if` before the operation that may raise.
+    """,
+    1.5,
+)
+def calls_what_is_refused(x):
+    return _tries(x) * x
+
+
+_without_source = eval("lambda x: x * x")
+
+
+@refused(
+    """
+    SourceUnavailable: the source of <lambda> cannot be read
+      test_errors.py:+1 in calls_what_has_no_text
+        return _without_source(x) * x
+               ^^^^^^^^^^^^^^^^^^
+      It was defined in <string>, line 1. No text is kept of code that is executed as a string.
+      Define it in a file or a notebook cell, and import or run that again after editing.
+    """,
+    1.5,
+)
+def calls_what_has_no_text(x):
+    return _without_source(x) * x
+
+
+@refused(
+    """
+    Unsupported: shuffle, which changes its argument
+      test_errors.py:+1 in shuffles
+        np.random.shuffle(a)
+        ^^^^^^^^^^^^^^^^^^^^
+      Draw indices, and store what they select.
+    """,
+    np.ones(3),
+)
+def shuffles(a):
+    np.random.shuffle(a)
+    return a[0]
+
+
+# ------------------------------------------------------------------------------------------- what is asked for
+
+
+def half_square(x, n=2):
+    return 0.5 * x * x * n
+
+
+def first_item(pair):
+    return pair[0] * 0.5
+
+
+def two_results(x):
+    return x, x * x
+
+
+def counted(x):
+    return int(x)
+
+
+def nothing(x):
+    x = x * x
+
+
+def exponential(x):
+    return np.exp(1j * x)
+
+
+def starred(*xs):
+    return xs[0]
+
+
+refused(
+    """
+    WrongWrt: `x` of half_square is of type int64, which carries no derivative
+      test_errors.py:+0 in half_square
+      Only floats do; it came as int64.
+      Pass a float, or leave `x` out of wrt.
+    """,
+    3,
+)(half_square)
+refused(
+    """
+    WrongWrt: `x` of half_square is of type bool, which carries no derivative
+      test_errors.py:+0 in half_square
+      Only floats do; it came as bool.
+      Pass a float, or leave `x` out of wrt.
+    """,
+    True,
+)(half_square)
+refused(
+    """
+    WrongWrt: `x` of half_square is an array of int64, which carries no derivative
+      test_errors.py:+0 in half_square
+      Only floats do; it came as int64.
+      Pass a float, or leave `x` out of wrt.
+    """,
+    np.arange(3),
+)(half_square)
+refused(
+    """
+    WrongWrt: `pair` of first_item is of type UniTuple(int64 x 2), which carries no derivative
+      test_errors.py:+0 in first_item
+      Only floats do; it came as int64.
+      Pass a float, or leave `pair` out of wrt.
+    """,
+    (1, 2),
+)(first_item)
+refused(
+    """
+    WrongWrt: there is no parameter 2 to differentiate with respect to
+      The parameters are x, n.
+    """,
+    1.5,
+    wrt=2,
+)(half_square)
+refused(
+    """
+    WrongWrt: there is no parameter 'y' to differentiate with respect to
+      The parameters are x, n.
+    """,
+    1.5,
+    wrt="y",
+)(half_square)
+refused(
+    """
+    WrongWrt: wrt=(0, 'x') names a parameter twice
+    """,
+    1.5,
+    wrt=(0, "x"),
+)(half_square)
+refused(
+    """
+    WrongWrt: wrt=()
+      Give a position or a name of a parameter, or a tuple of those.
+    """,
+    1.5,
+    wrt=(),
+)(half_square)
+refused(
+    """
+    WrongWrt: wrt=1.0
+      Give a position or a name of a parameter, or a tuple of those.
+    """,
+    1.5,
+    wrt=1.0,
+)(half_square)
+refused(
+    """
+    TypeMismatch: argument 'x' is a list
+      Pass a NumPy array: np.array(...).
+    """,
+    [1.0, 2.0],
+)(half_square)
+refused(
+    """
+    TypeMismatch: argument 'x' has a type that numba does not know
+      Pass numbers, NumPy arrays of numbers, or tuples of those.
+    """,
+    object(),
+)(half_square)
+refused(
+    """
+    NotScalar: the gradient of half_square, which returns an array of rank 1
+      test_errors.py:+0 in half_square
+      A gradient is that of one float.
+      Sum it up, or use adjit.vjp or adjit.jacobian; for (value, aux) pass has_aux=True.
+    """,
+    np.ones(3),
+)(half_square)
+refused(
+    """
+    Unsupported: target 'gpu'
+      Write target="cpu" or target="python".
+    """,
+    1.5,
+    target="gpu",
+)(half_square)
+refused(
+    """
+    NotScalar: half_square does not return a pair
+      test_errors.py:+0 in half_square
+      has_aux asks for (value, aux).
+    """,
+    1.5,
+    has_aux=True,
+)(half_square)
+refused(
+    """
+    NotScalar: the gradient of two_results, which returns a tuple of 2
+      test_errors.py:+0 in two_results
+      A gradient is that of one float.
+      Sum it up, or use adjit.vjp or adjit.jacobian; for (value, aux) pass has_aux=True.
+    """,
+    1.5,
+)(two_results)
+refused(
+    """
+    NotScalar: the gradient of counted, which returns a value of type int64
+      test_errors.py:+0 in counted
+      A gradient is that of one float.
+      Sum it up, or use adjit.vjp or adjit.jacobian; for (value, aux) pass has_aux=True.
+    """,
+    1.5,
+)(counted)
+refused(
+    """
+    NotScalar: the gradient of nothing, which returns nothing
+      test_errors.py:+0 in nothing
+      A gradient is that of one float.
+      Sum it up, or use adjit.vjp or adjit.jacobian; for (value, aux) pass has_aux=True.
+    """,
+    1.5,
+)(nothing)
+refused(
+    """
+    Unsupported: a complex result
+      test_errors.py:+0 in exponential
+        def exponential(x):
+        ^^^^^^^^^^^^^^^^^^^
+      Derivatives are those of real results.
+      Return .real and .imag.
+    """,
+    1.5,
+)(exponential)
+refused(
+    """
+    Unsupported: the parameter *xs
+      Name the parameters one by one, or pass a tuple.
+    """,
+    1.5,
+)(starred)
+refused(
+    """
+    SourceUnavailable: the source of <lambda> cannot be read
+      It was defined in <string>, line 1. No text is kept of code that is executed as a string.
+      Define it in a file or a notebook cell, and import or run that again after editing.
+    """,
+    1.5,
+)(_without_source)
+refused(
+    """
+    SourceUnavailable: len is no Python function
+      It is of type builtin_function_or_method; adjit reads functions, lambdas and numba dispatchers.
+      Write a function that calls it, or give it a derivative rule with adjit.rules.
+    """,
+    1.5,
+)(len)
+
+
+@pytest.mark.parametrize("case", REFUSED, ids=lambda case: case.name)
+def test_message(case: Refusal) -> None:
+    with pytest.raises(AdjitError) as fault:
+        adjit.grad(case.function, case.wrt, **{"target": "python", **case.options})(*case.arguments)
+    assert relative(str(fault.value), case.function) == case.message
+
+
+# ------------------------------------------------------------------------------------- seeds, tangents, what runs
+
+
+def scaled_sum(a: Any, x: Any) -> Any:
+    return a * x
+
+
+def _pulled(seed: Any) -> Any:
+    return adjit.vjp(scaled_sum, np.ones(3), 2.0, target="python")[1](seed)
+
+
+def _pushed(*tangents: Any) -> Any:
+    return adjit.jvp(scaled_sum, (np.ones(3), 2.0), tangents, target="python")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: _pulled(np.ones(2)), "the seed is an array of shape (2,), not an array of shape (3,)"),
+        (lambda: _pulled(np.ones((3, 1))), "the seed is an array of shape (3, 1), not an array of shape (3,)"),
+        (lambda: _pulled(1.0), "the seed is of type float, not an array of shape (3,)"),
+        (lambda: _pulled((np.ones(3),)), "the seed is a tuple of 1, not an array of shape (3,)"),
+        (lambda: _pushed(np.ones(3)), "1 tangents for 2 arguments"),
+        (
+            lambda: _pushed(np.ones(4), 0.0),
+            "the tangent of argument 'a' is an array of shape (4,), not an array of shape (3,)",
+        ),
+        (
+            lambda: _pushed(np.ones(3), np.ones(3)),
+            "the tangent of argument 'x' is an array of shape (3,), not a number",
+        ),
+        (lambda: _pushed(np.ones(3), "up"), "the tangent of argument 'x' is of type str, not a number"),
+    ],
+)
+def test_seeds_and_tangents_that_do_not_fit(call: Callable[[], Any], message: str) -> None:
+    with pytest.raises(AdjitError) as fault:
+        call()
+    assert str(fault.value) == f"TypeMismatch: {message}"
+
+
+def written_product(a: Any, b: Any) -> Any:
+    a[0] = a[1] * b[0]
+    return (a * b).sum()
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_arguments_that_share_memory(target: str) -> None:
+    base = np.ones(3)
+    with pytest.raises(AdjitError) as fault:
+        adjit.grad(written_product, (0, 1), target=target)(base[:2], base[1:])
+    assert str(fault.value) == "Aliased: two arguments share memory and the function writes into one of them"
+
+
+def unequal(a: Any, b: Any) -> Any:
+    return (a * b).sum()
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_operands_that_do_not_fit_fail_when_they_run(target: str) -> None:
+    with pytest.raises(ValueError, match="operands could not be broadcast together"):
+        adjit.grad(unequal, target=target)(np.ones(3), np.ones(2))
+
+
+def positive_root(x: Any) -> Any:
+    assert x < 1e6, "out of range"
+    if x < 0.0:
+        raise ValueError("no root of a negative number")
+    return np.sqrt(x)
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_what_the_program_raises_is_raised(target: str) -> None:
+    derived = adjit.grad(positive_root, target=target)
+    with pytest.raises(ValueError, match="no root of a negative number"):
+        derived(-1.0)
+    with pytest.raises(AssertionError, match="out of range"):
+        derived(1e7)
+
+
+RATE = 2.0
+
+
+def rated(x: Any) -> Any:
+    return RATE * x * x
+
+
+def test_a_global_that_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in numba: what is compiled keeps the value it saw; what is derived anew sees the new one."""
+    before = adjit.grad(rated)
+    compiled = njit(rated)
+    assert before(1.0) == 4.0
+    assert compiled(1.0) == 2.0
+    monkeypatch.setattr(f"{__name__}.RATE", 3.0)
+    assert compiled(1.0) == 2.0
+    assert before(1.0) == 4.0
+    assert adjit.grad(rated)(1.0) == 6.0

@@ -1,0 +1,144 @@
+"""Programs that once were wrong, each cut down to what it takes, with what was wrong.
+
+They have the signature of the random programs and go through the same checks, second order included.
+
+    regression("name", "def program(x, y, u, v, A, k, n, idx): ...")
+"""
+
+from __future__ import annotations
+
+REGRESSIONS: dict[str, str] = {}
+
+
+def regression(name: str, text: str) -> None:
+    REGRESSIONS[name] = text
+
+
+# a loop left by return, of which no trip runs: whether the function has returned was undefined after it
+regression(
+    "return_in_a_loop_without_trips",
+    """
+def program(x, y, u, v, A, k, n, idx):
+    while k < 0:
+        return 0.31
+    return x
+""",
+)
+
+# scattered values are read from the array that they are stored in: they have to be read first
+regression(
+    "scatter_of_own_elements",
+    """
+def program(x, y, u, v, A, k, n, idx):
+    v[idx] = v[1:]
+    return np.sum(v * np.arange(5.0)) * x
+""",
+)
+
+regression(
+    "masked_store_of_own_elements",
+    """
+def program(x, y, u, v, A, k, n, idx):
+    w = np.array([True, False, True, True, False])
+    v[w] = v[1:4]
+    return np.sum(v * np.arange(5.0)) * x
+""",
+)
+
+# the adjoint of a product reads the matrix through a view of its own, A.T: what overwrites the matrix has to be undone
+regression(
+    "matrix_overwritten_after_a_product",
+    """
+def program(x, y, u, v, A, k, n, idx):
+    w = A @ u[2:]
+    A[2, 0] = 0.3
+    return np.sum(w * w)
+""",
+)
+
+regression(
+    "rows_overwritten_after_products",
+    """
+def program(x, y, u, v, A, k, n, idx):
+    total = 0.0
+    for i in range(3):
+        w = A @ u[2:]
+        A[i] *= 0.8 * w[i]
+        total += np.sum(np.sin(w))
+    return total
+""",
+)
+
+# the adjoint of a maximum over all axes compares a flat view with it
+regression(
+    "maximum_overwrites_itself",
+    """
+def program(x, y, u, v, A, k, n, idx):
+    A[1] = 0.3 * A.max()
+    return np.sum(A * A)
+""",
+)
+
+# what a branch makes and its adjoint reads is saved once a trip; on the other path there is nothing to save
+regression(
+    "value_made_in_a_branch_of_a_loop",
+    """
+def program(x, y, u, v, A, k, n, idx):
+    for i in u:
+        if 0.1 <= i < 0.9:
+            x = 0.31 / np.cos(x)
+    return x
+""",
+)
+
+regression(
+    "overwritten_in_a_branch_of_a_loop",
+    """
+def program(x, y, u, v, A, k, n, idx):
+    for i in range(5):
+        if i % 2:
+            u[i - 1] = np.sin(u[i] * x)
+            x = x * np.cos(u[i - 1])
+            u[i] = y * x
+    return np.sum(u) + x
+""",
+)
+
+regression(
+    "while_loop_in_a_branch_of_a_loop",
+    """
+def program(x, y, u, v, A, k, n, idx):
+    for i in range(4):
+        if i > 1:
+            c = 0
+            while c < k:
+                u[2] = np.sin(u[2] * x)
+                c += 1
+    return np.sum(u)
+""",
+)
+
+regression(
+    "break_before_a_value_is_made",
+    """
+def program(x, y, u, v, A, k, n, idx):
+    for i in range(5):
+        s = np.sin(y * x)
+        if i > 2:
+            break
+        u[i] = abs(s - 2.0) * u[i]
+        y = y + 0.1 * s
+    return np.sum(u) + y
+""",
+)
+
+regression(
+    "mask_counted_in_a_branch_of_a_loop",
+    """
+def program(x, y, u, v, A, k, n, idx):
+    for i in range(3):
+        if k >= i + 1:
+            v[u > 0.1237] *= 0.2 * x
+    return np.sum(v)
+""",
+)
