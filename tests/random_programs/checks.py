@@ -1,7 +1,8 @@
 """What is asked of the derivatives of one program.
 
-In: a `Program`. Out: `Outcome.FINE`; `REFUSED` with the reason, if the compiler does not take the program and says so; `UNFIT`,
-if plain Python raises, or differences of different steps disagree, as next to a jump. AssertionError for a wrong answer.
+In: a `Program`. Out: `Outcome.FINE`; `REFUSED` with the reason, if the compiler does not take the program and says so;
+`UNFIT`, if plain Python raises, or differences of different steps disagree, as next to a jump. AssertionError for a
+wrong answer.
 
     check(Program("... return x * np.sin(y)"))     Verdict(Outcome.FINE)
 """

@@ -1,7 +1,7 @@
 """Random expressions over the variables in scope: numbers, integers, conditions, arrays of a given shape, and views.
 
-In: a source of choices (`random.Random`, or hypothesis's), and a `Scope`. Out: source text. Values stay of the order of one,
-and are smooth but for branches, whose ties the checks stay away from.
+In: a source of choices (`random.Random`, or hypothesis's), and a `Scope`. Out: source text. Values stay of the order
+of one, and are smooth but for branches, whose ties the checks stay away from.
 
     scope with s, u (5 elements) and i     ->     0.5 * (np.sin(s) + u[(i + 2) % 5])
 """

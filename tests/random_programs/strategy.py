@@ -1,7 +1,7 @@
 """Random source programs: a hypothesis strategy, and the writer of statements beneath it.
 
-Out: a `Program`, the text of a module with a function `program(x, y, u, v, A, k, n, idx)` that returns one number, and arguments.
-Loops of every kind nest, arrays are written in place through views, references are swapped, control leaves early.
+Out: a `Program`, the text of a module with a function `program(x, y, u, v, A, k, n, idx)` that returns one number, and
+arguments. Loops of every kind nest, arrays are written in place through views, references are swapped, control leaves early.
 
     def program(x, y, u, v, A, k, n, idx):
         for i in range(4, 0, -1):
@@ -91,7 +91,6 @@ class Writer(Expressions):
         self.size = size
         self.made = 0
         self.loops: list[str] = []
-        self.parameters = set(scope.floats)
 
     def fresh(self, stem: str) -> str:
         self.made += 1
@@ -368,7 +367,8 @@ class Writer(Expressions):
                 name = self.fresh("s")
                 at = lines.index("else:")
                 lines = [*lines[:at], f"    {name} = {self.number(1)}", *lines[at:], f"    {name} = {self.number(1)}"]
-                self.scope.floats.append(name) if "elif" not in "".join(line[:4] for line in lines) else None
+                if not any(line.startswith("elif") for line in lines):
+                    self.scope.floats.append(name)
         return lines
 
     def leave(self, depth: int) -> list[str]:

@@ -293,7 +293,8 @@ def _copy(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     if isinstance(value, Lazy):
         return materialise(ctx, value)
     assert isinstance(value, ir.Var | ir.Const) and isinstance(value.type, types.Array)
-    type_ = value.type.copy(readonly=False, layout=value.type.layout if value.type.layout in "CF" else "C")
+    # in C order whatever the order of the original, as numba has it
+    type_ = value.type.copy(readonly=False, layout="C")
     out = ir.Var(value.name if isinstance(value, ir.Var) else "array", type_)
     ctx.builder.emit(ir.Copy(source=value, out=out))
     return ctx.new_array(out, ctx.shape(value))
