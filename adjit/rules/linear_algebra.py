@@ -1,4 +1,4 @@
-"""Products, solves, factorisations, determinants and norms: calls of BLAS and LAPACK that stay calls.
+"""Products, solves, determinants and norms: calls of BLAS and LAPACK that stay calls.
 
 In: matrices and vectors of floats. Out: the tangent, as a textbook states it (Giles 2008, "Collected matrix derivative
 results"), or the transpose of an op that is linear in an argument.
@@ -177,50 +177,6 @@ def cofactors_dot(a, a_dot, *, c):
 @tangent(np.linalg.slogdet)
 def slogdet(a, a_dot, *, y):
     return 0.0, np.sum(np.linalg.inv(a).T * a_dot)
-
-
-# ------------------------------------------------------------------------------------------------------- factorisations
-
-
-def symmetric(a):
-    """The symmetric matrix with the lower triangle of `a`: what LAPACK reads of it."""
-    return np.tril(a) + np.tril(a, -1).T
-
-
-@tangent(np.linalg.cholesky)
-def cholesky(a, a_dot, *, x):
-    # L' is L times the lower triangle, its diagonal halved, of inv(L) A' inv(L).T (Murray 2016)
-    inner = np.linalg.solve(x, np.linalg.solve(x, symmetric(a_dot)).T)
-    halved = np.tril(inner)
-    for k in range(a.shape[0]):
-        halved[k, k] = 0.5 * inner[k, k]
-    return np.dot(x, halved)
-
-
-@tangent(np.linalg.eigh)
-def eigh(a, a_dot, *, y):
-    # eigenvectors of equal eigenvalues are not differentiable: inf or nan there
-    values, vectors = y
-    inner = np.dot(np.dot(vectors.T, symmetric(a_dot)), vectors)
-    n = a.shape[0]
-    values_dot = np.empty(n, a.dtype)
-    mixed = np.zeros((n, n), a.dtype)
-    for j in range(n):
-        values_dot[j] = inner[j, j]
-        for i in range(n):
-            if i != j:
-                mixed[i, j] = inner[i, j] / (values[j] - values[i])
-    return values_dot, np.dot(vectors, mixed)
-
-
-@tangent(np.linalg.eigvalsh)
-def eigvalsh(a, a_dot, *, y):
-    _, vectors = np.linalg.eigh(a)
-    inner = np.dot(np.dot(vectors.T, symmetric(a_dot)), vectors)
-    values_dot = np.empty(a.shape[0], a.dtype)
-    for k in range(a.shape[0]):
-        values_dot[k] = inner[k, k]
-    return values_dot
 
 
 # ---------------------------------------------------------------------------------------------------------------- norms

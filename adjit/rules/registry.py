@@ -25,7 +25,9 @@ from typing import Any, TypeVar
 
 Rule = TypeVar("Rule", bound=Callable[..., Any])
 
-BUILTIN_MODULES = ("elementary", "special", "constants", "reductions", "arrays", "grids", "linear_algebra", "sampling")
+BUILTIN_MODULES = (
+    "elementary", "special", "constants", "reductions", "arrays", "grids", "linear_algebra", "factorisations", "sampling",
+)  # fmt: skip
 
 # What an in-place operator or a second name computes is what the plain one does.
 PLAIN: Mapping[Any, Any] = {

@@ -7,7 +7,12 @@ In: a Python function, a numba dispatcher, or what these return. Out: derived fu
     value, tangent = jvp(forces, (x, k), (x_dot, 0.0))
 
 Every function takes the options `target` ("cpu", or "python" to run the generated code uncompiled), `fastmath` (numba's
-flags; False gives the value of the compiled primal bit for bit) and `parallel` (prange loops run in parallel).
+flags; False gives the value of the compiled primal bit for bit) and `parallel` (numba's; loops over prange run
+serially for now).
+
+Global and enclosing variables are constants, as in numba: a derived function keeps the values that they had when it
+was made for the types of a call. Asking again (`grad(energy)`, or any call of `vjp` and the like) sees a name that was
+bound anew, but not an array whose elements changed. A pullback belongs to the values that its forward sweep saw.
 """
 
 from __future__ import annotations
@@ -100,7 +105,7 @@ def evaluate(spec: Any, options: Options, arguments: Sequence[Any], positions: S
         value = value_of(spec, options)(*kept)
         return value, Pullback(template(value), positions, active, _nothing)
     forward = derive(Derivative(function=spec, kind="split_forward", wrt=active), options)
-    value, saved = forward(*kept)
+    value, saved, changed = forward(*kept)
     result = template(value)
     if saved is None:
         # the value may be one of the arguments kept, and belongs to the caller
@@ -111,8 +116,8 @@ def evaluate(spec: Any, options: Options, arguments: Sequence[Any], positions: S
     else:
         given = forward.argument_types(*kept)
         reverse = derive(Derivative(function=spec, kind="split_reverse", wrt=active, given=given), options)
-        sweep = lambda seed: reverse(saved, seed)  # noqa: E731
-        reverse.prepare(saved, zero(result))
+        sweep = lambda seed: reverse(saved, snapshot(changed), seed)  # noqa: E731
+        reverse.prepare(saved, snapshot(changed), zero(result))
     return value, Pullback(result, positions, active, sweep)
 
 

@@ -30,6 +30,8 @@ from adjit.transform.naming import Globals, identifier, name_groups
 from adjit.transform.statements import program
 from adjit.transform.wrapping import WIDTH, wrapped
 
+_IMPORTED = re.compile(r"(?:import|from) (\w+)")
+
 
 @dataclass(frozen=True)
 class Emitted:
@@ -48,8 +50,9 @@ class Emitted:
         lines = {_import(name, value) for name, value in self.globals.items()}
         if any(isinstance(value, np.ndarray) for value in self.globals.values()):
             lines.add("import numpy as np")
-        blank = ["", ""] if lines else []
-        return "\n".join([*sorted(lines, key=_import_order), *blank, self.text])
+        sections = [[line for line in lines if _section(line) == k] for k in range(4)]
+        head = "\n\n".join("\n".join(sorted(part, key=_import_order)) for part in sections if part)
+        return f"{head}\n\n\n{self.text}" if head else self.text
 
 
 def emit(function: ir.Function, header: str = "") -> Emitted:
@@ -122,7 +125,14 @@ def _array(value: np.ndarray[Any, Any]) -> str:
     return f"np.array({elements}, dtype=np.{value.dtype.name}){shape}"
 
 
-def _import_order(line: str) -> tuple[int, str]:
-    if line.startswith(("import math", "import cmath", "import operator")):
-        return 0, line
-    return (1 if line.startswith("import ") else 2 if line.startswith("from ") else 3), line
+def _section(line: str) -> int:
+    """Which paragraph of a module's head a line belongs to: Python's own modules, others, adjit's, and no imports."""
+    found = _IMPORTED.match(line)
+    if found is None:
+        return 3
+    root = found.group(1)
+    return 0 if root in sys.stdlib_module_names else 2 if root == "adjit" else 1
+
+
+def _import_order(line: str) -> tuple[bool, str]:
+    return line.startswith("from "), line

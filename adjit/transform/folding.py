@@ -251,7 +251,9 @@ class Folding:
                     break
         return found
 
-    def _stands_alone(self, op: ir.Op, region: ir.Region, holder: ir.Op | None, handed: dict[ir.Var, int], position: int) -> bool:
+    def _stands_alone(
+        self, op: ir.Op, region: ir.Region, holder: ir.Op | None, handed: dict[ir.Var, int], position: int
+    ) -> bool:
         """Whether `op`, which could fold, is a statement of the derivative that belongs under the primal's.
 
         So are the adjoint and the tangent of a variable of the user's, where another statement reads them, and what

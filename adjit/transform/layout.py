@@ -61,7 +61,6 @@ class Layout:
     def block(self, statements: Sequence[Statement], indent: str, heading: ir.Origin | None = None) -> None:
         """Print `statements`. `heading` is the user's statement whose text stands above them already."""
         was_reverse = self._is_reverse
-        was_reverse = self._is_reverse  # a loop's trip may have both sweeps in it, one after the other
         for position, statement in enumerate(statements):
             origin = statement.origin
             if isinstance(statement, Assign) and isinstance(statement.op, ir.Comment):
@@ -70,17 +69,19 @@ class Layout:
                 self._is_reverse = self._is_reverse or statement.op.text == ir.REVERSE_SWEEP
                 heading = None
                 continue
-            headings = self._headings
             if origin is not None and self._prints(statement):
                 self._head(origin, heading, statements[position:], indent)
                 if not origin.text.startswith(COMPOUND):
                     heading = origin
+            headings = self._headings
             self._statement(statement, indent, heading)
+            if self._headings > headings:
+                heading = None  # inside the statement others came after it
         # the reverse sweep of one trip ends with the trip
         self._is_reverse = was_reverse
 
     def _head(self, origin: ir.Origin, heading: ir.Origin | None, rest: Sequence[Statement], indent: str) -> None:
-        """What stands above a statement: in the forward sweep the user's comments, in the reverse sweep the primal's line."""
+        """What stands above: in the forward sweep the user's comments, in the reverse sweep the primal's line."""
         if not self._is_reverse:
             self._comments(origin, indent)
         if origin == heading or not origin.text or origin.text.startswith(COMPOUND):

@@ -42,8 +42,9 @@ class Derivative:
     """What to derive: `kind` of `function`, which may be a derivative itself.
 
     kind:   'primal', 'grad', 'value_and_grad', 'vjp' (arguments and seed to adjoints), 'jvp' (arguments and tangents to
-            value and tangent), 'split_forward' (arguments to value and what is saved; None where that cannot be handed on)
-            or 'split_reverse' (what was saved and seed to adjoints; `given`: the types of the arguments)
+            value and tangent), 'split_forward' (arguments to value, what is saved, and what of it the reverse sweep changes;
+            None where that cannot be handed on) or 'split_reverse' (those two and seed to adjoints; `given`: the types of
+            the arguments)
     wrt:    positions of the arguments to differentiate with respect to; `single`: the result is bare, not a tuple. The
             tangents of the other arguments are ignored
     """
@@ -74,7 +75,7 @@ def signature(derivative: Derivative) -> inspect.Signature:
     own = signature(inner) if isinstance(inner, Derivative) else source_signature(python_function(inner))
     parameters = list(own.parameters.values())
     if derivative.kind == "split_reverse":
-        return inspect.Signature([_parameter("saved"), _parameter("out_bar")])
+        return inspect.Signature([_parameter(name) for name in ("saved", "changed", "out_bar")])
     if derivative.kind == "vjp":
         parameters = [p.replace(default=inspect.Parameter.empty) for p in parameters]
         parameters.append(_parameter(_unused("out_bar", parameters)))
@@ -190,7 +191,7 @@ def _split(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Func
     )
     halves = split(joint, len(function.body.yields), leaves, ("out_bar",))
     if is_forward:
-        made = halves[0] if halves is not None else dataclasses.replace(function, result=(function.result, None))
+        made = halves[0] if halves is not None else dataclasses.replace(function, result=(function.result, None, None))
         return _finished(made, derivative, function, made.result, "forward")
     if halves is None:
         raise errors.InternalError(f"the sweeps of {function.name} cannot be split")

@@ -1,9 +1,11 @@
 """The two sweeps of a joint derivative as two functions: one returns what the other one takes.
 
-In: a function with both sweeps in it. Out: the forward function, whose result is (value, saved), and the reverse function
-of (saved, seed); or None where what is saved cannot be handed from one compiled function to another.
+In: a function with both sweeps in it. Out: the forward function, whose result is (value, saved, changed), and the
+reverse function of (saved, changed, seed); or None where what is saved cannot be handed from one compiled function to
+another. `changed` has the arrays that the reverse sweep writes into or returns: who runs it again gives it copies,
+which share memory among themselves as the originals do.
 
-    y = np.exp(x)                   forward:  y = np.exp(x); return y, (y,)
+    y = np.exp(x)                   forward:  y = np.exp(x); return y, (y,), ()
     x_bar = y * y_bar               reverse:  x_bar = y * y_bar; return x_bar
 """
 
@@ -17,9 +19,13 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.alias import Aliases
+from adjit.transform.shadows import carried_args, is_array_tape
+from adjit.transform.types import typed_const
 
 
-def split(joint: ir.Function, values: int, seeds: Sequence[ir.Var], names: Sequence[str]) -> tuple[ir.Function, ir.Function] | None:
+def split(
+    joint: ir.Function, values: int, seeds: Sequence[ir.Var], names: Sequence[str]
+) -> tuple[ir.Function, ir.Function] | None:
     """`values` of the yields are those of the primal; `seeds` are the last parameters, called `names` by parameter."""
     ops = joint.body.ops
     middle = next(k for k, op in enumerate(ops) if isinstance(op, ir.Comment) and op.text == ir.REVERSE_SWEEP)
@@ -28,36 +34,36 @@ def split(joint: ir.Function, values: int, seeds: Sequence[ir.Var], names: Seque
     bars = joint.body.yields[values:]
     saved = _saved(own, first, second, bars)
     renamed: dict[ir.Var, ir.Operand] = {}
-    for tape in [s for s in saved if isinstance(s.type, types.List)]:
-        if isinstance(tape.type.dtype, types.Array):
+    for tape in saved:
+        if not isinstance(tape.type, types.List):
+            continue
+        if is_array_tape(tape):
             return None
         # a list would be converted entry by entry on the way out and in again
         array = ir.Var(tape.name, types.Array(tape.type.dtype, 1, "C"))
         first.append(ir.Call(callee=np.array, args=(tape,), outs=(array,)))
         renamed[tape] = array
+    first = _all_defined(first, saved)
     second = [_reading_arrays(op, renamed) for op in second]
-    handed = [renamed.get(s, s) for s in saved]
-    entry = _own_copies(joint, [s for s in saved if s not in renamed], second)
-    if entry is None:
-        return None
-    copies, mapping = entry
-    second = [ir.substituted(op, mapping) for op in second]
-    bars = tuple(ir.substituted_operand(b, mapping) for b in bars)
+    changed = _changed(joint, saved, second, bars)
+    groups = [[renamed.get(s, s) for s in saved if (s in changed) == last] for last in (False, True)]
+    handed = [h for group in groups for h in group]
     first, yields = _own_results(joint, first, saved, joint.body.yields[:values])
-    count = len(yields)
+    count, border = len(yields), len(yields) + len(groups[0])
     forward = dataclasses.replace(
         joint,
         names=joint.names[: len(joint.names) - len(names)],
         params=joint.params[: len(joint.params) - len(names)],
         body=ir.Region(tuple(own), tuple(first), (*yields, *handed)),
-        result=(joint.result, tuple(range(count, count + len(handed)))),
+        result=(joint.result, tuple(range(count, border)), tuple(range(border, count + len(handed)))),
     )
     params = tuple(h for h in handed if isinstance(h, ir.Var))
+    cut = border - count
     reverse = dataclasses.replace(
         joint,
-        names=("saved", *names),
-        params=(params, *joint.params[len(joint.params) - len(names) :]),
-        body=ir.Region((*params, *seeds), (*copies, *second), bars),
+        names=("saved", "changed", *names),
+        params=(params[:cut], params[cut:], *joint.params[len(joint.params) - len(names) :]),
+        body=ir.Region((*params, *seeds), tuple(second), bars),
         result=tuple(range(len(bars))),
     )
     return forward, reverse
@@ -72,6 +78,40 @@ def _saved(
     return list(dict.fromkeys(o for o in read if isinstance(o, ir.Var) and o in made))
 
 
+def _all_defined(ops: Sequence[ir.Op], saved: Sequence[ir.Var]) -> list[ir.Op]:
+    """The operations with something in place of what a path leaves undefined, as all that is saved is handed over."""
+    wanted: set[ir.Operand] = set(saved)
+    size = -1
+    while size != len(wanted):
+        size = len(wanted)
+        for op in (inner for top in ops for inner in (top, *_inside(top))):
+            joined: list[tuple[ir.Operand, ...]] = []
+            if isinstance(op, ir.If):
+                joined = [(out, op.then.yields[k], op.orelse.yields[k]) for k, out in enumerate(op.outs)]
+            elif isinstance(op, ir.For | ir.While):
+                args = carried_args(op)
+                joined = [(out, args[k], op.inits[k], op.body.yields[k]) for k, out in enumerate(op.outs)]
+            for same in joined:
+                # what a loop carries is read in it, whether or not its last value is
+                if wanted.intersection(same[: len(same) - 2]):
+                    wanted.update(same)
+    return [_defined(op, wanted) for op in ops]
+
+
+def _defined(op: ir.Op, wanted: set[ir.Operand]) -> ir.Op:
+    if isinstance(op, ir.Undefined) and op.out in wanted:
+        type_ = op.out.type
+        if isinstance(type_, types.Array):
+            return ir.Alloc(shape=(ir.integer(0),) * type_.ndim, out=op.out)
+        if isinstance(type_, types.List):
+            return ir.NewTape(out=op.out)
+        return ir.Call(callee=ir.cast, args=(typed_const(0, type_),), outs=(op.out,))
+    if not op.regions:
+        return op
+    regions = [ir.Region(r.args, tuple(_defined(inner, wanted) for inner in r.ops), r.yields) for r in op.regions]
+    return op.rebuilt(op.operands, regions, op.results)
+
+
 def _reading_arrays(op: ir.Op, renamed: dict[ir.Var, ir.Operand]) -> ir.Op:
     """Reads of a tape that is now an array."""
     if isinstance(op, ir.Pull) and op.tape in renamed:
@@ -84,25 +124,15 @@ def _reading_arrays(op: ir.Op, renamed: dict[ir.Var, ir.Operand]) -> ir.Op:
     return op.rebuilt(operands, regions, op.results) if regions or op.operands else op
 
 
-def _own_copies(
-    joint: ir.Function, saved: Sequence[ir.Var], second: Sequence[ir.Op]
-) -> tuple[list[ir.Op], dict[ir.Var, ir.Operand]] | None:
-    """Copies of the saved arrays that the reverse sweep writes into, as it may run again; None where two share memory."""
+def _changed(
+    joint: ir.Function, saved: Sequence[ir.Var], second: Sequence[ir.Op], bars: Sequence[ir.Operand]
+) -> set[ir.Var]:
+    """The saved arrays that the reverse sweep writes into or returns, and all that may share memory with them."""
     aliases = Aliases(joint)
-    written = {aliases.find(op.array) for top in second for op in (top, *_inside(top)) if isinstance(op, ir.Store)}
-    arrays = [s for s in saved if isinstance(s.type, types.Array)]
-    copies: list[ir.Op] = []
-    mapping: dict[ir.Var, ir.Operand] = {}
-    for array in arrays:
-        memory = aliases.find(array)
-        if memory not in written:
-            continue
-        if sum(aliases.find(other) == memory for other in arrays) > 1:
-            return None
-        own = dataclasses.replace(array)
-        copies.append(ir.Copy(source=array, out=own))
-        mapping[array] = own
-    return copies, mapping
+    touched = {aliases.find(b) for b in bars if ir.is_array(b)}
+    for op in second:
+        touched.update(aliases.find(inner.array) for inner in (op, *_inside(op)) if isinstance(inner, ir.Store))
+    return {s for s in saved if ir.is_array(s) and aliases.find(s) in touched}
 
 
 def _own_results(

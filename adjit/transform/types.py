@@ -37,22 +37,28 @@ def _context() -> Any:
 
 
 @functools.lru_cache(maxsize=4096)
-def call_type(callee: Any, args: tuple[Type, ...]) -> Type | None:
-    """The type of `callee(*args)`, None where numba has no such call."""
+def call_type(callee: Any, args: tuple[Type, ...], options: tuple[tuple[str, Any], ...] = ()) -> Type | None:
+    """The type of `callee(*args, **options)`, None where numba has no such call."""
     context = _context()
+    named = {name: _option_type(value) for name, value in options}
     try:
         function_type = context.resolve_value_type(callee)
-        signature = context.resolve_function_type(function_type, args, {})
+        signature = context.resolve_function_type(function_type, args, named)
     except _FAILURES:
         # a callee numba learned of after the context was last refreshed
         context.refresh()
         try:
-            signature = context.resolve_function_type(context.resolve_value_type(callee), args, {})
+            signature = context.resolve_function_type(context.resolve_value_type(callee), args, named)
         except _FAILURES:
             return None
     except AssertionError:
         return None
     return None if signature is None else types.unliteral(signature.return_type)
+
+
+def _option_type(value: Any) -> Type:
+    """The type of a keyword argument that is written out in the call."""
+    return types.literal(value) if isinstance(value, str | int) else typeof(value)
 
 
 def unify(left: Type, right: Type) -> Type | None:

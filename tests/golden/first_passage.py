@@ -27,8 +27,9 @@ def first_passage_grad(drift, noise, barrier):
         step = drift + noise[trip]
         if position + step >= barrier:
             # L111: crossing = k + (barrier - position) / step
-            step_bar = -((barrier - position) / step) / step * crossing_bar
-            position_bar -= 1.0 / step * crossing_bar
+            quotient = 1.0 / step
+            step_bar = -((barrier - position) / step) * quotient * crossing_bar
+            position_bar -= quotient * crossing_bar
             crossing_bar = 0.0
         else:
             step_bar = position_bar

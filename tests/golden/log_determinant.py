@@ -1,4 +1,5 @@
 import math
+
 import numpy as np
 
 
@@ -37,8 +38,9 @@ def log_determinant_grad(a):
             lower[i, j] = lower_old
             stored_bar = lower_bar[i, j]
             lower_bar[i, j] = 0.0
-            pivot_bar -= lower_old / pivot / pivot * stored_bar
-            lower_bar[i, j] += 1.0 / pivot * stored_bar
+            quotient = 1.0 / pivot
+            pivot_bar -= lower_old / pivot * quotient * stored_bar
+            lower_bar[i, j] += quotient * stored_bar
             position -= 1
         # L138: pivot = math.sqrt(lower[j, j])
         lower_bar[j, j] += 0.5 / pivot * pivot_bar

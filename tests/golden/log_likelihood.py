@@ -1,4 +1,5 @@
 import math
+
 import numpy as np
 
 
@@ -21,9 +22,9 @@ def log_likelihood_value_and_grad(points, means, log_weights):
                 offset = points[i, d] - means[k, d]
                 distance += offset * offset
             distance_tape[k] = distance
-            difference = log_weights[k] - 0.5 * distance
-            logits[k] = difference
-            largest = max(largest, difference)
+            logits_item = log_weights[k] - 0.5 * distance
+            logits[k] = logits_item
+            largest = max(largest, logits_item)
         summed = 0.0
         for k in range(means.shape[0]):
             exp = math.exp(logits[k] - largest)
@@ -48,9 +49,9 @@ def log_likelihood_value_and_grad(points, means, log_weights):
             # L66: logits[k] = log_weights[k] - 0.5 * distance
             stored_bar = logits_bar[k]
             logits_bar[k] = 0.0
-            difference_bar = (1 if is_above else 0) * largest_bar + stored_bar
-            distance_bar = 0.5 * -difference_bar
-            log_weights_bar[k] += difference_bar
+            logits_item_bar = (1 if is_above else 0) * largest_bar + stored_bar
+            distance_bar = 0.5 * -logits_item_bar
+            log_weights_bar[k] += logits_item_bar
             for d in range(points.shape[1] - 1, -1, -1):
                 # L65: distance += offset * offset
                 offset = points[i, d] - means[k, d]

@@ -1,4 +1,5 @@
 import math
+
 import numpy as np
 
 
@@ -43,37 +44,34 @@ def memory_cell_grad(signal, weight, bias):
         tanh = tanh_tape[t]
         show_bar = tanh * output_bar
         exp = exp_tape[t]
-        total = 1.0 + exp
-        show = 1.0 / total
+        show = 1.0 / (1.0 + exp)
         state_bar += (1.0 - tanh * tanh) * (show * output_bar)
         # L182: state = keep * state + admit * math.tanh(weight[3] * signal[t])
         tanh = tanh_tape_2[t]
         admit_bar = tanh * state_bar
         exp_2 = exp_tape_2[t]
-        total_2 = 1.0 + exp_2
-        admit = 1.0 / total_2
+        admit = 1.0 / (1.0 + exp_2)
         signal_item = signal[t]
         weight_bar[3] += signal_item * ((1.0 - tanh * tanh) * (admit * state_bar))
         state = state_tape[t]
         keep_bar = state * state_bar
         exp_3 = exp_tape_3[t]
-        total_3 = 1.0 + exp_3
-        keep = 1.0 / total_3
+        keep = 1.0 / (1.0 + exp_3)
         state_bar *= keep
         # L171 in sigmoid: return 1.0 / (1.0 + math.exp(-x))
-        sum_bar = -(exp * (-show / total * show_bar))
+        sum_bar = -(exp * (-show * show * show_bar))
         # L181: show = sigmoid(weight[2] * signal[t] + bias[2])
         bias_bar[2] += sum_bar
         weight_bar[2] += signal_item * sum_bar
         # L171 in sigmoid: return 1.0 / (1.0 + math.exp(-x))
-        sum_bar = -(exp_3 * (-keep / total_3 * keep_bar))
+        sum_bar = -(exp_3 * (-keep * keep * keep_bar))
         # L180: keep = sigmoid(weight[1] * output + bias[1])
         bias_bar[1] += sum_bar
         output = output_tape[t]
         output_bar = weight[1] * sum_bar
         weight_bar[1] += output * sum_bar
         # L171 in sigmoid: return 1.0 / (1.0 + math.exp(-x))
-        sum_bar = -(exp_2 * (-admit / total_2 * admit_bar))
+        sum_bar = -(exp_2 * (-admit * admit * admit_bar))
         # L179: admit = sigmoid(weight[0] * signal[t] + bias[0])
         bias_bar[0] += sum_bar
         weight_bar[0] += signal_item * sum_bar

@@ -1,4 +1,4 @@
-"""The programs of the golden outputs. The derivative that adjit writes for a case stands in `<name>.py` beside this file.
+"""The programs of the golden outputs. The derivative that adjit writes for a case stands in `<name>.py` beside it.
 
 `CASES` lists them: the function, which derivative, with respect to what, and arguments to try it at.
 """

@@ -15,8 +15,9 @@ def square_root_grad(a, tolerance):
         # L51: x = x - (x * x - a) / (2.0 * x)
         x = x_tape[trip]
         product = 2.0 * x
-        difference_bar = 1.0 / product * -x_bar
+        quotient = 1.0 / product
+        difference_bar = quotient * -x_bar
         a_bar -= difference_bar
-        x_bar = x_bar + 2.0 * ((x * x - a) / product / product * x_bar) + product * difference_bar
+        x_bar = x_bar + 2.0 * ((x * x - a) / product * quotient * x_bar) + product * difference_bar
     a_bar += x_bar
     return a_bar

@@ -1,4 +1,5 @@
 import numpy as np
+
 from adjit.transform.support import stored_extent
 
 

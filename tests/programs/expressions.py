@@ -264,6 +264,7 @@ def dtypes_given(x, y):
     return (a * a).sum() * n[2] + b.sum() * y + n.astype(np.float64)[1] * x + np.float64(x) * np.int64(y * 2)
 
 
+# fmt: off
 @add(lambda: (0.7, 1.3), (0, 1))
 def long_expression(x, y):
     return (
@@ -275,6 +276,7 @@ def long_expression(x, y):
         )
     ) * (x if x > 0.5 else y) \
         + x
+# fmt: on
 
 
 @add(lambda: (0.8, 1.3), (0, 1))

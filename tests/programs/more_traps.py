@@ -8,7 +8,7 @@ import math
 import numpy as np
 from numba import njit
 
-from tests.programs.rows import Rows, vector, wave
+from tests.programs.rows import Rows, wave
 
 MORE_TRAPS = Rows()
 trap = MORE_TRAPS.add
@@ -162,7 +162,7 @@ def long_loop(x, n):
     return y
 
 
-@trap(lambda: (wave(3), wave(2)), (0, 1), why="a loop over elements inside a loop over elements; both variables are carried out")
+@trap(lambda: (wave(3), wave(2)), (0, 1), why="a loop over elements inside another; both variables are carried out")
 def pairs_of_elements(a, b):
     total = 0.1
     for v in a:
@@ -492,7 +492,7 @@ def cut_by_a_constant(a):
     return (b * c).sum()
 
 
-@trap(lambda: (wave(4), np.array([2, 0, 2])), why="stores at places from data; which of them stays is decided at run time")
+@trap(lambda: (wave(4), np.array([2, 0, 2])), why="places from data: which store stays is known at run time alone")
 def stores_at_places_from_data(a, places):
     b = np.zeros(4)
     for k in range(places.size):

@@ -1,9 +1,9 @@
 """What a table of programs is made of.
 
-    ROWS = Rows()
+ROWS = Rows()
 
-    @ROWS.add(lambda: (0.7, vector(1.0, 2.0)), (0, 1))
-    def program(x, a): ...
+@ROWS.add(lambda: (0.7, vector(1.0, 2.0)), (0, 1))
+def program(x, a): ...
 """
 
 from __future__ import annotations

@@ -1283,7 +1283,7 @@ def _pushed(*tangents: Any) -> Any:
         (lambda: _pulled(np.ones((3, 1))), "the seed is an array of shape (3, 1), not an array of shape (3,)"),
         (lambda: _pulled(1.0), "the seed is of type float, not an array of shape (3,)"),
         (lambda: _pulled((np.ones(3),)), "the seed is a tuple of 1, not an array of shape (3,)"),
-        (lambda: _pushed(np.ones(3)), "1 tangents for 2 arguments"),
+        (lambda: _pushed(np.ones(3)), "the tangents are a tuple of 1, not a tuple of 2"),
         (
             lambda: _pushed(np.ones(4), 0.0),
             "the tangent of argument 'a' is an array of shape (4,), not an array of shape (3,)",

@@ -142,3 +142,22 @@ def program(x, y, u, v, A, k, n, idx):
     return np.sum(v)
 """,
 )
+
+# a break after the `else` of an inner loop leaves the outer one, which did not look for it there
+regression(
+    "break_after_else_of_an_inner_loop",
+    """
+def program(x, y, u, v, A, k, n, idx):
+    for i in range(4):
+        for j in range(3):
+            u[j] = np.sin(u[j] * x)
+            if j > n:
+                break
+        else:
+            u[1] *= y
+            if i == 1:
+                break
+        u[0] += 0.3 * x
+    return np.sum(u)
+""",
+)

@@ -1,7 +1,8 @@
 """Random source programs: a hypothesis strategy, and the writer of statements beneath it.
 
 Out: a `Program`, the text of a module with a function `program(x, y, u, v, A, k, n, idx)` that returns one number, and
-arguments. Loops of every kind nest, arrays are written in place through views, references are swapped, control leaves early.
+arguments. Loops of every kind nest, arrays are written in place through views, references are swapped, control leaves
+early.
 
     def program(x, y, u, v, A, k, n, idx):
         for i in range(4, 0, -1):
@@ -118,6 +119,7 @@ class Writer(Expressions):
         return lines
 
     def kinds(self, depth: int) -> list[Callable[[int], list[str]]]:
+        found: list[Callable[[int], list[str]]]
         found = [self.assign, self.assign, self.augment, self.new_number, self.new_number, self.integers, self.pair]
         if self.scope.arrays:
             found += [self.store, self.store, self.store, self.store_slice, self.store_slice, self.augment_slice]

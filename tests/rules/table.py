@@ -5,7 +5,7 @@ from a region where it is smooth, away from kinks and ties. Tags:
 scalar    the op takes numbers, and `function` too          array   whole arrays
 constant  the derivative of the op is zero or none; `function` depends on its arguments otherwise
 effect    it draws random numbers                           inplace  the op writes into an argument
-double    float64 only: too ill-conditioned for float32, or plain Python does not take a float32
+double    too ill-conditioned for float32
 """
 
 from __future__ import annotations
@@ -272,7 +272,7 @@ LINEAR_ALGEBRA: list[Row] = [
 
 CONSTANTS: list[Row] = [
     *constant((operator.floordiv, np.floor_divide), at.times_of_two, at.between_integers, positive),
-    *constant((builtins.round, np.round, np.around, math.floor, math.ceil), at.times, at.between_integers),
+    *constant((builtins.round, np.round, np.around, math.floor, math.ceil, math.trunc), at.times, at.between_integers),
     *constant(
         (np.floor, np.ceil, np.trunc, np.rint, np.sign, np.signbit, np.spacing, np.angle, np.imag),
         at.times,
@@ -308,7 +308,6 @@ CONSTANTS: list[Row] = [
         real,
         at.small_integer,
     ),
-    Row(math.trunc, at.times(math.trunc), numbers(at.between_integers), (0,), frozenset({"constant", "double"})),
     Row(np.count_nonzero, lambda a: np.count_nonzero(a > 0.5) * a[0], numbers(vector()), (0,), frozenset({"constant"})),
     Row(np.nonzero, lambda a: a[np.nonzero(a > 0.5)[0]], numbers(vector()), (0,), frozenset({"constant"})),
     Row(

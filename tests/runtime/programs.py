@@ -44,6 +44,17 @@ def relaxed(x, n):
     return u
 
 
+def swapped(x, n):
+    """Two arrays take turns, so that what the reverse sweep changes has two names."""
+    u = x.copy()
+    v = 2.0 * x
+    for t in range(n):
+        for i in range(1, u.size):
+            v[i] = u[i] * u[i - 1] + v[i]
+        u, v = v, u
+    return u
+
+
 def overwritten(x):
     """Writes into its argument and returns it."""
     x[0] = 5.0
@@ -81,3 +92,13 @@ def vector_valued(x):
 
 def whole(n):
     return 2 * n
+
+
+def growth(x):
+    total = 0.0
+    for i in numba.prange(x.size):
+        y = x[i]
+        while abs(y) < 10.0:
+            y = y * 1.5 + 0.1 * y * y
+        total += y
+    return total

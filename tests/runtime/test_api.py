@@ -12,6 +12,7 @@ from tests.runtime.programs import (
     chosen,
     compiled,
     energy,
+    growth,
     held,
     held_compiled,
     no_rule,
@@ -20,6 +21,7 @@ from tests.runtime.programs import (
     relaxed,
     scaled,
     spread,
+    swapped,
     vector_valued,
     whole,
     with_aux,
@@ -132,7 +134,7 @@ def test_pullback_is_of_the_values_that_were_given(target):
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("function", [overwritten, relaxed], ids=["split", "joint"])
+@pytest.mark.parametrize("function", [overwritten, swapped, relaxed], ids=["split", "split with two names", "joint"])
 def test_pullback_shares_no_memory(function, target):
     """Neither with the arguments, nor the value, nor the seed, nor with what it returned before."""
     more = () if function is overwritten else (4,)
@@ -311,3 +313,9 @@ def test_stop_gradient_of_values():
     assert entry is not None
     assert entry.constant
     assert rules.constant is registry.constant
+
+
+def test_prange_with_parallel():
+    """What a trip saves goes on one tape: the trips run in order whatever the options say."""
+    x = np.linspace(0.1, 2.0, 4000)
+    np.testing.assert_array_equal(grad(growth, parallel=True)(x), grad(growth)(x))

@@ -14,6 +14,7 @@ ROWS = [
     ("(float64,)", numba.typeof((1.0,))),
     ("float64", types.float64),
     ("none", types.none),
+    ("'lower'", types.StringLiteral("lower")),
 ]
 
 

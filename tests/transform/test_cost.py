@@ -19,7 +19,9 @@ def call(callee, *args, out=F, **more):
 X, N, A = ir.Var("x", F), ir.Var("n", I), ir.Var("a", VECTOR)
 
 
-@pytest.mark.parametrize("callee", [operator.mul, operator.truediv, np.add, max, np.maximum, math.sqrt, ir.select, ir.cast])
+@pytest.mark.parametrize(
+    "callee", [operator.mul, operator.truediv, np.add, max, np.maximum, math.sqrt, ir.select, ir.cast]
+)
 def test_arithmetic_is_cheap(callee):
     assert is_cheap(call(callee, X, X))
 

@@ -36,7 +36,9 @@ def check(function, wrt, *arguments):
     for position, found in zip(wrt, gradients, strict=True):
         for place in np.ndindex(np.shape(found)) if np.ndim(found) else [None]:
             h = 1e-6
-            wanted = (at(function, arguments, position, place, h) - at(function, arguments, position, place, -h)) / (2 * h)
+            wanted = (at(function, arguments, position, place, h) - at(function, arguments, position, place, -h)) / (
+                2 * h
+            )
             assert (found if place is None else found[place]) == pytest.approx(wanted, rel=1e-6, abs=1e-8)
     return source
 

@@ -24,7 +24,9 @@ def test_example():
     p = Program(u=VECTOR, v=VECTOR)
     u, _ = p.loop((3,), (p["u"], p["v"]), lambda i, u, v: (v, u))
     made = shadowed(p, [p["u"]], p.get(u, 0))
-    assert to_text(made.forward) == """\
+    assert (
+        to_text(made.forward)
+        == """\
 func f(u = %u:array(float64, 1d, C), v = %v:array(float64, 1d, C)) -> (0,) {
   %u_bar:array(float64, 1d, C) = alloc like %u fill 0.0
   %v_bar:array(float64, 1d, C) = alloc like %v fill 0.0
@@ -37,6 +39,7 @@ func f(u = %u:array(float64, 1d, C), v = %v:array(float64, 1d, C)) -> (0,) {
   yield %out_item
 }
 """
+    )
     assert set(made.of) >= {p["u"], p["v"], u}
 
 

@@ -33,7 +33,9 @@ def top(function):
 def test_example():
     p = Program(x=F)
     f = p.function(only_then(p, p.do(math.acos, p.mul(p["x"], 2.0))))
-    assert to_text(sunk(f)) == """\
+    assert (
+        to_text(sunk(f))
+        == """\
 func f(x = %x:float64) -> (0,) {
   %lt:bool = call lt(%x, 0.0)
   %phi:float64 = if %lt {
@@ -47,6 +49,7 @@ func f(x = %x:float64) -> (0,) {
   yield %phi
 }
 """
+    )
     assert evaluate(sunk(f), 3.0) == (3.0,)
 
 
@@ -93,7 +96,9 @@ def test_loads_and_draws_stay():
 
 def test_branches_go_into_branches():
     p = Program(x=F)
-    (inner,) = p.branch(p.do(operator.lt, p["x"], -1.0), lambda: (p.do(np.exp, p["x"]),), lambda: (p.do(np.sin, p["x"]),))
+    (inner,) = p.branch(
+        p.do(operator.lt, p["x"], -1.0), lambda: (p.do(np.exp, p["x"]),), lambda: (p.do(np.sin, p["x"]),)
+    )
     f = sunk(p.function(only_then(p, inner)))
     (outer,) = (op for op in f.body.ops if isinstance(op, ir.If))
     assert any(isinstance(op, ir.If) for op in outer.then.ops)

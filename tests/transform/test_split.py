@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numba import types
 
+from adjit.runtime.trees import snapshot
 from adjit.transform import ir, pipeline
 from adjit.transform.emit import emit
 from adjit.transform.pipeline import Derivative
@@ -64,6 +65,15 @@ def branching(x, y):
     return np.exp(x) * y
 
 
+def made_in_a_branch(a, x):
+    if x > 1.0:
+        b = a * x
+    else:
+        b = a + x
+    b[0] = b[1] * x
+    return np.sum(a * b)
+
+
 def given_back(a, x):
     return a, np.sum(a * a * x)
 
@@ -72,15 +82,30 @@ def linear(x, y):
     return 2.0 * x + y
 
 
+A = np.array([1.0, -2.0])
+
 ROWS = [
     (damped, (F, F), (0, 1), (0.7, 3.0), 1.5),
     (recurrence, (F, I), (0,), (0.7, 4), 1.5),
     (newton, (F,), (0,), (7.0,), 1.5),
     (smoothed, (VECTOR, I), (0,), (np.linspace(0.5, 2.0, 6) ** 2, 3), np.arange(6.0)),
     (in_place, (VECTOR, F), (0, 1), (np.array([0.5, -2.0, 3.0]), 1.5), np.array([1.0, 2.0, -1.0])),
-    (two_results, (VECTOR, VECTOR), (0, 1), (np.array([1.0, 2.0]), np.array([0.5, -0.5])), (2.0, np.array([1.0, -1.0]))),
-    (product, (MATRIX, VECTOR), (0, 1), (np.arange(6.0).reshape(2, 3), np.array([0.1, 0.2, 0.3])), np.array([1.0, -2.0])),
+    (
+        two_results,
+        (VECTOR, VECTOR),
+        (0, 1),
+        (np.array([1.0, 2.0]), np.array([0.5, -0.5])),
+        (2.0, np.array([1.0, -1.0])),
+    ),
+    (
+        product,
+        (MATRIX, VECTOR),
+        (0, 1),
+        (np.arange(6.0).reshape(2, 3), np.array([0.1, 0.2, 0.3])),
+        np.array([1.0, -2.0]),
+    ),
     (branching, (F, F), (0, 1), (0.5, 1.0), 2.0),
+    (made_in_a_branch, (VECTOR, F), (0, 1), (A, 0.5), 1.5),
     (given_back, (VECTOR, F), (0, 1), (np.array([1.0, 2.0]), 3.0), (np.array([1.0, -1.0]), 0.5)),
     (linear, (F, F), (0, 1), (0.5, 1.0), 2.0),
 ]
@@ -89,10 +114,11 @@ IDS = [row[0].__name__ for row in ROWS]
 
 def halves(function, types_, wrt):
     forward = pipeline.build(Derivative(function, "split_forward", wrt), types_)
-    value, saved = forward.result
-    saved_types = types.Tuple([forward.body.yields[k].type for k in saved])
-    seed = seed_type(forward, value)
-    reverse = pipeline.build(Derivative(function, "split_reverse", wrt, given=types_), (saved_types, seed))
+    value, *handed = forward.result
+    taken = [types.Tuple([forward.body.yields[k].type for k in part]) for part in handed]
+    reverse = pipeline.build(
+        Derivative(function, "split_reverse", wrt, given=types_), (*taken, seed_type(forward, value))
+    )
     return forward, reverse
 
 
@@ -126,11 +152,11 @@ def test_halves_are_the_joint_derivative(function, types_, wrt, arguments, seed)
     joint = python(pipeline.source(Derivative(function, "vjp", wrt), (*types_, seed_type(made[0], made[0].result[0]))))
     wanted = joint(*copied(arguments), copied(seed))
     given, right = copied(arguments), function(*copied(arguments))
-    value, saved = forward(*given)
+    value, saved, changed = forward(*given)
     assert_same(value, right)
     assert_same(given, arguments)
     before, weight = copied(saved), copied(seed)
-    bars = reverse(saved, weight)
+    bars = reverse(saved, snapshot(changed), weight)
     assert_same(bars, wanted)
     assert_same(saved, before)
     assert_same(weight, seed)
@@ -138,7 +164,7 @@ def test_halves_are_the_joint_derivative(function, types_, wrt, arguments, seed)
     for array in flat((value, bars)):
         if isinstance(array, np.ndarray):
             array[...] = np.nan
-    assert_same(reverse(saved, seed), wanted)
+    assert_same(reverse(saved, snapshot(changed), seed), wanted)
 
 
 def test_text_of_the_halves():
@@ -148,16 +174,26 @@ def test_text_of_the_halves():
         "    phase = w * x",
         "    exp = np.exp(-x)",
         "    sin = np.sin(phase)",
-        "    return exp * sin, (x, w, phase, exp, sin)",
+        "    return exp * sin, (sin, exp, phase, x, w), ()",
     ]
-    assert emit(reverse).text.startswith("def damped_pullback(saved, out_bar):")
+    text = emit(reverse).text
+    assert text.startswith("def damped_pullback(saved, changed, out_bar):")
+    assert "    sin, exp, phase, x, w = saved\n" in text
 
 
 def test_only_what_is_read_is_saved():
     forward, _ = halves(linear, (F, F), (0, 1))
-    assert forward.result[1] == ()
-    forward, _ = halves(in_place, (VECTOR, F), (1,))
-    assert len(forward.result[1]) <= 2
+    assert forward.result[1:] == ((), ())
+    forward, _ = halves(lambda x, w: x * np.sin(w), (F, F), (0,))
+    assert [forward.body.yields[k].name for k in forward.result[1]] == ["sin"]
+
+
+def test_what_is_changed():
+    """Here the arrays are put back element by element, so the next pullback needs them as they are now."""
+    forward, _ = halves(in_place, (VECTOR, F), (0, 1))
+    assert [forward.body.yields[k].name for k in forward.result[2]] == ["a"]
+    forward, _ = halves(damped, (F, F), (0, 1))
+    assert forward.result[2] == ()
 
 
 def test_growing_tapes_leave_as_arrays():
@@ -181,6 +217,6 @@ def test_tapes_of_arrays_stay_inside():
     """Nothing is saved, and the runtime runs both sweeps instead."""
     forward = pipeline.build(Derivative(remade, "split_forward", (0,)), (VECTOR, I))
     assert forward.result[1] is None
-    value, saved = python(emit(forward))(np.array([1.5, 2.0]), 3)
-    assert saved is None
+    value, saved, changed = python(emit(forward))(np.array([1.5, 2.0]), 3)
+    assert saved is changed is None
     np.testing.assert_allclose(value, remade(np.array([1.5, 2.0]), 3), rtol=1e-15)

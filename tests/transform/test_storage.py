@@ -93,7 +93,9 @@ def test_expensive_values_are_taped_and_cheap_ones_computed_again():
     source = text(iterate, "x", 0.4, 5)
     assert tapes(source) == {"x_tape", "sin_tape"}
     h = 1e-6
-    assert gradient(iterate, "x", 0.4, 5) == pytest.approx((iterate(0.4 + h, 5) - iterate(0.4 - h, 5)) / (2 * h), rel=1e-8)
+    assert gradient(iterate, "x", 0.4, 5) == pytest.approx(
+        (iterate(0.4 + h, 5) - iterate(0.4 - h, 5)) / (2 * h), rel=1e-8
+    )
 
 
 def swap(u, n):

@@ -495,7 +495,7 @@ def _stop_gradient(frame: Frame, args: list[Value], named: dict[str, Value]) -> 
 # --------------------------------------------------------------------------------------------------- Python's builtins
 
 
-def _range(frame: Frame, args: list[Value], named: dict[str, Value], parallel: bool = False) -> Value:
+def _range(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     ctx = frame.ctx
     ends = [as_index(ctx, a, "an end of range") for a in args]
     ends = [scalars.cast(ctx, e, types.intp) for e in ends]
@@ -503,11 +503,7 @@ def _range(frame: Frame, args: list[Value], named: dict[str, Value], parallel: b
         ends = [ir.integer(0), *ends]
     if len(ends) == 2:
         ends = [*ends, ir.integer(1)]
-    return Range(*ends, parallel=parallel)
-
-
-def _prange(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    return _range(frame, args, named, parallel=True)
+    return Range(*ends)
 
 
 def _enumerate(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
@@ -647,7 +643,8 @@ INTRINSICS: dict[Any, Handler] = {
     np.real: _identity,
     np.conj: _identity,
     range: _range,
-    numba.prange: _prange,
+    # serial: nothing shows yet that a derivative's loop may run in parallel where the primal's may
+    numba.prange: _range,
     enumerate: _enumerate,
     zip: _zip,
     len: _len,

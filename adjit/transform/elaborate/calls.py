@@ -37,7 +37,7 @@ from adjit.transform.elaborate.values import (
     is_array,
     is_number,
 )
-from adjit.transform.elaborate.whole import compiled, whole_call
+from adjit.transform.elaborate.whole import compiled, whole_call, with_options
 from adjit.transform.types import call_type, dtype_of
 
 
@@ -151,7 +151,22 @@ def _without_rule(
         ctx.builder.origin = frame.source.origin(node)
     result = whole_call(ctx, callee, operands)
     ctx.builder.origin = outer
+    parts = result.items if isinstance(result, TupleValue) else (result,)
+    if any(is_array(p) for p in parts) and any(is_array(a) for a in args) and callee not in _RETURN_FRESH_ARRAYS:
+        # np.atleast_1d and its like return the argument itself: a store into the result would be lost on us
+        raise ctx.fail(
+            errors.Unsupported, f"{name}, of which adjit does not know whether it returns a view of its argument", "",
+            "Write it with slices, reshape or copy().", node,
+        )  # fmt: skip
     return result
+
+
+# Functions without a rule whose results are memory of their own.
+_RETURN_FRESH_ARRAYS = frozenset(
+    {np.unique, np.histogram, np.bincount, np.digitize, np.partition, np.argpartition, np.nonzero, np.argwhere,
+     np.union1d, np.intersect1d, np.setdiff1d, np.linalg.svd, np.linalg.qr, np.linalg.eig, np.linalg.eigvals,
+     np.linalg.lstsq, np.flatnonzero}
+)  # fmt: skip
 
 
 # --------------------------------------------------------------------------------------------------------------- rules
@@ -168,19 +183,28 @@ def _by_rule(
     if entry.partials is not None:
         args = _bound(frame, callee, entry.partials, args, named) if named and not isinstance(callee, np.ufunc) else args
         return _elementwise(frame, callee, args, named if isinstance(callee, np.ufunc) else {})
-    if entry.constant and (isinstance(callee, np.ufunc) or _takes_numbers(callee, args)):
+    if entry.constant and (isinstance(callee, np.ufunc) or (_takes_numbers(callee, args) and not named)):
         return _elementwise(frame, callee, args, named)
-    rule = entry.tangent or entry.adjoint
-    args = _bound(frame, callee, rule, args, named) if named and rule is not None else args
-    if named and rule is None:
-        raise ctx.fail(errors.Unsupported, f"keyword arguments of {getattr(callee, '__name__', callee)}", node=node)
-    operands = [operand(ctx, a) for a in args]
+    rule = entry.tangent or entry.adjoint or next(iter(entry.transposes.values()), None)
+    if rule is None:
+        operands, options = with_options(ctx, callee, args, named)
+    else:
+        given = _without_defaults(rule, _bound(frame, callee, rule, args, named))
+        operands, options = [operand(ctx, a) for a in given], ()
     outer = ctx.builder.origin
     if not frame.is_rule:
         ctx.builder.origin = frame.source.origin(node)
-    result = whole_call(ctx, callee, operands)
+    result = whole_call(ctx, callee, operands, options=options)
     ctx.builder.origin = outer
     return result
+
+
+def _without_defaults(rule: Any, args: Sequence[Value]) -> list[Value]:
+    """Arguments without the last ones that are None, or another object that is no operand, and so by default."""
+    kept, defaults = list(args), [p.default for p in inspect.signature(rule).parameters.values()]
+    while kept and isinstance(kept[-1], Static) and kept[-1].value is defaults[len(kept) - 1]:
+        kept.pop()
+    return kept
 
 
 def _for_rule(frame: Frame, rule: Any, args: Sequence[Value]) -> list[Value]:

@@ -142,10 +142,10 @@ def named(frame: Frame, name: str, value: Value, is_item: bool = False) -> Value
 
 def _named_item(frame: Frame, target: cst.Subscript, value: Value) -> Value:
     """The value of `x[i] = ...` named after the array, for those who read the element again."""
-    is_plain = isinstance(value, ir.Var) and not value.user and is_number(value) and isinstance(target.value, cst.Name)
-    if not is_plain or frame.is_rule:
+    array = target.value
+    if not isinstance(array, cst.Name) or not isinstance(value, ir.Var) or value.user or frame.is_rule:
         return value
-    return _renamed(frame, f"{target.value.value}_item", value, user=False) or value
+    return value if is_array(value) else _renamed(frame, f"{array.value}_item", value, user=False) or value
 
 
 def _renamed(frame: Frame, name: str, value: ir.Var, user: bool) -> ir.Var | None:
@@ -385,8 +385,12 @@ class _Finder(cst.CSTVisitor):
 
     def on_visit(self, node: cst.CSTNode) -> bool:
         self.found = self.found or isinstance(node, self.kind)
-        # a break belongs to the innermost loop
-        return not self.found and not isinstance(node, cst.For | cst.While | cst.FunctionDef | cst.Lambda)
+        if isinstance(node, cst.For | cst.While):
+            # a break belongs to the innermost loop; one after a loop's `else` to the loop around it
+            if node.orelse is not None:
+                node.orelse.visit(self)
+            return False
+        return not self.found and not isinstance(node, cst.FunctionDef | cst.Lambda)
 
 
 def _contains(node: cst.CSTNode, kind: type[cst.CSTNode]) -> bool:
@@ -455,9 +459,8 @@ def _for(frame: Frame, node: cst.For) -> None:
         yields: tuple[ir.Operand, ...], outs: tuple[ir.Var, ...],
     ) -> ir.Op:  # fmt: skip
         region = ir.Region((counter, *args), tuple(ops), yields)
-        parallel = isinstance(iterated, Range) and iterated.parallel
         return ir.For(
-            start=start, stop=stop, step=step, inits=inits, body=region, outs=outs, stops=stops, parallel=parallel, origin=origin
+            start=start, stop=stop, step=step, inits=inits, body=region, outs=outs, stops=stops, origin=origin
         )
 
     carried_loop(frame, names, body, build)

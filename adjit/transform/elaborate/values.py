@@ -72,7 +72,6 @@ class Range:
     start: ir.Operand
     stop: ir.Operand
     step: ir.Operand
-    parallel: bool = False
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+import inspect
+from collections.abc import Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -14,6 +15,8 @@ from numba import njit, types
 
 from adjit import errors
 from adjit.transform import ir
+from adjit.transform.elaborate.constants import wrap
+from adjit.transform.elaborate.elementwise import operand
 from adjit.transform.elaborate.frame import Context
 from adjit.transform.elaborate.scalars import name_of
 from adjit.transform.elaborate.values import Static, TupleValue, Value
@@ -26,23 +29,61 @@ def compiled(callee: Any) -> Any:
     return njit(callee) if isinstance(callee, FunctionType) else callee
 
 
-def whole_call(ctx: Context, callee: Any, args: Sequence[ir.Operand], name: str = "", effect: bool = False) -> Value:
+Options = tuple[tuple[str, Any], ...]
+
+
+def with_options(
+    ctx: Context, callee: Any, args: Sequence[Value], named: Mapping[str, Value]
+) -> tuple[list[ir.Operand], Options]:
+    """The arguments of a call that stays one: operands by position, and what is known at compile time by name.
+
+    A name before the last operand becomes a position; what is left out in between has its default written.
+    """
+    if not named and not any(isinstance(a, Static) for a in args):
+        return [operand(ctx, a) for a in args], ()
+    name = getattr(callee, "__name__", str(callee))
+    try:
+        parameters = inspect.signature(callee).parameters
+    except (TypeError, ValueError):
+        raise ctx.fail(errors.Unsupported, f"keyword arguments of {name}", "Python does not tell the names of its arguments.") from None
+    given = dict(zip(parameters, args, strict=False)) | dict(named)
+    if not given.keys() <= parameters.keys():
+        raise ctx.fail(errors.Unsupported, f"argument `{min(given.keys() - parameters.keys())}` of {name}", "It takes no such argument.")
+    order = list(parameters)
+    count = 1 + max((order.index(n) for n, v in given.items() if not isinstance(v, Static | ir.Const)), default=-1)
+    operands = [operand(ctx, given.pop(n) if n in given else wrap(ctx, parameters[n].default)) for n in order[:count]]
+    for n in order[count:]:
+        if not isinstance(given.get(n), ir.Const):
+            break
+        operands.append(operand(ctx, given.pop(n)))
+    return operands, tuple((n, v.value) for n, v in given.items() if isinstance(v, Static | ir.Const))
+
+
+def whole_call(
+    ctx: Context, callee: Any, args: Sequence[ir.Operand], name: str = "", effect: bool = False, options: Options = ()
+) -> Value:
     """A call on whole arrays (or numbers); tuples of results come back as such."""
-    callee = callee if call_type(callee, tuple(a.type for a in args)) is not None else compiled(callee)
-    type_ = call_type(callee, tuple(a.type for a in args))
+    given = tuple(a.type for a in args)
+    callee = callee if call_type(callee, given, options) is not None else compiled(callee)
+    type_ = call_type(callee, given, options)
     if type_ is None:
-        shown = ", ".join(str(a.type) for a in args)
+        shown = ", ".join([*map(str, given), *(f"{key}={value!r}" for key, value in options)])
         raise ctx.fail(errors.TypeMismatch, f"numba cannot type {getattr(callee, '__name__', callee)}({shown})")
     name = name or name_of(callee)
     parts = list(type_.types) if isinstance(type_, types.BaseTuple) else [type_]
     if type_ == types.none:
-        ctx.builder.emit(ir.Call(callee=callee, args=tuple(args), outs=(), effect=True))
+        if any(isinstance(a.type, types.Array) for a in args):
+            # what it does to the array nobody could undo or differentiate
+            raise ctx.fail(
+                errors.Unsupported, f"{name}, which writes into its argument", "", "Write the change out, as stores into the array."
+            )
+        ctx.builder.emit(ir.Call(callee=callee, args=tuple(args), outs=(), options=options, effect=True))
         return Static(None)
     outs = tuple(ir.Var(name if len(parts) == 1 else f"{name}_{k}", types.unliteral(t)) for k, t in enumerate(parts))
     for out in outs:
         if not isinstance(out.type, types.Array | types.Number | types.Boolean):
             raise ctx.fail(errors.Unsupported, f"{name} returns {out.type}", "Only numbers, arrays and tuples of them are taken.")
-    ctx.builder.emit(ir.Call(callee=callee, args=tuple(args), outs=outs, effect=effect))
+    ctx.builder.emit(ir.Call(callee=callee, args=tuple(args), outs=outs, options=options, effect=effect))
     for out in outs:
         if isinstance(out.type, types.Array):
             ctx.new_array(out)

@@ -1,0 +1,147 @@
+"""Factorisations: Cholesky, QR, eigenvalues, singular values; and least squares, which rest on them.
+
+In: matrices of floats. Out: the tangents of all factors. Factors of equal eigenvalues or singular values are not
+differentiable: inf or nan there; the values are.
+
+    q, r = np.linalg.qr(a)      with m = q.T @ a_dot @ inv(r):  r_dot = (upper part of m) @ r;  q_dot = ...
+"""
+
+# Rules are source for the compiler and are called by nobody, so they carry no types.
+# mypy: allow-untyped-defs, allow-untyped-calls, no-check-untyped-defs
+
+import numpy as np
+
+from adjit.rules.linear_algebra import pinv
+from adjit.rules.registry import builtin
+
+tangent, decomposition = builtin.tangent, builtin.decomposition
+
+# ---------------------------------------------------------------------------------------------- of symmetric matrices
+
+def symmetric(a):
+    """The symmetric matrix with the lower triangle of `a`: what LAPACK reads of it."""
+    return np.tril(a) + np.tril(a, -1).T
+
+
+@tangent(np.linalg.cholesky)
+def cholesky(a, a_dot, *, x):
+    # L' is L times the lower triangle, its diagonal halved, of inv(L) A' inv(L).T (Murray 2016)
+    inner = np.linalg.solve(x, np.linalg.solve(x, symmetric(a_dot)).T)
+    halved = np.tril(inner)
+    for k in range(a.shape[0]):
+        halved[k, k] = 0.5 * inner[k, k]
+    return np.dot(x, halved)
+
+
+@tangent(np.linalg.eigh)
+def eigh(a, a_dot, *, y):
+    # eigenvectors of equal eigenvalues are not differentiable: inf or nan there
+    values, vectors = y
+    inner = np.dot(np.dot(vectors.T, symmetric(a_dot)), vectors)
+    n = a.shape[0]
+    values_dot = np.empty(n, a.dtype)
+    mixed = np.zeros((n, n), a.dtype)
+    for j in range(n):
+        values_dot[j] = inner[j, j]
+        for i in range(n):
+            if i != j:
+                mixed[i, j] = inner[i, j] / (values[j] - values[i])
+    return values_dot, np.dot(vectors, mixed)
+
+
+@tangent(np.linalg.eigvalsh)
+def eigvalsh(a, a_dot, *, y):
+    _, vectors = np.linalg.eigh(a)
+    inner = np.dot(np.dot(vectors.T, symmetric(a_dot)), vectors)
+    values_dot = np.empty(a.shape[0], a.dtype)
+    for k in range(a.shape[0]):
+        values_dot[k] = inner[k, k]
+    return values_dot
+
+
+# ------------------------------------------------------------------------------------------------- of square matrices
+
+
+@tangent(np.linalg.eig)
+def eig(a, a_dot, *, y):
+    # of real eigenvalues, as numba has them; the eigenvectors keep length 1
+    values, vectors = y
+    inner = np.linalg.solve(vectors, np.dot(a_dot, vectors))
+    n = a.shape[0]
+    values_dot = np.empty(n, a.dtype)
+    mixed = np.zeros((n, n), a.dtype)
+    for j in range(n):
+        values_dot[j] = inner[j, j]
+        for i in range(n):
+            if i != j:
+                mixed[i, j] = inner[i, j] / (values[j] - values[i])
+    vectors_dot = np.dot(vectors, mixed)
+    for j in range(n):
+        stretch = np.sum(vectors[:, j] * vectors_dot[:, j])
+        for i in range(n):
+            mixed[i, j] = vectors_dot[i, j] - stretch * vectors[i, j]
+    return values_dot, mixed
+
+
+@tangent(np.linalg.eigvals)
+def eigvals(a, a_dot, *, y):
+    _, vectors = np.linalg.eig(a)
+    inner = np.linalg.solve(vectors, np.dot(a_dot, vectors))
+    values_dot = np.empty(a.shape[0], a.dtype)
+    for k in range(a.shape[0]):
+        values_dot[k] = inner[k, k]
+    return values_dot
+
+
+# -------------------------------------------------------------------------------------------- of rectangular matrices
+
+
+@tangent(np.linalg.qr)
+def qr(a, a_dot, *, y):
+    # with m = q' a_dot inv(r), of full column rank: q' q_dot is the antisymmetric matrix with m's lower triangle
+    q, r = y
+    if a.shape[0] < a.shape[1]:
+        raise NotImplementedError("the derivative of np.linalg.qr of a matrix with more columns than rows")
+    scaled = np.linalg.solve(r.T, a_dot.T).T
+    inner = np.dot(q.T, scaled)
+    turn = np.tril(inner, -1) - np.tril(inner, -1).T
+    return scaled - np.dot(q, inner - turn), np.dot(inner - turn, r)
+
+
+@tangent(np.linalg.svd)
+def svd(a, full_matrices=1, a_dot=0.0, *, y):
+    # u_dot = u turn + what leaves the span of u; vectors that complete a basis turn as little as they can
+    u, s, vt = y
+    inner = np.dot(np.dot(u.T, a_dot), vt.T)
+    count = s.size
+    s_dot = np.empty(count, a.dtype)
+    turn_u, turn_v = np.zeros((u.shape[1], u.shape[1]), a.dtype), np.zeros((vt.shape[0], vt.shape[0]), a.dtype)
+    for j in range(count):
+        s_dot[j] = inner[j, j]
+        for i in range(count):
+            if i != j:
+                gap = (s[j] - s[i]) * (s[j] + s[i])
+                turn_u[i, j] = (inner[i, j] * s[j] + inner[j, i] * s[i]) / gap
+                turn_v[i, j] = (inner[i, j] * s[i] + inner[j, i] * s[j]) / gap
+        for i in range(count, u.shape[1]):
+            turn_u[i, j] = inner[i, j] / s[j]
+            turn_u[j, i] = -inner[i, j] / s[j]
+        for i in range(count, vt.shape[0]):
+            turn_v[i, j] = inner[j, i] / s[j]
+            turn_v[j, i] = -inner[j, i] / s[j]
+    u_dot, v_dot = np.dot(u, turn_u), np.dot(vt.T, turn_v)
+    if u.shape[1] < u.shape[0]:
+        across = np.dot(a_dot, vt.T)
+        u_dot += (across - np.dot(u, np.dot(u.T, across)))[:, : u.shape[1]] / s
+    if vt.shape[0] < vt.shape[1]:
+        across = np.dot(a_dot.T, u)
+        v_dot += (across - np.dot(vt.T, np.dot(vt, across)))[:, : vt.shape[0]] / s
+    return u_dot, s_dot, v_dot.T
+
+
+@decomposition(np.linalg.cond)
+def cond(x, p=None):
+    if p is None or p == 2 or p == -2:
+        _, s, _ = np.linalg.svd(x)
+        return s[s.size - 1] / s[0] if p == -2 else s[0] / s[s.size - 1]
+    return np.linalg.norm(x, p) * np.linalg.norm(np.linalg.inv(x), p)
