@@ -50,12 +50,16 @@ class Aliases:
     def __init__(self, function: ir.Function):
         self._above: dict[ir.Operand, ir.Operand] = {}
         for op in ir.walk(function.body):
-            for left, right in _joined(op):
-                if is_reference(left):
-                    self._above[self.find(left)] = self.find(right)
+            self.note(op)
         self.written = frozenset(
             self.find(target) for op in ir.walk(function.body) if (target := memory_written(op)) is not None
         )
+
+    def note(self, op: ir.Op) -> None:
+        """Takes in one more operation, such as a view made in a pass; what it looks at keeps its representative."""
+        for left, right in _joined(op):
+            if is_reference(left):
+                self._above[self.find(left)] = self.find(right)
 
     def find(self, operand: ir.Operand) -> ir.Operand:
         """The representative of the operand's class."""

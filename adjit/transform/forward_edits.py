@@ -65,7 +65,7 @@ class ForwardEdits:
         return known[value][1]
 
     def tape(self, value: ir.Var, region: ir.Region) -> tuple[list[ir.Op], ir.Var]:
-        """Saves a value of a loop's body; gives the operations that read it back in the mirror, and what they load."""
+        """Saves a value made in a loop, where it is made; gives the operations that read it back in the mirror, and what they load."""
         loaded = dataclasses.replace(value)
         nest = self._rectangular(region)
         if nest is not None and not isinstance(value.type, types.Array | types.List):
@@ -93,7 +93,7 @@ class ForwardEdits:
             self._after.setdefault((region, self.made[value][1]), []).extend(ops)
 
     def _positions(self, region: ir.Region) -> tuple[ir.Operand, ir.Operand]:
-        """The number of the trip among all of this loop, forward and in the mirror."""
+        """The number of the entry on the growable tapes of a region, forward and in the mirror."""
         owner = self.owner[region]
         if region in self.trip_counter and self.region_of[owner] is self.function.body:
             assert isinstance(owner, ir.For | ir.While)
@@ -114,6 +114,9 @@ class ForwardEdits:
             chain.append(op)
             region = self.region_of[op]
         return chain[::-1]
+
+    def is_in_loop(self, region: ir.Region) -> bool:
+        return any(isinstance(op, ir.For | ir.While) for op in self._chain(region))
 
     def _top(self, region: ir.Region) -> ir.Op:
         return self._chain(region)[0]
@@ -198,6 +201,13 @@ class ForwardEdits:
         for side in op.regions:
             own = dict(current)
             ops = self._ops(side, own, counted)
+            if side in inside:
+                # the branch has entries of its own on a growable tape
+                index = self._forward_index[side]
+                start = ir.Call(callee=operator.add, args=(current[side], ir.integer(0)), outs=(index,))
+                builder = ir.Builder()
+                own[side] = _incremented(builder, index)
+                ops = [start, *ops, *builder.ops]
             yields = [*side.yields, *(own[r] for r in inside)]
             for value, (home, _) in self._lifted.get(op, {}).items():
                 if home is side:

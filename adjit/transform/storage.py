@@ -207,6 +207,7 @@ class _Storage:
         scope = _Scope(mirror.region, mapping)
         for group in mirror.groups:
             self.group(group, scope)
+        self._own_position(mirror.region, scope)
         return scope
 
     def group(self, group: Group, scope: _Scope) -> None:
@@ -235,7 +236,8 @@ class _Storage:
         scope.ops.append(op if op.regions else dataclasses.replace(op, origin=self.origin))
 
     def note_reads(self, op: ir.Op, group: ir.Op | None) -> None:
-        """Memory of the primal that an adjoint operation reads."""
+        """Memory of the primal that an adjoint operation reads, maybe through a view that it made itself."""
+        self.aliases.note(op)
         for array in memory_read(op):
             self.whole_reads.add((group, self.aliases.find(array)))
         for region in op.regions:
@@ -452,7 +454,7 @@ class _Storage:
     def tape(self, value: ir.Var, scope: _Scope) -> None:
         """Keeps a value in the forward sweep: out of a branch as a result of the If, out of a loop on a tape."""
         owner = self.owner[scope.region]
-        if isinstance(owner, ir.If):
+        if isinstance(owner, ir.If) and not self.edits.is_in_loop(scope.region):
             out = self.edits.lift(value, owner, scope.region)
             self.made.setdefault(out, (self.region_of[owner], self.position[owner]))
             scope.mapping[value] = out

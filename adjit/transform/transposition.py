@@ -5,16 +5,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 from numba import types
 
 from adjit.errors import InternalError
 from adjit.transform import ir
+from adjit.transform.activity import Activity
 from adjit.transform.elaborate.elementwise import materialise
-from adjit.transform.elaborate.values import TupleValue, Value
+from adjit.transform.elaborate.values import TupleValue, Value, is_array
 from adjit.transform.fuse import unpaired
 from adjit.transform.rules_as_ir import context, keyword_only, result_value, zero_like
 from adjit.transform.simplify import simplify
@@ -91,6 +95,40 @@ def _transpose(
     kept = tuple(p for p in region.args if p not in dots.values())
     made = ir.Function(rule.__name__, tuple(p.name for p in kept), kept, ir.Region(kept, region.ops, region.yields), joint.result)
     return simplify(made)
+
+
+def _shapes_alone(region: ir.Region, is_varied: Callable[[ir.Operand], bool]) -> ir.Region:
+    """The same region, in which matrices made of tangents have shapes but no elements: nothing reads those."""
+    builder = ir.Builder()
+    shapes: dict[ir.Var, tuple[ir.Operand, ...]] = {}
+    for op in region.ops:
+        if isinstance(op, ir.Call) and len(op.outs) == 1 and is_varied(op.outs[0]) and (axes := _axes_of(op)):
+            (out,) = op.outs
+            assert isinstance(out.type, types.Array)
+            shapes[out] = tuple(builder.extent(array, axis) for array, axis in axes)
+            if out.type.layout == "C":
+                builder.emit(ir.Alloc(shape=shapes[out], out=out))
+            else:
+                turned = ir.Var(out.name, out.type.copy(layout="C"))
+                builder.emit(ir.Alloc(shape=shapes[out][::-1], out=turned))
+                builder.emit(ir.Transpose(base=turned, axes=tuple(reversed(range(out.type.ndim))), out=out))
+        elif isinstance(op, ir.Alloc) and op.like in shapes and op.out.type.layout == "C":
+            builder.emit(dataclasses.replace(op, like=None, shape=shapes[op.like]))
+        else:
+            builder.emit(op.rebuilt(op.operands, [_shapes_alone(r, is_varied) for r in op.regions], op.results))
+    return ir.Region(region.args, tuple(builder.ops), region.yields)
+
+
+def _axes_of(op: ir.Call) -> list[tuple[ir.Operand, int]]:
+    """For each axis of an op's result the array and the axis that it is as long as; none if the result is no array."""
+    if not is_array(op.outs[0]):
+        return []
+    if op.callee in (np.dot, operator.matmul):
+        left, right = op.args
+        return [(left, 0)] * (left.type.ndim == 2) + [(right, 1)] * (right.type.ndim == 2)
+    if op.callee is np.linalg.solve:
+        return [(op.args[1], axis) for axis in range(op.args[1].type.ndim)]
+    return []
 
 
 def _writable(type_: types.Type) -> types.Type:

@@ -1032,11 +1032,11 @@ def calls_what_has_no_text(x):
 
 @refused(
     """
-    Unsupported: shuffle, which changes its argument
+    Unsupported: shuffle, which writes into its argument
       test_errors.py:+1 in shuffles
         np.random.shuffle(a)
         ^^^^^^^^^^^^^^^^^^^^
-      Draw indices, and store what they select.
+      Write the change out, as stores into the array.
     """,
     np.ones(3),
 )

@@ -285,14 +285,7 @@ def _callable(callee: Any, args: Sequence[Value]) -> Any:
 def _effect(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
     if named:
         raise frame.ctx.fail(errors.Unsupported, f"keyword arguments of {getattr(callee, '__name__', callee)}")
-    result = whole_call(frame.ctx, callee, [operand(frame.ctx, a) for a in args], effect=True)
-    if isinstance(result, Static) and any(is_array(a) for a in args):
-        # nothing comes back, so it is the array that changes, and no later pass would know
-        raise frame.ctx.fail(
-            errors.Unsupported, f"{getattr(callee, '__name__', callee)}, which changes its argument", "",
-            "Draw indices, and store what they select.",
-        )  # fmt: skip
-    return result
+    return whole_call(frame.ctx, callee, [operand(frame.ctx, a) for a in args], effect=True)
 
 
 # ------------------------------------------------------------------------------------------------------- methods, lambdas
