@@ -192,7 +192,7 @@ class _Fusion:
         second = [ir.substituted(op, mapping) for op in mirror.body.ops]
         body = ir.Region(
             (*loop.body.args, *mirror.body.args[1:]),
-            (*loop.body.ops, ir.Comment(text=ir.REVERSE_SWEEP), *second),
+            (*loop.body.ops, ir.Comment(text=ir.REVERSE_TRIP), *second),
             (*loop.body.yields, *(ir.substituted_operand(y, mapping) for y in mirror.body.yields)),
         )
         made = dataclasses.replace(

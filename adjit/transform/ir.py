@@ -539,8 +539,8 @@ class Raise(Op):
         return dataclasses.replace(self, condition=operands[0] if operands else None)
 
 
-# The headings of the two sweeps.
-FORWARD_SWEEP, REVERSE_SWEEP = "---- forward sweep", "---- reverse sweep"
+# The headings of the two sweeps, and of the second half of a trip that does both.
+FORWARD_SWEEP, REVERSE_SWEEP, REVERSE_TRIP = "---- forward sweep", "---- reverse sweep", "---- reverse of the trip"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

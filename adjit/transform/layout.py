@@ -66,7 +66,7 @@ class Layout:
             if isinstance(statement, Assign) and isinstance(statement.op, ir.Comment):
                 if self._heads_something(statements[position + 1 :]):
                     self._comment(statement.op.text, indent)
-                self._is_reverse = self._is_reverse or statement.op.text == ir.REVERSE_SWEEP
+                self._is_reverse = self._is_reverse or statement.op.text in (ir.REVERSE_SWEEP, ir.REVERSE_TRIP)
                 heading = None
                 continue
             if origin is not None and self._prints(statement):

@@ -86,7 +86,7 @@ def _transpose(
     joint = join(sweeps, extra_params=tuple(bars.values()), with_value=False)
     # the equation is linear: of a tangent nothing is left in its transpose but its shape, which is that of its argument
     shapes: dict[ir.Var, ir.Operand] = {dot: args[k] for k, dot in dots.items()}
-    region = joint.body
+    region = _shapes_alone(joint.body, Activity(function, dots.values(), function.body.yields).is_varied)
     region = ir.Region(
         region.args,
         tuple(unpaired(ir.substituted(o, shapes)) for o in region.ops if not isinstance(o, ir.Comment)),

@@ -141,7 +141,12 @@ def reshape(ctx: Context, value: Value, shape: Sequence[ir.Operand], copy_if_nee
     assert isinstance(array.type, types.Array)
     out = ir.Var(f"{name}_view", array_type(array.type.dtype, len(shape)))
     ctx.builder.emit(ir.Reshape(base=array, shape=tuple(shape), out=out))
-    known = None if any(s == ir.integer(-1) or isinstance(s, ir.Var) for s in shape) else list(shape)
+    known: list[ir.Operand] | None = list(shape)
+    if array.type.ndim == 1 and sorted(map(repr, shape)) == sorted(["-1", *["1"] * (len(shape) - 1)]):
+        # a column or a row
+        known = [ctx.shape(array)[0] if s == ir.integer(-1) else s for s in shape]
+    elif any(s == ir.integer(-1) or isinstance(s, ir.Var) for s in shape):
+        known = None
     return ctx.new_array(out, known, ctx.roots_of(array))
 
 

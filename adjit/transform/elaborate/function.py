@@ -305,9 +305,17 @@ def _inline_derivative(
 
 def without_comments(function: ir.Function) -> ir.Function:
     """A derivative to be differentiated or inlined: its headings belong to its own text."""
-    body = function.body
-    ops = tuple(op for op in body.ops if not isinstance(op, ir.Comment))
-    return dataclasses.replace(function, body=ir.Region(body.args, ops, body.yields))
+    return dataclasses.replace(function, body=_uncommented(function.body))
+
+
+def _uncommented(region: ir.Region) -> ir.Region:
+    ops: list[ir.Op] = []
+    for op in region.ops:
+        if isinstance(op, ir.Comment):
+            continue
+        inner = [_uncommented(r) for r in op.regions]
+        ops.append(op.rebuilt(op.operands, inner, op.results) if inner else op)
+    return ir.Region(region.args, tuple(ops), region.yields)
 
 
 def _result_value(tree: ir.Tree, yields: Sequence[ir.Operand]) -> Value:
