@@ -16,7 +16,8 @@ from adjit.rules.registry import builtin
 
 tangent, decomposition = builtin.tangent, builtin.decomposition
 
-# ---------------------------------------------------------------------------------------------- of symmetric matrices
+# ------------------------------------------------------------------------------------------------ of symmetric matrices
+
 
 def symmetric(a):
     """The symmetric matrix with the lower triangle of `a`: what LAPACK reads of it."""
@@ -145,3 +146,26 @@ def cond(x, p=None):
         _, s, _ = np.linalg.svd(x)
         return s[s.size - 1] / s[0] if p == -2 else s[0] / s[s.size - 1]
     return np.linalg.norm(x, p) * np.linalg.norm(np.linalg.inv(x), p)
+
+
+# -------------------------------------------------------------------------------------------------------- least squares
+
+
+@tangent(np.linalg.lstsq)
+def lstsq(a, b, rcond=-1.0, a_dot=0.0, b_dot=0.0, *, y):
+    # of constant rank: then x is the pseudo-inverse times b
+    x, residuals, _, s = y
+    inverse = np.linalg.pinv(a)
+    x_dot = np.dot(pinv(a, 1e-15, a_dot, x=inverse), b) + np.dot(inverse, b_dot)
+    missed, missed_dot = b - np.dot(a, x), b_dot - np.dot(a_dot, x)
+    residuals_dot = np.zeros(residuals.size, a.dtype)
+    if b.ndim == 1:
+        residuals_dot[:] = 2.0 * np.sum(missed * missed_dot)
+    else:
+        for k in range(residuals.size):
+            residuals_dot[k] = 2.0 * np.sum(missed[:, k] * missed_dot[:, k])
+    u, _, vt = np.linalg.svd(a, False)
+    s_dot = np.empty(s.size, a.dtype)
+    for k in range(s.size):
+        s_dot[k] = np.sum(np.outer(u[:, k], vt[k]) * a_dot)
+    return x_dot, residuals_dot, 0, s_dot

@@ -17,7 +17,7 @@ import numpy as np
 
 from adjit.rules.registry import builtin
 
-tangent, linear, decomposition = builtin.tangent, builtin.linear, builtin.decomposition
+tangent, linear, adjoint, decomposition = builtin.tangent, builtin.linear, builtin.adjoint, builtin.decomposition
 
 # ------------------------------------------------------------------------------------------------------------- products
 
@@ -98,6 +98,14 @@ def matrix_power(a, n):
 @tangent(np.linalg.solve)
 def solve(a, b, a_dot, b_dot, *, x):
     return np.linalg.solve(a, b_dot - np.dot(a_dot, x))
+
+
+@adjoint(np.linalg.solve)
+def solve_adjoint(a, b, *, x, x_bar):
+    b_bar = np.linalg.solve(a.T, x_bar)
+    if b.ndim == 1:
+        return np.outer(-b_bar, x), b_bar
+    return np.dot(-b_bar, x.T), b_bar
 
 
 linear(np.linalg.solve, argument=1, transpose=lambda a, b, *, x, x_bar: np.linalg.solve(a.T, x_bar))

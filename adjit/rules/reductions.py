@@ -55,6 +55,41 @@ def std(a):
     return variance if variance == 0.0 else variance**0.5
 
 
+@decomposition(np.cov)
+def cov(m, y=None, rowvar=True, bias=False, ddof=None):
+    x = samples(m, rowvar)
+    if y is not None:
+        x = np.concatenate((x, samples(y, rowvar)))
+    lost = ddof if ddof is not None else 0 if bias else 1
+    centred = np.empty(x.shape, x.dtype)
+    for i in range(x.shape[0]):
+        centred[i] = x[i] - np.mean(x[i])
+    found = np.dot(centred, centred.T) / max(x.shape[1] - lost, 0)
+    if m.ndim == 1 and y is None:
+        return found.reshape(())
+    return found
+
+
+def samples(m, rowvar):
+    """One variable a row."""
+    if m.ndim == 1:
+        return m.reshape(1, -1)
+    return m if rowvar or m.shape[0] == 1 else m.T
+
+
+@decomposition(np.corrcoef)
+def corrcoef(x, y=None, rowvar=True):
+    found = np.cov(x, y, rowvar)
+    if found.ndim == 0:
+        return 1.0
+    n = found.shape[0]
+    out = np.empty((n, n), found.dtype)
+    for i in range(n):
+        for j in range(n):
+            out[i, j] = min(max(found[i, j] / (found[i, i] ** 0.5 * found[j, j] ** 0.5), -1.0), 1.0)
+    return out
+
+
 @decomposition(np.ptp)
 def ptp(a):
     if a.dtype == np.float32:
@@ -221,6 +256,23 @@ def bincount(x, weights=None, minlength=0, weights_dot=0.0, *, y):
 @tangent(np.sort)
 def sort(a, a_dot, *, y):
     return a_dot[np.argsort(a)]
+
+
+@tangent(np.partition)
+def partition(a, kth, a_dot, *, y):
+    return a_dot[np.argpartition(a, kth)]
+
+
+@tangent(np.unique)
+def unique(ar, ar_dot, *, y):
+    # equal shares among the equal elements
+    flat, flat_dot = ar.ravel(), ar_dot.ravel()
+    y_dot, counts = np.zeros(y.size, y.dtype), np.zeros(y.size)
+    for k in range(flat.size):
+        place = np.searchsorted(y, flat[k])
+        y_dot[place] += flat_dot[k]
+        counts[place] += 1.0
+    return y_dot / counts
 
 
 @tangent(np.median)

@@ -26,7 +26,8 @@ from typing import Any, TypeVar
 Rule = TypeVar("Rule", bound=Callable[..., Any])
 
 BUILTIN_MODULES = (
-    "elementary", "special", "constants", "reductions", "arrays", "grids", "linear_algebra", "factorisations", "sampling",
+    "elementary", "special", "constants", "reductions", "arrays", "grids", "linear_algebra", "factorisations",
+    "sampling",
 )  # fmt: skip
 
 # What an in-place operator or a second name computes is what the plain one does.

@@ -26,7 +26,7 @@ from adjit.transform.reverse import no_rule, pure_operations_for
 from adjit.transform.rules_as_ir import apply, context, operands_of
 from adjit.transform.shadows import carried_args
 from adjit.transform.transposition import tangent_body
-from adjit.transform.types import typed_const
+from adjit.transform.types import array_type_of, typed_const, writable
 
 SUFFIX = "_dot"
 
@@ -105,7 +105,7 @@ class _Forward:
         return typed_const(0, operand.type)
 
     def new(self, out: ir.Var) -> ir.Var:
-        made = ir.Var(out.name + SUFFIX, _writable(out.type))
+        made = ir.Var(out.name + SUFFIX, writable(out.type))
         self.dots[out] = made
         return made
 
@@ -144,7 +144,7 @@ class _Forward:
             if op.array in self.dots:
                 self.builder.emit(dataclasses.replace(op, array=self.dots[op.array], out=self.new(op.out)))
         elif isinstance(op, ir.Alloc):
-            self.builder.emit(dataclasses.replace(op, fill=typed_const(0, op.out.type.dtype), out=self.new(op.out)))
+            self.builder.emit(dataclasses.replace(op, fill=typed_const(0, array_type_of(op.out).dtype), out=self.new(op.out)))
         elif isinstance(op, ir.Copy):
             if op.source in self.dots:
                 self.builder.emit(dataclasses.replace(op, source=self.dots[op.source], out=self.new(op.out)))
@@ -264,9 +264,3 @@ class _Forward:
 
 def _name(operand: ir.Operand) -> str:
     return operand.name if isinstance(operand, ir.Var) else "value"
-
-
-def _writable(type_: types.Type) -> types.Type:
-    if isinstance(type_, types.List):
-        return types.List(_writable(type_.dtype), reflected=False)
-    return type_.copy(readonly=False) if isinstance(type_, types.Array) else type_

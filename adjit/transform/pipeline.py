@@ -32,7 +32,7 @@ from adjit.transform.source import signature as source_signature
 from adjit.transform.split import split
 from adjit.transform.storage import join
 from adjit.transform.text import to_text
-from adjit.transform.types import typed_const
+from adjit.transform.types import tuple_parts, typed_const, unliteral
 from adjit.transform.unwritten import check_written
 from adjit.transform.verify import verify
 
@@ -313,8 +313,8 @@ def _numbered(trees: Sequence[ir.Tree], offset: int) -> ir.Tree:
 
 def _parameter_tree(name: str, type_: types.Type) -> ir.Tree:
     if isinstance(type_, types.BaseTuple):
-        return tuple(_parameter_tree(f"{name}_{k}", t) for k, t in enumerate(type_.types))
-    return ir.Var(name, types.unliteral(type_))
+        return tuple(_parameter_tree(f"{name}_{k}", t) for k, t in enumerate(tuple_parts(type_)))
+    return ir.Var(name, unliteral(type_))
 
 
 def _finished(made: ir.Function, derivative: Derivative, function: ir.Function, result: ir.Tree, ending: str) -> ir.Function:

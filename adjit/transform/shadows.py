@@ -16,7 +16,7 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.activity import Activity
 from adjit.transform.alias import is_reference
-from adjit.transform.types import typed_const
+from adjit.transform.types import typed_const, writable
 
 
 def is_array_tape(operand: ir.Operand) -> bool:
@@ -72,7 +72,7 @@ class Shadows:
             if operand in self.of or not self._is_shadowed(operand):
                 continue
             name = operand.name if isinstance(operand, ir.Var) else "array"
-            self.of[operand] = ir.Var(name + self._suffix, _shadow_type(operand.type))
+            self.of[operand] = ir.Var(name + self._suffix, writable(operand.type))
             op = made.get(operand) if isinstance(operand, ir.Var) else None
             if isinstance(op, ir.VIEWS):
                 pending.append(op.base)
@@ -160,13 +160,6 @@ class Shadows:
 
 def is_scalar_tape(operand: ir.Operand) -> bool:
     return isinstance(operand.type, types.List) and not isinstance(operand.type.dtype, types.Array)
-
-
-def _shadow_type(type_: types.Type) -> types.Type:
-    if isinstance(type_, types.List):
-        return types.List(_shadow_type(type_.dtype), reflected=False)
-    assert isinstance(type_, types.Array)
-    return type_.copy(readonly=False)
 
 
 def _zero(array: ir.Operand) -> ir.Const:

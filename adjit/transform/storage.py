@@ -170,7 +170,9 @@ class _Storage:
         for load in self.loads:
             (array,) = memory_read(load)
             for store in self.stores.get(self.aliases.find(array), ()):
-                if store not in found and self.index_model.may_overwrite(load, store):
+                if store in found or not self._may_follow(load, store):
+                    continue
+                if self.index_model.may_overwrite(load, store):
                     found.add(store)
         for reader, array in self.whole_reads:
             for store in self.stores.get(array, ()):
@@ -178,19 +180,37 @@ class _Storage:
                     found.add(store)
         return found
 
-    def _may_follow(self, first: ir.Op | None, second: ir.Op) -> bool:
-        """Whether `second` may run after `first` in the forward sweep."""
+    def _may_follow(self, first: ir.Op | None, second: ir.Store) -> bool:
+        """Whether a store may run in the forward sweep after `first`, and in memory that was there by then."""
         if first is None:
             return False
         a, b = self._path(first), self._path(second)
+        home = self._made_by(second.array)
+        if home is not None:
+            # each run of its region makes the array anew: only what follows in that run sees it
+            region = self.region_of[home]
+            depth = next((k for k, (inside, _, _) in enumerate(a) if inside is region), None)
+            if depth is None or a[depth][1] <= self.position[home]:
+                return False
+            a, b = a[depth:], b[depth:]
         for (region, p, op), (_, q, other) in zip(a, b, strict=False):
             if op is other:
                 if isinstance(op, ir.For | ir.While):
                     return True
                 continue
-            same_region = self.region_of[other] is region
-            return q > p if same_region else False
+            return self.region_of[other] is region and q > p
         return False
+
+    def _made_by(self, array: ir.Operand) -> ir.Op | None:
+        """The operation that makes the array, where views lead to a single one."""
+        while isinstance(array, ir.Var):
+            region, k = self.made[array]
+            op = region.ops[k] if k >= 0 else None
+            if isinstance(op, ir.VIEWS):
+                array = op.base
+                continue
+            return op if isinstance(op, ir.Alloc | ir.Copy | ir.Call) else None
+        return None
 
     def _path(self, op: ir.Op) -> list[tuple[ir.Region, int, ir.Op]]:
         path: list[tuple[ir.Region, int, ir.Op]] = []

@@ -24,7 +24,7 @@ def broadcast_extent(left: int, right: int) -> int:
 
 @njit
 def stored_extent(target: int, value: int) -> int:
-    """The extent of an axis of an array that a value of extent `value` is stored into. ValueError if it does not fit."""
+    """The extent of an axis of an array that a value of extent `value` is stored into; ValueError if it does not."""
     if value != target and value != 1:
         raise ValueError("could not broadcast the value into the shape of the target")
     return target
@@ -49,7 +49,7 @@ def overlaps(left: Any, right: Any) -> bool:
             right_high += reach
         else:
             right_low += reach
-    return left_low < right_high + right.itemsize and right_low < left_high + left.itemsize
+    return bool(left_low < right_high + right.itemsize and right_low < left_high + left.itemsize)
 
 
 @njit

@@ -23,6 +23,7 @@ from adjit.transform.fuse import unpaired
 from adjit.transform.rules_as_ir import context, keyword_only, result_value, zero_like
 from adjit.transform.simplify import simplify
 from adjit.transform.storage import join
+from adjit.transform.types import array_type_of, writable
 
 _KEPT: dict[Any, ir.Function] = {}
 
@@ -69,8 +70,8 @@ def _transpose(
 ) -> ir.Function:
     args: list[ir.Operand] = [a if isinstance(a, ir.Const) else ir.Var(f"a{k}", a.type) for k, a in enumerate(op.args)]
     outs = [ir.Var(o.name, o.type) for o in op.outs]
-    bars = {k: ir.Var(f"{op.outs[k].name}_bar", _writable(op.outs[k].type)) for k in flowing}
-    dots = {k: ir.Var(f"a{k}_dot", _writable(op.args[k].type)) for k in active}
+    bars = {k: ir.Var(f"{op.outs[k].name}_bar", writable(op.outs[k].type)) for k in flowing}
+    dots = {k: ir.Var(f"a{k}_dot", writable(op.args[k].type)) for k in active}
     builder = ir.Builder()
     values = tangent_body(builder, rule, args, dict(dots), outs, build)
     yields: list[ir.Operand] = []
@@ -112,26 +113,24 @@ def _shapes_alone(region: ir.Region, is_varied: Callable[[ir.Operand], bool]) ->
                 turned = ir.Var(out.name, out.type.copy(layout="C"))
                 builder.emit(ir.Alloc(shape=shapes[out][::-1], out=turned))
                 builder.emit(ir.Transpose(base=turned, axes=tuple(reversed(range(out.type.ndim))), out=out))
-        elif isinstance(op, ir.Alloc) and op.like in shapes and op.out.type.layout == "C":
-            builder.emit(dataclasses.replace(op, like=None, shape=shapes[op.like]))
+        elif isinstance(op, ir.Alloc):
+            if op.like in shapes and array_type_of(op.out).layout == "C":
+                op = dataclasses.replace(op, like=None, shape=shapes[op.like])
+            if op.like is None:
+                shapes[op.out] = op.shape
+            builder.emit(op)
         else:
             builder.emit(op.rebuilt(op.operands, [_shapes_alone(r, is_varied) for r in op.regions], op.results))
     return ir.Region(region.args, tuple(builder.ops), region.yields)
 
 
 def _axes_of(op: ir.Call) -> list[tuple[ir.Operand, int]]:
-    """For each axis of an op's result the array and the axis that it is as long as; none if the result is no array."""
-    if not is_array(op.outs[0]):
+    """For each axis of an op's result the array and the axis that it is as long as; none if that is not known."""
+    if not is_array(op.outs[0]) or op.callee not in (np.dot, operator.matmul, np.linalg.solve):
         return []
-    if op.callee in (np.dot, operator.matmul):
-        left, right = op.args
-        return [(left, 0)] * (left.type.ndim == 2) + [(right, 1)] * (right.type.ndim == 2)
+    left, right = op.args
+    assert isinstance(left.type, types.Array)
+    assert isinstance(right.type, types.Array)
     if op.callee is np.linalg.solve:
-        return [(op.args[1], axis) for axis in range(op.args[1].type.ndim)]
-    return []
-
-
-def _writable(type_: types.Type) -> types.Type:
-    if isinstance(type_, types.Array):
-        return type_.copy(readonly=False)
-    return type_
+        return [(right, axis) for axis in range(right.type.ndim)]
+    return [(left, 0)] * (left.type.ndim == 2) + [(right, 1)] * (right.type.ndim == 2)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numba import typeof, types
@@ -21,6 +21,7 @@ from numba.core.typing.arraydecl import get_array_index_type
 from adjit.transform import ir
 
 Type = types.Type
+Layout = Literal["C", "F", "A"]
 
 # How numba says that it has no such call, or no type for the callee at all.
 _FAILURES = (
@@ -53,12 +54,26 @@ def call_type(callee: Any, args: tuple[Type, ...], options: tuple[tuple[str, Any
             return None
     except AssertionError:
         return None
-    return None if signature is None else types.unliteral(signature.return_type)
+    return None if signature is None else unliteral(signature.return_type)
 
 
 def _option_type(value: Any) -> Type:
     """The type of a keyword argument that is written out in the call."""
-    return types.literal(value) if isinstance(value, str | int) else typeof(value)
+    if not isinstance(value, str | int):
+        return _typeof(value)
+    type_: Type = types.literal(value)  # type: ignore[no-untyped-call]
+    return type_
+
+
+def _typeof(value: Any) -> Type:
+    type_: Type = typeof(value)  # type: ignore[no-untyped-call]
+    return type_
+
+
+def unliteral(type_: Type) -> Type:
+    """The type without the value that a literal type knows."""
+    plain: Type = types.unliteral(type_)  # type: ignore[no-untyped-call]
+    return plain
 
 
 def unify(left: Type, right: Type) -> Type | None:
@@ -66,16 +81,43 @@ def unify(left: Type, right: Type) -> Type | None:
     if left == right:
         return left
     found = _context().unify_types(left, right)
-    return None if found is None or isinstance(found, types.Optional) else types.unliteral(found)
+    return None if found is None or isinstance(found, types.Optional) else unliteral(found)
 
 
 def type_of(value: Any) -> Type:
     """The type of a Python value; array types are taken as they are (layout, readonly)."""
-    return types.unliteral(typeof(value))
+    return unliteral(_typeof(value))
 
 
-def array_type(dtype: Type, ndim: int, layout: str = "C") -> types.Array:
+def array_type(dtype: Type, ndim: int, layout: Layout = "C") -> types.Array:
     return types.Array(dtype, ndim, layout)
+
+
+def array_type_of(operand: ir.Operand) -> types.Array:
+    """The type of an operand that is an array."""
+    assert isinstance(operand.type, types.Array)
+    return operand.type
+
+
+def writable(type_: Type) -> Type:
+    """The type of an array, or of a tape of arrays, that is like one of type `type_` and may be written."""
+    if isinstance(type_, types.List):
+        return list_type(writable(type_.dtype))
+    return type_.copy(readonly=False) if isinstance(type_, types.Array) else type_
+
+
+def list_type(item: Type) -> types.List:
+    return types.List(item, reflected=False)  # type: ignore[no-untyped-call]
+
+
+def tuple_type(parts: Sequence[Type]) -> types.BaseTuple:
+    made: types.BaseTuple = types.Tuple(tuple(parts))  # type: ignore[no-untyped-call]
+    return made
+
+
+def tuple_parts(type_: types.BaseTuple) -> tuple[Type, ...]:
+    """The types of the items of a tuple."""
+    return tuple(type_.types)  # type: ignore[attr-defined]
 
 
 def slice_type(base: types.Array, selectors: Sequence[ir.Selector]) -> types.Array:
@@ -88,7 +130,8 @@ def slice_type(base: types.Array, selectors: Sequence[ir.Selector]) -> types.Arr
             index.append(types.none)
         else:
             index.append(types.slice2_type if s.step is None else types.slice3_type)
-    found = get_array_index_type(base, types.Tuple(tuple(index)) if len(index) != 1 else index[0]).result
+    selected = tuple_type(index) if len(index) != 1 else index[0]
+    found = get_array_index_type(base, selected).result  # type: ignore[no-untyped-call]
     assert isinstance(found, types.Array)
     return found
 
@@ -96,8 +139,9 @@ def slice_type(base: types.Array, selectors: Sequence[ir.Selector]) -> types.Arr
 def transposed_type(base: types.Array, axes: Sequence[int]) -> types.Array:
     if tuple(axes) == tuple(range(base.ndim)):
         return base
-    swapped = {"C": "F", "F": "C"}.get(base.layout, "A") if tuple(axes) == tuple(range(base.ndim))[::-1] else "A"
-    return base.copy(layout=swapped)
+    is_reversed = tuple(axes) == tuple(range(base.ndim))[::-1]
+    layout: Layout = "A" if not is_reversed or base.layout == "A" else "F" if base.layout == "C" else "C"
+    return base.copy(layout=layout)
 
 
 def dtype_of(value: Any) -> Type | None:

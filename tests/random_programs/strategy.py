@@ -12,6 +12,7 @@ early.
 
 from __future__ import annotations
 
+import ast
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -211,7 +212,11 @@ class Writer(Expressions):
             name = self.draw.choice(sorted(self.scope.arrays))
             return [f"{name}[{self.bound(3)}:] = {self.number(1)}"]
         place, shape = self.place()
-        return [f"{place} = {self.array(shape) if self.chance(80) else self.operand(shape, 1)}"]
+        value = self.array(shape) if self.chance(80) else self.operand(shape, 1)
+        if isinstance(ast.parse(value, mode="eval").body, ast.Subscript | ast.Name | ast.Attribute):
+            # NumPy 2.4 itself stores some overlapping views wrongly: A = A[::-1]; A[2] = A[-1:-4:-1, 2]
+            value = f"{value}.copy()" if not value.replace("_", "").isalnum() or value in self.scope.arrays else value
+        return [f"{place} = {value}"]
 
     def augment_slice(self, depth: int) -> list[str]:
         place, shape = self.place()

@@ -31,6 +31,13 @@ SCALARS: list[Row] = [
     *scalar((operator.truediv, np.divide), real, real),
     *scalar((operator.neg, np.negative, operator.pos, np.positive, np.conjugate, np.reciprocal, np.square), real),
     *scalar((operator.mod, np.remainder, np.fmod), sample=at.quotient_between_integers),
+    Row(
+        divmod,
+        lambda a, b: divmod(a, b)[0] * divmod(a, b)[1],
+        at.quotient_between_integers,
+        (0, 1),
+        frozenset({"scalar"}),
+    ),
     *scalar((operator.pow, np.power, np.float_power, math.pow), positive, real),
     *scalar((operator.pow,), real, at.small_integer, active=(0,)),
     *scalar((math.sqrt, np.sqrt, np.cbrt), positive),
@@ -61,6 +68,10 @@ REDUCTIONS: list[Row] = [
     row(np.average, lambda a: np.average(a), vector(), note="unweighted"),
     row(np.var, lambda a: np.var(a), array(2, 3)),
     row(np.std, lambda a: np.std(a), array(2, 3)),
+    row(np.cov, lambda m: np.cov(m), array(2, 4)),
+    row(np.cov, lambda m: np.cov(m, rowvar=False, ddof=0), array(4, 2), note="columns"),
+    row(np.cov, lambda m, y: np.cov(m, y, bias=True), vector(), vector(), note="of-two"),
+    row(np.corrcoef, lambda x: np.corrcoef(x), array(2, 4)),
     row(np.ptp, lambda a: np.ptp(a), vector()),
     row(np.max, lambda a: np.max(a), array(2, 3)),
     row(np.min, lambda a: np.min(a), array(2, 3)),
@@ -87,6 +98,8 @@ REDUCTIONS: list[Row] = [
     row(np.trapezoid, lambda y, dx: np.trapezoid(y, dx=dx), vector(), positive, note="dx"),
     row(np.bincount, lambda x, w: np.bincount(x, w), fixed(np.array([1, 0, 1, 3, 1])), vector(), active=(1,)),
     row(np.sort, lambda a: np.sort(a), vector()),
+    row(np.partition, lambda a: np.partition(a, 2), vector()),
+    row(np.unique, lambda ar: np.unique(ar), array(2, 3)),
     row(np.median, lambda a: np.median(a), vector(), note="odd"),
     row(np.median, lambda a: np.median(a), array(2, 3), note="even"),
     row(np.nanmedian, lambda a: np.nanmedian(a), at.with_nan),
@@ -236,8 +249,25 @@ PRODUCTS: list[Row] = [
 ]
 
 
-def symmetric_part(a: Any) -> Any:
-    return a @ a.T + np.eye(a.shape[0])
+def real_eigenvalues(rng: np.random.Generator) -> Any:
+    return np.diag([1.0, 2.5, 4.5]) + rng.uniform(-0.3, 0.3, (3, 3))
+
+
+def scaled_eigenvectors(a: Any) -> Any:
+    values, vectors = np.linalg.eig(a)
+    return values * vectors
+
+
+def factors_together(q: Any, r: Any) -> Any:
+    return q[:3] * r + q[:3] * r[0]
+
+
+def first_singular_vectors(u: Any, s: Any, vt: Any) -> Any:
+    return u[0, :3] * s * vt[:3, 0]
+
+
+def solution_and_misfit(x: Any, residuals: Any, rank: Any, s: Any) -> Any:
+    return x.sum() * s + residuals * rank
 
 
 LINEAR_ALGEBRA: list[Row] = [
@@ -255,6 +285,23 @@ LINEAR_ALGEBRA: list[Row] = [
     row(np.linalg.matrix_power, lambda a: np.linalg.matrix_power(a, 0) * a, at.regular(2), note="zero"),
     row(np.linalg.eigh, lambda a: np.linalg.eigh(a)[0], at.spd(3)),
     row(np.linalg.eigvalsh, lambda a: np.linalg.eigvalsh(a), at.spd(3)),
+    row(np.linalg.eig, lambda a: scaled_eigenvectors(a), real_eigenvalues),
+    row(np.linalg.eigvals, lambda a: np.linalg.eigvals(a), real_eigenvalues),
+    row(np.linalg.qr, lambda a: factors_together(*np.linalg.qr(a)), array(3, 3)),
+    row(np.linalg.qr, lambda a: factors_together(*np.linalg.qr(a)), array(4, 3), note="tall"),
+    row(np.linalg.svd, lambda a: np.linalg.svd(a)[1], array(3, 4)),
+    row(np.linalg.svd, lambda a: first_singular_vectors(*np.linalg.svd(a)), array(4, 3), note="tall"),
+    row(np.linalg.svd, lambda a: first_singular_vectors(*np.linalg.svd(a, False)), array(3, 4), note="thin"),
+    row(np.linalg.cond, lambda x: np.linalg.cond(x), at.regular(3), tags="double"),
+    row(np.linalg.cond, lambda x: np.linalg.cond(x, 1), at.regular(3), note="columns"),
+    row(np.linalg.lstsq, lambda a, b: solution_and_misfit(*np.linalg.lstsq(a, b)), array(4, 2), vector(4)),
+    row(
+        np.linalg.lstsq,
+        lambda a, b: solution_and_misfit(*np.linalg.lstsq(a, b)),
+        array(4, 2),
+        array(4, 2),
+        note="matrix",
+    ),
     row(np.linalg.norm, lambda x: np.linalg.norm(x), vector(3)),
     row(np.linalg.norm, lambda x: np.linalg.norm(x), array(2, 3), note="matrix"),
     row(np.linalg.norm, lambda x: np.linalg.norm(x, 2), vector(3), note="2"),
@@ -318,6 +365,17 @@ CONSTANTS: list[Row] = [
         frozenset({"constant"}),
     ),
     Row(
+        np.searchsorted,
+        lambda a: a[np.searchsorted(a, 2.2, side="right")] ** 2,
+        numbers(at.knots),
+        (0,),
+        frozenset({"constant"}),
+        "right",
+    ),
+    Row(
+        np.eye, lambda x: np.eye(3, k=1, dtype=np.float64) * x, numbers(real), (0,), frozenset({"constant"}), "options"
+    ),
+    Row(
         np.digitize,
         lambda x, a: a[np.digitize(x, a)] * x[0],
         numbers(fixed(np.array([1.1, 2.2])), at.knots),
@@ -373,10 +431,18 @@ DRAWS: list[Row] = [
             random.random,
         )
     ],
-    Row(np.random.randint, at.seeded(lambda x: np.random.randint(1, 9) * x), numbers(real), (0,), frozenset({"effect"})),
+    Row(
+        np.random.randint, at.seeded(lambda x: np.random.randint(1, 9) * x), numbers(real), (0,), frozenset({"effect"})
+    ),
     Row(random.randint, at.seeded(lambda x: random.randint(1, 9) * x), numbers(real), (0,), frozenset({"effect"})),
     Row(random.randrange, at.seeded(lambda x: random.randrange(1, 9) * x), numbers(real), (0,), frozenset({"effect"})),
-    Row(np.random.normal, at.seeded(lambda m, s: np.random.normal(m, s)), numbers(real, positive), (0, 1), frozenset({"effect"})),
+    Row(
+        np.random.normal,
+        at.seeded(lambda m, s: np.random.normal(m, s)),
+        numbers(real, positive),
+        (0, 1),
+        frozenset({"effect"}),
+    ),
     Row(
         np.random.uniform,
         at.seeded(lambda a, b: np.random.uniform(a, b)),
@@ -384,9 +450,19 @@ DRAWS: list[Row] = [
         (0, 1),
         frozenset({"effect"}),
     ),
-    Row(np.random.exponential, at.seeded(lambda s: np.random.exponential(s)), numbers(positive), (0,), frozenset({"effect"})),
     Row(
-        random.uniform, at.seeded(lambda a, b: random.uniform(a, b)), numbers(at.unit, at.above_one), (0, 1), frozenset({"effect"})
+        np.random.exponential,
+        at.seeded(lambda s: np.random.exponential(s)),
+        numbers(positive),
+        (0,),
+        frozenset({"effect"}),
+    ),
+    Row(
+        random.uniform,
+        at.seeded(lambda a, b: random.uniform(a, b)),
+        numbers(at.unit, at.above_one),
+        (0, 1),
+        frozenset({"effect"}),
     ),
     Row(random.expovariate, at.seeded(lambda r: random.expovariate(r)), numbers(positive), (0,), frozenset({"effect"})),
 ]

@@ -21,7 +21,7 @@ def partials_of(callee, *args):
     return found if isinstance(found, tuple) else (found,)
 
 
-@pytest.mark.parametrize("row", SCALARS, ids=lambda row: row.name)
+@pytest.mark.parametrize("row", [row for row in SCALARS if lookup(row.callee).partials], ids=lambda row: row.name)
 def test_partials_are_the_differences(row: Row) -> None:
     rng = np.random.default_rng(zlib.crc32(row.name.encode()))
     for _ in range(5):

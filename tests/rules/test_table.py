@@ -1,6 +1,6 @@
 """Every rule as the compiler applies it: each row of the table, in both modes and to the second order.
 
-What is asked of a row is what is asked of any program, see tests/programs/harness.py; in double and in single precision.
+What is asked of a row is what is asked of any program (tests/programs/harness.py), in double and in single precision.
 Here come the choice of the active arguments, more points for numbers, and what numba makes of the generated source.
 """
 

@@ -23,20 +23,12 @@ from adjit import errors
 from adjit.rules.registry import Entry, lookup
 from adjit.transform import ir
 from adjit.transform.elaborate import complexes, scalars
-from adjit.transform.elaborate.builtin_calls import INTRINSICS, METHODS, array_attribute
+from adjit.transform.elaborate.builtin_calls import INTRINSICS, METHODS
 from adjit.transform.elaborate.constants import wrap
 from adjit.transform.elaborate.elementwise import converted, elementwise, materialise, operand, store_all
 from adjit.transform.elaborate.frame import Frame
-from adjit.transform.elaborate.values import (
-    Complex,
-    Lazy,
-    Method,
-    Static,
-    TupleValue,
-    Value,
-    is_array,
-    is_number,
-)
+from adjit.transform.elaborate.shaping import array_attribute
+from adjit.transform.elaborate.values import Complex, Lazy, Method, Static, TupleValue, Value, is_array, is_number
 from adjit.transform.elaborate.whole import compiled, whole_call, with_options
 from adjit.transform.types import call_type, dtype_of
 

@@ -43,7 +43,7 @@ def left(frame: Frame) -> ir.Operand:
         return ir.boolean(False)
     result: ir.Operand = variables[0]
     for other in variables[1:]:
-        result = scalars.branch(frame.ctx, result, lambda: ir.boolean(True), lambda other=other: other, "left")
+        result = scalars.branch(frame.ctx, result, lambda: ir.boolean(True), scalars.ready(other), "left")
     return result
 
 
@@ -127,7 +127,8 @@ def _join(
         assert present is not None
         type_ = unify(x.type, y.type) if x is not None and y is not None else present.type
         if type_ is None:
-            assert x is not None and y is not None
+            assert x is not None
+            assert y is not None
             return Poison(f"It is {x.type} on one path and {y.type} on another.")
         yields[0].append(_brought(ctx, name, x, type_, then_ops))
         yields[1].append(_brought(ctx, name, y, type_, else_ops))

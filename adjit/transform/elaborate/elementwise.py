@@ -16,9 +16,9 @@ from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate import scalars
 from adjit.transform.elaborate.frame import Context
-from adjit.transform.elaborate.values import Index, Lazy, Value, is_array, is_number
+from adjit.transform.elaborate.values import Index, Lazy, Value, is_array, is_number, ndim
 from adjit.transform.support import broadcast_extent, stored_extent
-from adjit.transform.types import array_type, call_type, typed_const
+from adjit.transform.types import array_type, array_type_of, call_type, typed_const
 
 
 def shape_of(ctx: Context, value: Value) -> tuple[ir.Operand, ...]:
@@ -32,7 +32,8 @@ def as_lazy(ctx: Context, array: Value) -> Lazy:
     """An array as an expression of its own elements."""
     if isinstance(array, Lazy):
         return array
-    assert isinstance(array, ir.Var | ir.Const) and isinstance(array.type, types.Array)
+    assert isinstance(array, ir.Var | ir.Const)
+    assert isinstance(array.type, types.Array)
     return Lazy(ctx.shape(array), array.type.dtype, lambda index: ctx.builder.load(array, index), (array,))
 
 
@@ -116,7 +117,8 @@ def where(ctx: Context, condition: Value, yes: Value, no: Value) -> Value:
     args = (condition, yes, no)
     arrays = [a for a in args if is_array(a)]
     if not arrays:
-        assert isinstance(condition, ir.Var | ir.Const) and isinstance(yes, ir.Var | ir.Const)
+        assert isinstance(condition, ir.Var | ir.Const)
+        assert isinstance(yes, ir.Var | ir.Const)
         assert isinstance(no, ir.Var | ir.Const)
         return scalars.branch(ctx, scalars.truth(ctx, condition), lambda: yes, lambda: no, "selected")
     shape = broadcast_shapes(ctx, [shape_of(ctx, a) for a in arrays])
@@ -164,7 +166,7 @@ def _sources(args: Sequence[Value], shape: tuple[ir.Operand, ...]) -> tuple[tupl
         elif is_array(a):
             assert isinstance(a, ir.Var | ir.Const)
             sources.append(a)
-            if a.type.ndim != len(shape):
+            if ndim(a) != len(shape):
                 moved.append(a)
     return tuple(sources), tuple(moved)
 
@@ -208,7 +210,7 @@ def store_all(ctx: Context, target: ir.Var, value: Value, accumulate: Any = None
                     ir.Call(callee=stored_extent, args=(extent, own), outs=(ir.Var("n", types.intp),), effect=True)
                 )
     element = stretched(ctx, value, shape)
-    dtype = target.type.dtype
+    dtype = array_type_of(target).dtype
     adds = accumulate in (operator.add, operator.sub) and ir.is_float(dtype) and scalars_type(value) == dtype
 
     def body(index: Index) -> None:

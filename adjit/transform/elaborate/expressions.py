@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -22,16 +23,7 @@ from adjit.transform.elaborate.control import EXPRESSION, conditional
 from adjit.transform.elaborate.elementwise import materialise
 from adjit.transform.elaborate.frame import Frame, Guess
 from adjit.transform.elaborate.operators import BINARY, UNARY, binary, both, compare, either, truth, unary
-from adjit.transform.elaborate.values import (
-    Lazy,
-    Poison,
-    SliceValue,
-    Static,
-    TupleValue,
-    Value,
-    is_array,
-    is_number,
-)
+from adjit.transform.elaborate.values import Lazy, Poison, SliceValue, Static, TupleValue, Value, is_array, is_number
 from adjit.transform.types import const, is_integer
 
 
@@ -125,7 +117,7 @@ def _may_write(frame: Frame, node: cst.BaseExpression) -> bool:
         if isinstance(function, cst.Name):
             value = frame.env.get(function.value) or frame.source.closure.get(function.value)
             thing = value.value if isinstance(value, Static) else frame.source.globals.get(function.value)
-            if callable(thing) and hasattr(thing, "__code__") or hasattr(thing, "py_func"):
+            if (callable(thing) and hasattr(thing, "__code__")) or hasattr(thing, "py_func"):
                 return True
         elif not isinstance(function, cst.Attribute):
             return True
@@ -275,11 +267,12 @@ def _tuple_item(frame: Frame, base: TupleValue, entries: list[Value], node: cst.
     if isinstance(entry, ir.Const) and is_integer(entry.type):
         if not -len(base.items) <= entry.value < len(base.items):
             raise ctx.fail(errors.TypeMismatch, f"a tuple of {len(base.items)} has no item {entry.value}", node=node)
-        return base.items[entry.value]
+        return base.items[int(entry.value)]
     if isinstance(entry, SliceValue):
-        ends = [e.value if isinstance(e, ir.Const) else e for e in (entry.span.start, entry.span.stop, entry.span.step)]
+        ends = (entry.span.start, entry.span.stop, entry.span.step)
         if not any(isinstance(e, ir.Var) for e in ends):
-            return TupleValue(base.items[slice(*ends)], base.is_list)
+            start, stop, step = (e.value if isinstance(e, ir.Const) else None for e in ends)
+            return TupleValue(base.items[start:stop:step], base.is_list)
     if isinstance(entry, ir.Var) and is_integer(entry.type) and base.items and all(is_number(i) for i in base.items):
         return _chosen(frame, base, entry)
     raise ctx.fail(
@@ -289,14 +282,16 @@ def _tuple_item(frame: Frame, base: TupleValue, entries: list[Value], node: cst.
 
 def _chosen(frame: Frame, base: TupleValue, index: ir.Var) -> ir.Operand:
     """An item of a tuple of numbers at an index known at run time only."""
+
+
+    def is_at(place: int) -> ir.Operand:
+        return scalars.scalar(frame.ctx, operator.eq, (index, ir.integer(place)))
+
     result = _operand(base.items[-1])
     for k in range(len(base.items) - 2, -1, -1):
-        is_here = scalars.scalar(frame.ctx, operator.eq, (index, ir.integer(k)))
-        is_here = either(
-            frame, is_here, lambda k=k: scalars.scalar(frame.ctx, operator.eq, (index, ir.integer(k - len(base.items))))
-        )
-        rest = result
-        result = scalars.branch(frame.ctx, is_here, lambda k=k: _operand(base.items[k]), lambda rest=rest: rest, "item")
+        is_from_end = functools.partial(is_at, k - len(base.items))
+        item = scalars.ready(_operand(base.items[k]))
+        result = scalars.branch(frame.ctx, either(frame, is_at(k), is_from_end), item, scalars.ready(result), "item")
     return result
 
 

@@ -24,10 +24,12 @@ from adjit.transform.elaborate.control import VALUE
 from adjit.transform.elaborate.elementwise import materialise
 from adjit.transform.elaborate.expressions import evaluate
 from adjit.transform.elaborate.frame import Context, Frame, Guess
-from adjit.transform.elaborate.statements import always_returns, assigned, block
+from adjit.transform.elaborate.statements import block
+from adjit.transform.elaborate.syntax import always_returns, assigned
 from adjit.transform.elaborate.values import Complex, Static, TupleValue, Value
 from adjit.transform.source import FunctionSource, place_of, read_source
 from adjit.transform.support import check_separate
+from adjit.transform.types import tuple_parts, tuple_type, unliteral
 
 DEEPEST = 64  # calls within calls
 
@@ -93,9 +95,9 @@ def new_context(build_derivative: BuildDerivative) -> Context:
 def parameter(ctx: Context, name: str, type_: types.Type) -> tuple[ir.Tree, Value]:
     """The variables of a parameter and the value that the body sees."""
     if isinstance(type_, types.BaseTuple):
-        parts = [parameter(ctx, f"{name}_{k}", t) for k, t in enumerate(type_.types)]
+        parts = [parameter(ctx, f"{name}_{k}", t) for k, t in enumerate(tuple_parts(type_))]
         return tuple(p[0] for p in parts), TupleValue(tuple(p[1] for p in parts))
-    var = ir.Var(name, types.unliteral(type_), user=True)
+    var = ir.Var(name, unliteral(type_), user=True)
     if isinstance(type_, types.Omitted):
         var = ir.Var(name, type_, user=True)
         return var, wrap(ctx, type_.value)
@@ -328,7 +330,7 @@ def _type_of(ctx: Context, value: Value) -> types.Type:
     if isinstance(value, ir.Var | ir.Const):
         return value.type
     if isinstance(value, TupleValue):
-        return types.Tuple(tuple(_type_of(ctx, v) for v in value.items))
+        return tuple_type([_type_of(ctx, v) for v in value.items])
     if isinstance(value, Static) and value.value is None:
         return types.none
     raise ctx.fail(errors.Unsupported, "this argument of a transformed function")
@@ -358,9 +360,7 @@ class _Uses(cst.CSTVisitor):
         return False
 
     def visit_Call(self, node: cst.Call) -> bool:
-        if isinstance(node.func, cst.Name) and node.func.value == "len":
-            return False
-        return True
+        return not (isinstance(node.func, cst.Name) and node.func.value == "len")
 
     def visit_For(self, node: cst.For) -> None:
         self.loops = True

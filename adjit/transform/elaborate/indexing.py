@@ -16,7 +16,15 @@ from numba import types
 from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate import scalars
-from adjit.transform.elaborate.elementwise import as_lazy, elementwise, materialise, operand, shape_of, store_all, stretched
+from adjit.transform.elaborate.elementwise import (
+    as_lazy,
+    elementwise,
+    materialise,
+    operand,
+    shape_of,
+    store_all,
+    stretched,
+)
 from adjit.transform.elaborate.frame import Context
 from adjit.transform.elaborate.values import (
     Index,
@@ -29,7 +37,7 @@ from adjit.transform.elaborate.values import (
     is_array,
     is_number,
 )
-from adjit.transform.types import array_type, is_integer, slice_type
+from adjit.transform.types import array_type, array_type_of, is_integer, slice_type
 
 
 @dataclass(frozen=True)
@@ -108,7 +116,8 @@ def ndim_of(value: Value) -> int:
 
 
 def _array(value: Value) -> types.Array:
-    assert isinstance(value, ir.Var | ir.Const) and isinstance(value.type, types.Array)
+    assert isinstance(value, ir.Var | ir.Const)
+    assert isinstance(value.type, types.Array)
     return value.type
 
 
@@ -264,7 +273,7 @@ def _scatter(ctx: Context, place: Place, array: ir.Var, value: Value) -> None:
     def body(index: Index) -> None:
         where = ctx.builder.load(places, index[axis : axis + len(places_shape)])
         target = (*index[:axis], where, *index[axis + len(places_shape) :])
-        ctx.builder.store(array, target, scalars.cast(ctx, element(index), array.type.dtype))
+        ctx.builder.store(array, target, scalars.cast(ctx, element(index), array_type_of(array).dtype))
 
     ctx.nest(full, body, ordered=True)
 
@@ -280,7 +289,7 @@ def _check_fits(ctx: Context, shape: tuple[ir.Operand, ...], value: Value) -> No
 def _store_selected(ctx: Context, place: Place, array: ir.Var, value: Value) -> None:
     mask = place.advanced
     assert mask is not None
-    kind = array.type.dtype
+    kind = array_type_of(array).dtype
     if is_number(value):
         assert isinstance(value, ir.Var | ir.Const)
         number = scalars.cast(ctx, value, kind)

@@ -16,14 +16,7 @@ from adjit.transform import ir
 from adjit.transform.elaborate import complexes, scalars
 from adjit.transform.elaborate.elementwise import elementwise, operand
 from adjit.transform.elaborate.frame import Frame
-from adjit.transform.elaborate.values import (
-    Complex,
-    Static,
-    TupleValue,
-    Value,
-    is_array,
-    is_number,
-)
+from adjit.transform.elaborate.values import Complex, Static, TupleValue, Value, dtype, is_array, is_number
 from adjit.transform.elaborate.whole import whole_call
 from adjit.transform.types import typed_const
 
@@ -61,7 +54,8 @@ def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
     if isinstance(left, Complex) or isinstance(right, Complex):
         return complexes.binary(ctx, callee, left, right)
     if is_number(left) and is_number(right):
-        assert isinstance(left, ir.Var | ir.Const) and isinstance(right, ir.Var | ir.Const)
+        assert isinstance(left, ir.Var | ir.Const)
+        assert isinstance(right, ir.Var | ir.Const)
         left, right = _balanced(frame, left, right)
         return scalars.scalar(ctx, callee, (left, right))
     if (is_array(left) or is_number(left)) and (is_array(right) or is_number(right)):
@@ -99,8 +93,7 @@ def _weak_number(number: ir.Operand, other: types.Type) -> ir.Operand:
 
 def _weak_against(value: Value, other: Value) -> Value:
     if isinstance(value, ir.Const) and is_number(value) and is_array(other):
-        from_array = other.dtype if hasattr(other, "dtype") else other.type.dtype  # type: ignore[union-attr]
-        return _weak_number(value, from_array)
+        return _weak_number(value, dtype(other))
     return value
 
 
@@ -110,7 +103,7 @@ def _tuples_equal(frame: Frame, callee: Any, left: TupleValue, right: TupleValue
         for a, b in zip(left.items, right.items, strict=True):
             same = binary(frame, operator.eq, a, b)
             assert isinstance(same, ir.Var | ir.Const)
-            result = both(frame, result, lambda same=same: same)
+            result = both(frame, result, scalars.ready(same))
     return scalars.negated(frame.ctx, result) if callee is operator.ne else result
 
 
@@ -172,6 +165,6 @@ def compare(frame: Frame, name: str, left: Value, right: Value) -> Value:
         for item in right.items:
             same_item = binary(frame, operator.eq, left, item)
             assert isinstance(same_item, ir.Var | ir.Const)
-            found = either(frame, found, lambda same_item=same_item: same_item)
+            found = either(frame, found, scalars.ready(same_item))
         return found if name == "In" else scalars.negated(ctx, found)
     return binary(frame, COMPARISONS[name], left, right)

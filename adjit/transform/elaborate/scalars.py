@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,8 @@ from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate.frame import Context
 from adjit.transform.types import call_type, typed_const, unify
+
+Side = Callable[[], ir.Operand]
 
 _FOLDED = {
     operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.pow,
@@ -96,11 +98,15 @@ def negated(ctx: Context, condition: ir.Operand) -> ir.Operand:
     return scalar(ctx, operator.not_, (condition,))
 
 
-def branch(ctx: Context, condition: ir.Operand, then: Any, orelse: Any, name: str = "value") -> ir.Operand:
+def ready(operand: ir.Operand) -> Side:
+    """A side of a conditional expression that is computed already."""
+    return lambda: operand
+
+
+def branch(ctx: Context, condition: ir.Operand, then: Side, orelse: Side, name: str = "value") -> ir.Operand:
     """A conditional expression; `then` and `orelse` are functions that emit and return their side's operand."""
     if isinstance(condition, ir.Const):
-        result: ir.Operand = then() if condition.value else orelse()
-        return result
+        return then() if condition.value else orelse()
     with ctx.builder.region() as yes_ops:
         yes = then()
     with ctx.builder.region() as no_ops:

@@ -20,7 +20,7 @@ from adjit.transform.elaborate.elementwise import operand
 from adjit.transform.elaborate.frame import Context
 from adjit.transform.elaborate.scalars import name_of
 from adjit.transform.elaborate.values import Static, TupleValue, Value
-from adjit.transform.types import call_type
+from adjit.transform.types import call_type, tuple_parts, unliteral
 
 
 @functools.cache
@@ -70,7 +70,7 @@ def whole_call(
         shown = ", ".join([*map(str, given), *(f"{key}={value!r}" for key, value in options)])
         raise ctx.fail(errors.TypeMismatch, f"numba cannot type {getattr(callee, '__name__', callee)}({shown})")
     name = name or name_of(callee)
-    parts = list(type_.types) if isinstance(type_, types.BaseTuple) else [type_]
+    parts = tuple_parts(type_) if isinstance(type_, types.BaseTuple) else (type_,)
     if type_ == types.none:
         if any(isinstance(a.type, types.Array) for a in args):
             # what it does to the array nobody could undo or differentiate
@@ -79,7 +79,7 @@ def whole_call(
             )
         ctx.builder.emit(ir.Call(callee=callee, args=tuple(args), outs=(), options=options, effect=True))
         return Static(None)
-    outs = tuple(ir.Var(name if len(parts) == 1 else f"{name}_{k}", types.unliteral(t)) for k, t in enumerate(parts))
+    outs = tuple(ir.Var(name if len(parts) == 1 else f"{name}_{k}", unliteral(t)) for k, t in enumerate(parts))
     for out in outs:
         if not isinstance(out.type, types.Array | types.Number | types.Boolean):
             raise ctx.fail(errors.Unsupported, f"{name} returns {out.type}", "Only numbers, arrays and tuples of them are taken.")

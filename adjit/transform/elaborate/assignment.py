@@ -1,0 +1,151 @@
+"""Assignments: to names, to tuples of them, to elements and parts of arrays; plain and augmented.
+
+In: a target and a value. Out: an entry of the environment, or stores. A value that has no name of the user's yet takes
+that of the variable it is assigned to.
+
+    y = a * b          env["y"] = %y, the product under that name
+    x[1:] += y         a loop of stores
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+
+import libcst as cst
+from numba import types
+
+from adjit import errors
+from adjit.transform import ir
+from adjit.transform.elaborate import indexing
+from adjit.transform.elaborate.elementwise import materialise, store_all
+from adjit.transform.elaborate.expressions import evaluate, subscript_place
+from adjit.transform.elaborate.frame import Frame
+from adjit.transform.elaborate.operators import BINARY, binary
+from adjit.transform.elaborate.values import Lazy, TupleValue, Value, is_array, is_number
+
+
+def assignment(frame: Frame, node: cst.Assign) -> None:
+    value = evaluate(frame, node.value)
+    targets = [t.target for t in node.targets]
+    if len(targets) > 1:
+        value = materialise(frame.ctx, value)
+    elif isinstance(targets[0], cst.Subscript):
+        value = _named_item(frame, targets[0], value)
+    for target in targets:
+        assign(frame, target, value)
+        if isinstance(target, cst.Name):
+            # the operation that made it has its name now
+            value = frame.env[target.value]
+
+
+def annotated_assignment(frame: Frame, node: cst.AnnAssign) -> None:
+    if node.value is not None:
+        assign(frame, node.target, evaluate(frame, node.value))
+
+
+def augmented_assignment(frame: Frame, node: cst.AugAssign) -> None:
+    ctx = frame.ctx
+    callee = BINARY[type(node.operator).__name__.removesuffix("Assign")]
+    target = node.target
+    if isinstance(target, cst.Subscript):
+        place = subscript_place(frame, target)
+        value = evaluate(frame, node.value)
+        if not is_number(value) and not is_array(value):
+            raise ctx.fail(errors.Unsupported, "this value cannot be stored in an array", node=node)
+        indexing.update(ctx, place, callee, value)
+        return
+    if not isinstance(target, cst.Name):
+        raise ctx.fail(errors.Unsupported, "augmented assignment to an attribute", "", "Assign to a variable.", target)
+    old = evaluate(frame, target)
+    value = evaluate(frame, node.value)
+    if isinstance(old, ir.Var | ir.Const) and isinstance(old.type, types.Array):
+        if isinstance(old, ir.Const):
+            raise ctx.fail(errors.Unsupported, "a global array is changed", "", "Copy it first.", node)
+        if callee is operator.matmul:
+            raise ctx.fail(
+                errors.Unsupported, "`@=` on an array", "", f"Write `{target.value} = {target.value} @ ...`.", node
+            )
+        store_all(ctx, old, value, callee)
+        return
+    frame.env[target.value] = named(frame, target.value, binary(frame, callee, old, value))
+
+
+def assign(frame: Frame, target: cst.BaseExpression, value: Value, is_item: bool = False) -> None:
+    """`target = value`; `is_item`: of a tuple, which others may know."""
+    ctx = frame.ctx
+    if isinstance(target, cst.Name):
+        frame.env[target.value] = named(frame, target.value, value, is_item)
+    elif isinstance(target, cst.Tuple | cst.List):
+        starred = [k for k, e in enumerate(target.elements) if isinstance(e, cst.StarredElement)]
+        items = _unpacked(frame, value, len(target.elements), starred[0] if starred else None)
+        for element, item in zip(target.elements, items, strict=True):
+            assign(frame, element.value, item, is_item=True)
+    elif isinstance(target, cst.Subscript):
+        indexing.write(ctx, subscript_place(frame, target), value)
+    else:
+        raise ctx.fail(errors.Unsupported, "assignment to an attribute", "", "Assign to a variable.", target)
+
+
+def _unpacked(frame: Frame, value: Value, count: int, starred: int | None) -> tuple[Value, ...]:
+    """The items for `count` targets, of which the `starred` one takes all that the others leave."""
+    ctx = frame.ctx
+    if isinstance(value, TupleValue):
+        if starred is not None and len(value.items) >= count - 1:
+            end = len(value.items) - (count - 1 - starred)
+            rest = TupleValue(value.items[starred:end], is_list=True)
+            return (*value.items[:starred], rest, *value.items[end:])
+        if len(value.items) != count:
+            raise ctx.fail(errors.TypeMismatch, f"{len(value.items)} values for {count} names")
+        return value.items
+    raise ctx.fail(
+        errors.Unsupported, "unpacking of something that is not a tuple", "Its length is not known when the code is compiled.",
+        "Index it: `a, b = x[0], x[1]`.",
+    )  # fmt: skip
+
+
+def named(frame: Frame, name: str, value: Value, is_item: bool = False) -> Value:
+    """The value under the user's name, where it has none yet; lazy arrays are computed."""
+    ctx = frame.ctx
+    if isinstance(value, Lazy):
+        return materialise(ctx, value, name, user=True)
+    if not isinstance(value, ir.Var) or value.user or frame.is_rule:
+        return value
+    made = None if is_item else _renamed(frame, name, value, user=True)
+    if made is None:
+        # known by its variable already: an array's extent, an item of a tuple
+        ctx.called.setdefault(value, (name, ctx.builder.origin))
+    return made or value
+
+
+def _named_item(frame: Frame, target: cst.Subscript, value: Value) -> Value:
+    """The value of `x[i] = ...` named after the array, for those who read the element again."""
+    array = target.value
+    if not isinstance(array, cst.Name) or not isinstance(value, ir.Var) or value.user or frame.is_rule:
+        return value
+    return value if is_array(value) else _renamed(frame, f"{array.value}_item", value, user=False) or value
+
+
+def _renamed(frame: Frame, name: str, value: ir.Var, user: bool) -> ir.Var | None:
+    """The value with another name, if the statement at hand just made it, so that nobody knows its variable."""
+    ctx = frame.ctx
+    # the operation that made it is among the last ones: views and fresh arrays are followed by their extents
+    for k in range(len(ctx.builder.ops) - 1, max(frame.begun - 1, len(ctx.builder.ops) - 9), -1):
+        op = ctx.builder.ops[k]
+        if any(r is value for r in op.results):
+            renamed = dataclasses.replace(value, name=name, user=user)
+            cloner = ir.Cloner({value: renamed})
+            results = [renamed if r is value else r for r in op.results]
+            ctx.builder.ops[k] = op.rebuilt(op.operands, op.regions, results)
+            for later in range(k + 1, len(ctx.builder.ops)):
+                following = ctx.builder.ops[later]
+                operands = [cloner.operand(o) for o in following.operands]
+                ctx.builder.ops[later] = following.rebuilt(operands, following.regions, following.results)
+            if value in ctx.shapes:
+                ctx.shapes[renamed] = ctx.shapes[value]
+                roots = ctx.roots[value]
+                ctx.roots[renamed] = frozenset(renamed if r is value else r for r in roots)
+            return renamed
+        if op.regions:
+            break
+    return None
