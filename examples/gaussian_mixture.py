@@ -2,7 +2,8 @@
 
 In:  178 wines with 13 measured features each, standardised; their cultivars are not shown to the fit.
 Out: the log-likelihood beside that of scikit-learn's own EM fit from the same starts, the cost of the gradient beside
-     that of the function, the gradient's source (build/demo/negative_log_likelihood_gradient.py) and a plot (…/wine.png).
+     that of the function, the gradient's source (build/demo/negative_log_likelihood_gradient.py), and a plot
+     (…/wine.png).
 
 The model itself, plain loops, is in `mixture.py` beside this file.
 

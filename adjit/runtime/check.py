@@ -15,16 +15,7 @@ from typing import Any
 import numpy as np
 
 from adjit.errors import WrongWrt
-from adjit.runtime.api import (
-    Wrt,
-    active_positions,
-    bind,
-    make_options,
-    positions_of,
-    push,
-    specification,
-    value_of,
-)
+from adjit.runtime.api import Wrt, active_positions, bind, make_options, positions_of, push, specification, value_of
 from adjit.runtime.dispatch import Options, derive
 from adjit.runtime.trees import Template, conform, flat, map_leaves, nested, snapshot, template, zero
 from adjit.transform.pipeline import Derivative

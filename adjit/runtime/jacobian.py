@@ -32,18 +32,7 @@ from adjit.runtime.api import (
     value_of,
 )
 from adjit.runtime.dispatch import Options
-from adjit.runtime.trees import (
-    Leaf,
-    Template,
-    flat,
-    is_active,
-    leaves,
-    map_leaves,
-    nested,
-    template,
-    units,
-    zero,
-)
+from adjit.runtime.trees import Leaf, Template, flat, is_active, leaves, map_leaves, nested, template, units, zero
 
 Blocks = list[list[Any]]  # an array a leaf of the result and a leaf of the arguments
 

@@ -16,18 +16,7 @@ from typing import TypeGuard
 
 from adjit.transform import ir
 from adjit.transform.folding import Folding
-from adjit.transform.statements import (
-    Assign,
-    Branch,
-    Break,
-    Copies,
-    Loop,
-    Program,
-    Repeat,
-    Return,
-    Statement,
-    Unpack,
-)
+from adjit.transform.statements import Assign, Branch, Break, Copies, Loop, Program, Repeat, Return, Statement, Unpack
 
 
 @dataclass(eq=False)

@@ -1,5 +1,7 @@
 """What an operation costs to run again, against a memory slot written and read back.
 
+In: a call. Out: whether it is run again where its result is needed in the reverse sweep.
+
     a * b + c      again          np.exp(x)      a slot
 """
 

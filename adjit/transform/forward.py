@@ -32,9 +32,13 @@ SUFFIX = "_dot"
 
 
 def forward(
-    function: ir.Function, dots: Sequence[ir.Var | None], extra_params: Sequence[ir.Tree], names: Sequence[str], build: BuildDerivative
+    function: ir.Function,
+    dots: Sequence[ir.Var | None],
+    extra_params: Sequence[ir.Tree],
+    names: Sequence[str],
+    build: BuildDerivative,
 ) -> ir.Function:
-    """The function that also returns the tangents of its results; `dots` has the tangent of each leaf of the parameters."""
+    """The function that also returns the tangents of its results; `dots` has the tangent of each parameter's leaf."""
     return _Forward(function, dots, build).run(extra_params, names)
 
 
@@ -144,7 +148,9 @@ class _Forward:
             if op.array in self.dots:
                 self.builder.emit(dataclasses.replace(op, array=self.dots[op.array], out=self.new(op.out)))
         elif isinstance(op, ir.Alloc):
-            self.builder.emit(dataclasses.replace(op, fill=typed_const(0, array_type_of(op.out).dtype), out=self.new(op.out)))
+            self.builder.emit(
+                dataclasses.replace(op, fill=typed_const(0, array_type_of(op.out).dtype), out=self.new(op.out))
+            )
         elif isinstance(op, ir.Copy):
             if op.source in self.dots:
                 self.builder.emit(dataclasses.replace(op, source=self.dots[op.source], out=self.new(op.out)))
@@ -193,8 +199,10 @@ class _Forward:
             if dot is None or (isinstance(partial, ir.Const) and partial.value == 0):
                 continue
             term = self.times(partial, dot, out)
-            total = term if total is None else self.builder.call(
-                operator.add, total, term, type=out.type, name=out.name + SUFFIX
+            total = (
+                term
+                if total is None
+                else self.builder.call(operator.add, total, term, type=out.type, name=out.name + SUFFIX)
             )
         return total
 
@@ -210,7 +218,9 @@ class _Forward:
     def array_call(self, op: ir.Call) -> None:
         entry = lookup(op.callee)
         if entry is None or entry.tangent is None:
-            name = next((a.name for a in op.args if isinstance(a, ir.Var) and a.user and self.activity.is_active(a)), "")
+            name = next(
+                (a.name for a in op.args if isinstance(a, ir.Var) and a.user and self.activity.is_active(a)), ""
+            )
             raise no_rule(op, name)
         given: dict[int, Value] = {k: self.dots[a] for k, a in enumerate(op.args) if a in self.dots}
         values = tangent_body(self.builder, entry.tangent, op.args, given, op.outs, self.build)

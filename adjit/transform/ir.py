@@ -24,7 +24,7 @@ Type = types.Type
 
 @dataclass(frozen=True)
 class Origin:
-    """Where an operation comes from: the span of its statement in the user's file, its text, and the comments above it."""
+    """Where an operation comes from: the span of its statement in the user's file, its text, the comments above it."""
 
     filename: str
     function: str
@@ -38,7 +38,7 @@ class Origin:
 
 @dataclass(frozen=True, eq=False)
 class Var:
-    """A value. `name` is the name it would like in emitted source (not unique); `user` if that is the user's own name for it."""
+    """A value. `name` is the name it would like in emitted source (not unique); `user` if the user calls it so."""
 
     name: str
     type: Type
@@ -50,7 +50,7 @@ class Var:
 
 @dataclass(frozen=True)
 class Const:
-    """A literal operand: a Python bool, int, float, or NumPy scalar, or (for reads of a global array) a frozen array."""
+    """A literal operand: a Python bool, int, float, a NumPy scalar, or (for reads of a global array) a frozen array."""
 
     value: Any
     type: Type
@@ -129,7 +129,8 @@ def stop_gradient(value: Any) -> Any:
 class Call(Op):
     """A call of a resolved callee. It writes no memory that others can see, and an array it returns is fresh.
 
-    `options` are static keyword arguments. `effect`: it draws random numbers or the like, so it runs exactly once, in order.
+    `options` are static keyword arguments. `effect`: it draws random numbers or the like, so it runs exactly once, in
+    order.
     """
 
     callee: Any
@@ -518,9 +519,7 @@ class While(Op):
         return (self.test, self.body)
 
     def rebuilt(self, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> Op:
-        return dataclasses.replace(
-            self, inits=tuple(operands), test=regions[0], body=regions[1], outs=tuple(results)
-        )
+        return dataclasses.replace(self, inits=tuple(operands), test=regions[0], body=regions[1], outs=tuple(results))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -588,7 +587,7 @@ def map_tree(function: Callable[[Any], Any], tree: Tree) -> Tree:
     return function(tree)
 
 
-# -------------------------------------------------------------------------------------------------------- walking, cloning
+# ----------------------------------------------------------------------------------------------------- walking, cloning
 
 VIEWS = (Slice, Transpose, Reshape)
 
@@ -685,7 +684,7 @@ def substituted(op: Op, mapping: Mapping[Var, Operand]) -> Op:
 
 
 class Builder:
-    """Collects operations. `region()` opens a nested list: `with b.region() as ops: ...; Region(args, tuple(ops), yields)`."""
+    """Collects operations. `region()` opens a nested list: `with b.region() as ops: ...; Region((), tuple(ops), ())`."""
 
     def __init__(self) -> None:
         self._stack: list[list[Op]] = [[]]
@@ -704,7 +703,9 @@ class Builder:
     def region(self) -> _Nested:
         return _Nested(self)
 
-    def call(self, callee: Any, *args: Operand, type: Type, name: str = "", options: tuple[tuple[str, Any], ...] = ()) -> Var:
+    def call(
+        self, callee: Any, *args: Operand, type: Type, name: str = "", options: tuple[tuple[str, Any], ...] = ()
+    ) -> Var:
         out = Var(name or getattr(callee, "__name__", "value"), type)
         self.emit(Call(callee=callee, args=args, outs=(out,), options=options))
         return out

@@ -15,17 +15,7 @@ from adjit.transform import ir
 from adjit.transform.coalesce import Classes
 from adjit.transform.expression import INFIX, PREFIX, Expressions, parenthesised
 from adjit.transform.folding import Folding, is_scalar
-from adjit.transform.statements import (
-    Assign,
-    Branch,
-    Break,
-    Copies,
-    Loop,
-    Repeat,
-    Return,
-    Statement,
-    Unpack,
-)
+from adjit.transform.statements import Assign, Branch, Break, Copies, Loop, Repeat, Return, Statement, Unpack
 from adjit.transform.wrapping import WIDTH, wrapped
 
 INDENT = "    "

@@ -1,6 +1,7 @@
 """The reverse sweep before its storage is decided: a tree of regions, each the mirror of one of the primal.
 
-`reverse.py` makes it, `storage.py` turns it into IR. Its operations refer to values of the primal as if those were still there.
+`reverse.py` makes it, `storage.py` turns it into IR. Its operations refer to values of the primal as if those were
+still there.
 
     primal region   [p, q, r]        mirror   opening ops, then groups  r: [...], q: [...], p: [...]
 """

@@ -41,10 +41,10 @@ from adjit.transform.verify import verify
 class Derivative:
     """What to derive: `kind` of `function`, which may be a derivative itself.
 
-    kind:   'primal', 'grad', 'value_and_grad', 'vjp' (arguments and seed to adjoints), 'jvp' (arguments and tangents to
-            value and tangent), 'split_forward' (arguments to value, what is saved, and what of it the reverse sweep changes;
-            None where that cannot be handed on) or 'split_reverse' (those two and seed to adjoints; `given`: the types of
-            the arguments)
+    kind:   'primal', 'grad', 'value_and_grad', 'vjp' (arguments and seed to adjoints), 'jvp' (arguments and tangents
+            to value and tangent), 'split_forward' (arguments to value, what is saved, and what of it the reverse sweep
+            changes; None where that cannot be handed on) or 'split_reverse' (those two and seed to adjoints; `given`:
+            the types of the arguments)
     wrt:    positions of the arguments to differentiate with respect to; `single`: the result is bare, not a tuple. The
             tangents of the other arguments are ignored
     """
@@ -106,7 +106,7 @@ def checked(function: ir.Function, step: str) -> ir.Function:
     return function
 
 
-# -------------------------------------------------------------------------------------------------------------- the road
+# ------------------------------------------------------------------------------------------------------------- the road
 
 
 def primal(function: Any, arg_types: tuple[types.Type, ...]) -> ir.Function:
@@ -141,7 +141,9 @@ def _gradient(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.F
     value_tree, aux_tree = function.result, None
     if derivative.has_aux:
         if not isinstance(function.result, tuple) or len(function.result) != 2:
-            raise errors.NotScalar(f"{function.name} does not return a pair", _place(function), "has_aux asks for (value, aux).")
+            raise errors.NotScalar(
+                f"{function.name} does not return a pair", _place(function), "has_aux asks for (value, aux)."
+            )
         value_tree, aux_tree = function.result
     _check_scalar(function, value_tree)
     one = typed_const(1, function.body.yields[value_tree].type)
@@ -244,7 +246,7 @@ _KINDS: dict[str, Callable[[Derivative, tuple[types.Type, ...]], ir.Function]] =
 }
 
 
-# --------------------------------------------------------------------------------------------------------------- details
+# -------------------------------------------------------------------------------------------------------------- details
 
 
 def _place(function: ir.Function) -> errors.Place | None:
@@ -317,7 +319,9 @@ def _parameter_tree(name: str, type_: types.Type) -> ir.Tree:
     return ir.Var(name, unliteral(type_))
 
 
-def _finished(made: ir.Function, derivative: Derivative, function: ir.Function, result: ir.Tree, ending: str) -> ir.Function:
+def _finished(
+    made: ir.Function, derivative: Derivative, function: ir.Function, result: ir.Tree, ending: str
+) -> ir.Function:
     origin = function.origin
     where = "" if origin is None else f" at {os.path.basename(origin.filename)}:{origin.line}"
     wrt = "" if derivative.wrt is None else " with respect to " + ", ".join(function.names[p] for p in derivative.wrt)

@@ -1,5 +1,7 @@
 """Scratch arrays: those of which each trip of a loop writes all before it reads any.
 
+In: an array, the body of a loop. Out: whether the array holds nothing from one trip to the next.
+
     for i in range(n):
         for k in range(m): s[k] = x[i, k]        s, of length m, is private to a trip
         for k in range(m): total += s[k] * s[0]
@@ -20,7 +22,7 @@ def is_private(
     allocated: Mapping[ir.Var, ir.Alloc],
     is_ignored: Callable[[ir.Op], bool],
 ) -> bool:
-    """Whether all that one trip reads of an alias class it has written in that trip, whatever the trips before left there.
+    """Whether all that a trip reads of an alias class it has written in that trip, whatever the ones before left there.
 
     `is_ignored`: loads that do not count.
     """

@@ -1,7 +1,7 @@
 """Carried values that a reverse loop finds by going back from the last one, instead of from a tape.
 
-In: a loop. Out: for each such value how the one before is found: arrays that the loop only passes around, integers that it
-moves by a fixed amount, and integers that an inner loop moves so.
+In: a loop. Out: for each such value how the one before is found: arrays that the loop only passes around, integers that
+it moves by a fixed amount, and integers that an inner loop moves so.
 
     u, v = v, u         u, v = v, u
     p += 1              p -= 1
@@ -21,7 +21,7 @@ from adjit.transform.shadows import carried_args
 
 @dataclass(frozen=True)
 class Step:
-    """`inverse` is the operator that undoes the step and `amount` what it moves by; None where nothing is to be computed."""
+    """`inverse` is the operator that undoes the step, `amount` what it moves by; None where nothing is to be computed."""
 
     inverse: object = None
     amount: ir.Operand | None = None
@@ -47,9 +47,7 @@ def retraceable(op: ir.For | ir.While) -> dict[int, Step]:
     return found
 
 
-def _integer_step(
-    arg: ir.Var, yielded: ir.Operand, made: dict[ir.Var, ir.Op], inside: set[ir.Var]
-) -> Step | None:
+def _integer_step(arg: ir.Var, yielded: ir.Operand, made: dict[ir.Var, ir.Op], inside: set[ir.Var]) -> Step | None:
     if not isinstance(yielded, ir.Var):
         return None
     if yielded is arg:

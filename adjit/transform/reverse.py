@@ -13,12 +13,9 @@ have a shadow with the same aliasing: a load adds into it, a store takes out of 
 
 from __future__ import annotations
 
-
-import dataclasses
 import linecache
 import operator
 from collections.abc import Iterable, Sequence
-
 
 from numba import types
 
@@ -26,17 +23,15 @@ from adjit import errors
 from adjit.rules.registry import Entry, lookup
 from adjit.transform import ir
 from adjit.transform.activity import Activity, is_constant
+from adjit.transform.adjoints import SUFFIX, Adjoints, bar_name
 from adjit.transform.elaborate import scalars
-from adjit.transform.elaborate.elementwise import as_lazy
 from adjit.transform.elaborate.function import BuildDerivative
-from adjit.transform.elaborate.values import TupleValue, Value, is_array, is_number
+from adjit.transform.elaborate.values import TupleValue, is_array, is_number
 from adjit.transform.mirror import Group, Mirror, MirroredIf, MirroredLoop, Sweeps
 from adjit.transform.rules_as_ir import apply, context, operands_of, zero_like
 from adjit.transform.shadows import Shadows, carried_args
 from adjit.transform.transposition import transposed_tangent
-from adjit.transform.types import typed_const
-
-SUFFIX = "_bar"
+from adjit.transform.types import typed_const, writable
 
 
 def reverse(
@@ -49,32 +44,7 @@ def reverse(
     return _Reverse(shadows, activity, build).run(wrt, seeds)
 
 
-class _Reverse:
-    def __init__(self, shadows: Shadows, activity: Activity, build: BuildDerivative):
-        self.function = shadows.forward
-        self.in_forward = shadows.of
-        self.activity = activity
-        self.build = build
-        self.builder = ir.Builder()
-        self.bars: dict[ir.Var, ir.Operand] = {}
-        self.opening: dict[ir.Region, Group] = {}
-        self.shadow_of: dict[ir.Var, ir.Var] = {}
-        self.made: dict[ir.Var, tuple[ir.Region, ir.Op | None]] = {}
-        # how deep in loops and branches; arrays that have views; buffers that were handed over
-        self.depth = 0
-        self.viewed = {op.base for op in ir.walk(self.function.body) if isinstance(op, ir.VIEWS)}
-        self.handed: set[ir.Var] = set()
-        self._note(self.function.body)
-
-    def _note(self, region: ir.Region) -> None:
-        for arg in region.args:
-            self.made[arg] = (region, None)
-        for op in region.ops:
-            for out in op.results:
-                self.made[out] = (region, op)
-            for inner in op.regions:
-                self._note(inner)
-
+class _Reverse(Adjoints):
     def run(self, wrt: Sequence[ir.Var], seeds: Sequence[ir.Operand | None]) -> Sweeps:
         body = self.function.body
         mirror = self.open(body)
@@ -103,80 +73,10 @@ class _Reverse:
             if self.activity.is_active(p):
                 return self.shadow(p)
             # nothing depends on it: a zero of its shape
-            out = ir.Var(p.name + SUFFIX, _plain(p.type))
+            out = ir.Var(p.name + SUFFIX, writable(p.type))
             self.builder.emit(ir.Alloc(shape=(), like=p, fill=typed_const(0, p.type.dtype), out=out))
             return out
         return self.bars.get(p, typed_const(0, p.type))
-
-    # ------------------------------------------------------------------------------------------------ bookkeeping
-
-    def open(self, region: ir.Region) -> Mirror:
-        group = self.opening[region] = Group(None)
-        return Mirror(region, [group])
-
-    def into(self, group: Group) -> _Into:
-        return _Into(self.builder, group)
-
-    def shadow(self, array: ir.Operand) -> ir.Var:
-        """The shadow of an active array, made at the opening of the mirror of its region if it is not there yet."""
-        assert isinstance(array, ir.Var)
-        if array in self.in_forward:
-            return self.in_forward[array]
-        if array in self.shadow_of:
-            return self.shadow_of[array]
-        region, op = self.made[array]
-        out = ir.Var(array.name + SUFFIX, _plain(array.type))
-        made: ir.Op
-        if isinstance(op, ir.VIEWS):
-            base = self.shadow(op.base)
-            made = op.rebuilt((base, *op.operands[1:]), (), (out,))
-        elif isinstance(array.type, types.List):
-            length = ir.Var("n", types.intp)
-            out = ir.Var(array.name + SUFFIX, types.Array(array.type.dtype, 1, "C"))
-            self.opening[region].ops.append(ir.Call(callee=len, args=(array,), outs=(length,)))
-            made = ir.Alloc(shape=(length,), fill=typed_const(0, array.type.dtype), out=out)
-        elif isinstance(op, ir.Alloc) and op.like is None and region is not self.function.body:
-            made = ir.Alloc(shape=op.shape, fill=typed_const(0, op.out.type.dtype), out=out)
-        elif isinstance(op, ir.Copy) and isinstance(op.source, ir.Var):
-            like = op.source if region is not self.function.body else array
-            made = ir.Alloc(shape=(), like=like, fill=typed_const(0, array.type.dtype), out=out)
-        else:
-            made = ir.Alloc(shape=(), like=array, fill=typed_const(0, array.type.dtype), out=out)
-        self.opening[region].ops.append(made)
-        self.shadow_of[array] = out
-        return out
-
-    def add(self, value: ir.Operand, contribution: ir.Operand | None) -> None:
-        """Adds to the adjoint of a number."""
-        if contribution is None or not self.activity.is_active(value):
-            return
-        assert isinstance(value, ir.Var)
-        ctx = context(self.builder, self.build)
-        contribution = scalars.cast(ctx, contribution, value.type)
-        known = self.bars.get(value)
-        if known is None or _is_zero(known):
-            self.bars[value] = contribution
-        else:
-            self.bars[value] = self.builder.call(operator.add, known, contribution, type=value.type, name=value.name + SUFFIX)
-
-    def accumulate(self, array: ir.Var, contribution: Value) -> None:
-        """Adds to the shadow of an array, element by element; a contribution has the shape of the array."""
-        ctx = context(self.builder, self.build)
-        shadow = self.shadow(array)
-        assert isinstance(shadow.type, types.Array)
-        dtype = shadow.type.dtype
-        lazy = as_lazy(ctx, contribution)
-        if lazy.ndim != shadow.type.ndim:
-            raise errors.InternalError(f"a rule gives an adjoint of rank {lazy.ndim} for an argument of rank {shadow.type.ndim}")
-        ctx.nest(
-            ctx.shape(shadow),
-            lambda index: self.builder.store(shadow, index, scalars.cast(ctx, lazy.element(index), dtype), add=True),
-        )
-
-    def take(self, value: ir.Var) -> ir.Operand | None:
-        """The adjoint of a value that is now complete; None if nothing flows into it."""
-        bar = self.bars.pop(value, None)
-        return None if bar is None or _is_zero(bar) else bar
 
     def times(self, partial: ir.Operand, bar: ir.Operand, name: str) -> ir.Operand | None:
         if isinstance(partial, ir.Const):
@@ -221,7 +121,7 @@ class _Reverse:
         elif isinstance(op, ir.Push):
             if not is_array(op.value) and self.activity.is_active(op.value):
                 shadow = self.shadow(op.tape)
-                self.add(op.value, self.builder.load(shadow, (op.index,), _bar_name(op.value)))
+                self.add(op.value, self.builder.load(shadow, (op.index,), bar_name(op.value)))
         elif isinstance(op, ir.If):
             self.conditional(op, group)
         elif isinstance(op, ir.For | ir.While):
@@ -311,7 +211,7 @@ class _Reverse:
         self.bars = before
         loop = MirroredLoop(op, [], [], mirror, [])
         for k, init, arg in zip(slots, slot_inits, slot_args, strict=True):
-            out = ir.Var(_bar_name(op.inits[k]), arg.type)
+            out = ir.Var(bar_name(op.inits[k]), arg.type)
             loop.inits.append(init)
             loop.args.append(arg)
             loop.outs.append(out)
@@ -354,7 +254,7 @@ class _Reverse:
             zero = typed_const(0, bar.type)
             for side, pair in ((yes, (bar, zero)), (no, (zero, bar))):
                 if self.activity.is_active(side):
-                    chosen = self.builder.call(ir.select, condition, *pair, type=bar.type, name=_bar_name(side))
+                    chosen = self.builder.call(ir.select, condition, *pair, type=bar.type, name=bar_name(side))
                     self.add(side, chosen)
             return
         entry = self.entry(op)
@@ -364,12 +264,14 @@ class _Reverse:
         with self.builder.region() as ops:
             partials = operands_of(apply(context(self.builder, self.build), entry.partials, op.args, op.outs))
         if len(partials) != len(op.args):
-            raise errors.InternalError(f"the rule of {op.callee} has {len(partials)} partials for {len(op.args)} arguments")
+            raise errors.InternalError(
+                f"the rule of {op.callee} has {len(partials)} partials for {len(op.args)} arguments"
+            )
         used = [p for p, a in zip(partials, op.args, strict=True) if self.activity.is_active(a)]
         for needed in pure_operations_for(ops, used):
             self.builder.emit(needed)
         for arg, partial in self.by_argument(op.args, partials):
-            self.add(arg, self.times(partial, bar, _bar_name(arg)))
+            self.add(arg, self.times(partial, bar, bar_name(arg)))
 
     def by_argument(
         self, args: Sequence[ir.Operand], partials: Sequence[ir.Operand]
@@ -421,45 +323,6 @@ class _Reverse:
         else:
             raise no_rule(op, self.active_name(op))
 
-    def contribute(self, arg: ir.Operand, contribution: Value, is_last: bool = False) -> None:
-        assert isinstance(arg, ir.Var)
-        if is_array(arg):
-            if not self.hand_over(arg, contribution, is_last):
-                self.accumulate(arg, contribution)
-        else:
-            assert isinstance(contribution, ir.Var | ir.Const)
-            self.add(arg, contribution)
-
-    def hand_over(self, arg: ir.Var, contribution: Value, is_last: bool) -> bool:
-        """Makes an array that nothing else holds the shadow of `arg`, if it has none yet: nothing is copied or zeroed.
-
-        That is one made by this very group, or (`is_last`) the shadow of an array that does not exist before this point.
-        Only outside loops and branches, and for arrays that neither have nor are views: those have theirs from the opening.
-        """
-        if self.depth or arg in self.shadow_of or arg in self.in_forward or arg in self.viewed:
-            return False
-        if not isinstance(contribution, ir.Var) or contribution.type != _plain(arg.type):
-            return False
-        region, op = self.made[arg]
-        # the shadow of a view is the view of a shadow
-        if region is not self.function.body or isinstance(op, ir.VIEWS):
-            return False
-        made = next((k for k, op in enumerate(self.builder.ops) if contribution in op.results), None)
-        if made is not None and isinstance(self.builder.ops[made], ir.Call):
-            shadow = dataclasses.replace(contribution, name=arg.name + SUFFIX)
-            renamed: dict[ir.Var, ir.Operand] = {contribution: shadow}
-            op = self.builder.ops[made]
-            results = [shadow if r is contribution else r for r in op.results]
-            later = [ir.substituted(o, renamed) for o in self.builder.ops[made + 1 :]]
-            self.builder.ops[made:] = [op.rebuilt(op.operands, (), results), *later]
-        elif is_last and contribution not in self.handed:
-            shadow = contribution
-        else:
-            return False
-        self.handed.add(shadow)
-        self.shadow_of[arg] = shadow
-        return True
-
     def entry(self, op: ir.Call) -> Entry:
         entry = lookup(op.callee)
         if entry is None or (entry.effect and not entry.constant):
@@ -484,23 +347,13 @@ def no_rule(op: ir.Call, depends_on: str) -> errors.NoRule:
         line = linecache.getline(origin.filename, origin.line).rstrip("\n")
         end = origin.end_column if origin.end_line == origin.line else len(line)
         place = errors.Place(origin.filename, origin.function, origin.line, origin.column, end, line)
-    why = f"It depends on {depends_on}, which you differentiate." if depends_on else "It depends on what you differentiate."
+    why = (
+        f"It depends on {depends_on}, which you differentiate."
+        if depends_on
+        else "It depends on what you differentiate."
+    )
     instead = f"Either write a rule:  @adjit.rules.tangent({name})    or hold it fixed:  adjit.stop_gradient(...)"
     return errors.NoRule(f"{name} has no derivative rule", place, why, instead)
-
-
-class _Into:
-    """Emits into a group."""
-
-    def __init__(self, builder: ir.Builder, group: Group):
-        self.nested = builder.region()
-        self.nested.ops = group.ops  # type: ignore[assignment]
-
-    def __enter__(self) -> None:
-        self.nested.__enter__()
-
-    def __exit__(self, *exc: object) -> None:
-        self.nested.__exit__(*exc)
 
 
 def pure_operations_for(ops: Sequence[ir.Op], used: Sequence[ir.Operand]) -> list[ir.Op]:
@@ -512,20 +365,3 @@ def pure_operations_for(ops: Sequence[ir.Op], used: Sequence[ir.Operand]) -> lis
             kept.append(op)
             wanted.update(o for o in ir.reads(op) if isinstance(o, ir.Var))
     return kept[::-1]
-
-
-def _bar_name(operand: ir.Operand) -> str:
-    return (operand.name if isinstance(operand, ir.Var) else "value") + SUFFIX
-
-
-def _is_zero(operand: ir.Operand) -> bool:
-    return isinstance(operand, ir.Const) and not isinstance(operand.type, types.Array) and operand.value == 0
-
-
-def _plain(type_: types.Type) -> types.Type:
-    """The type of a shadow: writable, in the layout that zeros_like gives."""
-    if isinstance(type_, types.Array):
-        return type_.copy(readonly=False)
-    return type_
-
-

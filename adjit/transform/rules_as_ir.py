@@ -1,6 +1,8 @@
 """Rules as operations of the IR: the body of a rule is elaborated like the user's code, into the builder of a pass.
 
-    partials_of(.., op) for `y = a * b`   ->   the operands (%b, %a)
+In: a rule and the operands of a call. Out: the values that the rule returns.
+
+    apply(ctx, lambda a, b, *, c: (b, a), (%a, %b), (%c,))   ->   [%b, %a]
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ def result_value(outs: Sequence[ir.Operand]) -> Value:
     return outs[0] if len(outs) == 1 else TupleValue(tuple(outs))
 
 
-def apply(ctx: Context, rule: Any, args: Sequence[Value], outs: Sequence[ir.Operand], bar: Value | None = None) -> list[Value]:
+def apply(
+    ctx: Context, rule: Any, args: Sequence[Value], outs: Sequence[ir.Operand], bar: Value | None = None
+) -> list[Value]:
     """What a rule returns on these arguments, results and (in an adjoint or transpose) adjoint of the result."""
     named: dict[str, Value] = {}
     for name in keyword_only(rule):

@@ -1,7 +1,8 @@
 """Shadow arrays that have to be made in the forward sweep: those of arrays whose name does not tell which memory it is.
 
 A loop that swaps two arrays, a branch that picks one, a tape of arrays: there the shadow goes the way of its array.
-In: a function and its activity. Out: the function with these shadows beside their arrays, and the map from array to shadow.
+In: a function and its activity. Out: the function with these shadows beside their arrays, and the map from array to
+shadow.
 
     for _ in range(n): u, v = v, u      for _ in range(n): u, v, u_bar, v_bar = v, u, v_bar, u_bar
 """
@@ -56,13 +57,9 @@ class Shadows:
         self._suffix = suffix
         self.of: dict[ir.Operand, ir.Var] = {}
         self._collect(function)
-        entry = [
-            ir.Alloc(shape=(), like=p, fill=_zero(p), out=self.of[p]) for p in function.body.args if p in self.of
-        ]
+        entry = [ir.Alloc(shape=(), like=p, fill=_zero(p), out=self.of[p]) for p in function.body.args if p in self.of]
         body = self._region(function.body)
-        self.forward = dataclasses.replace(
-            function, body=ir.Region(body.args, (*entry, *body.ops), body.yields)
-        )
+        self.forward = dataclasses.replace(function, body=ir.Region(body.args, (*entry, *body.ops), body.yields))
 
     def _collect(self, function: ir.Function) -> None:
         made = definitions(function.body)

@@ -71,7 +71,9 @@ def _is_plain(op: ir.Op) -> bool:
     return isinstance(op, ir.Call) and is_cheap(op) and not ir.is_float(op.outs[0].type)
 
 
-def _only_branch(results: tuple[ir.Var, ...], later: list[ir.Op], yields: tuple[ir.Operand, ...]) -> tuple[int, int] | None:
+def _only_branch(
+    results: tuple[ir.Var, ...], later: list[ir.Op], yields: tuple[ir.Operand, ...]
+) -> tuple[int, int] | None:
     """Which later operation, and which of its two sides, reads any of the results; None if that is not one branch."""
     wanted = set(results)
     if wanted.intersection(y for y in yields if isinstance(y, ir.Var)):

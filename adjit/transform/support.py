@@ -1,5 +1,7 @@
 """The few functions that generated code calls. Each is plain Python that numba compiles.
 
+In: the extents of axes, or arrays. Out: an extent, or an error that NumPy would raise too.
+
     n = broadcast_extent(a.shape[0], b.shape[0])     the loop bound of `a + b`
 """
 

@@ -1,4 +1,7 @@
-"""The adjoint of an op from its tangent equation: the equation is linear in the tangents, and reverse mode transposes it.
+"""The adjoint of an op from its tangent equation, which is linear in the tangents: reverse mode transposes it.
+
+In: a call, the rule for its tangent, the arguments that are active. Out: a function from the adjoint of the result to
+those of the arguments.
 
     x_dot = solve(A, b_dot - A_dot @ x)     ->     w = solve(A.T, x_bar);  b_bar = w;  A_bar = -outer(w, x)
 """
@@ -43,7 +46,12 @@ def transposed_tangent(
 
 
 def tangent_body(
-    builder: ir.Builder, rule: Any, args: Sequence[ir.Operand], dots: dict[int, Value], outs: Sequence[ir.Operand], build: Any
+    builder: ir.Builder,
+    rule: Any,
+    args: Sequence[ir.Operand],
+    dots: dict[int, Value],
+    outs: Sequence[ir.Operand],
+    build: Any,
 ) -> list[Value]:
     """The tangents of the results; arguments without one in `dots` are held fixed."""
     ctx = context(builder, build)
@@ -77,7 +85,9 @@ def _transpose(
     yields: list[ir.Operand] = []
     for v in values:
         if not isinstance(v, ir.Var | ir.Const):
-            raise InternalError(f"the tangent rule {rule.__name__} returns something that is neither a number nor an array")
+            raise InternalError(
+                f"the tangent rule {rule.__name__} returns something that is neither a number nor an array"
+            )
         yields.append(v)
     params = (*(a for a in args if isinstance(a, ir.Var)), *outs, *dots.values())
     names = tuple(p.name for p in params)
@@ -94,7 +104,9 @@ def _transpose(
         tuple(ir.substituted_operand(y, shapes) for y in region.yields),
     )
     kept = tuple(p for p in region.args if p not in dots.values())
-    made = ir.Function(rule.__name__, tuple(p.name for p in kept), kept, ir.Region(kept, region.ops, region.yields), joint.result)
+    made = ir.Function(
+        rule.__name__, tuple(p.name for p in kept), kept, ir.Region(kept, region.ops, region.yields), joint.result
+    )
     return simplify(made)
 
 

@@ -1,5 +1,7 @@
 """How many trips a loop makes, and the range that runs through them the other way.
 
+In: a loop. Out: operands, for which operations are emitted where they are not literals.
+
     for i in range(1, n - 1)      n - 2 trips      for i in range(n - 2, 0, -1)
 """
 

@@ -25,8 +25,12 @@ Layout = Literal["C", "F", "A"]
 
 # How numba says that it has no such call, or no type for the callee at all.
 _FAILURES = (
-    numba_errors.TypingError, numba_errors.NumbaTypeError, numba_errors.NumbaValueError, NotImplementedError, ValueError,
-)  # fmt: skip
+    numba_errors.TypingError,
+    numba_errors.NumbaTypeError,
+    numba_errors.NumbaValueError,
+    NotImplementedError,
+    ValueError,
+)
 
 
 @functools.cache

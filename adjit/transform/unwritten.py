@@ -36,9 +36,10 @@ def check_written(function: ir.Function) -> None:
         if isinstance(op, ir.Load) and ir.is_array(op.array):
             memory = aliases.find(op.array)
             made = empties.get(memory)
-            if made is not None and sources[memory] == 1 and op.array is made.out:
-                if not any(_may_reach(s, op, made.out) for s in stores.get(memory, ())):
-                    raise _error(op)
+            if made is None or sources[memory] != 1 or op.array is not made.out:
+                continue
+            if not any(_may_reach(s, op, made.out) for s in stores.get(memory, ())):
+                raise _error(op)
 
 
 def _may_reach(store: ir.Store, load: ir.Load, array: ir.Var) -> bool:
@@ -53,5 +54,8 @@ def _may_reach(store: ir.Store, load: ir.Load, array: ir.Var) -> bool:
 def _error(op: ir.Load) -> errors.Unwritten:
     name = op.array.name if isinstance(op.array, ir.Var) else "the array"
     return errors.Unwritten(
-        f"an element of `{name}` is read that is never stored", place_of(op.origin), "np.empty leaves it undefined.", "Use np.zeros."
+        f"an element of `{name}` is read that is never stored",
+        place_of(op.origin),
+        "np.empty leaves it undefined.",
+        "Use np.zeros.",
     )

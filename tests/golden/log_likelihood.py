@@ -31,7 +31,7 @@ def log_likelihood_value_and_grad(points, means, log_weights):
             exp_tape[k] = exp
             summed += exp
         total += largest + math.log(summed)
-        # ---- reverse sweep
+        # ---- reverse of the trip
         logits_bar = np.zeros(means.shape[0])
         # L71: total += largest + math.log(summed)
         quotient = 1.0 / summed

@@ -130,7 +130,9 @@ def test_module_text_can_be_imported(tmp_path):
     result = b.do(mul, b.do(math.sin, b.do(abs, x)), b.at(array, 0, b.do(sub, extent, n, type=I)))
     function = b.function({"x": x, "abs": n}, (b.do(np.tanh, result),))
     text = emit(function).module_text
-    assert text.startswith("import math\n\nimport numpy as np\n\nfrom adjit.transform.support import broadcast_extent\n\n")
+    assert text.startswith(
+        "import math\n\nimport numpy as np\n\nfrom adjit.transform.support import broadcast_extent\n\n"
+    )
     path = tmp_path / "derived.py"
     path.write_text(text)
     spec = importlib.util.spec_from_file_location("derived", path)

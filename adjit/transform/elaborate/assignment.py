@@ -99,9 +99,11 @@ def _unpacked(frame: Frame, value: Value, count: int, starred: int | None) -> tu
             raise ctx.fail(errors.TypeMismatch, f"{len(value.items)} values for {count} names")
         return value.items
     raise ctx.fail(
-        errors.Unsupported, "unpacking of something that is not a tuple", "Its length is not known when the code is compiled.",
+        errors.Unsupported,
+        "unpacking of something that is not a tuple",
+        "Its length is not known when the code is compiled.",
         "Index it: `a, b = x[0], x[1]`.",
-    )  # fmt: skip
+    )
 
 
 def named(frame: Frame, name: str, value: Value, is_item: bool = False) -> Value:

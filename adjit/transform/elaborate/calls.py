@@ -1,5 +1,7 @@
 """Calls: which of the compiler's own functions, rules, user functions or numba functions a callee is.
 
+In: a callee and the values it is called with. Out: the value of the call.
+
     np.sum(a * b)      the compiler's own: a loop        np.var(x)            a decomposition, inlined
     np.sin(x)          a scalar function with partials   np.linalg.solve(..)  stays a call
     helper(x)          a user's function, inlined
@@ -64,9 +66,7 @@ def attribute(frame: Frame, owner: Value, name: str) -> Value:
     return Method(owner, name)
 
 
-def call(
-    frame: Frame, function: Value, args: Sequence[Value], named: Mapping[str, Value], node: cst.CSTNode
-) -> Value:
+def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[str, Value], node: cst.CSTNode) -> Value:
     """`function(*args, **named)`."""
     ctx = frame.ctx
     if not frame.is_rule:
@@ -173,7 +173,9 @@ def _by_rule(
     if entry.effect:
         return _effect(frame, callee, args, named)
     if entry.partials is not None:
-        args = _bound(frame, callee, entry.partials, args, named) if named and not isinstance(callee, np.ufunc) else args
+        args = (
+            _bound(frame, callee, entry.partials, args, named) if named and not isinstance(callee, np.ufunc) else args
+        )
         return _elementwise(frame, callee, args, named if isinstance(callee, np.ufunc) else {})
     if entry.constant and (isinstance(callee, np.ufunc) or (_takes_numbers(callee, args) and not named)):
         return _elementwise(frame, callee, args, named)
@@ -241,7 +243,9 @@ def _elementwise(frame: Frame, callee: Any, args: Sequence[Value], named: Mappin
     if isinstance(callee, np.ufunc):
         if named.keys() - {"out"}:
             raise ctx.fail(
-                errors.Unsupported, f"argument `{next(iter(named.keys() - {'out'}))}` of {callee.__name__}", "numba does not take it."
+                errors.Unsupported,
+                f"argument `{next(iter(named.keys() - {'out'}))}` of {callee.__name__}",
+                "numba does not take it.",
             )
         target = named.get("out")
         if len(args) > callee.nin:
@@ -249,7 +253,9 @@ def _elementwise(frame: Frame, callee: Any, args: Sequence[Value], named: Mappin
     elif named:
         raise ctx.fail(errors.Unsupported, f"keyword arguments of {getattr(callee, '__name__', callee)}")
     if not all(is_array(a) or is_number(a) for a in args):
-        raise ctx.fail(errors.TypeMismatch, f"{getattr(callee, '__name__', callee)} of something that is not a number or an array")
+        raise ctx.fail(
+            errors.TypeMismatch, f"{getattr(callee, '__name__', callee)} of something that is not a number or an array"
+        )
     if target is None and not any(is_array(a) for a in args):
         numbers = [a for a in args if isinstance(a, ir.Var | ir.Const)]
         return scalars.scalar(ctx, _callable(callee, numbers), numbers)
@@ -280,10 +286,12 @@ def _effect(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[str
     return whole_call(frame.ctx, callee, [operand(frame.ctx, a) for a in args], effect=True)
 
 
-# ------------------------------------------------------------------------------------------------------- methods, lambdas
+# ----------------------------------------------------------------------------------------------------- methods, lambdas
 
 
-def _method(frame: Frame, method: Method, args: Sequence[Value], named: Mapping[str, Value], node: cst.CSTNode) -> Value:
+def _method(
+    frame: Frame, method: Method, args: Sequence[Value], named: Mapping[str, Value], node: cst.CSTNode
+) -> Value:
     ctx = frame.ctx
     owner = method.owner
     if isinstance(owner, Complex):
@@ -333,5 +341,9 @@ def _complex_call(frame: Frame, callee: Any, args: Sequence[Value]) -> Value:
     arithmetic = {"add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "divide": operator.truediv}
     if len(args) == 2 and name in arithmetic:
         return complexes.binary(ctx, arithmetic[name], args[0], args[1])
-    raise ctx.fail(errors.NoRule, f"{name} of complex numbers has no derivative rule", "", "Write it with real and imaginary parts.")
-
+    raise ctx.fail(
+        errors.NoRule,
+        f"{name} of complex numbers has no derivative rule",
+        "",
+        "Write it with real and imaginary parts.",
+    )

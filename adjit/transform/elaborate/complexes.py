@@ -1,5 +1,7 @@
 """Complex numbers inside a program, as pairs of real ones; their derivatives follow from those of the parts.
 
+In: numbers, of which one is complex. Out: a pair of real operands, or a real one.
+
     z * w    (z.real * w.real - z.imag * w.imag,  z.real * w.imag + z.imag * w.real)
 """
 
@@ -31,7 +33,9 @@ def promote(ctx: Context, value: Value) -> Complex:
     if is_number(value):
         assert isinstance(value, ir.Var | ir.Const)
         return Complex(scalars.cast(ctx, value, types.float64), _ZERO)
-    raise ctx.fail(errors.Unsupported, "complex arithmetic with arrays", "", "Keep real and imaginary part in real arrays.")
+    raise ctx.fail(
+        errors.Unsupported, "complex arithmetic with arrays", "", "Keep real and imaginary part in real arrays."
+    )
 
 
 def make(ctx: Context, real: ir.Operand, imag: ir.Operand = _ZERO) -> Complex:
@@ -39,7 +43,12 @@ def make(ctx: Context, real: ir.Operand, imag: ir.Operand = _ZERO) -> Complex:
 
 
 def binary(ctx: Context, callee: Any, left: Value, right: Value) -> Value:
-    if callee is operator.pow and isinstance(right, ir.Const) and isinstance(right.type, types.Integer) and right.value >= 0:
+    if (
+        callee is operator.pow
+        and isinstance(right, ir.Const)
+        and isinstance(right.type, types.Integer)
+        and right.value >= 0
+    ):
         result: Complex = literal(1.0)
         for _ in range(int(right.value)):
             result = _times(ctx, result, promote(ctx, left))
@@ -56,19 +65,25 @@ def binary(ctx: Context, callee: Any, left: Value, right: Value) -> Value:
     if callee is operator.truediv:
         if not isinstance(right, Complex):
             return Complex(
-                scalars.scalar(ctx, operator.truediv, (a.real, b.real)), scalars.scalar(ctx, operator.truediv, (a.imag, b.real))
+                scalars.scalar(ctx, operator.truediv, (a.real, b.real)),
+                scalars.scalar(ctx, operator.truediv, (a.imag, b.real)),
             )
         size = _add(ctx, _mul(ctx, b.real, b.real), _mul(ctx, b.imag, b.imag))
         above = _times(ctx, a, Complex(b.real, scalars.scalar(ctx, operator.neg, (b.imag,))))
         return Complex(
-            scalars.scalar(ctx, operator.truediv, (above.real, size)), scalars.scalar(ctx, operator.truediv, (above.imag, size))
+            scalars.scalar(ctx, operator.truediv, (above.real, size)),
+            scalars.scalar(ctx, operator.truediv, (above.imag, size)),
         )
-    raise ctx.fail(errors.Unsupported, f"`{callee.__name__}` of complex numbers", "", "Write it with real and imaginary parts.")
+    raise ctx.fail(
+        errors.Unsupported, f"`{callee.__name__}` of complex numbers", "", "Write it with real and imaginary parts."
+    )
 
 
 def unary(ctx: Context, callee: Any, value: Complex) -> Value:
     if callee is operator.neg:
-        return Complex(scalars.scalar(ctx, operator.neg, (value.real,)), scalars.scalar(ctx, operator.neg, (value.imag,)))
+        return Complex(
+            scalars.scalar(ctx, operator.neg, (value.real,)), scalars.scalar(ctx, operator.neg, (value.imag,))
+        )
     if callee is operator.pos:
         return value
     raise ctx.fail(errors.Unsupported, f"`{callee.__name__}` of a complex number")
@@ -107,7 +122,12 @@ def function(ctx: Context, name: str, value: Complex) -> Value:
         rest = scalars.scalar(ctx, operator.sub, (size, value.real))
         imag = scalars.scalar(ctx, math.sqrt, (_mul(ctx, half, rest),))
         return Complex(real, scalars.scalar(ctx, math.copysign, (imag, value.imag)))
-    raise ctx.fail(errors.NoRule, f"{name} of a complex number has no derivative rule", "", "Write it with real and imaginary parts.")
+    raise ctx.fail(
+        errors.NoRule,
+        f"{name} of a complex number has no derivative rule",
+        "",
+        "Write it with real and imaginary parts.",
+    )
 
 
 def _times(ctx: Context, a: Complex, b: Complex) -> Complex:

@@ -1,8 +1,8 @@
 """Branches and loops in single-assignment form: which variables they change, and of what type those are.
 
 A branch yields the variables on which its two sides differ. A loop carries every variable that its body assigns; what
-is not needed is removed later. Types are found by trying: the body is elaborated with the types at entry, and again with
-wider ones until they hold.
+is not needed is removed later. Types are found by trying: the body is elaborated with the types at entry, and again
+with wider ones until they hold.
 """
 
 from __future__ import annotations
@@ -195,7 +195,9 @@ def carried_loop(
     frame: Frame,
     names: Sequence[str],
     body: Callable[[], Sequence[ir.Operand]],
-    build: Callable[[tuple[ir.Operand, ...], tuple[ir.Var, ...], list[ir.Op], tuple[ir.Operand, ...], tuple[ir.Var, ...]], ir.Op],
+    build: Callable[
+        [tuple[ir.Operand, ...], tuple[ir.Var, ...], list[ir.Op], tuple[ir.Operand, ...], tuple[ir.Var, ...]], ir.Op
+    ],
 ) -> None:
     """A loop that carries `names`.
 
@@ -260,7 +262,9 @@ def _wider(ctx: Context, name: str, slot: _Slot, value: Value | None) -> _Slot:
         return found
     if found.shape != slot.shape:
         raise ctx.fail(
-            errors.Unsupported, f"`{name}` changes its kind in the loop", "It holds values of different kinds on two trips.",
+            errors.Unsupported,
+            f"`{name}` changes its kind in the loop",
+            "It holds values of different kinds on two trips.",
             "Use different names, or keep one kind of value in it.",
         )  # fmt: skip
     merged: list[types.Type] = []
@@ -280,7 +284,9 @@ def _finish(
     ops: list[ir.Op],
     after: Env,
     extra: Sequence[ir.Operand],
-    build: Callable[[tuple[ir.Operand, ...], tuple[ir.Var, ...], list[ir.Op], tuple[ir.Operand, ...], tuple[ir.Var, ...]], ir.Op],
+    build: Callable[
+        [tuple[ir.Operand, ...], tuple[ir.Var, ...], list[ir.Op], tuple[ir.Operand, ...], tuple[ir.Var, ...]], ir.Op
+    ],
 ) -> None:
     ctx = frame.ctx
     inits: list[ir.Operand] = []
@@ -313,4 +319,3 @@ def _finish(
     for out, start_value, yielded in zip(flat_outs, inits, yields, strict=False):
         if isinstance(out.type, types.Array):
             _note_phi(ctx, out, (start_value, yielded))
-

@@ -1,4 +1,6 @@
-"""Elementwise array code: expressions that stay lazy until they are stored, summed or passed on, then become one loop nest.
+"""Elementwise array code: expressions stay lazy until they are stored, summed or passed on, then become one loop nest.
+
+In: a scalar operation and values, of which one is an array. Out: a `Lazy`, or the array that it is stored in.
 
     y = np.tanh(a @ w + b)      product = a @ w;  y = np.empty(...)
                                 for i ..: for j ..: y[i, j] = np.tanh(product[i, j] + b[j])
@@ -132,7 +134,11 @@ def where(ctx: Context, condition: Value, yes: Value, no: Value) -> Value:
 
     def element(index: Index) -> ir.Operand:
         chosen = scalars.branch(
-            ctx, scalars.truth(ctx, elements[0](index)), lambda: elements[1](index), lambda: elements[2](index), "selected"
+            ctx,
+            scalars.truth(ctx, elements[0](index)),
+            lambda: elements[1](index),
+            lambda: elements[2](index),
+            "selected",
         )
         return scalars.cast(ctx, chosen, kind)
 
@@ -146,7 +152,9 @@ def converted(ctx: Context, value: Value, dtype: types.Type) -> Value:
         assert isinstance(value, ir.Var | ir.Const)
         return scalars.cast(ctx, value, dtype)
     lazy = as_lazy(ctx, value)
-    return Lazy(lazy.shape, dtype, lambda index: scalars.cast(ctx, lazy.element(index), dtype), lazy.sources, lazy.moved)
+    return Lazy(
+        lazy.shape, dtype, lambda index: scalars.cast(ctx, lazy.element(index), dtype), lazy.sources, lazy.moved
+    )
 
 
 def scalars_type(value: Value) -> types.Type:
@@ -156,7 +164,9 @@ def scalars_type(value: Value) -> types.Type:
     return value.type.dtype if isinstance(value.type, types.Array) else value.type
 
 
-def _sources(args: Sequence[Value], shape: tuple[ir.Operand, ...]) -> tuple[tuple[ir.Operand, ...], tuple[ir.Operand, ...]]:
+def _sources(
+    args: Sequence[Value], shape: tuple[ir.Operand, ...]
+) -> tuple[tuple[ir.Operand, ...], tuple[ir.Operand, ...]]:
     sources: list[ir.Operand] = []
     moved: list[ir.Operand] = []
     for a in args:
@@ -203,7 +213,9 @@ def store_all(ctx: Context, target: ir.Var, value: Value, accumulate: Any = None
     if is_array(value):
         source_shape = shape_of(ctx, value)
         if len(source_shape) > len(shape):
-            raise ctx.fail(errors.TypeMismatch, f"an array of rank {len(source_shape)} is stored in one of rank {len(shape)}")
+            raise ctx.fail(
+                errors.TypeMismatch, f"an array of rank {len(source_shape)} is stored in one of rank {len(shape)}"
+            )
         for extent, own in zip(shape[len(shape) - len(source_shape) :], source_shape, strict=True):
             if own not in (extent, ir.integer(1)):
                 ctx.builder.emit(
@@ -257,4 +269,3 @@ def total(ctx: Context, value: Value, axis: int | None = None) -> Value:
         )
 
     return materialise(ctx, Lazy(rest, dtype, element, lazy.sources, lazy.sources), "totals")
-

@@ -1,5 +1,7 @@
 """Expressions of the user's program, one function a kind.
 
+In: a node of the tree. Out: its value.
+
     evaluate(frame, <a[i] * np.sin(x)>)  ->  the operand that holds the product, its operations emitted
 """
 
@@ -207,7 +209,9 @@ def _conditional(frame: Frame, node: cst.IfExp) -> Value:
     if outer is not None:
         frame.env[EXPRESSION] = outer
     if isinstance(value, Poison):
-        raise ctx.fail(errors.TypeMismatch, "the two sides of this expression are of different kinds", value.why, node=node)
+        raise ctx.fail(
+            errors.TypeMismatch, "the two sides of this expression are of different kinds", value.why, node=node
+        )
     return value
 
 
@@ -276,13 +280,16 @@ def _tuple_item(frame: Frame, base: TupleValue, entries: list[Value], node: cst.
     if isinstance(entry, ir.Var) and is_integer(entry.type) and base.items and all(is_number(i) for i in base.items):
         return _chosen(frame, base, entry)
     raise ctx.fail(
-        errors.Unsupported, "a tuple indexed with a value that is not constant", "", "Use an array, or a constant index.", node
+        errors.Unsupported,
+        "a tuple indexed with a value that is not constant",
+        "",
+        "Use an array, or a constant index.",
+        node,
     )
 
 
 def _chosen(frame: Frame, base: TupleValue, index: ir.Var) -> ir.Operand:
     """An item of a tuple of numbers at an index known at run time only."""
-
 
     def is_at(place: int) -> ir.Operand:
         return scalars.scalar(frame.ctx, operator.eq, (index, ir.integer(place)))

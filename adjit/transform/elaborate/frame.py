@@ -27,13 +27,15 @@ class Context:
         self.builder = ir.Builder()
         self.shapes: dict[ir.Operand, tuple[ir.Operand, ...]] = {}
         self.roots: dict[ir.Var, frozenset[object]] = {}
-        self.called: dict[ir.Var, tuple[str, ir.Origin | None]] = {}  # what the user calls a value that has no name, and where
+        # what the user calls a value that has no name, and where
+        self.called: dict[ir.Var, tuple[str, ir.Origin | None]] = {}
         self.active_calls: list[object] = []
         self.call_places: list[errors.Place | None] = []
         self.frame: Frame | None = None
         self.node: cst.CSTNode | None = None
-        # set by function.py, which knows statements: the body of a Python function on argument values (is it a rule's, are
-        # literals weak), a derivative on argument values, an expression in a frame, and which parameters a rule reads once
+        # set by function.py, which knows statements: the body of a Python function on argument values (is it a rule's,
+        # are literals weak), a derivative on argument values, an expression in a frame, and which parameters a rule
+        # reads once
         self.inline: Callable[[Any, Sequence[Value], Mapping[str, Value], bool, bool], Value]
         self.inline_derivative: Callable[[Any, Sequence[Value], Mapping[str, Value]], Value]
         self.evaluate: Callable[[Frame, cst.BaseExpression], Value]
@@ -45,11 +47,18 @@ class Context:
         return None if self.frame is None or self.node is None else self.frame.source.place(self.node)
 
     def fail(
-        self, kind: type[errors.AdjitError], what: str, why: str = "", instead: str = "", node: cst.CSTNode | None = None
+        self,
+        kind: type[errors.AdjitError],
+        what: str,
+        why: str = "",
+        instead: str = "",
+        node: cst.CSTNode | None = None,
     ) -> errors.AdjitError:
         """The error to raise, at the user's line."""
-        has_own_node = node is not None and self.frame is not None and not self.frame.is_rule
-        place = self.frame.source.place(node) if has_own_node else self.place()  # type: ignore[union-attr, arg-type]
+        if node is not None and self.frame is not None and not self.frame.is_rule:
+            place: errors.Place | None = self.frame.source.place(node)
+        else:
+            place = self.place()
         caller = self.call_places[0] if self.call_places else None
         if caller is not None and place is not None and caller.function != place.function:
             # the line of the function that is differentiated, which may be the only one that is the user's
@@ -58,7 +67,9 @@ class Context:
 
     # ---------------------------------------------------------------------------------------------------- arrays
 
-    def new_array(self, array: ir.Var, shape: Sequence[ir.Operand] | None = None, roots: frozenset[object] | None = None) -> ir.Var:
+    def new_array(
+        self, array: ir.Var, shape: Sequence[ir.Operand] | None = None, roots: frozenset[object] | None = None
+    ) -> ir.Var:
         """Take note of an array that was just made: its shape (asked for at run time if not given) and its roots."""
         assert isinstance(array.type, types.Array)
         if shape is None:
@@ -86,7 +97,9 @@ class Context:
 
     # ---------------------------------------------------------------------------------------------------- loops
 
-    def nest(self, extents: Sequence[ir.Operand], body: Callable[[tuple[ir.Operand, ...]], None], ordered: bool = False) -> None:
+    def nest(
+        self, extents: Sequence[ir.Operand], body: Callable[[tuple[ir.Operand, ...]], None], ordered: bool = False
+    ) -> None:
         """Loops over an index space, first axis outermost; `ordered` if the order of the trips matters."""
 
         def level(done: tuple[ir.Operand, ...]) -> None:
@@ -181,5 +194,6 @@ def static_items(ctx: Context, value: Value, what: str) -> tuple[Value, ...]:
     """The items of a tuple or list display."""
     if isinstance(value, TupleValue):
         return value.items
-    raise ctx.fail(errors.Unsupported, f"{what} is not a tuple", "Its length has to be known when the code is compiled.")
-
+    raise ctx.fail(
+        errors.Unsupported, f"{what} is not a tuple", "Its length has to be known when the code is compiled."
+    )

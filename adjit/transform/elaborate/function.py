@@ -2,7 +2,8 @@
 
     def f(x, n): ...   with (float64[:], int64)   ->   ir.Function f(%x, %n)
 
-Functions that it calls are inlined. Arguments that it writes into are copied first, so the caller's arrays stay as they are.
+Functions that it calls are inlined. Arguments that it writes into are copied first, so the caller's arrays stay as
+they are.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ BuildDerivative = Callable[[Any, tuple[types.Type, ...]], ir.Function]
 
 
 def elaborate(function: Any, arg_types: Sequence[types.Type], build_derivative: BuildDerivative) -> ir.Function:
-    """The typed IR of a Python function or dispatcher; `build_derivative` makes that of a transformed function it calls."""
+    """The typed IR of a Python function or dispatcher; `build_derivative` makes that of a derivative that it calls."""
     source = read_source(function)
     ctx = new_context(build_derivative)
     names = tuple(source.parameters.parameters)
@@ -59,7 +60,12 @@ def elaborate(function: Any, arg_types: Sequence[types.Type], build_derivative: 
         yields = [_owned(ctx, y, ir.leaves(tuple(params))) for y in yields]
     body = _Naming(ctx.called).region(ir.Region(tuple(ir.leaves(tuple(params))), tuple(ops), tuple(yields)))
     made = ir.Function(
-        name=source.identifier, names=names, params=tuple(params), body=body, result=tree, origin=source.origin(source.node)
+        name=source.identifier,
+        names=names,
+        params=tuple(params),
+        body=body,
+        result=tree,
+        origin=source.origin(source.node),
     )
     _check_globals(made)
     return _without_side_effects(made)
@@ -139,7 +145,11 @@ def _owned(ctx: Context, operand: ir.Operand, params: Sequence[ir.Var]) -> ir.Op
     if not isinstance(operand.type, types.Array):
         return operand
     roots = ctx.roots_of(operand)
-    if isinstance(operand, ir.Var) and not any(p in roots for p in params) and all(isinstance(r, ir.Var) for r in roots):
+    if (
+        isinstance(operand, ir.Var)
+        and not any(p in roots for p in params)
+        and all(isinstance(r, ir.Var) for r in roots)
+    ):
         return operand
     layout = operand.type.layout if operand.type.layout in "CF" else "C"
     out = ir.Var("result", operand.type.copy(layout=layout, readonly=False))
@@ -238,7 +248,10 @@ def _check_kind(ctx: Context, source: FunctionSource, statements: Sequence[cst.C
         s.visit(found)
     if found.node is not None:
         raise errors.Unsupported(
-            f"{source.name} is a generator", source.place(found.node), "It has no single result.", "Return an array or a sum."
+            f"{source.name} is a generator",
+            source.place(found.node),
+            "It has no single result.",
+            "Return an array or a sum.",
         )
 
 
@@ -270,7 +283,9 @@ def _bind(ctx: Context, source: FunctionSource, args: Sequence[Value], named: Ma
     try:
         given = source.parameters.bind(*args, **named)
     except TypeError as fault:
-        raise ctx.fail(errors.Unsupported, f"the call of {source.name}", f"Python and numba refuse it: {fault}.") from None
+        raise ctx.fail(
+            errors.Unsupported, f"the call of {source.name}", f"Python and numba refuse it: {fault}."
+        ) from None
     found: dict[str, Value] = {}
     for name, p in source.parameters.parameters.items():
         if name in given.arguments:
@@ -371,9 +386,8 @@ class _Uses(cst.CSTVisitor):
 
 @functools.lru_cache(maxsize=512)
 def _reads_once(rule: Any) -> tuple[bool, ...]:
-    """For each parameter of a rule, whether its body reads the elements at most once, so that an expression may be passed."""
+    """For each parameter of a rule, whether its body reads elements at most once, so that an expression may be passed."""
     source = read_source(rule)
     uses = _Uses()
     source.node.body.visit(uses)
     return tuple(not uses.loops and uses.counts.get(p, 0) <= 1 for p in source.parameters.parameters)
-

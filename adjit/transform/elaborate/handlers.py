@@ -23,7 +23,7 @@ Handler = Callable[[Frame, list[Value], dict[str, Value]], Value]
 def bound(
     frame: Frame, name: str, parameters: str, args: Sequence[Value], named: dict[str, Value]
 ) -> list[Value | None]:
-    """Arguments in the order of `parameters` ('shape dtype=None'), None where not given."""
+    """Arguments in the order of `parameters` ('shape dtype?'), None where not given."""
     ctx = frame.ctx
     names = parameters.split()
     required = [n for n in names if not n.endswith("?")]

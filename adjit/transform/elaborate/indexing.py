@@ -1,5 +1,7 @@
 """Subscripts: loads, views, gathers and masks, as values and as targets of stores.
 
+In: an array and the entries of a subscript. Out: a `Place`, to read or write.
+
     a[i, j]      Load            a[1:, k]      Slice (a view)
     a[places]    gather: a lazy array expression            a[a > 0]      the selected elements, in order
 """
@@ -225,9 +227,7 @@ def _selected(ctx: Context, place: Place) -> Value:
     out = ir.Var("selected", array_type(_array(array).dtype, 1))
     ctx.builder.emit(ir.Alloc(shape=(count,), out=out))
     ctx.new_array(out, (count,))
-    _for_each_selected(
-        ctx, mask, lambda index, k: ctx.builder.store(out, (k,), ctx.builder.load(array, index))
-    )
+    _for_each_selected(ctx, mask, lambda index, k: ctx.builder.store(out, (k,), ctx.builder.load(array, index)))
     return out
 
 
@@ -251,7 +251,9 @@ def write(ctx: Context, place: Place, value: Value) -> None:
 def _writable(ctx: Context, array: ir.Operand) -> ir.Var:
     if isinstance(array, ir.Const):
         raise ctx.fail(
-            errors.Unsupported, "a global array is changed", "Arrays from outside the function are constants, as in numba.",
+            errors.Unsupported,
+            "a global array is changed",
+            "Arrays from outside the function are constants, as in numba.",
             "Pass it as an argument, or copy it first.",
         )  # fmt: skip
     return array

@@ -1,5 +1,7 @@
 """Operators on values of every kind: numbers, arrays, tuples, complex numbers and static things.
 
+In: an operator and values. Out: the value of the result.
+
     binary(frame, operator.mul, %x, Lazy)  ->  Lazy;   binary(frame, operator.add, (1, 2), (3,))  ->  (1, 2, 3)
 """
 
@@ -36,7 +38,12 @@ BINARY: dict[str, Any] = {
     "RightShift": operator.rshift,
 }
 
-UNARY: dict[str, Any] = {"Minus": operator.neg, "Plus": operator.pos, "Not": operator.not_, "BitInvert": operator.invert}
+UNARY: dict[str, Any] = {
+    "Minus": operator.neg,
+    "Plus": operator.pos,
+    "Not": operator.not_,
+    "BitInvert": operator.invert,
+}
 
 COMPARISONS: dict[str, Any] = {
     "LessThan": operator.lt,
@@ -75,7 +82,11 @@ def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
         return ir.boolean(bool(callee(left.value, right.value)))
     if callee in (operator.eq, operator.ne) and (isinstance(left, Static) or isinstance(right, Static)):
         return ir.boolean(callee is operator.ne)
-    raise ctx.fail(errors.Unsupported, f"`{getattr(callee, '__name__', callee)}` of these values", "They are not numbers or arrays.")
+    raise ctx.fail(
+        errors.Unsupported,
+        f"`{getattr(callee, '__name__', callee)}` of these values",
+        "They are not numbers or arrays.",
+    )
 
 
 def _balanced(frame: Frame, left: ir.Operand, right: ir.Operand) -> tuple[ir.Operand, ir.Operand]:
@@ -146,7 +157,10 @@ def truth(frame: Frame, value: Value) -> ir.Operand:
     if isinstance(value, TupleValue):
         return ir.boolean(bool(value.items))
     raise ctx.fail(
-        errors.Unsupported, "an array as a condition", "Its truth value is ambiguous.", "Use .any() or .all(), or np.where."
+        errors.Unsupported,
+        "an array as a condition",
+        "Its truth value is ambiguous.",
+        "Use .any() or .all(), or np.where.",
     )
 
 
@@ -160,7 +174,9 @@ def compare(frame: Frame, name: str, left: Value, right: Value) -> Value:
         return ir.boolean(same == (name == "Is"))
     if name in ("In", "NotIn"):
         if not isinstance(right, TupleValue):
-            raise ctx.fail(errors.Unsupported, "`in` on something that is not a tuple", "", "Write the search as a loop.")
+            raise ctx.fail(
+                errors.Unsupported, "`in` on something that is not a tuple", "", "Write the search as a loop."
+            )
         found: ir.Operand = ir.boolean(False)
         for item in right.items:
             same_item = binary(frame, operator.eq, left, item)

@@ -107,6 +107,13 @@ def _complex(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     return complexes.make(ctx, *parts)
 
 
+def _complex_function(name: str) -> Handler:
+    def handle(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+        return complexes.function(frame.ctx, name, complexes.promote(frame.ctx, args[0]))
+
+    return handle
+
+
 def _round(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     ctx = frame.ctx
     if not all(is_number(a) for a in args) or named:
@@ -154,8 +161,6 @@ PYTHON_BUILTINS: dict[Any, Handler] = {
     dict: refused("a dictionary", "Use variables or arrays."),
     print: refused("print inside a differentiated function", "Take it out; ADJIT_DUMP=1 prints what is compiled."),
     builtins.sum: _sum_builtin,
-    cmath.exp: lambda frame, args, named: complexes.function(frame.ctx, "exp", complexes.promote(frame.ctx, args[0])),
-    cmath.phase: lambda frame, args, named: complexes.function(
-        frame.ctx, "angle", complexes.promote(frame.ctx, args[0])
-    ),
+    cmath.exp: _complex_function("exp"),
+    cmath.phase: _complex_function("angle"),
 }

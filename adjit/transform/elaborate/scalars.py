@@ -1,5 +1,7 @@
 """Calls on numbers: typing, folding of literals, conversion, truth.
 
+In: a callee and operands that are numbers. Out: an operand.
+
     scalar(ctx, operator.mul, (%x, 2.0))  ->  %value:float64, a Call emitted;  on two literals, a literal
 """
 
@@ -58,7 +60,9 @@ def fold(callee: Any, args: Sequence[ir.Operand], type_: types.Type) -> ir.Const
             value = callee(*(a.value for a in args if isinstance(a, ir.Const)))
     except (ArithmeticError, ValueError, TypeError):
         return None
-    if isinstance(value, complex) or (isinstance(type_, types.Integer) and not isinstance(value, int | np.integer | bool)):
+    if isinstance(value, complex) or (
+        isinstance(type_, types.Integer) and not isinstance(value, int | np.integer | bool)
+    ):
         return None
     if isinstance(value, int) and abs(value) >= 2**63:
         return None
@@ -133,4 +137,3 @@ def _common(ctx: Context, left: types.Type, right: types.Type) -> types.Type:
     if from_numba is None:
         raise ctx.fail(errors.TypeMismatch, f"the two sides are of types {left} and {right}")
     return from_numba
-

@@ -94,7 +94,9 @@ def reshape(ctx: Context, value: Value, shape: Sequence[ir.Operand], copy_if_nee
     if array.type.layout != "C":
         if not copy_if_needed:
             raise ctx.fail(
-                errors.Unsupported, "reshape of an array that is not contiguous in C order", "numba does not take it either.",
+                errors.Unsupported,
+                "reshape of an array that is not contiguous in C order",
+                "numba does not take it either.",
                 "Copy it first: np.ascontiguousarray(x).reshape(...).",
             )  # fmt: skip
         array = contiguous(ctx, array)
@@ -120,7 +122,7 @@ def ravel(ctx: Context, value: Value) -> Value:
     return reshape(ctx, array, [ir.integer(-1)])
 
 
-# ------------------------------------------------------------------------------------------------- functions and methods
+# ------------------------------------------------------------------------------------------------ functions and methods
 
 
 def _reshape(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:

@@ -1,7 +1,12 @@
 """Statements of the user's program, one function a kind.
 
-`break`, `continue` and `return` set flags in the environment; what follows a statement that may set one is elaborated under
-`if not left`, or in the other branch where a branch always leaves.
+In: statements, and the frame with the variables so far. Out: operations, and the variables changed. `break`, `continue`
+and `return` set flags in the environment; what follows a statement that may set one is elaborated under `if not left`,
+or in the other branch where a branch always leaves.
+
+    for x in a:                 %stop, %s = for %i in (0, %n, 1) carrying ... {
+        if x < 0: break             %broke = ...
+        s += x                      %s_1 = if %broke {yield %s_0} else {...}
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ In: nodes of the tree. Out: yes or no, or names.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import libcst as cst
@@ -33,10 +33,17 @@ def always_leaves(statements: Sequence[Any]) -> bool:
         node = s.body[-1] if isinstance(s, cst.SimpleStatementLine) else s
         if isinstance(node, cst.Return | cst.Break | cst.Continue):
             return True
-        if isinstance(node, cst.If) and node.orelse is not None:
-            if always_leaves(body_of(node.body)) and always_leaves(else_of(node)):
-                return True
+        if isinstance(node, cst.If) and node.orelse is not None and _both(always_leaves, node):
+            return True
     return False
+
+
+def _both(holds: Callable[[Sequence[Any]], bool], node: cst.If) -> bool:
+    return holds(body_of(node.body)) and holds(else_of(node))
+
+
+def _is_endless(node: cst.While) -> bool:
+    return isinstance(node.test, cst.Name) and node.test.value == "True" and not contains(node.body, cst.Break)
 
 
 def always_returns(statements: Sequence[Any]) -> bool:
@@ -45,12 +52,10 @@ def always_returns(statements: Sequence[Any]) -> bool:
         node = s.body[-1] if isinstance(s, cst.SimpleStatementLine) else s
         if isinstance(node, cst.Return | cst.Raise):
             return True
-        if isinstance(node, cst.If) and node.orelse is not None:
-            if always_returns(body_of(node.body)) and always_returns(else_of(node)):
-                return True
-        if isinstance(node, cst.While) and isinstance(node.test, cst.Name) and node.test.value == "True":
-            if not contains(node.body, cst.Break):
-                return True
+        if isinstance(node, cst.If) and node.orelse is not None and _both(always_returns, node):
+            return True
+        if isinstance(node, cst.While) and _is_endless(node):
+            return True
         if (
             isinstance(node, cst.For | cst.While)
             and node.orelse is not None

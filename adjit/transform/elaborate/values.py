@@ -1,7 +1,8 @@
 """What an expression of the user's program stands for while it is elaborated.
 
-A value is an operand of the IR (a number or an array), or one of the static or lazy kinds below, which never reach the IR.
-`leaves_of` and `rebuild` take a value apart into operands and put it together again, for loops, branches and results.
+A value is an operand of the IR (a number or an array), or one of the static or lazy kinds below, which never reach the
+IR. `leaves_of` and `rebuild` take a value apart into operands and put it together again, for loops, branches and
+results.
 
     (x, (y, 2))    TupleValue((%x, TupleValue((%y, 2))))
     a * b + 1      Lazy: the scalar body of an elementwise expression, written as a loop where it is stored or summed

@@ -1,5 +1,7 @@
 """Calls that stay calls: matrix products, solves, sorts and everything else that numba has and no loop is written for.
 
+In: a callee and operands. Out: its results as new variables.
+
     whole_call(ctx, np.linalg.solve, (%A, %b))  ->  %x, an array of the type that numba infers
 """
 
@@ -45,10 +47,16 @@ def with_options(
     try:
         parameters = inspect.signature(callee).parameters
     except (TypeError, ValueError):
-        raise ctx.fail(errors.Unsupported, f"keyword arguments of {name}", "Python does not tell the names of its arguments.") from None
+        raise ctx.fail(
+            errors.Unsupported, f"keyword arguments of {name}", "Python does not tell the names of its arguments."
+        ) from None
     given = dict(zip(parameters, args, strict=False)) | dict(named)
     if not given.keys() <= parameters.keys():
-        raise ctx.fail(errors.Unsupported, f"argument `{min(given.keys() - parameters.keys())}` of {name}", "It takes no such argument.")
+        raise ctx.fail(
+            errors.Unsupported,
+            f"argument `{min(given.keys() - parameters.keys())}` of {name}",
+            "It takes no such argument.",
+        )
     order = list(parameters)
     count = 1 + max((order.index(n) for n, v in given.items() if not isinstance(v, Static | ir.Const)), default=-1)
     operands = [operand(ctx, given.pop(n) if n in given else wrap(ctx, parameters[n].default)) for n in order[:count]]
@@ -75,14 +83,19 @@ def whole_call(
         if any(isinstance(a.type, types.Array) for a in args):
             # what it does to the array nobody could undo or differentiate
             raise ctx.fail(
-                errors.Unsupported, f"{name}, which writes into its argument", "", "Write the change out, as stores into the array."
+                errors.Unsupported,
+                f"{name}, which writes into its argument",
+                "",
+                "Write the change out, as stores into the array.",
             )
         ctx.builder.emit(ir.Call(callee=callee, args=tuple(args), outs=(), options=options, effect=True))
         return Static(None)
     outs = tuple(ir.Var(name if len(parts) == 1 else f"{name}_{k}", unliteral(t)) for k, t in enumerate(parts))
     for out in outs:
         if not isinstance(out.type, types.Array | types.Number | types.Boolean):
-            raise ctx.fail(errors.Unsupported, f"{name} returns {out.type}", "Only numbers, arrays and tuples of them are taken.")
+            raise ctx.fail(
+                errors.Unsupported, f"{name} returns {out.type}", "Only numbers, arrays and tuples of them are taken."
+            )
     ctx.builder.emit(ir.Call(callee=callee, args=tuple(args), outs=outs, options=options, effect=effect))
     for out in outs:
         if isinstance(out.type, types.Array):

@@ -1,0 +1,191 @@
+"""The adjoints that a reverse sweep has found so far: values for numbers, shadows for arrays.
+
+In: contributions, in the order of the reverse sweep. Out: the operations that add them up, in the group at hand, and for
+each primal value its complete adjoint when its own operation is reached.
+
+    add(x, w * y_bar)          x_bar = w * y_bar, or x_bar_1 = x_bar + w * y_bar where there is one already
+    accumulate(a, lazy)        for i in range(n): a_bar[i] += lazy[i]
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+
+from numba import types
+
+from adjit import errors
+from adjit.transform import ir
+from adjit.transform.activity import Activity
+from adjit.transform.elaborate import scalars
+from adjit.transform.elaborate.elementwise import as_lazy
+from adjit.transform.elaborate.function import BuildDerivative
+from adjit.transform.elaborate.values import Value, is_array
+from adjit.transform.mirror import Group, Mirror
+from adjit.transform.rules_as_ir import context
+from adjit.transform.shadows import Shadows
+from adjit.transform.types import typed_const, writable
+
+SUFFIX = "_bar"
+
+
+class Adjoints:
+    """What the passes over operations add contributions to."""
+
+    def __init__(self, shadows: Shadows, activity: Activity, build: BuildDerivative):
+        self.function = shadows.forward
+        self.in_forward = shadows.of
+        self.activity = activity
+        self.build = build
+        self.builder = ir.Builder()
+        self.bars: dict[ir.Var, ir.Operand] = {}
+        self.opening: dict[ir.Region, Group] = {}
+        self.shadow_of: dict[ir.Var, ir.Var] = {}
+        self.made: dict[ir.Var, tuple[ir.Region, ir.Op | None]] = {}
+        # how deep in loops and branches; arrays that have views; buffers that were handed over
+        self.depth = 0
+        self.viewed = {op.base for op in ir.walk(self.function.body) if isinstance(op, ir.VIEWS)}
+        self.handed: set[ir.Var] = set()
+        self._note(self.function.body)
+
+    def _note(self, region: ir.Region) -> None:
+        for arg in region.args:
+            self.made[arg] = (region, None)
+        for op in region.ops:
+            for out in op.results:
+                self.made[out] = (region, op)
+            for inner in op.regions:
+                self._note(inner)
+
+    def open(self, region: ir.Region) -> Mirror:
+        group = self.opening[region] = Group(None)
+        return Mirror(region, [group])
+
+    def into(self, group: Group) -> _Into:
+        return _Into(self.builder, group)
+
+    def shadow(self, array: ir.Operand) -> ir.Var:
+        """The shadow of an active array, made at the opening of the mirror of its region if it is not there yet."""
+        assert isinstance(array, ir.Var)
+        if array in self.in_forward:
+            return self.in_forward[array]
+        if array in self.shadow_of:
+            return self.shadow_of[array]
+        region, op = self.made[array]
+        out = ir.Var(array.name + SUFFIX, writable(array.type))
+        made: ir.Op
+        if isinstance(op, ir.VIEWS):
+            base = self.shadow(op.base)
+            made = op.rebuilt((base, *op.operands[1:]), (), (out,))
+        elif isinstance(array.type, types.List):
+            length = ir.Var("n", types.intp)
+            out = ir.Var(array.name + SUFFIX, types.Array(array.type.dtype, 1, "C"))
+            self.opening[region].ops.append(ir.Call(callee=len, args=(array,), outs=(length,)))
+            made = ir.Alloc(shape=(length,), fill=typed_const(0, array.type.dtype), out=out)
+        elif isinstance(op, ir.Alloc) and op.like is None and region is not self.function.body:
+            made = ir.Alloc(shape=op.shape, fill=typed_const(0, op.out.type.dtype), out=out)
+        elif isinstance(op, ir.Copy) and isinstance(op.source, ir.Var):
+            like = op.source if region is not self.function.body else array
+            made = ir.Alloc(shape=(), like=like, fill=typed_const(0, array.type.dtype), out=out)
+        else:
+            made = ir.Alloc(shape=(), like=array, fill=typed_const(0, array.type.dtype), out=out)
+        self.opening[region].ops.append(made)
+        self.shadow_of[array] = out
+        return out
+
+    def add(self, value: ir.Operand, contribution: ir.Operand | None) -> None:
+        """Adds to the adjoint of a number."""
+        if contribution is None or not self.activity.is_active(value):
+            return
+        assert isinstance(value, ir.Var)
+        ctx = context(self.builder, self.build)
+        contribution = scalars.cast(ctx, contribution, value.type)
+        known = self.bars.get(value)
+        if known is None or _is_zero(known):
+            self.bars[value] = contribution
+        else:
+            self.bars[value] = self.builder.call(
+                operator.add, known, contribution, type=value.type, name=value.name + SUFFIX
+            )
+
+    def accumulate(self, array: ir.Var, contribution: Value) -> None:
+        """Adds to the shadow of an array, element by element; a contribution has the shape of the array."""
+        ctx = context(self.builder, self.build)
+        shadow = self.shadow(array)
+        assert isinstance(shadow.type, types.Array)
+        dtype = shadow.type.dtype
+        lazy = as_lazy(ctx, contribution)
+        if lazy.ndim != shadow.type.ndim:
+            raise errors.InternalError(
+                f"a rule gives an adjoint of rank {lazy.ndim} for an argument of rank {shadow.type.ndim}"
+            )
+        ctx.nest(
+            ctx.shape(shadow),
+            lambda index: self.builder.store(shadow, index, scalars.cast(ctx, lazy.element(index), dtype), add=True),
+        )
+
+    def take(self, value: ir.Var) -> ir.Operand | None:
+        """The adjoint of a value that is now complete; None if nothing flows into it."""
+        bar = self.bars.pop(value, None)
+        return None if bar is None or _is_zero(bar) else bar
+
+    def contribute(self, arg: ir.Operand, contribution: Value, is_last: bool = False) -> None:
+        assert isinstance(arg, ir.Var)
+        if is_array(arg):
+            if not self.hand_over(arg, contribution, is_last):
+                self.accumulate(arg, contribution)
+        else:
+            assert isinstance(contribution, ir.Var | ir.Const)
+            self.add(arg, contribution)
+
+    def hand_over(self, arg: ir.Var, contribution: Value, is_last: bool) -> bool:
+        """Makes an array that nothing else holds the shadow of `arg`, if it has none yet: nothing is copied or zeroed.
+
+        That is one made by this very group, or (`is_last`) the shadow of an array that does not exist before this point.
+        Only outside loops and branches, and for arrays that neither have nor are views: those have theirs from the opening.
+        """
+        if self.depth or arg in self.shadow_of or arg in self.in_forward or arg in self.viewed:
+            return False
+        if not isinstance(contribution, ir.Var) or contribution.type != writable(arg.type):
+            return False
+        region, op = self.made[arg]
+        # the shadow of a view is the view of a shadow
+        if region is not self.function.body or isinstance(op, ir.VIEWS):
+            return False
+        made = next((k for k, op in enumerate(self.builder.ops) if contribution in op.results), None)
+        if made is not None and isinstance(self.builder.ops[made], ir.Call):
+            shadow = dataclasses.replace(contribution, name=arg.name + SUFFIX)
+            renamed: dict[ir.Var, ir.Operand] = {contribution: shadow}
+            op = self.builder.ops[made]
+            results = [shadow if r is contribution else r for r in op.results]
+            later = [ir.substituted(o, renamed) for o in self.builder.ops[made + 1 :]]
+            self.builder.ops[made:] = [op.rebuilt(op.operands, (), results), *later]
+        elif is_last and contribution not in self.handed:
+            shadow = contribution
+        else:
+            return False
+        self.handed.add(shadow)
+        self.shadow_of[arg] = shadow
+        return True
+
+
+class _Into:
+    """Emits into a group."""
+
+    def __init__(self, builder: ir.Builder, group: Group):
+        self.nested = builder.region()
+        self.nested.ops = group.ops  # type: ignore[assignment]
+
+    def __enter__(self) -> None:
+        self.nested.__enter__()
+
+    def __exit__(self, *exc: object) -> None:
+        self.nested.__exit__(*exc)
+
+
+def bar_name(operand: ir.Operand) -> str:
+    return (operand.name if isinstance(operand, ir.Var) else "value") + SUFFIX
+
+
+def _is_zero(operand: ir.Operand) -> bool:
+    return isinstance(operand, ir.Const) and not isinstance(operand.type, types.Array) and operand.value == 0
