@@ -1,7 +1,7 @@
 """The adjoints that a reverse sweep has found so far: values for numbers, shadows for arrays.
 
-In: contributions, in the order of the reverse sweep. Out: the operations that add them up, in the group at hand, and for
-each primal value its complete adjoint when its own operation is reached.
+In: contributions, in the order of the reverse sweep. Out: the operations that add them up, in the group at hand, and
+for each primal value its complete adjoint when its own operation is reached.
 
     add(x, w * y_bar)          x_bar = w * y_bar, or x_bar_1 = x_bar + w * y_bar where there is one already
     accumulate(a, lazy)        for i in range(n): a_bar[i] += lazy[i]
@@ -24,7 +24,7 @@ from adjit.transform.elaborate.values import Value, is_array
 from adjit.transform.mirror import Group, Mirror
 from adjit.transform.rules_as_ir import context
 from adjit.transform.shadows import Shadows
-from adjit.transform.types import typed_const, writable
+from adjit.transform.types import array_type, array_type_of, typed_const, writable
 
 SUFFIX = "_bar"
 
@@ -79,16 +79,17 @@ class Adjoints:
             made = op.rebuilt((base, *op.operands[1:]), (), (out,))
         elif isinstance(array.type, types.List):
             length = ir.Var("n", types.intp)
-            out = ir.Var(array.name + SUFFIX, types.Array(array.type.dtype, 1, "C"))
+            out = ir.Var(array.name + SUFFIX, array_type(array.type.dtype, 1))
             self.opening[region].ops.append(ir.Call(callee=len, args=(array,), outs=(length,)))
             made = ir.Alloc(shape=(length,), fill=typed_const(0, array.type.dtype), out=out)
-        elif isinstance(op, ir.Alloc) and op.like is None and region is not self.function.body:
-            made = ir.Alloc(shape=op.shape, fill=typed_const(0, op.out.type.dtype), out=out)
-        elif isinstance(op, ir.Copy) and isinstance(op.source, ir.Var):
-            like = op.source if region is not self.function.body else array
-            made = ir.Alloc(shape=(), like=like, fill=typed_const(0, array.type.dtype), out=out)
         else:
-            made = ir.Alloc(shape=(), like=array, fill=typed_const(0, array.type.dtype), out=out)
+            zero = typed_const(0, array_type_of(array).dtype)
+            if isinstance(op, ir.Alloc) and op.like is None and region is not self.function.body:
+                made = ir.Alloc(shape=op.shape, fill=zero, out=out)
+            elif isinstance(op, ir.Copy) and isinstance(op.source, ir.Var) and region is not self.function.body:
+                made = ir.Alloc(shape=(), like=op.source, fill=zero, out=out)
+            else:
+                made = ir.Alloc(shape=(), like=array, fill=zero, out=out)
         self.opening[region].ops.append(made)
         self.shadow_of[array] = out
         return out
@@ -101,7 +102,7 @@ class Adjoints:
         ctx = context(self.builder, self.build)
         contribution = scalars.cast(ctx, contribution, value.type)
         known = self.bars.get(value)
-        if known is None or _is_zero(known):
+        if known is None or is_zero(known):
             self.bars[value] = contribution
         else:
             self.bars[value] = self.builder.call(
@@ -127,7 +128,7 @@ class Adjoints:
     def take(self, value: ir.Var) -> ir.Operand | None:
         """The adjoint of a value that is now complete; None if nothing flows into it."""
         bar = self.bars.pop(value, None)
-        return None if bar is None or _is_zero(bar) else bar
+        return None if bar is None or is_zero(bar) else bar
 
     def contribute(self, arg: ir.Operand, contribution: Value, is_last: bool = False) -> None:
         assert isinstance(arg, ir.Var)
@@ -142,7 +143,8 @@ class Adjoints:
         """Makes an array that nothing else holds the shadow of `arg`, if it has none yet: nothing is copied or zeroed.
 
         That is one made by this very group, or (`is_last`) the shadow of an array that does not exist before this point.
-        Only outside loops and branches, and for arrays that neither have nor are views: those have theirs from the opening.
+        Only outside loops and branches, and for arrays that neither have nor are views: those have theirs from the
+        opening.
         """
         if self.depth or arg in self.shadow_of or arg in self.in_forward or arg in self.viewed:
             return False
@@ -187,5 +189,9 @@ def bar_name(operand: ir.Operand) -> str:
     return (operand.name if isinstance(operand, ir.Var) else "value") + SUFFIX
 
 
-def _is_zero(operand: ir.Operand) -> bool:
+def is_one(operand: ir.Operand) -> bool:
+    return isinstance(operand, ir.Const) and not isinstance(operand.type, types.Array) and operand.value == 1
+
+
+def is_zero(operand: ir.Operand) -> bool:
     return isinstance(operand, ir.Const) and not isinstance(operand.type, types.Array) and operand.value == 0

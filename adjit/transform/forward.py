@@ -22,8 +22,7 @@ from adjit.transform.activity import Activity, carries, is_constant
 from adjit.transform.elaborate import scalars
 from adjit.transform.elaborate.function import BuildDerivative
 from adjit.transform.elaborate.values import Value, is_array, is_number
-from adjit.transform.reverse import no_rule, pure_operations_for
-from adjit.transform.rules_as_ir import apply, context, operands_of
+from adjit.transform.rules_as_ir import apply, context, no_rule, operands_of, pure_operations_for
 from adjit.transform.shadows import carried_args
 from adjit.transform.transposition import tangent_body
 from adjit.transform.types import array_type_of, typed_const, writable

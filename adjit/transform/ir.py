@@ -684,7 +684,7 @@ def substituted(op: Op, mapping: Mapping[Var, Operand]) -> Op:
 
 
 class Builder:
-    """Collects operations. `region()` opens a nested list: `with b.region() as ops: ...; Region((), tuple(ops), ())`."""
+    """Collects operations. `region()` opens a nested list: `with b.region() as ops: ...; Region((), (*ops,), ())`."""
 
     def __init__(self) -> None:
         self._stack: list[list[Op]] = [[]]

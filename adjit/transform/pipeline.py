@@ -20,6 +20,7 @@ from numba import types
 
 from adjit import errors
 from adjit.transform import ir
+from adjit.transform.clears import merge_clears
 from adjit.transform.elaborate.function import elaborate, without_comments
 from adjit.transform.emit import Emitted, emit
 from adjit.transform.forward import forward
@@ -132,7 +133,8 @@ def _derived(
     stored = checked(simplify(joint), "stored")
     if is_split:
         return stored
-    return stored if is_split else checked(simplify(fuse(stored, sweeps.shadows)), "fused")
+    fused = stored if is_split else checked(simplify(fuse(stored, sweeps.shadows)), "fused")
+    return checked(merge_clears(fused), "merged")
 
 
 def _gradient(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:

@@ -1,19 +1,19 @@
 """Reverse mode: the adjoint of a function, one group of adjoint operations per operation of the primal, last first.
 
-In: a typed function, the arguments to differentiate with respect to, the adjoints of the results. Out: `Sweeps`: the forward
-sweep (the primal, with shadows where arrays change names) and the mirror of it, which `storage.py` makes into IR.
+In: a typed function, the arguments to differentiate with respect to, the adjoints of the results. Out: `Sweeps`: the
+forward sweep (the primal, with shadows where arrays change names) and the mirror of it, which `storage.py` makes into
+IR.
 
     y = x * w          # y = x * w
                        x_bar += w * y_bar
                        w_bar += x * y_bar
 
-Adjoints of numbers are values and accumulate as values: the first contribution is the adjoint, later ones are added. Arrays
-have a shadow with the same aliasing: a load adds into it, a store takes out of it and leaves zero.
+Adjoints of numbers are values and accumulate as values: the first contribution is the adjoint, later ones are added.
+Arrays have a shadow with the same aliasing: a load adds into it, a store takes out of it and leaves zero.
 """
 
 from __future__ import annotations
 
-import linecache
 import operator
 from collections.abc import Iterable, Sequence
 
@@ -23,12 +23,12 @@ from adjit import errors
 from adjit.rules.registry import Entry, lookup
 from adjit.transform import ir
 from adjit.transform.activity import Activity, is_constant
-from adjit.transform.adjoints import SUFFIX, Adjoints, bar_name
+from adjit.transform.adjoints import SUFFIX, Adjoints, bar_name, is_one, is_zero
 from adjit.transform.elaborate import scalars
 from adjit.transform.elaborate.function import BuildDerivative
 from adjit.transform.elaborate.values import TupleValue, is_array, is_number
 from adjit.transform.mirror import Group, Mirror, MirroredIf, MirroredLoop, Sweeps
-from adjit.transform.rules_as_ir import apply, context, operands_of, zero_like
+from adjit.transform.rules_as_ir import apply, context, no_rule, operands_of, pure_operations_for, zero_like
 from adjit.transform.shadows import Shadows, carried_args
 from adjit.transform.transposition import transposed_tangent
 from adjit.transform.types import typed_const, writable
@@ -37,7 +37,7 @@ from adjit.transform.types import typed_const, writable
 def reverse(
     function: ir.Function, wrt: Sequence[ir.Var], seeds: Sequence[ir.Operand | None], build: BuildDerivative
 ) -> Sweeps:
-    """The adjoint with respect to the arguments `wrt`; `seeds` has the adjoint of each yield, None where there is none."""
+    """The adjoint with respect to the arguments `wrt`; `seeds` has the adjoint of each yield, None where it has none."""
     outputs = [y for y, seed in zip(function.body.yields, seeds, strict=True) if seed is not None]
     activity = Activity(function, wrt, outputs)
     shadows = Shadows(function, activity, SUFFIX)
@@ -89,6 +89,19 @@ class _Reverse(Adjoints):
         if isinstance(bar, ir.Const) and bar.value == 1:
             return partial
         ctx = context(self.builder, self.build)
+        made = next((op for op in reversed(self.builder.ops) if partial in op.results), None)
+        if isinstance(made, ir.Call) and made.callee is operator.truediv and is_one(made.args[0]):
+            # (1 / y) x_bar is x_bar / y, unless the quotient is there for another partial as well
+            if sum(o is partial for op in self.builder.ops for o in ir.reads(op)) == 0:
+                return scalars.scalar(ctx, operator.truediv, (bar, made.args[1]), name)
+        if isinstance(made, ir.If) and len(made.outs) == 1 and not made.then.ops and not made.orelse.ops:
+            # 1 or 0 times the adjoint is the adjoint or nothing: a choice, in which no 0 * inf can arise
+            sides = (made.then.yields[0], made.orelse.yields[0])
+            zero = typed_const(0, bar.type)
+            if is_one(sides[0]) and is_zero(sides[1]):
+                return self.builder.call(ir.select, made.condition, bar, zero, type=bar.type, name=name)
+            if is_zero(sides[0]) and is_one(sides[1]):
+                return self.builder.call(ir.select, made.condition, zero, bar, type=bar.type, name=name)
         return scalars.scalar(ctx, operator.mul, (partial, bar), name)
 
     # ---------------------------------------------------------------------------------------------------- regions
@@ -331,37 +344,3 @@ class _Reverse(Adjoints):
 
     def active_name(self, op: ir.Call) -> str:
         return next((a.name for a in op.args if isinstance(a, ir.Var) and self.activity.is_active(a) and a.user), "")
-
-
-def no_rule(op: ir.Call, depends_on: str) -> errors.NoRule:
-    """The error for a call that active values go into but no rule belongs to."""
-    name = getattr(op.callee, "__name__", str(op.callee))
-    module = str(getattr(op.callee, "__module__", "") or "")
-    if module.startswith("numpy"):
-        name = ("np.linalg." if "linalg" in module else "np.") + name
-    elif module == "math":
-        name = f"math.{name}"
-    origin = op.origin
-    place = None
-    if origin is not None:
-        line = linecache.getline(origin.filename, origin.line).rstrip("\n")
-        end = origin.end_column if origin.end_line == origin.line else len(line)
-        place = errors.Place(origin.filename, origin.function, origin.line, origin.column, end, line)
-    why = (
-        f"It depends on {depends_on}, which you differentiate."
-        if depends_on
-        else "It depends on what you differentiate."
-    )
-    instead = f"Either write a rule:  @adjit.rules.tangent({name})    or hold it fixed:  adjit.stop_gradient(...)"
-    return errors.NoRule(f"{name} has no derivative rule", place, why, instead)
-
-
-def pure_operations_for(ops: Sequence[ir.Op], used: Sequence[ir.Operand]) -> list[ir.Op]:
-    """Those of some pure operations that the operands used are made of."""
-    wanted = {u for u in used if isinstance(u, ir.Var)}
-    kept: list[ir.Op] = []
-    for op in reversed(ops):
-        if any(r in wanted for r in op.results):
-            kept.append(op)
-            wanted.update(o for o in ir.reads(op) if isinstance(o, ir.Var))
-    return kept[::-1]

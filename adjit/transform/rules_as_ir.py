@@ -13,11 +13,12 @@ from typing import Any
 
 from numba import types
 
-from adjit.errors import InternalError
+from adjit.errors import InternalError, NoRule
 from adjit.transform import ir
 from adjit.transform.elaborate.frame import Context
 from adjit.transform.elaborate.function import BuildDerivative, new_context
 from adjit.transform.elaborate.values import Lazy, TupleValue, Value
+from adjit.transform.source import place_of
 from adjit.transform.types import typed_const
 
 
@@ -67,3 +68,31 @@ def zero_like(array: ir.Operand, ctx: Context) -> Value:
         dtype = array.type.dtype
         return Lazy(ctx.shape(array), dtype, lambda index: typed_const(0, dtype), ())
     return typed_const(0, array.type)
+
+
+def no_rule(op: ir.Call, depends_on: str) -> NoRule:
+    """The error for a call that active values go into but no rule belongs to."""
+    name = getattr(op.callee, "__name__", str(op.callee))
+    module = str(getattr(op.callee, "__module__", "") or "")
+    if module.startswith("numpy"):
+        name = ("np.linalg." if "linalg" in module else "np.") + name
+    elif module == "math":
+        name = f"math.{name}"
+    why = (
+        f"It depends on {depends_on}, which you differentiate."
+        if depends_on
+        else "It depends on what you differentiate."
+    )
+    instead = f"Either write a rule:  @adjit.rules.tangent({name})    or hold it fixed:  adjit.stop_gradient(...)"
+    return NoRule(f"{name} has no derivative rule", place_of(op.origin), why, instead)
+
+
+def pure_operations_for(ops: Sequence[ir.Op], used: Sequence[ir.Operand]) -> list[ir.Op]:
+    """Those of some pure operations that the operands used are made of."""
+    wanted = {u for u in used if isinstance(u, ir.Var)}
+    kept: list[ir.Op] = []
+    for op in reversed(ops):
+        if any(r in wanted for r in op.results):
+            kept.append(op)
+            wanted.update(o for o in ir.reads(op) if isinstance(o, ir.Var))
+    return kept[::-1]

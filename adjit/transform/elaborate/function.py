@@ -386,7 +386,7 @@ class _Uses(cst.CSTVisitor):
 
 @functools.lru_cache(maxsize=512)
 def _reads_once(rule: Any) -> tuple[bool, ...]:
-    """For each parameter of a rule, whether its body reads elements at most once, so that an expression may be passed."""
+    """For each parameter of a rule, whether its body reads elements at most once: then it may be an expression."""
     source = read_source(rule)
     uses = _Uses()
     source.node.body.visit(uses)

@@ -4,9 +4,9 @@ In: statements, and the frame with the variables so far. Out: operations, and th
 and `return` set flags in the environment; what follows a statement that may set one is elaborated under `if not left`,
 or in the other branch where a branch always leaves.
 
-    for x in a:                 %stop, %s = for %i in (0, %n, 1) carrying ... {
-        if x < 0: break             %broke = ...
-        s += x                      %s_1 = if %broke {yield %s_0} else {...}
+    for x in a:                 for x in a:
+        if x < 0: break             if x < 0: broke = True
+        s += x                      else: s += x                 the loop stops once `broke` is true
 """
 
 from __future__ import annotations
