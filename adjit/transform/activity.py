@@ -28,8 +28,6 @@ def is_constant(callee: Any) -> bool:
     """Whether the result of a call has no derivative whatever goes in."""
     if callee in (ir.cast, ir.select):
         return False
-    if callee is ir.stop_gradient:
-        return True
     entry = lookup(callee)
     return entry is not None and entry.constant
 

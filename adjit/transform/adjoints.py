@@ -40,7 +40,7 @@ class Adjoints:
         self.builder = ir.Builder()
         self.bars: dict[ir.Var, ir.Operand] = {}
         self.opening: dict[ir.Region, Group] = {}
-        self.shadow_of: dict[ir.Var, ir.Var] = {}
+        self.shadow_of: dict[ir.Operand, ir.Var] = {}
         self.made: dict[ir.Var, tuple[ir.Region, ir.Op | None]] = {}
         # how deep in loops and branches; arrays that have views; buffers that were handed over
         self.depth = 0
@@ -142,9 +142,9 @@ class Adjoints:
     def hand_over(self, arg: ir.Var, contribution: Value, is_last: bool) -> bool:
         """Makes an array that nothing else holds the shadow of `arg`, if it has none yet: nothing is copied or zeroed.
 
-        That is one made by this very group, or (`is_last`) the shadow of an array that does not exist before this point.
-        Only outside loops and branches, and for arrays that neither have nor are views: those have theirs from the
-        opening.
+        That is one made by this very group, or (`is_last`) the shadow of an array that does not exist before this
+        point. Only outside loops and branches, and for arrays that neither have nor are views: those have theirs from
+        the opening.
         """
         if self.depth or arg in self.shadow_of or arg in self.in_forward or arg in self.viewed:
             return False

@@ -59,7 +59,12 @@ class _Merging:
     def addition_after(self, ops: list[ir.Op], k: int) -> int | None:
         """Where the element that `ops[k]` clears is added to, if nothing looks at it before."""
         clear = ops[k]
-        if not isinstance(clear, ir.Store) or clear.add or not isinstance(clear.value, ir.Const) or clear.value.value != 0:
+        if (
+            not isinstance(clear, ir.Store)
+            or clear.add
+            or not isinstance(clear.value, ir.Const)
+            or clear.value.value != 0
+        ):
             return None
         memory = self.aliases.find(clear.array)
         for place in range(k + 1, len(ops)):

@@ -22,7 +22,7 @@ _CHEAP: frozenset[Any] = frozenset(
         operator.add, operator.sub, operator.mul, operator.truediv, operator.neg, operator.pos, operator.floordiv,
         operator.mod, operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne, operator.not_,
         operator.and_, operator.or_, operator.xor, operator.invert, operator.lshift, operator.rshift,
-        ir.cast, ir.select, ir.stop_gradient, broadcast_extent, abs, max, min, int, float, bool, len,
+        ir.cast, ir.select, broadcast_extent, abs, max, min, int, float, bool, len,
         math.fabs, math.floor, math.ceil, math.sqrt, math.copysign,
         np.add, np.subtract, np.multiply, np.divide, np.negative, np.absolute, np.fabs, np.sqrt, np.square,
         np.maximum, np.minimum, np.floor, np.ceil, np.reciprocal, np.sign, np.less, np.less_equal, np.greater,

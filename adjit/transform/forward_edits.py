@@ -5,8 +5,8 @@ In: a function, and requests. Out: the function with the saving operations in pl
     for i in range(n):            x_tape = np.empty(n)
         y = f(x)                  for i in range(n):  x_tape[i] = x;  y = f(x)
 
-A loop nest whose trip counts are known when it is entered has its tapes allocated before it, one axis a loop, indexed by
-the loop counters. Elsewhere a tape is a list, indexed by a position that counts the trips of its loop.
+A loop nest whose trip counts are known when it is entered has its tapes allocated before it, one axis a loop, indexed
+by the loop counters. Elsewhere a tape is a list, indexed by a position that counts the trips of its loop.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.trips import count_trips
+from adjit.transform.types import array_type, list_type
 
 
 class ForwardEdits:
@@ -65,11 +66,14 @@ class ForwardEdits:
         return known[value][1]
 
     def tape(self, value: ir.Var, region: ir.Region) -> tuple[list[ir.Op], ir.Var]:
-        """Saves a value made in a loop, where it is made; gives the operations that read it back in the mirror, and what they load."""
+        """Saves a value made in a loop, where it is made.
+
+        Gives the operations that read it back in the mirror, and what they load.
+        """
         loaded = dataclasses.replace(value)
         nest = self._rectangular(region)
         if nest is not None and not isinstance(value.type, types.Array | types.List):
-            tape = ir.Var(f"{value.name}_tape", types.Array(value.type, len(nest), "C"))
+            tape = ir.Var(f"{value.name}_tape", array_type(value.type, len(nest)))
             top = self._top(region)
             self.before(top, ir.Alloc(shape=tuple(self._extents[loop] for loop in nest), out=tape))
             builder = ir.Builder()
@@ -80,7 +84,7 @@ class ForwardEdits:
             index = [self._place(builder, loop) for loop in nest]
             builder.emit(ir.Load(array=tape, index=tuple(index), out=loaded))
             return builder.ops, loaded
-        tape = ir.Var(f"{value.name}_tape", types.List(value.type, reflected=False))
+        tape = ir.Var(f"{value.name}_tape", list_type(value.type))
         self.before(self._top(region), ir.NewTape(out=tape))
         forward, backward = self._positions(region)
         self._insert(value, region, [ir.Push(tape=tape, index=forward, value=value)])
@@ -99,6 +103,10 @@ class ForwardEdits:
             assert isinstance(owner, ir.For | ir.While)
             self.trips(owner)
             return self._trips[owner][0], self.trip_counter[region]
+        if isinstance(owner, ir.For) and self.region_of[owner] is self.function.body:
+            if owner.start == ir.integer(0) and owner.step == ir.integer(1):
+                # one entry a trip, of a loop that is entered once
+                return owner.body.args[0], owner.body.args[0]
         if region not in self._forward_index:
             self._forward_index[region] = ir.Var("position", types.intp)
             self.reverse_index[region] = ir.Var("position", types.intp)
@@ -275,4 +283,3 @@ class ForwardEdits:
 
 def _incremented(builder: ir.Builder, value: ir.Operand) -> ir.Operand:
     return builder.call(operator.add, value, ir.integer(1), type=types.intp, name="position")
-

@@ -1,7 +1,7 @@
 """Loops whose forward and reverse trips run back to back, while the trip's values are still there.
 
-In: a function with both sweeps. Out: the same, with a loop of the forward sweep and its mirror in one, where the trips are
-independent but for sums and the adjoints that the mirror starts from are known before the loop.
+In: a function with both sweeps. Out: the same, with a loop of the forward sweep and its mirror in one, where the trips
+are independent but for sums and the adjoints that the mirror starts from are known before the loop.
 
     for i in range(n):                    for i in range(n):
         e = exp(x[i]); e_tape[i] = e          e = exp(x[i])
@@ -23,6 +23,7 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.alias import Aliases, memory_read
 from adjit.transform.private import is_private
+from adjit.transform.types import array_type, array_type_of
 
 
 def fuse(function: ir.Function, shadows: Mapping[ir.Operand, ir.Var]) -> ir.Function:
@@ -123,7 +124,8 @@ class _Fusion:
 
     def is_legal(self, a: int, b: int) -> bool:
         loop, mirror = self.ops[a], self.ops[b]
-        assert isinstance(loop, ir.For) and isinstance(mirror, ir.For)
+        assert isinstance(loop, ir.For)
+        assert isinstance(mirror, ir.For)
         if loop.stops or mirror.stops or self.effects[b].ordered:
             return False
         args = mirror.body.args[1:]
@@ -186,7 +188,8 @@ class _Fusion:
 
     def fused(self, a: int, b: int, moved: set[int]) -> ir.Function:
         loop, mirror = self.ops[a], self.ops[b]
-        assert isinstance(loop, ir.For) and isinstance(mirror, ir.For)
+        assert isinstance(loop, ir.For)
+        assert isinstance(mirror, ir.For)
         counter = loop.body.args[0]
         mapping: dict[ir.Var, ir.Operand] = {mirror.body.args[0]: counter}
         second = [ir.substituted(op, mapping) for op in mirror.body.ops]
@@ -229,9 +232,9 @@ def _is_sum(arg: ir.Var, yielded: ir.Operand, body: ir.Region) -> bool:
         if not _is_sum(reader.body.args[1 + slot], reader.body.yields[slot], reader.body):
             return False
         step = reader.outs[slot]
-    elif isinstance(reader, ir.Call) and reader.callee is operator.add:
-        step = reader.outs[0]
-    elif isinstance(reader, ir.Call) and reader.callee is operator.sub and reader.args[0] is arg:
+    elif isinstance(reader, ir.Call) and (
+        reader.callee is operator.add or (reader.callee is operator.sub and reader.args[0] is arg)
+    ):
         step = reader.outs[0]
     elif isinstance(reader, ir.If) and arg not in reader.operands:
         sides = [k for k, y in enumerate(reader.then.yields) if arg in (y, reader.orelse.yields[k])]
@@ -247,9 +250,7 @@ def _contracted(ops: Sequence[ir.Op], place: int) -> list[ir.Op]:
     """Tapes that are used in the loop at `place` alone, always at the number of the trip, lose that axis."""
     loop = ops[place]
     assert isinstance(loop, ir.For)
-    tapes = {
-        op.out: op for op in ops[:place] if isinstance(op, ir.Alloc) and op.fill is None and len(op.shape) > 1
-    }
+    tapes = {op.out: op for op in ops[:place] if isinstance(op, ir.Alloc) and op.fill is None and len(op.shape) > 1}
     firsts: dict[ir.Var, set[ir.Operand]] = {}
     for k, op in enumerate(ops):
         for inner in (op, *(i for r in op.regions for i in ir.walk(r))):
@@ -268,7 +269,11 @@ def _contracted(ops: Sequence[ir.Op], place: int) -> list[ir.Op]:
         if isinstance(op, ir.Call) and op.callee is operator.sub and op.args == (loop.body.args[0], loop.start)
         for out in op.outs
     }
-    smaller = {t: ir.Var(t.name, types.Array(op.out.type.dtype, len(op.shape) - 1, "C")) for t, op in tapes.items() if firsts.get(t, {None}) <= trip}
+    smaller: dict[ir.Operand, ir.Var] = {
+        t: ir.Var(t.name, array_type(array_type_of(t).dtype, len(op.shape) - 1))
+        for t, op in tapes.items()
+        if firsts.get(t, {None}) <= trip
+    }
     made: list[ir.Op] = []
     for op in ops:
         if isinstance(op, ir.Alloc) and op.out in smaller:
@@ -278,7 +283,7 @@ def _contracted(ops: Sequence[ir.Op], place: int) -> list[ir.Op]:
     return made
 
 
-def _reindexed(op: ir.Op, smaller: Mapping[ir.Var, ir.Var]) -> ir.Op:
+def _reindexed(op: ir.Op, smaller: Mapping[ir.Operand, ir.Var]) -> ir.Op:
     if not smaller:
         return op
     if isinstance(op, ir.Load | ir.Store) and op.array in smaller:

@@ -120,11 +120,6 @@ def select(condition: Any, yes: Any, no: Any) -> Any:
     return yes if condition else no
 
 
-def stop_gradient(value: Any) -> Any:
-    """`value`, held fixed in differentiation."""
-    return value
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Call(Op):
     """A call of a resolved callee. It writes no memory that others can see, and an array it returns is fresh.

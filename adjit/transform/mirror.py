@@ -58,4 +58,4 @@ class Sweeps:
     forward: ir.Function
     mirror: Mirror
     bars: list[ir.Operand]
-    shadows: dict[ir.Var, ir.Var]
+    shadows: dict[ir.Operand, ir.Var]

@@ -21,7 +21,7 @@ from adjit.transform.shadows import carried_args
 
 @dataclass(frozen=True)
 class Step:
-    """`inverse` is the operator that undoes the step, `amount` what it moves by; None where there is nothing to compute."""
+    """`inverse` is the operator that undoes the step, `amount` what it moves by; None where nothing is computed."""
 
     inverse: object = None
     amount: ir.Operand | None = None

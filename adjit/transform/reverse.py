@@ -37,7 +37,7 @@ from adjit.transform.types import typed_const, writable
 def reverse(
     function: ir.Function, wrt: Sequence[ir.Var], seeds: Sequence[ir.Operand | None], build: BuildDerivative
 ) -> Sweeps:
-    """The adjoint with respect to the arguments `wrt`; `seeds` has the adjoint of each yield, None where it has none."""
+    """The adjoint with respect to the arguments `wrt`; `seeds` has the adjoint of each yield, None if it has none."""
     outputs = [y for y, seed in zip(function.body.yields, seeds, strict=True) if seed is not None]
     activity = Activity(function, wrt, outputs)
     shadows = Shadows(function, activity, SUFFIX)
@@ -92,7 +92,8 @@ class _Reverse(Adjoints):
         made = next((op for op in reversed(self.builder.ops) if partial in op.results), None)
         if isinstance(made, ir.Call) and made.callee is operator.truediv and is_one(made.args[0]):
             # (1 / y) x_bar is x_bar / y, unless the quotient is there for another partial as well
-            if sum(o is partial for op in self.builder.ops for o in ir.reads(op)) == 0:
+            is_shared = any(o is partial for op in self.builder.ops for o in ir.reads(op))
+            if not is_shared:
                 return scalars.scalar(ctx, operator.truediv, (bar, made.args[1]), name)
         if isinstance(made, ir.If) and len(made.outs) == 1 and not made.then.ops and not made.orelse.ops:
             # 1 or 0 times the adjoint is the adjoint or nothing: a choice, in which no 0 * inf can arise

@@ -1,8 +1,9 @@
 """Storage: how each value of the forward sweep that the reverse sweep reads gets there.
 
 In: `Sweeps`, whose mirror names values of the primal as if they were alive. Out: one region of IR for both sweeps.
-A value is used where it is still alive, computed again where that is cheap, read again from memory where nothing overwrote
-it, and taped otherwise. Memory that the reverse sweep reads and that was overwritten is restored on the way back:
+A value is used where it is still alive, computed again where that is cheap, read again from memory where nothing
+overwrote it, and taped otherwise. Memory that the reverse sweep reads and that was overwritten is restored on the way
+back:
 
     invariant: at the mirror of a statement, all memory that the reverse still reads holds what it held there.
 
@@ -53,9 +54,7 @@ class _Scope:
 class _Carried:
     """What a reverse loop carries."""
 
-    def __init__(
-        self, args: list[ir.Var], inits: list[ir.Operand], yields: list[ir.Operand], outs: list[ir.Var]
-    ):
+    def __init__(self, args: list[ir.Var], inits: list[ir.Operand], yields: list[ir.Operand], outs: list[ir.Var]):
         self.args, self.inits, self.yields, self.outs = args, inits, yields, outs
 
     def add_position(self, entry: ir.Var, left: ir.Operand) -> tuple[ir.Var, ir.Operand]:
@@ -116,7 +115,8 @@ class _Storage:
         """Whether what is stored may be gone before the mirror of the store."""
         # asked of isl as if the element were read where it is stored
         return any(
-            self.index_model.stored_may_be_overwritten(store, other) for other in self.stores[self.aliases.find(store.array)]
+            self.index_model.stored_may_be_overwritten(store, other)
+            for other in self.stores[self.aliases.find(store.array)]
         )
 
     # -------------------------------------------------------------------------------------------------------- driver
@@ -448,7 +448,7 @@ class _Storage:
                 else isinstance(i, ir.If | ir.Extent | ir.Undefined)
                 for i in inner
             ) and not any(is_reference(out) for out in op.outs)
-        return isinstance(op, ir.VIEWS + (ir.Extent, ir.Undefined, ir.Pull))
+        return isinstance(op, (*ir.VIEWS, ir.Extent, ir.Undefined, ir.Pull))
 
     def _can_load_again(self, load: ir.Load, place: int, scope: _Scope) -> bool:
         """No store between here and there may have changed the element."""

@@ -100,10 +100,6 @@ class Poison:
 Value = ir.Var | ir.Const | Static | TupleValue | Lazy | Complex | Method | Range | Paired | SliceValue | Poison
 
 
-def is_operand(value: Value) -> bool:
-    return isinstance(value, ir.Var | ir.Const)
-
-
 def is_array(value: Value) -> bool:
     """An array or an array expression."""
     return isinstance(value, Lazy) or (isinstance(value, ir.Var | ir.Const) and isinstance(value.type, types.Array))
