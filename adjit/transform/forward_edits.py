@@ -103,14 +103,16 @@ class ForwardEdits:
             assert isinstance(owner, ir.For | ir.While)
             self.trips(owner)
             return self._trips[owner][0], self.trip_counter[region]
-        if isinstance(owner, ir.For) and self.region_of[owner] is self.function.body:
-            if owner.start == ir.integer(0) and owner.step == ir.integer(1):
-                # one entry a trip, of a loop that is entered once
-                return owner.body.args[0], owner.body.args[0]
+        if isinstance(owner, ir.For) and self._counts_from_zero(owner) and self.region_of[owner] is self.function.body:
+            # entered once: one entry a trip
+            return owner.body.args[0], owner.body.args[0]
         if region not in self._forward_index:
             self._forward_index[region] = ir.Var("position", types.intp)
             self.reverse_index[region] = ir.Var("position", types.intp)
         return self._forward_index[region], self.reverse_index[region]
+
+    def _counts_from_zero(self, loop: ir.For) -> bool:
+        return loop.start == ir.integer(0) and loop.step == ir.integer(1)
 
     # --------------------------------------------------------------------------------------------------- loop nests
 

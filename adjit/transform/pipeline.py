@@ -194,6 +194,13 @@ def _split(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Func
         joint, names=(*function.names, "out_bar"), params=(*function.params, tree), result=function.result
     )
     halves = split(joint, len(function.body.yields), leaves, ("out_bar",))
+    if halves is None and any(isinstance(op, ir.Call) and op.effect and op.outs for op in ir.walk(function.body)):
+        raise errors.Unsupported(
+            f"the pullback of {function.name}, which draws random numbers and makes arrays in a loop",
+            _place(function),
+            "Its sweeps cannot be run apart, and running them again would draw other numbers.",
+            "Use adjit.grad or adjit.value_and_grad, or pass the numbers drawn as an argument.",
+        )
     if is_forward:
         made = halves[0] if halves is not None else dataclasses.replace(function, result=(function.result, None, None))
         return _finished(made, derivative, function, made.result, "forward")

@@ -91,14 +91,6 @@ class IndexModel:
         """Whether `other` may be the first to overwrite an element after `store` has written it."""
         return self._overwrites(self._write(store), self._write(other))
 
-    def overwriters(self, read: ir.Op) -> list[ir.Store]:
-        """The stores that may be the first to overwrite an element that `read` has read."""
-        return [store for store in self._stores if self.may_overwrite(read, store)]
-
-    def is_overwritten(self, read: ir.Op) -> bool:
-        """Whether any element may change after `read` has read it."""
-        return any(self.may_overwrite(read, store) for store in self._stores)
-
     # ------------------------------------------------------------------------------------------- accesses
 
     def _read(self, op: ir.Op) -> list[_Access]:

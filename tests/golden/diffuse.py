@@ -32,14 +32,13 @@ def diffuse_grad(u, alpha, steps):
             here = v_old_tape[t, i - 1]
             v[i] = here
             stored_bar = v_bar[i]
-            v_bar[i] = 0.0
             left = left_tape[t, i - 1]
             alpha_bar += (left - 2.0 * here + v[i + 1]) * stored_bar
             sum_bar = alpha * stored_bar
             v_bar[i + 1] += sum_bar
             here_bar = left_bar + stored_bar - 2.0 * sum_bar
             # L38: here = v[i]
-            v_bar[i] += here_bar
+            v_bar[i] = here_bar
             left_bar = sum_bar
         # L36: left = v[0]
         v_bar[0] += left_bar

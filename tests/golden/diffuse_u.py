@@ -23,12 +23,11 @@ def diffuse_grad(u, alpha, steps):
         for i in range(n - 2, 0, -1):
             # L39: v[i] = here + alpha * (left - 2.0 * here + v[i + 1])
             stored_bar = v_bar[i]
-            v_bar[i] = 0.0
             sum_bar = alpha * stored_bar
             v_bar[i + 1] += sum_bar
             here_bar = left_bar + stored_bar - 2.0 * sum_bar
             # L38: here = v[i]
-            v_bar[i] += here_bar
+            v_bar[i] = here_bar
             left_bar = sum_bar
         # L36: left = v[0]
         v_bar[0] += left_bar

@@ -28,7 +28,7 @@ def log_determinant_grad(a):
     lower_bar = np.zeros_like(lower)
     for j in range(n - 1, -1, -1):
         # L143: total += math.log(lower[j, j])
-        lower_bar[j, j] += 1.0 / lower[j, j] * 2.0
+        lower_bar[j, j] += 2.0 / lower[j, j]
     for j in range(n - 1, -1, -1):
         # L140: lower[i, j] /= pivot
         pivot = math.sqrt(lower_item_tape[j])
@@ -37,10 +37,9 @@ def log_determinant_grad(a):
             lower_old = lower_old_tape[position - 1]
             lower[i, j] = lower_old
             stored_bar = lower_bar[i, j]
-            lower_bar[i, j] = 0.0
             quotient = 1.0 / pivot
             pivot_bar -= lower_old / pivot * quotient * stored_bar
-            lower_bar[i, j] += quotient * stored_bar
+            lower_bar[i, j] = quotient * stored_bar
             position -= 1
         # L138: pivot = math.sqrt(lower[j, j])
         lower_bar[j, j] += 0.5 / pivot * pivot_bar

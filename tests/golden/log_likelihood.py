@@ -34,11 +34,11 @@ def log_likelihood_value_and_grad(points, means, log_weights):
         # ---- reverse of the trip
         logits_bar = np.zeros(means.shape[0])
         # L71: total += largest + math.log(summed)
-        quotient = 1.0 / summed
+        summed_bar = 1.0 / summed
         largest_bar = 1.0
         for k in range(means.shape[0] - 1, -1, -1):
             # L70: summed += math.exp(logits[k] - largest)
-            difference_bar = exp_tape[k] * quotient
+            difference_bar = exp_tape[k] * summed_bar
             largest_bar -= difference_bar
             logits_bar[k] += difference_bar
         for k in range(means.shape[0] - 1, -1, -1):
@@ -49,7 +49,7 @@ def log_likelihood_value_and_grad(points, means, log_weights):
             # L66: logits[k] = log_weights[k] - 0.5 * distance
             stored_bar = logits_bar[k]
             logits_bar[k] = 0.0
-            logits_item_bar = (1 if is_above else 0) * largest_bar + stored_bar
+            logits_item_bar = (largest_bar if is_above else 0.0) + stored_bar
             distance_bar = 0.5 * -logits_item_bar
             log_weights_bar[k] += logits_item_bar
             for d in range(points.shape[1] - 1, -1, -1):
@@ -59,5 +59,5 @@ def log_likelihood_value_and_grad(points, means, log_weights):
                 # L64: offset = points[i, d] - means[k, d]
                 means_bar[k, d] -= offset_bar
             # L67: largest = max(largest, logits[k])
-            largest_bar *= 0 if is_above else 1
+            largest_bar = 0.0 if is_above else largest_bar
     return total, (means_bar, log_weights_bar)

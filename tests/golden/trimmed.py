@@ -45,9 +45,8 @@ def trimmed_grad(x, lower, upper):
         y_view_old = y_view_old_tape[i]
         y_view_2[i] = y_view_old
         stored_bar = y_view_bar[i]
-        y_view_bar[i] = 0.0
         upper_bar += y_view_old * stored_bar
-        y_view_bar[i] += upper * stored_bar
+        y_view_bar[i] = upper * stored_bar
     # L204: y[1:] -= lower * x[:-1]
     lower_bar = 0.0
     for i in range(y_view.size):

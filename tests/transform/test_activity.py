@@ -6,6 +6,7 @@ import operator
 import numpy as np
 from numba import types
 
+from adjit import stop_gradient
 from adjit.transform import ir
 from adjit.transform.activity import Activity, carries, is_constant
 from tests.transform.building import VECTOR, F, I, Program
@@ -49,12 +50,12 @@ def test_integers_and_booleans_end_it():
 
 def test_what_is_held_fixed():
     p = Program(x=F)
-    held = p.do(ir.stop_gradient, p["x"])
+    held = p.do(stop_gradient, p["x"])
     y = p.mul(held, p["x"])
     found = activity(p, [p["x"]], [y])
     assert not found.is_active(held)
     assert found.is_active(y)
-    assert is_constant(ir.stop_gradient)
+    assert is_constant(stop_gradient)
     assert not is_constant(ir.cast)
     assert is_constant(math.floor)
     assert not is_constant(math.sin)

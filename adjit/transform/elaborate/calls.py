@@ -154,11 +154,7 @@ def _without_rule(
 
 
 # Functions without a rule whose results are memory of their own.
-_RETURN_FRESH_ARRAYS = frozenset(
-    {np.unique, np.histogram, np.bincount, np.digitize, np.partition, np.argpartition, np.nonzero, np.argwhere,
-     np.union1d, np.intersect1d, np.setdiff1d, np.linalg.svd, np.linalg.qr, np.linalg.eig, np.linalg.eigvals,
-     np.linalg.lstsq, np.flatnonzero}
-)  # fmt: skip
+_RETURN_FRESH_ARRAYS = frozenset((np.delete, np.histogram, np.insert, np.intersect1d, np.setdiff1d, np.union1d))
 
 
 # --------------------------------------------------------------------------------------------------------------- rules

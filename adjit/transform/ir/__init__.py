@@ -1,0 +1,115 @@
+"""The intermediate representation: structured, in single-assignment form, typed with numba's types.
+
+In: nothing. Out: the node classes that every pass reads and makes, and the helpers that all passes share.
+A `Region` is a list of operations with arguments and yields; control flow is regions inside operations, so there is no
+control-flow graph. Scalars are values; arrays are references to mutable memory. Tuples, modules and other static
+things are resolved by the front end and do not occur here.
+
+    y = x * x            %y:float64 = call mul(%x, %x)
+    for i in range(n):   %s1 = for %i in (0, %n, 1) carrying %s0 = (0.0,) {
+        s += a[i]            %e = load %a[%i];  %s2 = call add(%s0, %e);  yield %s2 }
+"""
+
+from adjit.transform.ir.builder import Builder, element_name
+from adjit.transform.ir.control import FORWARD_SWEEP, REVERSE_SWEEP, REVERSE_TRIP, Comment, For, If, Raise, While
+from adjit.transform.ir.core import (
+    Call,
+    Const,
+    Function,
+    Op,
+    Operand,
+    Origin,
+    Region,
+    Tree,
+    Type,
+    Undefined,
+    Var,
+    boolean,
+    cast,
+    integer,
+    leaves,
+    map_tree,
+    select,
+)
+from adjit.transform.ir.memory import (
+    VIEWS,
+    Alloc,
+    At,
+    Copy,
+    Extent,
+    Load,
+    NewAxis,
+    NewTape,
+    Pull,
+    Push,
+    Reshape,
+    Selector,
+    Slice,
+    Span,
+    Store,
+    Transpose,
+)
+from adjit.transform.ir.walking import (
+    Cloner,
+    free_vars,
+    is_array,
+    is_float,
+    reads,
+    substituted,
+    substituted_operand,
+    walk,
+)
+
+__all__ = [
+    "FORWARD_SWEEP",
+    "REVERSE_SWEEP",
+    "REVERSE_TRIP",
+    "VIEWS",
+    "Alloc",
+    "At",
+    "Builder",
+    "Call",
+    "Cloner",
+    "Comment",
+    "Const",
+    "Copy",
+    "Extent",
+    "For",
+    "Function",
+    "If",
+    "Load",
+    "NewAxis",
+    "NewTape",
+    "Op",
+    "Operand",
+    "Origin",
+    "Pull",
+    "Push",
+    "Raise",
+    "Region",
+    "Reshape",
+    "Selector",
+    "Slice",
+    "Span",
+    "Store",
+    "Transpose",
+    "Tree",
+    "Type",
+    "Undefined",
+    "Var",
+    "While",
+    "boolean",
+    "cast",
+    "element_name",
+    "free_vars",
+    "integer",
+    "is_array",
+    "is_float",
+    "leaves",
+    "map_tree",
+    "reads",
+    "select",
+    "substituted",
+    "substituted_operand",
+    "walk",
+]

@@ -1,0 +1,77 @@
+"""Operations in the making.
+
+In: callees and operands. Out: results, and the list of operations that make them.
+
+    b.call(operator.mul, x, x, type=float64)         emits the call, gives its result
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from numba import types
+
+from adjit.transform.ir.core import Call, Op, Operand, Origin, Type, Var
+from adjit.transform.ir.memory import Extent, Load, Store
+
+
+class Builder:
+    """Collects operations. `region()` opens a nested list: `with b.region() as ops: ...; Region((), (*ops,), ())`."""
+
+    def __init__(self) -> None:
+        self._stack: list[list[Op]] = [[]]
+        self.origin: Origin | None = None
+
+    @property
+    def ops(self) -> list[Op]:
+        return self._stack[-1]
+
+    def emit(self, op: Op) -> Op:
+        if op.origin is None and self.origin is not None:
+            op = dataclasses.replace(op, origin=self.origin)
+        self._stack[-1].append(op)
+        return op
+
+    def region(self) -> _Nested:
+        return _Nested(self)
+
+    def call(
+        self, callee: Any, *args: Operand, type: Type, name: str = "", options: tuple[tuple[str, Any], ...] = ()
+    ) -> Var:
+        out = Var(name or getattr(callee, "__name__", "value"), type)
+        self.emit(Call(callee=callee, args=args, outs=(out,), options=options))
+        return out
+
+    def load(self, array: Operand, index: Sequence[Operand], name: str = "") -> Var:
+        assert isinstance(array.type, types.Array)
+        out = Var(name or element_name(array), array.type.dtype)
+        self.emit(Load(array=array, index=tuple(index), out=out))
+        return out
+
+    def store(self, array: Operand, index: Sequence[Operand], value: Operand, add: bool = False) -> None:
+        self.emit(Store(array=array, index=tuple(index), value=value, add=add))
+
+    def extent(self, array: Operand, axis: int) -> Var:
+        out = Var("n", types.intp)
+        self.emit(Extent(array=array, axis=axis, out=out))
+        return out
+
+
+class _Nested:
+    def __init__(self, builder: Builder):
+        self.builder = builder
+        self.ops: list[Op] = []
+
+    def __enter__(self) -> list[Op]:
+        self.builder._stack.append(self.ops)
+        return self.ops
+
+    def __exit__(self, *exc: object) -> None:
+        self.builder._stack.pop()
+
+
+def element_name(array: Operand) -> str:
+    """A name for an element of an array."""
+    return f"{array.name}_item" if isinstance(array, Var) else "item"

@@ -1,0 +1,271 @@
+"""Operations on arrays, which are references to memory, and on tapes, which grow.
+
+In: operands that are arrays. Out: nodes, of which `VIEWS` give an array in the memory of another.
+
+    a[i] += x            store %a[%i] += %x
+    a[1:].T              %s = slice %a[1:];  %t = transpose %s (1, 0)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from adjit.transform.ir.core import Const, Op, Operand, Region, Var
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Alloc(Op):
+    """A fresh C-ordered array of the result's type and the given shape; `fill` None leaves it unwritten (np.empty).
+
+    With `like`, the layout and shape of that array are taken and `shape` is empty (np.zeros_like).
+    """
+
+    shape: tuple[Operand, ...]
+    out: Var
+    fill: Const | None = None
+    like: Var | None = None
+
+    @property
+    def results(self) -> tuple[Var, ...]:
+        return (self.out,)
+
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        return self.shape if self.like is None else (self.like,)
+
+    def rebuilt(self, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> Op:
+        if self.like is not None:
+            assert isinstance(operands[0], Var)
+            return dataclasses.replace(self, like=operands[0], out=results[0])
+        return dataclasses.replace(self, shape=tuple(operands), out=results[0])
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Copy(Op):
+    """A fresh array with the contents of `source` (numba's x.copy())."""
+
+    source: Operand
+    out: Var
+
+    @property
+    def results(self) -> tuple[Var, ...]:
+        return (self.out,)
+
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        return (self.source,)
+
+    def rebuilt(self, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> Op:
+        return dataclasses.replace(self, source=operands[0], out=results[0])
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Extent(Op):
+    """`array.shape[axis]`."""
+
+    array: Operand
+    axis: int
+    out: Var
+
+    @property
+    def results(self) -> tuple[Var, ...]:
+        return (self.out,)
+
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        return (self.array,)
+
+    def rebuilt(self, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> Op:
+        return dataclasses.replace(self, array=operands[0], out=results[0])
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Load(Op):
+    """`array[index]`, one integer an axis; negative ones count from the end. A scalar."""
+
+    array: Operand
+    index: tuple[Operand, ...]
+    out: Var
+
+    @property
+    def results(self) -> tuple[Var, ...]:
+        return (self.out,)
+
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        return (self.array, *self.index)
+
+    def rebuilt(self, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> Op:
+        return dataclasses.replace(self, array=operands[0], index=tuple(operands[1:]), out=results[0])
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Store(Op):
+    """`array[index] = value`; `add` makes it `array[index] += value` without a Load of its own."""
+
+    array: Operand
+    index: tuple[Operand, ...]
+    value: Operand
+    add: bool = False
+
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        return (self.array, *self.index, self.value)
+
+    def rebuilt(self, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> Op:
+        return dataclasses.replace(self, array=operands[0], index=tuple(operands[1:-1]), value=operands[-1])
+
+
+@dataclass(frozen=True)
+class At:
+    """An integer in an index: the axis goes away."""
+
+    index: Operand
+
+
+@dataclass(frozen=True)
+class Span:
+    """A slice in an index; None where the user leaves the end out."""
+
+    start: Operand | None = None
+    stop: Operand | None = None
+    step: Operand | None = None
+
+
+@dataclass(frozen=True)
+class NewAxis:
+    """`np.newaxis` in an index."""
+
+
+Selector = At | Span | NewAxis
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Slice(Op):
+    """Basic indexing that leaves an array: a view of `base`. Every axis of the base has its selector (no Ellipsis)."""
+
+    base: Operand
+    selectors: tuple[Selector, ...]
+    out: Var
+
+    @property
+    def results(self) -> tuple[Var, ...]:
+        return (self.out,)
+
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        found: list[Operand] = [self.base]
+        for s in self.selectors:
+            if isinstance(s, At):
+                found.append(s.index)
+            elif isinstance(s, Span):
+                found.extend(e for e in (s.start, s.stop, s.step) if e is not None)
+        return tuple(found)
+
+    def rebuilt(self, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> Op:
+        rest = iter(operands)
+        base = next(rest)
+        made: list[Selector] = []
+        for s in self.selectors:
+            if isinstance(s, At):
+                made.append(At(next(rest)))
+            elif isinstance(s, Span):
+                made.append(Span(*(None if e is None else next(rest) for e in (s.start, s.stop, s.step))))
+            else:
+                made.append(s)
+        return dataclasses.replace(self, base=base, selectors=tuple(made), out=results[0])
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Transpose(Op):
+    """A view of `base` with its axes permuted: axis k of the result is axis `axes[k]` of the base."""
+
+    base: Operand
+    axes: tuple[int, ...]
+    out: Var
+
+    @property
+    def results(self) -> tuple[Var, ...]:
+        return (self.out,)
+
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        return (self.base,)
+
+    def rebuilt(self, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> Op:
+        return dataclasses.replace(self, base=operands[0], out=results[0])
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Reshape(Op):
+    """A view of the contiguous array `base` with another shape."""
+
+    base: Operand
+    shape: tuple[Operand, ...]
+    out: Var
+
+    @property
+    def results(self) -> tuple[Var, ...]:
+        return (self.out,)
+
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        return (self.base, *self.shape)
+
+    def rebuilt(self, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> Op:
+        return dataclasses.replace(self, base=operands[0], shape=tuple(operands[1:]), out=results[0])
+
+
+VIEWS = (Slice, Transpose, Reshape)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NewTape(Op):
+    """An empty growable tape (a list) of scalars or array references. Entries are appended and never changed."""
+
+    out: Var  # of type types.List(element)
+
+    @property
+    def results(self) -> tuple[Var, ...]:
+        return (self.out,)
+
+    def rebuilt(self, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> Op:
+        return dataclasses.replace(self, out=results[0])
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Push(Op):
+    """`tape.append(value)`. `index`, an operand that counts the entries, says where it lands."""
+
+    tape: Operand
+    index: Operand
+    value: Operand
+
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        return (self.tape, self.index, self.value)
+
+    def rebuilt(self, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> Op:
+        return dataclasses.replace(self, tape=operands[0], index=operands[1], value=operands[2])
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Pull(Op):
+    """`tape[index]`: an entry, left where it is."""
+
+    tape: Operand
+    index: Operand
+    out: Var
+
+    @property
+    def results(self) -> tuple[Var, ...]:
+        return (self.out,)
+
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        return (self.tape, self.index)
+
+    def rebuilt(self, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> Op:
+        return dataclasses.replace(self, tape=operands[0], index=operands[1], out=results[0])

@@ -1,0 +1,107 @@
+"""What is inside an operation, and copies of it with other operands.
+
+In: an operation or a region. Out: what it holds, or one like it.
+
+    walk(body)           every operation, outer before inner
+    Cloner({%x: %z})     the same operations on %z in the place of %x, with fresh results
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+
+from numba import types
+
+from adjit.transform.ir.core import Op, Operand, Region, Type, Var
+
+
+def walk(region: Region) -> Iterator[Op]:
+    """Every operation, outer before inner, in order."""
+    for op in region.ops:
+        yield op
+        for inner in op.regions:
+            yield from walk(inner)
+
+
+def reads(op: Op) -> Iterator[Operand]:
+    """Every operand of `op` and of what is inside it, yields included."""
+    yield from op.operands
+    for region in op.regions:
+        for inner in region.ops:
+            yield from reads(inner)
+        yield from region.yields
+
+
+def free_vars(region: Region) -> list[Var]:
+    """Variables that are read inside and defined outside, in order of first reading."""
+    defined = set(region.args)
+    for op in walk(region):
+        defined.update(op.results)
+        for inner in op.regions:
+            defined.update(inner.args)
+    found: dict[Var, None] = {}
+    for op in region.ops:
+        for operand in reads(op):
+            if isinstance(operand, Var) and operand not in defined:
+                found[operand] = None
+    for operand in region.yields:
+        if isinstance(operand, Var) and operand not in defined:
+            found[operand] = None
+    return list(found)
+
+
+def is_float(type_: Type) -> bool:
+    """Whether values of this type carry a derivative: a float, or an array of floats."""
+    if isinstance(type_, types.Array):
+        type_ = type_.dtype
+    return isinstance(type_, types.Float)
+
+
+def is_array(operand: Operand) -> bool:
+    return isinstance(operand.type, types.Array)
+
+
+class Cloner:
+    """Copies of operations with fresh results; operands are looked up in `mapping` and otherwise kept."""
+
+    def __init__(self, mapping: Mapping[Var, Operand] | None = None):
+        self.mapping: dict[Var, Operand] = dict(mapping or {})
+
+    def operand(self, operand: Operand) -> Operand:
+        return self.mapping.get(operand, operand) if isinstance(operand, Var) else operand
+
+    def fresh(self, var: Var) -> Var:
+        made = dataclasses.replace(var)
+        self.mapping[var] = made
+        return made
+
+    def op(self, op: Op) -> Op:
+        operands = [self.operand(o) for o in op.operands]
+        regions = [self.region(r) for r in op.regions]
+        return op.rebuilt(operands, regions, [self.fresh(r) for r in op.results])
+
+    def region(self, region: Region) -> Region:
+        args = tuple(self.fresh(a) for a in region.args)
+        ops = tuple(self.op(o) for o in region.ops)
+        return Region(args, ops, tuple(self.operand(y) for y in region.yields))
+
+
+def substituted_operand(operand: Operand, mapping: Mapping[Var, Operand]) -> Operand:
+    return mapping.get(operand, operand) if isinstance(operand, Var) else operand
+
+
+def substituted(op: Op, mapping: Mapping[Var, Operand]) -> Op:
+    """The same operation, results included, with other operands, inside its regions too."""
+    if not mapping:
+        return op
+    operands = [substituted_operand(o, mapping) for o in op.operands]
+    regions = [
+        Region(
+            r.args,
+            tuple(substituted(inner, mapping) for inner in r.ops),
+            tuple(substituted_operand(y, mapping) for y in r.yields),
+        )
+        for r in op.regions
+    ]
+    return op.rebuilt(operands, regions, op.results)
