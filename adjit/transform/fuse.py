@@ -204,7 +204,8 @@ class _Fusion:
             body=body,
             outs=(*loop.outs, *mirror.outs),
             pair=None,
-            order_free=loop.order_free and mirror.order_free,
+            # the trips share what they tape for themselves, so in a derivative of this loop their order matters
+            order_free=False,
         )
         before = [op for k, op in enumerate(self.ops) if k < a or k in moved]
         after = [op for k, op in enumerate(self.ops) if k > a and k != b and k not in moved]

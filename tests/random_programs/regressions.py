@@ -161,3 +161,12 @@ def program(x, y, u, v, A, k, n, idx):
     return np.sum(u)
 """,
 )
+
+# trips that were fused share a tape, so in the derivative of that loop they may not run in any order
+regression(
+    "second_order_of_a_fused_loop",
+    """
+def program(x, y, u, v, A, k, n, idx):
+    return 0.2 * np.sum(A / (1.6 + np.sin(v[2:]))) + np.sum(A * 0.5)
+""",
+)

@@ -22,10 +22,11 @@ def _no_lasting_registrations(monkeypatch):
 
 
 def test_every_rule_has_a_row() -> None:
+    lookup(np.sin)  # which loads the built-in rules
     shown = (
         {row.callee for row in TABLE} | {getattr(row.callee, "py_func", None) for row in TABLE} | set(WITHOUT_EXAMPLE)
     )
-    assert [c for c in registered() if c not in shown] == []
+    assert [c for c in registry.builtin.entries if c not in shown] == []
 
 
 def test_every_row_has_a_rule() -> None:
