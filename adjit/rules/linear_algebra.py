@@ -100,15 +100,20 @@ def solve(a, b, a_dot, b_dot, *, x):
     return np.linalg.solve(a, b_dot - np.dot(a_dot, x))
 
 
+def solve_transpose(a, b, *, x, x_bar):
+    # in the layout of the primal's own solve, which is compiled already: each further one costs numba seconds
+    return np.linalg.solve(np.ascontiguousarray(a.T), np.ascontiguousarray(x_bar))
+
+
 @adjoint(np.linalg.solve)
 def solve_adjoint(a, b, *, x, x_bar):
-    b_bar = np.linalg.solve(a.T, x_bar)
+    b_bar = np.linalg.solve(np.ascontiguousarray(a.T), np.ascontiguousarray(x_bar))
     if b.ndim == 1:
         return np.outer(-b_bar, x), b_bar
     return np.dot(-b_bar, x.T), b_bar
 
 
-linear(np.linalg.solve, argument=1, transpose=lambda a, b, *, x, x_bar: np.linalg.solve(a.T, x_bar))
+linear(np.linalg.solve, argument=1, transpose=solve_transpose)
 
 
 @tangent(np.linalg.inv)
