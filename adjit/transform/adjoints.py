@@ -21,6 +21,7 @@ from adjit.transform.elaborate import scalars
 from adjit.transform.elaborate.elementwise import as_lazy
 from adjit.transform.elaborate.function import BuildDerivative
 from adjit.transform.elaborate.values import Value, is_array
+from adjit.transform.likeness import Likeness
 from adjit.transform.mirror import Group, Mirror
 from adjit.transform.rules_as_ir import context
 from adjit.transform.shadows import Shadows
@@ -35,6 +36,8 @@ class Adjoints:
     def __init__(self, shadows: Shadows, activity: Activity, build: BuildDerivative):
         self.function = shadows.forward
         self.in_forward = shadows.of
+        self.renewed = shadows.renewed
+        self.likeness = Likeness(shadows.forward)
         self.activity = activity
         self.build = build
         self.builder = ir.Builder()
@@ -84,15 +87,22 @@ class Adjoints:
             made = ir.Alloc(shape=(length,), fill=typed_const(0, array.type.dtype), out=out)
         else:
             zero = typed_const(0, array_type_of(array).dtype)
-            if isinstance(op, ir.Alloc) and op.like is None and region is not self.function.body:
+            like = array if region is self.function.body else self.likeness.of(array)
+            # another layout would make another array
+            like = like if writable(like.type) == writable(array.type) else array
+            if like is array and isinstance(op, ir.Alloc) and op.like is None and region is not self.function.body:
                 made = ir.Alloc(shape=op.shape, fill=zero, out=out)
-            elif isinstance(op, ir.Copy) and isinstance(op.source, ir.Var) and region is not self.function.body:
-                made = ir.Alloc(shape=(), like=op.source, fill=zero, out=out)
             else:
-                made = ir.Alloc(shape=(), like=array, fill=zero, out=out)
+                made = ir.Alloc(shape=(), like=like, fill=zero, out=out)
         self.opening[region].ops.append(made)
         self.shadow_of[array] = out
         return out
+
+    def renew(self, array: ir.Operand) -> ir.Var:
+        """The shadow, handed on by the reverse of the trip after, of an array that each trip makes anew."""
+        assert isinstance(array, ir.Var)
+        self.shadow_of[array] = ir.Var(array.name + SUFFIX, writable(array.type))
+        return self.shadow_of[array]
 
     def add(self, value: ir.Operand, contribution: ir.Operand | None) -> None:
         """Adds to the adjoint of a number."""

@@ -217,6 +217,9 @@ class _Reverse(Adjoints):
         start = Group(None)
         mirror.groups.append(start)
         self.bars = dict(zip(outer, outer_args, strict=True))
+        fresh = [k for k, out in enumerate(op.outs) if out in self.renewed and self.activity.is_active(out)]
+        fresh_inits = [self.shadow(op.outs[k]) for k in fresh]
+        fresh_args = [self.renew(op.body.yields[k]) for k in fresh]
         with self.into(start):
             for k, arg in zip(slots, slot_args, strict=True):
                 self.add(op.body.yields[k], arg)
@@ -238,9 +241,17 @@ class _Reverse(Adjoints):
             loop.outs.append(out)
             mirror.yields.append(inside.get(v, typed_const(0, v.type)))
             self.bars[v] = out
+        fresh_outs = [ir.Var(bar_name(op.inits[k]), arg.type) for k, arg in zip(fresh, fresh_args, strict=True)]
+        loop.inits.extend(fresh_inits)
+        loop.args.extend(fresh_args)
+        loop.outs.extend(fresh_outs)
+        mirror.yields.extend(self.shadow(args[k]) for k in fresh)
         group.ops.append(loop)
         for k, out in zip(slots, loop.outs, strict=False):
             self.add(op.inits[k], out)
+        for k, out in zip(fresh, fresh_outs, strict=True):
+            if self.activity.is_active(op.inits[k]):
+                self.contribute(op.inits[k], out)
 
     # -------------------------------------------------------------------------------------------------------- calls
 

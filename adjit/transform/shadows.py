@@ -17,6 +17,7 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.activity import Activity
 from adjit.transform.alias import is_reference
+from adjit.transform.renewal import renewed
 from adjit.transform.types import typed_const, writable
 
 
@@ -33,11 +34,11 @@ def carried_args(op: ir.For | ir.While) -> tuple[ir.Var, ...]:
     return op.body.args[1:] if isinstance(op, ir.For) else op.body.args
 
 
-def _joined(op: ir.Op) -> Iterator[ir.Operand]:
-    """References that `op` lets stand for one another."""
+def _joined(op: ir.Op, renewed: set[ir.Var]) -> Iterator[ir.Operand]:
+    """References that `op` lets stand for one another; what a loop makes anew in each trip stands for itself."""
     if isinstance(op, ir.For | ir.While):
         for k, out in enumerate(op.outs):
-            if is_reference(out):
+            if is_reference(out) and out not in renewed:
                 yield from (op.inits[k], carried_args(op)[k], op.body.yields[k], out)
     elif isinstance(op, ir.If):
         for k, out in enumerate(op.outs):
@@ -50,20 +51,26 @@ def _joined(op: ir.Op) -> Iterator[ir.Operand]:
 
 
 class Shadows:
-    """`forward`: the function with shadows; `of`: the shadow of each array that has one in it."""
+    """`forward`: the function with shadows; `of`: the shadow of each array that has one in it.
+
+    `renewed`: results of loops whose shadows the reverse loop makes anew.
+    """
 
     def __init__(self, function: ir.Function, activity: Activity, suffix: str):
         self._activity = activity
         self._suffix = suffix
         self.of: dict[ir.Operand, ir.Var] = {}
-        self._collect(function)
+        self.renewed = renewed(function, activity.aliases)
+        while not self._collect(function):
+            self.of.clear()
         entry = [ir.Alloc(shape=(), like=p, fill=_zero(p), out=self.of[p]) for p in function.body.args if p in self.of]
         body = self._region(function.body)
         self.forward = dataclasses.replace(function, body=ir.Region(body.args, (*entry, *body.ops), body.yields))
 
-    def _collect(self, function: ir.Function) -> None:
+    def _collect(self, function: ir.Function) -> bool:
+        """Finds the arrays; False if one taken to be made anew is among them, and from now on is not."""
         made = definitions(function.body)
-        pending = [o for op in ir.walk(function.body) for o in _joined(op)]
+        pending = [o for op in ir.walk(function.body) for o in _joined(op, self.renewed)]
         while pending:
             operand = pending.pop()
             if operand in self.of or not self._is_shadowed(operand):
@@ -73,6 +80,15 @@ class Shadows:
             op = made.get(operand) if isinstance(operand, ir.Var) else None
             if isinstance(op, ir.VIEWS):
                 pending.append(op.base)
+        loops = [op for op in ir.walk(function.body) if isinstance(op, ir.For | ir.While)]
+        met = {
+            out
+            for op in loops
+            for out, arg, new in zip(op.outs, carried_args(op), op.body.yields, strict=False)
+            if out in self.renewed and any(o in self.of for o in (out, arg, new))
+        }
+        self.renewed -= met
+        return not met
 
     def _is_shadowed(self, operand: ir.Operand) -> bool:
         if isinstance(operand, ir.Const):

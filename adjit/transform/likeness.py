@@ -1,0 +1,59 @@
+"""An array of the same shape that is there for longer, so that a shadow need not keep the array itself alive.
+
+w = v.copy()                                     w is like v
+for _ in range(n): v = <an array like v>         v is, in each trip, like what it was before the loop
+"""
+
+from __future__ import annotations
+
+from adjit.transform import ir
+from adjit.transform.shadows import carried_args
+
+
+class Likeness:
+    def __init__(self, function: ir.Function):
+        self._made = {out: op for op in ir.walk(function.body) for out in op.results}
+        self._slots: dict[ir.Var, tuple[ir.For | ir.While, int]] = {}
+        for op in ir.walk(function.body):
+            if isinstance(op, ir.For | ir.While):
+                self._slots.update((arg, (op, k)) for k, arg in enumerate(carried_args(op)))
+
+    def of(self, array: ir.Var) -> ir.Var:
+        """The array itself, or one that was there before the loops that carry it."""
+        while True:
+            source = self._source(array)
+            if source is not None:
+                array = source
+                continue
+            slot = self._slots.get(array)
+            if slot is None:
+                return array
+            op, k = slot
+            before = op.inits[k]
+            if not isinstance(before, ir.Var) or self._origin(op.body.yields[k]) is not array:
+                return array
+            array = before
+
+    def _origin(self, array: ir.Operand) -> ir.Operand:
+        """Back through copies, as far as they go."""
+        while isinstance(array, ir.Var) and (source := self._source(array)) is not None:
+            array = source
+        return array
+
+    def _source(self, array: ir.Var) -> ir.Var | None:
+        """The array that this one was made as large as."""
+        op = self._made.get(array)
+        if isinstance(op, ir.Copy):
+            return op.source if isinstance(op.source, ir.Var) else None
+        if not isinstance(op, ir.Alloc):
+            return None
+        if op.like is not None:
+            return op.like
+        extents = [self._made.get(n) if isinstance(n, ir.Var) else None for n in op.shape]
+        if not extents or not all(isinstance(e, ir.Extent) for e in extents):
+            return None
+        arrays = {e.array for e in extents if isinstance(e, ir.Extent)}
+        axes = [e.axis for e in extents if isinstance(e, ir.Extent)]
+        (source,) = arrays if len(arrays) == 1 else (None,)
+        same_rank = isinstance(source, ir.Var) and getattr(source.type, "ndim", -1) == len(axes)
+        return source if isinstance(source, ir.Var) and same_rank and axes == list(range(len(axes))) else None

@@ -1,0 +1,59 @@
+"""Carried arrays that each trip makes anew, so that the reverse loop can make their shadows anew as well.
+
+In: a function and its alias classes. Out: the results of loops that are such arrays.
+
+    for _ in range(n):              the array of the next trip is no memory of this one: going back, its shadow is what
+        x = A @ x                   the trip after handed back, and that of the old x starts from zero
+"""
+
+from __future__ import annotations
+
+from numba import types
+
+from adjit.transform import ir
+from adjit.transform.alias import Aliases
+
+_FRESH = (ir.Alloc, ir.Copy, ir.Call)
+
+
+def renewed(function: ir.Function, aliases: Aliases) -> set[ir.Var]:
+    """The array results of loops that each trip makes anew, where nothing stores into an older one later on."""
+    search = _Search(function, aliases)
+    return {out for op in ir.walk(function.body) if isinstance(op, ir.For | ir.While) for out in search.slots(op)}
+
+
+class _Search:
+    def __init__(self, function: ir.Function, aliases: Aliases):
+        self.aliases = aliases
+        self.made = {out: op for op in ir.walk(function.body) for out in op.results}
+        # which operation of the function's own region each one is in
+        self.place = {
+            inner: k
+            for k, op in enumerate(function.body.ops)
+            for inner in (op, *(i for r in op.regions for i in ir.walk(r)))
+        }
+        self.stores: dict[ir.Operand, list[ir.Store]] = {}
+        for op in ir.walk(function.body):
+            if isinstance(op, ir.Store):
+                self.stores.setdefault(aliases.find(op.array), []).append(op)
+
+    def slots(self, op: ir.For | ir.While) -> list[ir.Var]:
+        args = op.body.args[1:] if isinstance(op, ir.For) else op.body.args
+        own = {out for inner in op.body.ops if isinstance(inner, _FRESH) for out in inner.results}
+        inside = {out for inner in ir.walk(op.body) if isinstance(inner, _FRESH) for out in inner.results}
+        yielded = [y for y in op.body.yields if ir.is_array(y)]
+        found: list[ir.Var] = []
+        for k, out in enumerate(op.outs):
+            new = op.body.yields[k]
+            if not isinstance(out.type, types.Array) or new not in own or yielded.count(new) > 1 or args[k] in yielded:
+                continue
+            if all(self.is_harmless(store, op, inside) for store in self.stores.get(self.aliases.find(out), ())):
+                found.append(out)
+        return found
+
+    def is_harmless(self, store: ir.Store, loop: ir.Op, inside: set[ir.Var]) -> bool:
+        """Whether a store is into memory of one trip, or over before the loop is reached."""
+        array = store.array
+        while isinstance(array, ir.Var) and isinstance(made := self.made.get(array), ir.VIEWS):
+            array = made.base
+        return array in inside or self.place[store] < self.place[loop]
