@@ -320,3 +320,49 @@ def result_does_not_depend(x, y):
 @add(lambda: (vector(0.3, 0.4), 1.0), (0, 1))
 def rank_zero_result(a, x):
     return np.full((), a[0] * x) + 1.0
+
+
+@add(lambda: (0.7, 3), (0,), compiled=True)
+def functions_defined_inside(x, n):
+    def step(y, scale=0.5):
+        for k in range(2):
+            y = y * scale + np.sin(x)
+        return y
+
+    z = x
+    for i in range(n):
+        z = step(z)
+        if z > 0.5:
+            z = step(z, scale=x)
+    return z * step(y=x)
+
+
+@add(lambda: (1.3,), (0,))
+def default_taken_at_the_definition(x):
+    k = 2.0
+    g = lambda t, m=k: t * m * k + x
+    k = 3.0
+    return g(x) * g(x, 1.0)
+
+
+@add(lambda: (0.8,), (0,))
+def inside_function_sees_a_later_one(x):
+    def outer():
+        return x * inner(x)
+
+    def inner(t):
+        if t > 0.0:
+            return t * t
+        return -t
+
+    return outer() + inner(-x)
+
+
+@add(lambda: (vector(1.0, 2.0),), (0,))
+def inside_function_writes_into_its_argument(x):
+    def bump(a):
+        a[0] += x[1]
+
+    y = x * 2.0
+    bump(y)
+    return y[0] * y[1]

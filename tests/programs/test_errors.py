@@ -205,17 +205,20 @@ def matches(x, kind):
 
 @refused(
     """
-    Unsupported: a function defined inside a differentiated one
-      test_errors.py:+1 in defines_a_function
-        def inner(t):
-        ^^^^^^^^^^^^^
-      Define it outside, or use a lambda.
+    Unsupported: `total` is read before it is assigned
+      test_errors.py:+4 in reads_what_an_inner_function_assigns_later
+        part = total * t  # noqa: F823
+               ^^^^^
     """,
     1.5,
 )
-def defines_a_function(x):
+def reads_what_an_inner_function_assigns_later(x):
+    total = 1.0
+
     def inner(t):
-        return t * x
+        part = total * t  # noqa: F823
+        total = part
+        return total
 
     return inner(x)
 

@@ -37,10 +37,20 @@ from adjit.transform.types import call_type, dtype_of
 
 @dataclass(frozen=True, eq=False)
 class LocalFunction:
-    """A lambda inside a differentiated function, with the variables it can see."""
+    """A lambda or function defined inside a differentiated one, with the variables it can see."""
 
-    node: cst.Lambda
+    node: cst.Lambda | cst.FunctionDef
     frame: Frame
+    defaults: Mapping[str, Value]
+
+    @property
+    def name(self) -> str:
+        return self.node.name.value if isinstance(self.node, cst.FunctionDef) else "a lambda"
+
+    @property
+    def parameters(self) -> list[str]:
+        given = self.node.params
+        return [p.name.value for p in (*given.posonly_params, *given.params, *given.kwonly_params)]
 
 
 def attribute(frame: Frame, owner: Value, name: str) -> Value:
@@ -77,7 +87,7 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
         raise ctx.fail(errors.Unsupported, "a call of something that is not a function", node=node)
     callee = function.value
     if isinstance(callee, LocalFunction):
-        return _local(frame, callee, args, named)
+        return ctx.run_local(callee, args, named)
     return _resolved(frame, callee, list(args), dict(named), node)
 
 
@@ -306,21 +316,6 @@ def _method(
     if function is None or not hasattr(np.ndarray, method.name):
         raise ctx.fail(errors.Unsupported, f"the array method `{method.name}`", node=node)
     return _resolved(frame, function, [owner, *args], dict(named), node)
-
-
-def _local(frame: Frame, function: LocalFunction, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
-    ctx = frame.ctx
-    parameters = [p.name.value for p in function.node.params.params]
-    given = dict(zip(parameters, [materialise(ctx, a) for a in args], strict=False)) | {
-        k: materialise(ctx, v) for k, v in named.items()
-    }
-    if set(given) != set(parameters) or len(args) > len(parameters):
-        raise ctx.fail(errors.Unsupported, "a call of a lambda that does not give each parameter once")
-    outer = function.frame.env
-    function.frame.env = {**outer, **given}
-    result = ctx.evaluate(function.frame, function.node.body)
-    function.frame.env = outer
-    return materialise(ctx, result)
 
 
 def _complex_call(frame: Frame, callee: Any, args: Sequence[Value]) -> Value:

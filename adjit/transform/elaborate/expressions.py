@@ -104,8 +104,16 @@ def _walrus(frame: Frame, node: cst.NamedExpr) -> Value:
     return value
 
 
-def _lambda(frame: Frame, node: cst.Lambda) -> Value:
-    return Static(LocalFunction(node, frame))
+def local_function(frame: Frame, node: cst.Lambda | cst.FunctionDef) -> Value:
+    """A function defined here; its defaults are evaluated now."""
+    params = node.params
+    if params.star_kwarg is not None or isinstance(params.star_arg, cst.Param):
+        raise frame.ctx.fail(errors.Unsupported, "`*` or `**` parameters of a function defined inside", node=node)
+    listed = (*params.posonly_params, *params.params, *params.kwonly_params)
+    defaults = {
+        p.name.value: materialise(frame.ctx, evaluate(frame, p.default)) for p in listed if p.default is not None
+    }
+    return Static(LocalFunction(node, frame, defaults))
 
 
 # ------------------------------------------------------------------------------------------------- operators
@@ -338,7 +346,7 @@ _HANDLERS: dict[type, Callable[[Frame, Any], Value]] = {
     cst.Tuple: _tuple,
     cst.List: _tuple,
     cst.NamedExpr: _walrus,
-    cst.Lambda: _lambda,
+    cst.Lambda: local_function,
     cst.BinaryOperation: _binary,
     cst.UnaryOperation: _unary,
     cst.BooleanOperation: _boolean,

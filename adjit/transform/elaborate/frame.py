@@ -34,11 +34,11 @@ class Context:
         self.frame: Frame | None = None
         self.node: cst.CSTNode | None = None
         # set by function.py, which knows statements: the body of a Python function on argument values (is it a rule's,
-        # are literals weak), a derivative on argument values, an expression in a frame, and which parameters a rule
-        # reads once
+        # are literals weak), a derivative on argument values, a call of a function defined inside another, and which
+        # parameters a rule reads once
         self.inline: Callable[[Any, Sequence[Value], Mapping[str, Value], bool, bool], Value]
         self.inline_derivative: Callable[[Any, Sequence[Value], Mapping[str, Value]], Value]
-        self.evaluate: Callable[[Frame, cst.BaseExpression], Value]
+        self.run_local: Callable[[Any, Sequence[Value], Mapping[str, Value]], Value]
         self.reads_once: Callable[[Any], tuple[bool, ...]]
 
     # ---------------------------------------------------------------------------------------------------- errors

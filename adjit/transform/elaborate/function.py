@@ -20,6 +20,7 @@ from numba import types
 from adjit import errors
 from adjit.transform import ir
 from adjit.transform.alias import Aliases, memory_written
+from adjit.transform.elaborate.calls import LocalFunction
 from adjit.transform.elaborate.constants import wrap
 from adjit.transform.elaborate.control import VALUE
 from adjit.transform.elaborate.elementwise import materialise
@@ -93,7 +94,7 @@ def new_context(build_derivative: BuildDerivative) -> Context:
     ctx = Context()
     ctx.inline = functools.partial(_inline, ctx)
     ctx.inline_derivative = functools.partial(_inline_derivative, ctx, build_derivative)
-    ctx.evaluate = evaluate
+    ctx.run_local = functools.partial(_run_local, ctx)
     ctx.reads_once = _reads_once
     return ctx
 
@@ -212,19 +213,51 @@ def _body(ctx: Context, source: FunctionSource, env: dict[str, Value], is_rule: 
         result = materialise(ctx, evaluate(frame, source.node.body), "result")
         ctx.frame, ctx.node = outer
         return result
-    statements: list[Any] = list(source.node.body.body)
-    _check_kind(ctx, source, statements)
+    value = _statements(frame, source.name, source.node)
+    ctx.frame, ctx.node = outer
+    return value
+
+
+def _statements(frame: Frame, name: str, node: cst.FunctionDef) -> Value:
+    """What the body of a function returns."""
+    ctx = frame.ctx
+    statements: list[Any] = list(node.body.body)
+    _check_kind(ctx, frame.source, statements)
     frame.local_names = frozenset(assigned(statements).names)
     try:
         block(frame, statements)
     except Guess as guess:
         raise ctx.fail(errors.Unsupported, f"`{guess.name}` may be read before it is assigned") from None
     if VALUE in frame.env and not always_returns(statements):
+        raise ctx.fail(errors.Unsupported, f"{name} returns on some paths only", "", "End it with a return.", node)
+    return frame.lookup(VALUE) or Static(None)
+
+
+def _run_local(ctx: Context, function: LocalFunction, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
+    """A call of a lambda or function that was defined inside a differentiated one: it sees the variables around it."""
+    node, home = function.node, function.frame
+    if node in ctx.active_calls:
         raise ctx.fail(
-            errors.Unsupported, f"{source.name} returns on some paths only", "", "End it with a return.", source.node
+            errors.Unsupported, f"{function.name} calls itself", "Recursion is not supported yet.", "Write a loop."
         )
-    value = frame.lookup(VALUE) or Static(None)
-    ctx.frame, ctx.node = outer
+    given = dict(function.defaults)
+    given.update(zip(function.parameters, args, strict=False))
+    given.update(named)
+    if set(given) != set(function.parameters) or len(args) > len(function.parameters):
+        raise ctx.fail(errors.Unsupported, f"a call of {function.name} that does not give each parameter once")
+    frame = Frame(ctx, home.source, home.is_rule, home.weak)
+    # in Python a name that is assigned anywhere in a function is its own everywhere in it
+    own = assigned(node.body.body).names if isinstance(node, cst.FunctionDef) else {}
+    frame.env = {n: v for n, v in home.env.items() if n not in own and not n.startswith("%")}
+    frame.env.update((n, materialise(ctx, v)) for n, v in given.items())
+    outer, origin = (ctx.frame, ctx.node), ctx.builder.origin
+    ctx.active_calls.append(node)
+    if isinstance(node, cst.Lambda):
+        value = materialise(ctx, evaluate(frame, node.body))
+    else:
+        value = _statements(frame, function.name, node)
+    ctx.active_calls.pop()
+    (ctx.frame, ctx.node), ctx.builder.origin = outer, origin
     return value
 
 

@@ -34,7 +34,7 @@ from adjit.transform.elaborate.control import (
     left,
 )
 from adjit.transform.elaborate.elementwise import materialise
-from adjit.transform.elaborate.expressions import condition, evaluate
+from adjit.transform.elaborate.expressions import condition, evaluate, local_function
 from adjit.transform.elaborate.frame import Frame
 from adjit.transform.elaborate.iteration import is_static, iteration, materialised_parts, static_items
 from adjit.transform.elaborate.syntax import always_leaves, assigned, body_of, contains, else_of
@@ -302,13 +302,11 @@ def _while(frame: Frame, node: cst.While) -> None:
 
 
 def _function(frame: Frame, node: cst.FunctionDef) -> None:
-    raise frame.ctx.fail(
-        errors.Unsupported,
-        "a function defined inside a differentiated one",
-        "",
-        "Define it outside, or use a lambda.",
-        node,
-    )
+    if node.decorators or node.asynchronous is not None:
+        raise frame.ctx.fail(
+            errors.Unsupported, "a decorated function inside a differentiated one", "", "Define it outside.", node
+        )
+    frame.env[node.name.value] = local_function(frame, node)
 
 
 _HANDLERS: dict[type, Callable[[Frame, Any], None]] = {
