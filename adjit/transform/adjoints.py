@@ -24,6 +24,7 @@ from adjit.transform.elaborate.values import Value, is_array
 from adjit.transform.likeness import Likeness
 from adjit.transform.mirror import Group, Mirror
 from adjit.transform.rules_as_ir import context
+from adjit.transform.selective import selective
 from adjit.transform.shadows import Shadows
 from adjit.transform.types import array_type, array_type_of, typed_const, writable
 
@@ -37,6 +38,7 @@ class Adjoints:
         self.function = shadows.forward
         self.in_forward = shadows.of
         self.renewed = shadows.renewed
+        self.selective = selective(self.function, activity.aliases)
         self.likeness = Likeness(shadows.forward)
         self.activity = activity
         self.build = build

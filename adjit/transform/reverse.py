@@ -17,6 +17,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable, Sequence
 
+import numpy as np
 from numba import types
 
 from adjit import errors
@@ -29,6 +30,7 @@ from adjit.transform.elaborate.function import BuildDerivative
 from adjit.transform.elaborate.values import TupleValue, is_array, is_number
 from adjit.transform.mirror import Group, Mirror, MirroredIf, MirroredLoop, Sweeps
 from adjit.transform.rules_as_ir import apply, context, no_rule, operands_of, pure_operations_for, zero_like
+from adjit.transform.selective import is_bounded
 from adjit.transform.shadows import Shadows, carried_args
 from adjit.transform.transposition import transposed_tangent
 from adjit.transform.types import typed_const, writable
@@ -295,8 +297,24 @@ class _Reverse(Adjoints):
         used = [p for p, a in zip(partials, op.args, strict=True) if self.activity.is_active(a)]
         for needed in pure_operations_for(ops, used):
             self.builder.emit(needed)
+        is_selective = out in self.selective and not is_bounded(op)
         for arg, partial in self.by_argument(op.args, partials):
-            self.add(arg, self.times(partial, bar, bar_name(arg)))
+            contribution = self.times(partial, bar, bar_name(arg))
+            if is_selective and contribution is not None and not isinstance(partial, ir.Const):
+                contribution = self.unless_zero(bar, contribution)
+            self.add(arg, contribution)
+
+    def unless_zero(self, bar: ir.Operand, contribution: ir.Operand) -> ir.Operand:
+        """What a value that nobody selected contributes: zero, even if its partial is infinite or undefined.
+
+        Where the partial is finite the product stays as it is, so its own derivative does.
+        """
+        is_zero = self.builder.call(operator.eq, bar, typed_const(0, bar.type), type=types.boolean, name="is_zero")
+        is_nan = self.builder.call(np.isnan, contribution, type=types.boolean, name="is_nan")
+        unread = self.builder.call(operator.and_, is_zero, is_nan, type=types.boolean, name="is_unread")
+        zero = typed_const(0, contribution.type)
+        name = contribution.name if isinstance(contribution, ir.Var) else "bar"
+        return self.builder.call(ir.select, unread, zero, contribution, type=contribution.type, name=name)
 
     def by_argument(
         self, args: Sequence[ir.Operand], partials: Sequence[ir.Operand]
