@@ -108,9 +108,3 @@ def test_numbers_compiled(start: int) -> None:
 @pytest.mark.parametrize("row", [row for row in TABLE if row.name in COMPILED], ids=named)
 def test_compiled(row: Row) -> None:
     check(row.function, sampled(row), row.active, second=False, target="cpu")
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("row", TABLE, ids=named)
-def test_every_row_compiled(row: Row) -> None:
-    check(row.function, sampled(row), row.active, single=is_checked_in_single(row), target="cpu")
