@@ -169,12 +169,9 @@ def _vjp(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Functi
     name = list(signature(derivative).parameters)[-1]
     tree = _parameter_tree(name, seed_type)
     leaves = ir.leaves(tree)
-    order = [k for k in ir.leaves(function.result) if k is not None]
     if len(leaves) != len(ir.leaves(function.result)):
         raise errors.TypeMismatch("the seed is not built like the result", _place(function))
-    by_yield = {k: leaf for k, leaf in zip(ir.leaves(function.result), leaves, strict=True) if k is not None}
-    seeds = [_seed(by_yield.get(k), y) for k, y in enumerate(function.body.yields)]
-    assert order is not None
+    seeds = _seeds(function, leaves)
     made = _derived(function, wrt, seeds, leaves, with_value=False)
     made = dataclasses.replace(made, names=(*function.names, name), params=(*function.params, tree))
     return _finished(made, derivative, function, _numbered(trees, 0), "vjp")
@@ -187,8 +184,7 @@ def _split(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Func
     trees, wrt = _active_leaves(derivative, function, own_types)
     tree = _seed_tree(function)
     leaves = ir.leaves(tree)
-    by_yield = {k: leaf for k, leaf in zip(ir.leaves(function.result), leaves, strict=True) if k is not None}
-    seeds = [_seed(by_yield.get(k), y) for k, y in enumerate(function.body.yields)]
+    seeds = _seeds(function, leaves)
     joint = _derived(function, wrt, seeds, leaves, with_value=True, is_split=True)
     joint = dataclasses.replace(
         joint, names=(*function.names, "out_bar"), params=(*function.params, tree), result=function.result
@@ -219,6 +215,12 @@ def _seed_tree(function: ir.Function) -> ir.Tree:
         return ir.Var("out_bar", type_)
 
     return ir.map_tree(seed, function.result)
+
+
+def _seeds(function: ir.Function, leaves: Sequence[ir.Var]) -> list[ir.Var | None]:
+    """The adjoint of each yield, from the leaves of a seed that is built like the result."""
+    by_yield = dict(zip(ir.leaves(function.result), leaves, strict=True))
+    return [_seed(by_yield.get(k), y) for k, y in enumerate(function.body.yields)]
 
 
 def _seed(seed: ir.Var | None, result: ir.Operand) -> ir.Var | None:
