@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.trips import count_trips
+from adjit.transform.trips import count_trips, place_in_range
 from adjit.transform.types import array_type, list_type
 
 
@@ -77,11 +77,11 @@ class ForwardEdits:
             top = self._top(region)
             self.before(top, ir.Alloc(shape=tuple(self._extents[loop] for loop in nest), out=tape))
             builder = ir.Builder()
-            index = [self._place(builder, loop) for loop in nest]
+            index = [place_in_range(builder, loop, loop.body.args[0]) for loop in nest]
             builder.store(tape, index, value)
             self._insert(value, region, builder.ops)
             builder = ir.Builder()
-            index = [self._place(builder, loop) for loop in nest]
+            index = [place_in_range(builder, loop, loop.body.args[0]) for loop in nest]
             builder.emit(ir.Load(array=tape, index=tuple(index), out=loaded))
             return builder.ops, loaded
         tape = ir.Var(f"{value.name}_tape", list_type(value.type))
@@ -156,15 +156,6 @@ class ForwardEdits:
             return True
         region, k = self.made[operand]
         return region is self.function.body and k < self._order[top]
-
-    def _place(self, builder: ir.Builder, loop: ir.For) -> ir.Operand:
-        counter = loop.body.args[0]
-        place: ir.Operand = counter
-        if loop.start != ir.integer(0):
-            place = builder.call(operator.sub, counter, loop.start, type=types.intp, name=f"{counter.name}_place")
-        if loop.step != ir.integer(1):
-            place = builder.call(operator.floordiv, place, loop.step, type=types.intp, name=f"{counter.name}_place")
-        return place
 
     # ------------------------------------------------------------------------------------------------------ applying
 

@@ -26,10 +26,12 @@ from adjit.transform.private import is_private
 from adjit.transform.types import array_type, array_type_of
 
 
-def fuse(function: ir.Function, shadows: Mapping[ir.Operand, ir.Var]) -> ir.Function:
-    """`shadows` has the shadow of each array that has one."""
+def fuse(
+    function: ir.Function, shadows: Mapping[ir.Operand, ir.Var], scratch: Mapping[ir.Operand, Sequence[ir.For]]
+) -> ir.Function:
+    """`shadows` has the shadow of each array that has one, `scratch` the arrays with a part for each trip of a loop."""
     while True:
-        fused = _Fusion(function, shadows).once()
+        fused = _Fusion(function, shadows, scratch).once()
         if fused is None:
             return function
         function = fused
@@ -77,12 +79,18 @@ class _Effects:
 
 
 class _Fusion:
-    def __init__(self, function: ir.Function, shadows: Mapping[ir.Operand, ir.Var]):
+    def __init__(
+        self,
+        function: ir.Function,
+        shadows: Mapping[ir.Operand, ir.Var],
+        scratch: Mapping[ir.Operand, Sequence[ir.For]],
+    ):
         self.function = function
         self.ops = list(function.body.ops)
         self.aliases = Aliases(function)
         self.effects = [_Effects(op, self.aliases) for op in self.ops]
         self.primal_of = {self.aliases.find(s): self.aliases.find(p) for p, s in shadows.items()}
+        self.parts = {self.aliases.find(array): loops for array, loops in scratch.items()}
         self.allocated = {op.out: op for op in ir.walk(function.body) if isinstance(op, ir.Alloc)}
         self.users: dict[ir.Operand, list[ir.Op]] = {}
         self.loads: dict[ir.Operand, list[ir.Load]] = {}
@@ -137,7 +145,9 @@ class _Fusion:
             if memory in self.primal_of:
                 # the shadow of what a trip makes for itself is zero again at the end of the trip
                 owner = self.primal_of[memory]
-                if self.is_own(memory, mirror) or (owner in forward.writes and self.is_private(owner, loop, a, b)):
+                if self.is_own(memory, mirror) or loop.pair in self.parts.get(owner, ()):
+                    continue
+                if owner in forward.writes and self.is_private(owner, loop, a, b):
                     continue
                 return False
             # memory of the primal that is put back: the next trip of the forward loop must not look at it

@@ -25,6 +25,7 @@ from adjit.transform.elaborate.function import elaborate, without_comments
 from adjit.transform.emit import Emitted, emit
 from adjit.transform.forward import forward
 from adjit.transform.fuse import fuse
+from adjit.transform.promotion import promote_sums
 from adjit.transform.reverse import reverse
 from adjit.transform.simplify import simplify
 from adjit.transform.sink import sink
@@ -129,12 +130,13 @@ def _derived(
 ) -> ir.Function:
     """Both sweeps in one function; `is_split`: apart, as they will be cut."""
     sweeps = reverse(function, wrt, seeds, build)
-    joint = checked(join(sweeps, extra, with_value), "reversed")
-    stored = checked(simplify(joint), "stored")
+    joint = join(sweeps, extra, with_value)
+    stored = checked(simplify(checked(joint.function, "reversed")), "stored")
     if is_split:
         return stored
-    fused = stored if is_split else checked(simplify(fuse(stored, sweeps.shadows)), "fused")
-    return checked(merge_clears(fused), "merged")
+    fused = checked(simplify(fuse(stored, joint.shadows, joint.scratch)), "fused")
+    promoted = checked(promote_sums(fused, joint.shadows.values()), "promoted")
+    return checked(merge_clears(promoted), "merged")
 
 
 def _gradient(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:

@@ -12,14 +12,14 @@ is the safe one: yes.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import islpy as isl
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.affine import ONE, Affine, Chain, Constraint, Iterations, Symbol, loops_in
+from adjit.transform.affine import ONE, Affine, Chain, Constraint, Iterations, Loop, Symbol, loops_in
 from adjit.transform.alias import Aliases, memory_read
 
 MOST_OPERATIONS = 200_000  # of isl, a question: some ten milliseconds
@@ -64,9 +64,13 @@ def _ndim(array: ir.Operand) -> int:
 
 
 class IndexModel:
-    """The memory accesses of one function. Answers are kept, so a question costs isl's time once."""
+    """The memory accesses of one function. Answers are kept, so a question costs isl's time once.
 
-    def __init__(self, function: ir.Function):
+    `expanded`: arrays taken to have one axis more for each of some loops, indexed by their counters.
+    """
+
+    def __init__(self, function: ir.Function, expanded: Mapping[ir.Operand, Sequence[ir.For]] | None = None):
+        self._expanded = expanded or {}
         self._iterations = Iterations(function)
         self._aliases = Aliases(function)
         self._isl = isl.Context()
@@ -90,6 +94,30 @@ class IndexModel:
     def stored_may_be_overwritten(self, store: ir.Store, other: ir.Store) -> bool:
         """Whether `other` may be the first to overwrite an element after `store` has written it."""
         return self._overwrites(self._write(store), self._write(other))
+
+    def is_private(self, memory: ir.Operand, loop: ir.For | ir.While, is_ignored: Callable[[ir.Op], bool]) -> bool:
+        """Whether all that a trip of the loop reads of an alias class was stored in that trip before.
+
+        `is_ignored`: reads that do not count.
+        """
+        for op in ir.walk(loop.body):
+            arrays = [op.array] if isinstance(op, ir.Store) and op.add else memory_read(op)
+            if any(self._aliases.find(a) == memory for a in arrays) and not is_ignored(op):
+                reads = [r for r in self._read(op) if self._aliases.find(r.root) == memory]
+                if not all(self._is_stored_before(access, loop) for access in reads):
+                    return False
+        return True
+
+    def is_inside(self, op: ir.Op, access: ir.Load | ir.Store) -> bool:
+        """Whether the element of `access`, of which nothing changes in `op`, is there wherever `op` is run."""
+        chain = self._iterations.places[op].chain
+        for axis, operand in enumerate(access.index):
+            index, extent = self._iterations.value(operand), self._iterations.extent(access.array, axis)
+            if index is None or extent is None:
+                return False
+            if not self._holds(chain, index, ">=") or not self._holds(chain, index.plus(extent, -1), "<"):
+                return False
+        return True
 
     # ------------------------------------------------------------------------------------------- accesses
 
@@ -132,6 +160,7 @@ class IndexModel:
                 break
             array = definition.base
         is_root = isinstance(array, ir.Const) or array in self._params or isinstance(definition, _FRESH)
+        entries = [Affine({loop: 1}) for loop in self._expanded.get(array, ())] + list(entries)
         return _Access(op, array, is_root, tuple(entries), tuple(constraints), tuple(unknowns))
 
     def _position(self, chain: Chain, array: ir.Operand, axis: int, operand: ir.Operand) -> Affine | None:
@@ -254,6 +283,49 @@ class IndexModel:
         counters = text.names(loops_in(chain), "k")
         inside = " and ".join(conditions)
         return f"exists ({', '.join(counters)} : {inside})" if counters else inside
+
+    def _is_stored_before(self, read: _Access, loop: Loop) -> bool:
+        """Whether each element that is read was stored in the same trip of the loop, in operations that surely ran."""
+        text, chain = self._text, self._iterations.places[read.op].chain
+        if not read.is_root or len(loops_in(chain)) > MOST_LOOPS:
+            return False
+        if loop in self._iterations.scope(read.root):
+            return True
+        inside = [
+            Constraint(index.plus(extent, -1), "<")
+            for axis, index in enumerate(read.index)
+            if (extent := self._iterations.extent(read.root, axis)) is not None
+        ]
+        dimensions = text.names((*loops_in(chain), *read.unknowns), "r")
+        sets = [text.set(dimensions, [*text.domain(read, "r"), *text.all(inside, "r")])]
+        for store in self._stores:
+            if store.add:
+                continue
+            stored = self._stored_in_trip(self._write(store), read, loop)
+            if stored is not None and len(sets) <= MOST_STORES_BETWEEN:
+                sets.append(text.set(dimensions, [stored]))
+        return self._is_empty(sets)
+
+    def _stored_in_trip(self, store: _Access, read: _Access, loop: Loop) -> str | None:
+        """When `store` is sure to have stored what is read, in the same trip; None if nothing is sure."""
+        chain = self._iterations.places[store.op].chain
+        if not store.is_root or store.root != read.root or store.unknowns or loop not in loops_in(chain):
+            return None
+        text = self._text
+        before = text.before(store.op, "k", read.op, "r")
+        if before is None:
+            return None
+        depth = next(k for k, (op, _) in enumerate(chain) if op is loop) + 1
+        conditions = [before, text.equal(loops_in(chain[:depth]), "k", "r")]
+        conditions += [*text.domain(store, "k"), *text.same_element(read, "r", store, "k")]
+        for k in range(depth, len(chain)):
+            if not self._iterations.is_certain(chain[k][0]):
+                shown = self._shared_run(chain[: k + 1], read, "r")
+                if not shown:
+                    return None
+                conditions += shown
+        counters = text.names(loops_in(chain), "k")
+        return f"exists ({', '.join(counters)} : {' and '.join(conditions)})"
 
     def _shared_run(self, chain: Chain, access: _Access, prefix: str) -> list[str]:
         """That the run of the chain's innermost region by `k` is one that `access`, which was run, shows to be run.

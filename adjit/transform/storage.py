@@ -17,12 +17,14 @@ from __future__ import annotations
 import dataclasses
 import operator
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from numba import types
 
 from adjit.transform import ir
 from adjit.transform.alias import Aliases, is_reference, memory_read
 from adjit.transform.cost import is_cheap
+from adjit.transform.expansion import Scratch, expanded
 from adjit.transform.forward_edits import ForwardEdits
 from adjit.transform.mirror import Group, Mirror, MirroredIf, MirroredLoop, Sweeps
 from adjit.transform.polyhedra import IndexModel
@@ -33,8 +35,21 @@ from adjit.transform.trips import mirrored_range
 LARGEST_BRANCH = 16  # operations in a branch that is evaluated again
 
 
-def join(sweeps: Sweeps, extra_params: Sequence[ir.Var], with_value: bool) -> ir.Function:
-    """Forward and reverse sweep in one function: the value's leaves if asked for, then the adjoints."""
+@dataclass(frozen=True)
+class Joint:
+    """Both sweeps in one function: the value's leaves if asked for, then the adjoints.
+
+    `shadows` has the shadow of each array that has one, `scratch` the arrays of which a trip of these loops has a part
+    to itself.
+    """
+
+    function: ir.Function
+    shadows: dict[ir.Operand, ir.Var]
+    scratch: dict[ir.Operand, Sequence[ir.For]]
+
+
+def join(sweeps: Sweeps, extra_params: Sequence[ir.Var], with_value: bool) -> Joint:
+    """Forward and reverse sweep in one function."""
     return _Storage(sweeps).joint(extra_params, with_value)
 
 
@@ -74,6 +89,9 @@ class _Storage:
         self.top = sweeps.forward.body
         self.aliases = Aliases(self.function)
         self.index_model = IndexModel(self.function)
+        self.scratch = Scratch(self.function, self.aliases, self.index_model)
+        # the scratch arrays that get an axis more for each of these loops
+        self.expanded: dict[ir.Var, Sequence[ir.For]] = {}
         self.region_of: dict[ir.Op, ir.Region] = {}
         self.position: dict[ir.Op, int] = {}
         self.owner: dict[ir.Region, ir.Op] = {}
@@ -121,14 +139,17 @@ class _Storage:
 
     # -------------------------------------------------------------------------------------------------------- driver
 
-    def joint(self, extra_params: Sequence[ir.Var], with_value: bool) -> ir.Function:
+    def joint(self, extra_params: Sequence[ir.Var], with_value: bool) -> Joint:
         while True:
             self.edits = ForwardEdits(self.function, self.made, self.owner, self.region_of)
             self.loads: set[ir.Op] = set()
             self.whole_reads: set[tuple[ir.Op | None, ir.Operand]] = set()
             self.olds: dict[ir.Store, ir.Var] = {}
+            self.taped_arrays: list[ir.Op] = []
             scope = self.lower(self.sweeps.mirror, {})
             overwriting = self.overwriting()
+            if self.expand(overwriting):
+                continue
             if overwriting <= self.saved:
                 break
             self.saved |= overwriting
@@ -138,16 +159,18 @@ class _Storage:
         bars = [ir.substituted_operand(b, scope.mapping) for b in self.sweeps.bars]
         ops, values = self._values(forward, with_value)
         params = (*self.top.args, *extra_params)
-        sweeps = (ir.Comment(text=ir.FORWARD_SWEEP), *ops, ir.Comment(text=ir.REVERSE_SWEEP), *reverse)
-        body = ir.Region(params, sweeps, (*values, *bars))
+        both = (ir.Comment(text=ir.FORWARD_SWEEP), *ops, ir.Comment(text=ir.REVERSE_SWEEP), *reverse)
+        body, new = expanded(ir.Region(params, both, (*values, *bars)), self.expanded)
         function = self.function
-        return dataclasses.replace(
+        made = dataclasses.replace(
             function,
             names=(*function.names, *(p.name for p in extra_params)),
             params=(*function.params, *extra_params),
             body=body,
             result=tuple(range(len(values) + len(bars))),
         )
+        shadows = {new.get(array, array): shadow for array, shadow in self.sweeps.shadows.items()}
+        return Joint(made, shadows, {new[array]: loops for array, loops in self.expanded.items()})
 
     def _values(self, forward: ir.Region, with_value: bool) -> tuple[list[ir.Op], list[ir.Operand]]:
         """The results of the primal; arrays that the reverse sweep restores to older contents are copied first."""
@@ -163,6 +186,22 @@ class _Storage:
                 y = out
             values.append(y)
         return ops, values
+
+    def expand(self, overwriting: set[ir.Store]) -> bool:
+        """Gives scratch arrays that would be put back axes of their own instead; whether there are more of them."""
+        found = {}
+        makers = [self._made_by(store.array) for store in overwriting - self.saved]
+        for array in (*makers, *self.taped_arrays):
+            if isinstance(array, ir.Alloc) and array.out not in self.expanded:
+                loops = self.scratch.loops(self.aliases.find(array.out))
+                if loops:
+                    found[array.out] = loops
+        if not found:
+            return False
+        self.expanded.update(found)
+        self.index_model = IndexModel(self.function, self.expanded)
+        self.stored_at = self._stored_values()
+        return True
 
     def overwriting(self) -> set[ir.Store]:
         """The stores that may overwrite what the reverse sweep reads."""
@@ -188,9 +227,11 @@ class _Storage:
         home = self._made_by(second.array)
         if home is not None:
             # each run of its region makes the array anew: only what follows in that run sees it
-            region = self.region_of[home]
+            region, made = self.region_of[home], self.position[home]
+            if isinstance(home, ir.Alloc) and home.out in self.expanded:
+                region, made = self.expanded[home.out][-1].body, -1
             depth = next((k for k, (inside, _, _) in enumerate(a) if inside is region), None)
-            if depth is None or a[depth][1] <= self.position[home]:
+            if depth is None or a[depth][1] <= made:
                 return False
             a, b = a[depth:], b[depth:]
         for (region, p, op), (_, q, other) in zip(a, b, strict=False):
@@ -411,7 +452,7 @@ class _Storage:
         if not isinstance(operand, ir.Var) or operand in scope.mapping or operand not in self.made:
             return
         region, k = self.made[operand]
-        if region is not scope.region or region is self.top:
+        if region is not scope.region or region is self.top or operand in self.expanded:
             return
         store = self.stored_at.get(operand)
         if operand in self.edits.overwritten or k < 0:
@@ -428,6 +469,8 @@ class _Storage:
             self.put(load, scope)
             scope.mapping[operand] = load.out
         else:
+            if isinstance(op, ir.Alloc):
+                self.taped_arrays.append(op)
             self.tape(operand, scope)
 
     def is_recomputable(self, op: ir.Op, scope: _Scope) -> bool:

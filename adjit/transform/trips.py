@@ -38,6 +38,13 @@ def count_trips(builder: ir.Builder, op: ir.For) -> ir.Operand:
     return _emit(builder, max, count, ir.integer(0), name)
 
 
+def place_in_range(builder: ir.Builder, op: ir.For, counter: ir.Var) -> ir.Operand:
+    """The number of the trip, from 0, in which the loop's counter has this value."""
+    name = f"{counter.name}_place"
+    place = _emit(builder, operator.sub, counter, op.start, name)
+    return place if op.step == ir.integer(1) else _emit(builder, operator.floordiv, place, op.step, name)
+
+
 def mirrored_range(builder: ir.Builder, op: ir.For, backwards: bool) -> tuple[ir.Operand, ir.Operand, ir.Operand]:
     """The same trips, last first; as they are where the order does not matter and `backwards` does not ask for it."""
     if op.order_free and not backwards:

@@ -39,6 +39,13 @@ def memory_cell_grad(signal, weight, bias):
     bias_bar = np.zeros_like(bias)
     state_bar = 0.0
     output_bar = 1.0
+    weight_bar_sum = 0.0
+    bias_bar_sum = 0.0
+    weight_bar_sum_2 = 0.0
+    bias_bar_sum_2 = 0.0
+    weight_bar_sum_3 = 0.0
+    bias_bar_sum_3 = 0.0
+    weight_bar_sum_4 = 0.0
     for t in range(signal.size - 1, -1, -1):
         # L183: output = show * math.tanh(state)
         tanh = tanh_tape[t]
@@ -52,7 +59,7 @@ def memory_cell_grad(signal, weight, bias):
         exp_2 = exp_tape_2[t]
         admit = 1.0 / (1.0 + exp_2)
         signal_item = signal[t]
-        weight_bar[3] += signal_item * ((1.0 - tanh * tanh) * (admit * state_bar))
+        weight_bar_sum += signal_item * ((1.0 - tanh * tanh) * (admit * state_bar))
         state = state_tape[t]
         keep_bar = state * state_bar
         exp_3 = exp_tape_3[t]
@@ -61,18 +68,30 @@ def memory_cell_grad(signal, weight, bias):
         # L171 in sigmoid: return 1.0 / (1.0 + math.exp(-x))
         sum_bar = -(exp * (-show * show * show_bar))
         # L181: show = sigmoid(weight[2] * signal[t] + bias[2])
-        bias_bar[2] += sum_bar
-        weight_bar[2] += signal_item * sum_bar
+        bias_bar_sum += sum_bar
+        weight_bar_sum_2 += signal_item * sum_bar
         # L171 in sigmoid: return 1.0 / (1.0 + math.exp(-x))
         sum_bar = -(exp_3 * (-keep * keep * keep_bar))
         # L180: keep = sigmoid(weight[1] * output + bias[1])
-        bias_bar[1] += sum_bar
+        bias_bar_sum_2 += sum_bar
         output = output_tape[t]
         output_bar = weight[1] * sum_bar
-        weight_bar[1] += output * sum_bar
+        weight_bar_sum_3 += output * sum_bar
         # L171 in sigmoid: return 1.0 / (1.0 + math.exp(-x))
         sum_bar = -(exp_2 * (-admit * admit * admit_bar))
         # L179: admit = sigmoid(weight[0] * signal[t] + bias[0])
-        bias_bar[0] += sum_bar
-        weight_bar[0] += signal_item * sum_bar
+        bias_bar_sum_3 += sum_bar
+        weight_bar_sum_4 += signal_item * sum_bar
+    if signal.size > 0:
+        # L182: state = keep * state + admit * math.tanh(weight[3] * signal[t])
+        weight_bar[3] += weight_bar_sum
+        # L181: show = sigmoid(weight[2] * signal[t] + bias[2])
+        bias_bar[2] += bias_bar_sum
+        weight_bar[2] += weight_bar_sum_2
+        # L180: keep = sigmoid(weight[1] * output + bias[1])
+        bias_bar[1] += bias_bar_sum_2
+        weight_bar[1] += weight_bar_sum_3
+        # L179: admit = sigmoid(weight[0] * signal[t] + bias[0])
+        bias_bar[0] += bias_bar_sum_3
+        weight_bar[0] += weight_bar_sum_4
     return weight_bar, bias_bar

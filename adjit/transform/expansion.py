@@ -1,0 +1,229 @@
+"""Scratch arrays with an axis more for each loop around their use, so that what a trip leaves in them stays there.
+
+In: a function. Out: which loops an array can be given axes for, and, once both sweeps are made, those with the axes.
+
+    s = np.empty(m)                         s = np.empty((n, m))
+    for i in range(n):                      for i in range(n):
+        for k in range(m): s[k] = ...           for k in range(m): s[i, k] = ...
+
+An array can be given the axis of a loop where each trip writes all that it reads of it first. Nothing has to be put
+back then: the array is its own tape.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+
+from numba import types
+
+from adjit.transform import ir
+from adjit.transform.alias import Aliases, memory_read
+from adjit.transform.polyhedra import IndexModel
+from adjit.transform.trips import count_trips, place_in_range
+from adjit.transform.types import array_type, array_type_of
+
+Chain = tuple[ir.Op, ...]
+
+
+class Scratch:
+    """The scratch arrays of one function."""
+
+    def __init__(self, function: ir.Function, aliases: Aliases, index_model: IndexModel):
+        self._aliases = aliases
+        self._index_model = index_model
+        self._yields = function.body.yields
+        self._chain: dict[ir.Op, Chain] = {}
+        # the operations around the one that makes a variable, and its number among all; arguments come before all
+        self._made: dict[ir.Var, tuple[Chain, int]] = {arg: ((), -1) for arg in function.body.args}
+        self._number: dict[ir.Op, int] = {}
+        self._allocs: dict[ir.Operand, list[ir.Alloc]] = {}
+        self._users: dict[ir.Operand, list[ir.Op]] = {}
+        # memory that goes by several names, or that something else keeps
+        self._shared: set[ir.Operand] = {aliases.find(y) for y in function.body.yields if ir.is_array(y)}
+        self._walk(function.body, ())
+
+    def _walk(self, region: ir.Region, chain: Chain) -> None:
+        for op in region.ops:
+            self._chain[op] = chain
+            self._number[op] = len(self._number)
+            for out in op.results:
+                self._made[out] = (chain, self._number[op])
+            if isinstance(op, ir.Alloc):
+                self._allocs.setdefault(self._aliases.find(op.out), []).append(op)
+            else:
+                self._note(op)
+            for inner in op.regions:
+                for arg in inner.args:
+                    self._made[arg] = ((*chain, op), self._number[op])
+                self._walk(inner, (*chain, op))
+
+    def _note(self, op: ir.Op) -> None:
+        for operand in op.operands:
+            if ir.is_array(operand):
+                self._users.setdefault(self._aliases.find(operand), []).append(op)
+        handed_on: list[ir.Operand] = [y for r in op.regions for y in r.yields]
+        if isinstance(op, ir.For | ir.While | ir.Push):
+            handed_on += op.operands
+        self._shared.update(self._aliases.find(o) for o in handed_on if ir.is_array(o))
+
+    def loops(self, memory: ir.Operand) -> tuple[ir.For, ...]:
+        """The loops, outermost first, that an array can be given axes for; none if there are no such loops."""
+        allocs = self._allocs.get(memory, [])
+        accesses = [op for op in self._users.get(memory, ()) if not isinstance(op, ir.Extent | ir.Alloc)]
+        if len(allocs) != 1 or memory in self._shared or not accesses:
+            return ()
+        (alloc,) = allocs
+        common = _common([self._chain[op] for op in accesses])
+        loops: list[ir.For] = []
+        if not common or not all(self._is_known(o, common[0]) for o in alloc.operands):
+            return ()
+        for op in common:
+            if isinstance(op, ir.If) and op not in self._chain[alloc]:
+                continue
+            if not isinstance(op, ir.For) or op.stops or not self._index_model.is_private(memory, op, _counts):
+                break
+            if not all(self._is_known(o, common[0]) for o in (op.start, op.stop, op.step)):
+                break
+            loops.append(op)
+        around = [op for op in self._chain[alloc] if op not in loops]
+        return () if around else tuple(loops)
+
+    def _is_known(self, operand: ir.Operand, top: ir.Op) -> bool:
+        """Whether an operand is there before the operation `top` of the function's own region."""
+        if not isinstance(operand, ir.Var):
+            return True
+        chain, number = self._made[operand]
+        return not chain and number < self._number[top]
+
+
+def _counts(op: ir.Op) -> bool:
+    return False
+
+
+def _common(chains: Sequence[Chain]) -> Chain:
+    first, *others = chains
+    size = len(first)
+    for other in others:
+        size = next((k for k in range(min(size, len(other))) if first[k] is not other[k]), min(size, len(other)))
+    return first[:size]
+
+
+# ------------------------------------------------------------------------------------------------- giving them the axes
+
+
+def expanded(region: ir.Region, loops_of: Mapping[ir.Var, Sequence[ir.For]]) -> tuple[ir.Region, dict[ir.Var, ir.Var]]:
+    """Both sweeps with the axes for these arrays, and the new array for each of them.
+
+    A loop of the forward sweep and its mirror are known by their `pair`.
+    """
+    return _Expanding(loops_of).function(region)
+
+
+class _Expanding:
+    def __init__(self, loops_of: Mapping[ir.Var, Sequence[ir.For]]):
+        self.loops_of = loops_of
+        self.new: dict[ir.Operand, ir.Var] = {}
+        self.allocs: dict[ir.Operand, ir.Alloc] = {}
+        self.counters: dict[object, ir.Var] = {}
+        # extents of the arrays as they were
+        self.extents: dict[ir.Var, ir.Operand] = {}
+
+    def function(self, region: ir.Region) -> tuple[ir.Region, dict[ir.Var, ir.Var]]:
+        for op in ir.walk(region):
+            if isinstance(op, ir.Alloc) and op.out in self.loops_of:
+                self.allocs[op.out] = op
+        ops: list[ir.Op] = []
+        for op in region.ops:
+            for array in self.loops_of:
+                if array not in self.new and op is not self.allocs[array] and _uses(op, array):
+                    ops.extend(self.alloc(array))
+            ops.extend(self.op(op))
+        ops = [ir.substituted(op, self.extents) for op in ops]
+        return ir.Region(region.args, tuple(ops), region.yields), {old: self.new[old] for old in self.loops_of}
+
+    def region(self, region: ir.Region) -> ir.Region:
+        return ir.Region(region.args, tuple(made for op in region.ops for made in self.op(op)), region.yields)
+
+    def alloc(self, array: ir.Var) -> list[ir.Op]:
+        """The new array, made in front of its first use, where the trips of the loops are known."""
+        alloc, type_ = self.model(array), array_type_of(array)
+        builder = ir.Builder()
+        builder.origin = self.allocs[array].origin
+        trips = [count_trips(builder, loop) for loop in self.loops_of[array]]
+        shape = alloc.shape
+        if alloc.like is not None:
+            shape = tuple(builder.extent(alloc.like, axis) for axis in range(type_.ndim))
+        self.new[array] = ir.Var(array.name, array_type(type_.dtype, type_.ndim + len(trips)), array.user)
+        builder.emit(ir.Alloc(shape=(*trips, *shape), out=self.new[array]))
+        return builder.ops
+
+    def model(self, array: ir.Operand) -> ir.Alloc:
+        """The operation that says of which shape the array was."""
+        alloc = self.allocs[array]
+        while alloc.like in self.allocs:
+            alloc = self.allocs[alloc.like]
+        return alloc
+
+    def op(self, op: ir.Op) -> Iterator[ir.Op]:
+        builder = ir.Builder()
+        builder.origin = op.origin
+        if isinstance(op, ir.Alloc) and op.out in self.loops_of:
+            if op.fill is not None and op.out in self.new:
+                self.fill(builder, op)
+            yield from builder.ops
+            return
+        if isinstance(op, ir.Extent) and op.array in self.loops_of:
+            alloc = self.model(op.array)
+            if alloc.like is None:
+                self.extents[op.out] = alloc.shape[op.axis]
+            else:
+                yield dataclasses.replace(op, array=alloc.like)
+            return
+        if isinstance(op, ir.Alloc) and op.like in self.loops_of:
+            alloc = self.model(op.like)
+            yield dataclasses.replace(op, like=alloc.like, shape=alloc.shape)
+            return
+        if isinstance(op, ir.For) and op.pair is not None:
+            self.counters[op.pair] = op.body.args[0]
+        for array in [o for o in self.loops_of if o in op.operands]:
+            prefix = self.prefix(builder, array)
+            if isinstance(op, ir.Load | ir.Store):
+                op = dataclasses.replace(op, array=self.new[array], index=(*prefix, *op.index))
+            else:
+                op = ir.substituted(op, {array: self.row(builder, array, prefix)})
+        yield from builder.ops
+        yield op if not op.regions else op.rebuilt(op.operands, [self.region(r) for r in op.regions], op.results)
+
+    def prefix(self, builder: ir.Builder, array: ir.Var) -> list[ir.Operand]:
+        return [place_in_range(builder, loop, self.counters[loop]) for loop in self.loops_of[array]]
+
+    def row(self, builder: ir.Builder, array: ir.Var, prefix: Sequence[ir.Operand]) -> ir.Var:
+        """The part of the array for these trips, as a view."""
+        selectors = (*(ir.At(p) for p in prefix), *(ir.Span() for _ in range(array_type_of(array).ndim)))
+        out = ir.Var(array.name, array.type)
+        builder.emit(ir.Slice(base=self.new[array], selectors=selectors, out=out))
+        return out
+
+    def fill(self, builder: ir.Builder, alloc: ir.Alloc) -> None:
+        """What each trip fills its own part with, where the array was made in the trip."""
+        array, value = alloc.out, alloc.fill
+        assert value is not None
+        prefix, rank = self.prefix(builder, array), array_type_of(array).ndim
+        counters = [ir.Var("i", types.intp) for _ in range(rank)]
+        new = self.new[array]
+        inner: ir.Op = ir.Store(array=new, index=(*prefix, *counters), value=value, origin=alloc.origin)
+        for axis in range(rank - 1, -1, -1):
+            extent = builder.extent(new, len(prefix) + axis)
+            body = ir.Region((counters[axis],), (inner,), ())
+            inner = ir.For(
+                start=ir.integer(0), stop=extent, step=ir.integer(1), inits=(), body=body, outs=(),
+                order_free=True, origin=alloc.origin,
+            )  # fmt: skip
+        builder.emit(inner)
+
+
+def _uses(op: ir.Op, array: ir.Var) -> bool:
+    """Whether an operation looks at what is in the array."""
+    found = (op, *(inner for region in op.regions for inner in ir.walk(region)))
+    return any(array in inner.operands for inner in found if not isinstance(inner, ir.Extent | ir.Alloc))

@@ -1,0 +1,155 @@
+"""Sums that a loop adds up in one element of a shadow are added up in a variable, and go into the element once.
+
+In: a function and its shadows. Out: the same, with such loops carrying the sum.
+
+    for l in range(n):                          x_bar_sum = 0.0
+        x_bar[j] += w[l] * y_bar[l]             for l in range(n):
+                                                    x_bar_sum += w[l] * y_bar[l]
+                                                x_bar[j] += x_bar_sum
+
+The compiler behind us cannot do this: it would have to know that no other array in the loop shares memory with this
+one. Only adjoints are treated so, because the order of the additions changes; values keep the bits of the primal's.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+from collections.abc import Iterable, Mapping, Sequence
+
+from numba import types
+
+from adjit.transform import ir
+from adjit.transform.alias import Aliases, memory_read
+from adjit.transform.polyhedra import IndexModel
+from adjit.transform.types import array_type_of, typed_const
+
+
+def promote_sums(function: ir.Function, shadows: Iterable[ir.Var]) -> ir.Function:
+    """The function with its sums over loops in variables, innermost loops first, and on through the loops around."""
+    promoting = _Promoting(function, shadows)
+    body = promoting.region(function.body)
+    return dataclasses.replace(function, body=body) if promoting.changed else function
+
+
+class _Promoting:
+    def __init__(self, function: ir.Function, shadows: Iterable[ir.Var]):
+        self.aliases = Aliases(function)
+        self.index_model = IndexModel(function)
+        self.adjoints = {self.aliases.find(s) for s in shadows}
+        self.made = {out: op for op in ir.walk(function.body) for out in op.results}
+        self.changed = False
+
+    def region(self, region: ir.Region) -> ir.Region:
+        ops: list[ir.Op] = []
+        for op in region.ops:
+            if op.regions:
+                was = op
+                regions = [self.region(r) for r in op.regions]
+                if any(new is not old for new, old in zip(regions, op.regions, strict=True)):
+                    op = op.rebuilt(op.operands, regions, op.results)
+                if isinstance(op, ir.For) and isinstance(was, ir.For):
+                    ops.extend(self.loop(op, was))
+                    continue
+            ops.append(op)
+        if all(new is old for new, old in zip(ops, region.ops, strict=False)) and len(ops) == len(region.ops):
+            return region
+        return ir.Region(region.args, tuple(ops), region.yields)
+
+    def loop(self, op: ir.For, was: ir.For) -> list[ir.Op]:
+        """The loop with its sums in variables. `was` stood in its place in the function that the questions are about."""
+        if op.stops:
+            return [op]
+        found = self.candidates(op)
+        if not found:
+            return [op]
+        self.changed = True
+        # several additions to one element have one sum
+        elements: dict[object, ir.Store] = {}
+        args: dict[ir.Store, ir.Var] = {}
+        for store in found:
+            first = elements.setdefault((store.array, store.index), store)
+            name = f"{_name(store.array)}_sum"
+            args[store] = args[first] if first is not store else ir.Var(name, array_type_of(store.array).dtype)
+        sums = list(dict.fromkeys(args.values()))
+        outs = [dataclasses.replace(arg) for arg in sums]
+        made = dataclasses.replace(
+            op,
+            inits=(*op.inits, *(typed_const(0, arg.type) for arg in sums)),
+            body=_with_sums(op.body, args, sums),
+            outs=(*op.outs, *outs),
+        )
+        adds = [dataclasses.replace(store, value=out) for store, out in zip(elements.values(), outs, strict=True)]
+        sure = [self.index_model.is_inside(was, store) for store in elements.values()]
+        unsure = [add for add, is_sure in zip(adds, sure, strict=True) if not is_sure]
+        return [
+            made,
+            *(add for add, is_sure in zip(adds, sure, strict=True) if is_sure),
+            *(self.unless_empty(op, unsure) if unsure else ()),
+        ]
+
+    def candidates(self, loop: ir.For) -> list[ir.Store]:
+        """Additions, each run once a trip, to an element that is the same in all trips, of memory only added to."""
+        inside = set(loop.body.args) | {out for inner in ir.walk(loop.body) for out in inner.results}
+        inside |= {arg for op in ir.walk(loop.body) for r in op.regions for arg in r.args}
+        looked_at: set[ir.Operand] = set()
+        for op in ir.walk(loop.body):
+            if not isinstance(op, ir.Store | ir.Extent) or (isinstance(op, ir.Store) and not op.add):
+                looked_at |= _memory(op, self.aliases)
+        return [
+            op
+            for op in loop.body.ops
+            if isinstance(op, ir.Store)
+            and op.add
+            and self.aliases.find(op.array) in self.adjoints - looked_at
+            and not any(o in inside for o in (op.array, *op.index))
+        ]
+
+    def unless_empty(self, loop: ir.For, stores: Sequence[ir.Store]) -> Sequence[ir.Op]:
+        """Stores that are made only if the loop makes a trip, as their elements may not be there otherwise."""
+        builder = ir.Builder()
+        zero = ir.integer(0)
+        condition: ir.Operand
+        if isinstance(loop.step, ir.Const):
+            low, high = (loop.start, loop.stop) if loop.step.value > 0 else (loop.stop, loop.start)
+            condition = self.is_below(builder, low, high)
+        else:
+            up = builder.call(operator.gt, loop.step, zero, type=types.boolean, name="is_ascending")
+            rising = self.is_below(builder, loop.start, loop.stop)
+            falling = self.is_below(builder, loop.stop, loop.start)
+            condition = builder.call(ir.select, up, rising, falling, type=types.boolean, name="has_trips")
+        then = ir.Region((), tuple(stores), ())
+        builder.emit(ir.If(condition=condition, then=then, orelse=ir.Region((), (), ()), outs=()))
+        return builder.ops
+
+    def is_below(self, builder: ir.Builder, low: ir.Operand, high: ir.Operand) -> ir.Operand:
+        made = self.made.get(high) if isinstance(high, ir.Var) else None
+        if isinstance(low, ir.Const) and isinstance(made, ir.Call) and made.callee is operator.sub:
+            # -1 < n - 1
+            base, offset = made.args
+            if isinstance(offset, ir.Const):
+                low, high = ir.integer(low.value + offset.value), base
+        return builder.call(operator.gt, high, low, type=types.boolean, name="has_trips")
+
+
+def _memory(op: ir.Op, aliases: Aliases) -> set[ir.Operand]:
+    """The alias classes that an operation itself may touch; for one that makes or passes on names, those too."""
+    arrays = [*memory_read(op), *(o for o in op.operands if ir.is_array(o)), *(r for r in op.results if ir.is_array(r))]
+    return {aliases.find(a) for a in arrays}
+
+
+def _with_sums(body: ir.Region, args: Mapping[ir.Store, ir.Var], sums: Sequence[ir.Var]) -> ir.Region:
+    builder = ir.Builder()
+    current: dict[ir.Var, ir.Var] = {arg: arg for arg in sums}
+    for op in body.ops:
+        if isinstance(op, ir.Store) and op in args:
+            builder.origin = op.origin
+            arg = args[op]
+            current[arg] = builder.call(operator.add, current[arg], op.value, type=arg.type, name=arg.name)
+        else:
+            builder.ops.append(op)
+    return ir.Region((*body.args, *sums), tuple(builder.ops), (*body.yields, *current.values()))
+
+
+def _name(operand: ir.Operand) -> str:
+    return operand.name if isinstance(operand, ir.Var) else "array"

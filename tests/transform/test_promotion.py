@@ -1,0 +1,117 @@
+"""Sums over a loop in one element of a shadow are added up in a variable."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+import pytest
+
+import adjit
+
+X = np.array([0.4, -0.7, 1.3, 0.9])
+Y = np.array([1.2, 0.1, 0.7])
+
+
+def differences(function, arguments, position):
+    found = np.zeros_like(arguments[position])
+    for place in np.ndindex(found.shape):
+        moved = [[a.copy() for a in arguments] for _ in range(2)]
+        moved[0][position][place] += 1e-6
+        moved[1][position][place] -= 1e-6
+        found[place] = (function(*moved[0]) - function(*moved[1])) / 2e-6
+    return found
+
+
+def checked(function, *arguments):
+    wrt = tuple(range(len(arguments)))
+    derived = adjit.grad(function, wrt=wrt, target="python")
+    for position, found in enumerate(derived(*arguments)):
+        np.testing.assert_allclose(found, differences(function, arguments, position), rtol=1e-6, atol=1e-8)
+    return derived.source(*arguments)
+
+
+def pairs(x, y):
+    total = 0.0
+    for i in range(x.size):
+        for j in range(y.size):
+            total += math.sin(x[i] * y[j])
+    return total
+
+
+def test_the_sum_goes_into_the_element_after_the_loop():
+    source = checked(pairs, X, Y)
+    assert re.search(r"^            x_bar_sum \+= ", source, re.MULTILINE)
+    assert re.search(r"^        x_bar\[i\] \+= x_bar_sum$", source, re.MULTILINE)
+    # i is below x.size, so the element is there without a look at the trips
+    assert "if y.size > 0" not in source
+
+
+def parameters(x, y):
+    total = 0.0
+    for i in range(x.size):
+        total += math.sin(x[i] * y[0] + y[1]) + y[0] * y[0] * y[2]
+    return total
+
+
+def test_elements_that_may_not_exist_are_touched_only_if_the_loop_makes_a_trip():
+    source = checked(parameters, X, Y)
+    assert "if x.size > 0:" in source
+    # several additions to one element are one sum
+    assert len(set(re.findall(r"y_bar_sum\w*(?= = 0.0)", source))) == 3
+    found = adjit.grad(parameters, wrt=1, target="python")(np.empty(0), np.empty(0))
+    assert found.size == 0
+
+
+def triangle(x, y):
+    total = 0.0
+    for i in range(x.size):
+        for j in range(i + 1, x.size):
+            total += math.sin(x[i] - x[j]) * y[0]
+    return total
+
+
+def test_other_additions_to_the_same_memory_do_not_matter():
+    source = checked(triangle, X, Y)
+    assert "x_bar_sum" in source
+
+
+def recurrence(x, y):
+    a = np.zeros(3)
+    for i in range(x.size):
+        a[0] = math.sin(a[0] + x[i]) * y[1]
+        a[1] += a[0] * y[1]
+    return a[0] * a[1]
+
+
+def test_an_element_that_is_read_in_the_loop_stays_in_memory():
+    source = checked(recurrence, X, Y)
+    assert "a_bar_sum" not in source
+    assert "y_bar_sum" in source
+
+
+def conditional(x, y):
+    total = 0.0
+    for i in range(x.size):
+        if x[i] > 0.0:
+            total += x[i] * y[0]
+    return total
+
+
+def test_an_addition_in_a_branch_stays_where_it_is():
+    assert "y_bar_sum" not in checked(conditional, X, Y)
+
+
+def values(x):
+    s = np.zeros(1)
+    for i in range(x.size):
+        s[0] += x[i] * x[i]
+    return s[0]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_value_keeps_its_bits(seed):
+    x = np.random.default_rng(seed).standard_normal(50)
+    value, _ = adjit.value_and_grad(values, target="python")(x)
+    assert value == values(x)
