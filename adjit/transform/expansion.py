@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.alias import Aliases, memory_read
+from adjit.transform.alias import Aliases
 from adjit.transform.polyhedra import IndexModel
 from adjit.transform.trips import count_trips, place_in_range
 from adjit.transform.types import array_type, array_type_of
@@ -35,7 +35,7 @@ class Scratch:
         self._yields = function.body.yields
         self._chain: dict[ir.Op, Chain] = {}
         # the operations around the one that makes a variable, and its number among all; arguments come before all
-        self._made: dict[ir.Var, tuple[Chain, int]] = {arg: ((), -1) for arg in function.body.args}
+        self._made: dict[ir.Var, tuple[Chain, int]] = dict.fromkeys(function.body.args, ((), -1))
         self._number: dict[ir.Op, int] = {}
         self._allocs: dict[ir.Operand, list[ir.Alloc]] = {}
         self._users: dict[ir.Operand, list[ir.Op]] = {}
@@ -112,7 +112,9 @@ def _common(chains: Sequence[Chain]) -> Chain:
 # ------------------------------------------------------------------------------------------------- giving them the axes
 
 
-def expanded(region: ir.Region, loops_of: Mapping[ir.Var, Sequence[ir.For]]) -> tuple[ir.Region, dict[ir.Var, ir.Var]]:
+def expanded(
+    region: ir.Region, loops_of: Mapping[ir.Operand, Sequence[ir.For]]
+) -> tuple[ir.Region, dict[ir.Operand, ir.Var]]:
     """Both sweeps with the axes for these arrays, and the new array for each of them.
 
     A loop of the forward sweep and its mirror are known by their `pair`.
@@ -121,7 +123,7 @@ def expanded(region: ir.Region, loops_of: Mapping[ir.Var, Sequence[ir.For]]) -> 
 
 
 class _Expanding:
-    def __init__(self, loops_of: Mapping[ir.Var, Sequence[ir.For]]):
+    def __init__(self, loops_of: Mapping[ir.Operand, Sequence[ir.For]]):
         self.loops_of = loops_of
         self.new: dict[ir.Operand, ir.Var] = {}
         self.allocs: dict[ir.Operand, ir.Alloc] = {}
@@ -129,7 +131,7 @@ class _Expanding:
         # extents of the arrays as they were
         self.extents: dict[ir.Var, ir.Operand] = {}
 
-    def function(self, region: ir.Region) -> tuple[ir.Region, dict[ir.Var, ir.Var]]:
+    def function(self, region: ir.Region) -> tuple[ir.Region, dict[ir.Operand, ir.Var]]:
         for op in ir.walk(region):
             if isinstance(op, ir.Alloc) and op.out in self.loops_of:
                 self.allocs[op.out] = op
@@ -145,7 +147,7 @@ class _Expanding:
     def region(self, region: ir.Region) -> ir.Region:
         return ir.Region(region.args, tuple(made for op in region.ops for made in self.op(op)), region.yields)
 
-    def alloc(self, array: ir.Var) -> list[ir.Op]:
+    def alloc(self, array: ir.Operand) -> list[ir.Op]:
         """The new array, made in front of its first use, where the trips of the loops are known."""
         alloc, type_ = self.model(array), array_type_of(array)
         builder = ir.Builder()
@@ -154,14 +156,15 @@ class _Expanding:
         shape = alloc.shape
         if alloc.like is not None:
             shape = tuple(builder.extent(alloc.like, axis) for axis in range(type_.ndim))
-        self.new[array] = ir.Var(array.name, array_type(type_.dtype, type_.ndim + len(trips)), array.user)
+        made = self.allocs[array].out
+        self.new[array] = ir.Var(made.name, array_type(type_.dtype, type_.ndim + len(trips)), made.user)
         builder.emit(ir.Alloc(shape=(*trips, *shape), out=self.new[array]))
         return builder.ops
 
     def model(self, array: ir.Operand) -> ir.Alloc:
         """The operation that says of which shape the array was."""
         alloc = self.allocs[array]
-        while alloc.like in self.allocs:
+        while alloc.like is not None and alloc.like in self.allocs:
             alloc = self.allocs[alloc.like]
         return alloc
 
@@ -180,7 +183,7 @@ class _Expanding:
             else:
                 yield dataclasses.replace(op, array=alloc.like)
             return
-        if isinstance(op, ir.Alloc) and op.like in self.loops_of:
+        if isinstance(op, ir.Alloc) and op.like is not None and op.like in self.loops_of:
             alloc = self.model(op.like)
             yield dataclasses.replace(op, like=alloc.like, shape=alloc.shape)
             return
@@ -191,18 +194,20 @@ class _Expanding:
             if isinstance(op, ir.Load | ir.Store):
                 op = dataclasses.replace(op, array=self.new[array], index=(*prefix, *op.index))
             else:
+                assert isinstance(array, ir.Var)
                 op = ir.substituted(op, {array: self.row(builder, array, prefix)})
         yield from builder.ops
         yield op if not op.regions else op.rebuilt(op.operands, [self.region(r) for r in op.regions], op.results)
 
-    def prefix(self, builder: ir.Builder, array: ir.Var) -> list[ir.Operand]:
+    def prefix(self, builder: ir.Builder, array: ir.Operand) -> list[ir.Operand]:
         return [place_in_range(builder, loop, self.counters[loop]) for loop in self.loops_of[array]]
 
-    def row(self, builder: ir.Builder, array: ir.Var, prefix: Sequence[ir.Operand]) -> ir.Var:
+    def row(self, builder: ir.Builder, array: ir.Operand, prefix: Sequence[ir.Operand]) -> ir.Var:
         """The part of the array for these trips, as a view."""
-        selectors = (*(ir.At(p) for p in prefix), *(ir.Span() for _ in range(array_type_of(array).ndim)))
-        out = ir.Var(array.name, array.type)
-        builder.emit(ir.Slice(base=self.new[array], selectors=selectors, out=out))
+        selectors: list[ir.Selector] = [ir.At(p) for p in prefix]
+        selectors += [ir.Span()] * array_type_of(array).ndim
+        out = ir.Var(self.new[array].name, array.type)
+        builder.emit(ir.Slice(base=self.new[array], selectors=tuple(selectors), out=out))
         return out
 
     def fill(self, builder: ir.Builder, alloc: ir.Alloc) -> None:
@@ -223,7 +228,7 @@ class _Expanding:
         builder.emit(inner)
 
 
-def _uses(op: ir.Op, array: ir.Var) -> bool:
+def _uses(op: ir.Op, array: ir.Operand) -> bool:
     """Whether an operation looks at what is in the array."""
     found = (op, *(inner for region in op.regions for inner in ir.walk(region)))
     return any(array in inner.operands for inner in found if not isinstance(inner, ir.Extent | ir.Alloc))

@@ -18,22 +18,15 @@ from collections.abc import Sequence
 from numba import types
 
 from adjit.transform import ir
+from adjit.transform.overwriting import Primal
 from adjit.transform.trips import count_trips, place_in_range
 from adjit.transform.types import array_type, list_type
 
 
 class ForwardEdits:
-    def __init__(
-        self,
-        function: ir.Function,
-        made: dict[ir.Var, tuple[ir.Region, int]],
-        owner: dict[ir.Region, ir.Op],
-        region_of: dict[ir.Op, ir.Region],
-    ):
-        self.function = function
-        self.made = made
-        self.owner = owner
-        self.region_of = region_of
+    def __init__(self, primal: Primal):
+        self.primal = primal
+        self.function = primal.function
         # what a store overwrites, loaded in front of it
         self.overwritten: dict[ir.Var, ir.Store] = {}
         # the number of the trip in the reverse loop, for loops whose trips were counted
@@ -45,7 +38,6 @@ class ForwardEdits:
         self._trips: dict[ir.Op, tuple[ir.Var, ir.Var]] = {}
         self._extents: dict[ir.Op, ir.Operand] = {}
         self._forward_index: dict[ir.Region, ir.Var] = {}
-        self._order = {op: k for k, op in enumerate(function.body.ops)}
 
     # ------------------------------------------------------------------------------------------------------ requests
 
@@ -94,16 +86,20 @@ class ForwardEdits:
         if value in self.overwritten:
             self._before[self.overwritten[value]].extend(ops)
         else:
-            self._after.setdefault((region, self.made[value][1]), []).extend(ops)
+            self._after.setdefault((region, self.primal.made[value][1]), []).extend(ops)
 
     def _positions(self, region: ir.Region) -> tuple[ir.Operand, ir.Operand]:
         """The number of the entry on the growable tapes of a region, forward and in the mirror."""
-        owner = self.owner[region]
-        if region in self.trip_counter and self.region_of[owner] is self.function.body:
+        owner = self.primal.owner[region]
+        if region in self.trip_counter and self.primal.region_of[owner] is self.function.body:
             assert isinstance(owner, ir.For | ir.While)
             self.trips(owner)
             return self._trips[owner][0], self.trip_counter[region]
-        if isinstance(owner, ir.For) and self._counts_from_zero(owner) and self.region_of[owner] is self.function.body:
+        if (
+            isinstance(owner, ir.For)
+            and self._counts_from_zero(owner)
+            and self.primal.region_of[owner] is self.function.body
+        ):
             # entered once: one entry a trip
             return owner.body.args[0], owner.body.args[0]
         if region not in self._forward_index:
@@ -116,52 +112,25 @@ class ForwardEdits:
 
     # --------------------------------------------------------------------------------------------------- loop nests
 
-    def _chain(self, region: ir.Region) -> list[ir.Op]:
-        """The operations around a region, outermost first."""
-        chain: list[ir.Op] = []
-        while region is not self.function.body:
-            op = self.owner[region]
-            chain.append(op)
-            region = self.region_of[op]
-        return chain[::-1]
-
-    def is_in_loop(self, region: ir.Region) -> bool:
-        return any(isinstance(op, ir.For | ir.While) for op in self._chain(region))
-
     def _top(self, region: ir.Region) -> ir.Op:
-        return self._chain(region)[0]
+        return self.primal.chain(region)[0]
 
     def _rectangular(self, region: ir.Region) -> list[ir.For] | None:
         """The loops around a region if all their trip counts are known before the outermost, else None."""
-        chain = self._chain(region)
-        loops: list[ir.For] = []
-        for op in chain:
-            if isinstance(op, ir.If):
-                continue
-            if not isinstance(op, ir.For):
-                return None
-            if not all(self._is_known(o, chain[0]) for o in (op.start, op.stop, op.step)):
-                return None
-            loops.append(op)
-        for loop in loops:
+        loops = self.primal.nest(region)
+        for loop in loops or ():
             if loop not in self._extents:
                 builder = ir.Builder()
                 self._extents[loop] = count_trips(builder, loop)
                 for made in builder.ops:
-                    self.before(chain[0], made)
+                    self.before(self._top(region), made)
         return loops
-
-    def _is_known(self, operand: ir.Operand, top: ir.Op) -> bool:
-        if isinstance(operand, ir.Const):
-            return True
-        region, k = self.made[operand]
-        return region is self.function.body and k < self._order[top]
 
     # ------------------------------------------------------------------------------------------------------ applying
 
     def apply(self) -> tuple[ir.Region, dict[ir.Region, ir.Operand]]:
         """The forward sweep, and for each growable tape's loop the number of all its trips."""
-        counted = {region: self._chain(region) for region in self._forward_index}
+        counted = {region: self.primal.chain(region) for region in self._forward_index}
         current: dict[ir.Region, ir.Operand] = {region: ir.integer(0) for region in counted}
         ops = self._ops(self.function.body, current, counted)
         body = self.function.body

@@ -57,7 +57,7 @@ class _Promoting:
         return ir.Region(region.args, tuple(ops), region.yields)
 
     def loop(self, op: ir.For, was: ir.For) -> list[ir.Op]:
-        """The loop with its sums in variables. `was` stood in its place in the function that the questions are about."""
+        """The loop with its sums in variables. `was` stood in its place in the function that is asked about."""
         if op.stops:
             return [op]
         found = self.candidates(op)

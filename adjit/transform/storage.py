@@ -22,17 +22,15 @@ from dataclasses import dataclass
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.alias import Aliases, is_reference, memory_read
-from adjit.transform.cost import is_cheap
-from adjit.transform.expansion import Scratch, expanded
+from adjit.transform.alias import is_reference, memory_read
+from adjit.transform.expansion import expanded
 from adjit.transform.forward_edits import ForwardEdits
 from adjit.transform.mirror import Group, Mirror, MirroredIf, MirroredLoop, Sweeps
-from adjit.transform.polyhedra import IndexModel
+from adjit.transform.overwriting import Primal, with_inner
+from adjit.transform.planning import plan
 from adjit.transform.retrace import Step, retraceable
 from adjit.transform.shadows import carried_args
 from adjit.transform.trips import mirrored_range
-
-LARGEST_BRANCH = 16  # operations in a branch that is evaluated again
 
 
 @dataclass(frozen=True)
@@ -87,61 +85,20 @@ class _Storage:
         self.sweeps = sweeps
         self.function = sweeps.forward
         self.top = sweeps.forward.body
-        self.aliases = Aliases(self.function)
-        self.index_model = IndexModel(self.function)
-        self.scratch = Scratch(self.function, self.aliases, self.index_model)
-        # the scratch arrays that get an axis more for each of these loops
-        self.expanded: dict[ir.Var, Sequence[ir.For]] = {}
-        self.region_of: dict[ir.Op, ir.Region] = {}
-        self.position: dict[ir.Op, int] = {}
-        self.owner: dict[ir.Region, ir.Op] = {}
-        self.made: dict[ir.Var, tuple[ir.Region, int]] = {}
-        self._note(self.top)
-        self.stores: dict[ir.Operand, list[ir.Store]] = {}
-        for op in ir.walk(self.top):
-            if isinstance(op, ir.Store):
-                self.stores.setdefault(self.aliases.find(op.array), []).append(op)
+        self.primal = Primal(self.function)
+        self.aliases = self.primal.aliases
+        self.made = self.primal.made
+        self.plan = plan(self.primal, sweeps.mirror)
         self.saved: set[ir.Store] = set()
         # the statement whose adjoint is being made
         self.origin: ir.Origin | None = None
-        self.stored_at: dict[ir.Var, ir.Store] = self._stored_values()
-
-    def _note(self, region: ir.Region) -> None:
-        for arg in region.args:
-            self.made[arg] = (region, -1)
-        for k, op in enumerate(region.ops):
-            self.region_of[op] = region
-            self.position[op] = k
-            for out in op.results:
-                self.made[out] = (region, k)
-            for inner in op.regions:
-                self.owner[inner] = op
-                self._note(inner)
-
-    def _stored_values(self) -> dict[ir.Var, ir.Store]:
-        """Numbers that are stored, in the region that makes them, in memory that nothing overwrites afterwards."""
-        found: dict[ir.Var, ir.Store] = {}
-        for op in ir.walk(self.top):
-            if not isinstance(op, ir.Store) or op.add or not isinstance(op.value, ir.Var) or op.value in found:
-                continue
-            region, _ = self.made[op.value]
-            if region is self.region_of[op] and region is not self.top and not self._is_overwritten(op):
-                found[op.value] = op
-        return found
-
-    def _is_overwritten(self, store: ir.Store) -> bool:
-        """Whether what is stored may be gone before the mirror of the store."""
-        # asked of isl as if the element were read where it is stored
-        return any(
-            self.index_model.stored_may_be_overwritten(store, other)
-            for other in self.stores[self.aliases.find(store.array)]
-        )
+        self.stored_at = self.primal.stored_values()
 
     # -------------------------------------------------------------------------------------------------------- driver
 
     def joint(self, extra_params: Sequence[ir.Var], with_value: bool) -> Joint:
         while True:
-            self.edits = ForwardEdits(self.function, self.made, self.owner, self.region_of)
+            self.edits = ForwardEdits(self.primal)
             self.loads: set[ir.Op] = set()
             self.whole_reads: set[tuple[ir.Op | None, ir.Operand]] = set()
             self.olds: dict[ir.Store, ir.Var] = {}
@@ -160,7 +117,7 @@ class _Storage:
         ops, values = self._values(forward, with_value)
         params = (*self.top.args, *extra_params)
         both = (ir.Comment(text=ir.FORWARD_SWEEP), *ops, ir.Comment(text=ir.REVERSE_SWEEP), *reverse)
-        body, new = expanded(ir.Region(params, both, (*values, *bars)), self.expanded)
+        body, new = expanded(ir.Region(params, both, (*values, *bars)), self.primal.expanded)
         function = self.function
         made = dataclasses.replace(
             function,
@@ -170,7 +127,7 @@ class _Storage:
             result=tuple(range(len(values) + len(bars))),
         )
         shadows = {new.get(array, array): shadow for array, shadow in self.sweeps.shadows.items()}
-        return Joint(made, shadows, {new[array]: loops for array, loops in self.expanded.items()})
+        return Joint(made, shadows, {new[array]: loops for array, loops in self.primal.expanded.items()})
 
     def _values(self, forward: ir.Region, with_value: bool) -> tuple[list[ir.Op], list[ir.Operand]]:
         """The results of the primal; arrays that the reverse sweep restores to older contents are copied first."""
@@ -189,78 +146,19 @@ class _Storage:
 
     def expand(self, overwriting: set[ir.Store]) -> bool:
         """Gives scratch arrays that would be put back axes of their own instead; whether there are more of them."""
-        found = {}
-        makers = [self._made_by(store.array) for store in overwriting - self.saved]
-        for array in (*makers, *self.taped_arrays):
-            if isinstance(array, ir.Alloc) and array.out not in self.expanded:
-                loops = self.scratch.loops(self.aliases.find(array.out))
-                if loops:
-                    found[array.out] = loops
-        if not found:
+        makers = [self.primal.made_by(store.array) for store in overwriting - self.saved]
+        allocs = [op for op in (*makers, *self.taped_arrays) if isinstance(op, ir.Alloc)]
+        if not self.primal.expand(op.out for op in allocs):
             return False
-        self.expanded.update(found)
-        self.index_model = IndexModel(self.function, self.expanded)
-        self.stored_at = self._stored_values()
+        self.stored_at = self.primal.stored_values()
         return True
 
     def overwriting(self) -> set[ir.Store]:
         """The stores that may overwrite what the reverse sweep reads."""
-        found: set[ir.Store] = set()
-        for load in self.loads:
-            (array,) = memory_read(load)
-            for store in self.stores.get(self.aliases.find(array), ()):
-                if store in found or not self._may_follow(load, store):
-                    continue
-                if self.index_model.may_overwrite(load, store):
-                    found.add(store)
+        found = {store for load in self.loads for store in self.primal.overwriters(load)}
         for reader, array in self.whole_reads:
-            for store in self.stores.get(array, ()):
-                if store not in found and self._may_follow(reader, store):
-                    found.add(store)
+            found.update(s for s in self.primal.stores.get(array, ()) if self.primal.may_follow(reader, s))
         return found
-
-    def _may_follow(self, first: ir.Op | None, second: ir.Store) -> bool:
-        """Whether a store may run in the forward sweep after `first`, and in memory that was there by then."""
-        if first is None:
-            return False
-        a, b = self._path(first), self._path(second)
-        home = self._made_by(second.array)
-        if home is not None:
-            # each run of its region makes the array anew: only what follows in that run sees it
-            region, made = self.region_of[home], self.position[home]
-            if isinstance(home, ir.Alloc) and home.out in self.expanded:
-                region, made = self.expanded[home.out][-1].body, -1
-            depth = next((k for k, (inside, _, _) in enumerate(a) if inside is region), None)
-            if depth is None or a[depth][1] <= made:
-                return False
-            a, b = a[depth:], b[depth:]
-        for (region, p, op), (_, q, other) in zip(a, b, strict=False):
-            if op is other:
-                if isinstance(op, ir.For | ir.While):
-                    return True
-                continue
-            return self.region_of[other] is region and q > p
-        return False
-
-    def _made_by(self, array: ir.Operand) -> ir.Op | None:
-        """The operation that makes the array, where views lead to a single one."""
-        while isinstance(array, ir.Var):
-            region, k = self.made[array]
-            op = region.ops[k] if k >= 0 else None
-            if isinstance(op, ir.VIEWS):
-                array = op.base
-                continue
-            return op if isinstance(op, ir.Alloc | ir.Copy | ir.Call) else None
-        return None
-
-    def _path(self, op: ir.Op) -> list[tuple[ir.Region, int, ir.Op]]:
-        path: list[tuple[ir.Region, int, ir.Op]] = []
-        while True:
-            region = self.region_of[op]
-            path.append((region, self.position[op], op))
-            if region is self.top:
-                return path[::-1]
-            op = self.owner[region]
 
     # ------------------------------------------------------------------------------------------------------- lowering
 
@@ -276,7 +174,7 @@ class _Storage:
         self.origin = None if op is None else op.origin
         if op is not None:
             # a region operation is undone by its mirror, anything else before its adjoint runs
-            scope.undone = self.position[op] + (1 if op.regions else 0)
+            scope.undone = self.primal.position[op] + (1 if op.regions else 0)
             if isinstance(op, ir.Store) and op in self.saved:
                 self.restore(op, scope)
         for item in group.ops:
@@ -311,7 +209,7 @@ class _Storage:
             assert isinstance(store.array.type, types.Array)
             old = ir.Var(f"{_name(store.array)}_old", store.array.type.dtype)
             self.olds[store] = old
-            self.made[old] = (self.region_of[store], self.position[store])
+            self.made[old] = (self.primal.region_of[store], self.primal.position[store])
             self.edits.before(store, ir.Load(array=store.array, index=store.index, out=old, origin=store.origin))
             self.edits.overwritten[old] = store
         self.put(ir.Store(array=store.array, index=store.index, value=self.olds[store]), scope)
@@ -355,7 +253,7 @@ class _Storage:
             start, stop, step = mirrored_range(builder, op, backwards=bool(inner.positions))
         else:
             trips = self.edits.trips(op)
-            self.made.setdefault(trips, (self.region_of[op], self.position[op]))
+            self.made.setdefault(trips, (self.primal.region_of[op], self.primal.position[op]))
             start = builder.call(operator.sub, trips, ir.integer(1), type=types.intp, name="last")
             stop, step = ir.integer(-1), ir.integer(-1)
         for made in builder.ops:
@@ -452,7 +350,7 @@ class _Storage:
         if not isinstance(operand, ir.Var) or operand in scope.mapping or operand not in self.made:
             return
         region, k = self.made[operand]
-        if region is not scope.region or region is self.top or operand in self.expanded:
+        if region is not scope.region or region is self.top or operand in self.primal.expanded:
             return
         store = self.stored_at.get(operand)
         if operand in self.edits.overwritten or k < 0:
@@ -474,39 +372,18 @@ class _Storage:
             self.tape(operand, scope)
 
     def is_recomputable(self, op: ir.Op, scope: _Scope) -> bool:
-        if isinstance(op, ir.Call):
-            return is_cheap(op)
-        if isinstance(op, ir.Load):
-            return self._can_load_again(op, self.position[op], scope)
-        if isinstance(op, ir.If):
-            inner = [i for side in op.regions for i in ir.walk(side)]
-            if len(inner) > LARGEST_BRANCH:
-                return False
-            place = self.position[op]
-            return all(
-                is_cheap(i)
-                if isinstance(i, ir.Call)
-                else self._can_load_again(i, place, scope)
-                if isinstance(i, ir.Load)
-                else isinstance(i, ir.If | ir.Extent | ir.Undefined)
-                for i in inner
-            ) and not any(is_reference(out) for out in op.outs)
-        return isinstance(op, (*ir.VIEWS, ir.Extent, ir.Undefined, ir.Pull))
-
-    def _can_load_again(self, load: ir.Load, place: int, scope: _Scope) -> bool:
-        """No store between here and there may have changed the element."""
-        memory = self.aliases.find(load.array)
-        between = scope.region.ops[place + 1 : scope.undone]
+        if not self.plan.is_again(op):
+            return False
+        place = self.primal.position[op]
         return not any(
-            isinstance(inner, ir.Store) and self.aliases.find(inner.array) == memory
-            for op in between
-            for inner in _with_inner(op)
+            isinstance(inner, ir.Load) and self.primal.is_stored_between(inner, scope.region, place, scope.undone)
+            for inner in with_inner(op)
         )
 
     def recompute(self, op: ir.Op, scope: _Scope) -> None:
         for operand in ir.reads(op):
             self.require(operand, scope)
-        for inner in _with_inner(op):
+        for inner in with_inner(op):
             if isinstance(inner, ir.Load):
                 self.loads.add(inner)
         cloner = ir.Cloner(scope.mapping)
@@ -516,23 +393,16 @@ class _Storage:
 
     def tape(self, value: ir.Var, scope: _Scope) -> None:
         """Keeps a value in the forward sweep: out of a branch as a result of the If, out of a loop on a tape."""
-        owner = self.owner[scope.region]
-        if isinstance(owner, ir.If) and not self.edits.is_in_loop(scope.region):
+        owner = self.primal.owner[scope.region]
+        if isinstance(owner, ir.If) and not self.primal.is_in_loop(scope.region):
             out = self.edits.lift(value, owner, scope.region)
-            self.made.setdefault(out, (self.region_of[owner], self.position[owner]))
+            self.made.setdefault(out, (self.primal.region_of[owner], self.primal.position[owner]))
             scope.mapping[value] = out
             return
         ops, loaded = self.edits.tape(value, scope.region)
         for op in ops:
             self.put(op, scope)
         scope.mapping[value] = loaded
-
-
-def _with_inner(op: ir.Op) -> list[ir.Op]:
-    found = [op]
-    for region in op.regions:
-        found.extend(ir.walk(region))
-    return found
 
 
 def _name(operand: ir.Operand) -> str:

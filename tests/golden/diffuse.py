@@ -7,17 +7,14 @@ def diffuse_grad(u, alpha, steps):
     # one sweep a time step, in place
     n = u.size
     v = u.copy()
-    t_trips = max(steps, 0)
-    i_trips = max(n - 2, 0)
-    v_old_tape = np.empty((t_trips, i_trips))
-    left_tape = np.empty((t_trips, i_trips))
+    sum_tape = np.empty((max(steps, 0), max(n - 2, 0)))
     for t in range(steps):
         left = v[0]
         for i in range(1, n - 1):
-            left_tape[t, i - 1] = left
             here = v[i]
-            v_old_tape[t, i - 1] = here
-            v[i] = here + alpha * (left - 2.0 * here + v[i + 1])
+            total = left - 2.0 * here + v[i + 1]
+            sum_tape[t, i - 1] = total
+            v[i] = here + alpha * total
             left = here
     # ---- reverse sweep
     v_bar = np.zeros_like(v)
@@ -29,11 +26,8 @@ def diffuse_grad(u, alpha, steps):
         left_bar = 0.0
         for i in range(n - 2, 0, -1):
             # L39: v[i] = here + alpha * (left - 2.0 * here + v[i + 1])
-            here = v_old_tape[t, i - 1]
-            v[i] = here
             stored_bar = v_bar[i]
-            left = left_tape[t, i - 1]
-            alpha_bar += (left - 2.0 * here + v[i + 1]) * stored_bar
+            alpha_bar += sum_tape[t, i - 1] * stored_bar
             sum_bar = alpha * stored_bar
             v_bar[i + 1] += sum_bar
             here_bar = left_bar + stored_bar - 2.0 * sum_bar

@@ -7,13 +7,12 @@ def log_likelihood_value_and_grad(points, means, log_weights):
     """Value and gradient of log_likelihood at primals.py:55 with respect to means, log_weights."""
     # ---- forward sweep
     exp_tape = np.empty(means.shape[0])
-    distance_tape = np.empty(means.shape[0])
     largest_tape = np.empty(means.shape[0])
+    logits = np.empty(means.shape[0])
     log_weights_bar = np.zeros_like(log_weights)
     means_bar = np.zeros_like(means)
     total = 0.0
     for i in range(points.shape[0]):
-        logits = np.empty(means.shape[0])
         largest = -np.inf
         for k in range(means.shape[0]):
             largest_tape[k] = largest
@@ -21,7 +20,6 @@ def log_likelihood_value_and_grad(points, means, log_weights):
             for d in range(points.shape[1]):
                 offset = points[i, d] - means[k, d]
                 distance += offset * offset
-            distance_tape[k] = distance
             logits_item = log_weights[k] - 0.5 * distance
             logits[k] = logits_item
             largest = max(largest, logits_item)
@@ -43,9 +41,8 @@ def log_likelihood_value_and_grad(points, means, log_weights):
             logits_bar[k] += difference_bar
         for k in range(means.shape[0] - 1, -1, -1):
             # L67: largest = max(largest, logits[k])
-            distance = distance_tape[k]
             largest = largest_tape[k]
-            is_above = log_weights[k] - 0.5 * distance > largest
+            is_above = logits[k] > largest
             # L66: logits[k] = log_weights[k] - 0.5 * distance
             stored_bar = logits_bar[k]
             logits_bar[k] = 0.0

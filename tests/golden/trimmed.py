@@ -17,10 +17,10 @@ def trimmed_grad(x, lower, upper):
         y_view[i] -= lower * x_view[i if is_wide else 0]
     # y[:-1] *= upper
     y_view_2 = y[:-1]
-    y_view_old_tape = np.empty(y_view_2.size)
+    y_view_item_tape = np.empty(y_view_2.size)
     for i in range(y_view_2.size):
         y_view_item = y_view_2[i]
-        y_view_old_tape[i] = y_view_item
+        y_view_item_tape[i] = y_view_item
         y_view_2[i] = y_view_item * upper
     # ---- reverse sweep
     y_bar = np.zeros_like(y)
@@ -42,10 +42,8 @@ def trimmed_grad(x, lower, upper):
     # L205: y[:-1] *= upper
     upper_bar = 0.0
     for i in range(y_view_2.size):
-        y_view_old = y_view_old_tape[i]
-        y_view_2[i] = y_view_old
         stored_bar = y_view_bar[i]
-        upper_bar += y_view_old * stored_bar
+        upper_bar += y_view_item_tape[i] * stored_bar
         y_view_bar[i] = upper * stored_bar
     # L204: y[1:] -= lower * x[:-1]
     lower_bar = 0.0

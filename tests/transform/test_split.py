@@ -47,7 +47,7 @@ def smoothed(u, steps):
 
 def in_place(a, x):
     for i in range(a.size):
-        a[i] = a[i] * a[i] * x
+        a[i] = a[i] * a[i - 1] * x
     return a
 
 

@@ -1,0 +1,261 @@
+"""Which values of the forward sweep are computed again in the reverse sweep, and which are kept: a minimum cut.
+
+In: the primal and its mirror. Out: a `Plan`.
+
+    e = exp(x);  y = e * e + x      e is kept, the product and the sum are made again from it
+
+Every value that the mirror reads has to be there; it is kept, at the price of a memory slot, or its operation is run
+again, at the price of its cycles, and then what that operation reads has to be there too. A load can be made again if
+nothing overwrote the element, or if the stores that did are undone on the way back, which costs a slot each. The
+cheapest choice that satisfies all this is a minimum cut of the graph
+
+    source --inf--> value needed --slot--> operation --cycles--> sink          operation --inf--> what it reads
+
+An operation inside a loop weighs as often as the loop runs, which is not known: a fixed factor a loop is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numba import types
+
+from adjit.transform import ir
+from adjit.transform.cost import ENTRY, KEPT, LOAD, SLOT, cost, is_cheap
+from adjit.transform.mirror import Mirror, MirroredIf, MirroredLoop
+from adjit.transform.overwriting import Primal, with_inner
+from adjit.transform.retrace import retraceable
+from adjit.transform.shadows import carried_args
+
+TRIPS, MOST_DEPTH = 8, 4  # what is taken for the trips of a loop, and how many loops count
+UNLIMITED = 2**28
+
+
+@dataclass(frozen=True)
+class Plan:
+    """`again`: for each operation that was weighed, whether it is run again."""
+
+    again: dict[ir.Op, bool]
+
+    def is_again(self, op: ir.Op) -> bool:
+        """Whether an operation is run again; one that nobody weighed is if that alone costs less than a slot."""
+        return self.again.get(op, is_cheap(op))
+
+
+def plan(primal: Primal, mirror: Mirror) -> Plan:
+    """The cheapest way to have all that the mirror reads. Scratch arrays are taken to have axes of their own."""
+    before = dict(primal.expanded)
+    primal.expand_to(primal.scratch())
+    again = _Planning(primal, mirror).solved()
+    primal.expand_to(before)
+    return Plan(again)
+
+
+class _Planning:
+    def __init__(self, primal: Primal, mirror: Mirror):
+        self.primal = primal
+        self.stored_at = primal.stored_values()
+        # the values that the mirror reads, and how far the stores of their region are undone when it first does
+        self.needed: dict[ir.Var, int] = {}
+        self.free: set[ir.Operand] = set()
+        self._read_by(mirror)
+        self.users: dict[ir.Operand, list[ir.Op]] = {}
+        for op in ir.walk(primal.top):
+            for operand in dict.fromkeys(ir.reads(op)):
+                self.users.setdefault(operand, []).append(op)
+        self.bounds: dict[ir.Var, int] = {}
+        self.network = _Network()
+        self.weighed: dict[ir.Op, int] = {}
+
+    # ------------------------------------------------------------------------------------------------ what is needed
+
+    def _read_by(self, mirror: Mirror) -> None:
+        for group in mirror.groups:
+            undone = len(mirror.region.ops)
+            if group.op is not None:
+                undone = self.primal.position[group.op] + (1 if group.op.regions else 0)
+            for item in group.ops:
+                for operand in self._reads(item):
+                    self._need(operand, mirror.region, undone)
+        for y in mirror.yields:
+            self._need(y, mirror.region, 0)
+
+    def _reads(self, item: ir.Op | MirroredLoop | MirroredIf) -> Iterator[ir.Operand]:
+        if isinstance(item, MirroredLoop):
+            args = carried_args(item.op)
+            for slot in retraceable(item.op):
+                self.free.update((args[slot], item.op.body.yields[slot]))
+                yield item.op.outs[slot]
+            if isinstance(item.op, ir.For):
+                self.free.add(item.op.body.args[0])
+                yield from (item.op.start, item.op.stop, item.op.step)
+            yield from item.inits
+            self._read_by(item.body)
+            yield from ir.free_vars(item.body.region)
+        elif isinstance(item, MirroredIf):
+            yield item.op.condition
+            self._read_by(item.then)
+            self._read_by(item.orelse)
+        else:
+            yield from ir.reads(item)
+
+    def _need(self, operand: ir.Operand, region: ir.Region, undone: int) -> None:
+        """Notes that the mirror reads a value, in the mirror of its own region or inside an operation of that."""
+        if not isinstance(operand, ir.Var) or operand not in self.primal.made:
+            return
+        home, _ = self.primal.made[operand]
+        while region is not home and region is not self.primal.top:
+            owner = self.primal.owner[region]
+            undone = self.primal.position[owner] + 1
+            region = self.primal.region_of[owner]
+        if region is home:
+            self.needed[operand] = max(undone, self.needed.get(operand, -1))
+
+    def bound(self, value: ir.Var) -> int:
+        """The earliest point of the reverse sweep at which a value may be made again, for whatever reads it there."""
+        if value not in self.bounds:
+            self.bounds[value] = -1
+            found = self.needed.get(value, -1)
+            home, _ = self.primal.made[value]
+            for op in self.users.get(value, ()):
+                if not is_cheap(op):
+                    continue
+                inner = max((self.bound(out) for out in op.results), default=-1)
+                region = self.primal.region_of[op]
+                while inner >= 0 and region is not home and region is not self.primal.top:
+                    owner = self.primal.owner[region]
+                    inner, region = self.primal.position[owner] + 1, self.primal.region_of[owner]
+                # otherwise the operation is around the value
+                if region is home:
+                    found = max(found, inner)
+            self.bounds[value] = found
+        return self.bounds[value]
+
+    # ------------------------------------------------------------------------------------------------- the network
+
+    def solved(self) -> dict[ir.Op, bool]:
+        pending = list(self.needed)
+        met: set[ir.Operand] = set(pending)
+        for value in pending:
+            self.network.edge(_Network.SOURCE, self.network.node(value), UNLIMITED)
+        while pending:
+            for operand in self._weigh(pending.pop()):
+                if isinstance(operand, ir.Var) and operand not in met:
+                    met.add(operand)
+                    pending.append(operand)
+        chosen = self.network.source_side()
+        return {op: node in chosen for op, node in self.weighed.items()}
+
+    def _weigh(self, value: ir.Var) -> Iterator[ir.Operand]:
+        """Puts a value and the operation that makes it into the network; gives what that reads."""
+        if value not in self.primal.made or value in self.free:
+            return
+        region, k = self.primal.made[value]
+        if region is self.primal.top:
+            return
+        node, weight = self.network.node(value), self.weight(region)
+        slot = self.slot(value, region) * weight
+        op = region.ops[k] if k >= 0 else None
+        cycles = None if op is None or value not in op.results else self.cycles(op)
+        if op is None or cycles is None:
+            self.network.edge(node, _Network.SINK, slot)
+            return
+        run = self.network.node(op)
+        self.network.edge(node, run, slot)
+        if op in self.weighed:
+            return
+        self.weighed[op] = run
+        self.network.edge(run, _Network.SINK, cycles * weight)
+        for operand in dict.fromkeys(ir.reads(op)):
+            if isinstance(operand, ir.Var):
+                self.network.edge(run, self.network.node(operand), UNLIMITED)
+                yield operand
+        for inner in with_inner(op):
+            if isinstance(inner, ir.Load):
+                yield from self._undo(run, inner)
+
+    def _undo(self, run: int, load: ir.Load) -> Iterator[ir.Operand]:
+        """A load that is made again needs the stores after it undone."""
+        for store in self.primal.overwriters(load):
+            is_new = store not in self.network.numbers
+            undoing = self.network.node(store)
+            self.network.edge(run, undoing, UNLIMITED)
+            if is_new:
+                region = self.primal.region_of[store]
+                self.network.edge(undoing, _Network.SINK, (self.memory(region) + 2 * LOAD) * self.weight(region))
+                for operand in store.index:
+                    if isinstance(operand, ir.Var):
+                        self.network.edge(undoing, self.network.node(operand), UNLIMITED)
+                        yield operand
+
+    def cycles(self, op: ir.Op) -> int | None:
+        """What it costs to run an operation again, None where that is out of the question."""
+        cycles = cost(op)
+        if cycles is None:
+            return None
+        region, place = self.primal.region_of[op], self.primal.position[op]
+        undone = max((self.bound(out) for out in op.results), default=-1)
+        for inner in with_inner(op):
+            if isinstance(inner, ir.Load) and self.primal.is_stored_between(inner, region, place, undone):
+                return None
+        return cycles
+
+    def slot(self, value: ir.Var, region: ir.Region) -> int:
+        if value in self.stored_at:
+            return LOAD + 1
+        return ENTRY if isinstance(value.type, types.Array | types.List) else self.memory(region)
+
+    def memory(self, region: ir.Region) -> int:
+        if not self.primal.is_in_loop(region):
+            return KEPT
+        return ENTRY if self.primal.nest(region) is None else SLOT
+
+    def weight(self, region: ir.Region) -> int:
+        depth = sum(isinstance(op, ir.For | ir.While) for op in self.primal.chain(region))
+        return int(TRIPS ** min(depth, MOST_DEPTH))
+
+
+# ------------------------------------------------------------------------------------------------------ minimum cuts
+
+
+@dataclass
+class _Network:
+    """A flow network whose nodes stand for objects; nodes and edges are in the order in which they came."""
+
+    SOURCE, SINK = 0, 1
+    numbers: dict[object, int] = field(default_factory=dict)
+    edges: dict[tuple[int, int], int] = field(default_factory=dict)
+
+    def node(self, what: object) -> int:
+        return self.numbers.setdefault(what, 2 + len(self.numbers))
+
+    def edge(self, start: int, end: int, capacity: int) -> None:
+        self.edges[start, end] = min(UNLIMITED, self.edges.get((start, end), 0) + capacity)
+
+    def source_side(self) -> set[int]:
+        """The nodes on the source's side of a minimum cut; of several cuts the one with most nodes there."""
+        # SciPy's import takes longer than most cuts, and straight-line code needs none
+        if not self.edges:
+            return set()
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import maximum_flow
+
+        size = 2 + len(self.numbers)
+        starts, ends = np.array(list(self.edges), dtype=np.int32).T
+        capacities = np.array(list(self.edges.values()), dtype=np.int32)
+        graph = csr_array((capacities, (starts, ends)), shape=(size, size))
+        left = graph - maximum_flow(graph, self.SOURCE, self.SINK).flow
+        into: list[list[int]] = [[] for _ in range(size)]
+        for start, end, capacity in zip(*left.nonzero(), left.data[left.data != 0], strict=True):
+            if capacity > 0:
+                into[end].append(int(start))
+        # whatever still has a way to the sink is on its side
+        sink_side, pending = {self.SINK}, [self.SINK]
+        while pending:
+            for node in into[pending.pop()]:
+                if node not in sink_side:
+                    sink_side.add(node)
+                    pending.append(node)
+        return set(range(size)) - sink_side
