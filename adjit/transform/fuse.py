@@ -15,6 +15,7 @@ What one trip tapes for itself loses the axis of the loop, or is no tape at all.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import operator
 from collections.abc import Mapping, Sequence
 
@@ -22,8 +23,8 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.alias import Aliases, memory_read
-from adjit.transform.private import is_private
-from adjit.transform.types import array_type, array_type_of
+from adjit.transform.polyhedra import IndexModel
+from adjit.transform.types import array_type, array_type_of, typed_const
 
 
 def fuse(
@@ -31,10 +32,16 @@ def fuse(
 ) -> ir.Function:
     """`shadows` has the shadow of each array that has one, `scratch` the arrays with a part for each trip of a loop."""
     while True:
-        fused = _Fusion(function, shadows, scratch).once()
-        if fused is None:
+        fusion = _Fusion(function, shadows, scratch)
+        for a, b in fusion.pairs():
+            detached = fusion.detached(a, b)
+            candidate = fusion if detached is function else _Fusion(detached, shadows, scratch)
+            fused = candidate.fused_at(a, b)
+            if fused is not None:
+                function = fused
+                break
+        else:
             return function
-        function = fused
 
 
 def unpaired(op: ir.Op) -> ir.Op:
@@ -100,18 +107,41 @@ class _Fusion:
             if isinstance(op, ir.Load):
                 self.loads.setdefault(self.aliases.find(op.array), []).append(op)
 
-    def once(self) -> ir.Function | None:
-        """The function with one more pair fused, None if there is none."""
-        by_pair = {
+    @functools.cached_property
+    def index_model(self) -> IndexModel:
+        return IndexModel(self.function)
+
+    def pairs(self) -> list[tuple[int, int]]:
+        """The loops of the forward sweep that have a mirror, and these."""
+        forward = {
             op.pair: k for k, op in enumerate(self.ops) if isinstance(op, ir.For) and op.pair and not op.is_mirror
         }
-        for b, op in enumerate(self.ops):
-            if isinstance(op, ir.For) and op.is_mirror and op.pair in by_pair:
-                a = by_pair[op.pair]
-                moved = self.movable(a, b)
-                if moved is not None and self.is_legal(a, b):
-                    return self.fused(a, b, moved)
-        return None
+        mirrors = [(op.pair, k) for k, op in enumerate(self.ops) if isinstance(op, ir.For) and op.is_mirror]
+        return [(forward[pair], k) for pair, k in mirrors if pair in forward]
+
+    def fused_at(self, a: int, b: int) -> ir.Function | None:
+        """The function with the pair fused, None if that cannot be."""
+        moved = self.movable(a, b)
+        return self.fused(a, b, moved) if moved is not None and self.is_legal(a, b) else None
+
+    def detached(self, a: int, b: int) -> ir.Function:
+        """The function with the sums of the mirror at `b` starting from zero, if they start from what `a` leaves."""
+        mirror = self.ops[b]
+        assert isinstance(mirror, ir.For)
+        late = {out for op in self.ops[a:b] for out in op.results}
+        inits, outs, adds = list(mirror.inits), list(mirror.outs), []
+        for k, init in enumerate(mirror.inits):
+            arg = mirror.body.args[1 + k]
+            if init in late and ir.is_float(arg.type) and _is_sum(arg, mirror.body.yields[k], mirror.body):
+                inits[k] = typed_const(0, arg.type)
+                outs[k] = dataclasses.replace(mirror.outs[k])
+                adds.append(ir.Call(callee=operator.add, args=(init, outs[k]), outs=(mirror.outs[k],)))
+        if not adds:
+            return self.function
+        ops = list(self.ops)
+        ops[b : b + 1] = [dataclasses.replace(mirror, inits=tuple(inits), outs=tuple(outs)), *adds]
+        old = self.function.body
+        return dataclasses.replace(self.function, body=ir.Region(old.args, tuple(ops), old.yields))
 
     # --------------------------------------------------------------------------------------------------- legality
 
@@ -162,7 +192,7 @@ class _Fusion:
                 return False
         if any(self.aliases.find(y) == memory for y in self.function.body.yields if ir.is_array(y)):
             return False
-        return is_private(memory, loop.body, self.aliases, self.allocated, lambda op: self.is_saving(op, memory))
+        return self.index_model.is_private(memory, loop, lambda op: self.is_saving(op, memory))
 
     def is_saving(self, op: ir.Op, memory: ir.Operand) -> bool:
         """Whether a load only saves what is overwritten, to be put back: of what nobody reads, any value will do."""

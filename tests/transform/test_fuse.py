@@ -70,6 +70,16 @@ def test_the_adjoint_must_be_known_before_the_loop():
     assert len(loops(source)) == 2
 
 
+def weighted(x, a):
+    return math.exp(-a) * summed(x, a)
+
+
+def test_a_contribution_that_needs_the_sum_itself_is_added_after_the_loop():
+    source = check(weighted, (0, 1), X, 0.7)
+    assert len(loops(source)) == 1
+    assert "_tape" not in source
+
+
 def softmax_loss(x, w):
     total = 0.0
     scores = np.empty(w.size)
