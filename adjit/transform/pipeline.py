@@ -21,6 +21,7 @@ from numba import types
 from adjit import errors
 from adjit.transform import ir
 from adjit.transform.clears import merge_clears
+from adjit.transform.columns import by_columns
 from adjit.transform.elaborate.function import elaborate, without_comments
 from adjit.transform.emit import Emitted, emit
 from adjit.transform.forward import forward
@@ -43,9 +44,9 @@ class Derivative:
     """What to derive: `kind` of `function`, which may be a derivative itself.
 
     kind:   'primal', 'grad', 'value_and_grad', 'vjp' (arguments and seed to adjoints), 'jvp' (arguments and tangents
-            to value and tangent), 'split_forward' (arguments to value, what is saved, and what of it the reverse sweep
-            changes; None where that cannot be handed on) or 'split_reverse' (those two and seed to adjoints; `given`:
-            the types of the arguments)
+            to value and tangent), 'jacfwd' (arguments to Jacobian, by columns), 'split_forward' (arguments to value,
+            what is saved, and what of it the reverse sweep changes; None where that cannot be handed on) or
+            'split_reverse' (those two and seed to adjoints; `given`: the types of the arguments)
     wrt:    positions of the arguments to differentiate with respect to; `single`: the result is bare, not a tuple. The
             tangents of the other arguments are ignored
     """
@@ -247,11 +248,19 @@ def _jvp(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Functi
     return _finished(checked(simplify(made), "simplified"), derivative, function, made.result, "jvp")
 
 
+def _jacfwd(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
+    function = primal(derivative.function, arg_types)
+    trees, _ = _active_leaves(derivative, function, arg_types)
+    made = checked(by_columns(function, trees, derivative.single, build), "columns")
+    return _finished(checked(simplify(made), "simplified"), derivative, function, made.result, "jacobian")
+
+
 _KINDS: dict[str, Callable[[Derivative, tuple[types.Type, ...]], ir.Function]] = {
     "grad": _gradient,
     "value_and_grad": _gradient,
     "vjp": _vjp,
     "jvp": _jvp,
+    "jacfwd": _jacfwd,
     "split_forward": _split,
     "split_reverse": _split,
 }
@@ -345,6 +354,7 @@ _TITLES = {
     "value_and_grad": "Value and gradient",
     "vjp": "Adjoint",
     "jvp": "Value and tangent",
+    "jacfwd": "Jacobian",
     "split_forward": "Value, and what the adjoint needs,",
     "split_reverse": "Adjoint, from what was saved,",
 }
