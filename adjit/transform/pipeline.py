@@ -34,6 +34,7 @@ from adjit.transform.source import python_function
 from adjit.transform.source import signature as source_signature
 from adjit.transform.split import split
 from adjit.transform.storage import join
+from adjit.transform.support import stored_extent
 from adjit.transform.text import to_text
 from adjit.transform.types import tuple_parts, typed_const, unliteral
 from adjit.transform.unwritten import check_written
@@ -209,7 +210,8 @@ def _halves(function: ir.Function, wrt: Sequence[ir.Var]) -> tuple[ir.Function, 
 
 
 def _check_repeatable(function: ir.Function) -> None:
-    if any(isinstance(op, ir.Call) and op.effect and op.outs for op in ir.walk(function.body)):
+    calls = [op for op in ir.walk(function.body) if isinstance(op, ir.Call) and op.callee is not stored_extent]
+    if any(call.effect and call.outs for call in calls):
         raise errors.Unsupported(
             f"the pullback of {function.name}, which draws random numbers and makes arrays in a loop",
             _place(function),

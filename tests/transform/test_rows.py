@@ -57,3 +57,17 @@ def test_random_draws_are_made_once():
 
     one = adjit.jacrev(noisy)(np.ones(3))
     np.testing.assert_array_equal(one, one[0, 0] * np.eye(3))
+
+
+def test_an_argument_changed_in_place():
+    """Views of one array are changed by the reverse sweep under several names."""
+
+    def overwriting(x):
+        x[0] *= 2.0
+        x[1:] += x[:-1] * x[0]
+        return x
+
+    x = RNG.uniform(0.2, 1.0, 10)
+    kept = x.copy()
+    np.testing.assert_allclose(adjit.jacrev(overwriting)(x), adjit.jacfwd(overwriting)(x), rtol=1e-13)
+    np.testing.assert_array_equal(x, kept)
