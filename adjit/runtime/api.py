@@ -151,24 +151,26 @@ def hvp(function: Any = None, wrt: Wrt = 0, **options: Any) -> Any:
     those if `wrt` is one), without the Hessian. Forward over reverse: the price of a few gradients."""
     if function is None:
         return functools.partial(hvp, wrt=wrt, **options)
-    chosen = make_options(options)
     gradient = specification(grad(function, wrt, **options))
     positions, single = positions_of(specification(function), wrt)
     names = list(signature(gradient).parameters)
+    # the compiled function takes the vectors by position
+    order = sorted(range(len(positions)), key=positions.__getitem__)
+    derived = derive(Derivative(function=gradient, kind="hvp", wrt=positions), make_options(options))
 
     def product(*arguments: Any, **keywords: Any) -> Any:
         if not arguments:
             raise TypeError("the last argument is the vector")
         *primals, vector = arguments
-        bound = bind(gradient, primals, keywords)
-        shapes = [template(a) for a in bound]
-        tangents = [zero(s) for s in shapes]
+        bound = primals if len(primals) == len(names) and not keywords else bind(gradient, primals, keywords)
         vectors = (vector,) if single else vector
         if not isinstance(vectors, tuple | list) or len(vectors) != len(positions):
             raise TypeMismatch(f"the vector is not a tuple of {len(positions)}, as wrt is")
-        for position, v in zip(positions, vectors, strict=True):
-            tangents[position] = conform(v, shapes[position], f"the vector along {names[position]!r}")
-        return push(gradient, chosen, bound, shapes, tangents, positions)[1]
+        along = [
+            conform(v, template(bound[position]), f"the vector along {names[position]!r}")
+            for position, v in zip(positions, vectors, strict=True)
+        ]
+        return derived(*bound, *(along[k] for k in order))
 
     return named_after(function, product)
 

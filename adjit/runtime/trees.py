@@ -107,17 +107,9 @@ def zero(wanted: Template) -> Any:
     return map_leaves(lambda leaf: _filled(leaf) if leaf.is_active else leaf.zero, wanted)
 
 
-def units(wanted: Leaf) -> Iterator[Any]:
-    """The unit tangents of an active leaf, in C order."""
-    for index in np.ndindex(wanted.shape):
-        yield _filled(wanted, index)
-
-
-def _filled(leaf: Leaf, one_at: tuple[int, ...] | None = None) -> Any:
+def _filled(leaf: Leaf) -> Any:
     assert leaf.dtype is not None
     made = np.zeros(leaf.shape, leaf.dtype, order=leaf.order)  # type: ignore[call-overload]
-    if one_at is not None:
-        made[one_at] = 1
     if leaf.is_array:
         return made
     return float(made) if leaf.dtype == np.float64 else leaf.dtype.type(made)

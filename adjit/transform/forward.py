@@ -5,7 +5,8 @@ In: a typed function and the tangent of each argument. Out: a function that retu
     y = x * w       y = x * w
                     y_dot = w * x_dot + x * w_dot
 
-An active array has a shadow array with the same aliasing, all the way.
+An active array has a shadow array with the same aliasing, all the way. Several directions may travel together
+(`directions.py`): then every tangent is one of each.
 """
 
 from __future__ import annotations
@@ -13,21 +14,22 @@ from __future__ import annotations
 import dataclasses
 import operator
 from collections.abc import Sequence
+from typing import Any
 
 from numba import types
 
 from adjit.rules.registry import lookup
 from adjit.transform import ir
 from adjit.transform.activity import Activity, carries, is_constant
+from adjit.transform.directions import SUFFIX, Directions, Tangent, extents
 from adjit.transform.elaborate import scalars
+from adjit.transform.elaborate.frame import Context
 from adjit.transform.elaborate.function import BuildDerivative
 from adjit.transform.elaborate.values import Value, is_array, is_number
 from adjit.transform.rules_as_ir import apply, context, no_rule, operands_of, pure_operations_for
 from adjit.transform.shadows import carried_args
 from adjit.transform.transposition import tangent_body
-from adjit.transform.types import array_type_of, typed_const, writable
-
-SUFFIX = "_dot"
+from adjit.transform.types import array_type, array_type_of, typed_const
 
 
 def forward(
@@ -38,79 +40,78 @@ def forward(
     build: BuildDerivative,
 ) -> ir.Function:
     """The function that also returns the tangents of its results; `dots` has the tangent of each parameter's leaf."""
-    return _Forward(function, dots, build).run(extra_params, names)
+    body = function.body
+    ops, tangents = sweep(function, [None if dot is None else (dot,) for dot in dots], Directions(), build)
+    extra = tuple(ir.leaves(tuple(extra_params)))
+    count = len(body.yields)
+    region = ir.Region((*body.args, *extra), tuple(ops), (*body.yields, *(t for (t,) in tangents)))
+    moved = ir.map_tree(lambda k: None if k is None else k + count, function.result)
+    return dataclasses.replace(
+        function,
+        names=(*function.names, *names),
+        params=(*function.params, *extra_params),
+        body=region,
+        result=(function.result, moved),
+    )
+
+
+def sweep(
+    function: ir.Function, dots: Sequence[Tangent | None], directions: Directions, build: BuildDerivative
+) -> tuple[list[ir.Op], list[Tangent]]:
+    """The operations of the function with those of its tangents, and the tangents of its results."""
+    return _Forward(function, dots, directions, build).run()
 
 
 class _Forward:
-    def __init__(self, function: ir.Function, dots: Sequence[ir.Var | None], build: BuildDerivative):
+    def __init__(
+        self, function: ir.Function, dots: Sequence[Tangent | None], directions: Directions, build: BuildDerivative
+    ):
         self.function = function
+        self.directions = directions
         self.build = build
         body = function.body
-        inputs = [p for p, dot in zip(body.args, dots, strict=True) if dot is not None]
-        self.activity = Activity(function, inputs, body.yields)
-        self.builder = ir.Builder()
-        self.dots: dict[ir.Operand, ir.Operand] = {}
         self.given = [(p, dot) for p, dot in zip(body.args, dots, strict=True) if dot is not None]
+        self.activity = Activity(function, [p for p, _ in self.given], body.yields)
+        self.builder = ir.Builder()
+        self.dots: dict[ir.Operand, Tangent] = {}
 
-    def run(self, extra_params: Sequence[ir.Tree], names: Sequence[str]) -> ir.Function:
+    def run(self) -> tuple[list[ir.Op], list[Tangent]]:
         body = self.function.body
         with self.builder.region() as ops:
             for p, dot in self.given:
                 if self.activity.is_active(p):
-                    self.dots[p] = self.typed(dot, p)
+                    self.dots[p] = tuple(self.typed(d, p) for d in dot)
             self.region(body)
-            tangents = [self.tangent(y) for y in body.yields]
-        extra = tuple(ir.leaves(tuple(extra_params)))
-        count = len(body.yields)
-        region = ir.Region((*body.args, *extra), tuple(ops), (*body.yields, *tangents))
-        moved = ir.map_tree(lambda k: None if k is None else k + count, self.function.result)
-        return dataclasses.replace(
-            self.function,
-            names=(*self.function.names, *names),
-            params=(*self.function.params, *extra_params),
-            body=region,
-            result=(self.function.result, moved),
-        )
+            tangents = [self.dot_or_zero(y, "tangent") for y in body.yields]
+        return ops, tangents
 
-    def typed(self, dot: ir.Var, p: ir.Var) -> ir.Operand:
+    def typed(self, dot: ir.Operand, p: ir.Var) -> ir.Operand:
         if isinstance(p.type, types.Array) or dot.type == p.type:
             return dot
         return scalars.cast(context(self.builder, self.build), dot, p.type)
 
-    def tangent(self, operand: ir.Operand) -> ir.Operand:
-        """The tangent of a result, zero where nothing flows into it."""
-        if operand in self.dots:
-            return self.dots[operand]
-        if isinstance(operand.type, types.Array):
-            return self.zeros(operand, "tangent")
-        return typed_const(0, operand.type)
+    def zeros(self, like: ir.Operand, name: str) -> Tangent:
+        return (self.directions.zeros(self.builder, like, name),)
 
-    def zeros(self, like: ir.Operand, name: str) -> ir.Var:
-        assert isinstance(like.type, types.Array)
-        out = ir.Var(name, like.type.copy(readonly=False, layout="C" if like.type.layout == "A" else like.type.layout))
-        fill = typed_const(0, like.type.dtype)
-        if isinstance(like, ir.Var):
-            self.builder.emit(ir.Alloc(shape=(), like=like, fill=fill, out=out))
-        else:
-            shape = tuple(ir.integer(int(n)) for n in like.value.shape)
-            self.builder.emit(ir.Alloc(shape=shape, fill=fill, out=out))
-        return out
-
-    def dot_of(self, operand: ir.Operand) -> ir.Operand | None:
+    def dot_of(self, operand: ir.Operand) -> Tangent | None:
         return self.dots.get(operand)
 
-    def dot_or_zero(self, operand: ir.Operand) -> ir.Operand:
+    def dot_or_zero(self, operand: ir.Operand, name: str = "") -> Tangent:
         found = self.dots.get(operand)
         if found is not None:
             return found
         if isinstance(operand.type, types.Array):
-            return self.zeros(operand, f"{_name(operand)}{SUFFIX}")
-        return typed_const(0, operand.type)
+            return self.zeros(operand, name or f"{_name(operand)}{SUFFIX}")
+        return self.directions.number(0, operand.type)
 
-    def new(self, out: ir.Var) -> ir.Var:
-        made = ir.Var(out.name + SUFFIX, writable(out.type))
+    def new(self, out: ir.Var) -> tuple[ir.Var, ...]:
+        made = self.directions.new(out)
         self.dots[out] = made
         return made
+
+    def shadow(self, array: ir.Operand) -> ir.Operand:
+        (found,) = self.dots[array]
+        return found
 
     # ---------------------------------------------------------------------------------------------------- operations
 
@@ -132,35 +133,47 @@ class _Forward:
             self.call(op)
         elif isinstance(op, ir.Store):
             if is_active(op.array):
-                value = self.dot_of(op.value)
-                if value is not None or not op.add:
-                    zero = typed_const(0, op.value.type)
-                    self.builder.store(self.dots[op.array], op.index, value if value is not None else zero, op.add)
+                self.store(op)
         elif isinstance(op, ir.Push):
             if is_active(op.tape):
-                self.builder.emit(
-                    dataclasses.replace(op, tape=self.dots[op.tape], value=self.dot_or_zero(op.value), origin=None)
-                )
+                values = self.dot_or_zero(op.value)
+                for tape, value in zip(self.dots[op.tape], values, strict=True):
+                    self.builder.emit(dataclasses.replace(op, tape=tape, value=value, origin=None))
         elif not any(is_active(out) for out in op.results):
             return
         elif isinstance(op, ir.Load):
             if op.array in self.dots:
-                self.builder.emit(dataclasses.replace(op, array=self.dots[op.array], out=self.new(op.out)))
+                shadow = self.shadow(op.array)
+                for out, at in zip(self.new(op.out), self.directions.indices, strict=True):
+                    self.builder.emit(dataclasses.replace(op, array=shadow, index=(*op.index, *at), out=out))
         elif isinstance(op, ir.Alloc):
-            self.builder.emit(
-                dataclasses.replace(op, fill=typed_const(0, array_type_of(op.out).dtype), out=self.new(op.out))
-            )
+            (out,) = self.new(op.out)
+            self.directions.alloc(self.builder, op, out)
         elif isinstance(op, ir.Copy):
             if op.source in self.dots:
-                self.builder.emit(dataclasses.replace(op, source=self.dots[op.source], out=self.new(op.out)))
+                (out,) = self.new(op.out)
+                self.builder.emit(dataclasses.replace(op, source=self.shadow(op.source), out=out))
             else:
                 self.dots[op.out] = self.zeros(op.out, op.out.name + SUFFIX)
         elif isinstance(op, ir.VIEWS):
-            self.builder.emit(op.rebuilt((self.dots[op.base], *op.operands[1:]), (), (self.new(op.out),)))
+            shadow = self.shadow(op.base)
+            (out,) = self.new(op.out)
+            self.builder.emit(self.directions.view(op, shadow, out))
         elif isinstance(op, ir.Pull):
-            self.builder.emit(dataclasses.replace(op, tape=self.dots[op.tape], out=self.new(op.out)))
+            for tape, out in zip(self.dots[op.tape], self.new(op.out), strict=True):
+                self.builder.emit(dataclasses.replace(op, tape=tape, out=out))
         elif isinstance(op, ir.NewTape | ir.Undefined):
-            self.builder.emit(op.rebuilt((), (), (self.new(op.results[0]),)))
+            for out in self.new(op.results[0]):
+                self.builder.emit(op.rebuilt((), (), (out,)))
+
+    def store(self, op: ir.Store) -> None:
+        values = self.dot_of(op.value)
+        if values is None:
+            if op.add:
+                return
+            values = self.directions.number(0, op.value.type)
+        for value, at in zip(values, self.directions.indices, strict=True):
+            self.builder.store(self.shadow(op.array), (*op.index, *at), value, op.add)
 
     def call(self, op: ir.Call) -> None:
         if not any(self.activity.is_active(out) for out in op.outs) or is_constant(op.callee):
@@ -172,7 +185,7 @@ class _Forward:
         else:
             self.array_call(op)
 
-    def number_call(self, op: ir.Call) -> ir.Operand | None:
+    def number_call(self, op: ir.Call) -> Tangent | None:
         (out,) = op.outs
         ctx = context(self.builder, self.build)
         dots = [self.dot_of(a) for a in op.args]
@@ -180,10 +193,13 @@ class _Forward:
             return None
         if op.callee is ir.cast:
             assert dots[0] is not None
-            return scalars.cast(ctx, dots[0], out.type)
+            return tuple(scalars.cast(ctx, d, out.type) for d in dots[0])
         if op.callee is ir.select:
-            pair = [self.dot_or_zero(a) for a in op.args[1:]]
-            return self.builder.call(ir.select, op.args[0], *pair, type=out.type, name=out.name + SUFFIX)
+            yes, no = (self.dot_or_zero(a) for a in op.args[1:])
+            made = self.directions.new(out)
+            for y, n, d in zip(yes, no, made, strict=True):
+                self.builder.emit(ir.Call(callee=ir.select, args=(op.args[0], y, n), outs=(d,)))
+            return made
         entry = lookup(op.callee)
         if entry is None or entry.partials is None:
             self.array_call(op)
@@ -193,21 +209,27 @@ class _Forward:
         used = [p for p, d in zip(partials, dots, strict=True) if d is not None]
         for needed in pure_operations_for(ops, used):
             self.builder.emit(needed)
-        total: ir.Operand | None = None
-        for partial, dot in zip(partials, dots, strict=True):
-            if dot is None or (isinstance(partial, ir.Const) and partial.value == 0):
-                continue
-            term = self.times(partial, dot, out)
-            total = (
-                term
-                if total is None
-                else self.builder.call(operator.add, total, term, type=out.type, name=out.name + SUFFIX)
-            )
-        return total
+        pairs = [(p, d) for p, d in zip(partials, dots, strict=True) if d is not None and not _is_zero(p)]
+        if not pairs:
+            return None
+        names = [d.name for d in self.directions.new(out)]
+        return tuple(self.combined([(p, d[k]) for p, d in pairs], out, name) for k, name in enumerate(names))
 
-    def times(self, partial: ir.Operand, dot: ir.Operand, out: ir.Var) -> ir.Operand:
+    def combined(self, pairs: Sequence[tuple[ir.Operand, ir.Operand]], out: ir.Var, name: str) -> ir.Operand:
+        """The sum of partials times tangents, in one direction."""
+        total: ir.Operand | None = None
+        for partial, dot in pairs:
+            if _is_zero(dot):
+                continue
+            term = self.times(partial, dot, out, name)
+            if total is None:
+                total = term
+            else:
+                total = self.builder.call(operator.add, total, term, type=out.type, name=name)
+        return typed_const(0, out.type) if total is None else total
+
+    def times(self, partial: ir.Operand, dot: ir.Operand, out: ir.Var, name: str) -> ir.Operand:
         ctx = context(self.builder, self.build)
-        name = out.name + SUFFIX
         if isinstance(partial, ir.Const) and partial.value == 1:
             return scalars.cast(ctx, dot, out.type)
         if isinstance(partial, ir.Const) and partial.value == -1:
@@ -221,7 +243,10 @@ class _Forward:
                 (a.name for a in op.args if isinstance(a, ir.Var) and a.user and self.activity.is_active(a)), ""
             )
             raise no_rule(op, name)
-        given: dict[int, Value] = {k: self.dots[a] for k, a in enumerate(op.args) if a in self.dots}
+        if self.directions.width is not None:
+            self.one_by_one(op, entry.tangent)
+            return
+        given: dict[int, Value] = {k: self.dots[a][0] for k, a in enumerate(op.args) if a in self.dots}
         values = tangent_body(self.builder, entry.tangent, op.args, given, op.outs, self.build)
         for out, value in zip(op.outs, values, strict=True):
             if not self.activity.is_active(out):
@@ -229,10 +254,71 @@ class _Forward:
             assert isinstance(value, ir.Var | ir.Const)
             if is_array(out) and any(value is d for d in given.values()):
                 # the rule handed an argument's tangent through: the result's is memory of its own
-                copied = self.new(out)
+                (copied,) = self.new(out)
                 self.builder.emit(ir.Copy(source=value, out=copied))
             else:
-                self.dots[out] = value
+                self.dots[out] = (value,)
+
+    def one_by_one(self, op: ir.Call, rule: Any) -> None:
+        """The tangent of a call on whole arrays, in a loop over the directions of the chunk."""
+        ctx = context(self.builder, self.build)
+        active = [out for out in op.outs if self.activity.is_active(out)]
+        kept = {k: self.in_memory(a) for k, a in enumerate(op.args) if a in self.dots}
+        made: list[ir.Var] = []
+        for out in active:
+            type_ = array_type(out.type, 1) if is_number(out) else self.directions.type_of(out.type)
+            made.append(ir.Var(out.name + SUFFIX, type_))
+            shape = () if is_number(out) else extents(self.builder, out)
+            self.builder.emit(ir.Alloc(shape=(*shape, *self.directions.extent), out=made[-1]))
+
+        def one(index: Sequence[ir.Operand]) -> None:
+            given: dict[int, Value] = {k: self.in_direction(op.args[k], all_, index[0]) for k, all_ in kept.items()}
+            values = tangent_body(self.builder, rule, op.args, given, op.outs, self.build)
+            found = [v for out, v in zip(op.outs, values, strict=True) if self.activity.is_active(out)]
+            for out, value, all_ in zip(active, found, made, strict=True):
+                assert isinstance(value, ir.Var | ir.Const)
+                if is_number(out):
+                    self.builder.store(all_, index, value)
+                else:
+                    self.stored(ctx, value, all_, index)
+
+        ctx.nest(self.directions.extent, one)
+        for out, all_ in zip(active, made, strict=True):
+            if is_number(out):
+                for dot, at in zip(self.new(out), self.directions.indices, strict=True):
+                    self.builder.emit(ir.Load(array=all_, index=at, out=dot))
+            else:
+                self.dots[out] = (all_,)
+
+    def in_memory(self, argument: ir.Operand) -> ir.Operand:
+        """The tangents of an argument as an array whose last axis is the direction."""
+        dots = self.dots[argument]
+        if is_array(argument):
+            return dots[0]
+        made = ir.Var(f"{_name(argument)}{SUFFIX}", array_type(argument.type, 1))
+        self.builder.emit(ir.Alloc(shape=self.directions.extent, out=made))
+        for dot, at in zip(dots, self.directions.indices, strict=True):
+            self.builder.store(made, at, dot)
+        return made
+
+    def in_direction(self, argument: ir.Operand, dots: ir.Operand, direction: ir.Operand) -> ir.Operand:
+        """The tangent of an argument in one direction, contiguous as libraries want it."""
+        if not is_array(argument):
+            return self.builder.load(dots, (direction,), f"{_name(argument)}{SUFFIX}")
+        type_ = array_type_of(argument)
+        view = ir.Var("direction", type_.copy(layout="A", readonly=False))
+        selectors: tuple[ir.Selector, ...] = (*(ir.Span() for _ in range(type_.ndim)), ir.At(direction))
+        self.builder.emit(ir.Slice(base=dots, selectors=selectors, out=view))
+        copied = ir.Var(f"{_name(argument)}{SUFFIX}", type_.copy(layout="C", readonly=False))
+        self.builder.emit(ir.Copy(source=view, out=copied))
+        return copied
+
+    def stored(self, ctx: Context, value: ir.Operand, all_: ir.Var, direction: Sequence[ir.Operand]) -> None:
+        shape = extents(self.builder, value)
+        ctx.nest(
+            shape,
+            lambda index: self.builder.store(all_, (*index, *direction), self.builder.load(value, index)),
+        )
 
     # --------------------------------------------------------------------------------------------------- control flow
 
@@ -242,9 +328,9 @@ class _Forward:
         for side in op.regions:
             with self.builder.region() as ops:
                 self.region(side)
-                extra = [self.dot_or_zero(side.yields[k]) for k in active]
+                extra = [dot for k in active for dot in self.dot_or_zero(side.yields[k])]
             sides.append(ir.Region((), tuple(ops), (*side.yields, *extra)))
-        outs = tuple(self.new(op.outs[k]) for k in active)
+        outs = tuple(dot for k in active for dot in self.new(op.outs[k]))
         self.builder.emit(dataclasses.replace(op, then=sides[0], orelse=sides[1], outs=(*op.outs, *outs)))
 
     def loop(self, op: ir.For | ir.While) -> None:
@@ -253,15 +339,15 @@ class _Forward:
             k for k, out in enumerate(op.outs) if self.activity.is_active(out) or self.activity.is_active(args[k])
         ]
         active = [k for k in active if carries(args[k].type)]
-        inits = tuple(self.dot_or_zero(op.inits[k]) for k in active)
-        more = tuple(self.new(args[k]) for k in active)
+        inits = tuple(dot for k in active for dot in self.dot_or_zero(op.inits[k]))
+        more = tuple(dot for k in active for dot in self.new(args[k]))
         with self.builder.region() as ops:
             self.region(op.body)
-            extra = [self.dot_or_zero(op.body.yields[k]) for k in active]
+            extra = [dot for k in active for dot in self.dot_or_zero(op.body.yields[k])]
         cut = len(op.outs)
         old = op.body.yields
         body = ir.Region((*op.body.args, *more), tuple(ops), (*old[:cut], *extra, *old[cut:]))
-        outs = (*op.outs, *(self.new(op.outs[k]) for k in active))
+        outs = (*op.outs, *(dot for k in active for dot in self.new(op.outs[k])))
         if isinstance(op, ir.For):
             made: ir.Op = dataclasses.replace(op, inits=(*op.inits, *inits), body=body, outs=outs)
         else:
@@ -269,6 +355,10 @@ class _Forward:
             test = ir.Region((*op.test.args, *tested), op.test.ops, op.test.yields)
             made = dataclasses.replace(op, inits=(*op.inits, *inits), test=test, body=body, outs=outs)
         self.builder.emit(made)
+
+
+def _is_zero(operand: ir.Operand) -> bool:
+    return isinstance(operand, ir.Const) and bool(operand.value == 0)
 
 
 def _name(operand: ir.Operand) -> str:

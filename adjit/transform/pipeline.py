@@ -21,18 +21,21 @@ from numba import types
 from adjit import errors
 from adjit.transform import ir
 from adjit.transform.clears import merge_clears
+from adjit.transform.columns import by_columns
 from adjit.transform.elaborate.function import elaborate, without_comments
 from adjit.transform.emit import Emitted, emit
 from adjit.transform.forward import forward
 from adjit.transform.fuse import fuse
 from adjit.transform.promotion import promote_sums
 from adjit.transform.reverse import reverse
+from adjit.transform.rows import by_rows, by_whole_rows
 from adjit.transform.simplify import simplify
 from adjit.transform.sink import sink
 from adjit.transform.source import python_function
 from adjit.transform.source import signature as source_signature
 from adjit.transform.split import split
 from adjit.transform.storage import join
+from adjit.transform.support import stored_extent
 from adjit.transform.text import to_text
 from adjit.transform.types import tuple_parts, typed_const, unliteral
 from adjit.transform.unwritten import check_written
@@ -44,9 +47,10 @@ class Derivative:
     """What to derive: `kind` of `function`, which may be a derivative itself.
 
     kind:   'primal', 'grad', 'value_and_grad', 'vjp' (arguments and seed to adjoints), 'jvp' (arguments and tangents
-            to value and tangent), 'split_forward' (arguments to value, what is saved, and what of it the reverse sweep
-            changes; None where that cannot be handed on) or 'split_reverse' (those two and seed to adjoints; `given`:
-            the types of the arguments)
+            to value and tangent), 'hvp' (arguments and the tangents of those in `wrt` to the tangent), 'jacfwd' and
+            'jacrev' (arguments to Jacobian, made by columns or by rows), 'split_forward' (arguments to value, what is
+            saved, and what of it the reverse sweep changes; None where that cannot be handed on) or 'split_reverse'
+            (those two and seed to adjoints; `given`: the types of the arguments)
     wrt:    positions of the arguments to differentiate with respect to; `single`: the result is bare, not a tuple. The
             tangents of the other arguments are ignored
     """
@@ -81,10 +85,11 @@ def signature(derivative: Derivative) -> inspect.Signature:
     if derivative.kind == "vjp":
         parameters = [p.replace(default=inspect.Parameter.empty) for p in parameters]
         parameters.append(_parameter(_unused("out_bar", parameters)))
-    elif derivative.kind == "jvp":
+    elif derivative.kind in ("jvp", "hvp"):
         parameters = [p.replace(default=inspect.Parameter.empty) for p in parameters]
-        for p in list(parameters):
-            parameters.append(_parameter(_unused(f"{p.name}_dot", parameters)))
+        for position, p in enumerate(list(parameters)):
+            if derivative.kind == "jvp" or derivative.wrt is None or position in derivative.wrt:
+                parameters.append(_parameter(_unused(f"{p.name}_dot", parameters)))
     return inspect.Signature(parameters)
 
 
@@ -184,27 +189,37 @@ def _split(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Func
     own_types = arg_types if is_forward else derivative.given
     function = primal(derivative.function, own_types)
     trees, wrt = _active_leaves(derivative, function, own_types)
-    tree = _seed_tree(function)
-    leaves = ir.leaves(tree)
-    seeds = _seeds(function, leaves)
-    joint = _derived(function, wrt, seeds, leaves, with_value=True, is_split=True)
-    joint = dataclasses.replace(
-        joint, names=(*function.names, "out_bar"), params=(*function.params, tree), result=function.result
-    )
-    halves = split(joint, len(function.body.yields), leaves, ("out_bar",))
-    if halves is None and any(isinstance(op, ir.Call) and op.effect and op.outs for op in ir.walk(function.body)):
-        raise errors.Unsupported(
-            f"the pullback of {function.name}, which draws random numbers and makes arrays in a loop",
-            _place(function),
-            "Its sweeps cannot be run apart, and running them again would draw other numbers.",
-            "Use adjit.grad or adjit.value_and_grad, or pass the numbers drawn as an argument.",
-        )
+    halves = _halves(function, wrt)
+    if halves is None:
+        _check_repeatable(function)
     if is_forward:
         made = halves[0] if halves is not None else dataclasses.replace(function, result=(function.result, None, None))
         return _finished(made, derivative, function, made.result, "forward")
     if halves is None:
         raise errors.InternalError(f"the sweeps of {function.name} cannot be split")
     return _finished(halves[1], derivative, function, _numbered(trees, 0), "pullback")
+
+
+def _halves(function: ir.Function, wrt: Sequence[ir.Var]) -> tuple[ir.Function, ir.Function] | None:
+    """The sweeps apart; None if what the reverse sweep needs cannot be handed on."""
+    tree = _seed_tree(function)
+    leaves = ir.leaves(tree)
+    joint = _derived(function, wrt, _seeds(function, leaves), leaves, with_value=True, is_split=True)
+    joint = dataclasses.replace(
+        joint, names=(*function.names, "out_bar"), params=(*function.params, tree), result=function.result
+    )
+    return split(joint, len(function.body.yields), leaves, ("out_bar",))
+
+
+def _check_repeatable(function: ir.Function) -> None:
+    calls = [op for op in ir.walk(function.body) if isinstance(op, ir.Call) and op.callee is not stored_extent]
+    if any(call.effect and call.outs for call in calls):
+        raise errors.Unsupported(
+            f"the pullback of {function.name}, which draws random numbers and makes arrays in a loop",
+            _place(function),
+            "Its sweeps cannot be run apart, and running them again would draw other numbers.",
+            "Use adjit.grad or adjit.value_and_grad, or pass the numbers drawn as an argument.",
+        )
 
 
 def _seed_tree(function: ir.Function) -> ir.Tree:
@@ -231,22 +246,67 @@ def _seed(seed: ir.Var | None, result: ir.Operand) -> ir.Var | None:
 
 def _jvp(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
     count = len(arg_types) // 2
-    own_types, dot_types = arg_types[:count], arg_types[count:]
-    function = primal(derivative.function, own_types)
-    names = list(signature(derivative).parameters)[count:]
-    trees = [_parameter_tree(n, t) for n, t in zip(names, dot_types, strict=True)]
+    function = primal(derivative.function, arg_types[:count])
+    made = _pushed(derivative, function, dict(enumerate(arg_types[count:])), range(count))
+    return _finished(checked(simplify(made), "simplified"), derivative, function, made.result, "jvp")
+
+
+def _hvp(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
+    """The tangent of a gradient alone; the vectors are tangents of the arguments in `wrt`, in the order of those."""
+    assert derivative.wrt is not None
+    wrt = sorted(derivative.wrt)
+    count = len(arg_types) - len(wrt)
+    function = primal(derivative.function, arg_types[:count])
+    made = _pushed(derivative, function, dict(zip(wrt, arg_types[count:], strict=True)), wrt)
+    values = len(function.body.yields)
+    result = ir.map_tree(lambda k: None if k is None else k - values, made.result[1])
+    body = dataclasses.replace(made.body, yields=made.body.yields[values:])
+    made = checked(simplify(dataclasses.replace(made, body=body, result=result)), "simplified")
+    return _finished(made, derivative, function, result, "hvp")
+
+
+def _pushed(
+    derivative: Derivative, function: ir.Function, dot_types: dict[int, types.Type], positions: Sequence[int]
+) -> ir.Function:
+    """Forward mode with a tangent for the arguments at `positions`, whose types are given."""
+    names = list(signature(derivative).parameters)[len(function.params) :]
+    trees = [_parameter_tree(n, dot_types[p]) for n, p in zip(names, positions, strict=True)]
+    of = dict(zip(positions, trees, strict=True))
     dots: list[ir.Var | None] = []
-    for position, (tree, own) in enumerate(zip(trees, function.params, strict=True)):
-        leaves, own_leaves = ir.leaves(tree), ir.leaves(own)
+    for position, own in enumerate(function.params):
+        own_leaves = ir.leaves(own)
+        leaves = ir.leaves(of[position]) if position in of else [None] * len(own_leaves)
         if len(leaves) != len(own_leaves):
             raise errors.TypeMismatch("a tangent is not built like its argument", _place(function))
         is_wanted = derivative.wrt is None or position in derivative.wrt
         dots.extend(
-            leaf if is_wanted and ir.is_float(p.type) and ir.is_float(leaf.type) else None
+            leaf if leaf is not None and is_wanted and ir.is_float(p.type) and ir.is_float(leaf.type) else None
             for leaf, p in zip(leaves, own_leaves, strict=True)
         )
-    made = checked(forward(function, dots, trees, names, build), "forward")
-    return _finished(checked(simplify(made), "simplified"), derivative, function, made.result, "jvp")
+    return checked(forward(function, dots, trees, names, build), "forward")
+
+
+def _jacfwd(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
+    function = primal(derivative.function, arg_types)
+    trees, _ = _active_leaves(derivative, function, arg_types)
+    made = checked(by_columns(function, trees, derivative.single, build), "columns")
+    return _finished(checked(simplify(made), "simplified"), derivative, function, made.result, "jacobian")
+
+
+def _jacrev(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
+    function = primal(derivative.function, arg_types)
+    trees, wrt = _active_leaves(derivative, function, arg_types)
+    halves = _halves(function, wrt)
+    made = None if halves is None else by_rows(function, trees, derivative.single, halves, build)
+    if made is None:
+        _check_repeatable(function)
+        tree = _seed_tree(function)
+        leaves = ir.leaves(tree)
+        joint = _derived(function, wrt, _seeds(function, leaves), leaves, with_value=False)
+        joint = dataclasses.replace(joint, params=(*function.params, tree))
+        made = by_whole_rows(function, trees, derivative.single, joint, build)
+    made = checked(simplify(checked(made, "rows")), "simplified")
+    return _finished(made, derivative, function, made.result, "jacobian")
 
 
 _KINDS: dict[str, Callable[[Derivative, tuple[types.Type, ...]], ir.Function]] = {
@@ -254,6 +314,9 @@ _KINDS: dict[str, Callable[[Derivative, tuple[types.Type, ...]], ir.Function]] =
     "value_and_grad": _gradient,
     "vjp": _vjp,
     "jvp": _jvp,
+    "hvp": _hvp,
+    "jacfwd": _jacfwd,
+    "jacrev": _jacrev,
     "split_forward": _split,
     "split_reverse": _split,
 }
@@ -347,6 +410,9 @@ _TITLES = {
     "value_and_grad": "Value and gradient",
     "vjp": "Adjoint",
     "jvp": "Value and tangent",
+    "hvp": "Change along a vector",
+    "jacfwd": "Jacobian, by columns,",
+    "jacrev": "Jacobian, by rows,",
     "split_forward": "Value, and what the adjoint needs,",
     "split_reverse": "Adjoint, from what was saved,",
 }

@@ -77,5 +77,5 @@ def test_hessian():
 
 
 def test_integer():
-    with pytest.raises(WrongWrt, match="argument 'n' has no float"):
+    with pytest.raises(WrongWrt, match="`n` of pair is of type int64"):
         jacfwd(pair, wrt="n")(2.0, 3, (5.0, X))

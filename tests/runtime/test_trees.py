@@ -2,7 +2,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from adjit.runtime.trees import conform, flat, leaves, nested, snapshot, template, units, zero
+from adjit.runtime.trees import conform, flat, leaves, nested, snapshot, template, zero
 
 Both = namedtuple("Both", "a b")
 
@@ -16,11 +16,6 @@ def test_templates_keep_the_nesting():
     assert zero(found)[1].b.flags.f_contiguous
     assert flat(zero(found))[-2:] == [0, False]
     assert flat(nested(found, range(5))) == [0, 1, 2, 3, 4]
-
-
-def test_units():
-    (leaf,) = leaves(template(np.zeros((2, 2))))
-    np.testing.assert_array_equal(np.array(list(units(leaf))).reshape(4, 4), np.eye(4))
 
 
 def test_conform_copies():
