@@ -20,6 +20,7 @@ from adjit.errors import (
 from adjit.runtime.api import grad, hvp, jvp, stop_gradient, value_and_grad, vjp
 from adjit.runtime.check import check_grads
 from adjit.runtime.jacobian import hessian, jacfwd, jacobian, jacrev
+from adjit.transform.marks import checkpoint
 
 __all__ = [
     "AdjitError",
@@ -33,6 +34,7 @@ __all__ = [
     "Unwritten",
     "WrongWrt",
     "check_grads",
+    "checkpoint",
     "grad",
     "hessian",
     "hvp",

@@ -7,8 +7,9 @@ In: a Python function, a numba dispatcher, or what these return. Out: derived fu
     value, tangent = jvp(forces, (x, k), (x_dot, 0.0))
 
 Every function takes the options `target` ("cpu", or "python" to run the generated code uncompiled), `fastmath` (numba's
-flags; False gives the value of the compiled primal bit for bit) and `parallel` (numba's; loops over prange run
-serially for now).
+flags; False gives the value of the compiled primal bit for bit), `parallel` (numba's; loops over prange run serially
+for now) and `memory_limit` ("200 MB", or bytes): loops that would keep values of all their trips run them again
+instead, from as many snapshots of what a trip starts from as fit, by Griewank and Walther's schedule.
 
 Global and enclosing variables are constants, as in numba: a derived function keeps the values that they had when it
 was made for the types of a call. Asking again (`grad(energy)`, or any call of `vjp` and the like) sees a name that was
@@ -30,8 +31,10 @@ from numba.extending import overload
 from adjit import rules
 from adjit.errors import TypeMismatch, WrongWrt
 from adjit.runtime.dispatch import Derived, Interpreted, Options, derive, plain_signature
+from adjit.runtime.notation import to_bytes
 from adjit.runtime.trees import Template, conform, described, is_active, snapshot, template, zero
 from adjit.transform import pipeline
+from adjit.transform.marks import checkpoint
 from adjit.transform.pipeline import Derivative
 
 Wrt = int | str | Sequence[int | str]
@@ -188,6 +191,11 @@ def _compiled_stop_gradient(x):  # type: ignore[no-untyped-def]  # numba wants t
 rules.constant(stop_gradient)
 
 
+@overload(checkpoint)
+def _compiled_checkpoint(trips, snapshots=0):  # type: ignore[no-untyped-def]
+    return (lambda trips, snapshots=0: trips) if isinstance(trips, types.RangeType) else None
+
+
 # --------------------------------------------------------------------------------------- what all of these do alike
 
 
@@ -210,6 +218,8 @@ def make_options(options: dict[str, Any]) -> Options:
     fastmath = options.get("fastmath")
     if isinstance(fastmath, set | frozenset | list | tuple):
         options = {**options, "fastmath": frozenset(fastmath)}
+    if "memory_limit" in options:
+        options = {**options, "memory_limit": to_bytes(options["memory_limit"])}
     return Options(**options)
 
 

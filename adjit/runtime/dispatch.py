@@ -10,6 +10,7 @@ first call of a kind compiles; all that is our own is the function that it then 
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 import threading
@@ -37,11 +38,16 @@ from adjit.transform.source import python_function
 
 @dataclass(frozen=True)
 class Options:
-    """How generated code is compiled. `fastmath`: numba's flags; the default only lets a product and a sum fuse."""
+    """How generated code is made and compiled.
+
+    fastmath:     numba's flags; the default only lets a product and a sum fuse
+    memory_limit: the bytes that snapshots of loops may take, whose trips are then run again; None: no such loops
+    """
 
     target: str = "cpu"
     fastmath: bool | frozenset[str] = frozenset({"contract"})
     parallel: bool = False
+    memory_limit: int | None = None
 
     def for_numba(self) -> dict[str, Any]:
         return {
@@ -283,6 +289,7 @@ def derive(derivative: pipeline.Derivative, options: Options) -> Any:
     """The derived function, the same object for each request, until a global that the function reads is rebound."""
     if options.target not in ("cpu", "python"):
         raise Unsupported(f"target {options.target!r}", instead='Write target="cpu" or target="python".')
+    derivative = dataclasses.replace(derivative, memory_limit=options.memory_limit)
     slot, seen = _slot(derivative, options), tuple(_visible(root(derivative)))
     with slot.lock:
         if slot.derived is None or not _same(slot.seen, seen):

@@ -12,10 +12,30 @@ In: numba types, or text. Out: text, or numba types.
 from __future__ import annotations
 
 import ast
+import re
 
 from numba import types
 
 from adjit.errors import TypeMismatch
+
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+
+
+def to_bytes(amount: int | str | None) -> int | None:
+    """An amount of memory, a number of bytes or text such as "200 MB" (10^6 bytes each) or "1.5 GiB" (2^30)."""
+    if amount is None or (isinstance(amount, int) and not isinstance(amount, bool) and amount > 0):
+        return amount
+    found = (
+        re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]i?|)b?\s*", amount, re.IGNORECASE)
+        if isinstance(amount, str)
+        else None
+    )
+    if found is None or float(found[1]) <= 0:
+        raise TypeMismatch(
+            f"{amount!r} is not an amount of memory", instead='Write memory_limit="200 MB" or "1.5 GiB".'
+        )
+    return int(float(found[1]) * _UNITS[found[2].lower()])
+
 
 PYTHON_NAMES = {"float": types.float64, "int": types.intp, "bool": types.boolean, "None": types.none}
 

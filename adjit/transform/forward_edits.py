@@ -32,6 +32,10 @@ class ForwardEdits:
         # the number of the trip in the reverse loop, for loops whose trips were counted
         self.trip_counter: dict[ir.Region, ir.Var] = {}
         self.reverse_index: dict[ir.Region, ir.Var] = {}
+        # how many loops the tapes of an operation run through, for operations of the outermost level
+        self.axes: dict[ir.Op, int] = {}
+        # loops that look after what they save themselves
+        self.replaced: dict[ir.Op, ir.Op] = {}
         self._before: dict[ir.Op, list[ir.Op]] = {}
         self._after: dict[tuple[ir.Region, int], list[ir.Op]] = {}
         self._lifted: dict[ir.Op, dict[ir.Var, tuple[ir.Region, ir.Var]]] = {}
@@ -64,9 +68,10 @@ class ForwardEdits:
         """
         loaded = dataclasses.replace(value)
         nest = self._rectangular(region)
+        top = self._top(region)
+        self.axes[top] = max(self.axes.get(top, 0), len(nest) if nest is not None else self._depth(region))
         if nest is not None and not isinstance(value.type, types.Array | types.List):
             tape = ir.Var(f"{value.name}_tape", array_type(value.type, len(nest)))
-            top = self._top(region)
             self.before(top, ir.Alloc(shape=tuple(self._extents[loop] for loop in nest), out=tape))
             builder = ir.Builder()
             index = [place_in_range(builder, loop, loop.body.args[0]) for loop in nest]
@@ -77,7 +82,7 @@ class ForwardEdits:
             builder.emit(ir.Load(array=tape, index=tuple(index), out=loaded))
             return builder.ops, loaded
         tape = ir.Var(f"{value.name}_tape", list_type(value.type))
-        self.before(self._top(region), ir.NewTape(out=tape))
+        self.before(top, ir.NewTape(out=tape))
         forward, backward = self._positions(region)
         self._insert(value, region, [ir.Push(tape=tape, index=forward, value=value)])
         return [ir.Pull(tape=tape, index=backward, out=loaded)], loaded
@@ -114,6 +119,9 @@ class ForwardEdits:
 
     def _top(self, region: ir.Region) -> ir.Op:
         return self.primal.chain(region)[0]
+
+    def _depth(self, region: ir.Region) -> int:
+        return sum(isinstance(op, ir.For | ir.While) for op in self.primal.chain(region))
 
     def _rectangular(self, region: ir.Region) -> list[ir.For] | None:
         """The loops around a region if all their trip counts are known before the outermost, else None."""
@@ -156,6 +164,8 @@ class ForwardEdits:
     ) -> ir.Op:
         if isinstance(op, ir.If):
             return self._edited_if(op, current, counted, inside)
+        if op in self.replaced:
+            return self.replaced[op]
         if isinstance(op, ir.For | ir.While):
             return self._edited_loop(op, current, counted, inside)
         return op

@@ -19,11 +19,10 @@ import functools
 import operator
 from collections.abc import Mapping, Sequence
 
-from numba import types
-
 from adjit.transform import ir
 from adjit.transform.alias import Aliases, memory_read
 from adjit.transform.polyhedra import IndexModel
+from adjit.transform.sums import is_sum
 from adjit.transform.types import array_type, array_type_of, typed_const
 
 
@@ -42,15 +41,6 @@ def fuse(
                 break
         else:
             return function
-
-
-def unpaired(op: ir.Op) -> ir.Op:
-    """The operation without pairs of loops in it, for a copy that is put elsewhere."""
-    if not op.regions:
-        return op
-    regions = [ir.Region(r.args, tuple(unpaired(i) for i in r.ops), r.yields) for r in op.regions]
-    op = op.rebuilt(op.operands, regions, op.results)
-    return dataclasses.replace(op, pair=None, is_mirror=False) if isinstance(op, ir.For) else op
 
 
 class _Effects:
@@ -132,7 +122,7 @@ class _Fusion:
         inits, outs, adds = list(mirror.inits), list(mirror.outs), []
         for k, init in enumerate(mirror.inits):
             arg = mirror.body.args[1 + k]
-            if init in late and ir.is_float(arg.type) and _is_sum(arg, mirror.body.yields[k], mirror.body):
+            if init in late and ir.is_float(arg.type) and is_sum(arg, mirror.body.yields[k], mirror.body):
                 inits[k] = typed_const(0, arg.type)
                 outs[k] = dataclasses.replace(mirror.outs[k])
                 adds.append(ir.Call(callee=operator.add, args=(init, outs[k]), outs=(mirror.outs[k],)))
@@ -167,7 +157,7 @@ class _Fusion:
         if loop.stops or mirror.stops or self.effects[b].ordered:
             return False
         args = mirror.body.args[1:]
-        if not all(_is_sum(arg, y, mirror.body) for arg, y in zip(args, mirror.body.yields, strict=True)):
+        if not all(is_sum(arg, y, mirror.body) for arg, y in zip(args, mirror.body.yields, strict=True)):
             return False
         forward, reverse = self.effects[a], self.effects[b]
         stored = reverse.writes | (reverse.adds & reverse.reads)
@@ -252,39 +242,6 @@ class _Fusion:
         ops = _contracted([*before, made, *after], len(before))
         old = self.function.body
         return dataclasses.replace(self.function, body=ir.Region(old.args, tuple(ops), old.yields))
-
-
-def _is_sum(arg: ir.Var, yielded: ir.Operand, body: ir.Region) -> bool:
-    """Whether a carried value is only added to, so that the order of the trips does not matter (up to rounding)."""
-    if yielded is arg:
-        return not any(arg in ir.reads(op) for op in body.ops)
-    if not isinstance(yielded, ir.Var) or not isinstance(arg.type, types.Float):
-        return False
-    made = {out: op for op in body.ops for out in op.results}
-    readers = [op for op in body.ops if any(o is arg for o in ir.reads(op))]
-    if len(readers) != 1 or sum(o is arg for o in ir.reads(readers[0])) != 1:
-        return False
-    if sum(y is yielded for y in body.yields) != 1 or any(y is arg for y in body.yields):
-        return False
-    (reader,) = readers
-    step: ir.Var
-    if isinstance(reader, ir.For) and arg in reader.inits:
-        slot = reader.inits.index(arg)
-        if not _is_sum(reader.body.args[1 + slot], reader.body.yields[slot], reader.body):
-            return False
-        step = reader.outs[slot]
-    elif isinstance(reader, ir.Call) and (
-        reader.callee is operator.add or (reader.callee is operator.sub and reader.args[0] is arg)
-    ):
-        step = reader.outs[0]
-    elif isinstance(reader, ir.If) and arg not in reader.operands:
-        sides = [k for k, y in enumerate(reader.then.yields) if arg in (y, reader.orelse.yields[k])]
-        if len(sides) != 1:
-            return False
-        step = reader.outs[sides[0]]
-    else:
-        return False
-    return step is yielded or (step in made and _is_sum(step, yielded, body))
 
 
 def _contracted(ops: Sequence[ir.Op], place: int) -> list[ir.Op]:

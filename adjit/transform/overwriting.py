@@ -106,6 +106,10 @@ class Primal:
             self.expanded = expanded
             self._index_model = IndexModel(self.function, expanded)
 
+    def is_private(self, memory: ir.Operand, loop: ir.For) -> bool:
+        """Whether each trip of the loop writes all that it reads of an alias class first."""
+        return self._index_model.is_private(memory, loop, lambda op: False)
+
     # ---------------------------------------------------------------------------------------------------- overwriting
 
     def overwriters(self, load: ir.Op) -> list[ir.Store]:

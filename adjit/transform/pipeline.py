@@ -27,6 +27,7 @@ from adjit.transform.emit import Emitted, emit
 from adjit.transform.forward import forward
 from adjit.transform.fuse import fuse
 from adjit.transform.promotion import promote_sums
+from adjit.transform.rerun import requests_for
 from adjit.transform.reverse import reverse
 from adjit.transform.rows import by_rows, by_whole_rows
 from adjit.transform.simplify import simplify
@@ -34,7 +35,7 @@ from adjit.transform.sink import sink
 from adjit.transform.source import python_function
 from adjit.transform.source import signature as source_signature
 from adjit.transform.split import split
-from adjit.transform.storage import join
+from adjit.transform.storage import Joint, join
 from adjit.transform.support import stored_extent
 from adjit.transform.text import to_text
 from adjit.transform.types import tuple_parts, typed_const, unliteral
@@ -53,6 +54,7 @@ class Derivative:
             (those two and seed to adjoints; `given`: the types of the arguments)
     wrt:    positions of the arguments to differentiate with respect to; `single`: the result is bare, not a tuple. The
             tangents of the other arguments are ignored
+    memory_limit: the bytes that snapshots of loops may take, whose trips are then run again; None: no such loops
     """
 
     function: Any
@@ -61,6 +63,7 @@ class Derivative:
     single: bool = False
     has_aux: bool = False
     given: tuple[types.Type, ...] = ()
+    memory_limit: int | None = None
 
 
 def source(derivative: Derivative, arg_types: Sequence[types.Type]) -> Emitted:
@@ -131,17 +134,36 @@ def _derived(
     seeds: Sequence[ir.Operand | None],
     extra: Sequence[ir.Var],
     with_value: bool,
+    limit: int | None,
     is_split: bool = False,
 ) -> ir.Function:
-    """Both sweeps in one function; `is_split`: apart, as they will be cut."""
+    """Both sweeps in one function; `is_split`: apart, as they will be cut. `limit`: bytes for snapshots of loops."""
     sweeps = reverse(function, wrt, seeds, build)
     joint = join(sweeps, extra, with_value)
-    stored = checked(simplify(checked(joint.function, "reversed")), "stored")
+    stored, fused = _stored(joint, is_split)
+    tapes = {loop: axes for loop, axes in joint.tapes.items() if any(op.pair is loop for op in _loops(fused))}
+    # sweeps that are apart are so to run the forward one once
+    has_choice = limit is not None or not is_split
+    requests = requests_for(joint.primal, tapes, set(joint.shadows.values()), limit) if has_choice else {}
+    if requests:
+        joint = join(sweeps, extra, with_value, requests)
+        stored, fused = _stored(joint, is_split)
     if is_split:
         return stored
-    fused = checked(simplify(fuse(stored, joint.shadows, joint.scratch)), "fused")
     promoted = checked(promote_sums(fused, joint.shadows.values()), "promoted")
     return checked(merge_clears(promoted), "merged")
+
+
+def _stored(joint: Joint, is_split: bool) -> tuple[ir.Function, ir.Function]:
+    """Both sweeps, and the same with trips back to back where that can be and the sweeps may be one."""
+    stored = checked(simplify(checked(joint.function, "reversed")), "stored")
+    if is_split:
+        return stored, stored
+    return stored, checked(simplify(fuse(stored, joint.shadows, joint.scratch)), "fused")
+
+
+def _loops(function: ir.Function) -> list[ir.For]:
+    return [op for op in function.body.ops if isinstance(op, ir.For) and not op.is_mirror]
 
 
 def _gradient(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
@@ -158,7 +180,7 @@ def _gradient(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.F
     one = typed_const(1, function.body.yields[value_tree].type)
     seeds = [one if k == value_tree else None for k in range(len(function.body.yields))]
     with_value = derivative.kind == "value_and_grad" or derivative.has_aux
-    made = _derived(function, wrt, seeds, (), with_value)
+    made = _derived(function, wrt, seeds, (), with_value, derivative.memory_limit)
     offset = len(function.body.yields) if with_value else 0
     grads = _numbered(trees, offset)
     result = grads[0] if derivative.single else grads
@@ -179,7 +201,7 @@ def _vjp(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Functi
     if len(leaves) != len(ir.leaves(function.result)):
         raise errors.TypeMismatch("the seed is not built like the result", _place(function))
     seeds = _seeds(function, leaves)
-    made = _derived(function, wrt, seeds, leaves, with_value=False)
+    made = _derived(function, wrt, seeds, leaves, False, derivative.memory_limit)
     made = dataclasses.replace(made, names=(*function.names, name), params=(*function.params, tree))
     return _finished(made, derivative, function, _numbered(trees, 0), "vjp")
 
@@ -189,7 +211,7 @@ def _split(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Func
     own_types = arg_types if is_forward else derivative.given
     function = primal(derivative.function, own_types)
     trees, wrt = _active_leaves(derivative, function, own_types)
-    halves = _halves(function, wrt)
+    halves = _halves(function, wrt, derivative.memory_limit)
     if halves is None:
         _check_repeatable(function)
     if is_forward:
@@ -200,11 +222,11 @@ def _split(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Func
     return _finished(halves[1], derivative, function, _numbered(trees, 0), "pullback")
 
 
-def _halves(function: ir.Function, wrt: Sequence[ir.Var]) -> tuple[ir.Function, ir.Function] | None:
+def _halves(function: ir.Function, wrt: Sequence[ir.Var], limit: int | None) -> tuple[ir.Function, ir.Function] | None:
     """The sweeps apart; None if what the reverse sweep needs cannot be handed on."""
     tree = _seed_tree(function)
     leaves = ir.leaves(tree)
-    joint = _derived(function, wrt, _seeds(function, leaves), leaves, with_value=True, is_split=True)
+    joint = _derived(function, wrt, _seeds(function, leaves), leaves, True, limit, is_split=True)
     joint = dataclasses.replace(
         joint, names=(*function.names, "out_bar"), params=(*function.params, tree), result=function.result
     )
@@ -296,13 +318,13 @@ def _jacfwd(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Fun
 def _jacrev(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
     function = primal(derivative.function, arg_types)
     trees, wrt = _active_leaves(derivative, function, arg_types)
-    halves = _halves(function, wrt)
+    halves = _halves(function, wrt, derivative.memory_limit)
     made = None if halves is None else by_rows(function, trees, derivative.single, halves, build)
     if made is None:
         _check_repeatable(function)
         tree = _seed_tree(function)
         leaves = ir.leaves(tree)
-        joint = _derived(function, wrt, _seeds(function, leaves), leaves, with_value=False)
+        joint = _derived(function, wrt, _seeds(function, leaves), leaves, False, derivative.memory_limit)
         joint = dataclasses.replace(joint, params=(*function.params, tree))
         made = by_whole_rows(function, trees, derivative.single, joint, build)
     made = checked(simplify(checked(made, "rows")), "simplified")

@@ -16,11 +16,12 @@ from __future__ import annotations
 
 import dataclasses
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from numba import types
 
+from adjit import errors
 from adjit.transform import ir
 from adjit.transform.alias import is_reference, memory_read
 from adjit.transform.expansion import expanded
@@ -28,9 +29,12 @@ from adjit.transform.forward_edits import ForwardEdits
 from adjit.transform.mirror import Group, Mirror, MirroredIf, MirroredLoop, Sweeps
 from adjit.transform.overwriting import Primal, with_inner
 from adjit.transform.planning import plan
+from adjit.transform.rerun import Refusal, Request, Rerun, state_of
 from adjit.transform.retrace import Step, retraceable
 from adjit.transform.shadows import carried_args
+from adjit.transform.source import place_of
 from adjit.transform.trips import mirrored_range
+from adjit.transform.types import array_type_of
 
 
 @dataclass(frozen=True)
@@ -38,17 +42,21 @@ class Joint:
     """Both sweeps in one function: the value's leaves if asked for, then the adjoints.
 
     `shadows` has the shadow of each array that has one, `scratch` the arrays of which a trip of these loops has a part
-    to itself.
+    to itself, `tapes` how many axes the tapes of the loops of the outermost level have.
     """
 
     function: ir.Function
     shadows: dict[ir.Operand, ir.Var]
     scratch: dict[ir.Operand, Sequence[ir.For]]
+    primal: Primal
+    tapes: dict[ir.Op, int]
 
 
-def join(sweeps: Sweeps, extra_params: Sequence[ir.Var], with_value: bool) -> Joint:
-    """Forward and reverse sweep in one function."""
-    return _Storage(sweeps).joint(extra_params, with_value)
+def join(
+    sweeps: Sweeps, extra_params: Sequence[ir.Var], with_value: bool, requests: Mapping[ir.Op, Request] | None = None
+) -> Joint:
+    """Forward and reverse sweep in one function; the trips of the loops in `requests` are run again."""
+    return _Storage(sweeps, requests or {}).joint(extra_params, with_value)
 
 
 class _Scope:
@@ -81,8 +89,9 @@ class _Carried:
 
 
 class _Storage:
-    def __init__(self, sweeps: Sweeps):
+    def __init__(self, sweeps: Sweeps, requests: Mapping[ir.Op, Request]):
         self.sweeps = sweeps
+        self.requests = requests
         self.function = sweeps.forward
         self.top = sweeps.forward.body
         self.primal = Primal(self.function)
@@ -103,6 +112,7 @@ class _Storage:
             self.whole_reads: set[tuple[ir.Op | None, ir.Operand]] = set()
             self.olds: dict[ir.Store, ir.Var] = {}
             self.taped_arrays: list[ir.Op] = []
+            self.rerun: list[ir.For] = []
             scope = self.lower(self.sweeps.mirror, {})
             overwriting = self.overwriting()
             if self.expand(overwriting):
@@ -127,7 +137,13 @@ class _Storage:
             result=tuple(range(len(values) + len(bars))),
         )
         shadows = {new.get(array, array): shadow for array, shadow in self.sweeps.shadows.items()}
-        return Joint(made, shadows, {new[array]: loops for array, loops in self.primal.expanded.items()})
+        scratch: dict[ir.Operand, Sequence[ir.For]] = {
+            new[array]: loops for array, loops in self.primal.expanded.items()
+        }
+        tapes = dict(self.edits.axes)
+        for array, loops in self.primal.expanded.items():
+            tapes[loops[0]] = max(tapes.get(loops[0], 0), len(loops) + array_type_of(array).ndim)
+        return Joint(made, shadows, scratch, self.primal, tapes)
 
     def _values(self, forward: ir.Region, with_value: bool) -> tuple[list[ir.Op], list[ir.Operand]]:
         """The results of the primal; arrays that the reverse sweep restores to older contents are copied first."""
@@ -135,7 +151,8 @@ class _Storage:
         if not with_value:
             return ops, []
         values: list[ir.Operand] = []
-        restored = {self.aliases.find(s.array) for s in self.saved}
+        rerun = [op for loop in self.rerun for op in ir.walk(loop.body) if isinstance(op, ir.Store)]
+        restored = {self.aliases.find(s.array) for s in (*self.saved, *rerun)}
         for y in forward.yields:
             if isinstance(y, ir.Var) and isinstance(y.type, types.Array) and self.aliases.find(y) in restored:
                 out = dataclasses.replace(y)
@@ -158,7 +175,18 @@ class _Storage:
         found = {store for load in self.loads for store in self.primal.overwriters(load)}
         for reader, array in self.whole_reads:
             found.update(s for s in self.primal.stores.get(array, ()) if self.primal.may_follow(reader, s))
+        for loop in self.rerun:
+            inside = set(ir.walk(loop.body))
+            found |= {store for op in inside for store in self.stores_after(op) if store not in inside}
         return found
+
+    def stores_after(self, reader: ir.Op) -> list[ir.Store]:
+        """The stores that may change what an operation of the primal reads, after it."""
+        if isinstance(reader, ir.Load):
+            return self.primal.overwriters(reader)
+        memory = {self.aliases.find(array) for array in memory_read(reader)}
+        stores = [s for array in memory for s in self.primal.stores.get(array, ())]
+        return [s for s in stores if self.primal.may_follow(reader, s)]
 
     # ------------------------------------------------------------------------------------------------------- lowering
 
@@ -214,8 +242,43 @@ class _Storage:
             self.edits.overwritten[old] = store
         self.put(ir.Store(array=store.array, index=store.index, value=self.olds[store]), scope)
 
+    def run_again(self, item: MirroredLoop, request: Request, scope: _Scope) -> None:
+        """The mirror of a loop whose trips are run again."""
+        assert isinstance(item.op, ir.For)
+        loop = item.op
+        wanted = {self.aliases.find(s.array) for s in self.saved.intersection(ir.walk(loop.body))}
+        shadows = self.sweeps.shadows
+        state = state_of(self.primal, loop, set(shadows.values()), wanted)
+        is_refused = isinstance(state, Refusal) or not (state.is_empty or scope.region is self.top)
+        if is_refused and not request.is_own:
+            self.requests = {op: r for op, r in self.requests.items() if op is not loop}
+            self.loop(item, scope)
+            return
+        if isinstance(state, Refusal) or is_refused:
+            why = state.why if isinstance(state, Refusal) else "It stands in a loop that is not checkpointed itself."
+            raise errors.Unsupported("a checkpoint of this loop", place_of(loop.origin), why, "Leave it out.")
+        rerun = Rerun(self.primal, item, state, request, self.both_sweeps_of_a_trip)
+        for op in rerun.before.ops:
+            self.edits.before(loop, op)
+        self.edits.replaced[loop] = rerun.forward()
+        self.rerun.append(loop)
+        for op in rerun.reverse(shadows):
+            self.put(op, scope)
+        if wanted:
+            for op in rerun.put_back():
+                self.put(op, scope)
+
+    def both_sweeps_of_a_trip(self, trip: Sweeps) -> ir.Function:
+        return join(trip, (), False, self.requests).function
+
     def loop(self, item: MirroredLoop, scope: _Scope) -> None:
         op = item.op
+        request = self.requests.get(op)
+        if request is None and isinstance(op, ir.For) and op.snapshots is not None:
+            request = Request(op.snapshots or None)
+        if request is not None:
+            self.run_again(item, request, scope)
+            return
         mapping: dict[ir.Var, ir.Operand] = {}
         if isinstance(op, ir.For) and not op.stops:
             counter = dataclasses.replace(op.body.args[0])

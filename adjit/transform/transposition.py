@@ -22,7 +22,6 @@ from adjit.transform import ir
 from adjit.transform.activity import Activity
 from adjit.transform.elaborate.elementwise import materialise
 from adjit.transform.elaborate.values import TupleValue, Value, is_array
-from adjit.transform.fuse import unpaired
 from adjit.transform.rules_as_ir import context, keyword_only, result_value, zero_like
 from adjit.transform.simplify import simplify
 from adjit.transform.storage import join
@@ -100,7 +99,7 @@ def _transpose(
     region = _shapes_alone(joint.body, Activity(function, dots.values(), function.body.yields).is_varied)
     region = ir.Region(
         region.args,
-        tuple(unpaired(ir.substituted(o, shapes)) for o in region.ops if not isinstance(o, ir.Comment)),
+        tuple(ir.unpaired(ir.substituted(o, shapes)) for o in region.ops if not isinstance(o, ir.Comment)),
         tuple(ir.substituted_operand(y, shapes) for y in region.yields),
     )
     kept = tuple(p for p in region.args if p not in dots.values())

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 import cmath
+import dataclasses
 import operator
 from typing import Any
 
@@ -23,6 +24,7 @@ from adjit.transform.elaborate.elementwise import elementwise, operand, shape_of
 from adjit.transform.elaborate.frame import Frame, as_index, static_items
 from adjit.transform.elaborate.handlers import Handler, bound, refused
 from adjit.transform.elaborate.values import Paired, Range, TupleValue, Value, is_array, is_number, ndim
+from adjit.transform.marks import checkpoint
 from adjit.transform.types import const, is_integer
 
 
@@ -34,7 +36,24 @@ def _range(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
         ends = [ir.integer(0), *ends]
     if len(ends) == 2:
         ends = [*ends, ir.integer(1)]
-    return Range(*ends)
+    start, stop, step = ends
+    return Range(start, stop, step)
+
+
+def _checkpoint(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+    ctx = frame.ctx
+    trips, snapshots = bound(frame, "adjit.checkpoint", "trips snapshots?", args, named)
+    if not isinstance(trips, Range):
+        raise ctx.fail(
+            errors.Unsupported, "adjit.checkpoint of something that is not a range", "", "Loop over a range and index."
+        )
+    if snapshots is None:
+        return dataclasses.replace(trips, snapshots=0)
+    if not isinstance(snapshots, ir.Const) or not isinstance(snapshots.value, int) or snapshots.value < 0:
+        raise ctx.fail(
+            errors.Unsupported, "a number of snapshots that is not a literal", "", "Write the number, or leave it out."
+        )
+    return dataclasses.replace(trips, snapshots=snapshots.value)
 
 
 def _enumerate(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
@@ -145,6 +164,7 @@ PYTHON_BUILTINS: dict[Any, Handler] = {
     range: _range,
     # serial: nothing shows yet that a derivative's loop may run in parallel where the primal's may
     numba.prange: _range,
+    checkpoint: _checkpoint,
     enumerate: _enumerate,
     zip: _zip,
     len: _len,

@@ -232,8 +232,9 @@ def _for(frame: Frame, node: cst.For) -> None:
     ) -> ir.Op:  # fmt: skip
         region = ir.Region((counter, *args), tuple(ops), yields)
         return ir.For(
-            start=start, stop=stop, step=step, inits=inits, body=region, outs=outs, stops=stops, origin=origin
-        )
+            start=start, stop=stop, step=step, inits=inits, body=region, outs=outs, stops=stops, origin=origin,
+            snapshots=iterated.snapshots if isinstance(iterated, Range) else None,
+        )  # fmt: skip
 
     carried_loop(frame, names, body, build)
     _after_loop(frame, node, outer_break)

@@ -73,6 +73,7 @@ class Range:
     start: ir.Operand
     stop: ir.Operand
     step: ir.Operand
+    snapshots: int | None = None  # for the reverse sweep, where the user asks for some
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,7 @@ from adjit.transform.ir.walking import (
     reads,
     substituted,
     substituted_operand,
+    unpaired,
     walk,
 )
 
@@ -111,5 +112,6 @@ __all__ = [
     "select",
     "substituted",
     "substituted_operand",
+    "unpaired",
     "walk",
 ]

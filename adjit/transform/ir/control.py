@@ -47,6 +47,7 @@ class For(Op):
     order_free: the trips may run in any order (up to rounding of sums), as those of whole-array statements may.
     parallel:   the user wrote prange.
     pair:       what a loop of the forward sweep and its mirror in the reverse sweep (`is_mirror`) have in common.
+    snapshots:  the trips are run again in the reverse sweep, from that many snapshots; 0 leaves their number open.
     """
 
     start: Operand
@@ -60,6 +61,7 @@ class For(Op):
     parallel: bool = False
     pair: object = None
     is_mirror: bool = False
+    snapshots: int | None = None
 
     @property
     def results(self) -> tuple[Var, ...]:

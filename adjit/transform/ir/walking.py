@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 
 from numba import types
 
+from adjit.transform.ir.control import For
 from adjit.transform.ir.core import Op, Operand, Region, Type, Var
 
 
@@ -60,6 +61,15 @@ def is_float(type_: Type) -> bool:
 
 def is_array(operand: Operand) -> bool:
     return isinstance(operand.type, types.Array)
+
+
+def unpaired(op: Op) -> Op:
+    """The operation without pairs of loops in it, for a copy that is put elsewhere."""
+    if not op.regions:
+        return op
+    regions = [Region(r.args, tuple(unpaired(i) for i in r.ops), r.yields) for r in op.regions]
+    op = op.rebuilt(op.operands, regions, op.results)
+    return dataclasses.replace(op, pair=None, is_mirror=False) if isinstance(op, For) else op
 
 
 class Cloner:

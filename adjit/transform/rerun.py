@@ -1,0 +1,259 @@
+"""Loops whose trips are run again in the reverse sweep, from what they started from, instead of being taped.
+
+In: a loop of the primal and its mirror. Out: the loop of the reverse sweep, each trip of which goes back to a snapshot,
+runs forward to its place, runs the trip itself once more, now with what it needs for its adjoint, and then that.
+
+    for t in range(T - 1, -1, -1):
+        u[:] = u_snapshots[last]; for trip in range(snapshot, t): ...      (`snapshots.py`)
+        forward trip
+        reverse of the trip
+
+Where trips start from nothing that others leave, but for sums, no snapshots are needed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from numba import types
+
+from adjit.transform import ir
+from adjit.transform.alias import is_reference
+from adjit.transform.mirror import MirroredLoop, Sweeps
+from adjit.transform.overwriting import Primal
+from adjit.transform.snapshots import Snapshots, State, bytes_of
+from adjit.transform.sums import is_sum
+from adjit.transform.support import default_snapshots, fitting_snapshots
+from adjit.transform.trips import count_trips, mirrored_range, place_in_range
+from adjit.transform.types import typed_const
+
+
+@dataclass(frozen=True)
+class Request:
+    """How many snapshots a loop may have: a number, or as many as fit into `limit` bytes, or as its trips ask for."""
+
+    snapshots: int | None = None
+    limit: int | None = None
+    is_own: bool = True  # the user's; one that is not is dropped where it cannot be met
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why the trips of a loop cannot be run again."""
+
+    why: str
+
+
+def state_of(primal: Primal, loop: ir.For | ir.While, shadows: set[ir.Var], wanted: set[ir.Operand]) -> State | Refusal:
+    """What the trips of a loop start from; of the alias classes `wanted` the contents before the loop in any case."""
+    if isinstance(loop, ir.While) or loop.stops:
+        return Refusal("It is not known before the loop how many trips it makes.")
+    if any(isinstance(op, ir.Call) and op.effect for op in ir.walk(loop.body)):
+        return Refusal("It draws random numbers, and would draw others the second time.")
+    if any(isinstance(op, ir.Push) for op in ir.walk(loop.body)):
+        return Refusal("It fills a tape of its own.")
+    args = loop.body.args[1:]
+    references = [k for k, arg in enumerate(args) if is_reference(arg)]
+    if {loop.body.yields[k] for k in references} != {args[k] for k in references}:
+        return Refusal("It makes its arrays anew in each trip.")
+    arrays = tuple(k for k in references if args[k] not in shadows)
+    carried = [primal.aliases.find(args[k]) for k in arrays]
+    roots = _roots(primal, loop)
+    starts = [_root(primal, loop.inits[k]) for k in arrays]
+    if len(set(starts)) != len(starts) or any(set(roots.get(c, ())) - set(starts) for c in carried):
+        return Refusal("Its arrays have several names.")
+    around: list[ir.Var] = []
+    for memory in dict.fromkeys(primal.aliases.find(op.array) for op in _stores(loop.body)):
+        if memory in carried or memory not in roots:
+            continue
+        if not _is_one_name(primal, loop, memory, roots[memory]):
+            return Refusal("An array that it changes has several names.")
+        if memory in wanted or not primal.is_private(memory, loop):
+            around.extend(roots[memory])
+    return State(tuple(_numbers(loop)), arrays, tuple(around))
+
+
+def requests_for(
+    primal: Primal, tapes: Mapping[ir.Op, int], shadows: set[ir.Var], limit: int | None
+) -> dict[ir.Op, Request]:
+    """The loops to run again, of those of the outermost level that have tapes of so many axes.
+
+    With a limit in bytes these are all that can be run again, which share it. Without, those whose trips start from
+    nothing and keep values of inner loops.
+    """
+    found: dict[ir.Op, Request] = {}
+    for loop, axes in tapes.items():
+        if not isinstance(loop, ir.For | ir.While):
+            continue
+        state = state_of(primal, loop, shadows, set())
+        if isinstance(state, State) and (limit is not None or (state.is_empty and axes > 1)):
+            found[loop] = Request(is_own=False)
+    if limit is not None:
+        found = {loop: Request(limit=limit // len(found), is_own=False) for loop in found}
+    return found
+
+
+def _numbers(loop: ir.For) -> list[int]:
+    """The carried numbers that a trip looks at, sums aside."""
+    read = {o for op in loop.body.ops for o in ir.reads(op)}
+    found: list[int] = []
+    for k, arg in enumerate(loop.body.args[1:]):
+        if is_reference(arg):
+            continue
+        passed_on = any(y is arg for j, y in enumerate(loop.body.yields) if j != k)
+        if (arg in read or passed_on) and not is_sum(arg, loop.body.yields[k], loop.body):
+            found.append(k)
+    return found
+
+
+def _stores(region: ir.Region) -> list[ir.Store]:
+    return [op for op in ir.walk(region) if isinstance(op, ir.Store)]
+
+
+def _roots(primal: Primal, loop: ir.For) -> dict[ir.Operand, list[ir.Var]]:
+    """The arrays that are made outside the loop, by alias class."""
+    inside = set(ir.walk(loop.body))
+    found: dict[ir.Operand, list[ir.Var]] = {}
+    for op in ir.walk(primal.top):
+        if isinstance(op, ir.Alloc | ir.Copy | ir.Call) and op not in inside:
+            for out in op.results:
+                if ir.is_array(out):
+                    found.setdefault(primal.aliases.find(out), []).append(out)
+    for arg in primal.top.args:
+        if ir.is_array(arg):
+            found.setdefault(primal.aliases.find(arg), []).append(arg)
+    return found
+
+
+def _root(primal: Primal, array: ir.Operand) -> ir.Operand:
+    made = primal.made_by(array)
+    return made.results[0] if made is not None else array
+
+
+def _is_one_name(primal: Primal, loop: ir.For, memory: ir.Operand, roots: Sequence[ir.Var]) -> bool:
+    """Whether the loop sees the memory under one name only, that of where it is made."""
+    names = {v for v in ir.free_vars(loop.body) if is_reference(v) and primal.aliases.find(v) == memory}
+    return len(roots) == 1 and names <= set(roots)
+
+
+class Rerun:
+    """One loop whose trips are run again. `join_trip` makes both sweeps of a trip, taken as a function."""
+
+    def __init__(
+        self,
+        primal: Primal,
+        item: MirroredLoop,
+        state: State,
+        request: Request,
+        join_trip: Callable[[Sweeps], ir.Function],
+    ):
+        assert isinstance(item.op, ir.For)
+        self.primal, self.item, self.loop, self.state = primal, item, item.op, state
+        self.request = request
+        self.join_trip = join_trip
+        # made before the loop of the forward sweep
+        self.before = ir.Builder()
+        self.before.origin = self.loop.origin
+        self.snapshots = None if state.is_empty else self._snapshots()
+
+    def _snapshots(self) -> Snapshots:
+        builder, request = self.before, self.request
+        trips = count_trips(builder, self.loop)
+        size: ir.Operand
+        if request.snapshots is not None:
+            size = ir.integer(request.snapshots)
+        elif request.limit is not None:
+            each = bytes_of(builder, self.loop, self.state)
+            limit = ir.integer(request.limit)
+            size = builder.call(fitting_snapshots, trips, limit, each, type=types.intp, name="snapshots")
+        else:
+            size = builder.call(default_snapshots, trips, type=types.intp, name="snapshots")
+        made = Snapshots(self.loop, self.state, size, trips)
+        made.allocate(builder)
+        return made
+
+    def forward(self) -> ir.For:
+        """The loop of the forward sweep."""
+        return self.loop if self.snapshots is None else self.snapshots.forward()
+
+    def reverse(self, shadows: Mapping[ir.Operand, ir.Var]) -> list[ir.Op]:
+        """The loop of the reverse sweep and what it needs in front of it."""
+        loop, item = self.loop, self.item
+        args, yields = loop.body.args[1:], loop.body.yields
+        before = ir.Builder()
+        before.origin = loop.origin
+        start, stop, step = mirrored_range(before, loop, backwards=self.snapshots is not None)
+        counter = dataclasses.replace(loop.body.args[0])
+        # shadows that the loop passes around go back the way they came
+        passed = [k for k, arg in enumerate(args) if is_reference(arg) and k not in self.state.arrays]
+        ends = {k: dataclasses.replace(args[k]) for k in passed}
+        mapping: dict[ir.Var, ir.Operand] = {loop.body.args[0]: counter}
+        mapping.update({args[k]: ends[next(j for j in passed if yields[j] is args[k])] for k in passed})
+        builder = ir.Builder()
+        builder.origin = loop.origin
+        taken, remaining = ir.Var("taken", types.intp), None
+        if self.snapshots is not None:
+            place = place_in_range(builder, loop, counter)
+            values, remaining = self.snapshots.advance(builder, place, taken)
+            mapping.update({args[k]: value for k, value in values.items()})
+        for arg in args:
+            if arg not in mapping:
+                # a sum: what it adds up to is of no account here
+                mapping[arg] = typed_const(0, arg.type)
+        trip = self.join_trip(self._trip(shadows))
+        cloner = ir.Cloner(mapping)
+        for op in trip.body.ops:
+            if isinstance(op, ir.Comment):
+                if op.text == ir.REVERSE_SWEEP:
+                    builder.emit(ir.Comment(text=ir.REVERSE_TRIP))
+                continue
+            builder.emit(ir.unpaired(cloner.op(op)))
+        body_args, inits, outs = [*item.args], [*item.inits], [*item.outs]
+        body_yields = [cloner.operand(y) for y in trip.body.yields]
+        for k in passed:
+            body_args.append(ends[k])
+            inits.append(loop.outs[k])
+            outs.append(dataclasses.replace(args[k]))
+            body_yields.append(mapping[args[k]])
+        if self.snapshots is not None and remaining is not None:
+            body_args.append(taken)
+            inits.append(self.snapshots.taken)
+            outs.append(ir.Var("taken", types.intp))
+            body_yields.append(remaining)
+        made = ir.For(
+            start=start, stop=stop, step=step, inits=tuple(inits), outs=tuple(outs), origin=loop.origin,
+            body=ir.Region((counter, *body_args), tuple(builder.ops), tuple(body_yields)),
+        )  # fmt: skip
+        return [*before.ops, made]
+
+    def _trip(self, shadows: Mapping[ir.Operand, ir.Var]) -> Sweeps:
+        """One trip as a function of what it starts from."""
+        body = self.loop.body
+        params = (*ir.free_vars(body), *body.args)
+        function = dataclasses.replace(
+            self.primal.function,
+            names=tuple(p.name for p in params),
+            params=params,
+            body=ir.Region(params, body.ops, body.yields),
+            result=tuple(range(len(body.yields))),
+        )
+        # the mirror knows its region by identity
+        mirror = dataclasses.replace(self.item.body, region=function.body)
+        return Sweeps(function, mirror, list(self.item.body.yields), dict(shadows))
+
+    def put_back(self) -> list[ir.Op]:
+        """What the arrays held before the loop, if it made a trip at all."""
+        if self.snapshots is None:
+            return []
+        builder = ir.Builder()
+        builder.origin = self.loop.origin
+        with builder.region() as ops:
+            self.snapshots.go_back(builder, ir.integer(0))
+        has_trips = builder.call(operator.gt, self.snapshots.trips, ir.integer(0), type=types.boolean, name="has_trips")
+        builder.emit(
+            ir.If(condition=has_trips, then=ir.Region((), tuple(ops), ()), orelse=ir.Region((), (), ()), outs=())
+        )
+        return builder.ops

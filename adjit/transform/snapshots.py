@@ -1,0 +1,243 @@
+"""Snapshots of a loop's state, from which its trips are run again in the reverse sweep instead of being taped.
+
+In: a loop, and which of its state is kept. Out: the operations that take snapshots on the way forward, and that go back
+to the last one and on from there to a trip on the way back. Which trips have one is decided by Griewank and Walther's
+binomial schedule, so that as few trips as possible are run again for the number of snapshots there is room for.
+
+    for t in range(T):               if t == due: u_snapshots[taken] = u; ...; taken += 1; due = t + distance(...)
+        u = step(u)                  u = step(u)
+
+    Reference: A. Griewank, A. Walther, Algorithm 799: revolve, ACM Trans. Math. Softw. 26 (2000) 19-45.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from numba import types
+
+from adjit.transform import ir
+from adjit.transform.support import checkpoint_distance
+from adjit.transform.trips import count_trips, place_in_range
+from adjit.transform.types import array_type, array_type_of
+
+
+@dataclass(frozen=True)
+class State:
+    """What a trip starts from: carried numbers and arrays, by slot, and the arrays around the loop that it changes."""
+
+    numbers: tuple[int, ...]
+    arrays: tuple[int, ...]
+    around: tuple[ir.Var, ...]
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.numbers or self.arrays or self.around)
+
+
+@dataclass(eq=False)
+class Snapshots:
+    """Where the snapshots of one loop are kept. `size` is how many there is room for."""
+
+    loop: ir.For
+    state: State
+    size: ir.Operand
+    trips: ir.Operand
+    places: ir.Var = field(default_factory=lambda: ir.Var("snapshot_at", array_type(types.intp, 1)))
+    kept: dict[object, ir.Var] = field(default_factory=dict)
+
+    def allocate(self, builder: ir.Builder) -> None:
+        builder.emit(ir.Alloc(shape=(self.size,), out=self.places))
+        for slot in self.state.numbers:
+            init = self.loop.inits[slot]
+            self.kept[slot] = self._alloc(builder, _name(self.loop.body.args[1 + slot]), init.type, ())
+        for slot in self.state.arrays:
+            self.kept[slot] = self._alloc_like(builder, self.loop.inits[slot])
+        for array in self.state.around:
+            self.kept[array] = self._alloc_like(builder, array)
+
+    def _alloc_like(self, builder: ir.Builder, array: ir.Operand) -> ir.Var:
+        type_ = array_type_of(array)
+        shape = [builder.extent(array, axis) for axis in range(type_.ndim)]
+        return self._alloc(builder, _name(array), type_.dtype, shape)
+
+    def _alloc(self, builder: ir.Builder, name: str, dtype: types.Type, shape: Sequence[ir.Operand]) -> ir.Var:
+        out = ir.Var(f"{name}_snapshots", array_type(dtype, 1 + len(shape)))
+        builder.emit(ir.Alloc(shape=(self.size, *shape), out=out))
+        return out
+
+    # ------------------------------------------------------------------------------------------- taking and going back
+
+    def take_if_due(
+        self, builder: ir.Builder, place: ir.Operand, end: ir.Operand, taken: ir.Operand, due: ir.Operand, now: Now
+    ) -> tuple[ir.Var, ir.Var]:
+        """A snapshot of `now` if trip `place` is the one that is due; `end`: the trip after the last to be reversed.
+
+        Gives how many there are after that, and which trip is due next.
+        """
+        is_due = builder.call(operator.eq, place, due, type=types.boolean, name="is_due")
+        with builder.region() as ops:
+            builder.store(self.places, (taken,), place)
+            for what, kept in self.kept.items():
+                value = now[what]
+                if ir.is_array(value):
+                    _copy(builder, value, (), kept, (taken,))
+                else:
+                    builder.store(kept, (taken,), value)
+            more = builder.call(operator.add, taken, ir.integer(1), type=types.intp, name="taken")
+            left = builder.call(operator.sub, end, place, type=types.intp, name="left")
+            free = builder.call(operator.sub, self.size, taken, type=types.intp, name="free")
+            distance = builder.call(checkpoint_distance, left, free, type=types.intp, name="distance")
+            later = builder.call(operator.add, place, distance, type=types.intp, name="due")
+        outs = (ir.Var("taken", types.intp), ir.Var("due", types.intp))
+        builder.emit(
+            ir.If(
+                condition=is_due,
+                then=ir.Region((), tuple(ops), (more, later)),
+                orelse=ir.Region((), (), (taken, due)),
+                outs=outs,
+            )
+        )
+        return outs
+
+    def go_back(self, builder: ir.Builder, number: ir.Operand) -> dict[int, ir.Operand]:
+        """Puts snapshot `number` back into the arrays; gives the carried values that it has."""
+        found: dict[int, ir.Operand] = {}
+        for slot in self.state.numbers:
+            found[slot] = builder.load(self.kept[slot], (number,), _name(self.loop.body.args[1 + slot]))
+        for slot in self.state.arrays:
+            _copy(builder, self.kept[slot], (number,), self.loop.inits[slot], ())
+            found[slot] = self.loop.inits[slot]
+        for array in self.state.around:
+            _copy(builder, self.kept[array], (number,), array, ())
+        return found
+
+    # ----------------------------------------------------------------------------------------------------- both sweeps
+
+    def forward(self) -> ir.For:
+        """The loop with its snapshots."""
+        loop = self.loop
+        taken, due = ir.Var("taken", types.intp), ir.Var("due", types.intp)
+        builder = ir.Builder()
+        place = place_in_range(builder, loop, loop.body.args[0])
+        more, later = self.take_if_due(builder, place, self.trips, taken, due, self.now(loop.body.args[1:]))
+        self.taken = ir.Var("taken", types.intp)
+        body = ir.Region(
+            (*loop.body.args, taken, due), (*builder.ops, *loop.body.ops), (*loop.body.yields, more, later)
+        )
+        return ir.For(
+            start=loop.start, stop=loop.stop, step=loop.step, body=body, origin=loop.origin,
+            inits=(*loop.inits, ir.integer(0), ir.integer(0)), outs=(*loop.outs, self.taken, ir.Var("due", types.intp)),
+        )  # fmt: skip
+
+    def advance(
+        self, builder: ir.Builder, place: ir.Operand, taken: ir.Operand
+    ) -> tuple[dict[int, ir.Operand], ir.Operand]:
+        """From the last snapshot to the trip `place`: the carried values there, and the snapshots left before it."""
+        loop = self.loop
+        last = builder.call(operator.sub, taken, ir.integer(1), type=types.intp, name="last")
+        from_place = builder.load(self.places, (last,), "snapshot")
+        values = self.go_back(builder, last)
+        end = builder.call(operator.add, place, ir.integer(1), type=types.intp, name="end")
+        left = builder.call(operator.sub, end, from_place, type=types.intp, name="left")
+        free = builder.call(operator.sub, self.size, last, type=types.intp, name="free")
+        distance = builder.call(checkpoint_distance, left, free, type=types.intp, name="distance")
+        due = builder.call(operator.add, from_place, distance, type=types.intp, name="due")
+        slots = list(values)
+        args = {slot: _fresh(loop.body.args[1 + slot]) for slot in slots}
+        trip, taken_arg, due_arg = (ir.Var(name, types.intp) for name in ("trip", "taken", "due"))
+        with builder.region() as ops:
+            now = self.now({slot: args.get(slot, loop.inits[slot]) for slot in range(len(loop.inits))})
+            more, later = self.take_if_due(builder, trip, end, taken_arg, due_arg, now)
+            counter = _counter(builder, loop, trip)
+            cloner = ir.Cloner({loop.body.args[0]: counter, **{loop.body.args[1 + s]: a for s, a in args.items()}})
+            for op in loop.body.ops:
+                builder.emit(ir.unpaired(cloner.op(op)))
+            yields = tuple(cloner.operand(loop.body.yields[slot]) for slot in slots)
+        outs = {slot: _fresh(arg) for slot, arg in args.items()}
+        taken_out, due_out = ir.Var("taken", types.intp), ir.Var("due", types.intp)
+        builder.emit(
+            ir.For(
+                start=from_place, stop=place, step=ir.integer(1),
+                inits=(*values.values(), taken, due),
+                body=ir.Region((trip, *args.values(), taken_arg, due_arg), tuple(ops), (*yields, more, later)),
+                outs=(*outs.values(), taken_out, due_out), origin=loop.origin,
+            )
+        )  # fmt: skip
+        is_here = builder.call(operator.eq, from_place, place, type=types.boolean, name="is_here")
+        remaining = builder.call(ir.select, is_here, last, taken_out, type=types.intp, name="taken")
+        return dict(outs), remaining
+
+    def now(self, carried: Sequence[ir.Operand] | Mapping[int, ir.Operand]) -> Now:
+        """The state as it is where the carried values are these."""
+        found: dict[object, ir.Operand] = {slot: carried[slot] for slot in (*self.state.numbers, *self.state.arrays)}
+        return {**found, **{array: array for array in self.state.around}}
+
+
+Now = Mapping[object, ir.Operand]
+
+
+def bytes_of(builder: ir.Builder, loop: ir.For, state: State) -> ir.Operand:
+    """The bytes of one snapshot."""
+    total: ir.Operand = ir.integer(8 * (1 + len(state.numbers)))
+    for array in (*(loop.inits[slot] for slot in state.arrays), *state.around):
+        type_ = array_type_of(array)
+        size: ir.Operand = ir.integer(type_.dtype.bitwidth // 8 if hasattr(type_.dtype, "bitwidth") else 1)
+        for axis in range(type_.ndim):
+            extent = builder.extent(array, axis)
+            size = builder.call(operator.mul, size, extent, type=types.intp, name="size")
+        total = builder.call(operator.add, total, size, type=types.intp, name="snapshot_bytes")
+    return total
+
+
+def trips_of(builder: ir.Builder, loop: ir.For) -> ir.Operand:
+    return count_trips(builder, loop)
+
+
+def _counter(builder: ir.Builder, loop: ir.For, trip: ir.Operand) -> ir.Operand:
+    """The loop's counter in its trip of this number."""
+    counter = trip
+    name = loop.body.args[0].name
+    if loop.step != ir.integer(1):
+        counter = builder.call(operator.mul, trip, loop.step, type=types.intp, name="offset")
+    if loop.start != ir.integer(0):
+        counter = builder.call(operator.add, loop.start, counter, type=types.intp, name=name)
+    return counter
+
+
+def _copy(
+    builder: ir.Builder,
+    source: ir.Operand,
+    source_prefix: Sequence[ir.Operand],
+    target: ir.Operand,
+    target_prefix: Sequence[ir.Operand],
+) -> None:
+    """Element by element, what is in one array into the other, of which only parts may be meant."""
+    rank = array_type_of(source).ndim - len(source_prefix)
+    counters = [ir.Var("ijkl"[min(axis, 3)], types.intp) for axis in range(rank)]
+    item = ir.Var("item", array_type_of(source).dtype)
+    inner: tuple[ir.Op, ...] = (
+        ir.Load(array=source, index=(*source_prefix, *counters), out=item),
+        ir.Store(array=target, index=(*target_prefix, *counters), value=item),
+    )
+    whole, offset = (source, 0) if not source_prefix else (target, len(target_prefix))
+    for axis in range(rank - 1, -1, -1):
+        extent = ir.Var("n", types.intp)
+        loop = ir.For(
+            start=ir.integer(0), stop=extent, step=ir.integer(1), inits=(), outs=(), order_free=True,
+            body=ir.Region((counters[axis],), inner, ()),
+        )  # fmt: skip
+        inner = (ir.Extent(array=whole, axis=offset + axis, out=extent), loop)
+    for op in inner:
+        builder.emit(op)
+
+
+def _fresh(var: ir.Operand) -> ir.Var:
+    assert isinstance(var, ir.Var)
+    return ir.Var(var.name, var.type, var.user)
+
+
+def _name(operand: ir.Operand) -> str:
+    return operand.name if isinstance(operand, ir.Var) else "value"

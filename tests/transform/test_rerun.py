@@ -1,0 +1,284 @@
+"""Loops whose trips are run again: from snapshots by a binomial schedule, or from nothing if they are independent."""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+
+import numba
+import numpy as np
+import pytest
+
+import adjit
+from adjit.transform.support import checkpoint_distance, default_snapshots, fitting_snapshots
+
+# ------------------------------------------------------------------------------------------------------ the schedule
+
+
+@functools.cache
+def fewest(trips, snapshots):
+    """How many trips have to be run again at least, by trying every place for the next snapshot."""
+    if trips <= 1:
+        return 0
+    if snapshots == 1:
+        return trips * (trips - 1) // 2
+    return min(d + fewest(trips - d, snapshots - 1) + fewest(d, snapshots) for d in range(1, trips))
+
+
+def griewank_walther(trips, snapshots):
+    """r n - C(s + r, s + 1), for the smallest r with n <= C(s + r, s)."""
+    repeats = 0
+    while math.comb(snapshots + repeats, snapshots) < trips:
+        repeats += 1
+    return repeats * trips - math.comb(snapshots + repeats, snapshots + 1)
+
+
+def made(trips, snapshots):
+    if trips <= 1:
+        return 0
+    distance = checkpoint_distance(trips, snapshots)
+    if snapshots == 1:
+        assert distance == trips
+        return trips * (trips - 1) // 2
+    assert 1 <= distance < trips
+    return distance + made(trips - distance, snapshots - 1) + made(distance, snapshots)
+
+
+@pytest.mark.parametrize("snapshots", [1, 2, 3, 5, 8])
+def test_the_schedule_runs_the_fewest_trips_again(snapshots):
+    for trips in range(1, 60):
+        assert made(trips, snapshots) == fewest(trips, snapshots) == griewank_walther(trips, snapshots)
+
+
+def test_numbers_of_snapshots():
+    for trips in (0, 1, 2, 10, 1000):
+        s = default_snapshots(trips)
+        assert math.comb(s + 2, s) >= trips
+        assert s == 1 or math.comb(s + 1, s - 1) < trips
+    assert fitting_snapshots(10, 100, 30) == 3
+    assert fitting_snapshots(2, 100, 30) == 2
+    assert fitting_snapshots(10, 10, 30) == 1
+
+
+def iterated(x, n):
+    for t in adjit.checkpoint(range(n), 3):
+        x = math.sin(x) + 0.5 * x
+    return x
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5, 10, 20])
+def test_the_gradient_runs_as_many_trips_as_the_schedule_says(n):
+    calls = []
+
+    def counted(x):
+        calls.append(x)
+        return math.sin(x)
+
+    text = adjit.grad(iterated, target="python").source(0.3, n)
+    names = {"math": math, "np": np, "counted": counted, "checkpoint_distance": checkpoint_distance}
+    exec(text.replace("math.sin(", "counted("), names)
+    names["iterated_grad"](0.3, n)
+    # the forward sweep, which needs no value, ends with the last snapshot's trips; then what is run to get to each trip
+    assert len(calls) == n + griewank_walther(n, 3)
+
+
+# ------------------------------------------------------------------------------------------------------------ programs
+
+
+def differences(function, arguments, position):
+    base = np.asarray(arguments[position], dtype=float)
+    found = np.zeros_like(base)
+    for place in np.ndindex(base.shape):
+        ends = []
+        for sign in (1, -1):
+            moved = base.copy()
+            moved[place] += sign * 1e-6
+            given = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
+            given[position] = moved if base.ndim else float(moved)
+            ends.append(function(*given))
+        found[place] = (ends[0] - ends[1]) / 2e-6
+    return found
+
+
+def check(function, wrt, *arguments, target="python", **options):
+    derived = adjit.value_and_grad(function, wrt=wrt, target=target, **options)
+    value, gradients = derived(*arguments)
+    assert value == pytest.approx(function(*(a.copy() if isinstance(a, np.ndarray) else a for a in arguments)))
+    for position, found in zip(wrt, gradients, strict=True):
+        np.testing.assert_allclose(found, differences(function, arguments, position), rtol=2e-6, atol=1e-8)
+    return derived.source(*arguments)
+
+
+U = np.sin(np.arange(7.0)) + 1.5
+
+
+def in_place(u, k, steps):
+    u = u.copy()
+    for t in adjit.checkpoint(range(steps), 2):
+        for i in range(1, u.size - 1):
+            u[i] = u[i] + k * u[i - 1] * u[i + 1]
+    return (u * u).sum()
+
+
+def swapped(u, k, steps):
+    u = u.copy()
+    v = u.copy()
+    for t in adjit.checkpoint(range(steps)):
+        for i in range(1, u.size - 1):
+            v[i] = u[i] * u[i] * k + u[i - 1]
+        u, v = v, u
+    return (u * v).sum()
+
+
+def several(u, k, steps):
+    """Numbers and an array, a strided range, and values of the loop read after it."""
+    u = u.copy()
+    a, b, total = k, 1.0, 0.0
+    for t in adjit.checkpoint(range(2 * steps, 0, -2), 2):
+        a, b = b, a * math.cos(a) + u[t % u.size]
+        u[t % u.size] = u[t % u.size] * b
+        total += a * a
+    return total * a + (u * u).sum()
+
+
+def before_and_after(u, k, steps):
+    """What the loop overwrites is needed as it was before, and what it reads is overwritten after."""
+    w = u * u
+    s = (w * w).sum()
+    for t in adjit.checkpoint(range(steps), 2):
+        for i in range(w.size - 1):
+            w[i] = w[i] * w[i + 1] * k
+    r = (w * w).sum()
+    w[0] = 3.0 * s
+    return s * r + w[0] * w[0]
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+@pytest.mark.parametrize("function", [in_place, swapped, several, before_and_after])
+def test_programs(function, target):
+    for steps in (0, 1, 2, 6):
+        source = check(function, (0, 1), U * 0.5, 0.3, steps, target=target)
+    assert "checkpoint_distance" in source
+
+
+@pytest.mark.parametrize("function", [in_place, swapped, several, before_and_after])
+def test_a_pullback(function):
+    value, pullback = adjit.vjp(function, U * 0.5, 0.3, 6)
+    for _ in range(2):
+        bars = pullback(1.0)
+        np.testing.assert_allclose(bars[0], differences(function, (U * 0.5, 0.3, 6), 0), rtol=2e-6)
+
+
+def test_second_order():
+    found = adjit.hessian(iterated_smooth, target="python")(0.3, 5)
+    h = 1e-4
+    wanted = iterated_smooth(0.3 + h, 5) - 2 * iterated_smooth(0.3, 5) + iterated_smooth(0.3 - h, 5)
+    assert found == pytest.approx(wanted / h**2, rel=1e-5)
+
+
+def iterated_smooth(x, n):
+    for t in adjit.checkpoint(range(n), 2):
+        x = math.sin(x) + 0.5 * x
+    return x * x
+
+
+def test_a_checkpoint_makes_no_difference_to_the_function():
+    assert iterated_smooth(0.3, 4) == numba.njit(iterated_smooth)(0.3, 4)
+    with pytest.raises(adjit.AdjitError, match="range"):
+        adjit.checkpoint([1, 2])
+
+
+# -------------------------------------------------------------------------------------------------------- memory_limit
+
+
+def plain(u, k, steps):
+    u = u.copy()
+    for t in range(steps):
+        for i in range(1, u.size - 1):
+            u[i] = u[i] + k * u[i - 1] * u[i + 1]
+    return (u * u).sum()
+
+
+@pytest.mark.parametrize("limit", [1, 200, "1 kB", "1 GiB"])
+def test_a_limit_makes_loops_run_again(limit):
+    source = check(plain, (0, 1), U * 0.5, 0.3, 6, memory_limit=limit)
+    assert "fitting_snapshots" in source
+    assert "_tape = np.empty((" not in source
+
+
+@pytest.mark.parametrize("wrong", [0, -3, "much", "5 parsecs", 1.5, True])
+def test_limits_that_are_none(wrong):
+    with pytest.raises(adjit.TypeMismatch, match="memory"):
+        adjit.grad(plain, memory_limit=wrong)
+
+
+# ------------------------------------------------------------------------------------------------------ from nothing
+
+
+def log_of_a_sum(x, w):
+    total = 0.0
+    for i in range(x.size):
+        inner = 1.0
+        for k in range(w.size):
+            inner = math.sin(inner * w[k] * x[i]) + inner
+        total += inner * inner
+    return math.log(total)
+
+
+def test_independent_trips_leave_nothing_behind():
+    source = check(log_of_a_sum, (0, 1), U, U[:3])
+    # the values of one trip, and no more
+    assert re.findall(r"_tape\w* = np.empty\((.*)\)", source)
+    assert not re.search(r"_tape\w* = np.empty\(\(", source)
+    check(log_of_a_sum, (0, 1), U, U[:3], target="cpu")
+
+
+# ------------------------------------------------------------------------------------------------------------ refusals
+
+
+def left_early(x, n):
+    for t in adjit.checkpoint(range(n)):
+        x = math.sin(x)
+        if x < 0.1:
+            break
+    return x
+
+
+def renewed(x, n):
+    for t in adjit.checkpoint(range(n)):
+        x = x * np.sum(x)
+    return x.sum()
+
+
+def drawn(x, n):
+    for t in adjit.checkpoint(range(n)):
+        x = x * np.random.random()
+    return x
+
+
+def of_something_else(x, n):
+    for t in adjit.checkpoint((1, 2)):
+        x = x * x
+    return x
+
+
+def run_time_number(x, n):
+    for t in adjit.checkpoint(range(n), n):
+        x = x * x
+    return x
+
+
+@pytest.mark.parametrize(
+    ("function", "argument", "why"),
+    [
+        (left_early, 0.5, "how many trips"),
+        (renewed, U, "anew"),
+        (drawn, 0.5, "random"),
+        (of_something_else, 0.5, "not a range"),
+        (run_time_number, 0.5, "literal"),
+    ],
+)
+def test_refusals(function, argument, why):
+    with pytest.raises(adjit.Unsupported, match=why):
+        adjit.grad(function, target="python")(argument, 3)
