@@ -122,7 +122,9 @@ class Snapshots:
         taken, due = ir.Var("taken", types.intp), ir.Var("due", types.intp)
         builder = ir.Builder()
         place = place_in_range(builder, loop, loop.body.args[0])
-        more, later = self.take_if_due(builder, place, self.trips, taken, due, self.now(loop.body.args[1:]))
+        # the sweep goes on to the end, where no snapshot is left of the last trip: as if there were one trip more
+        end = builder.call(operator.add, self.trips, ir.integer(1), type=types.intp, name="end")
+        more, later = self.take_if_due(builder, place, end, taken, due, self.now(loop.body.args[1:]))
         self.taken = ir.Var("taken", types.intp)
         body = ir.Region(
             (*loop.body.args, taken, due), (*builder.ops, *loop.body.ops), (*loop.body.yields, more, later)
