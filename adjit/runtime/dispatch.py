@@ -34,6 +34,7 @@ from adjit.runtime.compile import load
 from adjit.runtime.notation import to_text, to_types
 from adjit.transform import pipeline
 from adjit.transform.source import python_function
+from adjit.transform.strategy import CHEAPEST, Strategy
 
 
 @dataclass(frozen=True)
@@ -42,12 +43,14 @@ class Options:
 
     fastmath:     numba's flags; the default only lets a product and a sum fuse
     memory_limit: the bytes that snapshots of loops may take, whose trips are then run again; None: no such loops
+    strategy:     which mechanisms the transformation uses
     """
 
     target: str = "cpu"
     fastmath: bool | frozenset[str] = frozenset({"contract"})
     parallel: bool = False
     memory_limit: int | None = None
+    strategy: Strategy = CHEAPEST
 
     def for_numba(self) -> dict[str, Any]:
         return {
@@ -289,7 +292,7 @@ def derive(derivative: pipeline.Derivative, options: Options) -> Any:
     """The derived function, the same object for each request, until a global that the function reads is rebound."""
     if options.target not in ("cpu", "python"):
         raise Unsupported(f"target {options.target!r}", instead='Write target="cpu" or target="python".')
-    derivative = dataclasses.replace(derivative, memory_limit=options.memory_limit)
+    derivative = dataclasses.replace(derivative, memory_limit=options.memory_limit, strategy=options.strategy)
     slot, seen = _slot(derivative, options), tuple(_visible(root(derivative)))
     with slot.lock:
         if slot.derived is None or not _same(slot.seen, seen):

@@ -11,7 +11,6 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import os
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,14 +19,10 @@ from numba import types
 
 from adjit import errors
 from adjit.transform import ir
-from adjit.transform.clears import merge_clears
 from adjit.transform.columns import by_columns
 from adjit.transform.elaborate.function import elaborate, without_comments
 from adjit.transform.emit import Emitted, emit
 from adjit.transform.forward import forward
-from adjit.transform.fuse import fuse
-from adjit.transform.promotion import promote_sums
-from adjit.transform.rerun import requests_for
 from adjit.transform.reverse import reverse
 from adjit.transform.rows import by_rows, by_whole_rows
 from adjit.transform.simplify import simplify
@@ -35,12 +30,12 @@ from adjit.transform.sink import sink
 from adjit.transform.source import python_function
 from adjit.transform.source import signature as source_signature
 from adjit.transform.split import split
-from adjit.transform.storage import Joint, join
+from adjit.transform.steps import checked
+from adjit.transform.strategy import CHEAPEST, Strategy
 from adjit.transform.support import stored_extent
-from adjit.transform.text import to_text
+from adjit.transform.sweeps import both_sweeps, sweeps_apart
 from adjit.transform.types import tuple_parts, typed_const, unliteral
 from adjit.transform.unwritten import check_written
-from adjit.transform.verify import verify
 
 
 @dataclass(frozen=True)
@@ -55,6 +50,7 @@ class Derivative:
     wrt:    positions of the arguments to differentiate with respect to; `single`: the result is bare, not a tuple. The
             tangents of the other arguments are ignored
     memory_limit: the bytes that snapshots of loops may take, whose trips are then run again; None: no such loops
+    strategy: which mechanisms are used
     """
 
     function: Any
@@ -64,6 +60,7 @@ class Derivative:
     has_aux: bool = False
     given: tuple[types.Type, ...] = ()
     memory_limit: int | None = None
+    strategy: Strategy = CHEAPEST
 
 
 def source(derivative: Derivative, arg_types: Sequence[types.Type]) -> Emitted:
@@ -107,15 +104,6 @@ def _unused(name: str, parameters: Sequence[inspect.Parameter]) -> str:
     return name
 
 
-def checked(function: ir.Function, step: str) -> ir.Function:
-    """Passes a function on; with ADJIT_VERIFY=1 it is verified first, with ADJIT_DUMP=1 it is printed."""
-    if os.environ.get("ADJIT_DUMP"):
-        print(f"---- {step}", to_text(function), sep="\n", file=sys.stderr)
-    if os.environ.get("ADJIT_VERIFY"):
-        verify(function)
-    return function
-
-
 # ------------------------------------------------------------------------------------------------------------- the road
 
 
@@ -129,41 +117,15 @@ def primal(function: Any, arg_types: tuple[types.Type, ...]) -> ir.Function:
 
 
 def _derived(
+    derivative: Derivative,
     function: ir.Function,
     wrt: Sequence[ir.Var],
     seeds: Sequence[ir.Operand | None],
     extra: Sequence[ir.Var],
     with_value: bool,
-    limit: int | None,
-    is_split: bool = False,
 ) -> ir.Function:
-    """Both sweeps in one function; `is_split`: apart, as they will be cut. `limit`: bytes for snapshots of loops."""
     sweeps = reverse(function, wrt, seeds, build)
-    joint = join(sweeps, extra, with_value)
-    stored, fused = _stored(joint, is_split)
-    tapes = {loop: axes for loop, axes in joint.tapes.items() if any(op.pair is loop for op in _loops(fused))}
-    # sweeps that are apart are so to run the forward one once
-    has_choice = limit is not None or not is_split
-    requests = requests_for(joint.primal, tapes, set(joint.shadows.values()), limit) if has_choice else {}
-    if requests:
-        joint = join(sweeps, extra, with_value, requests)
-        stored, fused = _stored(joint, is_split)
-    if is_split:
-        return stored
-    promoted = checked(promote_sums(fused, joint.shadows.values()), "promoted")
-    return checked(merge_clears(promoted), "merged")
-
-
-def _stored(joint: Joint, is_split: bool) -> tuple[ir.Function, ir.Function]:
-    """Both sweeps, and the same with trips back to back where that can be and the sweeps may be one."""
-    stored = checked(simplify(checked(joint.function, "reversed")), "stored")
-    if is_split:
-        return stored, stored
-    return stored, checked(simplify(fuse(stored, joint.shadows, joint.scratch)), "fused")
-
-
-def _loops(function: ir.Function) -> list[ir.For]:
-    return [op for op in function.body.ops if isinstance(op, ir.For) and not op.is_mirror]
+    return both_sweeps(sweeps, extra, with_value, derivative.memory_limit, derivative.strategy)
 
 
 def _gradient(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
@@ -180,7 +142,7 @@ def _gradient(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.F
     one = typed_const(1, function.body.yields[value_tree].type)
     seeds = [one if k == value_tree else None for k in range(len(function.body.yields))]
     with_value = derivative.kind == "value_and_grad" or derivative.has_aux
-    made = _derived(function, wrt, seeds, (), with_value, derivative.memory_limit)
+    made = _derived(derivative, function, wrt, seeds, (), with_value)
     offset = len(function.body.yields) if with_value else 0
     grads = _numbered(trees, offset)
     result = grads[0] if derivative.single else grads
@@ -201,7 +163,7 @@ def _vjp(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Functi
     if len(leaves) != len(ir.leaves(function.result)):
         raise errors.TypeMismatch("the seed is not built like the result", _place(function))
     seeds = _seeds(function, leaves)
-    made = _derived(function, wrt, seeds, leaves, False, derivative.memory_limit)
+    made = _derived(derivative, function, wrt, seeds, leaves, False)
     made = dataclasses.replace(made, names=(*function.names, name), params=(*function.params, tree))
     return _finished(made, derivative, function, _numbered(trees, 0), "vjp")
 
@@ -211,7 +173,7 @@ def _split(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Func
     own_types = arg_types if is_forward else derivative.given
     function = primal(derivative.function, own_types)
     trees, wrt = _active_leaves(derivative, function, own_types)
-    halves = _halves(function, wrt, derivative.memory_limit)
+    halves = _halves(derivative, function, wrt)
     if halves is None:
         _check_repeatable(function)
     if is_forward:
@@ -222,11 +184,14 @@ def _split(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Func
     return _finished(halves[1], derivative, function, _numbered(trees, 0), "pullback")
 
 
-def _halves(function: ir.Function, wrt: Sequence[ir.Var], limit: int | None) -> tuple[ir.Function, ir.Function] | None:
+def _halves(
+    derivative: Derivative, function: ir.Function, wrt: Sequence[ir.Var]
+) -> tuple[ir.Function, ir.Function] | None:
     """The sweeps apart; None if what the reverse sweep needs cannot be handed on."""
     tree = _seed_tree(function)
     leaves = ir.leaves(tree)
-    joint = _derived(function, wrt, _seeds(function, leaves), leaves, True, limit, is_split=True)
+    sweeps = reverse(function, wrt, _seeds(function, leaves), build)
+    joint = sweeps_apart(sweeps, leaves, derivative.memory_limit, derivative.strategy)
     joint = dataclasses.replace(
         joint, names=(*function.names, "out_bar"), params=(*function.params, tree), result=function.result
     )
@@ -318,13 +283,13 @@ def _jacfwd(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Fun
 def _jacrev(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
     function = primal(derivative.function, arg_types)
     trees, wrt = _active_leaves(derivative, function, arg_types)
-    halves = _halves(function, wrt, derivative.memory_limit)
+    halves = _halves(derivative, function, wrt)
     made = None if halves is None else by_rows(function, trees, derivative.single, halves, build)
     if made is None:
         _check_repeatable(function)
         tree = _seed_tree(function)
         leaves = ir.leaves(tree)
-        joint = _derived(function, wrt, _seeds(function, leaves), leaves, False, derivative.memory_limit)
+        joint = _derived(derivative, function, wrt, _seeds(function, leaves), leaves, False)
         joint = dataclasses.replace(joint, params=(*function.params, tree))
         made = by_whole_rows(function, trees, derivative.single, joint, build)
     made = checked(simplify(checked(made, "rows")), "simplified")

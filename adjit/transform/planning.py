@@ -28,6 +28,7 @@ from adjit.transform.mirror import Mirror, MirroredIf, MirroredLoop
 from adjit.transform.overwriting import Primal, with_inner
 from adjit.transform.retrace import retraceable
 from adjit.transform.shadows import carried_args
+from adjit.transform.strategy import Strategy
 
 TRIPS, MOST_DEPTH = 8, 4  # what is taken for the trips of a loop, and how many loops count
 UNLIMITED = 2**28
@@ -38,19 +39,28 @@ class Plan:
     """`again`: for each operation that was weighed, whether it is run again."""
 
     again: dict[ir.Op, bool]
+    strategy: Strategy
 
     def is_again(self, op: ir.Op) -> bool:
         """Whether an operation is run again; one that nobody weighed is if that alone costs less than a slot."""
+        if self.strategy.values == "kept" or cost(op) is None:
+            # views and the like cannot be kept
+            return cost(op) == 0
+        if self.strategy.values == "again":
+            return True
         return self.again.get(op, is_cheap(op))
 
 
-def plan(primal: Primal, mirror: Mirror) -> Plan:
+def plan(primal: Primal, mirror: Mirror, strategy: Strategy) -> Plan:
     """The cheapest way to have all that the mirror reads. Scratch arrays are taken to have axes of their own."""
+    if strategy.values != "cheapest":
+        return Plan({}, strategy)
     before = dict(primal.expanded)
-    primal.expand_to(primal.scratch())
+    if strategy.uses("expand"):
+        primal.expand_to(primal.scratch())
     again = _Planning(primal, mirror).solved()
     primal.expand_to(before)
-    return Plan(again)
+    return Plan(again, strategy)
 
 
 class _Planning:

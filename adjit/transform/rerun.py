@@ -25,6 +25,7 @@ from adjit.transform.alias import is_reference
 from adjit.transform.mirror import MirroredLoop, Sweeps
 from adjit.transform.overwriting import Primal
 from adjit.transform.snapshots import Snapshots, State, bytes_of
+from adjit.transform.strategy import Strategy
 from adjit.transform.sums import is_sum
 from adjit.transform.support import default_snapshots, fitting_snapshots
 from adjit.transform.trips import count_trips, mirrored_range, place_in_range
@@ -77,7 +78,7 @@ def state_of(primal: Primal, loop: ir.For | ir.While, shadows: set[ir.Var], want
 
 
 def requests_for(
-    primal: Primal, tapes: Mapping[ir.Op, int], shadows: set[ir.Var], limit: int | None
+    primal: Primal, tapes: Mapping[ir.Op, int], shadows: set[ir.Var], limit: int | None, strategy: Strategy
 ) -> dict[ir.Op, Request]:
     """The loops to run again, of those of the outermost level that have tapes of so many axes.
 
@@ -89,7 +90,8 @@ def requests_for(
         if not isinstance(loop, ir.For | ir.While):
             continue
         state = state_of(primal, loop, shadows, set())
-        if isinstance(state, State) and (limit is not None or (state.is_empty and axes > 1)):
+        is_asked = limit is not None or strategy.trips == "again"
+        if isinstance(state, State) and (is_asked or (state.is_empty and axes > 1)):
             found[loop] = Request(is_own=False)
     if limit is not None:
         found = {loop: Request(limit=limit // len(found), is_own=False) for loop in found}

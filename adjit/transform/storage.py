@@ -33,6 +33,7 @@ from adjit.transform.rerun import Refusal, Request, Rerun, state_of
 from adjit.transform.retrace import Step, retraceable
 from adjit.transform.shadows import carried_args
 from adjit.transform.source import place_of
+from adjit.transform.strategy import Strategy
 from adjit.transform.trips import mirrored_range
 from adjit.transform.types import array_type_of
 
@@ -53,10 +54,14 @@ class Joint:
 
 
 def join(
-    sweeps: Sweeps, extra_params: Sequence[ir.Var], with_value: bool, requests: Mapping[ir.Op, Request] | None = None
+    sweeps: Sweeps,
+    extra_params: Sequence[ir.Var],
+    with_value: bool,
+    strategy: Strategy,
+    requests: Mapping[ir.Op, Request] | None = None,
 ) -> Joint:
     """Forward and reverse sweep in one function; the trips of the loops in `requests` are run again."""
-    return _Storage(sweeps, requests or {}).joint(extra_params, with_value)
+    return _Storage(sweeps, strategy, requests or {}).joint(extra_params, with_value)
 
 
 class _Scope:
@@ -89,15 +94,16 @@ class _Carried:
 
 
 class _Storage:
-    def __init__(self, sweeps: Sweeps, requests: Mapping[ir.Op, Request]):
+    def __init__(self, sweeps: Sweeps, strategy: Strategy, requests: Mapping[ir.Op, Request]):
         self.sweeps = sweeps
+        self.strategy = strategy
         self.requests = requests
         self.function = sweeps.forward
         self.top = sweeps.forward.body
         self.primal = Primal(self.function)
         self.aliases = self.primal.aliases
         self.made = self.primal.made
-        self.plan = plan(self.primal, sweeps.mirror)
+        self.plan = plan(self.primal, sweeps.mirror, strategy)
         self.saved: set[ir.Store] = set()
         # the statement whose adjoint is being made
         self.origin: ir.Origin | None = None
@@ -163,6 +169,8 @@ class _Storage:
 
     def expand(self, overwriting: set[ir.Store]) -> bool:
         """Gives scratch arrays that would be put back axes of their own instead; whether there are more of them."""
+        if not self.strategy.uses("expand"):
+            return False
         makers = [self.primal.made_by(store.array) for store in overwriting - self.saved]
         allocs = [op for op in (*makers, *self.taped_arrays) if isinstance(op, ir.Alloc)]
         if not self.primal.expand(op.out for op in allocs):
@@ -269,7 +277,7 @@ class _Storage:
                 self.put(op, scope)
 
     def both_sweeps_of_a_trip(self, trip: Sweeps) -> ir.Function:
-        return join(trip, (), False, self.requests).function
+        return join(trip, (), False, self.strategy, self.requests).function
 
     def loop(self, item: MirroredLoop, scope: _Scope) -> None:
         op = item.op

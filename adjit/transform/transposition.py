@@ -25,6 +25,7 @@ from adjit.transform.elaborate.values import TupleValue, Value, is_array
 from adjit.transform.rules_as_ir import context, keyword_only, result_value, zero_like
 from adjit.transform.simplify import simplify
 from adjit.transform.storage import join
+from adjit.transform.strategy import CHEAPEST
 from adjit.transform.types import array_type_of, writable
 
 _KEPT: dict[Any, ir.Function] = {}
@@ -93,7 +94,7 @@ def _transpose(
     body = ir.Region(params, tuple(builder.ops), tuple(yields))
     function = simplify(ir.Function(rule.__name__, names, params, body, tuple(range(len(yields)))))
     sweeps = reverse(function, tuple(dots.values()), [bars.get(k) for k in range(len(outs))], build)
-    joint = join(sweeps, extra_params=tuple(bars.values()), with_value=False).function
+    joint = join(sweeps, extra_params=tuple(bars.values()), with_value=False, strategy=CHEAPEST).function
     # the equation is linear: of a tangent nothing is left in its transpose but its shape, which is that of its argument
     shapes: dict[ir.Var, ir.Operand] = {dot: args[k] for k, dot in dots.items()}
     region = _shapes_alone(joint.body, Activity(function, dots.values(), function.body.yields).is_varied)

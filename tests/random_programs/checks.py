@@ -23,6 +23,7 @@ import adjit
 from adjit import errors
 from adjit.runtime.dispatch import Options, derive
 from adjit.transform.pipeline import Derivative
+from adjit.transform.strategy import CHEAPEST, Strategy
 from tests.random_programs.strategy import Program
 
 ACTIVE = (0, 1, 2, 3, 4)
@@ -54,7 +55,7 @@ def load(text: str, compiled: bool = True) -> Callable[..., float]:
     return found
 
 
-def check(program: Program, target: str = "python", second: bool = False) -> Verdict:
+def check(program: Program, target: str = "python", second: bool = False, strategy: Strategy = CHEAPEST) -> Verdict:
     function, plain = load(program.text), load(program.text, compiled=False)
     arguments = program.arguments
     direction = _direction(arguments)
@@ -71,9 +72,9 @@ def check(program: Program, target: str = "python", second: bool = False) -> Ver
     if not abs(expected) < 1e6:
         return Verdict(Outcome.UNFIT, "too steep")
     try:
-        _first_order(function, arguments, direction, value, expected, target)
+        _first_order(function, arguments, direction, value, expected, target, strategy)
         if second:
-            _second_order(function, arguments, direction, target)
+            _second_order(function, arguments, direction, target, strategy)
     except errors.InternalError:
         raise
     except errors.AdjitError as refusal:
@@ -82,10 +83,16 @@ def check(program: Program, target: str = "python", second: bool = False) -> Ver
 
 
 def _first_order(
-    function: Any, arguments: tuple[Any, ...], direction: tuple[Any, ...], value: float, expected: float, target: str
+    function: Any,
+    arguments: tuple[Any, ...],
+    direction: tuple[Any, ...],
+    value: float,
+    expected: float,
+    target: str,
+    strategy: Strategy,
 ) -> None:
     kept = [np.copy(a) for a in arguments]
-    found, bars = adjit.value_and_grad(function, ACTIVE, target=target)(*arguments)
+    found, bars = adjit.value_and_grad(function, ACTIVE, target=target, strategy=strategy)(*arguments)
     _unchanged(kept, arguments, "reverse mode")
     assert _close(found, value, 1e-11), f"the value is {found}, plain Python's {value}"
     reverse = _dot(bars, direction)
@@ -98,8 +105,10 @@ def _first_order(
     assert abs(reverse - expected) <= 2e-6 * scale, f"forward and reverse {reverse}, differences {expected}"
 
 
-def _second_order(function: Any, arguments: tuple[Any, ...], direction: tuple[Any, ...], target: str) -> None:
-    gradient = adjit.grad(function, ACTIVE, target=target)
+def _second_order(
+    function: Any, arguments: tuple[Any, ...], direction: tuple[Any, ...], target: str, strategy: Strategy
+) -> None:
+    gradient = adjit.grad(function, ACTIVE, target=target, strategy=strategy)
     tangents = (*direction, 0, 0, np.zeros(4))
 
     def at(step: float) -> tuple[Any, ...]:
@@ -115,7 +124,7 @@ def _second_order(function: Any, arguments: tuple[Any, ...], direction: tuple[An
     kept = [np.copy(a) for a in arguments]
     _, forward_over_reverse = adjit.jvp(gradient, arguments, tangents, target=target)
     _unchanged(kept, arguments, "forward over reverse")
-    _, pullback = adjit.vjp(gradient, *arguments, target=target)
+    _, pullback = adjit.vjp(gradient, *arguments, target=target, strategy=strategy)
     reverse_over_reverse = pullback(direction)[:5]
     _unchanged(kept, arguments, "reverse over reverse")
     along = derive(Derivative(function=function, kind="jvp", wrt=ACTIVE), Options(target=target))

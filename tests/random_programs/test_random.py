@@ -9,6 +9,7 @@ from collections import Counter
 import pytest
 from hypothesis import HealthCheck, Phase, assume, event, given, note, settings
 
+from adjit.transform.strategy import CHEAPEST, Strategy
 from tests.random_programs.checks import Outcome, check
 from tests.random_programs.regressions import REGRESSIONS
 from tests.random_programs.strategy import HEADER, Program, programs
@@ -27,7 +28,7 @@ def settings_for(examples: int) -> settings:
     )  # fmt: skip
 
 
-def run(examples: int) -> None:
+def run(examples: int, strategy: Strategy = CHEAPEST) -> None:
     counts: Counter[Outcome] = Counter()
     refusals: list[str] = []
 
@@ -39,7 +40,7 @@ def run(examples: int) -> None:
         number = zlib.crc32(program.text.encode())
         target = "python" if number % EVERY_COMPILED else "cpu"
         second = number % EVERY_SECOND == 1
-        verdict = check(program, target, second)
+        verdict = check(program, target, second, strategy)
         event(verdict.outcome.name)
         counts[verdict.outcome] += 1
         if verdict.outcome is Outcome.REFUSED:

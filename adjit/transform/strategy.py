@@ -1,0 +1,46 @@
+"""Which of its mechanisms the compiler uses. All choices give the same derivative; only time and memory differ.
+
+    Strategy()                              what is cheapest, all mechanisms
+    Strategy(values="kept")                 every value that the reverse sweep reads is saved, none is computed again
+    Strategy(without={"fuse"})              both sweeps of a loop stay apart
+
+Tests force them one by one; users have no need of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import dataclass
+from typing import Literal
+
+MECHANISMS = frozenset({"expand", "fuse", "promote"})
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """values:  whether values are kept or computed again: the cheapest together, or all one way as far as that can be
+    trips:   which loops run their trips again in the reverse sweep: chosen ones, or all that can
+    without: mechanisms that are left out, of MECHANISMS
+    """
+
+    values: Literal["cheapest", "kept", "again"] = "cheapest"
+    trips: Literal["chosen", "again"] = "chosen"
+    without: Set[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        if not self.without <= MECHANISMS:
+            raise ValueError(f"no mechanisms of this name: {sorted(self.without - MECHANISMS)}")
+
+    def uses(self, mechanism: str) -> bool:
+        return mechanism not in self.without
+
+
+CHEAPEST = Strategy()
+
+FORCED = {
+    "kept": Strategy(values="kept"),
+    "again": Strategy(values="again"),
+    "trips again": Strategy(trips="again"),
+    **{f"without {name}": Strategy(without=frozenset({name})) for name in sorted(MECHANISMS)},
+    "plain": Strategy(values="kept", without=MECHANISMS),
+}

@@ -1,0 +1,66 @@
+"""From the mirror of a function to both sweeps in one: the reverse half of the road.
+
+    sweeps ──► storage ──► simplify ──► fuse ──► simplify ──► promotion ──► clears
+
+In: `Sweeps`. Out: a function of the arguments and the seeds, to the value's leaves if asked for and the adjoints. Which
+loops run their trips again is known only when it is seen which keep tapes; then storage is decided once more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from adjit.transform import ir
+from adjit.transform.clears import merge_clears
+from adjit.transform.fuse import fuse
+from adjit.transform.mirror import Sweeps
+from adjit.transform.promotion import promote_sums
+from adjit.transform.rerun import requests_for
+from adjit.transform.simplify import simplify
+from adjit.transform.steps import checked
+from adjit.transform.storage import Joint, join
+from adjit.transform.strategy import Strategy
+
+
+def both_sweeps(
+    sweeps: Sweeps, extra: Sequence[ir.Var], with_value: bool, limit: int | None, strategy: Strategy
+) -> ir.Function:
+    """Both sweeps in one function, trips back to back where that can be. `limit`: bytes for snapshots of loops."""
+    joint = join(sweeps, extra, with_value, strategy)
+    fused = _fused(joint, strategy)
+    requests = requests_for(joint.primal, _tapes(joint, fused), set(joint.shadows.values()), limit, strategy)
+    if requests:
+        joint = join(sweeps, extra, with_value, strategy, requests)
+        fused = _fused(joint, strategy)
+    if strategy.uses("promote"):
+        fused = checked(promote_sums(fused, joint.shadows.values()), "promoted")
+    return checked(merge_clears(fused), "merged")
+
+
+def sweeps_apart(sweeps: Sweeps, extra: Sequence[ir.Var], limit: int | None, strategy: Strategy) -> ir.Function:
+    """Both sweeps in one function, one after the other, as they will be cut."""
+    joint = join(sweeps, extra, True, strategy)
+    stored = _stored(joint)
+    # that they are apart is to run the forward sweep once: without a limit no trip is run again
+    if limit is not None or strategy.trips == "again":
+        requests = requests_for(joint.primal, _tapes(joint, stored), set(joint.shadows.values()), limit, strategy)
+        if requests:
+            stored = _stored(join(sweeps, extra, True, strategy, requests))
+    return stored
+
+
+def _stored(joint: Joint) -> ir.Function:
+    return checked(simplify(checked(joint.function, "reversed")), "stored")
+
+
+def _fused(joint: Joint, strategy: Strategy) -> ir.Function:
+    stored = _stored(joint)
+    if not strategy.uses("fuse"):
+        return stored
+    return checked(simplify(fuse(stored, joint.shadows, joint.scratch)), "fused")
+
+
+def _tapes(joint: Joint, function: ir.Function) -> dict[ir.Op, int]:
+    """The loops that still have tapes, with their axes: a loop that is one with its mirror has no pair any more."""
+    apart = {op.pair for op in function.body.ops if isinstance(op, ir.For) and not op.is_mirror}
+    return {loop: axes for loop, axes in joint.tapes.items() if loop in apart}
