@@ -15,26 +15,23 @@ What one trip tapes for itself loses the axis of the loop, or is no tape at all.
 from __future__ import annotations
 
 import dataclasses
-import functools
 import operator
 from collections.abc import Mapping, Sequence
 
 from adjit.transform import ir
 from adjit.transform.alias import Aliases, memory_read
-from adjit.transform.polyhedra import IndexModel
+from adjit.transform.storage import Joint
 from adjit.transform.sums import is_sum
 from adjit.transform.types import array_type, array_type_of, typed_const
 
 
-def fuse(
-    function: ir.Function, shadows: Mapping[ir.Operand, ir.Var], scratch: Mapping[ir.Operand, Sequence[ir.For]]
-) -> ir.Function:
-    """`shadows` has the shadow of each array that has one, `scratch` the arrays with a part for each trip of a loop."""
+def fuse(function: ir.Function, joint: Joint) -> ir.Function:
+    """`function` is that of `joint`, simplified."""
     while True:
-        fusion = _Fusion(function, shadows, scratch)
+        fusion = _Fusion(function, joint)
         for a, b in fusion.pairs():
             detached = fusion.detached(a, b)
-            candidate = fusion if detached is function else _Fusion(detached, shadows, scratch)
+            candidate = fusion if detached is function else _Fusion(detached, joint)
             fused = candidate.fused_at(a, b)
             if fused is not None:
                 function = fused
@@ -76,30 +73,25 @@ class _Effects:
 
 
 class _Fusion:
-    def __init__(
-        self,
-        function: ir.Function,
-        shadows: Mapping[ir.Operand, ir.Var],
-        scratch: Mapping[ir.Operand, Sequence[ir.For]],
-    ):
+    def __init__(self, function: ir.Function, joint: Joint):
         self.function = function
+        self.primal = joint.primal
         self.ops = list(function.body.ops)
         self.aliases = Aliases(function)
         self.effects = [_Effects(op, self.aliases) for op in self.ops]
-        self.primal_of = {self.aliases.find(s): self.aliases.find(p) for p, s in shadows.items()}
-        self.parts = {self.aliases.find(array): loops for array, loops in scratch.items()}
-        self.allocated = {op.out: op for op in ir.walk(function.body) if isinstance(op, ir.Alloc)}
-        self.users: dict[ir.Operand, list[ir.Op]] = {}
-        self.loads: dict[ir.Operand, list[ir.Load]] = {}
+        self.primal_of = {self.aliases.find(s): self.aliases.find(p) for p, s in joint.shadows.items()}
+        self.parts = {self.aliases.find(array): loops for array, loops in joint.scratch.items()}
+        self.allocated = {op.out for op in ir.walk(function.body) if isinstance(op, ir.Alloc)}
+        # where memory is made
+        self.roots: dict[ir.Operand, set[ir.Var]] = {}
         for op in ir.walk(function.body):
-            for operand in (*op.operands, *(y for r in op.regions for y in r.yields)):
-                self.users.setdefault(operand, []).append(op)
-            if isinstance(op, ir.Load):
-                self.loads.setdefault(self.aliases.find(op.array), []).append(op)
-
-    @functools.cached_property
-    def index_model(self) -> IndexModel:
-        return IndexModel(self.function)
+            if isinstance(op, ir.Alloc | ir.Copy | ir.Call):
+                for out in op.results:
+                    if ir.is_array(out):
+                        self.roots.setdefault(self.aliases.find(out), set()).add(out)
+        for arg in function.body.args:
+            if ir.is_array(arg):
+                self.roots.setdefault(self.aliases.find(arg), set()).add(arg)
 
     def pairs(self) -> list[tuple[int, int]]:
         """The loops of the forward sweep that have a mirror, and these."""
@@ -159,46 +151,37 @@ class _Fusion:
         args = mirror.body.args[1:]
         if not all(is_sum(arg, y, mirror.body) for arg, y in zip(args, mirror.body.yields, strict=True)):
             return False
-        forward, reverse = self.effects[a], self.effects[b]
+        reverse = self.effects[b]
         stored = reverse.writes | (reverse.adds & reverse.reads)
         for memory in stored:
             if memory in self.primal_of:
                 # the shadow of what a trip makes for itself is zero again at the end of the trip
                 owner = self.primal_of[memory]
-                if self.is_own(memory, mirror) or loop.pair in self.parts.get(owner, ()):
-                    continue
-                if owner in forward.writes and self.is_private(owner, loop, a, b):
+                if self.is_own(memory, mirror) or self.is_scratch(owner, loop):
                     continue
                 return False
             # memory of the primal that is put back: the next trip of the forward loop must not look at it
-            if not self.is_private(memory, loop, a, b):
+            if not self.is_scratch(memory, loop) and not self.is_made_in(memory, mirror):
                 return False
         return True
 
-    def is_private(self, memory: ir.Operand, loop: ir.For, a: int, b: int) -> bool:
-        """Whether each trip writes all that it reads of this memory first, and nobody reads it afterwards."""
-        for k in range(a + 1, len(self.ops)):
-            if k != b and memory in self.effects[k].reads | self.effects[k].adds:
-                return False
-        if any(self.aliases.find(y) == memory for y in self.function.body.yields if ir.is_array(y)):
-            return False
-        return self.index_model.is_private(memory, loop, lambda op: self.is_saving(op, memory))
+    def is_scratch(self, memory: ir.Operand, loop: ir.For) -> bool:
+        """Whether each trip of a loop has the memory to itself, in the primal with all that it reads.
 
-    def is_saving(self, op: ir.Op, memory: ir.Operand) -> bool:
-        """Whether a load only saves what is overwritten, to be put back: of what nobody reads, any value will do."""
-        if not isinstance(op, ir.Load) or self.aliases.find(op.array) != memory:
-            return False
-        for saver in self.users.get(op.out, ()):
-            if not isinstance(saver, ir.Store) or saver.value is not op.out or saver.array not in self.allocated:
-                return False
-            tape = self.aliases.find(saver.array)
-            for load in self.loads.get(tape, ()):
-                for user in self.users.get(load.out, ()):
-                    if not isinstance(user, ir.Store) or user.value is not load.out:
-                        return False
-                    if self.aliases.find(user.array) != memory:
-                        return False
-        return True
+        What the primal reads counts even where the value is not needed: the adjoint of a read goes to the shadow all
+        the same.
+        """
+        if memory in self.parts:
+            return loop.pair in self.parts[memory]
+        roots = self.roots.get(memory, set())
+        assert isinstance(loop.pair, ir.For)
+        known = [root for root in roots if root in self.primal.made]
+        return bool(roots) and len(known) == len(roots) and all(self.primal.is_scratch(r, loop.pair) for r in known)
+
+    def is_made_in(self, memory: ir.Operand, loop: ir.For) -> bool:
+        """Whether all that the memory may be is made in a trip of the loop."""
+        made = {out for op in ir.walk(loop.body) for out in op.results}
+        return self.roots.get(memory, {None}) <= made
 
     def is_own(self, memory: ir.Operand, loop: ir.For) -> bool:
         """Whether each trip touches elements of its own: some index is the counter, on the same axis everywhere."""

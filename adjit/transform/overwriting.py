@@ -110,6 +110,17 @@ class Primal:
         """Whether each trip of the loop writes all that it reads of an alias class first."""
         return self._index_model.is_private(memory, loop, lambda op: False)
 
+    def is_scratch(self, array: ir.Operand, loop: ir.For) -> bool:
+        """Whether each trip of the loop has the array's memory to itself, and nothing outside reads what it leaves."""
+        memory, inside = self.aliases.find(array), set(ir.walk(loop.body))
+        if any(ir.is_array(y) and self.aliases.find(y) == memory for y in self.top.yields):
+            return False
+        for op in ir.walk(self.top):
+            reads = [op.array] if isinstance(op, ir.Store) and op.add else memory_read(op)
+            if op not in inside and any(self.aliases.find(a) == memory for a in reads):
+                return False
+        return self.is_private(memory, loop)
+
     # ---------------------------------------------------------------------------------------------------- overwriting
 
     def overwriters(self, load: ir.Op) -> list[ir.Store]:

@@ -1,6 +1,6 @@
 """From the mirror of a function to both sweeps in one: the reverse half of the road.
 
-    sweeps ──► storage ──► simplify ──► fuse ──► simplify ──► promotion ──► clears
+    sweeps ──► storage ──► simplify ──► fuse ──► simplify ──► promotion ──► fills ──► clears
 
 In: `Sweeps`. Out: a function of the arguments and the seeds, to the value's leaves if asked for and the adjoints. Which
 loops run their trips again is known only when it is seen which keep tapes; then storage is decided once more.
@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from adjit.transform import ir
 from adjit.transform.clears import merge_clears
+from adjit.transform.fills import leave_out_fills
 from adjit.transform.fuse import fuse
 from adjit.transform.mirror import Sweeps
 from adjit.transform.promotion import promote_sums
@@ -34,6 +35,8 @@ def both_sweeps(
         fused = _fused(joint, strategy)
     if strategy.uses("promote"):
         fused = checked(promote_sums(fused, joint.shadows.values()), "promoted")
+    if strategy.uses("fills"):
+        fused = checked(leave_out_fills(fused), "filled")
     return checked(merge_clears(fused), "merged")
 
 
@@ -57,7 +60,7 @@ def _fused(joint: Joint, strategy: Strategy) -> ir.Function:
     stored = _stored(joint)
     if not strategy.uses("fuse"):
         return stored
-    return checked(simplify(fuse(stored, joint.shadows, joint.scratch)), "fused")
+    return checked(simplify(fuse(stored, joint)), "fused")
 
 
 def _tapes(joint: Joint, function: ir.Function) -> dict[ir.Op, int]:

@@ -10,7 +10,7 @@ def compound_grad(rates):
         capital_tape[i] = capital
         capital *= 1.0 + rates[i]
     # ---- reverse sweep
-    rates_bar = np.zeros_like(rates)
+    rates_bar = np.empty_like(rates)
     # L127: return total / rates.size
     quotient = 1 / rates.size
     capital_bar = 0.0
@@ -19,6 +19,6 @@ def compound_grad(rates):
         capital_bar += quotient
         # L125: capital *= 1.0 + rates[i]
         capital = capital_tape[i]
-        rates_bar[i] += capital * capital_bar
+        rates_bar[i] = capital * capital_bar
         capital_bar *= 1.0 + rates[i]
     return rates_bar

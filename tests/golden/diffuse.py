@@ -17,10 +17,10 @@ def diffuse_grad(u, alpha, steps):
             v[i] = here + alpha * total
             left = here
     # ---- reverse sweep
-    v_bar = np.zeros_like(v)
+    v_bar = np.empty_like(v)
     for i in range(n - 1, -1, -1):
         # L43: energy += v[i] * v[i]
-        v_bar[i] += 2.0 * v[i]
+        v_bar[i] = 2.0 * v[i]
     alpha_bar = 0.0
     for t in range(steps - 1, -1, -1):
         left_bar = 0.0

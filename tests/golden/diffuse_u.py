@@ -14,10 +14,10 @@ def diffuse_grad(u, alpha, steps):
             v[i] = here + alpha * (left - 2.0 * here + v[i + 1])
             left = here
     # ---- reverse sweep
-    v_bar = np.zeros_like(v)
+    v_bar = np.empty_like(v)
     for i in range(n - 1, -1, -1):
         # L43: energy += v[i] * v[i]
-        v_bar[i] += 2.0 * v[i]
+        v_bar[i] = 2.0 * v[i]
     for t in range(steps - 1, -1, -1):
         left_bar = 0.0
         for i in range(n - 2, 0, -1):

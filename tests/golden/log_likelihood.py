@@ -30,7 +30,7 @@ def log_likelihood_value_and_grad(points, means, log_weights):
             summed += exp
         total += largest + math.log(summed)
         # ---- reverse of the trip
-        logits_bar = np.zeros(means.shape[0])
+        logits_bar = np.empty(means.shape[0])
         # L71: total += largest + math.log(summed)
         summed_bar = 1.0 / summed
         largest_bar = 1.0
@@ -38,7 +38,7 @@ def log_likelihood_value_and_grad(points, means, log_weights):
             # L70: summed += math.exp(logits[k] - largest)
             difference_bar = exp_tape[k] * summed_bar
             largest_bar -= difference_bar
-            logits_bar[k] += difference_bar
+            logits_bar[k] = difference_bar
         for k in range(means.shape[0] - 1, -1, -1):
             # L67: largest = max(largest, logits[k])
             largest = largest_tape[k]

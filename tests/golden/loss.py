@@ -30,7 +30,7 @@ def loss_grad(inputs, weights, bias, targets):
                 - targets[i if is_wide_5 else 0, j if is_wide_6 else 0]
             )
     # ---- reverse sweep
-    residual_bar = np.zeros_like(residual)
+    residual_bar = np.empty_like(residual)
     hidden_bar = np.zeros_like(hidden)
     bias_bar = np.zeros_like(bias)
     matmul_bar = np.zeros_like(matmul)
@@ -38,7 +38,7 @@ def loss_grad(inputs, weights, bias, targets):
     quotient = 1 / (n_2 * n_3)
     for i in range(n_2):
         for j in range(n_3):
-            residual_bar[i, j] += 2.0 * residual[i, j] * quotient
+            residual_bar[i, j] = 2.0 * residual[i, j] * quotient
     # L77: residual = hidden - targets
     for i in range(n_2):
         for j in range(n_3):

@@ -167,6 +167,34 @@ def empty(x, n):
     return total
 
 
+def first_element(a):
+    c = np.empty_like(a)
+    total = 0.0
+    for i in range(a.size):
+        c[i] = a[i] * a[i]
+        total += c[0] * c[i]
+    return total
+
+
+def test_an_array_that_grows_from_trip_to_trip_is_not_a_trips_own():
+    check(first_element, (0,), np.array([0.3, 0.5, 0.7]))
+
+
+def linear_in_what_is_left(x, w):
+    """No value of `c` is needed for the gradient, but its adjoint goes from trip to trip."""
+    c = np.zeros(3)
+    total = 0.0
+    for i in range(x.size):
+        total += 2.0 * c[0] + 3.0 * c[1]
+        c[0] = w[0] * x[i]
+        c[1] = c[0] * w[1]
+    return total + c[1]
+
+
+def test_the_adjoint_of_what_a_trip_leaves_goes_to_the_next():
+    check(linear_in_what_is_left, (0, 1), X, W)
+
+
 def test_no_trips():
     source, (value, (found,)) = made(empty, (0,), X, 0)
     assert value == 1.0
