@@ -19,7 +19,7 @@ import numpy as np
 from numba import types
 from numba.extending import lower_builtin, type_callable
 
-from adjit.vectormath import error_functions, exponentials, hyperbolic, logarithms
+from adjit.vectormath import error_functions, exponentials, hyperbolic, logarithms, trigonometric
 from adjit.vectormath.library import Definition, call
 
 
@@ -52,6 +52,9 @@ log = _elementary("log", logarithms.log, np.log, "The natural logarithm.")
 log1p = _elementary("log1p", logarithms.log1p, np.log1p, "log(1 + x), exact near 0 too.")
 log2 = _elementary("log2", logarithms.log2, np.log2, "The logarithm to base 2.")
 log10 = _elementary("log10", logarithms.log10, np.log10, "The logarithm to base 10.")
+sin = _elementary("sin", trigonometric.sin, np.sin, "The sine, of an angle in radians.")
+cos = _elementary("cos", trigonometric.cos, np.cos, "The cosine, of an angle in radians.")
+tan = _elementary("tan", trigonometric.tan, np.tan, "The tangent, of an angle in radians.")
 sinh = _elementary("sinh", hyperbolic.sinh, np.sinh, "The hyperbolic sine.")
 cosh = _elementary("cosh", hyperbolic.cosh, np.cosh, "The hyperbolic cosine.")
 tanh = _elementary("tanh", hyperbolic.tanh, np.tanh, "The hyperbolic tangent.")

@@ -10,7 +10,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from adjit.vectormath.arithmetic import ROUNDER, Double, fast_two_sum, polynomial, power_of_two, rounded, two_product, two_sum
+from adjit.vectormath.arithmetic import (
+    ROUNDER,
+    Double,
+    fast_two_sum,
+    polynomial,
+    power_of_two,
+    rounded,
+    two_product,
+    two_sum,
+)
 from adjit.vectormath.values import Real, Whole, multiply_add, select
 
 PER_LOG2 = 1.4426950408889634  # 1 / log 2
