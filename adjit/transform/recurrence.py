@@ -1,7 +1,7 @@
 """What of a loop depends on the trips before, and what does not.
 
-In: a loop without inner loops. Out: its `Recurrence`: the operations that have to run trip after trip, and the values that
-they take from the others, which may all run first.
+In: a loop without inner loops. Out: its `Recurrence`: the operations that have to run trip after trip, and the values
+that they take from the others, which may all run first.
 
     for i in range(n):
         e = exp(x[i])            first

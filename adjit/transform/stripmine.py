@@ -1,6 +1,6 @@
 """A loop in strips: of some hundred trips, first what is independent of other trips, then the recurrence.
 
-In: a loop and its recurrence. Out: the loop over strips, which holds the two loops, and the scratch arrays between them.
+In: a loop and its recurrence. Out: the loop over strips, which holds both, and the scratch arrays between them.
 
     for i in range(n):                        for i_start in range(0, n, 256):
         total += exp(x[i])                        i_stop = min(i_start + 256, n)

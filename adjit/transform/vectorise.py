@@ -42,11 +42,14 @@ ELEMENTARY: dict[Any, Any] = {
         "tanh": (math.tanh, np.tanh),
         "erf": (math.erf,),
         "erfc": (math.erfc,),
+        "pow": (operator.pow, operator.ipow, math.pow, np.power),
     }.items()
     for callee in callees
 }
 # Cheap, but not as vectors.
 _SCALAR = frozenset({operator.floordiv, operator.mod, math.floor, math.ceil})
+# Powers that the compiler has its own instructions for.
+_PLAIN_POWERS = (-1.0, 0.5, 1.0, 2.0)
 _FEWEST_TRIPS = 8  # of a loop of which the number is known, to be worth a second loop
 
 
@@ -95,8 +98,8 @@ class _Pass:
             # a maximum is natural if one of them is
             if (any if op.callee is max else all)(self.is_natural(a) for a in op.args):
                 self.naturals.update(op.outs)
-        elif isinstance(op, ir.For) and self.is_natural(op.start):
-            if isinstance(op.step, ir.Const) and op.step.value > 0:
+        elif isinstance(op, ir.For) and self.is_natural(op.start) and isinstance(op.step, ir.Const):
+            if op.step.value > 0:
                 self.naturals.add(op.body.args[0])
 
     def is_natural(self, operand: ir.Operand) -> bool:
@@ -125,10 +128,17 @@ class _Pass:
 
 def is_elementary(op: ir.Op) -> bool:
     """Whether it is a call of a function that there is a vectorisable form of, on floats of one type."""
-    if not isinstance(op, ir.Call) or op.options or len(op.outs) != 1:
+    if not isinstance(op, ir.Call) or op.options or len(op.outs) != 1 or _is_plain_power(op):
         return False
     kinds = {operand.type for operand in (*op.args, *op.outs)}
     return len(kinds) == 1 and kinds <= {types.float32, types.float64} and op.callee in ELEMENTARY
+
+
+def _is_plain_power(op: ir.Call) -> bool:
+    if ELEMENTARY.get(op.callee) is not vectormath.pow:
+        return False
+    exponent = op.args[1]
+    return isinstance(exponent, ir.Const) and isinstance(exponent.type, types.Float) and exponent.value in _PLAIN_POWERS
 
 
 def _are_vectorisable(ops: Sequence[ir.Op]) -> bool:
@@ -136,7 +146,8 @@ def _are_vectorisable(ops: Sequence[ir.Op]) -> bool:
     for op in ops:
         for inner in _within(op):
             if isinstance(inner, ir.Call):
-                if not is_elementary(inner) and (not is_cheap(inner) or inner.callee in _SCALAR):
+                is_plain = _is_plain_power(inner) or (is_cheap(inner) and inner.callee not in _SCALAR)
+                if not is_plain and not is_elementary(inner):
                     return False
             elif not isinstance(inner, ir.Load | ir.Store | ir.If | ir.Comment):
                 return False

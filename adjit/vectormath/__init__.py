@@ -19,7 +19,7 @@ import numpy as np
 from numba import types
 from numba.extending import lower_builtin, type_callable
 
-from adjit.vectormath import error_functions, exponentials, hyperbolic, logarithms, trigonometric
+from adjit.vectormath import error_functions, exponentials, hyperbolic, logarithms, powers
 from adjit.vectormath.library import Definition, call
 
 
@@ -27,22 +27,40 @@ def _elementary(name: str, definition: Definition, python: Callable[..., Any], d
     """The function: numba compiles `definition`, Python calls `python`."""
 
     def function(x: Any) -> Any:
-        with np.errstate(all="ignore"):
-            value = python(x)
-        return np.float32(value) if isinstance(x, np.float32) else value
+        return _in_python(python, x)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-
-    @type_callable(function)
+    @type_callable(function)  # type: ignore[no-untyped-call]
     def typed(context: Any) -> Callable[[Any], Any]:
         return lambda x: x if isinstance(x, types.Float) else None
 
-    @lower_builtin(function, types.Float)
+    return _compiled(function, name, definition, doc, 1)
+
+
+def _compiled(function: Callable[..., Any], name: str, definition: Definition, doc: str, arity: int) -> Any:
+    """The function under its name, with numba told how to compile it."""
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+
+    @lower_builtin(function, *[types.Float] * arity)  # type: ignore[untyped-decorator]
     def lowered(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return call(context, builder, name, definition, arguments)
 
     return function
+
+
+def _in_python(python: Callable[..., Any], *arguments: Any) -> Any:
+    with np.errstate(all="ignore"):
+        value = python(*arguments)
+    return np.float32(value) if isinstance(arguments[0], np.float32) else value
+
+
+def _power(x: Any, y: Any) -> Any:
+    return _in_python(np.power, x, y)
+
+
+@type_callable(_power)  # type: ignore[no-untyped-call]
+def _typed_power(context: Any) -> Callable[[Any, Any], Any]:
+    return lambda x, y: x if x == y and isinstance(x, types.Float) else None
 
 
 exp = _elementary("exp", exponentials.exp, np.exp, "e ** x.")
@@ -52,11 +70,9 @@ log = _elementary("log", logarithms.log, np.log, "The natural logarithm.")
 log1p = _elementary("log1p", logarithms.log1p, np.log1p, "log(1 + x), exact near 0 too.")
 log2 = _elementary("log2", logarithms.log2, np.log2, "The logarithm to base 2.")
 log10 = _elementary("log10", logarithms.log10, np.log10, "The logarithm to base 10.")
-sin = _elementary("sin", trigonometric.sin, np.sin, "The sine, of an angle in radians.")
-cos = _elementary("cos", trigonometric.cos, np.cos, "The cosine, of an angle in radians.")
-tan = _elementary("tan", trigonometric.tan, np.tan, "The tangent, of an angle in radians.")
 sinh = _elementary("sinh", hyperbolic.sinh, np.sinh, "The hyperbolic sine.")
 cosh = _elementary("cosh", hyperbolic.cosh, np.cosh, "The hyperbolic cosine.")
 tanh = _elementary("tanh", hyperbolic.tanh, np.tanh, "The hyperbolic tangent.")
 erf = _elementary("erf", error_functions.erf, math.erf, "The error function.")
 erfc = _elementary("erfc", error_functions.erfc, math.erfc, "1 - erf(x), to full accuracy where it is small.")
+pow = _compiled(_power, "pow", powers.pow, "x ** y, nan where x < 0 and y is not whole.", 2)

@@ -2,8 +2,8 @@
 
 In: a number. Out: the instructions for erf and erfc of it.
 
-Near 0, erf(x) = x p(x ** 2). Elsewhere erfc(x) = exp(-x ** 2) erfcx(x), and erfcx, which is smooth and falls slowly, is a
-polynomial in t = (x - c) / (x + c) (Shepherd and Laframboise 1981). All polynomials interpolate at the Chebyshev nodes.
+Near 0, erf(x) = x p(x ** 2). Elsewhere erfc(x) = exp(-x ** 2) erfcx(x), and erfcx, which is smooth and falls slowly, is
+a polynomial in t = (x - c) / (x + c) (Shepherd and Laframboise 1981). All polynomials interpolate at the Chebyshev nodes.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ In: the builder of a function, and LLVM values. Out: more instructions, and the 
 
     select(x > 1.0, x * x + 0.5, x)      fcmp, fmul, fadd, select
 
-A `Real` is a float64, a `Whole` an int64, a `Truth` a bit. No instruction carries a fast-math flag, so that what is exact
-stays so; only `multiply_add` may be fused or not, as the machine likes it.
+A `Real` is a float64, a `Whole` an int64, a `Truth` a bit. No instruction carries a fast-math flag: what is exact
+stays so. Only `multiply_add` may be fused or not, as the machine likes it.
 """
 
 from __future__ import annotations
