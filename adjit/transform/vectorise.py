@@ -98,9 +98,8 @@ class _Pass:
             # a maximum is natural if one of them is
             if (any if op.callee is max else all)(self.is_natural(a) for a in op.args):
                 self.naturals.update(op.outs)
-        elif isinstance(op, ir.For) and self.is_natural(op.start) and isinstance(op.step, ir.Const):
-            if op.step.value > 0:
-                self.naturals.add(op.body.args[0])
+        elif isinstance(op, ir.For) and self.is_natural(op.start) and _counts_up(op):
+            self.naturals.add(op.body.args[0])
 
     def is_natural(self, operand: ir.Operand) -> bool:
         if isinstance(operand, ir.Const):
@@ -170,6 +169,10 @@ def _within(op: ir.Op) -> Iterator[ir.Op]:
     yield op
     for region in op.regions:
         yield from ir.walk(region)
+
+
+def _counts_up(loop: ir.For) -> bool:
+    return isinstance(loop.step, ir.Const) and loop.step.value > 0
 
 
 def _trips(loop: ir.For) -> float:

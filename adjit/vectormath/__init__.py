@@ -29,19 +29,21 @@ def _elementary(name: str, definition: Definition, python: Callable[..., Any], d
     def function(x: Any) -> Any:
         return _in_python(python, x)
 
-    @type_callable(function)  # type: ignore[no-untyped-call]
+    @type_callable(function)
     def typed(context: Any) -> Callable[[Any], Any]:
         return lambda x: x if isinstance(x, types.Float) else None
 
     return _compiled(function, name, definition, doc, 1)
 
 
-def _compiled(function: Callable[..., Any], name: str, definition: Definition, doc: str, arity: int) -> Any:
+def _compiled(
+    function: Callable[..., Any], name: str, definition: Definition, doc: str, arity: int
+) -> Callable[..., Any]:
     """The function under its name, with numba told how to compile it."""
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
 
-    @lower_builtin(function, *[types.Float] * arity)  # type: ignore[untyped-decorator]
+    @lower_builtin(function, *[types.Float] * arity)  # type: ignore[no-untyped-call,untyped-decorator]
     def lowered(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return call(context, builder, name, definition, arguments)
 
@@ -58,7 +60,7 @@ def _power(x: Any, y: Any) -> Any:
     return _in_python(np.power, x, y)
 
 
-@type_callable(_power)  # type: ignore[no-untyped-call]
+@type_callable(_power)
 def _typed_power(context: Any) -> Callable[[Any, Any], Any]:
     return lambda x, y: x if x == y and isinstance(x, types.Float) else None
 

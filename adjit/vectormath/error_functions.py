@@ -3,7 +3,7 @@
 In: a number. Out: the instructions for erf and erfc of it.
 
 Near 0, erf(x) = x p(x ** 2). Elsewhere erfc(x) = exp(-x ** 2) erfcx(x), and erfcx, which is smooth and falls slowly, is
-a polynomial in t = (x - c) / (x + c) (Shepherd and Laframboise 1981). All polynomials interpolate at the Chebyshev nodes.
+a polynomial in t = (x - c) / (x + c) (Shepherd and Laframboise 1981). The polynomials interpolate at Chebyshev nodes.
 """
 
 from __future__ import annotations
@@ -84,6 +84,8 @@ def _near_zero(x: Real) -> Double:
     first = two_product(x, x.like(SMALL[0]))
     series = polynomial(square.high, SMALL[1:])
     rest = multiply_add(cube_low, series, multiply_add(x, SMALL_REST, first.low))
+    # products of subnormal numbers have no exact rest
+    rest = select(abs(x) < 2.0**-900, 0.0, rest)
     return fast_two_sum(first.high, multiply_add(cube.high, series, rest))
 
 

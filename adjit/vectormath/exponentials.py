@@ -94,7 +94,7 @@ def exp2(x: Real) -> Real:
 
 
 def expm1_quarter(x: Real) -> Double:
-    """(exp(x) - 1) / 4, to a few bits more than a float64 has, for x from -40 to 711. Below 2 ** -1000 inaccurate."""
+    """(exp(x) - 1) / 4, to a few bits more than a float64 has, for x from -40 to 710.8. Below 2 ** -1000 inaccurate."""
     reduced = reduce(x)
     r = reduced.r.high
     one = fast_two_sum(r.like(1.0), r)
@@ -106,6 +106,6 @@ def expm1_quarter(x: Real) -> Double:
 
 
 def expm1(x: Real) -> Real:
-    within = select(x < -40.0, -40.0, select(x > 711.0, 711.0, x))
+    within = select(x < -40.0, -40.0, select(x > 710.6, 710.6, x))
     value = 4.0 * expm1_quarter(within).high
     return select(abs(x) < 2.0**-54, x, value)

@@ -25,7 +25,7 @@ def tanh(x: Real) -> Real:
 def sinh(x: Real) -> Real:
     """2 (q + q / (1 + 4 q))."""
     size = abs(x)
-    q = expm1_quarter(select(size > 711.0, 711.0, size))
+    q = expm1_quarter(select(size > 710.6, 710.6, size))
     # from here on the second term is nothing beside the first
     near = select(q.high > 2.0**100, 2.0**100, q.high)
     below = two_sum(x.like(1.0), 4.0 * near)
@@ -38,7 +38,7 @@ def sinh(x: Real) -> Real:
 def cosh(x: Real) -> Real:
     """2 (e + 1 / (16 e)) with e = q + 1 / 4."""
     size = abs(x)
-    q = expm1_quarter(select(size > 711.0, 711.0, size))
+    q = expm1_quarter(select(size > 710.6, 710.6, size))
     e = two_sum(q.high, x.like(0.25))
     second = 0.0625 / e.high
     total = fast_two_sum(e.high, second)

@@ -93,7 +93,7 @@ def log1p(x: Real) -> Real:
     whole = two_sum(x.like(1.0), x)
     k, f, shift = parts(whole.high)
     # what the sum lost: (u + rest) / 2 ** k = 1 + f + rest / 2 ** k
-    rest = whole.low * ((2046 - shift) << 52).real() / (1.0 + f)
+    rest = select(x > 2.0**60, 0.0, whole.low * ((2046 - shift) << 52).real() / (1.0 + f))
     of_f = near_one(f)
     total = fast_two_sum(k * LOG2_HIGH, of_f.high)
     value = total.high + (total.low + (multiply_add(k, LOG2_LOW, of_f.low) + rest))

@@ -2,7 +2,7 @@
 
 In: two numbers. Out: the instructions for one to the power of the other.
 
-x ** y = exp2(y log2(x)), with 12 more bits in the logarithm than a float64 has, for the whole part of y log2(x) to take.
+x ** y = exp2(y log2(x)), with a dozen more bits in the logarithm than a float64 has: the whole part takes up to ten.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def pow(x: Real, y: Real) -> Real:
     rest = fast_two_sum(high - k, low)
     r = two_product(rest.high, x.like(LOG2))
     r_low = multiply_add(rest.high, LOG2_REST, multiply_add(rest.low, LOG2, r.low))
-    # |r| is at most log(2) / 2 and a bit, so that exp_parts takes it as it is, or once log 2 less
+    # |r| is at most log(2) / 2 and a bit: exp_parts takes it as it is, or log 2 less
     power, more = exp_parts(Double(r.high, r_low))
     value = scaled(power.high + power.low, k + more)
 
