@@ -12,40 +12,44 @@ from adjit.vectormath.arithmetic import Double, fast_two_sum, polynomial, quotie
 from adjit.vectormath.exponentials import exp_parts, scaled
 from adjit.vectormath.values import Real, copysign, multiply_add, select
 
-# erf(x) / x as a polynomial in x ** 2 for x < 0.845, to 2 ** -56
+# erf(x) / x as a polynomial in x ** 2 for x < 0.845, to 2 ** -62
 SMALL = (
     1.1283791670955126,
-    -0.3761263890318339,
-    0.11283791670934794,
-    -0.026866170640679404,
-    0.005223977575393125,
-    -0.0008548323735990299,
-    0.00012055198067442148,
-    -1.4922082334281781e-05,
-    1.6401134783270226e-06,
-    -1.5711015442071791e-07,
-    1.0716405622243079e-08,
+    -0.3761263890318375,
+    0.11283791670954733,
+    -0.026866170645028383,
+    0.005223977624049325,
+    -0.0008548326912060221,
+    0.00012055327326399524,
+    -1.492546094031505e-05,
+    1.6457867663717937e-06,
+    -1.630258188530612e-07,
+    1.4202414667717786e-08,
+    -8.87121168729176e-10,
 )
-SMALL_REST = 1.533545961316588e-17  # of the first of them
-# erfcx(x) for 0.835 < x < 6, c = 1.75, to 2 ** -57 / erfc(x)
+SMALL_REST = (1.5189730793815635e-17, 1.6670650849157376e-17)  # of the first two of them
+# erfcx(x) for 0.835 < x < 6, c = 1, to 2 ** -57 / erfc(x)
 MIDDLE = (
-    0.2849722347374364,
-    -0.4584172093006985,
-    0.2246872592661172,
-    -0.04660556814152354,
-    -0.011122540473565104,
-    0.005636963110995143,
-    0.0018349842035661713,
-    -0.0006405052326446625,
-    -0.000457892981592639,
-    1.7406507182435447e-06,
-    9.650856819892997e-05,
-    3.537725927529462e-05,
-    -8.131326701007432e-06,
-    -1.2627146478760168e-05,
-    -4.029438685013052e-06,
-    1.7906976211517729e-06,
-    1.718406407707964e-06,
+    0.427583576155807,
+    -0.546424029567797,
+    0.0710622159198386,
+    0.054732709876753945,
+    0.005744191747429927,
+    -0.007926409882123089,
+    -0.005392865584799878,
+    -0.0012108270289945288,
+    0.0006997238052508178,
+    0.0008686297454537526,
+    0.0004441038307840493,
+    8.668835873529763e-05,
+    -0.00016659062605304864,
+    8.316519129429188e-05,
+    -0.00040637842880896375,
+    0.00032838411518501005,
+    -9.894748869667534e-05,
+    -0.000176887598285596,
+    0.00026522033030644846,
+    -9.569653226581896e-05,
 )
 # (1 + 2 x) erfcx(x) for 0.835 < x < 27.5, c = 3, to 2 ** -57 but for the rounding of the coefficients
 WIDE = (
@@ -83,7 +87,8 @@ def _near_zero(x: Real) -> Double:
     cube_low = multiply_add(x, square.low, cube.low)
     first = two_product(x, x.like(SMALL[0]))
     series = polynomial(square.high, SMALL[1:])
-    rest = multiply_add(cube_low, series, multiply_add(x, SMALL_REST, first.low))
+    rest = multiply_add(x, SMALL_REST[0], first.low) + cube.high * SMALL_REST[1]
+    rest = multiply_add(cube_low, series, rest)
     # products of subnormal numbers have no exact rest
     rest = select(abs(x) < 2.0**-900, 0.0, rest)
     return fast_two_sum(first.high, multiply_add(cube.high, series, rest))
@@ -92,7 +97,7 @@ def _near_zero(x: Real) -> Double:
 def erf(x: Real) -> Real:
     size = select(abs(x) > _ONE_FROM, _ONE_FROM, abs(x))
     power, k = exp_parts(Double(-(size * size), x.like(0.0)))
-    complement = scaled((power.high + power.low) * polynomial((size - 1.75) / (size + 1.75), MIDDLE), k)
+    complement = scaled((power.high + power.low) * polynomial((size - 1.0) / (size + 1.0), MIDDLE), k)
     return copysign(select(size < _NEAR, _near_zero(size).high, 1.0 - complement), x)
 
 

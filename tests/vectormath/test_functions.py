@@ -20,7 +20,7 @@ def test_error_in_units_of_the_last_place(name, dtype):
 @pytest.mark.long
 @pytest.mark.parametrize(("name", "dtype"), CASES)
 def test_error_of_a_dense_sample(name, dtype):
-    x = sample(ROWS[name], dtype, 50_000, seed=2)
+    x = sample(ROWS[name], dtype, 20_000, seed=2)
     error, argument = worst_error(ROWS[name], x, values(name, x))
     assert error <= ROWS[name].ulps, argument
 
