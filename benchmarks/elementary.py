@@ -2,8 +2,8 @@
 
     python benchmarks/elementary.py [NAME ...]
 
-Printed for each function and type: ns an element in a loop that vectorises, in one in which each value waits for the one
-before, and their ratios to libm's. Below 1 ours are faster; where the second is above 1, generated code keeps libm's.
+Printed for each function and type: ns an element in a loop that vectorises, in one in which each value waits for the
+one before, and their ratios to libm's. Loops of the second kind keep libm's in generated code.
 """
 
 import argparse

@@ -6,10 +6,10 @@ In: a Python function, a numba dispatcher, or what these return. Out: derived fu
     value, pullback = vjp(forces, x, k)      pullback(seed) == (x_bar, k_bar)
     value, tangent = jvp(forces, (x, k), (x_dot, 0.0))
 
-Every function takes the options `target` ("cpu", or "python" to run the generated code uncompiled), `fastmath` (numba's
-flags), `parallel` (numba's; loops over prange run serially for now) and `vectormath` (elementary functions of our own in
-loops that vectorise, which may differ from libm's by 1 ulp, erfc by 2). With the last and `fastmath` False the value is
-that of the compiled primal bit for bit.
+Every function takes the options `target` ("cpu", or "python" to run the generated code uncompiled), `fastmath`
+(numba's flags), `parallel` (numba's; loops over prange run serially for now) and `vectormath` (elementary functions of
+our own in loops that vectorise; they may differ from libm's by 1 ulp, erfc by 2). With the last and `fastmath` False
+the value is that of the compiled primal bit for bit.
 
 Global and enclosing variables are constants, as in numba: a derived function keeps the values that they had when it
 was made for the types of a call. Asking again (`grad(energy)`, or any call of `vjp` and the like) sees a name that was

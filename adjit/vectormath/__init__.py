@@ -33,18 +33,19 @@ def _elementary(name: str, definition: Definition, python: Callable[..., Any], d
     def typed(context: Any) -> Callable[[Any], Any]:
         return lambda x: x if isinstance(x, types.Float) else None
 
-    return _compiled(function, name, definition, doc, 1)
+    return _compiled(function, name, definition, definition, doc, 1)
 
 
 def _compiled(
-    function: Callable[..., Any], name: str, definition: Definition, doc: str, arity: int
+    function: Callable[..., Any], name: str, double: Definition, single: Definition, doc: str, arity: int
 ) -> Callable[..., Any]:
-    """The function under its name, with numba told how to compile it."""
+    """The function under its name, with numba told how to compile it for float64 and for float32."""
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
 
     @lower_builtin(function, *[types.Float] * arity)  # type: ignore[no-untyped-call,untyped-decorator]
     def lowered(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        definition = single if signature.return_type == types.float32 else double
         return call(context, builder, name, definition, arguments)
 
     return function
@@ -77,4 +78,4 @@ cosh = _elementary("cosh", hyperbolic.cosh, np.cosh, "The hyperbolic cosine.")
 tanh = _elementary("tanh", hyperbolic.tanh, np.tanh, "The hyperbolic tangent.")
 erf = _elementary("erf", error_functions.erf, math.erf, "The error function.")
 erfc = _elementary("erfc", error_functions.erfc, math.erfc, "1 - erf(x), to full accuracy where it is small.")
-pow = _compiled(_power, "pow", powers.pow, "x ** y, nan where x < 0 and y is not whole.", 2)
+pow = _compiled(_power, "pow", powers.pow, powers.pow_single, "x ** y, nan where x < 0 and y is not whole.", 2)

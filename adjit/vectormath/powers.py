@@ -8,8 +8,8 @@ x ** y = exp2(y log2(x)), with a dozen more bits in the logarithm than a float64
 from __future__ import annotations
 
 from adjit.vectormath.arithmetic import INFINITY, NAN, Double, fast_two_sum, polynomial, quotient, two_product, two_sum
-from adjit.vectormath.exponentials import LOG2, LOG2_REST, exp_parts, scaled
-from adjit.vectormath.logarithms import scaled_parts
+from adjit.vectormath.exponentials import LOG2, LOG2_REST, exp2, exp_parts, scaled
+from adjit.vectormath.logarithms import PER_LOG2, near_one, scaled_parts
 from adjit.vectormath.values import Real, copysign, multiply_add, round_to_whole, select
 
 THIRD, THIRD_REST = 0.3333333333333333, 1.850371707708594e-17
@@ -61,15 +61,33 @@ def pow(x: Real, y: Real) -> Real:
     whole = two_product(y, log.high)
     is_within = abs(whole.high) < _MOST
     low = select(is_within, multiply_add(y, log.low, whole.low), 0.0)
-    high = select(is_within, whole.high, select(whole.high > 0.0, _MOST, select(whole.high < 0.0, -_MOST, whole.high)))
+    high = _bounded(whole.high)
     k = round_to_whole(high)
     rest = fast_two_sum(high - k, low)
     r = two_product(rest.high, x.like(LOG2))
     r_low = multiply_add(rest.high, LOG2_REST, multiply_add(rest.low, LOG2, r.low))
     # |r| is at most log(2) / 2 and a bit: exp_parts takes it as it is, or log 2 less
     power, more = exp_parts(Double(r.high, r_low))
-    value = scaled(power.high + power.low, k + more)
+    return _with_corners(x, y, scaled(power.high + power.low, k + more))
 
+
+def pow_single(x: Real, y: Real) -> Real:
+    """To the 24 bits of a float32."""
+    size = abs(x)
+    k, f, _ = scaled_parts(select(size < INFINITY, size, 1.0))
+    of_f = near_one(f)
+    exponent = _bounded(y * multiply_add(of_f.high + of_f.low, PER_LOG2, k))
+    return _with_corners(x, y, exp2(exponent))
+
+
+def _bounded(exponent: Real) -> Real:
+    """An exponent of 2 cut to the range in which its power may be neither 0 nor inf, and a bit; nan stays nan."""
+    return select(exponent > _MOST, _MOST, select(exponent < -_MOST, -_MOST, exponent))
+
+
+def _with_corners(x: Real, y: Real, value: Real) -> Real:
+    """x ** y, given that of |x|, which is right for finite numbers."""
+    size = abs(x)
     # |x| is 0 or inf; then |x| is 1 and y is infinite
     is_zero = size.equals(0.0)
     end = select((is_zero & (y > 0.0)) | (~is_zero & (y < 0.0)), 0.0, INFINITY)

@@ -11,13 +11,13 @@ stays so. Only `multiply_add` may be fused or not, as the machine likes it.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from llvmlite import ir
 
-DOUBLE, FLOAT, INTEGER, INDEX = ir.DoubleType(), ir.FloatType(), ir.IntType(64), ir.IntType(32)
+DOUBLE, FLOAT, INTEGER = ir.DoubleType(), ir.FloatType(), ir.IntType(64)
 
 
 def _on_doubles(count: int) -> ir.FunctionType:
@@ -77,9 +77,6 @@ class Real:
     def __lt__(self, other: Real | float) -> Truth:
         return self._compared("<", other)
 
-    def __le__(self, other: Real | float) -> Truth:
-        return self._compared("<=", other)
-
     def __gt__(self, other: Real | float) -> Truth:
         return self._compared(">", other)
 
@@ -133,18 +130,12 @@ class Whole:
     def __or__(self, other: Whole | int) -> Whole:
         return self._made(self._builder.or_, other)
 
-    def __xor__(self, other: Whole | int) -> Whole:
-        return self._made(self._builder.xor, other)
-
     def __lshift__(self, count: int) -> Whole:
         return self._made(self._builder.shl, count)
 
     def __rshift__(self, count: int) -> Whole:
         """Zeros come in from the left."""
         return self._made(self._builder.lshr, count)
-
-    def equals(self, other: Whole | int) -> Truth:
-        return Truth(self.machine, self._builder.icmp_unsigned("==", self.value, self._like(other)))
 
     def real(self) -> Real:
         """The float64 that these bits stand for."""
@@ -197,25 +188,6 @@ def copysign(size: Real, sign: Real) -> Real:
 def round_to_whole(x: Real) -> Real:
     """The nearest whole number."""
     return Real(x.machine, x.machine.intrinsic("llvm.rint", x.value))
-
-
-def square_root(x: Real) -> Real:
-    return Real(x.machine, x.machine.intrinsic("llvm.sqrt", x.value))
-
-
-def table(name: str, numbers: Sequence[float], index: Whole) -> Real:
-    """`numbers[index]`, from constant memory."""
-    machine = index.machine
-    builder = machine.builder
-    known = builder.module.globals.get(name)
-    if known is None:
-        kind = ir.ArrayType(DOUBLE, len(numbers))
-        known = ir.GlobalVariable(builder.module, kind, name)
-        known.global_constant = True
-        known.linkage = "linkonce_odr"
-        known.initializer = ir.Constant(kind, [ir.Constant(DOUBLE, n) for n in numbers])
-    place = builder.gep(known, [ir.Constant(INTEGER, 0), index.value], inbounds=True)
-    return Real(machine, builder.load(place))
 
 
 def bits_of(number: float) -> int:
