@@ -108,12 +108,14 @@ class _Pass:
 
     def innermost(self, loop: ir.For) -> ir.For:
         """The loop with elementary functions replaced, and without its recurrence where it has one; or as it is."""
-        if loop.stops or not any(map(is_elementary, ir.walk(loop.body))):
+        inner = list(ir.walk(loop.body))
+        # what raises must find memory as the trips before left it
+        if loop.stops or any(isinstance(op, ir.Raise) for op in inner) or not any(map(is_elementary, inner)):
             return loop
         is_plain = self.is_natural(loop.start) and loop.step == ir.integer(1)
         rest = recurrence(loop, self.aliases, is_plain)
         first = [op for op in loop.body.ops if op not in rest.ops]
-        if not _are_vectorisable(first) or not any(is_elementary(inner) for op in first for inner in _within(op)):
+        if not _are_vectorisable(first) or not any(is_elementary(i) for op in first for i in _within(op)):
             return loop
         replaced = dataclasses.replace(loop, body=_replaced(loop.body, frozenset(rest.ops)))
         if rest.is_empty:
