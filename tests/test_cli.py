@@ -16,7 +16,7 @@ def program(tmp_path, monkeypatch):
         names += [f"{name}_dot" for name in names] if derivative.kind == "jvp" else []
         return inspect.Signature([inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD) for n in names])
 
-    def source(derivative, arg_types):
+    def source(derivative, arg_types, vectormath):
         return SimpleNamespace(text=f"{derivative.kind} {derivative.wrt} {len(arg_types)}\n")
 
     monkeypatch.setattr(pipeline, "signature", signature)

@@ -33,6 +33,7 @@ from adjit.errors import AdjitError, InternalError, TypeMismatch, Unsupported
 from adjit.runtime.compile import load
 from adjit.runtime.notation import to_text, to_types
 from adjit.transform import pipeline
+from adjit.transform.emit import Emitted
 from adjit.transform.source import python_function
 from adjit.transform.strategy import CHEAPEST, Strategy
 
@@ -42,6 +43,7 @@ class Options:
     """How generated code is made and compiled.
 
     fastmath:     numba's flags; the default only lets a product and a sum fuse
+    vectormath:   elementary functions of our own where the machine can then work on several numbers at once
     memory_limit: the bytes that snapshots of loops may take, whose trips are then run again; None: no such loops
     strategy:     which mechanisms the transformation uses
     """
@@ -49,6 +51,7 @@ class Options:
     target: str = "cpu"
     fastmath: bool | frozenset[str] = frozenset({"contract"})
     parallel: bool = False
+    vectormath: bool = True
     memory_limit: int | None = None
     strategy: Strategy = CHEAPEST
 
@@ -87,7 +90,11 @@ class _Specialising:
     def source(self, *arguments: Any) -> str:
         """The generated source for these arguments: values, numba types or text such as "float64[:], int"."""
         with global_compiler_lock:
-            return str(pipeline.source(self.derivative, self._types_of(arguments)).text)
+            return str(self._emitted(self._types_of(arguments)).text)
+
+    def _emitted(self, given: tuple[types.Type, ...]) -> Emitted:
+        """Plain Python has no vectors."""
+        return pipeline.source(self.derivative, given, self.options.vectormath and self.options.target != "python")
 
     def _describe(self, derivative: pipeline.Derivative, options: Options) -> None:
         self.derivative, self.options = derivative, options
@@ -100,7 +107,7 @@ class _Specialising:
     def _specialise(self, given: Sequence[types.Type]) -> FunctionType:
         """The generated function for arguments of these types."""
         taken = self._specialised(given)
-        emitted = pipeline.source(self.derivative, taken)
+        emitted = self._emitted(taken)
         title = f"{emitted.name} {', '.join(map(to_text, taken))}".rstrip()
         # global arrays as they are now, on every target
         names = {n: v.copy() if isinstance(v, np.ndarray) else v for n, v in emitted.globals.items()}

@@ -36,6 +36,7 @@ from adjit.transform.support import stored_extent
 from adjit.transform.sweeps import both_sweeps, sweeps_apart
 from adjit.transform.types import tuple_parts, typed_const, unliteral
 from adjit.transform.unwritten import check_written
+from adjit.transform.vectorise import vectorise
 
 
 @dataclass(frozen=True)
@@ -63,9 +64,10 @@ class Derivative:
     strategy: Strategy = CHEAPEST
 
 
-def source(derivative: Derivative, arg_types: Sequence[types.Type]) -> Emitted:
-    """The source of a derivative for these argument types."""
-    return emit(build(derivative, tuple(arg_types)))
+def source(derivative: Derivative, arg_types: Sequence[types.Type], vectormath: bool = False) -> Emitted:
+    """The source of a derivative for these argument types. `vectormath`: with vectorisable elementary functions."""
+    built = build(derivative, tuple(arg_types))
+    return emit(checked(vectorise(built), "vectorised") if vectormath else built)
 
 
 def build(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:

@@ -165,8 +165,8 @@ def test_numba_error_is_ours(monkeypatch):
 
     right = pipeline.source
 
-    def wrong(derivative, arg_types):
-        made = right(derivative, arg_types)
+    def wrong(*given):
+        made = right(*given)
         return dataclasses.replace(made, text=made.text.replace("return x", "return x.no_such_attribute"))
 
     monkeypatch.setattr(pipeline, "source", wrong)

@@ -1,0 +1,134 @@
+"""What of a loop depends on the trips before, and what does not.
+
+In: a loop without inner loops. Out: its `Recurrence`: the operations that have to run trip after trip, and the values
+that they take from the others, which may all run first.
+
+    for i in range(n):
+        e = exp(x[i])            first
+        y[i] = e                 first: each trip has an element of its own
+        total += e               a recurrence, which takes e
+        count[cell[i]] += 1      one, too: two trips may share an element; cell[i] is loaded again
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from adjit.transform import ir
+from adjit.transform.alias import Aliases, memory_read, memory_written
+from adjit.transform.cost import is_cheap
+
+_MOST_AGAIN = 3  # operations that are run again rather than handing on their result
+
+
+@dataclass(frozen=True, eq=False)
+class Recurrence:
+    """`ops`: the operations of the recurrence, in order; `taken`: values of the others that it needs; `again`: what it
+    computes itself although others do so, too."""
+
+    ops: tuple[ir.Op, ...]
+    taken: tuple[ir.Var, ...]
+    again: tuple[ir.Op, ...]
+    is_empty: bool
+
+
+def recurrence(loop: ir.For, aliases: Aliases, is_plain: bool) -> Recurrence:
+    """The recurrence of a loop. `is_plain`: no two values of the counter are the same element of an axis."""
+    found = _Split(loop, aliases, is_plain)
+    ops = tuple(op for op in loop.body.ops if op in found.chosen)
+    needed = dict.fromkeys(o for op in ops for o in ir.reads(op) if isinstance(o, ir.Var))
+    needed |= dict.fromkeys(y for y in loop.body.yields if isinstance(y, ir.Var))
+    taken: list[ir.Var] = []
+    again: dict[ir.Op, None] = {}
+    for var in needed:
+        definition = found.definitions.get(var)
+        if definition is None or definition in found.chosen:
+            continue
+        same = found.cheaply(var)
+        if same is None:
+            taken.append(var)
+        else:
+            again |= dict.fromkeys(same)
+    order = {op: k for k, op in enumerate(loop.body.ops)}
+    is_empty = not ops and len(loop.body.args) == 1
+    return Recurrence(ops, tuple(taken), tuple(sorted(again, key=order.__getitem__)), is_empty)
+
+
+class _Split:
+    """`chosen`: the operations, of those directly in the body, that belong to the recurrence."""
+
+    def __init__(self, loop: ir.For, aliases: Aliases, is_plain: bool):
+        self.loop, self.aliases, self.is_plain = loop, aliases, is_plain
+        self.definitions = {out: op for op in loop.body.ops for out in op.results}
+        self.made = {out for op in ir.walk(loop.body) for out in op.results} | set(loop.body.args)
+        self.written = {aliases.find(m) for op in ir.walk(loop.body) if (m := memory_written(op)) is not None}
+        self.wild = {memory for memory in self.written if not self.is_own(memory)}
+        self.chosen: set[ir.Op] = set()
+        while self.grow():
+            pass
+
+    def is_own(self, memory: ir.Operand) -> bool:
+        """Whether each trip touches elements of its own: one axis of one array is indexed by the counter."""
+        counter = self.loop.body.args[0]
+        arrays: set[ir.Operand] = set()
+        axes: set[int] | None = None
+        for op in ir.walk(self.loop.body):
+            if isinstance(op, ir.Load | ir.Store) and self.aliases.find(op.array) == memory:
+                here = {axis for axis, i in enumerate(op.index) if i is counter}
+                axes = here if axes is None else axes & here
+                arrays.add(op.array)
+            elif any(ir.is_array(o) and self.aliases.find(o) == memory for o in op.operands):
+                return False
+        return self.is_plain and bool(axes) and len(arrays) == 1 and not arrays & self.made
+
+    def grow(self) -> bool:
+        """One more round through the body; whether anything was chosen."""
+        before = len(self.chosen)
+        tainted: set[ir.Operand] = set(self.loop.body.args[1:])
+        tainted.update(out for op in self.chosen for out in op.results)
+        read: set[ir.Operand] = set()  # by what is chosen, so far in the trip
+        stored: set[ir.Operand] = set()
+        for op in self.loop.body.ops:
+            reads, writes = self.memory(op)
+            waits = bool((reads | writes) & self.wild or writes & read or (reads | writes) & stored)
+            if op in self.chosen or waits or any(o in tainted for o in ir.reads(op)):
+                self.chosen.add(op)
+                tainted.update(op.results)
+                read |= reads
+                stored |= writes
+        return len(self.chosen) > before
+
+    def memory(self, op: ir.Op) -> tuple[set[ir.Operand], set[ir.Operand]]:
+        """The memory, of what the loop writes, that an operation reads and writes."""
+        reads: set[ir.Operand] = set()
+        writes: set[ir.Operand] = set()
+        for inner in _within(op):
+            reads.update(self.aliases.find(a) for a in memory_read(inner))
+            target = memory_written(inner)
+            if target is not None:
+                writes.add(self.aliases.find(target))
+        return reads & self.written, writes
+
+    def cheaply(self, var: ir.Var) -> list[ir.Op] | None:
+        """The few operations that compute a value from what is there in any trip; None if they are not few or cheap."""
+        ops: dict[ir.Op, None] = {}
+        pending: list[ir.Operand] = [var]
+        while pending:
+            definition = self.definitions.get(pending.pop())  # type: ignore[arg-type]
+            if definition is None or definition in ops:
+                continue
+            is_load = isinstance(definition, ir.Load) and self.aliases.find(definition.array) not in self.written
+            if not is_load and not (isinstance(definition, ir.Call) and is_cheap(definition)):
+                return None
+            ops[definition] = None
+            if len(ops) > _MOST_AGAIN:
+                return None
+            pending += definition.operands
+        return list(ops)
+
+
+def _within(op: ir.Op) -> Iterator[ir.Op]:
+    yield op
+    for region in op.regions:
+        yield from ir.walk(region)

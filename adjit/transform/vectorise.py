@@ -1,0 +1,184 @@
+"""Elementary functions that the compiler can vectorise, in the loops that it can vectorise.
+
+In: a function, as it will be emitted. Out: the same, where innermost loops call `adjit.vectormath` for np.exp and its
+like; what carries a value from trip to trip stands in a loop of its own after them (`stripmine.py`).
+
+    for i in range(n):               for i in range(n):
+        y[i] = np.exp(x[i])              y[i] = vectormath.exp(x[i])
+
+A loop in which something else stands in the way of vectorising keeps the functions that it has.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import operator
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numba import types
+
+from adjit import vectormath
+from adjit.transform import ir
+from adjit.transform.alias import Aliases
+from adjit.transform.cost import is_cheap
+from adjit.transform.recurrence import recurrence
+from adjit.transform.stripmine import strip_mined
+
+ELEMENTARY: dict[Any, Any] = {
+    callee: getattr(vectormath, name)
+    for name, callees in {
+        "exp": (math.exp, np.exp),
+        "exp2": (math.exp2, np.exp2),
+        "expm1": (math.expm1, np.expm1),
+        "log": (math.log, np.log),
+        "log1p": (math.log1p, np.log1p),
+        "log2": (math.log2, np.log2),
+        "log10": (math.log10, np.log10),
+        "sinh": (math.sinh, np.sinh),
+        "cosh": (math.cosh, np.cosh),
+        "tanh": (math.tanh, np.tanh),
+        "erf": (math.erf,),
+        "erfc": (math.erfc,),
+        "pow": (operator.pow, operator.ipow, math.pow, np.power),
+    }.items()
+    for callee in callees
+}
+# Cheap, but not as vectors.
+_SCALAR = frozenset({operator.floordiv, operator.mod, math.floor, math.ceil})
+# Powers that the compiler has its own instructions for.
+_PLAIN_POWERS = (-1.0, 0.5, 1.0, 2.0)
+_FEWEST_TRIPS = 8  # of a loop of which the number is known, to be worth a second loop
+
+
+def vectorise(function: ir.Function) -> ir.Function:
+    """The function with elementary functions replaced; the same object if there are none to replace."""
+    body = _Pass(function).region(function.body, holds_scratch=True)
+    return function if body is function.body else dataclasses.replace(function, body=body)
+
+
+class _Pass:
+    """One walk over the function."""
+
+    def __init__(self, function: ir.Function):
+        self.aliases = Aliases(function)
+        self.scratch: list[ir.Op] = []  # arrays to be made before the operation that is being looked at
+        self.naturals: set[ir.Operand] = set()
+
+    def region(self, region: ir.Region, holds_scratch: bool = False) -> ir.Region:
+        """`holds_scratch`: the scratch arrays of what is inside are made here, not further out."""
+        ops: list[ir.Op] = []
+        for op in region.ops:
+            made = self.op(op)
+            if holds_scratch:
+                ops += self.scratch
+                self.scratch = []
+            ops.append(made)
+        if len(ops) == len(region.ops) and all(a is b for a, b in zip(ops, region.ops, strict=True)):
+            return region
+        return ir.Region(region.args, tuple(ops), region.yields)
+
+    def op(self, op: ir.Op) -> ir.Op:
+        self.note(op)
+        if isinstance(op, ir.For) and not any(isinstance(inner, ir.For | ir.While) for inner in ir.walk(op.body)):
+            return self.innermost(op)
+        # trips that run at the same time have scratch arrays of their own
+        regions = [self.region(r, isinstance(op, ir.For) and op.parallel) for r in op.regions]
+        if all(new is old for new, old in zip(regions, op.regions, strict=True)):
+            return op
+        return op.rebuilt(op.operands, regions, op.results)
+
+    def note(self, op: ir.Op) -> None:
+        """Keeps the integers that are never negative."""
+        if isinstance(op, ir.Extent):
+            self.naturals.add(op.out)
+        elif isinstance(op, ir.Call) and op.callee in (operator.add, operator.mul, max):
+            # a maximum is natural if one of them is
+            if (any if op.callee is max else all)(self.is_natural(a) for a in op.args):
+                self.naturals.update(op.outs)
+        elif isinstance(op, ir.For) and self.is_natural(op.start) and _counts_up(op):
+            self.naturals.add(op.body.args[0])
+
+    def is_natural(self, operand: ir.Operand) -> bool:
+        if isinstance(operand, ir.Const):
+            return isinstance(operand.type, types.Integer) and operand.value >= 0
+        return operand in self.naturals
+
+    def innermost(self, loop: ir.For) -> ir.For:
+        """The loop with elementary functions replaced, and without its recurrence where it has one; or as it is."""
+        inner = list(ir.walk(loop.body))
+        # what raises must find memory as the trips before left it
+        if loop.stops or any(isinstance(op, ir.Raise) for op in inner) or not any(map(is_elementary, inner)):
+            return loop
+        is_plain = self.is_natural(loop.start) and loop.step == ir.integer(1)
+        rest = recurrence(loop, self.aliases, is_plain)
+        first = [op for op in loop.body.ops if op not in rest.ops]
+        if not _are_vectorisable(first) or not any(is_elementary(i) for op in first for i in _within(op)):
+            return loop
+        replaced = dataclasses.replace(loop, body=_replaced(loop.body, frozenset(rest.ops)))
+        if rest.is_empty:
+            return replaced
+        if loop.parallel or not is_plain or _trips(loop) < _FEWEST_TRIPS:
+            return loop
+        scratch, made = strip_mined(replaced, rest)
+        self.scratch += scratch
+        return made
+
+
+def is_elementary(op: ir.Op) -> bool:
+    """Whether it is a call of a function that there is a vectorisable form of, on floats of one type."""
+    if not isinstance(op, ir.Call) or op.options or len(op.outs) != 1 or _is_plain_power(op):
+        return False
+    kinds = {operand.type for operand in (*op.args, *op.outs)}
+    return len(kinds) == 1 and kinds <= {types.float32, types.float64} and op.callee in ELEMENTARY
+
+
+def _is_plain_power(op: ir.Call) -> bool:
+    if ELEMENTARY.get(op.callee) is not vectormath.pow:
+        return False
+    exponent = op.args[1]
+    return isinstance(exponent, ir.Const) and isinstance(exponent.type, types.Float) and exponent.value in _PLAIN_POWERS
+
+
+def _are_vectorisable(ops: Sequence[ir.Op]) -> bool:
+    """Whether operations without inner loops become instructions that vectors have."""
+    for op in ops:
+        for inner in _within(op):
+            if isinstance(inner, ir.Call):
+                is_plain = _is_plain_power(inner) or (is_cheap(inner) and inner.callee not in _SCALAR)
+                if not is_plain and not is_elementary(inner):
+                    return False
+            elif not isinstance(inner, ir.Load | ir.Store | ir.If | ir.Comment):
+                return False
+    return True
+
+
+def _replaced(region: ir.Region, kept: frozenset[ir.Op] = frozenset()) -> ir.Region:
+    """The region with elementary functions replaced, but for the operations in `kept`."""
+    return ir.Region(region.args, tuple(op if op in kept else _with(op) for op in region.ops), region.yields)
+
+
+def _with(op: ir.Op) -> ir.Op:
+    if is_elementary(op):
+        assert isinstance(op, ir.Call)
+        return dataclasses.replace(op, callee=ELEMENTARY[op.callee])
+    return op.rebuilt(op.operands, [_replaced(r) for r in op.regions], op.results) if op.regions else op
+
+
+def _within(op: ir.Op) -> Iterator[ir.Op]:
+    yield op
+    for region in op.regions:
+        yield from ir.walk(region)
+
+
+def _counts_up(loop: ir.For) -> bool:
+    return isinstance(loop.step, ir.Const) and loop.step.value > 0
+
+
+def _trips(loop: ir.For) -> float:
+    """How many trips the loop makes; infinity if that is not known."""
+    if isinstance(loop.start, ir.Const) and isinstance(loop.stop, ir.Const):
+        return float(loop.stop.value - loop.start.value)
+    return math.inf
