@@ -28,6 +28,7 @@ from adjit.transform.fuse import fuse
 from adjit.transform.reverse import reverse
 from adjit.transform.simplify import simplify
 from adjit.transform.sink import sink
+from adjit.transform.sizes import settle_sizes
 from adjit.transform.source import python_function
 from adjit.transform.source import signature as source_signature
 from adjit.transform.split import split
@@ -46,6 +47,8 @@ class Derivative:
             to value and tangent), 'split_forward' (arguments to value, what is saved, and what of it the reverse sweep
             changes; None where that cannot be handed on) or 'split_reverse' (those two and seed to adjoints; `given`:
             the types of the arguments)
+    stretches: axes of length 1 are stretched wherever NumPy would; else the code may begin with the check that axes of
+            arguments are of one length, and raise Stretched
     wrt:    positions of the arguments to differentiate with respect to; `single`: the result is bare, not a tuple. The
             tangents of the other arguments are ignored
     """
@@ -56,6 +59,7 @@ class Derivative:
     single: bool = False
     has_aux: bool = False
     given: tuple[types.Type, ...] = ()
+    stretches: bool = False
 
 
 def source(derivative: Derivative, arg_types: Sequence[types.Type]) -> Emitted:
@@ -66,7 +70,7 @@ def source(derivative: Derivative, arg_types: Sequence[types.Type]) -> Emitted:
 def build(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
     """The IR of a derivative for these argument types."""
     if derivative.kind == "primal":
-        return primal(derivative.function, arg_types)
+        return primal(derivative.function, arg_types, derivative.stretches)
     return _KINDS[derivative.kind](derivative, arg_types)
 
 
@@ -110,13 +114,18 @@ def checked(function: ir.Function, step: str) -> ir.Function:
 # ------------------------------------------------------------------------------------------------------------- the road
 
 
-def primal(function: Any, arg_types: tuple[types.Type, ...]) -> ir.Function:
+def primal(function: Any, arg_types: tuple[types.Type, ...], stretches: bool = False) -> ir.Function:
     """The typed IR of the function to derive."""
     if isinstance(function, Derivative):
-        return without_comments(build(function, arg_types))
-    elaborated = checked(elaborate(function, arg_types, build), "elaborated")
+        return without_comments(build(_stretching(function, stretches), arg_types))
+    elaborated = checked(elaborate(function, arg_types, lambda d, t: build(_stretching(d, stretches), t)), "elaborated")
     check_written(elaborated)
-    return checked(sink(checked(simplify(elaborated), "simplified")), "sunk")
+    settled = checked(settle_sizes(checked(simplify(elaborated), "simplified"), not stretches), "settled")
+    return checked(sink(checked(simplify(settled), "simplified")), "sunk")
+
+
+def _stretching(derivative: Derivative, stretches: bool) -> Derivative:
+    return dataclasses.replace(derivative, stretches=True) if stretches else derivative
 
 
 def _derived(
@@ -138,7 +147,7 @@ def _derived(
 
 
 def _gradient(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
-    function = primal(derivative.function, arg_types)
+    function = primal(derivative.function, arg_types, derivative.stretches)
     trees, wrt = _active_leaves(derivative, function, arg_types)
     value_tree, aux_tree = function.result, None
     if derivative.has_aux:
@@ -164,7 +173,7 @@ def _gradient(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.F
 
 def _vjp(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
     *own_types, seed_type = arg_types
-    function = primal(derivative.function, tuple(own_types))
+    function = primal(derivative.function, tuple(own_types), derivative.stretches)
     trees, wrt = _active_leaves(derivative, function, tuple(own_types))
     name = list(signature(derivative).parameters)[-1]
     tree = _parameter_tree(name, seed_type)
@@ -180,7 +189,7 @@ def _vjp(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Functi
 def _split(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
     is_forward = derivative.kind == "split_forward"
     own_types = arg_types if is_forward else derivative.given
-    function = primal(derivative.function, own_types)
+    function = primal(derivative.function, own_types, derivative.stretches)
     trees, wrt = _active_leaves(derivative, function, own_types)
     tree = _seed_tree(function)
     leaves = ir.leaves(tree)
@@ -230,7 +239,7 @@ def _seed(seed: ir.Var | None, result: ir.Operand) -> ir.Var | None:
 def _jvp(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
     count = len(arg_types) // 2
     own_types, dot_types = arg_types[:count], arg_types[count:]
-    function = primal(derivative.function, own_types)
+    function = primal(derivative.function, own_types, derivative.stretches)
     names = list(signature(derivative).parameters)[count:]
     trees = [_parameter_tree(n, t) for n, t in zip(names, dot_types, strict=True)]
     dots: list[ir.Var | None] = []

@@ -203,7 +203,7 @@ class _Pass:
                 array = definition.like
             elif isinstance(definition, ir.Transpose):
                 array, axis = definition.base, definition.axes[axis]
-            elif isinstance(definition, ir.Call) and _is_matrix_product(definition):
+            elif isinstance(definition, ir.Call) and is_matrix_product(definition):
                 array, axis = definition.args[axis], axis
             elif isinstance(definition, ir.Slice) and (whole := _whole_axis(definition, axis)) is not None:
                 array, axis = definition.base, whole
@@ -412,7 +412,7 @@ def _same(left: Sequence[object], right: Sequence[object]) -> bool:
     return len(left) == len(right) and all(a is b for a, b in zip(left, right, strict=True))
 
 
-def _is_matrix_product(op: ir.Call) -> bool:
+def is_matrix_product(op: ir.Call) -> bool:
     """Whether the result has the rows of the first and the columns of the second operand."""
     if op.callee not in (operator.matmul, np.matmul, np.dot) or len(op.args) != 2:
         return False

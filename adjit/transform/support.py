@@ -11,7 +11,7 @@ from typing import Any
 
 from numba import njit
 
-from adjit.errors import Aliased
+from adjit.errors import Aliased, Stretched
 
 
 @njit
@@ -30,6 +30,13 @@ def stored_extent(target: int, value: int) -> int:
     if value != target and value != 1:
         raise ValueError("could not broadcast the value into the shape of the target")
     return target
+
+
+@njit
+def same_extent(left: int, right: int) -> None:
+    """Stretched if two axes are not of one length, as the code that follows takes them to be."""
+    if left != right:
+        raise Stretched("two axes differ in length where this code takes them to be the same")
 
 
 @njit
