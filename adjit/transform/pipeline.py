@@ -25,6 +25,7 @@ from adjit.transform.elaborate.function import elaborate, without_comments
 from adjit.transform.emit import Emitted, emit
 from adjit.transform.forward import forward
 from adjit.transform.fuse import fuse
+from adjit.transform.maps import fuse_maps
 from adjit.transform.reverse import reverse
 from adjit.transform.simplify import simplify
 from adjit.transform.sink import sink
@@ -37,6 +38,7 @@ from adjit.transform.text import to_text
 from adjit.transform.types import tuple_parts, typed_const, unliteral
 from adjit.transform.unwritten import check_written
 from adjit.transform.verify import verify
+from adjit.transform.views import see_through_views
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,8 @@ def primal(function: Any, arg_types: tuple[types.Type, ...], stretches: bool = F
     elaborated = checked(elaborate(function, arg_types, lambda d, t: build(_stretching(d, stretches), t)), "elaborated")
     check_written(elaborated)
     settled = checked(settle_sizes(checked(simplify(elaborated), "simplified"), not stretches), "settled")
-    return checked(sink(checked(simplify(settled), "simplified")), "sunk")
+    direct = checked(see_through_views(checked(simplify(settled), "simplified")), "direct")
+    return checked(sink(checked(fuse_maps(checked(simplify(direct), "simplified")), "mapped")), "sunk")
 
 
 def _stretching(derivative: Derivative, stretches: bool) -> Derivative:

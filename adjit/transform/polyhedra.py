@@ -21,6 +21,7 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.affine import ONE, Affine, Chain, Constraint, Iterations, Symbol, loops_in
 from adjit.transform.alias import Aliases, memory_read
+from adjit.transform.separation import Separation
 
 MOST_OPERATIONS = 200_000  # of isl, a question: some ten milliseconds
 MOST_LOOPS = 8
@@ -69,6 +70,7 @@ class IndexModel:
     def __init__(self, function: ir.Function):
         self._iterations = Iterations(function)
         self._aliases = Aliases(function)
+        self._separate = Separation(function)
         self._isl = isl.Context()
         self._isl.set_max_operations(MOST_OPERATIONS)
         self._answers: dict[tuple[ir.Op, ir.Op], bool] = {}
@@ -90,6 +92,45 @@ class IndexModel:
     def stored_may_be_overwritten(self, store: ir.Store, other: ir.Store) -> bool:
         """Whether `other` may be the first to overwrite an element after `store` has written it."""
         return self._overwrites(self._write(store), self._write(other))
+
+    def may_meet(self, one: ir.Op, loop: ir.Op, other: ir.Op, other_loop: ir.Op, relation: str) -> bool:
+        """Whether `one` and `other` may touch one element, of which one of them changes it, in trips of two loops side
+        by side over one range (or of one loop) whose counters are so related; the loops around are in the same trip.
+        """
+        if isinstance(one, ir.Store) and isinstance(other, ir.Store) and one.add and other.add:
+            return False  # sums may be added up in any order
+        return any(
+            self._meet(access, loop, against, other_loop, relation)
+            for access in self._touched(one)
+            for against in self._touched(other)
+            if isinstance(one, ir.Store | ir.Push) or isinstance(other, ir.Store | ir.Push)
+        )
+
+    def _touched(self, op: ir.Op) -> list[_Access | None]:
+        """The elements that an operation reads or writes; None for the entries of a tape."""
+        if isinstance(op, ir.Push | ir.Pull):
+            return [None]
+        return [self._write(op)] if isinstance(op, ir.Store) else [*self._read(op)]
+
+    def _meet(self, one: _Access | None, loop: ir.Op, other: _Access | None, other_loop: ir.Op, relation: str) -> bool:
+        if one is None or other is None:
+            return one is other
+        if one.root is not other.root:
+            is_apart = (one.is_root and other.is_root) or not self._aliases.may_share(one.root, other.root)
+            return not (is_apart or self._separate.are_apart(one.root, other.root))
+        text = self._text
+        around = self._iterations.places[loop].loops
+        conditions = [
+            text.equal(around, "r", "w"),
+            f"{text.name(loop, 'r')} {relation} {text.name(other_loop, 'w')}",
+            *text.same_element(one, "r", other, "w"),
+        ]
+        dimensions: list[str] = []
+        for access, prefix in ((one, "r"), (other, "w")):
+            chain = self._iterations.places[access.op].chain
+            dimensions += text.names((*loops_in(chain), *access.unknowns), prefix)
+            conditions += text.domain(access, prefix)
+        return len(dimensions) > 2 * MOST_LOOPS or not self._is_empty([text.set(dimensions, conditions)])
 
     # ------------------------------------------------------------------------------------------- accesses
 

@@ -173,6 +173,7 @@ class _Walk:
         self.ranges: dict[ir.Var, tuple[Affine, Affine]] = {}  # first and end of counters that go up by one
         self.definitions: dict[ir.Var, ir.Op] = {}
         self.mapping: dict[ir.Var, ir.Operand] = {}
+        self.lengths: dict[ir.Operand, ir.Operand] = {}  # by max(n, 0): n, which is as good an end of a range from 0
         self.leaders: list[dict[Affine, ir.Var]] = []  # operands that hold an extent, region by region
 
     # ------------------------------------------------------------------------------------------------ values
@@ -271,60 +272,100 @@ class _Walk:
         self.leaders.append({})
         ops: list[ir.Op] = []
         for op in region.ops:
-            made = self.op(op)
-            if made is not None:
-                ops.append(made)
+            self.op(op, ops)
         yields = tuple(self.operand(y) for y in region.yields)
         self.leaders.pop()
         if _is_same(ops, region.ops) and _is_same(yields, region.yields):
             return region
         return ir.Region(region.args, tuple(ops), yields)
 
-    def op(self, op: ir.Op) -> ir.Op | None:
-        """The operation rewritten, None where it goes."""
+    def op(self, op: ir.Op, done: list[ir.Op]) -> None:
+        """Puts what is left of an operation at the end of `done`."""
         operands = [self.operand(o) for o in op.operands]
         if op.regions:
-            return self.control(op, operands)
-        made = op
-        if not _is_same(operands, op.operands):
-            made = op.rebuilt(operands, (), op.results)
+            done.append(self.control(op, operands))
+            return
+        made = op if _is_same(operands, op.operands) else op.rebuilt(operands, (), op.results)
         self.define(made)
         if isinstance(made, ir.Extent):
-            return self.once(made, made.out)
-        if not isinstance(made, ir.Call):
-            return made
-        if made.callee is broadcast_extent:
-            if self.facts.is_equal(self.value(made.args[0]), self.value(made.args[1])):
-                self.values[made.outs[0]] = self.value(made.args[0])
-                self.replaced(made.outs[0], made.args[0])
-                return None
-            return self.once(made, made.outs[0])
-        if made.callee in (stored_extent, same_extent):
-            if self.facts.is_equal(self.value(made.args[0]), self.value(made.args[1])):
-                self.has_changed = True
-                return None
-        elif made.callee is ir.select and self.is_counter_of(made.args[0], made.args[1]):
-            self.replaced(made.outs[0], made.args[1])
-            return None
-        return made
+            self.once(made, made.out, done)
+        elif isinstance(made, ir.Call):
+            self.call(made, done)
+        else:
+            done.append(made)
+
+    def call(self, op: ir.Call, done: list[ir.Op]) -> None:
+        if op.callee is broadcast_extent:
+            if self.is_equal(*op.args):
+                self.values[op.outs[0]] = self.value(op.args[0])
+                self.replaced(op.outs[0], op.args[0])
+            else:
+                self.once(op, op.outs[0], done)
+        elif op.callee in (stored_extent, same_extent) and self.is_equal(*op.args):
+            self.has_changed = True
+        elif op.callee is ir.select and self.is_counter_of(op.args[0], op.args[1]):
+            self.replaced(op.outs[0], op.args[1])
+        else:
+            done.append(op)
+
+    def is_equal(self, left: ir.Operand, right: ir.Operand) -> bool:
+        return self.facts.is_equal(self.value(left), self.value(right))
 
     def replaced(self, out: ir.Var, operand: ir.Operand) -> None:
         self.has_changed = True
         self.mapping[out] = operand
 
-    def once(self, op: ir.Op, out: ir.Var) -> ir.Op | None:
-        """The operation that computes an extent, unless that is known already."""
+    def once(self, op: ir.Op, out: ir.Var, done: list[ir.Op]) -> None:
+        """The operation that computes an extent, unless that is known already, or comes of what is known."""
         value = self.value(out)
-        if value.is_constant:
-            self.replaced(out, ir.integer(value.constant))
-            return None
-        for known in self.leaders:
-            leader = known.get(value)
-            if leader is not None and (leader.user or not out.user) and leader.type == out.type:
-                self.replaced(out, leader)
-                return None
+        known = self.known(value, out)
+        if known is not None:
+            self.replaced(out, known)
+            return
+        inner = _only_symbol(value)
+        length = self.offset(inner.value, out, done) if isinstance(inner, AtLeastZero) else None
+        if length is not None and not out.user:
+            self.has_changed = True
+            op = ir.Call(callee=max, args=(length, ir.integer(0)), outs=(out,), origin=op.origin)
+            self.lengths[out] = length
         self.leaders[-1].setdefault(value, out)
-        return op
+        done.append(op)
+
+    def known(self, value: Affine, wanted: ir.Var) -> ir.Operand | None:
+        """An operand that holds the value; not one that is ours for one that has the user's name."""
+        if value.is_constant:
+            return ir.integer(value.constant)
+        symbol = _only_symbol(value)
+        if isinstance(symbol, ir.Var) and symbol is not wanted and not wanted.user:
+            return symbol
+        for leaders in self.leaders:
+            leader = leaders.get(value)
+            if leader is not None and (leader.user or not wanted.user) and leader.type == wanted.type:
+                return leader
+        return None
+
+    def offset(self, value: Affine, wanted: ir.Var, done: list[ir.Op]) -> ir.Operand | None:
+        """An operand for an extent or a counter less a literal, None for other sums."""
+        known = self.known(value, wanted)
+        if known is not None or value.constant >= 0:
+            return known
+        whole = value.plus(ONE, -value.constant)
+        known = self.known(whole, wanted)
+        symbol = _only_symbol(whole)
+        out = ir.Var("n", types.intp)
+        if known is None and symbol in self.facts.given:
+            assert isinstance(symbol, tuple)
+            known = ir.Var("n", types.intp)
+            done.append(ir.Extent(array=symbol[0], axis=symbol[1], out=known))
+            self.note(known, whole)
+        if known is not None:
+            done.append(ir.Call(callee=operator.sub, args=(known, ir.integer(-value.constant)), outs=(out,)))
+            self.note(out, value)
+        return out if known is not None else None
+
+    def note(self, out: ir.Var, value: Affine) -> None:
+        self.values[out] = value
+        self.leaders[-1].setdefault(value, out)
 
     def is_counter_of(self, flag: ir.Operand, index: ir.Operand) -> bool:
         """Whether `flag` asks if an axis is longer than 1 that `index` runs along: if it is 1, `index` is 0."""
@@ -340,6 +381,8 @@ class _Walk:
         inits: Sequence[ir.Operand] = ()
         if isinstance(op, ir.For):
             start, stop, step, *inits = operands
+            if step == ir.integer(1) and start == ir.integer(0) and stop in self.lengths:
+                operands[1] = stop = self.lengths[stop]
             if step == ir.integer(1):
                 self.ranges[op.body.args[0]] = (self.value(start), self.value(stop))
         elif isinstance(op, ir.While):
