@@ -26,6 +26,7 @@ from adjit.transform.emit import Emitted, emit
 from adjit.transform.forward import forward
 from adjit.transform.fuse import fuse
 from adjit.transform.maps import fuse_maps
+from adjit.transform.origins import move_origins
 from adjit.transform.reverse import reverse
 from adjit.transform.simplify import simplify
 from adjit.transform.sink import sink
@@ -123,8 +124,9 @@ def primal(function: Any, arg_types: tuple[types.Type, ...], stretches: bool = F
     elaborated = checked(elaborate(function, arg_types, lambda d, t: build(_stretching(d, stretches), t)), "elaborated")
     check_written(elaborated)
     settled = checked(settle_sizes(checked(simplify(elaborated), "simplified"), not stretches), "settled")
-    direct = checked(see_through_views(checked(simplify(settled), "simplified")), "direct")
-    return checked(sink(checked(fuse_maps(checked(simplify(direct), "simplified")), "mapped")), "sunk")
+    direct = checked(simplify(see_through_views(simplify(settled))), "direct")
+    mapped = checked(simplify(move_origins(fuse_maps(direct))), "mapped")
+    return checked(sink(mapped), "sunk")
 
 
 def _stretching(derivative: Derivative, stretches: bool) -> Derivative:
