@@ -47,19 +47,24 @@ def blackscholes(S, K, T, vol, r):
 def accelerate(x, m, a):
     a[:] = 0.0
     for i in range(1, x.shape[0]):
-        d = x[:i] - x[i]
-        r2 = np.sum(d * d, axis=1) + EPS2
+        dx, dy, dz = x[:i, 0] - x[i, 0], x[:i, 1] - x[i, 1], x[:i, 2] - x[i, 2]
+        r2 = dx * dx + dy * dy + dz * dz + EPS2
         w = 1.0 / (r2 * np.sqrt(r2))
-        a[i] += np.sum((m[:i] * w)[:, np.newaxis] * d, axis=0)
-        a[:i] -= (m[i] * w)[:, np.newaxis] * d
+        wi, wj = m[:i] * w, m[i] * w
+        a[i, 0] += np.sum(wi * dx)
+        a[i, 1] += np.sum(wi * dy)
+        a[i, 2] += np.sum(wi * dz)
+        a[:i, 0] -= wj * dx
+        a[:i, 1] -= wj * dy
+        a[:i, 2] -= wj * dz
 
 
 @njit
 def energy(x, v, m):
     e = 0.5 * np.sum(m * np.sum(v * v, axis=1))
     for i in range(1, x.shape[0]):
-        d = x[:i] - x[i]
-        e -= m[i] * np.sum(m[:i] / np.sqrt(np.sum(d * d, axis=1) + EPS2))
+        dx, dy, dz = x[:i, 0] - x[i, 0], x[:i, 1] - x[i, 1], x[:i, 2] - x[i, 2]
+        e -= m[i] * np.sum(m[:i] / np.sqrt(dx * dx + dy * dy + dz * dz + EPS2))
     return e
 
 
@@ -117,7 +122,10 @@ def mlp(W1, b1, W2, b2, W3, b3, X, y):
     z = h2 @ W3 + b3
     shifted = z - row_max(z)[:, np.newaxis]
     log_p = shifted - np.log(np.sum(np.exp(shifted), axis=1))[:, np.newaxis]
-    return -np.mean(log_p[np.arange(y.size), y])
+    total = 0.0
+    for i in range(y.size):
+        total -= log_p[i, y[i]]
+    return total / y.size
 
 
 @njit
@@ -143,9 +151,9 @@ def rate(state, a, b, c, d):
 
 def const_terms(n, d, K, gamma, m):
     nn = d + m + 1
-    lg = 0.25 * d * (d - 1) * math.log(math.pi) + sum(
-        [math.lgamma(0.5 * nn + 0.5 * (1 - j)) for j in range(1, d + 1)]
-    )
+    lg = 0.25 * d * (d - 1) * math.log(math.pi)
+    for j in range(1, d + 1):
+        lg += math.lgamma(0.5 * nn + 0.5 * (1 - j))
     C = nn * d * (math.log(gamma) - 0.5 * math.log(2)) - lg
     return -n * d * 0.5 * math.log(2 * math.pi) - K * C
 

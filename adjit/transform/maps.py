@@ -53,18 +53,10 @@ class _Effects:
             if written is not None:
                 self.writes.add(aliases.find(written))
             self.is_ordered |= isinstance(inner, ir.Raise) or (isinstance(inner, ir.Call) and inner.effect)
+        self.op = op
+        self.touching = [inner for inner in _inside(op) if memory_read(inner) or memory_written(inner) is not None]
         self.uses = {o for o in ir.reads(op) if isinstance(o, ir.Var)}
         self.makes = set(op.results)
-
-    def conflicts(self, other: _Effects) -> bool:
-        """Whether the two may not change places."""
-        return bool(
-            self.writes & (other.reads | other.writes)
-            or self.reads & other.writes
-            or self.uses & other.makes
-            or self.makes & other.uses
-            or (self.is_ordered and other.is_ordered)
-        )
 
 
 class _Fusion:
@@ -163,20 +155,29 @@ class _Fusion:
         needed = [second]
         for k in range(b - 1, a, -1):
             own = self.effects_of(ops[k])
-            if any(own.conflicts(later) for later in needed):
-                if own.conflicts(first):
+            if any(self.conflict(own, later) for later in needed):
+                if self.conflict(own, first):
                     return None
                 wanted.add(k)
                 needed.append(own)
         return wanted
+
+    def conflict(self, left: _Effects, right: _Effects) -> bool:
+        """Whether two neighbours may not change places: one needs what the other makes, or changes what it touches."""
+        if left.uses & right.makes or left.makes & right.uses or (left.is_ordered and right.is_ordered):
+            return True
+        if not (left.writes & (right.reads | right.writes) or left.reads & right.writes):
+            return False
+        return any(self.model.may_meet(one, other, left.op) for one in left.touching for other in right.touching)
 
     def is_legal(self, first: ir.For, second: ir.For) -> bool:
         return not self.may_cross(first, second, ">")
 
     def may_cross(self, first: ir.For, second: ir.For, relation: str) -> bool:
         """Whether a trip of the first loop may have to do with one of the second that is so related to it."""
-        ours, theirs = ([op for op in _inside(loop) if _touches(op)] for loop in (first, second))
-        return any(self.model.may_meet(one, first, other, second, relation) for one in ours for other in theirs)
+        ours, theirs = (self.effects_of(loop).touching for loop in (first, second))
+        trips = (first, relation, second)
+        return any(self.model.may_meet(one, other, first, trips) for one in ours for other in theirs)
 
     # ------------------------------------------------------------------------------------------- fusing
 
@@ -201,10 +202,6 @@ class _Fusion:
         return all(
             loop.order_free or (not loop.outs and not self.may_cross(loop, loop, "!=")) for loop in (first, second)
         )
-
-
-def _touches(op: ir.Op) -> bool:
-    return bool(memory_read(op)) or memory_written(op) is not None
 
 
 def _is_map(loop: ir.For) -> bool:

@@ -93,14 +93,15 @@ class IndexModel:
         """Whether `other` may be the first to overwrite an element after `store` has written it."""
         return self._overwrites(self._write(store), self._write(other))
 
-    def may_meet(self, one: ir.Op, loop: ir.Op, other: ir.Op, other_loop: ir.Op, relation: str) -> bool:
-        """Whether `one` and `other` may touch one element, of which one of them changes it, in trips of two loops side
-        by side over one range (or of one loop) whose counters are so related; the loops around are in the same trip.
+    def may_meet(self, one: ir.Op, other: ir.Op, around: ir.Op, trips: tuple[ir.Op, str, ir.Op] | None = None) -> bool:
+        """Whether both may touch one element, which one of them changes, in one trip of the loops around `around`.
+
+        trips: two loops and how their counters are to be related, by <, > or !=.
         """
         if isinstance(one, ir.Store) and isinstance(other, ir.Store) and one.add and other.add:
             return False  # sums may be added up in any order
         return any(
-            self._meet(access, loop, against, other_loop, relation)
+            self._meet(access, against, around, trips)
             for access in self._touched(one)
             for against in self._touched(other)
             if isinstance(one, ir.Store | ir.Push) or isinstance(other, ir.Store | ir.Push)
@@ -112,19 +113,20 @@ class IndexModel:
             return [None]
         return [self._write(op)] if isinstance(op, ir.Store) else [*self._read(op)]
 
-    def _meet(self, one: _Access | None, loop: ir.Op, other: _Access | None, other_loop: ir.Op, relation: str) -> bool:
+    def _meet(
+        self, one: _Access | None, other: _Access | None, around: ir.Op, trips: tuple[ir.Op, str, ir.Op] | None
+    ) -> bool:
         if one is None or other is None:
             return one is other
         if one.root is not other.root:
             is_apart = (one.is_root and other.is_root) or not self._aliases.may_share(one.root, other.root)
             return not (is_apart or self._separate.are_apart(one.root, other.root))
         text = self._text
-        around = self._iterations.places[loop].loops
-        conditions = [
-            text.equal(around, "r", "w"),
-            f"{text.name(loop, 'r')} {relation} {text.name(other_loop, 'w')}",
-            *text.same_element(one, "r", other, "w"),
-        ]
+        shared = self._iterations.places[around].loops
+        conditions = [text.equal(shared, "r", "w"), *text.same_element(one, "r", other, "w")]
+        if trips is not None:
+            left, relation, right = trips
+            conditions.append(f"{text.name(left, 'r')} {relation} {text.name(right, 'w')}")
         dimensions: list[str] = []
         for access, prefix in ((one, "r"), (other, "w")):
             chain = self._iterations.places[access.op].chain

@@ -224,7 +224,8 @@ class _Walk:
                 if stop.is_constant and stop.constant < 0:
                     return at_least_zero(extent.plus(stop).plus(first, -1))
                 if self.is_within(stop, zero) and self.is_within(extent, stop):
-                    return at_least_zero(stop.plus(first, -1))
+                    length = stop.plus(first, -1)
+                    return length if self.is_within(length, zero) else at_least_zero(length)
         return Affine({Clipped(start, stop, step, extent): 1})
 
     def define(self, op: ir.Op) -> None:
