@@ -21,6 +21,7 @@ from numba import types
 from adjit import errors
 from adjit.transform import ir
 from adjit.transform.clears import merge_clears
+from adjit.transform.dissolve import dissolve
 from adjit.transform.elaborate.function import elaborate, without_comments
 from adjit.transform.emit import Emitted, emit
 from adjit.transform.forward import forward
@@ -124,7 +125,7 @@ def primal(function: Any, arg_types: tuple[types.Type, ...], stretches: bool = F
     elaborated = checked(elaborate(function, arg_types, lambda d, t: build(_stretching(d, stretches), t)), "elaborated")
     check_written(elaborated)
     settled = checked(settle_sizes(checked(simplify(elaborated), "simplified"), not stretches), "settled")
-    direct = checked(simplify(see_through_views(simplify(settled))), "direct")
+    direct = checked(simplify(dissolve(see_through_views(simplify(settled)))), "direct")
     mapped = checked(simplify(move_origins(fuse_maps(direct))), "mapped")
     return checked(sink(mapped), "sunk")
 
