@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.affine import Affine, Iterations
+from adjit.transform.affine import Iterations
 
 
 def see_through_views(function: ir.Function) -> ir.Function:
@@ -25,16 +25,10 @@ def see_through_views(function: ir.Function) -> ir.Function:
     return function if body is function.body else dataclasses.replace(function, body=body)
 
 
-def _is_natural(value: Affine | None) -> bool:
-    """Whether an integer is surely not below zero: counters, which count from 0 here, and extents never are."""
-    if value is None or value.constant < 0:
-        return False
-    return all(factor > 0 and not isinstance(symbol, ir.Var) for symbol, factor in value.terms.items())
-
-
 class _Direct:
     def __init__(self, function: ir.Function):
         self.iterations = Iterations(function)
+        self.moved: set[ir.Operand] = set()  # indices made here, which are not below zero
 
     def region(self, region: ir.Region) -> ir.Region:
         builder = ir.Builder()
@@ -78,16 +72,27 @@ class _Direct:
                 found.append(selector.index)
             elif isinstance(selector, ir.Span) and own is not None:
                 found.append(_moved(selector, own, builder))
+                if found[-1] is not own:
+                    self.moved.add(found[-1])
         return tuple(found)
+
+    def is_natural(self, operand: ir.Operand) -> bool:
+        """Whether an integer is surely not below zero: counters, which count from 0 here, and extents never are."""
+        if operand in self.moved:
+            return True
+        value = self.iterations.value(operand)
+        if value is None or value.constant < 0:
+            return False
+        return all(factor > 0 and not isinstance(symbol, ir.Var) for symbol, factor in value.terms.items())
 
     def is_plain(self, selector: ir.Selector, own: ir.Operand) -> bool:
         """Whether the element counted `own` along a slice is `start + step * own` along the axis."""
         if not isinstance(selector, ir.Span) or selector == ir.Span():
             return True
         step = selector.step is None or (isinstance(selector.step, ir.Const) and selector.step.value > 0)
-        start = selector.start is None or _is_natural(self.iterations.value(selector.start))
+        start = selector.start is None or self.is_natural(selector.start)
         # an index from the end counts from the end of the slice
-        return step and start and _is_natural(self.iterations.value(own))
+        return step and start and self.is_natural(own)
 
 
 def _moved(span: ir.Span, own: ir.Operand, builder: ir.Builder) -> ir.Operand:
