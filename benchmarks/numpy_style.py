@@ -165,7 +165,7 @@ def log_sum_exp(v):
 
 
 @njit
-def gmm(alphas, means, icf, x, gamma, m):
+def gmm_by_point(alphas, means, icf, x, gamma, m):
     n, d = x.shape
     K = alphas.size
     Q = np.exp(icf[:, :d])
@@ -188,7 +188,7 @@ def gmm(alphas, means, icf, x, gamma, m):
 
 
 @njit
-def gmm_by_component(alphas, means, icf, x, gamma, m):
+def gmm(alphas, means, icf, x, gamma, m):
     n, d = x.shape
     K = alphas.size
     Q = np.exp(icf[:, :d])

@@ -20,6 +20,7 @@ from adjit.transform import ir
 from adjit.transform.alias import Aliases, is_reference, memory_read, memory_written
 from adjit.transform.polyhedra import IndexModel
 from adjit.transform.simplify import simplify
+from adjit.transform.trips import mirrored_range
 
 MOST_ARRAYS = 16  # beyond that LLVM gives up on checking at run time that they do not overlap
 
@@ -103,12 +104,19 @@ class _Fusion:
         if (first, second) in self.refused or not self.is_candidate(first, second):
             return None
         moved = self.movable(ops, a, b)
-        if moved is None or not self.is_legal(first, second):
+        backwards = self.direction(first, second) if moved is not None else None
+        if moved is None or backwards is None:
             self.refused.add((first, second))
             return None
-        before = [op for k, op in enumerate(ops) if k < a or k in moved]
-        after = [op for k, op in enumerate(ops) if k > a and k != b and k not in moved]
-        return (*before, self.fused(first, second), *after)
+        builder = ir.Builder()
+        for k, op in enumerate(ops):
+            if k < a or k in moved:
+                builder.emit(op)
+        made = self.fused(first, second)
+        if backwards:
+            start, stop, step = mirrored_range(builder, first, True)
+            made = dataclasses.replace(made, start=start, stop=stop, step=step)
+        return (*builder.ops, made, *(op for k, op in enumerate(ops) if k > a and k != b and k not in moved))
 
     # ------------------------------------------------------------------------------------------- is it worth while
 
@@ -170,8 +178,12 @@ class _Fusion:
             return False
         return any(self.model.may_meet(one, other, left.op) for one in left.touching for other in right.touching)
 
-    def is_legal(self, first: ir.For, second: ir.For) -> bool:
-        return not self.may_cross(first, second, ">")
+    def direction(self, first: ir.For, second: ir.For) -> bool | None:
+        """Whether the trips of both have to run from last to first; None if they cannot be run together."""
+        if not self.may_cross(first, second, ">"):
+            return False
+        may_turn = first.order_free and second.order_free and first.step == ir.integer(1)
+        return True if may_turn and not self.may_cross(first, second, "<") else None
 
     def may_cross(self, first: ir.For, second: ir.For, relation: str) -> bool:
         """Whether a trip of the first loop may have to do with one of the second that is so related to it."""

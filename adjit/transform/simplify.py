@@ -203,7 +203,7 @@ class _Pass:
                 array = definition.like
             elif isinstance(definition, ir.Transpose):
                 array, axis = definition.base, definition.axes[axis]
-            elif isinstance(definition, ir.Call) and is_matrix_product(definition):
+            elif isinstance(definition, ir.Call) and _is_matrix_product(definition):
                 array, axis = definition.args[axis], axis
             elif isinstance(definition, ir.Slice) and (whole := _whole_axis(definition, axis)) is not None:
                 array, axis = definition.base, whole
@@ -412,11 +412,16 @@ def _same(left: Sequence[object], right: Sequence[object]) -> bool:
     return len(left) == len(right) and all(a is b for a, b in zip(left, right, strict=True))
 
 
-def is_matrix_product(op: ir.Call) -> bool:
-    """Whether the result has the rows of the first and the columns of the second operand."""
+def is_product(op: ir.Call) -> bool:
+    """Whether this is a product of vectors and matrices."""
     if op.callee not in (operator.matmul, np.matmul, np.dot) or len(op.args) != 2:
         return False
-    return all(isinstance(a.type, types.Array) and a.type.ndim == 2 for a in op.args)
+    return all(isinstance(a.type, types.Array) and 1 <= a.type.ndim <= 2 for a in op.args)
+
+
+def _is_matrix_product(op: ir.Call) -> bool:
+    """Whether the result has the rows of the first and the columns of the second operand."""
+    return is_product(op) and all(isinstance(a.type, types.Array) and a.type.ndim == 2 for a in op.args)
 
 
 def _whole_axis(view: ir.Slice, axis: int) -> int | None:

@@ -23,7 +23,7 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.affine import ONE, Affine, Symbol
 from adjit.transform.algebra import canonical
-from adjit.transform.simplify import is_matrix_product
+from adjit.transform.simplify import is_product
 from adjit.transform.support import broadcast_extent, same_extent, stored_extent
 
 Shape = tuple[Affine, ...]
@@ -243,8 +243,9 @@ class _Walk:
             self.shapes[op.out] = self.view_shape(op)
         elif isinstance(op, ir.Extent):
             self.values[op.out] = self.shape(op.array)[op.axis]
-        elif isinstance(op, ir.Call) and is_matrix_product(op):
-            self.shapes[op.outs[0]] = (self.shape(op.args[0])[0], self.shape(op.args[1])[1])
+        elif isinstance(op, ir.Call) and is_product(op) and ir.is_array(op.outs[0]):
+            left, right = map(self.shape, op.args)
+            self.shapes[op.outs[0]] = (*left[:-1], *right[1:])
         elif isinstance(op, ir.Call) and all(isinstance(o.type, types.Integer) for o in (*op.args, *op.outs)):
             found = _computed(op, [self.value(a) for a in op.args])
             if found is not None:
