@@ -160,6 +160,8 @@ class ForwardEdits:
     def _place(self, builder: ir.Builder, loop: ir.For) -> ir.Operand:
         counter = loop.body.args[0]
         place: ir.Operand = counter
+        if loop.step == ir.integer(-1) and loop.stop == ir.integer(-1):
+            return place
         if loop.start != ir.integer(0):
             place = builder.call(operator.sub, counter, loop.start, type=types.intp, name=f"{counter.name}_place")
         if loop.step != ir.integer(1):

@@ -25,6 +25,8 @@ def _emit(builder: ir.Builder, callee: object, left: ir.Operand, right: ir.Opera
 def count_trips(builder: ir.Builder, op: ir.For) -> ir.Operand:
     """max(0, ceil((stop - start) / step))."""
     name = f"{op.body.args[0].name}_trips".lstrip("_")
+    if op.step == ir.integer(-1):
+        return _emit(builder, max, _emit(builder, operator.sub, op.start, op.stop, name), ir.integer(0), name)
     count = _emit(builder, operator.sub, op.stop, op.start, name)
     if op.step != ir.integer(1):
         ahead = _emit(builder, operator.add, count, op.step, name)
