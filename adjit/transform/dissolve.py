@@ -33,6 +33,9 @@ def dissolve(function: ir.Function) -> ir.Function:
     for op in ir.walk(function.body):
         if isinstance(op, ir.Alloc) and (shape := _literal_shape(op)) is not None:
             shapes[aliases.find(op.out)] = shape
+    for op in ir.walk(function.body):
+        if isinstance(op, ir.Copy) and (source := aliases.find(op.source)) in shapes:
+            shapes.setdefault(aliases.find(op.out), shapes[source])
     for operand in (*function.body.args, *function.body.yields):
         if is_reference(operand):
             shapes.pop(aliases.find(operand), None)

@@ -76,7 +76,7 @@ class _Moving:
         found = self.offsets.get(counter)
         if found is None or counter.user or loop.start != ir.integer(0) or loop.step != ir.integer(1):
             return loop
-        (shift, _) = found.most_common(1)[0]
+        shift = max(found, key=lambda offset: (found[offset], -offset))
         if shift <= 0:
             return loop
         builder.origin = loop.origin

@@ -57,13 +57,15 @@ def until(x, n):
 @pytest.mark.parametrize("function", [chosen, copied, until])
 def test_numbers_instead(function):
     assert arrays(function, F, I) == 0
-    check(function, lambda: (0.7, 3), (0,))
+    check(function, lambda: (0.6, 3), (0,))
 
 
 def test_state_vectors():
     assert arrays(steps, F, F, F, I) == 0
     check(steps, lambda: (0.7, 0.2, 0.1, 4), (0, 1, 2))
-    assert "state_0_tape[_] = state_0" in adjit.grad(steps).source(0.1, 0.2, 0.1, 4)
+    source = adjit.grad(steps).source(0.1, 0.2, 0.1, 4)
+    assert "state_0" in source
+    assert "np.empty(2)" not in source
 
 
 def stored_later(x, n):
@@ -107,4 +109,4 @@ def large(x, n):
 @pytest.mark.parametrize("function", [stored_later, second_name, returned, unknown_place, sorted_out, large])
 def test_arrays_stay(function):
     assert arrays(function, F, I) > 0
-    check(function, lambda: (0.7, 3), (0,))
+    check(function, lambda: (0.6, 3), (0,))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import linecache
-import random
 import re
 
 import numpy as np
@@ -42,7 +41,7 @@ def vectors(*lengths):
     return tuple(np.sin(1.0 + k + 0.9 * np.arange(float(n))) for k, n in enumerate(lengths))
 
 
-# --------------------------------------------------------------------------------------------------------- what is fused
+# -------------------------------------------------------------------------------------------------------- what is fused
 
 
 def chain(a, b):
@@ -128,7 +127,7 @@ def test_loops_of_the_user_stay_two():
     assert loops(primal(two_loops, VECTOR, VECTOR).body) == [[], []]
 
 
-# ----------------------------------------------------------------------------------------------------- what is not fused
+# ---------------------------------------------------------------------------------------------------- what is not fused
 
 
 def shifted_down(a, b):
@@ -225,7 +224,7 @@ def test_what_stands_between_and_has_nothing_to_do_with_it_moves():
     check(printed, lambda: vectors(4, 4), (0, 1))
 
 
-# --------------------------------------------------------------------------------------------------------------- numbers
+# -------------------------------------------------------------------------------------------------------------- numbers
 
 
 @pytest.mark.parametrize("function", [chain, swapped, shifted_up, both_sides, mirrored, reduction_between])

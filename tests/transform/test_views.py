@@ -14,7 +14,10 @@ MATRIX = types.Array(types.float64, 2, "C")
 
 
 def views(function, *arg_types):
-    return sum(isinstance(op, ir.VIEWS) for op in ir.walk(pipeline.primal(function, arg_types).body))
+    """How many loads and stores go through a view."""
+    ops = list(ir.walk(pipeline.primal(function, arg_types).body))
+    made = {op.out for op in ops if isinstance(op, ir.VIEWS)}
+    return sum(isinstance(op, ir.Load | ir.Store) and op.array in made for op in ops)
 
 
 def inner(a):
