@@ -1,6 +1,7 @@
 """The shared workloads as NumPy users write them: slices and whole-array statements in the place of loops.
 
-In: nothing. Out: functions with the arguments of the `primal` of the shared workload of the same name, and its value.
+In: nothing. Out: `STYLES`, pairs of the name of a shared workload and a function with the arguments and the value of
+its `primal`. Some are written in more than one way.
 """
 
 import math
@@ -207,3 +208,15 @@ def gmm(alphas, means, icf, x, gamma, m):
     frobenius = np.sum(Q * Q) + np.sum(icf[:, d:] ** 2)
     prior = 0.5 * gamma * gamma * frobenius - m * np.sum(sums)
     return const_terms(n, d, K, gamma, m) + slse - n * log_sum_exp(alphas) + prior
+
+
+STYLES = (
+    ("blackscholes", blackscholes),
+    ("gmm", gmm),
+    ("gmm", gmm_by_point),
+    ("heat2d", heat2d),
+    ("mlp", mlp),
+    ("nbody", nbody),
+    ("nbody", nbody_pairwise),
+    ("ode_rk4", ode_rk4),
+)

@@ -22,7 +22,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.alias import Aliases, memory_read
-from adjit.transform.private import is_private
+from adjit.transform.private import is_filled, is_private
 from adjit.transform.types import array_type, array_type_of
 
 
@@ -137,7 +137,8 @@ class _Fusion:
             if memory in self.primal_of:
                 # the shadow of what a trip makes for itself is zero again at the end of the trip
                 owner = self.primal_of[memory]
-                if self.is_own(memory, mirror) or (owner in forward.writes and self.is_private(owner, loop, a, b)):
+                is_scratch = owner in forward.writes and is_filled(owner, loop.body, self.aliases, self.allocated)
+                if self.is_own(memory, mirror) or (is_scratch and self.is_private(owner, loop, a, b)):
                     continue
                 return False
             # memory of the primal that is put back: the next trip of the forward loop must not look at it

@@ -29,6 +29,17 @@ def is_private(
     return _Coverage(memory, aliases, allocated, is_ignored).holds(body, False)
 
 
+def is_filled(
+    memory: ir.Operand, body: ir.Region, aliases: Aliases, allocated: Mapping[ir.Var, ir.Alloc]
+) -> bool:
+    """Whether a trip surely writes every element, so that the shadow is zero all over when the trip is undone."""
+    coverage = _Coverage(memory, aliases, allocated, lambda op: False)
+    return any(
+        coverage.covers(op, []) or any(r in allocated and aliases.find(r) == memory for r in op.results)
+        for op in body.ops
+    )
+
+
 class _Coverage:
     def __init__(
         self,

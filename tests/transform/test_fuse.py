@@ -161,3 +161,16 @@ def test_no_trips():
     source, (value, (found,)) = made(empty, (0,), X, 0)
     assert value == 1.0
     np.testing.assert_array_equal(found, np.zeros(4))
+
+
+def first_element(a):
+    c = np.empty_like(a)
+    total = 0.0
+    for i in range(a.size):
+        c[i] = a[i] * a[i]
+        total += c[0] * c[i]
+    return total
+
+
+def test_an_array_that_grows_from_trip_to_trip_is_not_a_trips_own():
+    check(first_element, (0,), np.array([0.3, 0.5, 0.7]))
