@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from adjit.transform import ir
 from adjit.transform.alias import Aliases, is_reference, memory_read, memory_written
 from adjit.transform.polyhedra import IndexModel
-from adjit.transform.simplify import simplify
+from adjit.transform.simplify import Renamer, simplify
 from adjit.transform.trips import mirrored_range
 
 MOST_ARRAYS = 16  # beyond that LLVM gives up on checking at run time that they do not overlap
@@ -28,11 +28,23 @@ MOST_ARRAYS = 16  # beyond that LLVM gives up on checking at run time that they 
 def fuse_maps(function: ir.Function) -> ir.Function:
     """The function with its array statements fused."""
     refused: set[tuple[ir.Op, ir.Op]] = set()
+    names: dict[ir.Var, ir.Var] = {}
     while True:
-        fused = _Fusion(function, refused).once()
+        fused = _Fusion(function, refused, names).once()
         if fused is None:
-            return function
+            return _named(function, names)
         function = simplify(fused)
+
+
+def _named(function: ir.Function, names: Mapping[ir.Var, ir.Var]) -> ir.Function:
+    """The function with the user's names of arrays that went away on the numbers that were stored in them."""
+    defined = {out for op in ir.walk(function.body) for out in op.results}
+    gone: dict[ir.Var, ir.Operand] = {
+        value: ir.Var(array.name, value.type, user=True)
+        for value, array in names.items()
+        if value in defined and array not in defined
+    }
+    return dataclasses.replace(function, body=Renamer(gone).whole(function.body)) if gone else function
 
 
 def _inside(op: ir.Op) -> Iterator[ir.Op]:
@@ -61,9 +73,10 @@ class _Effects:
 
 
 class _Fusion:
-    def __init__(self, function: ir.Function, refused: set[tuple[ir.Op, ir.Op]]):
+    def __init__(self, function: ir.Function, refused: set[tuple[ir.Op, ir.Op]], names: dict[ir.Var, ir.Var]):
         self.function = function
         self.refused = refused
+        self.names = names  # by number: the user's array that it was stored in
         self.model = IndexModel(function)
         self.aliases = Aliases(function)
         self.effects: dict[ir.Op, _Effects] = {}
@@ -132,7 +145,7 @@ class _Fusion:
         if not (first.order_free and second.order_free) or _is_map(first) != _is_map(second):
             return False
         one, other = self.arrays(first), self.arrays(second)
-        return bool(one & other) and len(one | other) <= MOST_ARRAYS
+        return bool(one & other) and len(one | other) <= MOST_ARRAYS and not self.may_cross(first, second, "!=")
 
     def arrays(self, loop: ir.For) -> set[ir.Operand]:
         return {op.array for op in _inside(loop) if isinstance(op, ir.Load | ir.Store)}
@@ -194,6 +207,16 @@ class _Fusion:
     # ------------------------------------------------------------------------------------------- fusing
 
     def fused(self, first: ir.For, second: ir.For) -> ir.For:
+        for op in _inside(first):
+            if (
+                isinstance(op, ir.Store)
+                and isinstance(op.value, ir.Var)
+                and not op.value.user
+                and op.array in self.scratch
+            ):
+                assert isinstance(op.array, ir.Var)
+                if op.array.user:
+                    self.names.setdefault(op.value, op.array)
         mapping: Mapping[ir.Var, ir.Operand] = {second.body.args[0]: first.body.args[0]}
         body = ir.Region(
             (*first.body.args, *second.body.args[1:]),

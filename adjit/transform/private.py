@@ -29,9 +29,7 @@ def is_private(
     return _Coverage(memory, aliases, allocated, is_ignored).holds(body, False)
 
 
-def is_filled(
-    memory: ir.Operand, body: ir.Region, aliases: Aliases, allocated: Mapping[ir.Var, ir.Alloc]
-) -> bool:
+def is_filled(memory: ir.Operand, body: ir.Region, aliases: Aliases, allocated: Mapping[ir.Var, ir.Alloc]) -> bool:
     """Whether a trip surely writes every element, so that the shadow is zero all over when the trip is undone."""
     coverage = _Coverage(memory, aliases, allocated, lambda op: False)
     return any(

@@ -79,7 +79,7 @@ class _Pass:
         if not self._changed:
             return self._function
         if self._renamed:
-            body = _Renamer(self._renamed).whole(body)
+            body = Renamer(self._renamed).whole(body)
         return dataclasses.replace(self._function, body=body)
 
     # ------------------------------------------------------------------------------------------- regions
@@ -435,7 +435,7 @@ def _whole_axis(view: ir.Slice, axis: int) -> int | None:
     return None
 
 
-class _Renamer(ir.Cloner):
+class Renamer(ir.Cloner):
     """Puts one variable in the place of another, where it is defined too."""
 
     def whole(self, region: ir.Region) -> ir.Region:

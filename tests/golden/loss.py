@@ -10,20 +10,24 @@ def loss_grad(inputs, weights, bias, targets):
     same_extent(targets.shape[0], inputs.shape[0])
     same_extent(targets.shape[1], weights.shape[1])
     matmul = inputs @ weights
-    tanh_tape = np.empty(bias.size)
+    hidden_tape = np.empty(bias.size)
     bias_bar = np.zeros_like(bias)
     matmul_bar = np.zeros_like(matmul)
     quotient = 1 / (targets.shape[0] * bias.size)
+    # hidden = np.tanh(inputs @ weights + bias)
     for i in range(targets.shape[0]):
         for j in range(bias.size):
-            tanh_tape[j] = np.tanh(matmul[i, j] + bias[j])
+            hidden = np.tanh(matmul[i, j] + bias[j])
+            hidden_tape[j] = hidden
         # ---- reverse of the trip
         # L76: hidden = np.tanh(inputs @ weights + bias)
         for j in range(bias.size):
             # L78: return np.mean(residual * residual)
-            tanh = tanh_tape[j]
+            hidden = hidden_tape[j]
+            residual = hidden - targets[i, j]
+            residual_bar = 2.0 * residual * quotient
             # L76: hidden = np.tanh(inputs @ weights + bias)
-            sum_bar = (1.0 - tanh * tanh) * (2.0 * (tanh - targets[i, j]) * quotient)
+            sum_bar = (1.0 - hidden * hidden) * residual_bar
             bias_bar[j] += sum_bar
             matmul_bar[i, j] += sum_bar
     return np.dot(inputs.T, matmul_bar), bias_bar

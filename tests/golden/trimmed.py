@@ -6,9 +6,12 @@ def trimmed_grad(x, lower, upper):
     # ---- forward sweep
     # slices as values and as targets of stores
     y = x.copy()
-    y_old_tape = np.empty(max(x.size - 1, 0))
+    # y[1:] -= lower * x[:-1]
     for i in range(x.size - 1):
         y[i + 1] -= lower * x[i]
+    y_old_tape = np.empty(max(x.size - 1, 0))
+    # y[:-1] *= upper
+    for i in range(x.size - 1):
         y_view_item = y[i]
         y_old_tape[i] = y_view_item
         y[i] = y_view_item * upper
@@ -26,17 +29,17 @@ def trimmed_grad(x, lower, upper):
         result[i] = y[i]
     for i in range(x.size):
         y_bar[i] += result[i]
-    lower_bar = 0.0
+    # L205: y[:-1] *= upper
     upper_bar = 0.0
-    # L204: y[1:] -= lower * x[:-1]
-    for i in range(x.size - 2, -1, -1):
-        # L205: y[:-1] *= upper
+    for i in range(x.size - 1):
         y_old = y_old_tape[i]
         y[i] = y_old
         stored_bar = y_bar[i]
         upper_bar += y_old * stored_bar
         y_bar[i] = upper * stored_bar
-        # L204: y[1:] -= lower * x[:-1]
+    # L204: y[1:] -= lower * x[:-1]
+    lower_bar = 0.0
+    for i in range(x.size - 1):
         stored_bar = y_bar[i + 1]
         lower_bar -= x[i] * stored_bar
         x_bar[i] += lower * -stored_bar
