@@ -96,10 +96,12 @@ class IndexModel:
     def may_meet(self, one: ir.Op, other: ir.Op, around: ir.Op, trips: tuple[ir.Op, str, ir.Op] | None = None) -> bool:
         """Whether both may touch one element, which one of them changes, in one trip of the loops around `around`.
 
-        trips: two loops and how their counters are to be related, by <, > or !=.
+        trips: two loops and how their counters are to be related, by <, > or !=. Sums may be added up in any order, and
+        so do not meet; but for !=, since what is saved of them and put back depends on the order.
         """
-        if isinstance(one, ir.Store) and isinstance(other, ir.Store) and one.add and other.add:
-            return False  # sums may be added up in any order
+        are_sums = isinstance(one, ir.Store) and isinstance(other, ir.Store) and one.add and other.add
+        if are_sums and (trips is None or trips[1] != "!="):
+            return False
         return any(
             self._meet(access, against, around, trips)
             for access in self._touched(one)

@@ -162,6 +162,16 @@ def read_shifted(a, b):
     return np.sum(d * c)
 
 
+def overlapping_sums(a, b):
+    a = a.copy()
+    b = b.copy()
+    b[1:] = b[:-1] * a[1:]
+    a[:-1] += 0.3 * b[:-1]
+    a[1:] -= 0.4 * b[1:]
+    b *= a
+    return np.sum(a * a) + np.sum(b * b)
+
+
 def reduction_between(a, b):
     c = a * b
     c = c / np.sqrt(np.sum(c * c))
@@ -176,6 +186,7 @@ def reduction_between(a, b):
         (both_sides, 1),
         (mirrored, 1),
         (read_shifted, 2),
+        (overlapping_sums, 0),
         (reduction_between, 1),
     ],
 )
@@ -209,6 +220,18 @@ def test_a_vectorisable_store_is_not_tied_to_a_sum():
         return c, np.sum(c)
 
     assert loops(primal(kept, VECTOR, VECTOR).body) == [[], []]
+
+
+def test_sums_of_several_trips_are_in_order():
+    # what is saved of an element and put back depends on it
+    def summed(x):
+        return np.sum(np.sum(np.sin(x), axis=0) ** 2)
+
+    first, _ = [op for op in primal(summed, MATRIX).body.ops if isinstance(op, ir.For)]
+    (inner,) = [op for op in first.body.ops if isinstance(op, ir.For)]
+    assert not first.order_free
+    assert inner.order_free
+    check(summed, lambda: (np.sin(np.arange(12.0)).reshape(3, 4),), (0,))
 
 
 def printed(a, b):

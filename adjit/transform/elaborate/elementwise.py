@@ -269,7 +269,7 @@ def total(ctx: Context, value: Value, axis: int | None = None) -> Value:
             value = scalars.cast(ctx, lazy.element(index), dtype)
             ctx.builder.store(out, (*index[:axis], *index[axis + 1 :]), value, add=True)
 
-        ctx.nest(lazy.shape, accumulate)
+        ctx.nest(lazy.shape, accumulate, ordered=(axis,))
         return out
 
     def element(index: Index) -> ir.Operand:
