@@ -104,6 +104,10 @@ class Aliased(AdjitError):
     """Two arguments share memory and one of them is written."""
 
 
+class Stretched(AdjitError):
+    """Arrays are combined whose lengths differ, in code made for lengths that agree. Users of `source` alone see it."""
+
+
 class InternalError(AdjitError):
     """A fault of adjit itself."""
 

@@ -6,10 +6,12 @@ Single thread, pinned to one CPU; the allocator is told to keep the memory it ha
 arithmetic. The three take turns within each round, each time starting with another one; the medians of the rounds
 count.
 Printed: times, their ratios, the seconds to the first gradient (derivation and compilation), the largest difference
-between the gradients (relative to the largest entry), and the tapes that the generated source makes.
+between the gradients (relative to the largest entry), and the tapes that the generated source makes. Then the gradients
+of the workloads in NumPy style (`numpy_style.py`) beside those of their loops.
 """
 
 import argparse
+import functools
 import json
 import math
 import os
@@ -22,6 +24,7 @@ from pathlib import Path
 import numpy as np
 
 import adjit
+from numpy_style import STYLES
 from workloads import Workload, own, shared
 
 KEEP_MEMORY = {
@@ -34,6 +37,7 @@ READY = "ADJIT_BENCH_READY"
 
 SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "bench"
 MEAN_BAR, WORST_BAR = 2.0, 4.0
+STYLE_BAR = 1.3
 
 
 def timed(function):
@@ -130,6 +134,30 @@ def measure_all(title, workloads, rounds):
     return table
 
 
+def measure_styles(styles, rounds):
+    """The gradients of NumPy-style versions beside those of the loops, both by adjit."""
+    print("\nNumPy style against loops, both differentiated by adjit")
+    print(f"{'workload':20s} {'loops ms':>10s} {'numpy ms':>10s} {'ratio':>8s} {'first s':>8s} {'difference':>10s}")
+    table = {}
+    for workload, function in styles:
+        loops, arrays = (adjit.value_and_grad(f, wrt=workload.wrt) for f in (workload.function, function))
+        calls = {name: functools.partial(f, *workload.arguments) for name, f in (("loops", loops), ("numpy", arrays))}
+        calls["loops"]()
+        (_, gradients), first = timed(calls["numpy"])
+        found = medians(calls, rounds)
+        found |= {"ratio": found["numpy"] / found["loops"], "first": first}
+        found["difference"] = largest_difference(gradients, workload.hand()[1])
+        table[function.__name__] = found
+        print(
+            f"{function.__name__:20s} {1e3 * found['loops']:10.3f} {1e3 * found['numpy']:10.3f} {found['ratio']:8.2f}"
+            f" {first:8.2f} {found['difference']:10.1e}",
+            flush=True,
+        )
+    worst = max(found["ratio"] for found in table.values())
+    print(f"NumPy style/loops: worst {worst:.2f}; bar {STYLE_BAR} {'met' if worst <= STYLE_BAR else 'not met'}")
+    return table
+
+
 def restart():
     """The same command with settings that are read when a process starts."""
     os.environ.update(KEEP_MEMORY, **SINGLE_THREAD, **{READY: "1"})
@@ -159,6 +187,11 @@ def main():
         wanted = [w for w in workloads if not options.names or w.name.startswith(tuple(options.names))]
         if wanted:
             tables[title] = measure_all(title, wanted, options.rounds)
+    found = {w.name: w for w in groups.get("shared workloads", ())}
+    styles = [(found[name], f) for name, f in STYLES if name in found]
+    styles = [(w, f) for w, f in styles if not options.names or f.__name__.startswith(tuple(options.names))]
+    if styles:
+        tables["NumPy style"] = measure_styles(styles, options.rounds)
     if options.json:
         options.json.parent.mkdir(parents=True, exist_ok=True)
         options.json.write_text(json.dumps(tables, indent=1) + "\n", encoding="utf-8")

@@ -31,7 +31,7 @@ from numba import types
 from numba.extending import overload
 
 from adjit import rules
-from adjit.errors import TypeMismatch, WrongWrt
+from adjit.errors import Stretched, TypeMismatch, WrongWrt
 from adjit.runtime.dispatch import Derived, Interpreted, Options, derive, plain_signature
 from adjit.runtime.notation import to_bytes
 from adjit.runtime.trees import Template, conform, described, is_active, snapshot, template, zero
@@ -110,7 +110,12 @@ def evaluate(spec: Any, options: Options, arguments: Sequence[Any], positions: S
         value = value_of(spec, options)(*kept)
         return value, Pullback(template(value), positions, active, _nothing)
     forward = derive(Derivative(function=spec, kind="split_forward", wrt=active), options)
-    value, saved, changed = forward(*kept)
+    try:
+        value, saved, changed = forward.strict(*kept)
+    except Stretched:
+        # both halves assume the same of their arguments
+        forward = forward.stretching
+        value, saved, changed = forward(*kept)
     result = template(value)
     if saved is None:
         # the value may be one of the arguments kept, and belongs to the caller
@@ -121,6 +126,8 @@ def evaluate(spec: Any, options: Options, arguments: Sequence[Any], positions: S
     else:
         given = forward.argument_types(*kept)
         reverse = derive(Derivative(function=spec, kind="split_reverse", wrt=active, given=given), options)
+        if forward.derivative.stretches:
+            reverse = reverse.stretching
         sweep = lambda seed: reverse(saved, snapshot(changed), seed)  # noqa: E731
         reverse.prepare(saved, snapshot(changed), zero(result))
     return value, Pullback(result, positions, active, sweep)

@@ -29,7 +29,7 @@ from numba.core.registry import CPUDispatcher
 from numba.core.serialize import ReduceMixin
 from numba.core.typing.typeof import typeof
 
-from adjit.errors import AdjitError, InternalError, TypeMismatch, Unsupported
+from adjit.errors import AdjitError, InternalError, Stretched, TypeMismatch, Unsupported
 from adjit.runtime.compile import load
 from adjit.runtime.notation import to_text, to_types
 from adjit.transform import pipeline
@@ -75,6 +75,11 @@ class _Specialising:
     derivative: pipeline.Derivative
     options: Options
     __signature__: inspect.Signature
+
+    @functools.cached_property
+    def stretching(self) -> Any:
+        """The same function for arguments of which axes of length 1 are stretched at run time."""
+        return derive(dataclasses.replace(self.derivative, stretches=True), self.options)
 
     def _reduce_states(self) -> dict[str, Any]:
         return {"derivative": self.derivative, "options": self.options}
@@ -147,6 +152,30 @@ class Derived(_Specialising, CPUDispatcher):
         self._compiler = _Maker(self)
         self._dress()
 
+    def __call__(self, *args: Any, **kws: Any) -> Any:
+        try:
+            return super().__call__(*args, **kws)
+        except Stretched:
+            if self.derivative.stretches:
+                raise
+        return self.stretching(*args, **kws)
+
+    def strict(self, *args: Any) -> Any:
+        """A call that raises Stretched where the code would have to be made anew."""
+        return super().__call__(*args)
+
+    # in compiled code nothing could be made anew, so that it gets the code that assumes nothing
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        if self.derivative.stretches:
+            return super().get_call_template(args, kws)
+        return self.stretching.get_call_template(args, kws)
+
+    def get_overload(self, sig: Any) -> Any:
+        if self.derivative.stretches:
+            return super().get_overload(sig)
+        return self.stretching.get_overload(sig)
+
     def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
         try:
             return super()._compile_for_args(*args, **kws)  # type: ignore[misc]
@@ -199,9 +228,18 @@ class Interpreted(_Specialising, ReduceMixin):  # type: ignore[misc]
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         bound = self.__signature__.bind(*arguments, **keywords)
         bound.apply_defaults()
-        found = self._made_for(bound.args)
+        try:
+            return self.strict(*bound.args)
+        except Stretched:
+            if self.derivative.stretches:
+                raise
+        return self.stretching(*bound.args)
+
+    def strict(self, *arguments: Any) -> Any:
+        """A call that raises Stretched where the code would have to be made anew."""
+        found = self._made_for(arguments)
         with np.errstate(all="ignore"):
-            return found(*bound.args)
+            return found(*arguments)
 
     def prepare(self, *arguments: Any) -> None:
         """Makes the code for these arguments, without a call."""

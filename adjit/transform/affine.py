@@ -51,6 +51,12 @@ class Affine:
     def times(self, factor: int) -> Affine:
         return Affine().plus(self, factor)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Affine) and self.constant == other.constant and self.terms == other.terms
+
+    def __hash__(self) -> int:
+        return hash((frozenset(self.terms.items()), self.constant))
+
     @property
     def is_constant(self) -> bool:
         return not self.terms

@@ -36,6 +36,7 @@ class Layout:
         self._print = expressions
         self._commented: set[ir.Origin] = set()
         self._is_reverse = False
+        self._is_in_nest = False
         self._headings = 0  # over the statements of the reverse sweep, so far
         self._pushed = {op.tape for op in ir.walk(function.body) if isinstance(op, ir.Push)}
         # variables that are copied from: where one of them may be undefined, it must be given a value first
@@ -80,7 +81,7 @@ class Layout:
             own = self._function.origin is None or origin.function == self._function.origin.function
             self._comment(f"L{origin.line}{'' if own else f' in {origin.function}'}: {origin.text}", indent)
             self._headings += 1
-        elif self._is_lowered(rest, origin):
+        elif self._is_in_nest or self._is_lowered(rest, origin):
             self._comment(origin.text, indent)
 
     def _heads_something(self, rest: Sequence[Statement]) -> bool:
@@ -115,7 +116,7 @@ class Layout:
                 if isinstance(statement, Assign) and isinstance(statement.op, ir.Alloc) and not statement.op.out.user:
                     continue
                 return False
-            if isinstance(statement, Loop) and statement.op.order_free:
+            if isinstance(statement, Loop) and _is_nest(statement.op):
                 return True
         return False
 
@@ -134,7 +135,10 @@ class Layout:
                 self._branch(statement, indent, heading, "if")
             case Loop(op=op, counter=counter, body=body):
                 self._line(f"for {self._print.names(counter)} in ", self._range(op), ":", indent)
+                outside = self._is_in_nest
+                self._is_in_nest = outside or _is_nest(op)
                 self._nested(body, indent, heading)
+                self._is_in_nest = outside
             case Repeat():
                 self._repeat(statement, indent, heading)
             case Break():
@@ -379,3 +383,8 @@ def _before(start: int, waits: Mapping[int, set[int]]) -> set[int]:
         edge = [j for j in waits[edge.pop()] if j not in found] + edge
         found.update(edge)
     return found
+
+
+def _is_nest(op: ir.For) -> bool:
+    """Whether a loop stands for array statements: its counter is none of the user's."""
+    return not op.body.args[0].user

@@ -20,13 +20,17 @@ from numba import types
 from adjit import errors
 from adjit.transform import ir
 from adjit.transform.columns import by_columns
+from adjit.transform.dissolve import dissolve
 from adjit.transform.elaborate.function import elaborate, without_comments
 from adjit.transform.emit import Emitted, emit
 from adjit.transform.forward import forward
+from adjit.transform.maps import fuse_maps
+from adjit.transform.origins import move_origins
 from adjit.transform.reverse import reverse
 from adjit.transform.rows import by_rows, by_whole_rows
 from adjit.transform.simplify import simplify
 from adjit.transform.sink import sink
+from adjit.transform.sizes import settle_sizes
 from adjit.transform.source import python_function
 from adjit.transform.source import signature as source_signature
 from adjit.transform.split import split
@@ -37,6 +41,7 @@ from adjit.transform.sweeps import both_sweeps, sweeps_apart
 from adjit.transform.types import tuple_parts, typed_const, unliteral
 from adjit.transform.unwritten import check_written
 from adjit.transform.vectorise import vectorise
+from adjit.transform.views import see_through_views
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,8 @@ class Derivative:
             'jacrev' (arguments to Jacobian, made by columns or by rows), 'split_forward' (arguments to value, what is
             saved, and what of it the reverse sweep changes; None where that cannot be handed on) or 'split_reverse'
             (those two and seed to adjoints; `given`: the types of the arguments)
+    stretches: axes of length 1 are stretched wherever NumPy would; else the code may begin with the check that axes of
+            arguments are of one length, and raise Stretched
     wrt:    positions of the arguments to differentiate with respect to; `single`: the result is bare, not a tuple. The
             tangents of the other arguments are ignored
     memory_limit: the bytes that snapshots of loops may take, whose trips are then run again; None: no such loops
@@ -60,6 +67,7 @@ class Derivative:
     single: bool = False
     has_aux: bool = False
     given: tuple[types.Type, ...] = ()
+    stretches: bool = False
     memory_limit: int | None = None
     strategy: Strategy = CHEAPEST
 
@@ -73,7 +81,7 @@ def source(derivative: Derivative, arg_types: Sequence[types.Type], vectormath: 
 def build(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
     """The IR of a derivative for these argument types."""
     if derivative.kind == "primal":
-        return primal(derivative.function, arg_types)
+        return _primal_of(derivative, arg_types)
     return _KINDS[derivative.kind](derivative, arg_types)
 
 
@@ -109,13 +117,28 @@ def _unused(name: str, parameters: Sequence[inspect.Parameter]) -> str:
 # ------------------------------------------------------------------------------------------------------------- the road
 
 
-def primal(function: Any, arg_types: tuple[types.Type, ...]) -> ir.Function:
+def _primal_of(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
+    return primal(derivative.function, arg_types, derivative.stretches, derivative.strategy)
+
+
+def primal(
+    function: Any, arg_types: tuple[types.Type, ...], stretches: bool = False, strategy: Strategy = CHEAPEST
+) -> ir.Function:
     """The typed IR of the function to derive."""
     if isinstance(function, Derivative):
-        return without_comments(build(function, arg_types))
-    elaborated = checked(elaborate(function, arg_types, build), "elaborated")
+        return without_comments(build(_stretching(function, stretches), arg_types))
+    elaborated = checked(elaborate(function, arg_types, lambda d, t: build(_stretching(d, stretches), t)), "elaborated")
     check_written(elaborated)
-    return checked(sink(checked(simplify(elaborated), "simplified")), "sunk")
+    settled = checked(settle_sizes(checked(simplify(elaborated), "simplified"), not stretches), "settled")
+    if not strategy.uses("maps"):
+        return checked(sink(simplify(settled)), "sunk")
+    direct = checked(simplify(dissolve(see_through_views(simplify(settled)))), "direct")
+    mapped = checked(simplify(move_origins(fuse_maps(direct))), "mapped")
+    return checked(sink(mapped), "sunk")
+
+
+def _stretching(derivative: Derivative, stretches: bool) -> Derivative:
+    return dataclasses.replace(derivative, stretches=True) if stretches else derivative
 
 
 def _derived(
@@ -131,7 +154,7 @@ def _derived(
 
 
 def _gradient(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
-    function = primal(derivative.function, arg_types)
+    function = _primal_of(derivative, arg_types)
     trees, wrt = _active_leaves(derivative, function, arg_types)
     value_tree, aux_tree = function.result, None
     if derivative.has_aux:
@@ -157,7 +180,7 @@ def _gradient(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.F
 
 def _vjp(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
     *own_types, seed_type = arg_types
-    function = primal(derivative.function, tuple(own_types))
+    function = _primal_of(derivative, tuple(own_types))
     trees, wrt = _active_leaves(derivative, function, tuple(own_types))
     name = list(signature(derivative).parameters)[-1]
     tree = _parameter_tree(name, seed_type)
@@ -173,7 +196,7 @@ def _vjp(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Functi
 def _split(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
     is_forward = derivative.kind == "split_forward"
     own_types = arg_types if is_forward else derivative.given
-    function = primal(derivative.function, own_types)
+    function = _primal_of(derivative, own_types)
     trees, wrt = _active_leaves(derivative, function, own_types)
     halves = _halves(derivative, function, wrt)
     if halves is None:
@@ -235,7 +258,7 @@ def _seed(seed: ir.Var | None, result: ir.Operand) -> ir.Var | None:
 
 def _jvp(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
     count = len(arg_types) // 2
-    function = primal(derivative.function, arg_types[:count])
+    function = _primal_of(derivative, arg_types[:count])
     made = _pushed(derivative, function, dict(enumerate(arg_types[count:])), range(count))
     return _finished(checked(simplify(made), "simplified"), derivative, function, made.result, "jvp")
 
@@ -245,7 +268,7 @@ def _hvp(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Functi
     assert derivative.wrt is not None
     wrt = sorted(derivative.wrt)
     count = len(arg_types) - len(wrt)
-    function = primal(derivative.function, arg_types[:count])
+    function = _primal_of(derivative, arg_types[:count])
     made = _pushed(derivative, function, dict(zip(wrt, arg_types[count:], strict=True)), wrt)
     values = len(function.body.yields)
     result = ir.map_tree(lambda k: None if k is None else k - values, made.result[1])
@@ -276,14 +299,14 @@ def _pushed(
 
 
 def _jacfwd(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
-    function = primal(derivative.function, arg_types)
+    function = _primal_of(derivative, arg_types)
     trees, _ = _active_leaves(derivative, function, arg_types)
     made = checked(by_columns(function, trees, derivative.single, build), "columns")
     return _finished(checked(simplify(made), "simplified"), derivative, function, made.result, "jacobian")
 
 
 def _jacrev(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
-    function = primal(derivative.function, arg_types)
+    function = _primal_of(derivative, arg_types)
     trees, wrt = _active_leaves(derivative, function, arg_types)
     halves = _halves(derivative, function, wrt)
     made = None if halves is None else by_rows(function, trees, derivative.single, halves, build)

@@ -21,6 +21,7 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.affine import ONE, Affine, Chain, Constraint, Iterations, Loop, Symbol, loops_in
 from adjit.transform.alias import Aliases, memory_read
+from adjit.transform.separation import Separation
 
 MOST_OPERATIONS = 200_000  # of isl, a question: some ten milliseconds
 MOST_LOOPS = 8
@@ -73,6 +74,7 @@ class IndexModel:
         self._expanded = expanded or {}
         self._iterations = Iterations(function)
         self._aliases = Aliases(function)
+        self._separate = Separation(function)
         self._isl = isl.Context()
         self._isl.set_max_operations(MOST_OPERATIONS)
         self._answers: dict[tuple[ir.Op, ir.Op], bool] = {}
@@ -118,6 +120,49 @@ class IndexModel:
             if not self._holds(chain, index, ">=") or not self._holds(chain, index.plus(extent, -1), "<"):
                 return False
         return True
+
+    def may_meet(self, one: ir.Op, other: ir.Op, around: ir.Op, trips: tuple[ir.Op, str, ir.Op] | None = None) -> bool:
+        """Whether both may touch one element, which one of them changes, in one trip of the loops around `around`.
+
+        trips: two loops and how their counters are to be related, by <, > or !=. Sums may be added up in any order, and
+        so do not meet; but for !=, since what is saved of them and put back depends on the order.
+        """
+        are_sums = isinstance(one, ir.Store) and isinstance(other, ir.Store) and one.add and other.add
+        if are_sums and (trips is None or trips[1] != "!="):
+            return False
+        return any(
+            self._meet(access, against, around, trips)
+            for access in self._touched(one)
+            for against in self._touched(other)
+            if isinstance(one, ir.Store | ir.Push) or isinstance(other, ir.Store | ir.Push)
+        )
+
+    def _touched(self, op: ir.Op) -> list[_Access | None]:
+        """The elements that an operation reads or writes; None for the entries of a tape."""
+        if isinstance(op, ir.Push | ir.Pull):
+            return [None]
+        return [self._write(op)] if isinstance(op, ir.Store) else [*self._read(op)]
+
+    def _meet(
+        self, one: _Access | None, other: _Access | None, around: ir.Op, trips: tuple[ir.Op, str, ir.Op] | None
+    ) -> bool:
+        if one is None or other is None:
+            return one is other
+        if one.root is not other.root:
+            is_apart = (one.is_root and other.is_root) or not self._aliases.may_share(one.root, other.root)
+            return not (is_apart or self._separate.are_apart(one.root, other.root))
+        text = self._text
+        shared = self._iterations.places[around].loops
+        conditions = [text.equal(shared, "r", "w"), *text.same_element(one, "r", other, "w")]
+        if trips is not None:
+            left, relation, right = trips
+            conditions.append(f"{text.name(left, 'r')} {relation} {text.name(right, 'w')}")
+        dimensions: list[str] = []
+        for access, prefix in ((one, "r"), (other, "w")):
+            chain = self._iterations.places[access.op].chain
+            dimensions += text.names((*loops_in(chain), *access.unknowns), prefix)
+            conditions += text.domain(access, prefix)
+        return len(dimensions) > 2 * MOST_LOOPS or not self._is_empty([text.set(dimensions, conditions)])
 
     # ------------------------------------------------------------------------------------------- accesses
 
@@ -291,9 +336,10 @@ class IndexModel:
             return False
         if loop in self._iterations.scope(read.root):
             return True
+        own = read.index[len(self._expanded.get(read.root, ())) :]
         inside = [
             Constraint(index.plus(extent, -1), "<")
-            for axis, index in enumerate(read.index)
+            for axis, index in enumerate(own)
             if (extent := self._iterations.extent(read.root, axis)) is not None
         ]
         dimensions = text.names((*loops_in(chain), *read.unknowns), "r")

@@ -28,7 +28,7 @@ from adjit.transform.snapshots import Snapshots, State, bytes_of
 from adjit.transform.strategy import Strategy
 from adjit.transform.sums import is_sum
 from adjit.transform.support import default_snapshots, fitting_snapshots
-from adjit.transform.trips import count_trips, mirrored_range, place_in_range
+from adjit.transform.trips import count_trips, mirrored_range, trip_number
 from adjit.transform.types import typed_const
 
 
@@ -198,7 +198,7 @@ class Rerun:
         builder.origin = loop.origin
         taken, remaining = ir.Var("taken", types.intp), None
         if self.snapshots is not None:
-            place = place_in_range(builder, loop, counter)
+            place = trip_number(builder, loop, counter)
             values, remaining = self.snapshots.advance(builder, place, taken)
             mapping.update({args[k]: value for k, value in values.items()})
         for arg in args:

@@ -79,7 +79,7 @@ class _Pass:
         if not self._changed:
             return self._function
         if self._renamed:
-            body = _Renamer(self._renamed).whole(body)
+            body = Renamer(self._renamed).whole(body)
         return dataclasses.replace(self._function, body=body)
 
     # ------------------------------------------------------------------------------------------- regions
@@ -412,11 +412,16 @@ def _same(left: Sequence[object], right: Sequence[object]) -> bool:
     return len(left) == len(right) and all(a is b for a, b in zip(left, right, strict=True))
 
 
-def _is_matrix_product(op: ir.Call) -> bool:
-    """Whether the result has the rows of the first and the columns of the second operand."""
+def is_product(op: ir.Call) -> bool:
+    """Whether this is a product of vectors and matrices."""
     if op.callee not in (operator.matmul, np.matmul, np.dot) or len(op.args) != 2:
         return False
-    return all(isinstance(a.type, types.Array) and a.type.ndim == 2 for a in op.args)
+    return all(isinstance(a.type, types.Array) and 1 <= a.type.ndim <= 2 for a in op.args)
+
+
+def _is_matrix_product(op: ir.Call) -> bool:
+    """Whether the result has the rows of the first and the columns of the second operand."""
+    return is_product(op) and all(isinstance(a.type, types.Array) and a.type.ndim == 2 for a in op.args)
 
 
 def _whole_axis(view: ir.Slice, axis: int) -> int | None:
@@ -430,7 +435,7 @@ def _whole_axis(view: ir.Slice, axis: int) -> int | None:
     return None
 
 
-class _Renamer(ir.Cloner):
+class Renamer(ir.Cloner):
     """Puts one variable in the place of another, where it is defined too."""
 
     def whole(self, region: ir.Region) -> ir.Region:

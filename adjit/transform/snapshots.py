@@ -20,7 +20,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.support import checkpoint_distance
-from adjit.transform.trips import count_trips, place_in_range
+from adjit.transform.trips import trip_number
 from adjit.transform.types import array_type, array_type_of
 
 
@@ -121,7 +121,7 @@ class Snapshots:
         loop = self.loop
         taken, due = ir.Var("taken", types.intp), ir.Var("due", types.intp)
         builder = ir.Builder()
-        place = place_in_range(builder, loop, loop.body.args[0])
+        place = trip_number(builder, loop, loop.body.args[0])
         # the sweep goes on to the end, where no snapshot is left of the last trip: as if there were one trip more
         end = builder.call(operator.add, self.trips, ir.integer(1), type=types.intp, name="end")
         more, later = self.take_if_due(builder, place, end, taken, due, self.now(loop.body.args[1:]))
@@ -192,10 +192,6 @@ def bytes_of(builder: ir.Builder, loop: ir.For, state: State) -> ir.Operand:
             size = builder.call(operator.mul, size, extent, type=types.intp, name="size")
         total = builder.call(operator.add, total, size, type=types.intp, name="snapshot_bytes")
     return total
-
-
-def trips_of(builder: ir.Builder, loop: ir.For) -> ir.Operand:
-    return count_trips(builder, loop)
 
 
 def _counter(builder: ir.Builder, loop: ir.For, trip: ir.Operand) -> ir.Operand:

@@ -11,7 +11,7 @@ from typing import Any
 
 from numba import njit
 
-from adjit.errors import Aliased
+from adjit.errors import Aliased, Stretched
 
 
 @njit
@@ -66,6 +66,13 @@ def default_snapshots(trips: int) -> int:
 def fitting_snapshots(trips: int, limit: int, snapshot_bytes: int) -> int:
     """The snapshots that fit into `limit` bytes, one at least, and no more than there are trips."""
     return max(1, min(trips, limit // snapshot_bytes))
+
+
+@njit
+def same_extent(left: int, right: int) -> None:
+    """Stretched if two axes are not of one length, as the code that follows takes them to be."""
+    if left != right:
+        raise Stretched("two axes differ in length where this code takes them to be the same")
 
 
 @njit

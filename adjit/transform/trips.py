@@ -24,7 +24,9 @@ def _emit(builder: ir.Builder, callee: object, left: ir.Operand, right: ir.Opera
 
 def count_trips(builder: ir.Builder, op: ir.For) -> ir.Operand:
     """max(0, ceil((stop - start) / step))."""
-    name = f"{op.body.args[0].name}_trips"
+    name = f"{op.body.args[0].name}_trips".lstrip("_")
+    if op.step == ir.integer(-1):
+        return _emit(builder, max, _emit(builder, operator.sub, op.start, op.stop, name), ir.integer(0), name)
     count = _emit(builder, operator.sub, op.stop, op.start, name)
     if op.step != ir.integer(1):
         ahead = _emit(builder, operator.add, count, op.step, name)
@@ -38,11 +40,17 @@ def count_trips(builder: ir.Builder, op: ir.For) -> ir.Operand:
     return _emit(builder, max, count, ir.integer(0), name)
 
 
-def place_in_range(builder: ir.Builder, op: ir.For, counter: ir.Var) -> ir.Operand:
+def trip_number(builder: ir.Builder, op: ir.For, counter: ir.Operand) -> ir.Operand:
     """The number of the trip, from 0, in which the loop's counter has this value."""
-    name = f"{counter.name}_place"
+    name = f"{op.body.args[0].name}_place"
     place = _emit(builder, operator.sub, counter, op.start, name)
     return place if op.step == ir.integer(1) else _emit(builder, operator.floordiv, place, op.step, name)
+
+
+def place_in_range(builder: ir.Builder, op: ir.For, counter: ir.Operand) -> ir.Operand:
+    """Where a tape has what belongs to the trip of this counter: its number, or as well the trips still to come."""
+    is_down_to_zero = op.step == ir.integer(-1) and op.stop == ir.integer(-1)
+    return counter if is_down_to_zero else trip_number(builder, op, counter)
 
 
 def mirrored_range(builder: ir.Builder, op: ir.For, backwards: bool) -> tuple[ir.Operand, ir.Operand, ir.Operand]:

@@ -21,7 +21,7 @@ def smooth_grad(u, rate, steps):
         now_bar_2, after_bar_2 = after_bar_2, now_bar_2
     # ---- reverse sweep
     # L91: return np.sum(now * now * now)
-    for i in range(now.size):
+    for i in range(u.size):
         now_item = now[i]
         now_bar_2[i] += now_item * now_item + 2.0 * now_item * now_item
     rate_bar = 0.0

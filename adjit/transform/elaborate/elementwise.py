@@ -259,6 +259,18 @@ def total(ctx: Context, value: Value, axis: int | None = None) -> Value:
     if axis is None:
         return ctx.reduce(lazy.shape, zero, lambda index, partial: add(lazy.element(index), partial), "total")
     rest = lazy.shape[:axis] + lazy.shape[axis + 1 :]
+    if axis < lazy.ndim - 1 and ir.is_float(dtype):
+        # row by row, as the elements are in memory
+        out = ir.Var("totals", array_type(dtype, len(rest)))
+        ctx.builder.emit(ir.Alloc(shape=rest, out=out, fill=zero))
+        ctx.new_array(out, rest)
+
+        def accumulate(index: Index) -> None:
+            value = scalars.cast(ctx, lazy.element(index), dtype)
+            ctx.builder.store(out, (*index[:axis], *index[axis + 1 :]), value, add=True)
+
+        ctx.nest(lazy.shape, accumulate, ordered=(axis,))
+        return out
 
     def element(index: Index) -> ir.Operand:
         return ctx.reduce(

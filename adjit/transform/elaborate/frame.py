@@ -5,7 +5,7 @@ In: nothing. Out: `Context`, one a compilation, and `Frame`, one a function body
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import libcst as cst
@@ -98,9 +98,12 @@ class Context:
     # ---------------------------------------------------------------------------------------------------- loops
 
     def nest(
-        self, extents: Sequence[ir.Operand], body: Callable[[tuple[ir.Operand, ...]], None], ordered: bool = False
+        self,
+        extents: Sequence[ir.Operand],
+        body: Callable[[tuple[ir.Operand, ...]], None],
+        ordered: Collection[int] = (),
     ) -> None:
-        """Loops over an index space, first axis outermost; `ordered` if the order of the trips matters."""
+        """Loops over an index space, first axis outermost; `ordered`: the axes where the order of the trips matters."""
 
         def level(done: tuple[ir.Operand, ...]) -> None:
             depth = len(done)
@@ -113,7 +116,7 @@ class Context:
             self.builder.emit(
                 ir.For(
                     start=ir.integer(0), stop=extents[depth], step=ir.integer(1), inits=(),
-                    body=ir.Region((index,), tuple(ops), ()), outs=(), order_free=not ordered,
+                    body=ir.Region((index,), tuple(ops), ()), outs=(), order_free=depth not in ordered,
                 )
             )  # fmt: skip
 

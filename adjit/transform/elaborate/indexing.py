@@ -277,7 +277,7 @@ def _scatter(ctx: Context, place: Place, array: ir.Var, value: Value) -> None:
         target = (*index[:axis], where, *index[axis + len(places_shape) :])
         ctx.builder.store(array, target, scalars.cast(ctx, element(index), array_type_of(array).dtype))
 
-    ctx.nest(full, body, ordered=True)
+    ctx.nest(full, body, ordered=range(len(full)))
 
 
 def _check_fits(ctx: Context, shape: tuple[ir.Operand, ...], value: Value) -> None:

@@ -1,0 +1,208 @@
+"""Small arrays of fixed size become the numbers in them.
+
+In: a function. Out: the same without arrays of a literal shape, such as `np.array([x, y])`, that are only made, read
+and stored to at literal places, copied, and passed on round loops and out of branches.
+
+    state = np.array([x, y])                  state_0, state_1 = x, y
+    for _ in range(n):                        for _ in range(n):
+        state = state + h * rate(state)           state_0, state_1 = state_0 + h * ..., state_1 + h * ...
+
+Arrays are references: one has to be complete before it gets another name, so that no store is seen under two.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+import operator
+from collections.abc import Iterator, Sequence
+
+from adjit.transform import ir
+from adjit.transform.alias import Aliases, is_reference
+from adjit.transform.types import array_type_of, typed_const
+
+MOST_ELEMENTS = 16
+MOST_TRIPS = 8
+
+
+def dissolve(function: ir.Function) -> ir.Function:
+    """The function without its small arrays."""
+    aliases = Aliases(function)
+    shapes: dict[ir.Operand, tuple[int, ...]] = {}
+    for op in ir.walk(function.body):
+        if isinstance(op, ir.Alloc) and (shape := _literal_shape(op)) is not None:
+            shapes[aliases.find(op.out)] = shape
+    for op in ir.walk(function.body):
+        if isinstance(op, ir.Copy) and (source := aliases.find(op.source)) in shapes:
+            shapes.setdefault(aliases.find(op.out), shapes[source])
+    for operand in (*function.body.args, *function.body.yields):
+        if is_reference(operand):
+            shapes.pop(aliases.find(operand), None)
+    while shapes:
+        walk = _Dissolving(aliases, shapes)
+        try:
+            body = walk.region(function.body)
+            return dataclasses.replace(function, body=body)
+        except _Refused as fault:
+            del shapes[walk.find(fault.array)]
+    return function
+
+
+class _Refused(Exception):
+    """An array is used in a way that numbers have nothing like."""
+
+    def __init__(self, array: ir.Operand):
+        self.array = array
+
+
+def _literal_shape(op: ir.Alloc) -> tuple[int, ...] | None:
+    shape = tuple(int(n.value) for n in op.shape if isinstance(n, ir.Const))
+    is_small = op.like is None and len(shape) == len(op.shape) > 0 and 0 < math.prod(shape) <= MOST_ELEMENTS
+    return shape if is_small and min(shape) > 0 else None
+
+
+def _literal_trips(op: ir.For) -> range | None:
+    """The trips of a short loop over a literal range."""
+    bounds = [int(o.value) for o in op.operands[:3] if isinstance(o, ir.Const)]
+    if op.stops or len(bounds) < 3 or bounds[2] == 0:
+        return None
+    trips = range(*bounds)
+    return trips if len(trips) <= MOST_TRIPS else None
+
+
+class _Dissolving:
+    """One walk. `shapes` has the classes of memory that are dissolved; what stands in the way raises _Refused."""
+
+    def __init__(self, aliases: Aliases, shapes: dict[ir.Operand, tuple[int, ...]]):
+        self.aliases = aliases
+        self.shapes = shapes
+        self.classes: dict[ir.Operand, ir.Operand] = {}  # of arrays in the copies of unrolled loops
+        self.mapping: dict[ir.Var, ir.Operand] = {}
+        self.elements: dict[ir.Operand, list[ir.Operand | None]] = {}
+        self.home: dict[ir.Operand, list[ir.Op]] = {}  # arrays that may be stored to, and the region they are made in
+
+    def find(self, array: ir.Operand) -> ir.Operand:
+        return self.classes.get(array) or self.aliases.find(array)
+
+    def operand(self, operand: ir.Operand) -> ir.Operand:
+        while isinstance(operand, ir.Var) and operand in self.mapping:
+            operand = self.mapping[operand]
+        return operand
+
+    def is_small(self, operand: ir.Operand) -> bool:
+        return is_reference(operand) and self.find(operand) in self.shapes
+
+    def region(self, region: ir.Region) -> ir.Region:
+        args = self.expanded(region.args)
+        done: list[ir.Op] = []
+        for op in region.ops:
+            self.op(op, done)
+        return ir.Region(args, tuple(done), tuple(self.passed(region.yields)))
+
+    def expanded(self, variables: Sequence[ir.Var]) -> tuple[ir.Var, ...]:
+        """A variable an element in the place of each small array."""
+        made: list[ir.Var] = []
+        for var in variables:
+            if not self.is_small(var):
+                made.append(var)
+                continue
+            dtype = array_type_of(var).dtype
+            places = itertools.product(*map(range, self.shapes[self.find(var)]))
+            own = [ir.Var("_".join((var.name, *map(str, place))), dtype) for place in places]
+            self.elements[var] = list(own)
+            made += own
+        return tuple(made)
+
+    def passed(self, operands: Sequence[ir.Operand]) -> Iterator[ir.Operand]:
+        """What is handed on to another name: from here on nothing may be stored into it."""
+        for operand in map(self.operand, operands):
+            if not self.is_small(operand):
+                yield operand
+                continue
+            self.home.pop(operand, None)
+            for element in self.elements.get(operand, [None]):
+                if element is None:
+                    raise _Refused(operand)
+                yield element
+
+    def op(self, op: ir.Op, done: list[ir.Op]) -> None:
+        if isinstance(op, ir.For) and (trips := _literal_trips(op)) is not None and self.has_small(op):
+            self.unrolled(op, trips, done)
+        elif isinstance(op, ir.Load | ir.Store | ir.Extent) and self.is_small(op.array):
+            self.element(op, done)
+        elif isinstance(op, ir.Alloc) and self.is_small(op.out):
+            shape = self.shapes[self.find(op.out)]
+            if _literal_shape(op) != shape:
+                raise _Refused(op.out)
+            fill = None if op.fill is None else typed_const(op.fill.value, array_type_of(op.out).dtype)
+            self.make(op.out, [fill] * math.prod(shape), done)
+        elif isinstance(op, ir.Copy) and self.is_small(op.source) and self.is_small(op.out):
+            if self.shapes[self.find(op.source)] != self.shapes[self.find(op.out)]:
+                raise _Refused(op.out)
+            self.make(op.out, self.elements[self.operand(op.source)], done)
+        elif isinstance(op, ir.If | ir.For | ir.While):
+            operands = list(self.passed(op.operands))
+            regions = [self.region(r) for r in op.regions]
+            done.append(op.rebuilt(operands, regions, self.expanded(op.results)))
+        else:
+            for operand in (*op.operands, *op.results):
+                if self.is_small(operand):
+                    raise _Refused(operand)
+            done.append(op.rebuilt([self.operand(o) for o in op.operands], op.regions, op.results))
+
+    def make(self, array: ir.Var, elements: Sequence[ir.Operand | None], done: list[ir.Op]) -> None:
+        self.elements[array] = list(elements)
+        self.home[array] = done
+
+    def element(self, op: ir.Load | ir.Store | ir.Extent, done: list[ir.Op]) -> None:
+        array = self.operand(op.array)
+        shape = self.shapes[self.find(array)]
+        if isinstance(op, ir.Extent):
+            self.mapping[op.out] = ir.integer(shape[op.axis])
+            return
+        place = 0
+        for index, extent in zip(map(self.operand, op.index), shape, strict=True):
+            if not isinstance(index, ir.Const) or not -extent <= index.value < extent:
+                raise _Refused(array)
+            place = place * extent + int(index.value) % extent
+        old = self.elements[array][place]
+        if isinstance(op, ir.Load):
+            if old is None:
+                raise _Refused(array)
+            self.mapping[op.out] = old
+            return
+        value = self.operand(op.value)
+        if self.home.get(array) is not done or (op.add and old is None):
+            raise _Refused(array)
+        if op.add:
+            assert old is not None
+            out = ir.Var("sum", old.type)
+            done.append(ir.Call(callee=operator.add, args=(old, value), outs=(out,), origin=op.origin))
+            value = out
+        self.elements[array][place] = value
+
+    def has_small(self, op: ir.Op) -> bool:
+        return any(self.is_small(o) for region in op.regions for inner in ir.walk(region) for o in inner.operands)
+
+    def unrolled(self, op: ir.For, trips: range, done: list[ir.Op]) -> None:
+        carried = [self.operand(o) for o in op.inits]
+        for trip in trips:
+            counter, *args = op.body.args
+            cloner = ir.Cloner({counter: ir.integer(trip), **dict(zip(args, carried, strict=True))})
+            for inner in op.body.ops:
+                made = cloner.op(inner)
+                self.classes.update((new, self.find(old)) for old, new in _names(inner, made) if is_reference(old))
+                self.op(made, done)
+            carried = [self.operand(cloner.operand(y)) for y in op.body.yields]
+        for out, last in zip(op.outs, carried, strict=True):
+            self.mapping[out] = last
+
+
+def _names(one: ir.Op, other: ir.Op) -> Iterator[tuple[ir.Var, ir.Var]]:
+    """The variables that an operation defines, and those of its copy."""
+    yield from zip(one.results, other.results, strict=True)
+    for left, right in zip(one.regions, other.regions, strict=True):
+        yield from zip(left.args, right.args, strict=True)
+        for a, b in zip(left.ops, right.ops, strict=True):
+            yield from _names(a, b)

@@ -1,0 +1,244 @@
+"""Array statements over one index space become one loop, and the arrays between them scalars.
+
+In: a function whose array statements are nests of loops. Out: the same with neighbouring nests in one, where each
+element is made before it is read as it was in two; what then is only read where it was just stored is no array any
+more.
+
+    for i in range(n): d[i] = a[i] - b[i]        for i in range(n):
+    for i in range(n): s += d[i] * d[i]              t = a[i] - b[i]; s += t * t
+
+Whether a trip of the second loop may touch what a later trip of the first touches is asked of isl. Loops that the user
+wrote are only fused with array statements, and only where an array goes away.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+
+from adjit.transform import ir
+from adjit.transform.alias import Aliases, is_reference, memory_read, memory_written
+from adjit.transform.polyhedra import IndexModel
+from adjit.transform.simplify import Renamer, simplify
+from adjit.transform.trips import mirrored_range
+
+MOST_ARRAYS = 16  # beyond that LLVM gives up on checking at run time that they do not overlap
+
+
+def fuse_maps(function: ir.Function) -> ir.Function:
+    """The function with its array statements fused."""
+    refused: set[tuple[ir.Op, ir.Op]] = set()
+    names: dict[ir.Var, ir.Var] = {}
+    while True:
+        fused = _Fusion(function, refused, names).once()
+        if fused is None:
+            return _named(function, names)
+        function = simplify(fused)
+
+
+def _named(function: ir.Function, names: Mapping[ir.Var, ir.Var]) -> ir.Function:
+    """The function with the user's names of arrays that went away on the numbers that were stored in them."""
+    defined = {out for op in ir.walk(function.body) for out in op.results}
+    gone: dict[ir.Var, ir.Operand] = {
+        value: ir.Var(array.name, value.type, user=True)
+        for value, array in names.items()
+        if value in defined and array not in defined
+    }
+    return dataclasses.replace(function, body=Renamer(gone).whole(function.body)) if gone else function
+
+
+def _inside(op: ir.Op) -> Iterator[ir.Op]:
+    yield op
+    for region in op.regions:
+        yield from ir.walk(region)
+
+
+class _Effects:
+    """What an operation reads, writes and makes, by alias class."""
+
+    def __init__(self, op: ir.Op, aliases: Aliases):
+        self.reads: set[ir.Operand] = set()
+        self.writes: set[ir.Operand] = set()
+        self.is_ordered = False
+        for inner in _inside(op):
+            self.reads.update(map(aliases.find, memory_read(inner)))
+            written = memory_written(inner)
+            if written is not None:
+                self.writes.add(aliases.find(written))
+            self.is_ordered |= isinstance(inner, ir.Raise) or (isinstance(inner, ir.Call) and inner.effect)
+        self.op = op
+        self.touching = [inner for inner in _inside(op) if memory_read(inner) or memory_written(inner) is not None]
+        self.uses = {o for o in ir.reads(op) if isinstance(o, ir.Var)}
+        self.makes = set(op.results)
+
+
+class _Fusion:
+    def __init__(self, function: ir.Function, refused: set[tuple[ir.Op, ir.Op]], names: dict[ir.Var, ir.Var]):
+        self.function = function
+        self.refused = refused
+        self.names = names  # by number: the user's array that it was stored in
+        self.model = IndexModel(function)
+        self.aliases = Aliases(function)
+        self.effects: dict[ir.Op, _Effects] = {}
+        self.users: dict[ir.Operand, set[ir.Op]] = {}
+        self.scratch = {op.out for op in ir.walk(function.body) if isinstance(op, ir.Alloc) and op.fill is None}
+        for op in ir.walk(function.body):
+            for operand in (*op.operands, *(y for r in op.regions for y in r.yields)):
+                if is_reference(operand):
+                    self.users.setdefault(operand, set()).add(op)
+        self.scratch.difference_update(y for y in function.body.yields if isinstance(y, ir.Var))
+
+    def once(self) -> ir.Function | None:
+        """The function with one more pair fused, None if there is none."""
+        body = self.region(self.function.body)
+        return None if body is None else dataclasses.replace(self.function, body=body)
+
+    def region(self, region: ir.Region) -> ir.Region | None:
+        ops = region.ops
+        loops = [k for k, op in enumerate(ops) if isinstance(op, ir.For)]
+        for b in loops:
+            for a in reversed([k for k in loops if k < b]):
+                made = self.pair(ops, a, b)
+                if made is not None:
+                    return dataclasses.replace(region, ops=made)
+        for k, op in enumerate(ops):
+            for number, inner in enumerate(op.regions):
+                found = self.region(inner)
+                if found is not None:
+                    regions = [*op.regions[:number], found, *op.regions[number + 1 :]]
+                    made_op = op.rebuilt(op.operands, regions, op.results)
+                    return dataclasses.replace(region, ops=(*ops[:k], made_op, *ops[k + 1 :]))
+        return None
+
+    def pair(self, ops: tuple[ir.Op, ...], a: int, b: int) -> tuple[ir.Op, ...] | None:
+        first, second = ops[a], ops[b]
+        assert isinstance(first, ir.For)
+        assert isinstance(second, ir.For)
+        if (first, second) in self.refused or not self.is_candidate(first, second):
+            return None
+        moved = self.movable(ops, a, b)
+        backwards = self.direction(first, second) if moved is not None else None
+        if moved is None or backwards is None:
+            self.refused.add((first, second))
+            return None
+        builder = ir.Builder()
+        for k, op in enumerate(ops):
+            if k < a or k in moved:
+                builder.emit(op)
+        made = self.fused(first, second)
+        if backwards:
+            start, stop, step = mirrored_range(builder, first, True)
+            made = dataclasses.replace(made, start=start, stop=stop, step=step)
+        return (*builder.ops, made, *(op for k, op in enumerate(ops) if k > a and k != b and k not in moved))
+
+    # ------------------------------------------------------------------------------------------- is it worth while
+
+    def is_candidate(self, first: ir.For, second: ir.For) -> bool:
+        if first.stops or second.stops or first.parallel != second.parallel:
+            return False
+        if (first.start, first.stop, first.step) != (second.start, second.stop, second.step):
+            return False
+        if not (first.order_free or second.order_free):
+            return False
+        if self.saves_array(first, second):
+            return True
+        if not (first.order_free and second.order_free) or _is_map(first) != _is_map(second):
+            return False
+        one, other = self.arrays(first), self.arrays(second)
+        return bool(one & other) and len(one | other) <= MOST_ARRAYS and not self.may_cross(first, second, "!=")
+
+    def arrays(self, loop: ir.For) -> set[ir.Operand]:
+        return {op.array for op in _inside(loop) if isinstance(op, ir.Load | ir.Store)}
+
+    def saves_array(self, first: ir.For, second: ir.For) -> bool:
+        """Whether some array is stored in the first loop, read in the second, and of no use to anyone else."""
+        inside = {*_inside(first), *_inside(second)}
+        stored = {op.array for op in _inside(first) if isinstance(op, ir.Store) and op.array in self.scratch}
+        loaded = {op.array for op in _inside(second) if isinstance(op, ir.Load)}
+        return any(
+            self.users[array] <= inside and all(isinstance(u, ir.Load | ir.Store) for u in self.users[array])
+            for array in stored & loaded
+        )
+
+    # ------------------------------------------------------------------------------------------- is it right
+
+    def effects_of(self, op: ir.Op) -> _Effects:
+        if op not in self.effects:
+            self.effects[op] = _Effects(op, self.aliases)
+        return self.effects[op]
+
+    def movable(self, ops: tuple[ir.Op, ...], a: int, b: int) -> set[int] | None:
+        """The operations in between that have to run before both loops; None if one of them cannot."""
+        first, second = self.effects_of(ops[a]), self.effects_of(ops[b])
+        if first.makes & second.uses or (first.is_ordered and second.is_ordered):
+            return None
+        wanted: set[int] = set()
+        needed = [second]
+        for k in range(b - 1, a, -1):
+            own = self.effects_of(ops[k])
+            if any(self.conflict(own, later) for later in needed):
+                if self.conflict(own, first):
+                    return None
+                wanted.add(k)
+                needed.append(own)
+        return wanted
+
+    def conflict(self, left: _Effects, right: _Effects) -> bool:
+        """Whether two neighbours may not change places: one needs what the other makes, or changes what it touches."""
+        if left.uses & right.makes or left.makes & right.uses or (left.is_ordered and right.is_ordered):
+            return True
+        if not (left.writes & (right.reads | right.writes) or left.reads & right.writes):
+            return False
+        return any(self.model.may_meet(one, other, left.op) for one in left.touching for other in right.touching)
+
+    def direction(self, first: ir.For, second: ir.For) -> bool | None:
+        """Whether the trips of both have to run from last to first; None if they cannot be run together."""
+        if not self.may_cross(first, second, ">"):
+            return False
+        may_turn = first.order_free and second.order_free and first.step == ir.integer(1)
+        return True if may_turn and not self.may_cross(first, second, "<") else None
+
+    def may_cross(self, first: ir.For, second: ir.For, relation: str) -> bool:
+        """Whether a trip of the first loop may have to do with one of the second that is so related to it."""
+        ours, theirs = (self.effects_of(loop).touching for loop in (first, second))
+        trips = (first, relation, second)
+        return any(self.model.may_meet(one, other, first, trips) for one in ours for other in theirs)
+
+    # ------------------------------------------------------------------------------------------- fusing
+
+    def fused(self, first: ir.For, second: ir.For) -> ir.For:
+        for op in _inside(first):
+            if (
+                isinstance(op, ir.Store)
+                and isinstance(op.value, ir.Var)
+                and not op.value.user
+                and op.array in self.scratch
+            ):
+                assert isinstance(op.array, ir.Var)
+                if op.array.user:
+                    self.names.setdefault(op.value, op.array)
+        mapping: Mapping[ir.Var, ir.Operand] = {second.body.args[0]: first.body.args[0]}
+        body = ir.Region(
+            (*first.body.args, *second.body.args[1:]),
+            (*first.body.ops, *(ir.substituted(op, mapping) for op in second.body.ops)),
+            (*first.body.yields, *(ir.substituted_operand(y, mapping) for y in second.body.yields)),
+        )
+        return dataclasses.replace(
+            first,
+            inits=(*first.inits, *second.inits),
+            body=body,
+            outs=(*first.outs, *second.outs),
+            order_free=self.is_order_free(first, second),
+        )
+
+    def is_order_free(self, first: ir.For, second: ir.For) -> bool:
+        if self.may_cross(first, second, "!="):
+            return False
+        return all(
+            loop.order_free or (not loop.outs and not self.may_cross(loop, loop, "!=")) for loop in (first, second)
+        )
+
+
+def _is_map(loop: ir.For) -> bool:
+    """Whether nothing is summed up in the loop, so that it can be vectorised as it stands."""
+    return not any(isinstance(op, ir.For) and op.outs for op in _inside(loop))

@@ -1,0 +1,428 @@
+"""Extents of arrays that are surely, or presumably, the same: one operand for all of them, and no stretching of axes.
+
+In: a function whose array statements ask at run time which axes have the length 1. Out: the same where those axes are
+as long as the loop anyway. With `may_assume`, axes of arguments that are combined are taken to be of one length, which
+is checked first of all: `same_extent` raises Stretched where they are not, and the caller takes the code that assumes
+nothing.
+
+    n = broadcast_extent(a.size, b.size)             same_extent(b.size, a.size)
+    is_wide = b.size != 1                            for i in range(a.size):
+    for i in range(n):                                   c[i] = a[i] + b[i]
+        c[i] = a[i] + b[i if is_wide else 0]
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from numba import types
+
+from adjit.transform import ir
+from adjit.transform.affine import ONE, Affine, Symbol
+from adjit.transform.algebra import canonical
+from adjit.transform.simplify import is_product
+from adjit.transform.support import broadcast_extent, same_extent, stored_extent
+
+Shape = tuple[Affine, ...]
+Slot = tuple[ir.Op, int]
+
+
+@dataclass(frozen=True)
+class AtLeastZero:
+    """max(0, value): the extent of `a[1:-1]`."""
+
+    value: Affine
+
+
+@dataclass(frozen=True)
+class Clipped:
+    """The extent of a slice of an axis, where its bounds may lie outside."""
+
+    start: Affine | None
+    stop: Affine | None
+    step: Affine
+    extent: Affine
+
+    @property
+    def bounds(self) -> tuple[Affine | None, Affine | None, Affine]:
+        return self.start, self.stop, self.step
+
+
+def settle_sizes(function: ir.Function, may_assume: bool) -> ir.Function:
+    """The function with each extent computed once, and without the stretching of axes that cannot be of length 1."""
+    facts = _Facts(function.body.args, may_assume)
+    changing: set[Slot] = set()
+    while True:
+        known = len(facts.equal), len(changing)
+        walk = _Walk(function, facts, changing)
+        body = walk.region(function.body)
+        if known == (len(facts.equal), len(changing)):
+            break
+    if not walk.has_changed and not facts.equal:
+        return function
+    ops = (*facts.checks(), *body.ops)
+    return dataclasses.replace(function, body=dataclasses.replace(body, ops=ops))
+
+
+class _Facts:
+    """Which integers are taken to be equal: symbols, and what they are replaced by."""
+
+    def __init__(self, params: Sequence[ir.Var], may_assume: bool):
+        self.may_assume = may_assume
+        self.equal: dict[Symbol, Affine] = {}
+        self.given: dict[Symbol, int] = {}  # the symbols that are known on entry, in order
+        for param in params:
+            if isinstance(param.type, types.Array):
+                for axis in range(param.type.ndim):
+                    self.given[(param, axis)] = len(self.given)
+
+    def settled(self, value: Affine) -> Affine:
+        """The value in terms of the symbols that are left."""
+        made = Affine(constant=value.constant)
+        for symbol, factor in value.terms.items():
+            made = made.plus(self._symbol(symbol), factor)
+        return made
+
+    def _symbol(self, symbol: Symbol) -> Affine:
+        if symbol in self.equal:
+            return self.settled(self.equal[symbol])
+        if isinstance(symbol, AtLeastZero):
+            return at_least_zero(self.settled(symbol.value))
+        if isinstance(symbol, Clipped):
+            start, stop = (None if end is None else self.settled(end) for end in (symbol.start, symbol.stop))
+            return Affine({Clipped(start, stop, symbol.step, self.settled(symbol.extent)): 1})
+        return Affine({symbol: 1})
+
+    def is_equal(self, left: Affine, right: Affine) -> bool:
+        """Whether two extents of arrays are the same, or may be assumed to be."""
+        left, right = self.settled(left), self.settled(right)
+        one, other = _only_symbol(left), _only_symbol(right)
+        if isinstance(one, Clipped) and isinstance(other, Clipped) and one.bounds == other.bounds:
+            return self.is_equal(one.extent, other.extent)
+        # of arrays that exist, so that neither is below zero
+        left = one.value if isinstance(one, AtLeastZero) else left
+        right = other.value if isinstance(other, AtLeastZero) else right
+        rest = left.plus(right, -1)
+        if rest.is_constant:
+            return rest.constant == 0
+        return self.may_assume and self._assume(rest)
+
+    def _assume(self, rest: Affine) -> bool:
+        """Takes `rest` to be zero, where that says that an axis of an argument is as long as another, or a literal."""
+        if any(symbol not in self.given for symbol in rest.terms) or len(rest.terms) > 2:
+            return False
+        last = max(rest.terms, key=lambda symbol: self.given[symbol])
+        factor = rest.terms[last]
+        if abs(factor) != 1 or any(other == factor for symbol, other in rest.terms.items() if symbol != last):
+            return False
+        value = Affine({last: 1}).plus(rest, -factor)
+        if value.is_constant and value.constant < 2:
+            return False
+        self.equal[last] = value
+        return True
+
+    def checks(self) -> list[ir.Op]:
+        """What makes sure on entry that the assumptions hold."""
+        builder = ir.Builder()
+        for symbol, value in self.equal.items():
+            left = self._extent(builder, symbol)
+            right: ir.Operand = ir.integer(value.constant)
+            for other in value.terms:
+                right = self._extent(builder, other)
+                if value.constant:
+                    callee, offset = (operator.add, 1) if value.constant > 0 else (operator.sub, -1)
+                    right = builder.call(callee, right, ir.integer(offset * value.constant), type=types.intp, name="n")
+            builder.emit(ir.Call(callee=same_extent, args=(left, right), outs=(), effect=True))
+        return builder.ops
+
+    def _extent(self, builder: ir.Builder, symbol: Symbol) -> ir.Operand:
+        assert isinstance(symbol, tuple)
+        return builder.extent(*symbol)
+
+
+def _only_symbol(value: Affine) -> Symbol | None:
+    if value.constant == 0 and len(value.terms) == 1:
+        ((symbol, factor),) = value.terms.items()
+        return symbol if factor == 1 else None
+    return None
+
+
+def _is_extent(symbol: Symbol) -> bool:
+    """Whether the symbol stands for what is never below zero."""
+    return isinstance(symbol, tuple | AtLeastZero | Clipped)
+
+
+def at_least_zero(value: Affine) -> Affine:
+    if value.constant >= 0 and all(factor > 0 and _is_extent(s) for s, factor in value.terms.items()):
+        return value
+    return Affine(constant=0) if value.is_constant else Affine({AtLeastZero(value): 1})
+
+
+class _Walk:
+    """One walk through the function: the values of integers, the shapes of arrays, and the operations rewritten."""
+
+    def __init__(self, function: ir.Function, facts: _Facts, changing: set[Slot]):
+        self.facts = facts
+        self.changing = changing
+        self.has_changed = False
+        self.values: dict[ir.Var, Affine] = {}
+        self.shapes: dict[ir.Var, Shape] = {}
+        self.ranges: dict[ir.Var, tuple[Affine, Affine]] = {}  # first and end of counters that go up by one
+        self.definitions: dict[ir.Var, ir.Op] = {}
+        self.mapping: dict[ir.Var, ir.Operand] = {}
+        self.lengths: dict[ir.Operand, ir.Operand] = {}  # by max(n, 0): n, which is as good an end of a range from 0
+        self.leaders: list[dict[Affine, ir.Var]] = []  # operands that hold an extent, region by region
+
+    # ------------------------------------------------------------------------------------------------ values
+
+    def value(self, operand: ir.Operand) -> Affine:
+        if isinstance(operand, ir.Const):
+            return Affine(constant=int(operand.value))
+        return self.facts.settled(self.values.get(operand, Affine({operand: 1})))
+
+    def shape(self, array: ir.Operand) -> Shape:
+        assert isinstance(array.type, types.Array)
+        if isinstance(array, ir.Const):
+            return tuple(Affine(constant=n) for n in array.value.shape)
+        if array not in self.shapes:
+            self.shapes[array] = tuple(Affine({(array, axis): 1}) for axis in range(array.type.ndim))
+        return self.shapes[array]
+
+    def is_same_shape(self, left: ir.Operand, right: ir.Operand) -> bool:
+        pairs = zip(self.shape(left), self.shape(right), strict=True)
+        return all(self.facts.is_equal(a, b) for a, b in pairs)
+
+    def is_within(self, value: Affine, low: Affine) -> bool:
+        """Whether low <= value in each trip of the loops around."""
+        rest = self.facts.settled(value.plus(low, -1))
+        for _ in range(8):
+            counters = [s for s in rest.terms if isinstance(s, ir.Var) and s in self.ranges]
+            if not counters:
+                break
+            for symbol in counters:
+                first, end = self.ranges[symbol]
+                factor = rest.terms[symbol]
+                bound = first if factor > 0 else end.plus(ONE, -1)
+                rest = self.facts.settled(rest.plus(Affine({symbol: 1}), -factor).plus(bound, factor))
+        return rest.constant >= 0 and all(factor > 0 and _is_extent(s) for s, factor in rest.terms.items())
+
+    def sliced(self, span: ir.Span, extent: Affine) -> Affine:
+        """The extent of a slice of an axis."""
+        start, stop = (None if end is None else self.value(end) for end in (span.start, span.stop))
+        step = ONE if span.step is None else self.value(span.step)
+        if start is None and stop is None and step in (ONE, Affine(constant=-1)):
+            return extent
+        zero = Affine()
+        if step == ONE:
+            first = zero if start is None else start
+            if self.is_within(first, zero):
+                if stop is None:
+                    return at_least_zero(extent.plus(first, -1))
+                if stop.is_constant and stop.constant < 0:
+                    return at_least_zero(extent.plus(stop).plus(first, -1))
+                if self.is_within(stop, zero) and self.is_within(extent, stop):
+                    length = stop.plus(first, -1)
+                    return length if self.is_within(length, zero) else at_least_zero(length)
+        return Affine({Clipped(start, stop, step, extent): 1})
+
+    def define(self, op: ir.Op) -> None:
+        """Takes note of what an operation without regions makes."""
+        for out in op.results:
+            self.definitions[out] = op
+        if isinstance(op, ir.Alloc):
+            self.shapes[op.out] = tuple(map(self.value, op.shape)) if op.like is None else self.shape(op.like)
+        elif isinstance(op, ir.Copy):
+            self.shapes[op.out] = self.shape(op.source)
+        elif isinstance(op, ir.Transpose):
+            base = self.shape(op.base)
+            self.shapes[op.out] = tuple(base[axis] for axis in op.axes)
+        elif isinstance(op, ir.Slice):
+            self.shapes[op.out] = self.view_shape(op)
+        elif isinstance(op, ir.Extent):
+            self.values[op.out] = self.shape(op.array)[op.axis]
+        elif isinstance(op, ir.Call) and is_product(op) and ir.is_array(op.outs[0]):
+            left, right = map(self.shape, op.args)
+            self.shapes[op.outs[0]] = (*left[:-1], *right[1:])
+        elif isinstance(op, ir.Call) and all(isinstance(o.type, types.Integer) for o in (*op.args, *op.outs)):
+            found = _computed(op, [self.value(a) for a in op.args])
+            if found is not None:
+                self.values[op.outs[0]] = found
+
+    def view_shape(self, op: ir.Slice) -> Shape:
+        found: list[Affine] = []
+        base = iter(self.shape(op.base))
+        for selector in op.selectors:
+            if isinstance(selector, ir.NewAxis):
+                found.append(ONE)
+                continue
+            extent = next(base)
+            if isinstance(selector, ir.Span):
+                found.append(self.sliced(selector, extent))
+        return tuple(found)
+
+    # ------------------------------------------------------------------------------------------------ rewriting
+
+    def operand(self, operand: ir.Operand) -> ir.Operand:
+        while isinstance(operand, ir.Var) and operand in self.mapping:
+            operand = self.mapping[operand]
+        return operand
+
+    def region(self, region: ir.Region) -> ir.Region:
+        self.leaders.append({})
+        ops: list[ir.Op] = []
+        for op in region.ops:
+            self.op(op, ops)
+        yields = tuple(self.operand(y) for y in region.yields)
+        self.leaders.pop()
+        if _is_same(ops, region.ops) and _is_same(yields, region.yields):
+            return region
+        return ir.Region(region.args, tuple(ops), yields)
+
+    def op(self, op: ir.Op, done: list[ir.Op]) -> None:
+        """Puts what is left of an operation at the end of `done`."""
+        operands = [self.operand(o) for o in op.operands]
+        if op.regions:
+            done.append(self.control(op, operands))
+            return
+        made = op if _is_same(operands, op.operands) else op.rebuilt(operands, (), op.results)
+        self.define(made)
+        if isinstance(made, ir.Extent):
+            self.once(made, made.out, done)
+        elif isinstance(made, ir.Call):
+            self.call(made, done)
+        else:
+            done.append(made)
+
+    def call(self, op: ir.Call, done: list[ir.Op]) -> None:
+        if op.callee is broadcast_extent:
+            if self.is_equal(*op.args):
+                self.values[op.outs[0]] = self.value(op.args[0])
+                self.replaced(op.outs[0], op.args[0])
+            else:
+                self.once(op, op.outs[0], done)
+        elif op.callee in (stored_extent, same_extent) and self.is_equal(*op.args):
+            self.has_changed = True
+        elif op.callee is ir.select and self.is_counter_of(op.args[0], op.args[1]):
+            self.replaced(op.outs[0], op.args[1])
+        else:
+            done.append(op)
+
+    def is_equal(self, left: ir.Operand, right: ir.Operand) -> bool:
+        return self.facts.is_equal(self.value(left), self.value(right))
+
+    def replaced(self, out: ir.Var, operand: ir.Operand) -> None:
+        self.has_changed = True
+        self.mapping[out] = operand
+
+    def once(self, op: ir.Op, out: ir.Var, done: list[ir.Op]) -> None:
+        """The operation that computes an extent, unless that is known already, or comes of what is known."""
+        value = self.value(out)
+        known = self.known(value, out)
+        if known is not None:
+            self.replaced(out, known)
+            return
+        inner = _only_symbol(value)
+        length = self.offset(inner.value, out, done) if isinstance(inner, AtLeastZero) else None
+        if length is not None and not out.user:
+            self.has_changed = True
+            op = ir.Call(callee=max, args=(length, ir.integer(0)), outs=(out,), origin=op.origin)
+            self.lengths[out] = length
+        self.leaders[-1].setdefault(value, out)
+        done.append(op)
+
+    def known(self, value: Affine, wanted: ir.Var) -> ir.Operand | None:
+        """An operand that holds the value; not one that is ours for one that has the user's name."""
+        if value.is_constant:
+            return ir.integer(value.constant)
+        symbol = _only_symbol(value)
+        if isinstance(symbol, ir.Var) and symbol is not wanted and not wanted.user:
+            return symbol
+        for leaders in self.leaders:
+            leader = leaders.get(value)
+            if leader is not None and (leader.user or not wanted.user) and leader.type == wanted.type:
+                return leader
+        return None
+
+    def offset(self, value: Affine, wanted: ir.Var, done: list[ir.Op]) -> ir.Operand | None:
+        """An operand for an extent or a counter less a literal, None for other sums."""
+        known = self.known(value, wanted)
+        if known is not None or value.constant >= 0:
+            return known
+        whole = value.plus(ONE, -value.constant)
+        known = self.known(whole, wanted)
+        symbol = _only_symbol(whole)
+        out = ir.Var("n", types.intp)
+        if known is None and symbol in self.facts.given:
+            assert isinstance(symbol, tuple)
+            known = ir.Var("n", types.intp)
+            done.append(ir.Extent(array=symbol[0], axis=symbol[1], out=known))
+            self.note(known, whole)
+        if known is not None:
+            done.append(ir.Call(callee=operator.sub, args=(known, ir.integer(-value.constant)), outs=(out,)))
+            self.note(out, value)
+        return out if known is not None else None
+
+    def note(self, out: ir.Var, value: Affine) -> None:
+        self.values[out] = value
+        self.leaders[-1].setdefault(value, out)
+
+    def is_counter_of(self, flag: ir.Operand, index: ir.Operand) -> bool:
+        """Whether `flag` asks if an axis is longer than 1 that `index` runs along: if it is 1, `index` is 0."""
+        test = self.definitions.get(flag) if isinstance(flag, ir.Var) else None
+        if not isinstance(test, ir.Call) or canonical(test.callee) is not operator.ne or test.args[1] != ir.integer(1):
+            return False
+        if not isinstance(index, ir.Var) or index not in self.ranges:
+            return False
+        first, end = self.ranges[index]
+        return first == Affine() and self.facts.is_equal(end, self.value(test.args[0]))
+
+    def control(self, op: ir.Op, operands: list[ir.Operand]) -> ir.Op:
+        inits: Sequence[ir.Operand] = ()
+        if isinstance(op, ir.For):
+            start, stop, step, *inits = operands
+            if step == ir.integer(1) and start == ir.integer(0) and stop in self.lengths:
+                operands[1] = stop = self.lengths[stop]
+            if step == ir.integer(1):
+                self.ranges[op.body.args[0]] = (self.value(start), self.value(stop))
+        elif isinstance(op, ir.While):
+            inits = operands
+        carried = [r.args[1:] if isinstance(op, ir.For) else r.args for r in op.regions]
+        for k, (init, out) in enumerate(zip(inits, op.results, strict=False)):
+            if isinstance(init.type, types.Array) and (op, k) not in self.changing:
+                for var in (out, *(args[k] for args in carried)):
+                    self.shapes[var] = self.shape(init)
+        regions = [self.region(r) for r in op.regions]
+        for k, (init, yielded) in enumerate(zip(inits, regions[-1].yields, strict=False)):
+            if isinstance(init.type, types.Array) and not self.is_same_shape(init, yielded):
+                self.changing.add((op, k))
+        if isinstance(op, ir.If):
+            for out, yes, no in zip(op.outs, regions[0].yields, regions[1].yields, strict=True):
+                if isinstance(out.type, types.Array):
+                    left, right = (tuple(map(self.facts.settled, self.shape(y))) for y in (yes, no))
+                    if left == right:
+                        self.shapes[out] = left
+        if _is_same(operands, op.operands) and _is_same(regions, op.regions):
+            return op
+        return op.rebuilt(operands, regions, op.results)
+
+
+def _is_same(left: Sequence[object], right: Sequence[object]) -> bool:
+    return len(left) == len(right) and all(a is b for a, b in zip(left, right, strict=True))
+
+
+def _computed(op: ir.Call, values: list[Affine]) -> Affine | None:
+    match canonical(op.callee), values:
+        case operator.add, [left, right]:
+            return left.plus(right)
+        case operator.sub, [left, right]:
+            return left.plus(right, -1)
+        case operator.mul, [left, right] if left.is_constant or right.is_constant:
+            return right.times(left.constant) if left.is_constant else left.times(right.constant)
+        case operator.neg, [only]:
+            return only.times(-1)
+        case ir.cast, [only] if op.outs[0].type == types.intp and op.args[0].type != types.uint64:
+            return only
+    return None
