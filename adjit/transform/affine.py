@@ -156,6 +156,30 @@ class Iterations:
                 return only
         return None
 
+    def in_variables(self, value: Affine) -> Affine | None:
+        """The same integer as a sum of variables of the program: for the number of a trip stands the loop's counter."""
+        found = Affine(constant=value.constant)
+        for symbol, factor in value.terms.items():
+            term: Affine | None = Affine({symbol: factor})
+            if isinstance(symbol, ir.Var | tuple):
+                pass
+            elif isinstance(symbol, ir.For):
+                term = self._of_counter(symbol, factor)
+            else:
+                term = None
+            if term is None:
+                return None
+            found = found.plus(term)
+        return found
+
+    def _of_counter(self, loop: ir.For, factor: int) -> Affine | None:
+        """factor * (counter - start) / step, where that divides evenly."""
+        start, step = self.value(loop.start), self.value(loop.step)
+        start = None if start is None else self.in_variables(start)
+        if start is None or step is None or not step.is_constant or not step.constant or factor % step.constant:
+            return None
+        return Affine({loop.body.args[0]: 1}).plus(start, -1).times(factor // step.constant)
+
     def extent(self, array: ir.Operand, axis: int) -> Affine | None:
         """The extent along an axis, None where it may differ from trip to trip in a way not known."""
         if isinstance(array, ir.Const):

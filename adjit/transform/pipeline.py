@@ -20,11 +20,13 @@ from numba import types
 
 from adjit import errors
 from adjit.transform import ir
+from adjit.transform.ascending import ascending
 from adjit.transform.clears import merge_clears
 from adjit.transform.elaborate.function import elaborate, without_comments
 from adjit.transform.emit import Emitted, emit
 from adjit.transform.forward import forward
 from adjit.transform.fuse import fuse
+from adjit.transform.gather import gather
 from adjit.transform.reverse import reverse
 from adjit.transform.simplify import simplify
 from adjit.transform.sink import sink
@@ -134,7 +136,7 @@ def _derived(
     if is_split:
         return stored
     fused = stored if is_split else checked(simplify(fuse(stored, sweeps.shadows)), "fused")
-    return checked(merge_clears(fused), "merged")
+    return checked(simplify(ascending(gather(checked(merge_clears(fused), "merged")))), "gathered")
 
 
 def _gradient(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:

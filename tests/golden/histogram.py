@@ -14,10 +14,10 @@ def histogram_grad(values, bins, scale):
     # ---- reverse sweep
     counts_bar = np.zeros_like(counts)
     values_bar = np.zeros_like(values)
-    for b in range(scale.size - 1, -1, -1):
+    for b in range(scale.size):
         # L197: total += scale[b] * counts[b] * counts[b]
         counts_bar[b] += 2.0 * (scale[b] * counts[b])
-    for i in range(values.size - 1, -1, -1):
+    for i in range(values.size):
         # L194: counts[bins[i]] += np.exp(-values[i])
         values_bar[i] -= exp_tape[i] * counts_bar[bins[i]]
     return values_bar

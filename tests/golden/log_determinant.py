@@ -26,7 +26,7 @@ def log_determinant_grad(a):
             position += 1
     # ---- reverse sweep
     lower_bar = np.zeros_like(lower)
-    for j in range(n - 1, -1, -1):
+    for j in range(n):
         # L143: total += math.log(lower[j, j])
         lower_bar[j, j] += 2.0 / lower[j, j]
     for j in range(n - 1, -1, -1):
@@ -43,8 +43,8 @@ def log_determinant_grad(a):
             position -= 1
         # L138: pivot = math.sqrt(lower[j, j])
         lower_bar[j, j] += 0.5 / pivot * pivot_bar
-        for k in range(j - 1, -1, -1):
-            for i in range(n - 1, j - 1, -1):
+        for k in range(j):
+            for i in range(j, n):
                 # L137: lower[i, j] -= lower[i, k] * lower[j, k]
                 product_bar = -lower_bar[i, j]
                 lower_bar[j, k] += lower[i, k] * product_bar
