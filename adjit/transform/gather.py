@@ -15,6 +15,7 @@ of the gather the trips are independent. It is legal where nothing else in the n
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -28,7 +29,7 @@ from adjit.transform.distinct import Distinct
 from adjit.transform.gathered import Axis, Edits, Gather, Term
 from adjit.transform.polyhedra import IndexModel
 
-MOST_FACTORS = 4  # arrays that one gather reads
+MOST_FACTORS = 2  # with more, or with an array made for one run of the nest, memory costs more than the scatter
 _UNIT = (ir.integer(1), ir.integer(-1))
 
 
@@ -38,7 +39,7 @@ def gather(function: ir.Function) -> ir.Function:
     if not candidates:
         return function
     search = _Search(function)
-    edits = Edits(search.iterations)
+    edits = Edits(search.model)
     for loop in candidates:
         for found in search.gathers(loop):
             edits.add(found)
@@ -49,6 +50,11 @@ def _additions(loop: ir.For) -> list[ir.Store]:
     return [
         op for op in loop.body.ops if isinstance(op, ir.Store) and op.add and isinstance(op.value.type, types.Float)
     ]
+
+
+def _is_finite(operand: ir.Operand) -> bool:
+    """Whether the operand is a literal that leaves the zeros of the rim zeros."""
+    return isinstance(operand, ir.Const) and math.isfinite(operand.value)
 
 
 @dataclass(frozen=True)
@@ -71,12 +77,6 @@ class _Scatter:
         terms = self.index[self.stores[0]][axis].terms
         return [loop for loop in spine if loop.body.args[0] in terms]
 
-    def split(self, axis: int) -> Iterator[_Scatter]:
-        """The parts that do not differ on this axis."""
-        for constant in sorted(self.constants(axis)):
-            stores = tuple(s for s in self.stores if self.index[s][axis].constant == constant)
-            yield _Scatter(self.root, stores, self.index)
-
 
 class _Search:
     def __init__(self, function: ir.Function):
@@ -87,18 +87,11 @@ class _Search:
     def gathers(self, loop: ir.For) -> Iterator[Gather]:
         """The gathers that take the place of additions in the body of this loop, the innermost of its nest."""
         spine = self.spine(loop)
-        pending = self.scatters(loop)
-        while pending:
-            scatter = pending.pop(0)
-            axis = self.outermost_axis(scatter, spine)
-            if axis is None:
-                continue
-            (outer,) = scatter.loops(axis, spine)
-            found = self.gathered(scatter, spine[spine.index(outer) :])
+        for scatter in self.scatters(loop):
+            outer = self.outermost(scatter, spine)
+            found = None if outer is None else self.gathered(scatter, spine[spine.index(outer) :])
             if found is not None:
                 yield found
-            else:
-                pending += scatter.split(axis)
 
     def spine(self, loop: ir.For) -> list[ir.For]:
         """The loops around, outermost first, as far out as all are plain loops in steps of one."""
@@ -126,35 +119,41 @@ class _Search:
         roots = {key: key[0] for key in groups if isinstance(key, tuple)}
         return [_Scatter(roots[key], tuple(stores), index) for key, stores in groups.items() if key in roots]
 
-    def outermost_axis(self, scatter: _Scatter, spine: Sequence[ir.For]) -> int | None:
-        """The axis of the outermost loop that the additions differ in; None if the innermost loop has no conflict."""
-        differing: dict[ir.For, int] = {}
-        for axis in scatter.axes:
-            if len(scatter.constants(axis)) > 1:
-                loops = scatter.loops(axis, spine)
-                if len(loops) != 1:
-                    return None
-                differing[loops[0]] = axis
-        if spine[-1:] == [] or spine[-1] not in differing:
+    def outermost(self, scatter: _Scatter, spine: Sequence[ir.For]) -> ir.For | None:
+        """The outermost loop whose trips the additions shift; None if that is not so of the innermost one."""
+        shifted = [scatter.loops(axis, spine) for axis in scatter.axes if len(scatter.constants(axis)) > 1]
+        if any(len(loops) != 1 for loops in shifted) or spine[-1:] not in shifted:
             return None
-        return next(differing[loop] for loop in spine if loop in differing)
+        return next(loop for loop in spine if [loop] in shifted)
 
     def gathered(self, scatter: _Scatter, nest: Sequence[ir.For]) -> Gather | None:
         """The additions as a gather over the nest, None where that is not legal or does not help."""
-        axes = self.axes(scatter, nest)
+        # a sum over the trips takes as long as the scatter, at the same time
+        axes = None if nest[-1].inits else self.axes(scatter, nest)
         if axes is None or not self.is_legal(scatter, nest[0]):
             return None
         terms = self.moved([self.term(store) for store in scatter.stores], scatter, axes)
-        if not 1 <= len({term.factor for term in terms}) <= MOST_FACTORS:
+        home = self.home(axes, nest[0])
+        if home is nest[0] or not 1 <= len({term.factor for term in terms}) <= MOST_FACTORS:
             return None
-        return Gather(scatter.root, tuple(nest), tuple(axes), scatter.index, tuple(terms))
+        return Gather(scatter.root, tuple(nest), tuple(axes), scatter.index, tuple(terms), home)
+
+    def home(self, axes: Sequence[Axis], nest: ir.For) -> ir.Op:
+        """The outermost loop around that runs the nest with the same bounds each time, the nest itself if none does."""
+        needed = {symbol for axis in axes for end in (axis.low, axis.high) for symbol in end.terms}
+        found: ir.Op = nest
+        for loop in reversed(self.iterations.places[nest].loops):
+            if isinstance(loop, ir.For) and (loop.parallel or loop.body.args[0] in needed):
+                break
+            found = loop
+        return found
 
     # --------------------------------------------------------------------------------------------------- legality
 
     def axes(self, scatter: _Scatter, nest: Sequence[ir.For]) -> list[Axis] | None:
         """How the elements follow the nest: a box of trips, and each of its loops on an axis of its own."""
         counters = {loop.body.args[0] for loop in nest}
-        bounds = [self.bounds(loop) for loop in nest]
+        bounds = [self.iterations.bounds(loop) for loop in nest]
         places = [[axis for axis in scatter.axes if loop in scatter.loops(axis, nest)] for loop in nest]
         if any(len(place) != 1 for place in places) or len({place[0] for place in places}) != len(nest):
             return None
@@ -165,16 +164,6 @@ class _Search:
             scale = scatter.index[scatter.stores[0]][axis].terms[loop.body.args[0]]
             made.append(Axis(loop, axis, scale, *bound))
         return made
-
-    def bounds(self, loop: ir.For) -> tuple[Affine, Affine] | None:
-        """The least value of the counter, and one more than the greatest."""
-        ends = [self.iterations.value(loop.start), self.iterations.value(loop.stop)]
-        shown = [None if end is None else self.iterations.in_variables(end) for end in ends]
-        if shown[0] is None or shown[1] is None:
-            return None
-        if loop.step == ir.integer(1):
-            return shown[0], shown[1]
-        return shown[1].plus(Affine(constant=1)), shown[0].plus(Affine(constant=1))
 
     def is_legal(self, scatter: _Scatter, nest: ir.For) -> bool:
         """Whether nothing in the nest but additions touches the memory, which is made outside."""
@@ -199,23 +188,30 @@ class _Search:
                 break
             if made.callee is operator.neg:
                 value, coefficient = made.args[0], -coefficient
-            elif made.callee is operator.mul and isinstance(made.args[0], ir.Const) and not is_scaled:
+            elif made.callee is operator.mul and _is_finite(made.args[0]) and not is_scaled:
+                assert isinstance(made.args[0], ir.Const)
                 value, coefficient, is_scaled = made.args[1], coefficient * float(made.args[0].value), True
             else:
                 break
         return Term(store, value, coefficient)
 
     def moved(self, terms: Sequence[Term], scatter: _Scatter, axes: Sequence[Axis]) -> list[Term]:
-        """The terms to gather. Those of one place may stay, which is best done with such as share no factor."""
+        """The terms to gather. Of those that reach the same elements, such as share no factor may stay in one place."""
         factors = [term.factor for term in terms]
         shared = {factor for factor in factors if factors.count(factor) > 1}
-        alone: dict[tuple[int, ...], list[ir.Store]] = {}
+        places: dict[tuple[int, ...], dict[tuple[int, ...], list[Term]]] = {}
         for term in terms:
-            if term.factor not in shared:
-                place = tuple(scatter.index[term.store][axis.axis].constant for axis in axes)
-                alone.setdefault(place, []).append(term.store)
-        middle = min(alone, key=lambda place: (-len(alone[place]), sum(map(abs, place)), place), default=None)
-        staying = alone[middle] if middle is not None else []
+            shifts = [axis.shift(scatter.index[term.store][axis.axis].constant) for axis in axes]
+            elements = places.setdefault(tuple(rest for _, rest in shifts), {})
+            elements.setdefault(tuple(shift for shift, _ in shifts), []).append(term)
+        staying: set[ir.Store] = set()
+        for elements in places.values():
+            alone = {
+                place: [term for term in found if term.factor not in shared or len(elements) == 1]
+                for place, found in elements.items()
+            }
+            middle = min(alone, key=lambda place: (-len(alone[place]), sum(map(abs, place)), place))
+            staying.update(term.store for term in alone[middle])
         return [
             term if term.factor in shared else Term(term.store, term.store.value, 1.0)
             for term in terms

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.affine import Affine, Iterations
+from adjit.transform.affine import Affine
+from adjit.transform.polyhedra import IndexModel
 from adjit.transform.types import array_type
 from adjit.transform.whole_numbers import Writer
 
@@ -49,13 +50,17 @@ class Term:
 
 @dataclass(frozen=True)
 class Gather:
-    """The terms are added to elements of `root` in the innermost loop of the nest, each loop of which has its axis."""
+    """The terms are added to elements of `root` in the innermost loop of the nest, each loop of which has its axis.
+
+    home: the loop before which what they are kept in is made.
+    """
 
     root: ir.Operand
     nest: tuple[ir.For, ...]
     axes: tuple[Axis, ...]
     index: Mapping[ir.Store, tuple[Affine, ...]]
     terms: tuple[Term, ...]
+    home: ir.Op
 
     def shifts(self, term: Term) -> tuple[int, ...]:
         """How many trips before the one that bears the number of its element each term comes."""
@@ -74,8 +79,8 @@ class _Kept:
 
 
 class Edits:
-    def __init__(self, iterations: Iterations):
-        self._iterations = iterations
+    def __init__(self, model: IndexModel):
+        self._model = model
         self._instead: dict[ir.Op, list[ir.Op]] = {}
         self._before: dict[ir.Op, list[ir.Op]] = {}
         self._after: dict[ir.Op, list[ir.Op]] = {}
@@ -108,23 +113,13 @@ class Edits:
             shape.append(trips)
         zero = ir.Const(0.0, term.factor.type)
         writer.emit(ir.Alloc(shape=tuple(shape), fill=zero, out=made))
-        self._before.setdefault(self._outermost(gather), []).extend(writer.ops)
+        self._before.setdefault(gather.home, []).extend(writer.ops)
         kept = _Kept(made, widths)
         writer = Writer(term.store.origin)
         index = [self._place(writer, a, w, a.loop.body.args[0], 0) for a, w in zip(gather.axes, widths, strict=True)]
         writer.store(made, index, term.factor)
         self._instead[term.store] = writer.ops
         return kept
-
-    def _outermost(self, gather: Gather) -> ir.Op:
-        """The outermost loop before which the array can be made: the trips of those around fill it in the same way."""
-        needed = {symbol for axis in gather.axes for end in (axis.low, axis.high) for symbol in end.terms}
-        found: ir.Op = gather.nest[0]
-        for loop in reversed(self._iterations.places[gather.nest[0]].loops):
-            if isinstance(loop, ir.For) and (loop.parallel or loop.body.args[0] in needed):
-                break
-            found = loop
-        return found
 
     def _place(self, writer: Writer, axis: Axis, width: int, counter: ir.Var, shift: int) -> ir.Operand:
         """Where the contribution is that trip `counter` - `shift` made."""
@@ -152,18 +147,34 @@ class Edits:
             assert total is not None
             index = self._index(writer, gather, terms[0], counters, rest)
             writer.store(gather.root, index, total, add=True)
-        for counter, (start, stop) in reversed(list(zip(counters, bounds, strict=True))):
-            body = ir.Region((counter,), tuple(ops), ())
+        for axis, counter, (start, stop) in reversed(list(zip(gather.axes, counters, bounds, strict=True))):
             made = ir.For(
-                start=start, stop=stop, step=ir.integer(1), inits=(), body=body, outs=(), order_free=True,
+                start=start,
+                stop=stop,
+                step=ir.integer(1),
+                inits=(),
+                body=ir.Region((counter,), tuple(ops), ()),
+                outs=(),
+                order_free=True,
+                parallel=axis.loop.parallel,
                 origin=writer.origin,
-            )  # fmt: skip
+            )
             ops = [made]
         nest: list[ir.Op] = [*writer.ops, *ops]
-        for axis, a, b in reversed(list(zip(gather.axes, low, high, strict=True))):
-            if a != b:
+        for axis, left, a, b in reversed(list(zip(gather.axes, rest, low, high, strict=True))):
+            if not self._is_harmless(gather, terms[0], axis, left, a, b):
                 nest = _guarded(axis.trips, nest, writer.origin)
         return nest
+
+    def _is_harmless(self, gather: Gather, term: Term, axis: Axis, rest: int, low: int, high: int) -> bool:
+        """Whether the nest may run where the loop makes no trip: then it adds zeros, if the elements are there."""
+        if low == high:
+            return True
+        terms = dict(gather.index[term.store][axis.axis].terms)
+        scale = terms.pop(axis.loop.body.args[0])
+        ends = [axis.low.plus(Affine(constant=low)), axis.high.plus(Affine(constant=high - 1))]
+        first, last = (Affine(terms, rest).plus(end, scale) for end in (ends if scale > 0 else reversed(ends)))
+        return self._model.has_elements(gather.root, axis.axis, first, last)
 
     def _added(
         self,

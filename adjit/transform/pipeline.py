@@ -133,10 +133,9 @@ def _derived(
     sweeps = reverse(function, wrt, seeds, build)
     joint = checked(join(sweeps, extra, with_value), "reversed")
     stored = checked(simplify(joint), "stored")
-    if is_split:
-        return stored
     fused = stored if is_split else checked(simplify(fuse(stored, sweeps.shadows)), "fused")
-    return checked(simplify(ascending(gather(checked(merge_clears(fused), "merged")))), "gathered")
+    merged = checked(merge_clears(fused), "merged")
+    return checked(simplify(ascending(gather(merged))), "gathered")
 
 
 def _gradient(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:

@@ -104,6 +104,15 @@ class IndexModel:
         access = self._write(store)
         return None if access.unknowns else (access.root, access.index)
 
+    def has_elements(self, array: ir.Operand, axis: int, first: Affine, last: Affine) -> bool:
+        """Whether the array has all elements from first to last along the axis, or there are none to have."""
+        extent = self._iterations.extent(array, axis)
+        if extent is None:
+            return False
+        some = Constraint(last.plus(first, -1), ">=")
+        beyond = (Constraint(first, "<"), Constraint(last.plus(extent, -1), ">="))
+        return all(self._is_empty([self._text.set([], self._text.all((some, end), "r"))]) for end in beyond)
+
     # ------------------------------------------------------------------------------------------- accesses
 
     def _read(self, op: ir.Op) -> list[_Access]:

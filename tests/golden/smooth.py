@@ -23,7 +23,6 @@ def smooth_grad(u, rate, steps):
     for i in range(now.size):
         now_item = now[i]
         now_bar_2[i] += now_item * now_item + 2.0 * now_item * now_item
-    sum_bars = np.zeros(max(u.size + 2, 4))
     rate_bar = 0.0
     for t in range(steps - 1, -1, -1):
         for i in range(u.size - 2, 0, -1):
@@ -33,12 +32,9 @@ def smooth_grad(u, rate, steps):
             now_bar_2[i] = 0.0
             rate_bar += (after[i - 1] - 2.0 * after[i] + after[i + 1]) * stored_bar
             sum_bar = rate * stored_bar
-            sum_bars[i + 1] = sum_bar
+            after_bar_2[i + 1] += sum_bar
+            after_bar_2[i - 1] += sum_bar
             after_bar_2[i] += stored_bar - 2.0 * sum_bar
-        # L89: after[i] = now[i] + rate * (now[i - 1] - 2.0 * now[i] + now[i + 1])
-        if u.size > 2:
-            for i in range(u.size):
-                after_bar_2[i] += sum_bars[i] + sum_bars[i + 2]
         now, after = after, now
         now_bar_2, after_bar_2 = after_bar_2, now_bar_2
     # L85: now = u.copy()
