@@ -1,7 +1,5 @@
 import numpy as np
 
-from adjit.transform.support import stored_extent
-
 
 def trimmed_grad(x, lower, upper):
     """Gradient of trimmed at primals.py:213 with respect to x, lower, upper."""
@@ -11,14 +9,12 @@ def trimmed_grad(x, lower, upper):
     # y[1:] -= lower * x[:-1]
     y_view = y[1:]
     x_view = x[:-1]
-    stored_extent(y_view.size, x_view.size)
-    is_wide = x_view.size != 1
     for i in range(y_view.size):
-        y_view[i] -= lower * x_view[i if is_wide else 0]
+        y_view[i] -= lower * x_view[i]
     # y[:-1] *= upper
     y_view_2 = y[:-1]
-    y_view_old_tape = np.empty(y_view_2.size)
-    for i in range(y_view_2.size):
+    y_view_old_tape = np.empty(y_view.size)
+    for i in range(y_view.size):
         y_view_item = y_view_2[i]
         y_view_old_tape[i] = y_view_item
         y_view_2[i] = y_view_item * upper
@@ -41,7 +37,7 @@ def trimmed_grad(x, lower, upper):
         y_bar[i] += result[i]
     # L217: y[:-1] *= upper
     upper_bar = 0.0
-    for i in range(y_view_2.size):
+    for i in range(y_view.size):
         y_view_old = y_view_old_tape[i]
         y_view_2[i] = y_view_old
         stored_bar = y_view_bar[i]
@@ -51,9 +47,8 @@ def trimmed_grad(x, lower, upper):
     lower_bar = 0.0
     for i in range(y_view.size):
         stored_bar = y_view_bar_2[i]
-        i_own = i if is_wide else 0
-        lower_bar -= x_view[i_own] * stored_bar
-        x_view_bar[i_own] += lower * -stored_bar
+        lower_bar -= x_view[i] * stored_bar
+        x_view_bar[i] += lower * -stored_bar
     # L215: y = x.copy()
     for i in range(x.size):
         x_bar[i] += y_bar[i]

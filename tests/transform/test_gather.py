@@ -261,3 +261,39 @@ def second(u, k, steps):
 
 def test_a_gather_is_differentiated_again():
     check(second, (np.cos(np.arange(6.0)), np.full(6, 0.2), 3), (0, 1))
+
+
+# ------------------------------------------------------------------------------------------------------ array notation
+
+
+def sliced(u, k, steps):
+    for t in range(steps):
+        v = u.copy()
+        v[1:-1, 1:-1] = u[1:-1, 1:-1] + k * (u[:-2, 1:-1] + u[2:, 1:-1] - 3.0 * u[1:-1, :-2] + u[1:-1, 2:])
+        u = v
+    return np.sum(u * u)
+
+
+def sliced_in_place(u, k, steps):
+    u = u.copy()
+    for t in range(steps):
+        u[1:-1, 1:-1] += k * (u[:-2, 1:-1] + u[2:, 1:-1] - 3.0 * u[1:-1, :-2] + u[1:-1, 2:])
+    return np.sum(u * u)
+
+
+@pytest.mark.parametrize("function", [sliced, sliced_in_place])
+def test_slices_are_gathered(function):
+    arguments = (np.cos(np.arange(30.0)).reshape(5, 6), 0.1, 3)
+    assert is_gathered(function, arguments)
+    # slices that leave out as much of an axis have the same extent, which nobody asks for again
+    assert "is_wide" not in adjit.grad(function, wrt=(0,), target="python").source(*arguments)
+    for sizes in itertools.product((0, 1, 2, 3, 5), repeat=2):
+        check(function, (np.cos(np.arange(float(np.prod(sizes)))).reshape(sizes), 0.1, 3), (0, 1))
+
+
+def test_slices_that_leave_out_differently_are_stretched_at_run_time():
+    def halves(u):
+        return np.sum(u[1:] * u[:1])
+
+    check(halves, (np.array([0.5, 2.0, -1.0, 0.3]),))
+    check(halves, (np.array([0.5, 2.0]),))
