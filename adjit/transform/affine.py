@@ -98,14 +98,28 @@ class Iterations:
         self._scopes: dict[ir.Var, tuple[Loop, ...]] = dict.fromkeys(function.body.args, ())
         self._counters: dict[ir.Var, ir.For] = {}
         self._values: dict[ir.Var, Affine | None] = {}
+        self._carried: dict[ir.Operand, tuple[Loop, int]] = {}
+        self._extents: dict[tuple[ir.Operand, int], Affine | None] = {}
+        self._pushed: dict[ir.Operand, list[ir.Operand]] = {}
+        self._handed_on: set[ir.Operand] = set()
         self._walk(function.body, ())
 
     def _walk(self, region: ir.Region, chain: Chain) -> None:
+        self._handed_on.update(o for o in region.yields if isinstance(o.type, types.List))
         for op in region.ops:
             place = self.places[op] = Place(len(self.places), chain)
+            if isinstance(op, (ir.For, ir.While)):
+                regions = [op.body.args[1:]] if isinstance(op, ir.For) else [op.test.args, op.body.args]
+                for names in (op.outs, *regions):
+                    self._carried.update((name, (op, slot)) for slot, name in enumerate(names))
             for out in op.results:
                 self.definitions[out] = op
                 self._scopes[out] = place.loops
+            if isinstance(op, ir.Push):
+                self._handed_on.add(op.value)
+                self._pushed.setdefault(op.tape, []).append(op.value)
+            elif not isinstance(op, ir.Pull):
+                self._handed_on.update(o for o in op.operands if isinstance(o.type, types.List))
             for number, inner in enumerate(op.regions):
                 around = (*chain, (op, number))
                 for arg in inner.args:
@@ -162,6 +176,38 @@ class Iterations:
                 return only
         return None
 
+    def in_variables(self, value: Affine) -> Affine | None:
+        """The same integer as a sum of variables of the program: for the number of a trip stands the loop's counter."""
+        found = Affine(constant=value.constant)
+        for symbol, factor in value.terms.items():
+            term: Affine | None = Affine({symbol: factor})
+            if isinstance(symbol, ir.Var | tuple):
+                pass
+            elif isinstance(symbol, ir.For):
+                term = self._of_counter(symbol, factor)
+            else:
+                term = None
+            if term is None:
+                return None
+            found = found.plus(term)
+        return found
+
+    def bounds(self, loop: ir.For) -> tuple[Affine, Affine] | None:
+        """The least value of the counter of a loop in steps of one, and one more than the greatest, in variables."""
+        ends = [self.value(loop.start), self._stop(loop)]
+        start, stop = (None if end is None else self.in_variables(end) for end in ends)
+        if start is None or stop is None or loop.step not in (ir.integer(1), ir.integer(-1)):
+            return None
+        return (start, stop) if loop.step == ir.integer(1) else (stop.plus(ONE), start.plus(ONE))
+
+    def _of_counter(self, loop: ir.For, factor: int) -> Affine | None:
+        """factor * (counter - start) / step, where that divides evenly."""
+        start, step = self.value(loop.start), self.value(loop.step)
+        start = None if start is None else self.in_variables(start)
+        if start is None or step is None or not step.is_constant or not step.constant or factor % step.constant:
+            return None
+        return Affine({loop.body.args[0]: 1}).plus(start, -1).times(factor // step.constant)
+
     def extent(self, array: ir.Operand, axis: int) -> Affine | None:
         """The extent along an axis, None where it may differ from trip to trip in a way not known."""
         if isinstance(array, ir.Const):
@@ -175,9 +221,43 @@ class Iterations:
             found = self.value(definition.shape[axis]) if like is None else self.extent(like, axis)
         elif isinstance(definition, ir.Transpose):
             found = self.extent(definition.base, definition.axes[axis])
+        elif isinstance(definition, ir.Pull):
+            found = self._taped_extent(definition.tape, axis)
+        elif array in self._carried:
+            found = self._carried_extent(array, axis)
         if found is None and not self._scopes[array]:
             found = Affine({(array, axis): 1})
         return found
+
+    def _taped_extent(self, tape: ir.Operand, axis: int) -> Affine | None:
+        """The extent that all arrays on a tape have."""
+        definition = self.definitions.get(tape) if isinstance(tape, ir.Var) else None
+        if not isinstance(definition, ir.NewTape) or tape in self._handed_on:
+            return None
+        first, *others = [self.extent(value, axis) for value in self._pushed.get(tape, ())] or [None]
+        alike = all(first is not None and other is not None and first == other for other in others)
+        return first if alike else None
+
+    def _carried_extent(self, array: ir.Operand, axis: int) -> Affine | None:
+        """The extent of the array that a loop starts from, if each trip hands on one of the same extent."""
+        if (array, axis) not in self._extents:
+            self._assume_extents(self._carried[array][0], axis)
+        return self._extents[array, axis]
+
+    def _assume_extents(self, loop: Loop, axis: int) -> None:
+        """Takes the arrays that a loop carries to have the extents they start with, and sees whether that holds."""
+        slots = [k for k, out in enumerate(loop.outs) if ir.is_array(out) and getattr(out.type, "ndim", 0) > axis]
+        names = {k: [name for name, place in self._carried.items() if place == (loop, k)] for k in slots}
+        known = {k: self.extent(loop.inits[k], axis) for k in slots}
+        before = dict(self._extents), dict(self._values)
+        self._extents.update(((name, axis), known[k]) for k in slots for name in names[k])
+        for k in slots:
+            start, after = known[k], self.extent(loop.body.yields[k], axis)
+            if start is None or after is None or start != after:
+                # what was found out in the meantime may rest on it
+                self._extents, self._values = before
+                self._extents.update(((name, axis), None) for place in slots for name in names[place])
+                return
 
     # ------------------------------------------------------------------------------------------- which trips are made
 
@@ -199,10 +279,37 @@ class Iterations:
     def _bound(self, loop: Loop) -> list[Constraint]:
         if isinstance(loop, ir.While):
             return []
-        stop, step, counter = self.value(loop.stop), self.value(loop.step), self._derived(loop.body.args[0])
+        stop, step, counter = self._stop(loop), self.value(loop.step), self._derived(loop.body.args[0])
         if stop is None or step is None or counter is None:
             return []
         return [Constraint(counter.plus(stop, -1), "<" if step.constant > 0 else ">")]
+
+    def _stop(self, loop: ir.For) -> Affine | None:
+        """The stop of a loop. One that is never below zero ends a loop that goes up from there as if it could be."""
+        definition = self.definitions.get(loop.stop) if isinstance(loop.stop, ir.Var) else None
+        start = self.value(loop.start)
+        found: Affine | None = None
+        if start is not None and start.is_constant and start.constant >= 0 and loop.step == ir.integer(1):
+            if isinstance(definition, ir.Extent):
+                found = self._unclipped(definition.array, definition.axis)
+            elif (
+                isinstance(definition, ir.Call) and definition.callee is max and definition.args[1:] == (ir.integer(0),)
+            ):
+                found = self.value(definition.args[0])
+        return self.value(loop.stop) if found is None else found
+
+    def _unclipped(self, view: ir.Operand, axis: int) -> Affine | None:
+        """What is left of an axis in a slice such as [1:-1], below zero where there is less than is left out."""
+        definition = self.definitions.get(view) if isinstance(view, ir.Var) else None
+        if not isinstance(definition, ir.Slice):
+            return None
+        selectors = list(enumerate(definition.selectors))
+        place, selector = [pair for pair in selectors if not isinstance(pair[1], ir.At)][axis]
+        if not isinstance(selector, ir.Span) or selector.left_out is None:
+            return None
+        base_axis = place - sum(isinstance(s, ir.NewAxis) for s in definition.selectors[:place])
+        extent = self.extent(definition.base, base_axis)
+        return None if extent is None else extent.plus(ONE, -selector.left_out)
 
     def _condition(self, branch: ir.If, number: int) -> list[Constraint]:
         test = self.definitions.get(branch.condition) if isinstance(branch.condition, ir.Var) else None

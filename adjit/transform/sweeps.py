@@ -1,6 +1,6 @@
 """From the mirror of a function to both sweeps in one: the reverse half of the road.
 
-    sweeps ──► storage ──► simplify ──► fuse ──► simplify ──► promotion ──► fills ──► clears
+    sweeps ──► storage ──► simplify ──► fuse ──► simplify ──► promotion ──► clears ──► gather ──► ascending ──► fills
 
 In: `Sweeps`. Out: a function of the arguments and the seeds, to the value's leaves if asked for and the adjoints. Which
 loops run their trips again is known only when it is seen which keep tapes; then storage is decided once more.
@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from adjit.transform import ir
+from adjit.transform.ascending import ascending
 from adjit.transform.clears import merge_clears
 from adjit.transform.fills import leave_out_fills
 from adjit.transform.fuse import fuse
+from adjit.transform.gather import gather
 from adjit.transform.mirror import Sweeps
 from adjit.transform.promotion import promote_sums
 from adjit.transform.rerun import requests_for
@@ -35,9 +37,7 @@ def both_sweeps(
         fused = _fused(joint, strategy)
     if strategy.uses("promote"):
         fused = checked(promote_sums(fused, joint.shadows.values()), "promoted")
-    if strategy.uses("fills"):
-        fused = checked(leave_out_fills(fused), "filled")
-    return checked(merge_clears(fused), "merged")
+    return _finished(fused, strategy)
 
 
 def sweeps_apart(sweeps: Sweeps, extra: Sequence[ir.Var], limit: int | None, strategy: Strategy) -> ir.Function:
@@ -49,7 +49,15 @@ def sweeps_apart(sweeps: Sweeps, extra: Sequence[ir.Var], limit: int | None, str
         requests = requests_for(joint.primal, _tapes(joint, stored), set(joint.shadows.values()), limit, strategy)
         if requests:
             stored = _stored(join(sweeps, extra, True, strategy, requests))
-    return stored
+    return _finished(stored, strategy)
+
+
+def _finished(function: ir.Function, strategy: Strategy) -> ir.Function:
+    """The stores of the reverse sweep as one would write them."""
+    function = checked(merge_clears(function), "merged")
+    if strategy.uses("gather"):
+        function = checked(simplify(ascending(gather(function))), "gathered")
+    return checked(leave_out_fills(function), "filled") if strategy.uses("fills") else function
 
 
 def _stored(joint: Joint) -> ir.Function:

@@ -2,7 +2,7 @@ import numpy as np
 
 
 def trimmed_grad(x, lower, upper):
-    """Gradient of trimmed at primals.py:201 with respect to x, lower, upper."""
+    """Gradient of trimmed at primals.py:213 with respect to x, lower, upper."""
     # ---- forward sweep
     # slices as values and as targets of stores
     y = x.copy()
@@ -18,7 +18,7 @@ def trimmed_grad(x, lower, upper):
     # ---- reverse sweep
     y_bar = np.empty_like(y)
     x_bar = np.zeros_like(x)
-    # L206: return np.dot(y, y)
+    # L218: return np.dot(y, y)
     result = np.empty(x.size)
     for i in range(x.size):
         result[i] = y[i]
@@ -29,19 +29,19 @@ def trimmed_grad(x, lower, upper):
         result[i] = y[i]
     for i in range(x.size):
         y_bar[i] += result[i]
-    # L205: y[:-1] *= upper
+    # L217: y[:-1] *= upper
     upper_bar = 0.0
     for i in range(x.size - 1):
         stored_bar = y_bar[i]
         upper_bar += y_view_item_tape[i] * stored_bar
         y_bar[i] = upper * stored_bar
-    # L204: y[1:] -= lower * x[:-1]
+    # L216: y[1:] -= lower * x[:-1]
     lower_bar = 0.0
     for i in range(x.size - 1):
         stored_bar = y_bar[i + 1]
         lower_bar -= x[i] * stored_bar
         x_bar[i] += lower * -stored_bar
-    # L203: y = x.copy()
+    # L215: y = x.copy()
     for i in range(x.size):
         x_bar[i] += y_bar[i]
     return x_bar, lower_bar, upper_bar

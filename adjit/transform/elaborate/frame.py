@@ -27,6 +27,8 @@ class Context:
         self.builder = ir.Builder()
         self.shapes: dict[ir.Operand, tuple[ir.Operand, ...]] = {}
         self.roots: dict[ir.Var, frozenset[object]] = {}
+        # the extent that is left of another without so many elements, and the list of operations that it is made in
+        self._shortened: dict[tuple[ir.Operand, int], tuple[ir.Operand, list[ir.Op]]] = {}
         # what the user calls a value that has no name, and where
         self.called: dict[ir.Var, tuple[str, ir.Origin | None]] = {}
         self.active_calls: list[object] = []
@@ -85,6 +87,15 @@ class Context:
             else:
                 self.new_array(array, roots=frozenset((ANYWHERE,)))
         return self.shapes[array]
+
+    def shortened(self, extent: ir.Operand, count: int, view: ir.Var, axis: int) -> ir.Operand:
+        """The extent of a view that leaves out `count` elements: one operand for all that leave out as many."""
+        if count == 0:
+            return extent
+        known = self._shortened.get((extent, count))
+        if known is None or not self.builder.is_open(known[1]):
+            known = self._shortened[extent, count] = self.builder.extent(view, axis), self.builder.ops
+        return known[0]
 
     def roots_of(self, array: ir.Operand) -> frozenset[object]:
         if isinstance(array, ir.Const):

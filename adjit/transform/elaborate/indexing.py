@@ -148,8 +148,12 @@ def _basic(ctx: Context, array: ir.Operand, entries: Sequence[Value]) -> Place:
             continue
         extent = next(base_shape)
         if isinstance(s, ir.Span):
-            whole = s.start is None and s.stop is None and s.step in (None, ir.integer(1), ir.integer(-1))
-            shape.append(extent if whole else ctx.builder.extent(out, len(shape)))
+            left_out = s.left_out
+            shape.append(
+                ctx.builder.extent(out, len(shape))
+                if left_out is None
+                else ctx.shortened(extent, left_out, out, len(shape))
+            )
     ctx.new_array(out, shape, ctx.roots_of(array))
     return Place("view", out)
 

@@ -28,6 +28,10 @@ class Builder:
     def ops(self) -> list[Op]:
         return self._stack[-1]
 
+    def is_open(self, ops: list[Op]) -> bool:
+        """Whether what is emitted now comes after what stands in that list, and sees its results."""
+        return any(ops is level for level in self._stack)
+
     def emit(self, op: Op) -> Op:
         if op.origin is None and self.origin is not None:
             op = dataclasses.replace(op, origin=self.origin)

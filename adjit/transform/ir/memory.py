@@ -12,6 +12,8 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from numba import types
+
 from adjit.transform.ir.core import Const, Op, Operand, Region, Var
 
 
@@ -132,6 +134,17 @@ class Span:
     start: Operand | None = None
     stop: Operand | None = None
     step: Operand | None = None
+
+    @property
+    def left_out(self) -> int | None:
+        """How many elements a slice such as [1:-1] leaves out, if the axis has as many; None where that varies."""
+        if self.start is None and self.stop is None and self.step == Const(-1, types.intp):
+            return 0
+        first = 0 if self.start is None else self.start.value if isinstance(self.start, Const) else -1
+        last = 0 if self.stop is None else -self.stop.value if isinstance(self.stop, Const) else -1
+        if first < 0 or last < 0 or (self.stop is not None and last == 0):
+            return None
+        return int(first + last) if self.step in (None, Const(1, types.intp)) else None
 
 
 @dataclass(frozen=True)
