@@ -31,8 +31,8 @@ from adjit import rules
 from adjit.errors import TypeMismatch, WrongWrt
 from adjit.runtime.dispatch import Derived, Interpreted, Options, derive, plain_signature
 from adjit.runtime.trees import Template, conform, described, is_active, snapshot, template, zero
-from adjit.transform import pipeline
-from adjit.transform.pipeline import Derivative
+from adjit.transform import derivative as derivatives
+from adjit.transform.derivative import Derivative
 
 Wrt = int | str | Sequence[int | str]
 Value = TypeVar("Value")
@@ -224,7 +224,7 @@ def signature(spec: Any) -> inspect.Signature:
 
 @functools.lru_cache(maxsize=4096)
 def _signature(derivative: Derivative) -> inspect.Signature:
-    return plain_signature(pipeline.signature(derivative))
+    return plain_signature(derivatives.signature(derivative))
 
 
 def bind(spec: Any, arguments: Sequence[Any], keywords: Mapping[str, Any] = MappingProxyType({})) -> tuple[Any, ...]:

@@ -18,7 +18,7 @@ from adjit.errors import WrongWrt
 from adjit.runtime.api import Wrt, active_positions, bind, make_options, positions_of, push, specification, value_of
 from adjit.runtime.dispatch import Options, derive
 from adjit.runtime.trees import Template, conform, flat, map_leaves, nested, snapshot, template, zero
-from adjit.transform.pipeline import Derivative
+from adjit.transform.derivative import Derivative
 
 # relative to the size of an argument; too large a step shows curvature, too small a one rounding, so the best counts
 STEPS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4)

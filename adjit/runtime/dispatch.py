@@ -1,6 +1,6 @@
 """Derived functions as users hold them: numba dispatchers whose body is made anew for each tuple of argument types.
 
-In: a `pipeline.Derivative` and options. Out: a callable, one for all argument types, also inside @njit code.
+In: a `Derivative` and options. Out: a callable, one for all argument types, also inside @njit code.
 
     derive(Derivative(energy, "grad", (0,)), Options())(positions, 1.5)
 
@@ -16,7 +16,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import CodeType, FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import types
@@ -31,8 +31,12 @@ from numba.core.typing.typeof import typeof
 from adjit.errors import AdjitError, InternalError, TypeMismatch, Unsupported
 from adjit.runtime.compile import load
 from adjit.runtime.notation import to_text, to_types
-from adjit.transform import pipeline
-from adjit.transform.source import python_function
+from adjit.transform import derivative as derivatives
+from adjit.transform.derivative import Derivative
+from adjit.transform.functions import python_function
+
+if TYPE_CHECKING:
+    from adjit.transform.emit import Emitted
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,7 @@ class Options:
 class _Specialising:
     """What derived functions have in common on every target."""
 
-    derivative: pipeline.Derivative
+    derivative: Derivative
     options: Options
     __signature__: inspect.Signature
 
@@ -68,7 +72,7 @@ class _Specialising:
         return {"derivative": self.derivative, "options": self.options}
 
     @classmethod
-    def _rebuild(cls, derivative: pipeline.Derivative, options: Options) -> Any:
+    def _rebuild(cls, derivative: Derivative, options: Options) -> Any:
         return derive(derivative, options)
 
     def __repr__(self) -> str:
@@ -78,11 +82,11 @@ class _Specialising:
     def source(self, *arguments: Any) -> str:
         """The generated source for these arguments: values, numba types or text such as "float64[:], int"."""
         with global_compiler_lock:
-            return str(pipeline.source(self.derivative, self._types_of(arguments)).text)
+            return _generated(self.derivative, self._types_of(arguments)).text
 
-    def _describe(self, derivative: pipeline.Derivative, options: Options) -> None:
+    def _describe(self, derivative: Derivative, options: Options) -> None:
         self.derivative, self.options = derivative, options
-        self.__signature__ = plain_signature(pipeline.signature(derivative))
+        self.__signature__ = plain_signature(derivatives.signature(derivative))
 
     def _dress(self) -> None:
         """Name, documentation and module are the user's function's; the parameters are our own."""
@@ -91,7 +95,7 @@ class _Specialising:
     def _specialise(self, given: Sequence[types.Type]) -> FunctionType:
         """The generated function for arguments of these types."""
         taken = self._specialised(given)
-        emitted = pipeline.source(self.derivative, taken)
+        emitted = _generated(self.derivative, taken)
         title = f"{emitted.name} {', '.join(map(to_text, taken))}".rstrip()
         # global arrays as they are now, on every target
         names = {n: v.copy() if isinstance(v, np.ndarray) else v for n, v in emitted.globals.items()}
@@ -124,7 +128,7 @@ class _Specialising:
 class Derived(_Specialising, CPUDispatcher):
     """A derived function, compiled by numba at its first call with new argument types."""
 
-    def __init__(self, derivative: pipeline.Derivative, options: Options) -> None:
+    def __init__(self, derivative: Derivative, options: Options) -> None:
         self._describe(derivative, options)
         stub = _stub(root(derivative), self.__signature__)
         super().__init__(stub, targetoptions=options.for_numba())
@@ -175,7 +179,7 @@ class _Maker(_FunctionCompiler):  # type: ignore[misc]
 class Interpreted(_Specialising, ReduceMixin):  # type: ignore[misc]
     """A derived function whose generated code runs in plain Python, for debuggers."""
 
-    def __init__(self, derivative: pipeline.Derivative, options: Options) -> None:
+    def __init__(self, derivative: Derivative, options: Options) -> None:
         self._describe(derivative, options)
         self._made: dict[tuple[types.Type, ...], FunctionType] = {}
         self._dress()
@@ -201,13 +205,20 @@ class Interpreted(_Specialising, ReduceMixin):  # type: ignore[misc]
         return found
 
 
+def _generated(derivative: Derivative, arg_types: Sequence[types.Type]) -> Emitted:
+    # the transformation and the libraries that it stands on are loaded when the first derivative is made
+    from adjit.transform import pipeline
+
+    return pipeline.source(derivative, arg_types)
+
+
 # -------------------------------------------------------------------------------------------------------- parameters
 
 
-def root(derivative: pipeline.Derivative) -> Any:
+def root(derivative: Derivative) -> Any:
     """The user's function under derivatives of derivatives."""
     function = derivative.function
-    while isinstance(function, pipeline.Derivative):
+    while isinstance(function, Derivative):
         function = function.function
     return function
 
@@ -279,7 +290,7 @@ class _Slot:
     seen: tuple[object, ...] = ()
 
 
-def derive(derivative: pipeline.Derivative, options: Options) -> Any:
+def derive(derivative: Derivative, options: Options) -> Any:
     """The derived function, the same object for each request, until a global that the function reads is rebound."""
     if options.target not in ("cpu", "python"):
         raise Unsupported(f"target {options.target!r}", instead='Write target="cpu" or target="python".')
@@ -292,7 +303,7 @@ def derive(derivative: pipeline.Derivative, options: Options) -> Any:
 
 
 @functools.lru_cache(maxsize=4096)
-def _slot(derivative: pipeline.Derivative, options: Options) -> _Slot:
+def _slot(derivative: Derivative, options: Options) -> _Slot:
     del derivative, options
     return _Slot(threading.Lock())
 

@@ -9,11 +9,9 @@ In: a `Derivative`, which says what of which function, and numba types. Out: its
 from __future__ import annotations
 
 import dataclasses
-import inspect
 import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from numba import types
@@ -21,6 +19,7 @@ from numba import types
 from adjit import errors
 from adjit.transform import ir
 from adjit.transform.clears import merge_clears
+from adjit.transform.derivative import Derivative, signature
 from adjit.transform.elaborate.function import elaborate, without_comments
 from adjit.transform.emit import Emitted, emit
 from adjit.transform.forward import forward
@@ -28,34 +27,12 @@ from adjit.transform.fuse import fuse
 from adjit.transform.reverse import reverse
 from adjit.transform.simplify import simplify
 from adjit.transform.sink import sink
-from adjit.transform.source import python_function
-from adjit.transform.source import signature as source_signature
 from adjit.transform.split import split
 from adjit.transform.storage import join
 from adjit.transform.text import to_text
 from adjit.transform.types import tuple_parts, typed_const, unliteral
 from adjit.transform.unwritten import check_written
 from adjit.transform.verify import verify
-
-
-@dataclass(frozen=True)
-class Derivative:
-    """What to derive: `kind` of `function`, which may be a derivative itself.
-
-    kind:   'primal', 'grad', 'value_and_grad', 'vjp' (arguments and seed to adjoints), 'jvp' (arguments and tangents
-            to value and tangent), 'split_forward' (arguments to value, what is saved, and what of it the reverse sweep
-            changes; None where that cannot be handed on) or 'split_reverse' (those two and seed to adjoints; `given`:
-            the types of the arguments)
-    wrt:    positions of the arguments to differentiate with respect to; `single`: the result is bare, not a tuple. The
-            tangents of the other arguments are ignored
-    """
-
-    function: Any
-    kind: str
-    wrt: tuple[int, ...] | None = None
-    single: bool = False
-    has_aux: bool = False
-    given: tuple[types.Type, ...] = ()
 
 
 def source(derivative: Derivative, arg_types: Sequence[types.Type]) -> Emitted:
@@ -68,34 +45,6 @@ def build(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Funct
     if derivative.kind == "primal":
         return primal(derivative.function, arg_types)
     return _KINDS[derivative.kind](derivative, arg_types)
-
-
-def signature(derivative: Derivative) -> inspect.Signature:
-    """The parameters of the derived function."""
-    inner = derivative.function
-    own = signature(inner) if isinstance(inner, Derivative) else source_signature(python_function(inner))
-    parameters = list(own.parameters.values())
-    if derivative.kind == "split_reverse":
-        return inspect.Signature([_parameter(name) for name in ("saved", "changed", "out_bar")])
-    if derivative.kind == "vjp":
-        parameters = [p.replace(default=inspect.Parameter.empty) for p in parameters]
-        parameters.append(_parameter(_unused("out_bar", parameters)))
-    elif derivative.kind == "jvp":
-        parameters = [p.replace(default=inspect.Parameter.empty) for p in parameters]
-        for p in list(parameters):
-            parameters.append(_parameter(_unused(f"{p.name}_dot", parameters)))
-    return inspect.Signature(parameters)
-
-
-def _parameter(name: str) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-
-
-def _unused(name: str, parameters: Sequence[inspect.Parameter]) -> str:
-    taken = {p.name for p in parameters}
-    while name in taken:
-        name += "_"
-    return name
 
 
 def checked(function: ir.Function, step: str) -> ir.Function:

@@ -1,0 +1,65 @@
+"""What to derive, and the parameters that the derived function has.
+
+In: a function and a kind. Out: a `Derivative`, which the pipeline turns into source for a tuple of argument types.
+
+    Derivative(energy, "vjp", (0,))      its parameters: those of energy, and `out_bar`
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from numba import types
+
+from adjit.transform import functions
+
+
+@dataclass(frozen=True)
+class Derivative:
+    """What to derive: `kind` of `function`, which may be a derivative itself.
+
+    kind:   'primal', 'grad', 'value_and_grad', 'vjp' (arguments and seed to adjoints), 'jvp' (arguments and tangents
+            to value and tangent), 'split_forward' (arguments to value, what is saved, and what of it the reverse sweep
+            changes; None where that cannot be handed on) or 'split_reverse' (those two and seed to adjoints; `given`:
+            the types of the arguments)
+    wrt:    positions of the arguments to differentiate with respect to; `single`: the result is bare, not a tuple. The
+            tangents of the other arguments are ignored
+    """
+
+    function: Any
+    kind: str
+    wrt: tuple[int, ...] | None = None
+    single: bool = False
+    has_aux: bool = False
+    given: tuple[types.Type, ...] = ()
+
+
+def signature(derivative: Derivative) -> inspect.Signature:
+    """The parameters of the derived function."""
+    inner = derivative.function
+    own = signature(inner) if isinstance(inner, Derivative) else functions.signature(functions.python_function(inner))
+    parameters = list(own.parameters.values())
+    if derivative.kind == "split_reverse":
+        return inspect.Signature([_parameter(name) for name in ("saved", "changed", "out_bar")])
+    if derivative.kind == "vjp":
+        parameters = [p.replace(default=inspect.Parameter.empty) for p in parameters]
+        parameters.append(_parameter(_unused("out_bar", parameters)))
+    elif derivative.kind == "jvp":
+        parameters = [p.replace(default=inspect.Parameter.empty) for p in parameters]
+        for p in list(parameters):
+            parameters.append(_parameter(_unused(f"{p.name}_dot", parameters)))
+    return inspect.Signature(parameters)
+
+
+def _parameter(name: str) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def _unused(name: str, parameters: Sequence[inspect.Parameter]) -> str:
+    taken = {p.name for p in parameters}
+    while name in taken:
+        name += "_"
+    return name
