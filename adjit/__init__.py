@@ -10,6 +10,7 @@ from adjit.errors import (
     Aliased,
     InternalError,
     NoRule,
+    NotCached,
     NotScalar,
     SourceUnavailable,
     TypeMismatch,
@@ -18,6 +19,7 @@ from adjit.errors import (
     WrongWrt,
 )
 from adjit.runtime.api import grad, hvp, jvp, stop_gradient, value_and_grad, vjp
+from adjit.runtime.cache import cache_info, clear_cache
 from adjit.runtime.check import check_grads
 from adjit.runtime.jacobian import hessian, jacfwd, jacobian, jacrev
 
@@ -26,13 +28,16 @@ __all__ = [
     "Aliased",
     "InternalError",
     "NoRule",
+    "NotCached",
     "NotScalar",
     "SourceUnavailable",
     "TypeMismatch",
     "Unsupported",
     "Unwritten",
     "WrongWrt",
+    "cache_info",
     "check_grads",
+    "clear_cache",
     "grad",
     "hessian",
     "hvp",

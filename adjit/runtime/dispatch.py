@@ -29,6 +29,7 @@ from numba.core.serialize import ReduceMixin
 from numba.core.typing.typeof import typeof
 
 from adjit.errors import AdjitError, InternalError, TypeMismatch, Unsupported
+from adjit.runtime.cache import DerivativeCache
 from adjit.runtime.compile import load
 from adjit.runtime.notation import to_text, to_types
 from adjit.transform import derivative as derivatives
@@ -41,11 +42,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Options:
-    """How generated code is compiled. `fastmath`: numba's flags; the default only lets a product and a sum fuse."""
+    """How generated code is compiled. `fastmath`: numba's flags; the default only lets a product and a sum fuse.
+    `cache`: compiled code is kept for later processes."""
 
     target: str = "cpu"
     fastmath: bool | frozenset[str] = frozenset({"contract"})
     parallel: bool = False
+    cache: bool = False
 
     def for_numba(self) -> dict[str, Any]:
         return {
@@ -81,8 +84,12 @@ class _Specialising:
 
     def source(self, *arguments: Any) -> str:
         """The generated source for these arguments: values, numba types or text such as "float64[:], int"."""
+        given = self._types_of(arguments)
         with global_compiler_lock:
-            return _generated(self.derivative, self._types_of(arguments)).text
+            return self._kept_text(given) or _generated(self.derivative, self._specialised(given)).text
+
+    def _kept_text(self, given: Sequence[types.Type]) -> str | None:
+        return None
 
     def _describe(self, derivative: Derivative, options: Options) -> None:
         self.derivative, self.options = derivative, options
@@ -99,7 +106,12 @@ class _Specialising:
         title = f"{emitted.name} {', '.join(map(to_text, taken))}".rstrip()
         # global arrays as they are now, on every target
         names = {n: v.copy() if isinstance(v, np.ndarray) else v for n, v in emitted.globals.items()}
-        return load(emitted.text, names, emitted.name, title)
+        function = load(emitted.text, names, emitted.name, title)
+        self._note(given, emitted, function, title)
+        return function
+
+    def _note(self, given: Sequence[types.Type], emitted: Emitted, function: FunctionType, title: str) -> None:
+        """What a cache wants to know of generated code."""
 
     def _specialised(self, given: Sequence[types.Type]) -> tuple[types.Type, ...]:
         return tuple(_specialised(t, name) for t, name in zip(given, self.__signature__.parameters, strict=True))
@@ -122,7 +134,7 @@ class _Specialising:
                 f"types of {len(found)} arguments are given, {len(parameters)} are needed",
                 why=f"The parameters are {', '.join(self.__signature__.parameters)}.",
             )
-        return self._specialised([*found, *(types.Omitted(p.default) for p in left_out)])  # type: ignore[no-untyped-call]
+        return (*found, *(types.Omitted(p.default) for p in left_out))  # type: ignore[no-untyped-call]
 
 
 class Derived(_Specialising, CPUDispatcher):
@@ -133,6 +145,8 @@ class Derived(_Specialising, CPUDispatcher):
         stub = _stub(root(derivative), self.__signature__)
         super().__init__(stub, targetoptions=options.for_numba())
         self._compiler = _Maker(self)
+        if options.cache:
+            self._cache = DerivativeCache(derivative, options, str(getattr(root(derivative), "__name__", "function")))
         self._dress()
 
     def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
@@ -149,6 +163,13 @@ class Derived(_Specialising, CPUDispatcher):
         given = self.argument_types(*arguments)
         if given not in self.overloads:
             self.compile(given)
+
+    def _note(self, given: Sequence[types.Type], emitted: Emitted, function: FunctionType, title: str) -> None:
+        if isinstance(self._cache, DerivativeCache):
+            self._cache.made(given, emitted, function, title)
+
+    def _kept_text(self, given: Sequence[types.Type]) -> str | None:
+        return self._cache.text(given) if isinstance(self._cache, DerivativeCache) else None
 
 
 class _Maker(_FunctionCompiler):  # type: ignore[misc]

@@ -1,6 +1,6 @@
-"""What can be asked of a function without reading its source.
+"""What can be asked of a function without parsing its source.
 
-In: a function, a lambda or a numba dispatcher. Out: the Python function that runs, and its parameters.
+In: a function, a lambda or a numba dispatcher. Out: the Python function that runs, its parameters, the file it is from.
 
     python_function(njit(f)) is f
 """
@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from types import FunctionType
+import linecache
+from types import CodeType, FunctionType
 
 from numba.core.dispatcher import Dispatcher
 
@@ -43,3 +44,24 @@ def signature(function: FunctionType) -> inspect.Signature:
     bare.__kwdefaults__ = function.__kwdefaults__
     bare.__annotations__ = dict(getattr(function, "__annotations__", {}))
     return inspect.signature(bare)
+
+
+def file_lines(function: FunctionType) -> tuple[str, ...]:
+    """All lines of the file, notebook cell or prompt that the function was written in."""
+    filename = function.__code__.co_filename
+    linecache.checkcache(filename)
+    lines = linecache.getlines(filename, function.__globals__)
+    if not lines:
+        try:
+            lines = inspect.findsource(function)[0]
+        except (OSError, TypeError, IndexError):
+            raise unavailable(function.__code__, "No text is kept of code that is executed as a string.") from None
+    return tuple(lines)
+
+
+def unavailable(code: CodeType, why: str) -> SourceUnavailable:
+    return SourceUnavailable(
+        f"the source of {code.co_name} cannot be read",
+        why=f"It was defined in {code.co_filename}, line {code.co_firstlineno}. {why}",
+        instead="Define it in a file or a notebook cell, and import or run that again after editing.",
+    )

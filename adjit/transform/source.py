@@ -23,8 +23,8 @@ from typing import Any
 import libcst as cst
 from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
-from adjit.errors import Place, SourceUnavailable
-from adjit.transform.functions import python_function, signature
+from adjit.errors import Place
+from adjit.transform.functions import file_lines, python_function, signature, unavailable
 from adjit.transform.ir import Origin
 
 FUTURE_FLAGS = functools.reduce(
@@ -110,7 +110,7 @@ def read_source(function: object) -> FunctionSource:
     """The source of a function, lambda or numba dispatcher; raises SourceUnavailable."""
     plain = python_function(function)
     code = plain.__code__
-    text = _parse(code.co_filename, code, _lines(plain))
+    text = _parse(code.co_filename, code, file_lines(plain))
     cells = zip(code.co_freevars, plain.__closure__ or (), strict=True)
     return FunctionSource(
         name=code.co_name,
@@ -133,37 +133,16 @@ def _is_filled(cell: Any) -> bool:
     return True
 
 
-def _lines(function: FunctionType) -> tuple[str, ...]:
-    """All lines of the file, notebook cell or prompt that the function was written in."""
-    filename = function.__code__.co_filename
-    linecache.checkcache(filename)
-    lines = linecache.getlines(filename, function.__globals__)
-    if not lines:
-        try:
-            lines = inspect.findsource(function)[0]
-        except (OSError, TypeError, IndexError):
-            raise _unavailable(function.__code__, "No text is kept of code that is executed as a string.") from None
-    return tuple(lines)
-
-
-def _unavailable(code: CodeType, why: str) -> SourceUnavailable:
-    return SourceUnavailable(
-        f"the source of {code.co_name} cannot be read",
-        why=f"It was defined in {code.co_filename}, line {code.co_firstlineno}. {why}",
-        instead="Define it in a file or a notebook cell, and import or run that again after editing.",
-    )
-
-
 @functools.lru_cache(maxsize=1024)
 def _parse(filename: str, code: CodeType, lines: tuple[str, ...]) -> _Text:
     whole, compiled = _read_file(filename, lines, code.co_flags & FUTURE_FLAGS)
     if whole is None:
-        raise _unavailable(code, "That text is not valid Python now.")
+        raise unavailable(code, "That text is not valid Python now.")
     found = _definition(whole, code)
     if found is None or not (code in compiled or _is_rewritten_by_pytest(code)):
-        raise _unavailable(code, "What stands there now is not the code that runs.")
+        raise unavailable(code, "What stands there now is not the code that runs.")
     if isinstance(found, ast.AsyncFunctionDef):
-        raise _unavailable(code, "It is a coroutine.")
+        raise unavailable(code, "It is a coroutine.")
     return _parse_lambda(found, lines) if isinstance(found, ast.Lambda) else _parse_function(found, lines)
 
 
