@@ -22,6 +22,7 @@ from adjit.runtime.api import grad, hvp, jvp, stop_gradient, value_and_grad, vjp
 from adjit.runtime.cache import cache_info, clear_cache
 from adjit.runtime.check import check_grads
 from adjit.runtime.jacobian import hessian, jacfwd, jacobian, jacrev
+from adjit.transform.pool import clear_workspaces, workspace_bytes
 
 __all__ = [
     "AdjitError",
@@ -38,6 +39,7 @@ __all__ = [
     "cache_info",
     "check_grads",
     "clear_cache",
+    "clear_workspaces",
     "grad",
     "hessian",
     "hvp",
@@ -49,4 +51,5 @@ __all__ = [
     "stop_gradient",
     "value_and_grad",
     "vjp",
+    "workspace_bytes",
 ]

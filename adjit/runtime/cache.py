@@ -31,6 +31,7 @@ from adjit.errors import NotCached
 from adjit.runtime import store
 from adjit.runtime.compile import register
 from adjit.runtime.keys import NotKeyed, key_of
+from adjit.transform import pool
 from adjit.transform.derivative import Derivative
 
 if TYPE_CHECKING:
@@ -115,6 +116,7 @@ class DerivativeCache(_Cache):
             return None
         title, text, machine_code = kept
         target_context.refresh()
+        pool.ready()
         try:
             found: CompileResult = CompileResult._rebuild(target_context, *pickle.loads(machine_code))  # type: ignore[no-untyped-call]
         except _STALE:

@@ -21,11 +21,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba import types
 from numba.core import config, errors
-from numba.core.compiler import Compiler
+from numba.core.compiler import Compiler, Flags
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher, _FunctionCompiler  # type: ignore[attr-defined]
 from numba.core.registry import CPUDispatcher
 from numba.core.serialize import ReduceMixin
+from numba.core.targetconfig import ConfigStack
 from numba.core.typing.typeof import typeof
 
 from adjit.errors import AdjitError, InternalError, TypeMismatch, Unsupported
@@ -33,6 +34,7 @@ from adjit.runtime.cache import DerivativeCache
 from adjit.runtime.compile import load
 from adjit.runtime.notation import to_text, to_types
 from adjit.transform import derivative as derivatives
+from adjit.transform import pool
 from adjit.transform.derivative import Derivative
 from adjit.transform.functions import python_function
 
@@ -180,14 +182,21 @@ class _Maker(_FunctionCompiler):  # type: ignore[misc]
         self.owner = owner
 
     def _get_implementation(self, args: tuple[types.Type, ...], kws: dict[str, Any]) -> FunctionType:
-        del kws
-        return self.owner._specialise(args)
+        # what numba compiles to learn a type serves the generated code as well, if it is compiled with the same flags
+        with ConfigStack().enter(self._flags()):  # type: ignore[no-untyped-call]
+            return self.owner._specialise(args)
+
+    def _flags(self) -> Flags:
+        flags = Flags()  # type: ignore[no-untyped-call]
+        self.targetdescr.options.parse_as_flags(flags, self.targetoptions)
+        return flags
 
     def _compile_core(self, args: tuple[types.Type, ...], return_type: types.Type | None) -> Any:
         literal = {k for k, t in enumerate(args) if isinstance(t, types.UnicodeType)}
         if literal:
             # numba comes back with the strings' values, which the transformation reads as static
             raise errors.ForceLiteralArg(literal)
+        pool.ready()
         try:
             return super()._compile_core(args, return_type)
         except errors.ForceLiteralArg:

@@ -83,7 +83,7 @@ def versions() -> str:
     """adjit's own source, and the versions of what compiles it."""
     own = hashlib.blake2b()
     root = Path(rules.__file__).parents[1]
-    for path in sorted(root.rglob("*.py")):
+    for path in sorted(path for path in root.rglob("*") if path.suffix in (".py", ".ll")):
         own.update(f"{path.relative_to(root)}\0".encode())
         own.update(path.read_bytes())
     libraries = [module.__version__ for module in (numba, llvmlite, np)]

@@ -24,18 +24,18 @@ import numba
 import numpy as np
 from numba import types
 
-from adjit.transform import ir
+from adjit.transform import ir, workspace
 from adjit.transform.coalesce import Classes, Group, chosen_name
 
 _BUILTINS = frozenset(name for name in dir(builtins) if not name.startswith("_"))
-_MODULES: dict[str, ModuleType] = {"np": np, "math": math, "cmath": cmath}
+_MODULES: dict[str, ModuleType] = {"np": np, "math": math, "cmath": cmath, "workspace": workspace}
 _NAMESPACES: dict[str, Any] = {"math": math, "cmath": cmath, "np": np} | {
     f"np.{name}": getattr(np, name) for name in ("linalg", "random", "fft")
 }
 # The names under which people know what NumPy has more than one name for.
 _USUAL = {np.absolute: "np.abs", np.bool_: "np.bool_", np.divide: "np.divide"}
 # Spare names for a module whose usual name is a variable of the user's.
-_SPARE = {"np": "numpy", "math": "math_module", "cmath": "cmath_module"}
+_SPARE = {"np": "numpy", "math": "math_module", "cmath": "cmath_module", "workspace": "adjit_workspace"}
 
 # A value that nobody named is called after the operation that made it; these read better than the operator's own name.
 _PLAIN = {

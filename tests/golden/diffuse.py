@@ -1,5 +1,7 @@
 import numpy as np
 
+from adjit.transform import workspace
+
 
 def diffuse_grad(u, alpha, steps):
     """Gradient of diffuse at primals.py:31 with respect to u, alpha."""
@@ -9,8 +11,8 @@ def diffuse_grad(u, alpha, steps):
     v = u.copy()
     t_trips = max(steps, 0)
     i_trips = max(n - 2, 0)
-    v_old_tape = np.empty((t_trips, i_trips))
-    left_tape = np.empty((t_trips, i_trips))
+    v_old_tape = workspace.empty((t_trips, i_trips))
+    left_tape = workspace.empty((t_trips, i_trips))
     for t in range(steps):
         left = v[0]
         for i in range(1, n - 1):

@@ -2,6 +2,8 @@ import math
 
 import numpy as np
 
+from adjit.transform import workspace
+
 
 def log_determinant_grad(a):
     """Gradient of log_determinant at primals.py:130 with respect to a."""
@@ -10,7 +12,7 @@ def log_determinant_grad(a):
     n = a.shape[0]
     lower = a.copy()
     lower_old_tape = []
-    lower_item_tape = np.empty(n)
+    lower_item_tape = workspace.empty(n)
     position = 0
     for j in range(n):
         for k in range(j):

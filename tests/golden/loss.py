@@ -1,5 +1,6 @@
 import numpy as np
 
+from adjit.transform import workspace
 from adjit.transform.support import broadcast_extent
 
 
@@ -11,7 +12,7 @@ def loss_grad(inputs, weights, bias, targets):
     n = broadcast_extent(weights.shape[1], bias.size)
     is_wide = weights.shape[1] != 1
     is_wide_2 = bias.size != 1
-    hidden = np.empty((inputs.shape[0], n))
+    hidden = workspace.empty((inputs.shape[0], n))
     for i in range(inputs.shape[0]):
         for j in range(n):
             hidden[i, j] = np.tanh(matmul[i, j if is_wide else 0] + bias[j if is_wide_2 else 0])
@@ -22,7 +23,7 @@ def loss_grad(inputs, weights, bias, targets):
     is_wide_4 = n != 1
     is_wide_5 = targets.shape[0] != 1
     is_wide_6 = targets.shape[1] != 1
-    residual = np.empty((n_2, n_3))
+    residual = workspace.empty((n_2, n_3))
     for i in range(n_2):
         for j in range(n_3):
             residual[i, j] = (
@@ -30,10 +31,10 @@ def loss_grad(inputs, weights, bias, targets):
                 - targets[i if is_wide_5 else 0, j if is_wide_6 else 0]
             )
     # ---- reverse sweep
-    residual_bar = np.zeros_like(residual)
-    hidden_bar = np.zeros_like(hidden)
+    residual_bar = workspace.zeros_like(residual)
+    hidden_bar = workspace.zeros_like(hidden)
     bias_bar = np.zeros_like(bias)
-    matmul_bar = np.zeros_like(matmul)
+    matmul_bar = workspace.zeros_like(matmul)
     # L78: return np.mean(residual * residual)
     quotient = 1 / (n_2 * n_3)
     for i in range(n_2):

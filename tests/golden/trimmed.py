@@ -1,5 +1,6 @@
 import numpy as np
 
+from adjit.transform import workspace
 from adjit.transform.support import stored_extent
 
 
@@ -17,24 +18,24 @@ def trimmed_grad(x, lower, upper):
         y_view[i] -= lower * x_view[i if is_wide else 0]
     # y[:-1] *= upper
     y_view_2 = y[:-1]
-    y_view_old_tape = np.empty(y_view_2.size)
+    y_view_old_tape = workspace.empty(y_view_2.size)
     for i in range(y_view_2.size):
         y_view_item = y_view_2[i]
         y_view_old_tape[i] = y_view_item
         y_view_2[i] = y_view_item * upper
     # ---- reverse sweep
-    y_bar = np.zeros_like(y)
+    y_bar = workspace.zeros_like(y)
     y_view_bar = y_bar[:-1]
     y_view_bar_2 = y_bar[1:]
     x_bar = np.zeros_like(x)
     x_view_bar = x_bar[:-1]
     # L206: return np.dot(y, y)
-    result = np.empty(x.size)
+    result = workspace.empty(x.size)
     for i in range(x.size):
         result[i] = y[i]
     for i in range(x.size):
         y_bar[i] += result[i]
-    result = np.empty(x.size)
+    result = workspace.empty(x.size)
     for i in range(x.size):
         result[i] = y[i]
     for i in range(x.size):
