@@ -10,6 +10,7 @@ first call of a kind compiles; all that is our own is the function that it then 
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 import threading
@@ -89,6 +90,28 @@ class _Specialising:
         given = self._types_of(arguments)
         with global_compiler_lock:
             return self._kept_text(given) or _generated(self.derivative, self._specialised(given)).text
+
+    def into(self, *arguments: Any, out: Any, **keywords: Any) -> Any:
+        """What a call returns, with the gradient in arrays of the caller's: nothing large is allocated.
+
+        `out` is built like the gradient: an array for an array, None for a number, whose gradient is returned as ever.
+        It may not overlap with an argument. Raises TypeMismatch where it does not fit, Aliased where it overlaps.
+        """
+        made = self.derivative
+        if made.kind not in ("grad", "value_and_grad") or made.wrt is None:
+            raise Unsupported(f"{self!r} with arrays to store into", instead="Use grad or value_and_grad.")
+        if len(arguments) < len(self.__signature__.parameters) or keywords:
+            bound = self.__signature__.bind(*arguments, **keywords)
+            bound.apply_defaults()
+            arguments = bound.args
+        outputs = (out,) if made.single else out
+        if not isinstance(outputs, tuple) or len(outputs) != len(made.wrt):
+            raise TypeMismatch(f"`out` is not a tuple of {len(made.wrt)}, as the gradient is")
+        return self._storing(*arguments, *outputs)
+
+    @functools.cached_property
+    def _storing(self) -> Any:
+        return derive(dataclasses.replace(self.derivative, into=True), self.options)
 
     def _kept_text(self, given: Sequence[types.Type]) -> str | None:
         return None

@@ -133,7 +133,7 @@ class _Walk:
 
     def derivative(self, derivative: Derivative) -> None:
         inner = derivative.function
-        rest = (derivative.kind, derivative.wrt, derivative.single, derivative.has_aux)
+        rest = (derivative.kind, derivative.wrt, derivative.single, derivative.has_aux, derivative.into)
         self.text("derivative", repr(rest))
         self.many("given", [_type_text(t) for t in derivative.given])
         self.value(inner)

@@ -27,6 +27,8 @@ class Derivative:
             the types of the arguments)
     wrt:    positions of the arguments to differentiate with respect to; `single`: the result is bare, not a tuple. The
             tangents of the other arguments are ignored
+    into:   (of 'grad' and 'value_and_grad') there is a last parameter an argument of `wrt`, which takes its gradient
+            if that is an array; None for a number, whose gradient is returned
     """
 
     function: Any
@@ -35,6 +37,7 @@ class Derivative:
     single: bool = False
     has_aux: bool = False
     given: tuple[types.Type, ...] = ()
+    into: bool = False
 
 
 def signature(derivative: Derivative) -> inspect.Signature:
@@ -47,6 +50,10 @@ def signature(derivative: Derivative) -> inspect.Signature:
     if derivative.kind == "vjp":
         parameters = [p.replace(default=inspect.Parameter.empty) for p in parameters]
         parameters.append(_parameter(_unused("out_bar", parameters)))
+    elif derivative.into:
+        assert derivative.wrt is not None
+        taken = [p.replace(default=inspect.Parameter.empty) for p in parameters]
+        parameters = [*taken, *(_parameter(_unused(f"{taken[p].name}_bar", taken)) for p in derivative.wrt)]
     elif derivative.kind == "jvp":
         parameters = [p.replace(default=inspect.Parameter.empty) for p in parameters]
         for p in list(parameters):

@@ -24,6 +24,7 @@ from adjit.transform.elaborate.function import elaborate, without_comments
 from adjit.transform.emit import Emitted, emit
 from adjit.transform.forward import forward
 from adjit.transform.fuse import fuse
+from adjit.transform.into import into
 from adjit.transform.reverse import reverse
 from adjit.transform.simplify import simplify
 from adjit.transform.sink import sink
@@ -87,6 +88,11 @@ def _derived(
 
 
 def _gradient(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
+    outputs: tuple[types.Type, ...] = ()
+    if derivative.into:
+        assert derivative.wrt is not None
+        count = len(arg_types) - len(derivative.wrt)
+        arg_types, outputs = arg_types[:count], arg_types[count:]
     function = primal(derivative.function, arg_types)
     trees, wrt = _active_leaves(derivative, function, arg_types)
     value_tree, aux_tree = function.result, None
@@ -108,7 +114,11 @@ def _gradient(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.F
         result = (function.result, result)
     elif derivative.has_aux:
         result = (result, aux_tree)
-    return _finished(made, derivative, function, result, derivative.kind)
+    if derivative.into:
+        names = list(signature(derivative).parameters)[len(function.names) :]
+        out_trees = [_parameter_tree(name, type_) for name, type_ in zip(names, outputs, strict=True)]
+        made = checked(into(made, trees, out_trees, names, offset), "into")
+    return _finished(made, derivative, function, result, derivative.kind + "_into" * derivative.into)
 
 
 def _vjp(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:

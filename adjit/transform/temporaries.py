@@ -7,6 +7,8 @@ In: a function. Out: the results of allocations that are empty or zero, may be l
 
 from __future__ import annotations
 
+import math
+
 from numba import types
 
 from adjit.transform import ir
@@ -30,7 +32,7 @@ def temporaries(function: ir.Function) -> frozenset[ir.Var]:
 def _is_eligible(op: ir.Alloc) -> bool:
     own = op.out.type
     assert isinstance(own, types.Array)
-    if op.fill is not None and op.fill.value != 0:
+    if op.fill is not None and (op.fill.value != 0 or math.copysign(1.0, op.fill.value) < 0):
         return False
     if op.like is not None:
         like = op.like.type
