@@ -7,8 +7,8 @@ In: a Python function, a numba dispatcher, or what these return. Out: derived fu
     value, tangent = jvp(forces, (x, k), (x_dot, 0.0))
 
 Every function takes the options `target` ("cpu", or "python" to run the generated code uncompiled), `fastmath` (numba's
-flags; False gives the value of the compiled primal bit for bit) and `parallel` (numba's; loops over prange run
-serially for now).
+flags; False gives the value of the compiled primal bit for bit), `parallel` (numba's; loops over prange run serially
+for now) and `cache` (what is compiled is kept for later processes).
 
 Global and enclosing variables are constants, as in numba: a derived function keeps the values that they had when it
 was made for the types of a call. Asking again (`grad(energy)`, or any call of `vjp` and the like) sees a name that was
