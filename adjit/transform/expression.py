@@ -20,6 +20,7 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.folding import Folding, is_scalar
 from adjit.transform.naming import Globals
+from adjit.transform.workspace import product_type
 
 # How tightly an expression binds, loosest first.
 CHOICE, OR, AND, NOT, COMPARE, BIT_OR, BIT_XOR, BIT_AND, SHIFT, SUM, PRODUCT, SIGN, POWER, ATOM = range(14)
@@ -261,6 +262,8 @@ class Expressions:
 
     def call(self, op: ir.Call) -> Text:
         callee, args = op.callee, op.args
+        if not op.options and product_type(callee, [a.type for a in args]) is not None:
+            return Text(f"{self.globals.module('workspace')}.dot({self.operands(args)})")
         if callee in INFIX and len(args) == 2:
             return self.infix(*INFIX[callee], self.operand(args[0]), self.operand(args[1]))
         if callee in PREFIX and len(args) == 1:

@@ -8,7 +8,7 @@ def loss_grad(inputs, weights, bias, targets):
     """Gradient of loss at primals.py:75 with respect to weights, bias."""
     # ---- forward sweep
     # hidden = np.tanh(inputs @ weights + bias)
-    matmul = inputs @ weights
+    matmul = workspace.dot(inputs, weights)
     n = broadcast_extent(weights.shape[1], bias.size)
     is_wide = weights.shape[1] != 1
     is_wide_2 = bias.size != 1
@@ -55,4 +55,4 @@ def loss_grad(inputs, weights, bias, targets):
             sum_bar = (1.0 - tanh * tanh) * stored_bar
             bias_bar[j if is_wide_2 else 0] += sum_bar
             matmul_bar[i, j if is_wide else 0] += sum_bar
-    return np.dot(inputs.T, matmul_bar), bias_bar
+    return workspace.dot(inputs.T, matmul_bar), bias_bar
