@@ -10,6 +10,7 @@ from adjit.errors import (
     Aliased,
     InternalError,
     NoRule,
+    NotCached,
     NotScalar,
     SourceUnavailable,
     TypeMismatch,
@@ -18,23 +19,29 @@ from adjit.errors import (
     WrongWrt,
 )
 from adjit.runtime.api import grad, hvp, jvp, stop_gradient, value_and_grad, vjp
+from adjit.runtime.cache import cache_info, clear_cache
 from adjit.runtime.check import check_grads
 from adjit.runtime.jacobian import hessian, jacfwd, jacobian, jacrev
 from adjit.transform.marks import checkpoint
+from adjit.transform.pool import clear_workspaces, workspace_bytes
 
 __all__ = [
     "AdjitError",
     "Aliased",
     "InternalError",
     "NoRule",
+    "NotCached",
     "NotScalar",
     "SourceUnavailable",
     "TypeMismatch",
     "Unsupported",
     "Unwritten",
     "WrongWrt",
+    "cache_info",
     "check_grads",
     "checkpoint",
+    "clear_cache",
+    "clear_workspaces",
     "grad",
     "hessian",
     "hvp",
@@ -46,4 +53,5 @@ __all__ = [
     "stop_gradient",
     "value_and_grad",
     "vjp",
+    "workspace_bytes",
 ]

@@ -18,7 +18,7 @@ from adjit.errors import AdjitError
 from adjit.runtime.api import grad, make_options, positions_of, specification
 from adjit.runtime.dispatch import Derived, Interpreted, derive
 from adjit.runtime.notation import to_types
-from adjit.transform.pipeline import Derivative
+from adjit.transform.derivative import Derivative
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -113,3 +113,7 @@ class InternalError(AdjitError):
 
     def __init__(self, what: str, place: Place | None = None, why: str = "", instead: str = "") -> None:
         super().__init__(what, place, why, instead or "This is a fault of adjit: please report it with this message.")
+
+
+class NotCached(UserWarning):
+    """With `cache=True`: a function whose compiled form cannot be kept for later processes."""

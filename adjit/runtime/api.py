@@ -8,10 +8,10 @@ In: a Python function, a numba dispatcher, or what these return. Out: derived fu
 
 Every function takes the options `target` ("cpu", or "python" to run the generated code uncompiled), `fastmath`
 (numba's flags), `parallel` (numba's; loops over prange run serially for now), `vectormath` (elementary functions of
-our own in loops that vectorise; they may differ from libm's by 1 ulp, erfc by 2) and `memory_limit` ("200 MB", or
-bytes): loops that would keep values of all their trips run them again instead, from as many snapshots of what a trip
-starts from as fit, by Griewank and Walther's schedule. With `fastmath` and `vectormath` False the value is that of the
-compiled primal bit for bit.
+our own in loops that vectorise; they may differ from libm's by 1 ulp, erfc by 2), `cache` (what is compiled is kept
+for later processes) and `memory_limit` ("200 MB", or bytes): loops that would keep values of all their trips run them
+again instead, from as many snapshots of what a trip starts from as fit, by Griewank and Walther's schedule. With
+`fastmath` and `vectormath` False the value is that of the compiled primal bit for bit.
 
 Global and enclosing variables are constants, as in numba: a derived function keeps the values that they had when it
 was made for the types of a call. Asking again (`grad(energy)`, or any call of `vjp` and the like) sees a name that was
@@ -35,9 +35,9 @@ from adjit.errors import Stretched, TypeMismatch, WrongWrt
 from adjit.runtime.dispatch import Derived, Interpreted, Options, derive, plain_signature
 from adjit.runtime.notation import to_bytes
 from adjit.runtime.trees import Template, conform, described, is_active, snapshot, template, zero
-from adjit.transform import pipeline
+from adjit.transform import derivative as derivatives
+from adjit.transform.derivative import Derivative
 from adjit.transform.marks import checkpoint
-from adjit.transform.pipeline import Derivative
 
 Wrt = int | str | Sequence[int | str]
 Value = TypeVar("Value")
@@ -245,7 +245,7 @@ def signature(spec: Any) -> inspect.Signature:
 
 @functools.lru_cache(maxsize=4096)
 def _signature(derivative: Derivative) -> inspect.Signature:
-    return plain_signature(pipeline.signature(derivative))
+    return plain_signature(derivatives.signature(derivative))
 
 
 def bind(spec: Any, arguments: Sequence[Any], keywords: Mapping[str, Any] = MappingProxyType({})) -> tuple[Any, ...]:

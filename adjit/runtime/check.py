@@ -7,7 +7,6 @@ In: a function and arguments. Out: nothing, or an AssertionError with the number
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +17,7 @@ from adjit.errors import WrongWrt
 from adjit.runtime.api import Wrt, active_positions, bind, make_options, positions_of, push, specification, value_of
 from adjit.runtime.dispatch import Options, derive
 from adjit.runtime.trees import Template, conform, flat, map_leaves, nested, snapshot, template, zero
-from adjit.transform.pipeline import Derivative
+from adjit.transform.derivative import Derivative
 
 # relative to the size of an argument; too large a step shows curvature, too small a one rounding, so the best counts
 STEPS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4)
@@ -54,7 +53,7 @@ def check_grads(
 
 def _check_next(point: _Point, draw: np.random.Generator, order: int, rtol: float, seed: int) -> None:
     """The derivatives of the gradient; of the pullback, where the result is not a single number."""
-    value, asked = template(point.run(point.arguments)), dataclasses.asdict(point.options)
+    value, asked = template(point.run(point.arguments)), vars(point.options)
     if value == template(0.0):
         gradient = derive(Derivative(function=point.spec, kind="grad", wrt=point.positions), point.options)
         return check_grads(gradient, point.arguments, point.positions, order - 1, rtol, seed, **asked)

@@ -18,16 +18,16 @@ _registering = threading.Lock()
 
 def load(text: str, names: Mapping[str, Any], name: str, title: str) -> FunctionType:
     """The function `name` that `text` defines; the same text and title give the same file name in each run."""
-    filename = _register(text, title)
-    scope: dict[str, Any] = {"__name__": "adjit.generated", "__builtins__": __builtins__, **names}
+    filename = register(text, title)
+    scope: dict[str, Any] = {"__name__": __name__, "__builtins__": __builtins__, **names}
     exec(compile(text, filename, "exec", dont_inherit=True), scope)
     found = scope[name]
     assert isinstance(found, FunctionType)
     return found
 
 
-def _register(text: str, title: str) -> str:
-    """Gives the text to linecache, under a name that no other text has."""
+def register(text: str, title: str) -> str:
+    """Gives the text to linecache, under a name that no other text has; that name."""
     lines = text.splitlines(keepends=True)
     with _registering:
         filename, copies = f"<adjit {title}>", 1

@@ -1,6 +1,6 @@
 """Derived functions as users hold them: numba dispatchers whose body is made anew for each tuple of argument types.
 
-In: a `pipeline.Derivative` and options. Out: a callable, one for all argument types, also inside @njit code.
+In: a `Derivative` and options. Out: a callable, one for all argument types, also inside @njit code.
 
     derive(Derivative(energy, "grad", (0,)), Options())(positions, 1.5)
 
@@ -17,25 +17,31 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import CodeType, FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import types
 from numba.core import config, errors
-from numba.core.compiler import Compiler
+from numba.core.compiler import Compiler, Flags
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher, _FunctionCompiler  # type: ignore[attr-defined]
 from numba.core.registry import CPUDispatcher
 from numba.core.serialize import ReduceMixin
+from numba.core.targetconfig import ConfigStack
 from numba.core.typing.typeof import typeof
 
 from adjit.errors import AdjitError, InternalError, Stretched, TypeMismatch, Unsupported
+from adjit.runtime.cache import DerivativeCache
 from adjit.runtime.compile import load
 from adjit.runtime.notation import to_text, to_types
-from adjit.transform import pipeline
-from adjit.transform.emit import Emitted
-from adjit.transform.source import python_function
+from adjit.transform import derivative as derivatives
+from adjit.transform import pool
+from adjit.transform.derivative import Derivative
+from adjit.transform.functions import python_function
 from adjit.transform.strategy import CHEAPEST, Strategy
+
+if TYPE_CHECKING:
+    from adjit.transform.emit import Emitted
 
 
 @dataclass(frozen=True)
@@ -44,6 +50,7 @@ class Options:
 
     fastmath:     numba's flags; the default only lets a product and a sum fuse
     vectormath:   elementary functions of our own where the machine can then work on several numbers at once
+    cache:        compiled code is kept for later processes
     memory_limit: the bytes that snapshots of loops may take, whose trips are then run again; None: no such loops
     strategy:     which mechanisms the transformation uses
     """
@@ -52,6 +59,7 @@ class Options:
     fastmath: bool | frozenset[str] = frozenset({"contract"})
     parallel: bool = False
     vectormath: bool = True
+    cache: bool = False
     memory_limit: int | None = None
     strategy: Strategy = CHEAPEST
 
@@ -72,7 +80,7 @@ class Options:
 class _Specialising:
     """What derived functions have in common on every target."""
 
-    derivative: pipeline.Derivative
+    derivative: Derivative
     options: Options
     __signature__: inspect.Signature
 
@@ -85,7 +93,7 @@ class _Specialising:
         return {"derivative": self.derivative, "options": self.options}
 
     @classmethod
-    def _rebuild(cls, derivative: pipeline.Derivative, options: Options) -> Any:
+    def _rebuild(cls, derivative: Derivative, options: Options) -> Any:
         return derive(derivative, options)
 
     def __repr__(self) -> str:
@@ -94,16 +102,45 @@ class _Specialising:
 
     def source(self, *arguments: Any) -> str:
         """The generated source for these arguments: values, numba types or text such as "float64[:], int"."""
+        given = self._types_of(arguments)
         with global_compiler_lock:
-            return str(self._emitted(self._types_of(arguments)).text)
+            return self._kept_text(given) or self._emitted(self._specialised(given)).text
 
     def _emitted(self, given: tuple[types.Type, ...]) -> Emitted:
-        """Plain Python has no vectors."""
+        # the transformation and the libraries that it stands on are loaded when the first derivative is made
+        from adjit.transform import pipeline
+
+        # plain Python has no vectors
         return pipeline.source(self.derivative, given, self.options.vectormath and self.options.target != "python")
 
-    def _describe(self, derivative: pipeline.Derivative, options: Options) -> None:
+    def into(self, *arguments: Any, out: Any, **keywords: Any) -> Any:
+        """What a call returns, with the gradient in arrays of the caller's: nothing large is allocated.
+
+        `out` is built like the gradient: an array for an array, None for a number, whose gradient is returned as ever.
+        It may not overlap with an argument. Raises TypeMismatch where it does not fit, Aliased where it overlaps.
+        """
+        made = self.derivative
+        if made.kind not in ("grad", "value_and_grad") or made.wrt is None:
+            raise Unsupported(f"{self!r} with arrays to store into", instead="Use grad or value_and_grad.")
+        if len(arguments) < len(self.__signature__.parameters) or keywords:
+            bound = self.__signature__.bind(*arguments, **keywords)
+            bound.apply_defaults()
+            arguments = bound.args
+        outputs = (out,) if made.single else out
+        if not isinstance(outputs, tuple) or len(outputs) != len(made.wrt):
+            raise TypeMismatch(f"`out` is not a tuple of {len(made.wrt)}, as the gradient is")
+        return self._storing(*arguments, *outputs)
+
+    @functools.cached_property
+    def _storing(self) -> Any:
+        return derive(dataclasses.replace(self.derivative, into=True), self.options)
+
+    def _kept_text(self, given: Sequence[types.Type]) -> str | None:
+        return None
+
+    def _describe(self, derivative: Derivative, options: Options) -> None:
         self.derivative, self.options = derivative, options
-        self.__signature__ = plain_signature(pipeline.signature(derivative))
+        self.__signature__ = plain_signature(derivatives.signature(derivative))
 
     def _dress(self) -> None:
         """Name, documentation and module are the user's function's; the parameters are our own."""
@@ -116,7 +153,12 @@ class _Specialising:
         title = f"{emitted.name} {', '.join(map(to_text, taken))}".rstrip()
         # global arrays as they are now, on every target
         names = {n: v.copy() if isinstance(v, np.ndarray) else v for n, v in emitted.globals.items()}
-        return load(emitted.text, names, emitted.name, title)
+        function = load(emitted.text, names, emitted.name, title)
+        self._note(given, emitted, function, title)
+        return function
+
+    def _note(self, given: Sequence[types.Type], emitted: Emitted, function: FunctionType, title: str) -> None:
+        """What a cache wants to know of generated code."""
 
     def _specialised(self, given: Sequence[types.Type]) -> tuple[types.Type, ...]:
         return tuple(_specialised(t, name) for t, name in zip(given, self.__signature__.parameters, strict=True))
@@ -139,17 +181,19 @@ class _Specialising:
                 f"types of {len(found)} arguments are given, {len(parameters)} are needed",
                 why=f"The parameters are {', '.join(self.__signature__.parameters)}.",
             )
-        return self._specialised([*found, *(types.Omitted(p.default) for p in left_out)])  # type: ignore[no-untyped-call]
+        return (*found, *(types.Omitted(p.default) for p in left_out))  # type: ignore[no-untyped-call]
 
 
 class Derived(_Specialising, CPUDispatcher):
     """A derived function, compiled by numba at its first call with new argument types."""
 
-    def __init__(self, derivative: pipeline.Derivative, options: Options) -> None:
+    def __init__(self, derivative: Derivative, options: Options) -> None:
         self._describe(derivative, options)
         stub = _stub(root(derivative), self.__signature__)
         super().__init__(stub, targetoptions=options.for_numba())
         self._compiler = _Maker(self)
+        if options.cache:
+            self._cache = DerivativeCache(derivative, options, str(getattr(root(derivative), "__name__", "function")))
         self._dress()
 
     def __call__(self, *args: Any, **kws: Any) -> Any:
@@ -191,6 +235,13 @@ class Derived(_Specialising, CPUDispatcher):
         if given not in self.overloads:
             self.compile(given)
 
+    def _note(self, given: Sequence[types.Type], emitted: Emitted, function: FunctionType, title: str) -> None:
+        if isinstance(self._cache, DerivativeCache):
+            self._cache.made(given, emitted, function, title)
+
+    def _kept_text(self, given: Sequence[types.Type]) -> str | None:
+        return self._cache.text(given) if isinstance(self._cache, DerivativeCache) else None
+
 
 class _Maker(_FunctionCompiler):  # type: ignore[misc]
     """Compiles, for a signature, the function that is generated for it."""
@@ -200,14 +251,21 @@ class _Maker(_FunctionCompiler):  # type: ignore[misc]
         self.owner = owner
 
     def _get_implementation(self, args: tuple[types.Type, ...], kws: dict[str, Any]) -> FunctionType:
-        del kws
-        return self.owner._specialise(args)
+        # what numba compiles to learn a type serves the generated code as well, if it is compiled with the same flags
+        with ConfigStack().enter(self._flags()):  # type: ignore[no-untyped-call]
+            return self.owner._specialise(args)
+
+    def _flags(self) -> Flags:
+        flags = Flags()  # type: ignore[no-untyped-call]
+        self.targetdescr.options.parse_as_flags(flags, self.targetoptions)
+        return flags
 
     def _compile_core(self, args: tuple[types.Type, ...], return_type: types.Type | None) -> Any:
         literal = {k for k, t in enumerate(args) if isinstance(t, types.UnicodeType)}
         if literal:
             # numba comes back with the strings' values, which the transformation reads as static
             raise errors.ForceLiteralArg(literal)
+        pool.ready()
         try:
             return super()._compile_core(args, return_type)
         except errors.ForceLiteralArg:
@@ -220,7 +278,7 @@ class _Maker(_FunctionCompiler):  # type: ignore[misc]
 class Interpreted(_Specialising, ReduceMixin):  # type: ignore[misc]
     """A derived function whose generated code runs in plain Python, for debuggers."""
 
-    def __init__(self, derivative: pipeline.Derivative, options: Options) -> None:
+    def __init__(self, derivative: Derivative, options: Options) -> None:
         self._describe(derivative, options)
         self._made: dict[tuple[types.Type, ...], FunctionType] = {}
         self._dress()
@@ -258,10 +316,10 @@ class Interpreted(_Specialising, ReduceMixin):  # type: ignore[misc]
 # -------------------------------------------------------------------------------------------------------- parameters
 
 
-def root(derivative: pipeline.Derivative) -> Any:
+def root(derivative: Derivative) -> Any:
     """The user's function under derivatives of derivatives."""
     function = derivative.function
-    while isinstance(function, pipeline.Derivative):
+    while isinstance(function, Derivative):
         function = function.function
     return function
 
@@ -333,7 +391,7 @@ class _Slot:
     seen: tuple[object, ...] = ()
 
 
-def derive(derivative: pipeline.Derivative, options: Options) -> Any:
+def derive(derivative: Derivative, options: Options) -> Any:
     """The derived function, the same object for each request, until a global that the function reads is rebound."""
     if options.target not in ("cpu", "python"):
         raise Unsupported(f"target {options.target!r}", instead='Write target="cpu" or target="python".')
@@ -347,7 +405,7 @@ def derive(derivative: pipeline.Derivative, options: Options) -> Any:
 
 
 @functools.lru_cache(maxsize=4096)
-def _slot(derivative: pipeline.Derivative, options: Options) -> _Slot:
+def _slot(derivative: Derivative, options: Options) -> _Slot:
     del derivative, options
     return _Slot(threading.Lock())
 

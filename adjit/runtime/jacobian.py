@@ -27,8 +27,7 @@ from adjit.runtime.api import (
 )
 from adjit.runtime.dispatch import derive
 from adjit.runtime.trees import Template, leaves, template
-from adjit.transform.columns import WIDEST
-from adjit.transform.pipeline import Derivative
+from adjit.transform.derivative import WIDEST, Derivative
 
 MOST_KEPT = 4096  # shapes of arguments that a Jacobian's choice is remembered for
 

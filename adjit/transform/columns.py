@@ -18,13 +18,13 @@ import operator
 from collections.abc import Sequence
 
 from adjit.transform import ir
+from adjit.transform.derivative import WIDEST
 from adjit.transform.directions import SUFFIX, Directions, NotTogether, Tangent
 from adjit.transform.elaborate.function import BuildDerivative
 from adjit.transform.forward import sweep
 from adjit.transform.matrices import Block, Matrices, Numbered, Shape
 from adjit.transform.types import array_type_of, typed_const
 
-WIDEST = 8  # directions of a chunk in a loop over chunks: their values are unrolled, and fill a vector register or two
 WIDEST_ALONE = 16  # directions of a chunk without such a loop, where all arguments are numbers
 
 

@@ -28,6 +28,7 @@ from adjit.transform.folding import Folding
 from adjit.transform.layout import INDENT, Layout
 from adjit.transform.naming import Globals, identifier, name_groups
 from adjit.transform.statements import program
+from adjit.transform.temporaries import temporaries
 from adjit.transform.wrapping import WIDTH, wrapped
 
 _IMPORTED = re.compile(r"(?:import|from) (\w+)")
@@ -70,7 +71,7 @@ def emit(function: ir.Function, header: str = "") -> Emitted:
         return found
 
     found = Globals([*names.values(), identifier(function.name)])
-    layout = Layout(function, classes, folding, Expressions(name_of, folding, found))
+    layout = Layout(function, classes, folding, Expressions(name_of, folding, found, temporaries(function)))
     layout.block(lowered.body, INDENT)
     name = identifier(function.name)
     parameters = ", ".join(name_of(parameter) for parameter in lowered.parameters)
@@ -97,6 +98,9 @@ def _docstring(doc: str) -> list[str]:
 def _import(name: str, value: Any) -> str:
     """The line that gives `name` its value in a module."""
     if isinstance(value, ModuleType):
+        package, _, last = value.__name__.rpartition(".")
+        if package and last == name:
+            return f"from {package} import {name}"
         return f"import {value.__name__}" + ("" if name == value.__name__ else f" as {name}")
     if isinstance(value, np.ndarray):
         return f"{name} = {_array(value)}"

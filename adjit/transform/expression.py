@@ -20,6 +20,7 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.folding import Folding, is_scalar
 from adjit.transform.naming import Globals
+from adjit.transform.workspace import product_type
 
 # How tightly an expression binds, loosest first.
 CHOICE, OR, AND, NOT, COMPARE, BIT_OR, BIT_XOR, BIT_AND, SHIFT, SUM, PRODUCT, SIGN, POWER, ATOM = range(14)
@@ -76,12 +77,20 @@ class Text(NamedTuple):
 
 
 class Expressions:
-    """Prints operands and operations. `names` has the name of each variable that does not fold."""
+    """Prints operands and operations. `names` has the name of each variable that does not fold; `temporaries` are the
+    allocations to make in the workspace."""
 
-    def __init__(self, names: Callable[[ir.Var], str], folding: Folding, found: Globals):
+    def __init__(
+        self,
+        names: Callable[[ir.Var], str],
+        folding: Folding,
+        found: Globals,
+        temporaries: frozenset[ir.Var] = frozenset(),
+    ):
         self.names = names
         self.folding = folding
         self.globals = found
+        self.temporaries = temporaries
 
     # ---------------------------------------------------------------------------------------------- operands
 
@@ -242,17 +251,19 @@ class Expressions:
             args.append(fill)
             # np.full takes the type of a number as it is written
             same |= op.like is None and dtype in (types.float64, types.int64, types.boolean)
-        return self._new(name, args, None if same else dtype)
+        return self._new(name, args, None if same else dtype, "workspace" if op.out in self.temporaries else "np")
 
-    def _new(self, name: str, args: list[str], dtype: ir.Type | None) -> str:
+    def _new(self, name: str, args: list[str], dtype: ir.Type | None, home: str = "np") -> str:
         if dtype is not None and (dtype != types.float64 or name.endswith("_like")):
             args = [*args, self.scalar(dtype)]
-        return f"{self.globals.module('np')}.{name}({', '.join(args)})"
+        return f"{self.globals.module(home)}.{name}({', '.join(args)})"
 
     # ---------------------------------------------------------------------------------------------- calls
 
     def call(self, op: ir.Call) -> Text:
         callee, args = op.callee, op.args
+        if not op.options and product_type(callee, [a.type for a in args]) is not None:
+            return Text(f"{self.globals.module('workspace')}.dot({self.operands(args)})")
         if callee in INFIX and len(args) == 2:
             return self.infix(*INFIX[callee], self.operand(args[0]), self.operand(args[1]))
         if callee in PREFIX and len(args) == 1:

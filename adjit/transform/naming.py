@@ -25,18 +25,23 @@ import numpy as np
 from numba import types
 
 from adjit import vectormath
-from adjit.transform import ir
+from adjit.transform import ir, workspace
 from adjit.transform.coalesce import Classes, Group, chosen_name
 
 _BUILTINS = frozenset(name for name in dir(builtins) if not name.startswith("_"))
-_MODULES: dict[str, ModuleType] = {"np": np, "math": math, "cmath": cmath, "vectormath": vectormath}
+_MODULES: dict[str, ModuleType] = {
+    "np": np, "math": math, "cmath": cmath, "vectormath": vectormath, "workspace": workspace
+}  # fmt: skip
 _NAMESPACES: dict[str, Any] = {"math": math, "cmath": cmath, "np": np, "vectormath": vectormath} | {
     f"np.{name}": getattr(np, name) for name in ("linalg", "random", "fft")
 }
 # The names under which people know what NumPy has more than one name for.
 _USUAL = {np.absolute: "np.abs", np.bool_: "np.bool_", np.divide: "np.divide"}
 # Spare names for a module whose usual name is a variable of the user's.
-_SPARE = {"np": "numpy", "math": "math_module", "cmath": "cmath_module", "vectormath": "vectormath_module"}
+_SPARE = {
+    "np": "numpy", "math": "math_module", "cmath": "cmath_module", "vectormath": "vectormath_module",
+    "workspace": "adjit_workspace",
+}  # fmt: skip
 
 # A value that nobody named is called after the operation that made it; these read better than the operator's own name.
 _PLAIN = {

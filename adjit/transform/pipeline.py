@@ -9,10 +9,8 @@ In: a `Derivative`, which says what of which function, and numba types. Out: its
 from __future__ import annotations
 
 import dataclasses
-import inspect
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from numba import types
@@ -20,10 +18,12 @@ from numba import types
 from adjit import errors
 from adjit.transform import ir
 from adjit.transform.columns import by_columns
+from adjit.transform.derivative import Derivative, signature
 from adjit.transform.dissolve import dissolve
 from adjit.transform.elaborate.function import elaborate, without_comments
 from adjit.transform.emit import Emitted, emit
 from adjit.transform.forward import forward
+from adjit.transform.into import into
 from adjit.transform.maps import fuse_maps
 from adjit.transform.origins import move_origins
 from adjit.transform.reverse import reverse
@@ -31,8 +31,6 @@ from adjit.transform.rows import by_rows, by_whole_rows
 from adjit.transform.simplify import simplify
 from adjit.transform.sink import sink
 from adjit.transform.sizes import settle_sizes
-from adjit.transform.source import python_function
-from adjit.transform.source import signature as source_signature
 from adjit.transform.split import split
 from adjit.transform.steps import checked
 from adjit.transform.strategy import CHEAPEST, Strategy
@@ -42,34 +40,6 @@ from adjit.transform.types import tuple_parts, typed_const, unliteral
 from adjit.transform.unwritten import check_written
 from adjit.transform.vectorise import vectorise
 from adjit.transform.views import see_through_views
-
-
-@dataclass(frozen=True)
-class Derivative:
-    """What to derive: `kind` of `function`, which may be a derivative itself.
-
-    kind:   'primal', 'grad', 'value_and_grad', 'vjp' (arguments and seed to adjoints), 'jvp' (arguments and tangents
-            to value and tangent), 'hvp' (arguments and the tangents of those in `wrt` to the tangent), 'jacfwd' and
-            'jacrev' (arguments to Jacobian, made by columns or by rows), 'split_forward' (arguments to value, what is
-            saved, and what of it the reverse sweep changes; None where that cannot be handed on) or 'split_reverse'
-            (those two and seed to adjoints; `given`: the types of the arguments)
-    stretches: axes of length 1 are stretched wherever NumPy would; else the code may begin with the check that axes of
-            arguments are of one length, and raise Stretched
-    wrt:    positions of the arguments to differentiate with respect to; `single`: the result is bare, not a tuple. The
-            tangents of the other arguments are ignored
-    memory_limit: the bytes that snapshots of loops may take, whose trips are then run again; None: no such loops
-    strategy: which mechanisms are used
-    """
-
-    function: Any
-    kind: str
-    wrt: tuple[int, ...] | None = None
-    single: bool = False
-    has_aux: bool = False
-    given: tuple[types.Type, ...] = ()
-    stretches: bool = False
-    memory_limit: int | None = None
-    strategy: Strategy = CHEAPEST
 
 
 def source(derivative: Derivative, arg_types: Sequence[types.Type], vectormath: bool = False) -> Emitted:
@@ -83,35 +53,6 @@ def build(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Funct
     if derivative.kind == "primal":
         return _primal_of(derivative, arg_types)
     return _KINDS[derivative.kind](derivative, arg_types)
-
-
-def signature(derivative: Derivative) -> inspect.Signature:
-    """The parameters of the derived function."""
-    inner = derivative.function
-    own = signature(inner) if isinstance(inner, Derivative) else source_signature(python_function(inner))
-    parameters = list(own.parameters.values())
-    if derivative.kind == "split_reverse":
-        return inspect.Signature([_parameter(name) for name in ("saved", "changed", "out_bar")])
-    if derivative.kind == "vjp":
-        parameters = [p.replace(default=inspect.Parameter.empty) for p in parameters]
-        parameters.append(_parameter(_unused("out_bar", parameters)))
-    elif derivative.kind in ("jvp", "hvp"):
-        parameters = [p.replace(default=inspect.Parameter.empty) for p in parameters]
-        for position, p in enumerate(list(parameters)):
-            if derivative.kind == "jvp" or derivative.wrt is None or position in derivative.wrt:
-                parameters.append(_parameter(_unused(f"{p.name}_dot", parameters)))
-    return inspect.Signature(parameters)
-
-
-def _parameter(name: str) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-
-
-def _unused(name: str, parameters: Sequence[inspect.Parameter]) -> str:
-    taken = {p.name for p in parameters}
-    while name in taken:
-        name += "_"
-    return name
 
 
 # ------------------------------------------------------------------------------------------------------------- the road
@@ -154,6 +95,11 @@ def _derived(
 
 
 def _gradient(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
+    outputs: tuple[types.Type, ...] = ()
+    if derivative.into:
+        assert derivative.wrt is not None
+        count = len(arg_types) - len(derivative.wrt)
+        arg_types, outputs = arg_types[:count], arg_types[count:]
     function = _primal_of(derivative, arg_types)
     trees, wrt = _active_leaves(derivative, function, arg_types)
     value_tree, aux_tree = function.result, None
@@ -175,7 +121,11 @@ def _gradient(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.F
         result = (function.result, result)
     elif derivative.has_aux:
         result = (result, aux_tree)
-    return _finished(made, derivative, function, result, derivative.kind)
+    if derivative.into:
+        names = list(signature(derivative).parameters)[len(function.names) :]
+        out_trees = [_parameter_tree(name, type_) for name, type_ in zip(names, outputs, strict=True)]
+        made = checked(into(made, trees, out_trees, names, offset), "into")
+    return _finished(made, derivative, function, result, derivative.kind + "_into" * derivative.into)
 
 
 def _vjp(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:

@@ -22,9 +22,9 @@ from typing import Any
 
 import libcst as cst
 from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
-from numba.core.dispatcher import Dispatcher
 
-from adjit.errors import Place, SourceUnavailable
+from adjit.errors import Place
+from adjit.transform.functions import file_lines, python_function, signature, unavailable
 from adjit.transform.ir import Origin
 
 FUTURE_FLAGS = functools.reduce(
@@ -110,7 +110,7 @@ def read_source(function: object) -> FunctionSource:
     """The source of a function, lambda or numba dispatcher; raises SourceUnavailable."""
     plain = python_function(function)
     code = plain.__code__
-    text = _parse(code.co_filename, code, _lines(plain))
+    text = _parse(code.co_filename, code, file_lines(plain))
     cells = zip(code.co_freevars, plain.__closure__ or (), strict=True)
     return FunctionSource(
         name=code.co_name,
@@ -124,35 +124,6 @@ def read_source(function: object) -> FunctionSource:
     )
 
 
-def python_function(function: object) -> FunctionType:
-    """The Python function that runs when `function` is called.
-
-    A wrapper made with functools.wraps is a function of its own: what it wraps may be only part of what it computes.
-    """
-    if isinstance(function, functools._lru_cache_wrapper):
-        function = function.__wrapped__
-    if isinstance(function, Dispatcher):
-        function = function.py_func
-    if isinstance(function, FunctionType):
-        return function
-    name = getattr(function, "__qualname__", None) or repr(function)
-    raise SourceUnavailable(
-        f"{name} is no Python function",
-        why=f"It is of type {type(function).__name__}; adjit reads functions, lambdas and numba dispatchers.",
-        instead="Write a function that calls it, or give it a derivative rule with adjit.rules.",
-    )
-
-
-def signature(function: FunctionType) -> inspect.Signature:
-    """The function's own parameters: neither `__signature__` nor `__wrapped__` of a decorator replaces them."""
-    bare = FunctionType(
-        function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
-    )
-    bare.__kwdefaults__ = function.__kwdefaults__
-    bare.__annotations__ = dict(getattr(function, "__annotations__", {}))
-    return inspect.signature(bare)
-
-
 def _is_filled(cell: Any) -> bool:
     """A cell is empty while the enclosing function has not assigned the variable yet."""
     try:
@@ -162,37 +133,16 @@ def _is_filled(cell: Any) -> bool:
     return True
 
 
-def _lines(function: FunctionType) -> tuple[str, ...]:
-    """All lines of the file, notebook cell or prompt that the function was written in."""
-    filename = function.__code__.co_filename
-    linecache.checkcache(filename)
-    lines = linecache.getlines(filename, function.__globals__)
-    if not lines:
-        try:
-            lines = inspect.findsource(function)[0]
-        except (OSError, TypeError, IndexError):
-            raise _unavailable(function.__code__, "No text is kept of code that is executed as a string.") from None
-    return tuple(lines)
-
-
-def _unavailable(code: CodeType, why: str) -> SourceUnavailable:
-    return SourceUnavailable(
-        f"the source of {code.co_name} cannot be read",
-        why=f"It was defined in {code.co_filename}, line {code.co_firstlineno}. {why}",
-        instead="Define it in a file or a notebook cell, and import or run that again after editing.",
-    )
-
-
 @functools.lru_cache(maxsize=1024)
 def _parse(filename: str, code: CodeType, lines: tuple[str, ...]) -> _Text:
     whole, compiled = _read_file(filename, lines, code.co_flags & FUTURE_FLAGS)
     if whole is None:
-        raise _unavailable(code, "That text is not valid Python now.")
+        raise unavailable(code, "That text is not valid Python now.")
     found = _definition(whole, code)
     if found is None or not (code in compiled or _is_rewritten_by_pytest(code)):
-        raise _unavailable(code, "What stands there now is not the code that runs.")
+        raise unavailable(code, "What stands there now is not the code that runs.")
     if isinstance(found, ast.AsyncFunctionDef):
-        raise _unavailable(code, "It is a coroutine.")
+        raise unavailable(code, "It is a coroutine.")
     return _parse_lambda(found, lines) if isinstance(found, ast.Lambda) else _parse_function(found, lines)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from numba import njit
 
-from adjit.errors import Aliased, Stretched
+from adjit.errors import Aliased, Stretched, TypeMismatch
 
 
 @njit
@@ -102,3 +102,10 @@ def check_separate(left: Any, right: Any) -> None:
     """Aliased if two arguments share memory of which one is written."""
     if overlaps(left, right):
         raise Aliased("two arguments share memory and the function writes into one of them")
+
+
+@njit
+def check_output(output: Any, argument: Any) -> None:
+    """TypeMismatch if an array that takes the gradient has another shape than the argument."""
+    if output.shape != argument.shape:
+        raise TypeMismatch("an array in `out` has another shape than its argument")

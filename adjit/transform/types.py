@@ -19,6 +19,7 @@ from numba.core.registry import cpu_target
 from numba.core.typing.arraydecl import get_array_index_type
 
 from adjit.transform import ir
+from adjit.transform.workspace import product_type
 
 Type = types.Type
 Layout = Literal["C", "F", "A"]
@@ -44,6 +45,10 @@ def _context() -> Any:
 @functools.lru_cache(maxsize=4096)
 def call_type(callee: Any, args: tuple[Type, ...], options: tuple[tuple[str, Any], ...] = ()) -> Type | None:
     """The type of `callee(*args, **options)`, None where numba has no such call."""
+    product = None if options else product_type(callee, args)
+    if product is not None:
+        # to tell, numba would compile its own
+        return product
     context = _context()
     named = {name: _option_type(value) for name, value in options}
     try:

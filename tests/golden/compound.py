@@ -1,10 +1,12 @@
 import numpy as np
 
+from adjit.transform import workspace
+
 
 def compound_grad(rates):
     """Gradient of compound at primals.py:132 with respect to rates."""
     # ---- forward sweep
-    capital_tape = np.empty(rates.size)
+    capital_tape = workspace.empty(rates.size)
     capital = 1.0
     for i in range(rates.size):
         capital_tape[i] = capital

@@ -1,5 +1,7 @@
 import numpy as np
 
+from adjit.transform import workspace
+
 
 def diffuse_grad(u, alpha, steps):
     """Gradient of diffuse at primals.py:31 with respect to u, alpha."""
@@ -7,7 +9,7 @@ def diffuse_grad(u, alpha, steps):
     # one sweep a time step, in place
     n = u.size
     v = u.copy()
-    sum_tape = np.empty((max(steps, 0), max(n - 2, 0)))
+    sum_tape = workspace.empty((max(steps, 0), max(n - 2, 0)))
     for t in range(steps):
         left = v[0]
         for i in range(1, n - 1):

@@ -1,10 +1,12 @@
 import numpy as np
 
+from adjit.transform import workspace
+
 
 def first_passage_grad(drift, noise, barrier):
     """Gradient of first_passage at primals.py:116 with respect to drift, noise."""
     # ---- forward sweep
-    position_tape = np.empty(noise.size)
+    position_tape = workspace.empty(noise.size)
     position = 0.0
     trips = 0
     for k in range(noise.size):

@@ -1,5 +1,7 @@
 import numpy as np
 
+from adjit.transform import workspace
+
 
 def heat_grad(u, conductivity, steps):
     """Gradient of heat at primals.py:94 with respect to u, conductivity."""
@@ -10,7 +12,7 @@ def heat_grad(u, conductivity, steps):
     now_bar = np.zeros_like(now)
     after = u.copy()
     after_bar = np.zeros_like(after)
-    flow_tape = np.empty((max(steps, 0), max(n - 2, 0), max(m - 2, 0)))
+    flow_tape = workspace.empty((max(steps, 0), max(n - 2, 0), max(m - 2, 0)))
     now_bar_2 = now_bar
     after_bar_2 = after_bar
     for t in range(steps):
@@ -28,7 +30,7 @@ def heat_grad(u, conductivity, steps):
     for i in range(n):
         for j in range(m):
             now_bar_2[i, j] += 2.0 * now[i, j]
-    flow_bars = np.zeros((max(n + 2, 4), max(m + 2, 4)))
+    flow_bars = workspace.zeros((max(n + 2, 4), max(m + 2, 4)))
     for t in range(steps - 1, -1, -1):
         for i in range(1, n - 1):
             for j in range(1, m - 1):

@@ -1,18 +1,20 @@
 import numpy as np
 
+from adjit.transform import workspace
+
 
 def histogram_grad(values, bins, scale):
     """Gradient of histogram at primals.py:202 with respect to values."""
     # ---- forward sweep
     # soft weights fall into the bins that an index array names
-    counts = np.zeros(scale.size)
-    exp_tape = np.empty(values.size)
+    counts = workspace.zeros(scale.size)
+    exp_tape = workspace.empty(values.size)
     for i in range(values.size):
         exp = np.exp(-values[i])
         exp_tape[i] = exp
         counts[bins[i]] += exp
     # ---- reverse sweep
-    counts_bar = np.empty_like(counts)
+    counts_bar = workspace.empty_like(counts)
     values_bar = np.empty_like(values)
     for b in range(scale.size):
         # L209: total += scale[b] * counts[b] * counts[b]

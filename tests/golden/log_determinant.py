@@ -2,6 +2,8 @@ import math
 
 import numpy as np
 
+from adjit.transform import workspace
+
 
 def log_determinant_grad(a):
     """Gradient of log_determinant at primals.py:142 with respect to a."""
@@ -9,7 +11,7 @@ def log_determinant_grad(a):
     # Cholesky factorisation in place, lower triangle
     n = a.shape[0]
     lower = a.copy()
-    pivot_tape = np.empty(n)
+    pivot_tape = workspace.empty(n)
     for j in range(n):
         for k in range(j):
             for i in range(j, n):

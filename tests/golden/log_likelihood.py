@@ -2,13 +2,15 @@ import math
 
 import numpy as np
 
+from adjit.transform import workspace
+
 
 def log_likelihood_value_and_grad(points, means, log_weights):
     """Value and gradient of log_likelihood at primals.py:55 with respect to means, log_weights."""
     # ---- forward sweep
-    exp_tape = np.empty(means.shape[0])
-    largest_tape = np.empty(means.shape[0])
-    logits = np.empty(means.shape[0])
+    exp_tape = workspace.empty(means.shape[0])
+    largest_tape = workspace.empty(means.shape[0])
+    logits = workspace.empty(means.shape[0])
     log_weights_bar = np.zeros_like(log_weights)
     means_bar = np.zeros_like(means)
     total = 0.0
@@ -30,7 +32,7 @@ def log_likelihood_value_and_grad(points, means, log_weights):
             summed += exp
         total += largest + math.log(summed)
         # ---- reverse of the trip
-        logits_bar = np.empty(means.shape[0])
+        logits_bar = workspace.empty(means.shape[0])
         # L71: total += largest + math.log(summed)
         summed_bar = 1.0 / summed
         largest_bar = 1.0

@@ -1,5 +1,6 @@
 import numpy as np
 
+from adjit.transform import workspace
 from adjit.transform.support import same_extent
 
 
@@ -9,10 +10,10 @@ def loss_grad(inputs, weights, bias, targets):
     same_extent(bias.size, weights.shape[1])
     same_extent(targets.shape[0], inputs.shape[0])
     same_extent(targets.shape[1], weights.shape[1])
-    matmul = inputs @ weights
-    hidden_tape = np.empty(bias.size)
+    matmul = workspace.dot(inputs, weights)
+    hidden_tape = workspace.empty(bias.size)
     bias_bar = np.zeros_like(bias)
-    matmul_bar = np.zeros_like(matmul)
+    matmul_bar = workspace.zeros_like(matmul)
     quotient = 1 / (targets.shape[0] * bias.size)
     # hidden = np.tanh(inputs @ weights + bias)
     for i in range(targets.shape[0]):
@@ -30,4 +31,4 @@ def loss_grad(inputs, weights, bias, targets):
             sum_bar = (1.0 - hidden * hidden) * residual_bar
             bias_bar[j] += sum_bar
             matmul_bar[i, j] += sum_bar
-    return np.dot(inputs.T, matmul_bar), bias_bar
+    return workspace.dot(inputs.T, matmul_bar), bias_bar

@@ -2,17 +2,19 @@ import math
 
 import numpy as np
 
+from adjit.transform import workspace
+
 
 def memory_cell_grad(signal, weight, bias):
     """Gradient of memory_cell at primals.py:186 with respect to weight, bias."""
     # ---- forward sweep
-    tanh_tape = np.empty(signal.size)
-    exp_tape = np.empty(signal.size)
-    tanh_tape_2 = np.empty(signal.size)
-    exp_tape_2 = np.empty(signal.size)
-    state_tape = np.empty(signal.size)
-    exp_tape_3 = np.empty(signal.size)
-    output_tape = np.empty(signal.size)
+    tanh_tape = workspace.empty(signal.size)
+    exp_tape = workspace.empty(signal.size)
+    tanh_tape_2 = workspace.empty(signal.size)
+    exp_tape_2 = workspace.empty(signal.size)
+    state_tape = workspace.empty(signal.size)
+    exp_tape_3 = workspace.empty(signal.size)
+    output_tape = workspace.empty(signal.size)
     state = 0.0
     output = 0.0
     for t in range(signal.size):

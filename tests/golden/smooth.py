@@ -1,5 +1,7 @@
 import numpy as np
 
+from adjit.transform import workspace
+
 
 def smooth_grad(u, rate, steps):
     """Gradient of smooth at primals.py:84 with respect to u, rate."""
@@ -8,7 +10,7 @@ def smooth_grad(u, rate, steps):
     now_bar = np.zeros_like(now)
     after = u.copy()
     after_bar = np.zeros_like(after)
-    sum_tape = np.empty((max(steps, 0), max(u.size - 2, 0)))
+    sum_tape = workspace.empty((max(steps, 0), max(u.size - 2, 0)))
     now_bar_2 = now_bar
     after_bar_2 = after_bar
     for t in range(steps):

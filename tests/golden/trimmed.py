@@ -1,5 +1,7 @@
 import numpy as np
 
+from adjit.transform import workspace
+
 
 def trimmed_grad(x, lower, upper):
     """Gradient of trimmed at primals.py:213 with respect to x, lower, upper."""
@@ -9,22 +11,22 @@ def trimmed_grad(x, lower, upper):
     # y[1:] -= lower * x[:-1]
     for i in range(x.size - 1):
         y[i + 1] -= lower * x[i]
-    y_view_item_tape = np.empty(max(x.size - 1, 0))
+    y_view_item_tape = workspace.empty(max(x.size - 1, 0))
     # y[:-1] *= upper
     for i in range(x.size - 1):
         y_view_item = y[i]
         y_view_item_tape[i] = y_view_item
         y[i] = y_view_item * upper
     # ---- reverse sweep
-    y_bar = np.empty_like(y)
+    y_bar = workspace.empty_like(y)
     x_bar = np.zeros_like(x)
     # L218: return np.dot(y, y)
-    result = np.empty(x.size)
+    result = workspace.empty(x.size)
     for i in range(x.size):
         result[i] = y[i]
     for i in range(x.size):
         y_bar[i] = result[i]
-    result = np.empty(x.size)
+    result = workspace.empty(x.size)
     for i in range(x.size):
         result[i] = y[i]
     for i in range(x.size):

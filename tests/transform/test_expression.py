@@ -192,12 +192,12 @@ def test_allocations():
     b = Builder()
     n, a = u("n", I), u("a", MATRIX)
     kinds = [
-        (VECTOR, (n,), None, "np.empty(n)"),
-        (MATRIX, (n, ir.integer(2)), ir.Const(0.0, F), "np.zeros((n, 2))"),
+        (VECTOR, (n,), None, "workspace.empty(n)"),
+        (MATRIX, (n, ir.integer(2)), ir.Const(0.0, F), "workspace.zeros((n, 2))"),
         (VECTOR, (n,), ir.Const(2.5, F), "np.full(n, 2.5)"),
         (VECTOR, (n,), ir.Const(-0.0, F), "np.full(n, -0.0)"),
-        (types.Array(F32, 1, "C"), (n,), None, "np.empty(n, np.float32)"),
-        (types.Array(I, 1, "C"), (n,), ir.integer(0), "np.zeros(n, np.int64)"),
+        (types.Array(F32, 1, "C"), (n,), None, "workspace.empty(n, np.float32)"),
+        (types.Array(I, 1, "C"), (n,), ir.integer(0), "workspace.zeros(n, np.int64)"),
         (types.Array(B, 1, "C"), (n,), ir.boolean(True), "np.ones(n, np.bool_)"),
         (types.Array(F, 0, "C"), (), None, "np.empty(())"),
         (
@@ -213,7 +213,7 @@ def test_allocations():
         b.emit(ir.Alloc(shape=(), like=a, fill=fill, out=u("w", type_)))
     lines = body_of(b.function({"n": n, "a": a}, (n,))).splitlines()
     expected = [text for *_, text in kinds]
-    expected += ["np.empty_like(a)", "np.zeros_like(a)", "np.zeros_like(a, np.int64)"]
+    expected += ["workspace.empty_like(a)", "workspace.zeros_like(a)", "np.zeros_like(a, np.int64)"]
     assert [line.partition(" = ")[2] for line in lines[:-1]] == expected
     made = emit(b.function({"n": n, "a": a}, (n,)))
     assert numba.njit(python(made))(3, np.zeros((2, 2))) == 3

@@ -1,0 +1,146 @@
+"""A gradient that is stored into arrays of the caller's.
+
+In: a gradient, and a parameter for each array that it returns. Out: the function that stores there, and returns them.
+
+    def energy_grad(x):                      def energy_grad_into(x, x_bar):
+        x_bar = np.zeros_like(x)                 check_output(x_bar, x)
+        ...                                      x_bar[:] = 0.0, as a loop; ...
+        return x_bar                             return x_bar
+
+An adjoint that the function allocates for itself is accumulated in the caller's array at once, others (a product, say)
+are copied there at the end. What is given may not overlap with an argument, which is checked at run time.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from numba import types
+
+from adjit.errors import TypeMismatch
+from adjit.transform import ir
+from adjit.transform.support import check_output, check_separate
+
+
+class _Target(NamedTuple):
+    """`output` takes the yield at `place`, which is the adjoint of `argument`."""
+
+    place: int
+    argument: ir.Var
+    output: ir.Var
+
+
+def into(
+    function: ir.Function, arguments: Sequence[ir.Tree], outputs: Sequence[ir.Tree], names: Sequence[str], offset: int
+) -> ir.Function:
+    """The function with parameters `outputs`, called `names`, which it returns in place of arrays of its own.
+
+    From `offset` on, the yields are the adjoints of the floats in `arguments`, in order. TypeMismatch if an output is
+    not built like its argument.
+    """
+    body = function.body
+    targets = list(_targets(arguments, outputs, names, offset))
+    yields, taken, last = list(body.yields), dict[ir.Var, ir.Operand](), list[ir.Op]()
+    for place, _, output in targets:
+        made = yields[place]
+        if isinstance(made, ir.Var) and made.type == output.type and _is_allocated(body, made):
+            taken[made] = output
+        else:
+            last += _copied(output, made)
+        yields[place] = output
+    ops = _checks(body, targets)
+    for op in body.ops:
+        if isinstance(op, ir.Alloc) and op.out in taken:
+            ops += [] if op.fill is None else _filled(taken[op.out], op.fill)
+        else:
+            ops.append(ir.substituted(op, taken))
+    parameters = (*body.args, *ir.leaves(tuple(outputs)))
+    return dataclasses.replace(
+        function,
+        names=(*function.names, *names),
+        params=(*function.params, *outputs),
+        body=ir.Region(parameters, (*ops, *last), tuple(yields)),
+    )
+
+
+def _targets(
+    arguments: Sequence[ir.Tree], outputs: Sequence[ir.Tree], names: Sequence[str], offset: int
+) -> Iterator[_Target]:
+    place = offset
+    for argument, output, name in zip(arguments, outputs, names, strict=True):
+        leaves, taking = ir.leaves(argument), ir.leaves(output)
+        if _nesting(argument) != _nesting(output):
+            raise TypeMismatch(f"`{name}`, in `out`, is not built like its argument")
+        for leaf, taker in zip(leaves, taking, strict=True):
+            has_adjoint = ir.is_float(leaf.type)
+            if not _takes(taker.type, leaf.type):
+                wanted = leaf.type if has_adjoint and ir.is_array(leaf) else types.none
+                raise TypeMismatch(
+                    f"`{name}`, in `out`, is of type {taker.type}, not {wanted}",
+                    instead="Pass a writable array like the argument where that is one, and None for a number.",
+                )
+            if has_adjoint and ir.is_array(leaf):
+                yield _Target(place, leaf, taker)
+            place += has_adjoint
+
+
+def _nesting(tree: ir.Tree) -> ir.Tree:
+    return ir.map_tree(lambda leaf: None, tree)
+
+
+def _takes(output: ir.Type, argument: ir.Type) -> bool:
+    """Whether an output has the type for the adjoint of an argument; the layout is its own."""
+    if not (isinstance(argument, types.Array) and ir.is_float(argument)):
+        return isinstance(output, types.NoneType)
+    if not isinstance(output, types.Array) or not output.mutable:
+        return False
+    return output.dtype == argument.dtype and output.ndim == argument.ndim
+
+
+def _is_allocated(body: ir.Region, made: ir.Var) -> bool:
+    """Whether the body allocates the array itself, and returns it once."""
+    is_own = any(isinstance(op, ir.Alloc) and op.out is made for op in body.ops)
+    return is_own and sum(y is made for y in body.yields) == 1
+
+
+def _checks(body: ir.Region, targets: Sequence[_Target]) -> list[ir.Op]:
+    """Each output has the shape of its argument, and shares memory with no argument and no other output."""
+    arrays = [p for p in body.args if isinstance(p.type, types.Array)]
+    checks: list[ir.Op] = []
+    for _, argument, output in targets:
+        checks.append(ir.Call(callee=check_output, args=(output, argument), outs=(), effect=True))
+        checks += [ir.Call(callee=check_separate, args=(output, other), outs=(), effect=True) for other in arrays]
+        arrays.append(output)
+    return checks
+
+
+def _filled(output: ir.Operand, fill: ir.Const) -> list[ir.Op]:
+    index = _indices(output)
+    return _nest(output, index, [ir.Store(array=output, index=index, value=fill)])
+
+
+def _copied(output: ir.Var, made: ir.Operand) -> list[ir.Op]:
+    index = _indices(output)
+    assert isinstance(made.type, types.Array)
+    item = ir.Var(ir.element_name(made), made.type.dtype)
+    load = ir.Load(array=made, index=index, out=item)
+    return _nest(output, index, [load, ir.Store(array=output, index=index, value=item)])
+
+
+def _indices(array: ir.Operand) -> tuple[ir.Var, ...]:
+    assert isinstance(array.type, types.Array)
+    return tuple(ir.Var("ijklmpq"[axis] if axis < 7 else f"i{axis}", types.intp) for axis in range(array.type.ndim))
+
+
+def _nest(array: ir.Operand, index: Sequence[ir.Var], ops: list[ir.Op]) -> list[ir.Op]:
+    """`ops` at each index of an array, the first axis outermost."""
+    extents: list[ir.Op] = []
+    for axis, counter in reversed(list(enumerate(index))):
+        extent = ir.Var("n", types.intp)
+        extents.append(ir.Extent(array=array, axis=axis, out=extent))
+        body = ir.Region((counter,), tuple(ops), ())
+        zero, one = ir.integer(0), ir.integer(1)
+        ops = [ir.For(start=zero, stop=extent, step=one, inits=(), body=body, outs=(), order_free=True)]
+    return [*extents, *ops]

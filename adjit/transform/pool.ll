@@ -1,0 +1,233 @@
+; The workspace: blocks of memory that arrays of generated code gave back and later ones take again.
+;
+; adjit_pool_array(size, alignment) gives a numba MemInfo, as numba's NRT_MemInfo_alloc_aligned does. Below @threshold it is numba's own; above,
+; it comes from a slot of the pool if one fits, and goes back there when the array's last reference is dropped. The pool
+; holds at most @limit bytes: the blocks that came longest ago make room. A lock guards the slots for the time of a scan;
+; a thread that does not get it soon allocates and frees as if there were no pool, so that nothing ever waits.
+;
+; A block is aligned to 64 bytes; its size, and where the allocation begins, stand in the two words before it.
+
+%slot = type { ptr, i64, i64 }        ; block or null, its size, when it came
+
+@slots = internal global [64 x %slot] zeroinitializer
+@lock = internal global i32 0
+@held = internal global i64 0
+@clock = internal global i64 0
+@limit = internal global i64 1073741824
+@threshold = internal global i64 1048576
+
+declare ptr @NRT_Allocate(i64)
+declare void @NRT_Free(ptr)
+declare ptr @NRT_MemInfo_alloc_aligned(i64, i32)
+declare ptr @NRT_get_api()
+
+define ptr @adjit_pool_array(i64 %size, i32 %alignment) {
+  %least = load i64, ptr @threshold
+  %is_small = icmp slt i64 %size, %least
+  br i1 %is_small, label %small, label %large
+small:
+  %own = call ptr @NRT_MemInfo_alloc_aligned(i64 %size, i32 %alignment)
+  ret ptr %own
+large:
+  %block = call ptr @take(i64 %size)
+  %is_null = icmp eq ptr %block, null
+  br i1 %is_null, label %failed, label %wrap
+wrap:
+  %api = call ptr @NRT_get_api()
+  %entry = getelementptr ptr, ptr %api, i64 2
+  %manage_memory = load ptr, ptr %entry
+  %made = call ptr %manage_memory(ptr %block, ptr @give)
+  ret ptr %made
+failed:
+  ret ptr null
+}
+
+define i64 @adjit_pool_held() {
+  %held = load i64, ptr @held
+  ret i64 %held
+}
+
+define void @adjit_pool_limits(i64 %limit, i64 %threshold) {
+  store i64 %limit, ptr @limit
+  store i64 %threshold, ptr @threshold
+  ret void
+}
+
+; Frees what the pool holds; 0 if another thread had the lock.
+define i32 @adjit_pool_clear() {
+  %in = call i1 @enter()
+  br i1 %in, label %loop, label %busy
+loop:
+  %k = phi i64 [ 0, %0 ], [ %next, %loop ]
+  call void @evict(i64 %k)
+  %next = add i64 %k, 1
+  %more = icmp ult i64 %next, 64
+  br i1 %more, label %loop, label %done
+done:
+  call void @leave()
+  ret i32 1
+busy:
+  ret i32 0
+}
+
+; A block of at least `size` bytes and at most twice that from the pool, else a new one.
+define internal ptr @take(i64 %size) {
+  %in = call i1 @enter()
+  br i1 %in, label %scan, label %fresh
+scan:
+  %most = mul i64 %size, 2
+  br label %loop
+loop:
+  %k = phi i64 [ 0, %scan ], [ %next, %no ]
+  %own_size = getelementptr [64 x %slot], ptr @slots, i64 0, i64 %k, i32 1
+  %there = load i64, ptr %own_size
+  %is_enough = icmp uge i64 %there, %size
+  %is_near = icmp ule i64 %there, %most
+  %fits = and i1 %is_enough, %is_near
+  br i1 %fits, label %found, label %no
+no:
+  %next = add i64 %k, 1
+  %more = icmp ult i64 %next, 64
+  br i1 %more, label %loop, label %none
+found:
+  %own_block = getelementptr [64 x %slot], ptr @slots, i64 0, i64 %k, i32 0
+  %block = load ptr, ptr %own_block
+  store ptr null, ptr %own_block
+  store i64 0, ptr %own_size
+  %before = load i64, ptr @held
+  %after = sub i64 %before, %there
+  store i64 %after, ptr @held
+  call void @leave()
+  ret ptr %block
+none:
+  call void @leave()
+  br label %fresh
+fresh:
+  %room = add i64 %size, 128
+  %start = call ptr @NRT_Allocate(i64 %room)
+  %is_null = icmp eq ptr %start, null
+  br i1 %is_null, label %failed, label %align
+align:
+  %address = ptrtoint ptr %start to i64
+  %past = add i64 %address, 127
+  %aligned = and i64 %past, -64
+  %made = inttoptr i64 %aligned to ptr
+  %size_word = getelementptr i64, ptr %made, i64 -2
+  store i64 %size, ptr %size_word
+  %start_word = getelementptr ptr, ptr %made, i64 -1
+  store ptr %start, ptr %start_word
+  ret ptr %made
+failed:
+  ret ptr null
+}
+
+; What the last reference to an array calls.
+define internal void @give(ptr %block) {
+  %size_word = getelementptr i64, ptr %block, i64 -2
+  %size = load i64, ptr %size_word
+  %limit = load i64, ptr @limit
+  %is_larger = icmp ugt i64 %size, %limit
+  br i1 %is_larger, label %drop, label %try
+drop:
+  call void @release(ptr %block)
+  ret void
+try:
+  %in = call i1 @enter()
+  br i1 %in, label %room, label %drop
+
+; Makes room, one block at a time: a slot that is free, and bytes.
+room:
+  br label %loop
+loop:
+  %k = phi i64 [ 0, %room ], [ %next, %loop ]
+  %free = phi i64 [ -1, %room ], [ %free_now, %loop ]
+  %oldest = phi i64 [ -1, %room ], [ %oldest_now, %loop ]
+  %age = phi i64 [ 9223372036854775807, %room ], [ %age_now, %loop ]
+  %own_size = getelementptr [64 x %slot], ptr @slots, i64 0, i64 %k, i32 1
+  %there = load i64, ptr %own_size
+  %is_free = icmp eq i64 %there, 0
+  %free_now = select i1 %is_free, i64 %k, i64 %free
+  %own_age = getelementptr [64 x %slot], ptr @slots, i64 0, i64 %k, i32 2
+  %came = load i64, ptr %own_age
+  %is_earlier = icmp slt i64 %came, %age
+  %is_used = xor i1 %is_free, true
+  %is_oldest = and i1 %is_used, %is_earlier
+  %oldest_now = select i1 %is_oldest, i64 %k, i64 %oldest
+  %age_now = select i1 %is_oldest, i64 %came, i64 %age
+  %next = add i64 %k, 1
+  %more = icmp ult i64 %next, 64
+  br i1 %more, label %loop, label %judge
+judge:
+  %held = load i64, ptr @held
+  %total = add i64 %held, %size
+  %has_bytes = icmp ule i64 %total, %limit
+  %has_slot = icmp sge i64 %free_now, 0
+  %fits = and i1 %has_bytes, %has_slot
+  br i1 %fits, label %put, label %evict
+evict:
+  call void @evict(i64 %oldest_now)
+  br label %room
+put:
+  %slot = getelementptr [64 x %slot], ptr @slots, i64 0, i64 %free_now
+  %now = load i64, ptr @clock
+  %later = add i64 %now, 1
+  store i64 %later, ptr @clock
+  %size_there = getelementptr %slot, ptr %slot, i64 0, i32 1
+  %age_there = getelementptr %slot, ptr %slot, i64 0, i32 2
+  store ptr %block, ptr %slot
+  store i64 %size, ptr %size_there
+  store i64 %now, ptr %age_there
+  store i64 %total, ptr @held
+  call void @leave()
+  ret void
+}
+
+; Frees the block in a slot, if there is one; the lock is held.
+define internal void @evict(i64 %k) {
+  %own_block = getelementptr [64 x %slot], ptr @slots, i64 0, i64 %k, i32 0
+  %own_size = getelementptr [64 x %slot], ptr @slots, i64 0, i64 %k, i32 1
+  %block = load ptr, ptr %own_block
+  %is_null = icmp eq ptr %block, null
+  br i1 %is_null, label %done, label %free
+free:
+  %size = load i64, ptr %own_size
+  %before = load i64, ptr @held
+  %after = sub i64 %before, %size
+  store i64 %after, ptr @held
+  store ptr null, ptr %own_block
+  store i64 0, ptr %own_size
+  call void @release(ptr %block)
+  br label %done
+done:
+  ret void
+}
+
+define internal void @release(ptr %block) {
+  %start_word = getelementptr ptr, ptr %block, i64 -1
+  %start = load ptr, ptr %start_word
+  call void @NRT_Free(ptr %start)
+  ret void
+}
+
+; Takes the lock; false if it is not to be had soon.
+define internal i1 @enter() {
+  br label %try
+try:
+  %spins = phi i32 [ 0, %0 ], [ %count, %again ]
+  %old = atomicrmw xchg ptr @lock, i32 1 acquire
+  %was_free = icmp eq i32 %old, 0
+  br i1 %was_free, label %yes, label %again
+again:
+  %count = add i32 %spins, 1
+  %goes_on = icmp ult i32 %count, 10000
+  br i1 %goes_on, label %try, label %no
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+
+define internal void @leave() {
+  store atomic i32 0, ptr @lock release, align 4
+  ret void
+}

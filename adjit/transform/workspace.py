@@ -1,0 +1,168 @@
+"""Arrays whose memory is kept: what generated code allocates for tapes and temporaries, and drops before it returns.
+
+In: shapes and types, as for np.empty and its kin. Out: arrays, of which large ones take memory that earlier ones gave
+back: fresh pages cost more than most arithmetic on them.
+
+    u_tape = workspace.empty((steps, n))      the second call finds the pages of the first one
+
+In plain Python these are NumPy's own; where the memory comes from is in `pool.py`.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.imputils import impl_ret_new_ref
+from numba.core.typing.npydecl import parse_dtype, parse_shape
+from numba.core.typing.templates import signature
+from numba.extending import lower_builtin, type_callable
+from numba.np import arrayobj
+from numba.np.linalg import dot_3_mm
+
+from adjit.transform.pool import SYMBOL
+
+_ALIGNMENT = 64
+
+
+def empty(shape: Any, dtype: Any = float) -> Any:
+    """np.empty in the workspace."""
+    return np.empty(shape, dtype)
+
+
+def zeros(shape: Any, dtype: Any = float) -> Any:
+    """np.zeros in the workspace."""
+    return np.zeros(shape, dtype)
+
+
+def empty_like(array: Any) -> Any:
+    """np.empty_like of an array in C order, in the workspace."""
+    return np.empty_like(array)
+
+
+def zeros_like(array: Any) -> Any:
+    """np.zeros_like of an array in C order, in the workspace."""
+    return np.zeros_like(array)
+
+
+def dot(left: Any, right: Any) -> Any:
+    """np.dot of two matrices, in the workspace. It compiles in a fraction of the time that numba's own takes."""
+    return np.dot(left, right)
+
+
+def product_type(callee: Any, args: Sequence[types.Type]) -> types.Array | None:
+    """The type of a call that `dot` may stand for: a product of two contiguous matrices of the same kind of float."""
+    if (callee is not np.dot and callee is not operator.matmul) or len(args) != 2:
+        return None
+    left, right = args
+    if not isinstance(left, types.Array) or not isinstance(right, types.Array) or left.dtype != right.dtype:
+        return None
+    if left.dtype not in (types.float32, types.float64):
+        return None
+    fits = all(t.ndim == 2 and t.layout in ("C", "F") and t.aligned for t in (left, right))
+    return types.Array(left.dtype, 2, "C") if fits else None
+
+
+# ------------------------------------------------------------------------------------------- as numba compiles them
+
+
+@type_callable(empty)
+@type_callable(zeros)
+def _type_of_shape(context: Any) -> Any:
+    def typer(shape: types.Type, dtype: types.Type | None = None) -> types.Type | None:
+        ndim = parse_shape(shape)
+        element = types.float64 if dtype is None else parse_dtype(dtype)
+        return None if ndim is None or element is None else types.Array(element, ndim, "C")
+
+    return typer
+
+
+@type_callable(empty_like)
+@type_callable(zeros_like)
+def _type_of_like(context: Any) -> Any:
+    def typer(array: types.Type) -> types.Type | None:
+        if isinstance(array, types.Array) and array.layout == "C":
+            return types.Array(array.dtype, array.ndim, "C")
+        return None
+
+    return typer
+
+
+@type_callable(dot)
+def _type_of_dot(context: Any) -> Any:
+    def typer(left: types.Type, right: types.Type) -> types.Type | None:
+        return product_type(np.dot, (left, right))
+
+    return typer
+
+
+def _lower(function: Any, zeroed: bool) -> None:
+    @lower_builtin(function, types.Any)
+    @lower_builtin(function, types.Any, types.Any)
+    def lower(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[ir.Value]) -> ir.Value:
+        shape = arrayobj._parse_shape(context, builder, sig.args[0], args[0])
+        return _array(context, builder, sig.return_type, shape, zeroed)
+
+
+def _lower_like(function: Any, zeroed: bool) -> None:
+    @lower_builtin(function, types.Array)
+    def lower(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[ir.Value]) -> ir.Value:
+        like = arrayobj.make_array(sig.args[0])(context, builder, value=args[0])
+        return _array(context, builder, sig.return_type, cgutils.unpack_tuple(builder, like.shape), zeroed)
+
+
+@lower_builtin(dot, types.Array, types.Array)
+def _lower_dot(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[ir.Value]) -> ir.Value:
+    left, right = (arrayobj.make_array(t)(context, builder, a) for t, a in zip(sig.args, args, strict=True))
+    shape = [cgutils.unpack_tuple(builder, left.shape)[0], cgutils.unpack_tuple(builder, right.shape)[1]]
+    out = _array(context, builder, sig.return_type, shape, False)
+    # the product into an array that is there is the part of numba's that calls BLAS
+    dot_3_mm(context, builder, signature(sig.return_type, *sig.args, sig.return_type), (*args, out))
+    return out
+
+
+_lower(empty, False)
+_lower(zeros, True)
+_lower_like(empty_like, False)
+_lower_like(zeros_like, True)
+
+
+def _array(
+    context: Any, builder: ir.IRBuilder, type_: types.Array, shape: Sequence[ir.Value], zeroed: bool
+) -> ir.Value:
+    """An array in C order over memory of the workspace; ValueError and MemoryError as numba's own np.empty."""
+    made = arrayobj.make_array(type_)(context, builder)
+    itemsize = context.get_constant(types.intp, arrayobj.get_itemsize(context, type_))
+    strides = [itemsize]
+    for extent in reversed(shape[1:]):
+        strides.insert(0, builder.mul(strides[0], extent))
+    size, is_too_large = itemsize, ir.Constant(ir.IntType(1), 0)
+    for extent in shape:
+        product = builder.smul_with_overflow(size, extent)
+        size = builder.extract_value(product, 0)
+        is_too_large = builder.or_(is_too_large, builder.extract_value(product, 1))
+    with builder.if_then(is_too_large, likely=False):
+        context.call_conv.return_user_exc(builder, ValueError, ("array is too big",))
+    kind = ir.FunctionType(cgutils.voidptr_t, [cgutils.intp_t, ir.IntType(32)])
+    known = builder.module.globals.get(SYMBOL)
+    place = known or ir.GlobalVariable(builder.module, kind.as_pointer(), SYMBOL)
+    meminfo = builder.call(builder.load(place), [size, ir.IntType(32)(_ALIGNMENT)])
+    with builder.if_then(cgutils.is_null(builder, meminfo), likely=False):
+        context.call_conv.return_user_exc(builder, MemoryError, ("Allocation failed (probably too large).",))
+    data = context.nrt.meminfo_data(builder, meminfo)
+    if zeroed:
+        cgutils.memset(builder, data, size, 0)
+    arrayobj.populate_array(
+        made,
+        data=builder.bitcast(data, context.get_data_type(type_.dtype).as_pointer()),
+        shape=cgutils.pack_array(builder, shape, ty=cgutils.intp_t),
+        strides=cgutils.pack_array(builder, strides[: len(shape)], ty=cgutils.intp_t),
+        itemsize=itemsize,
+        meminfo=meminfo,
+    )
+    return impl_ret_new_ref(context, builder, type_, made._getvalue())

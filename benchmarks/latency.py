@@ -1,0 +1,198 @@
+"""Times what a user waits for before and around a gradient: `python benchmarks/latency.py`.
+
+    python benchmarks/latency.py [--shared FOLDER] [--rounds 5] [NAME ...]
+
+- `import adjit`, beyond `import numba`;
+- the first gradient in a process that has made another one before (processor time, of deriving and of compiling),
+  beside the compilation of the hand-written adjoint, at the small size of each workload;
+- the same in a second process with `cache=True`, from after the import to the result;
+- a gradient call with an array of 3 elements, beside numba's own dispatch of a function that does nothing, with results
+  of its own (`grad`) and with the caller's (`into`).
+
+Each number but the call is the best of some processes of their own, since a shared machine only ever adds to it.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "bench"
+
+
+# ------------------------------------------------------------------------------------- what the processes do and print
+
+
+def time_import():
+    begin = time.perf_counter()
+    import numba  # noqa: F401
+
+    middle = time.perf_counter()
+    import adjit  # noqa: F401
+
+    return {"numba": middle - begin, "adjit": time.perf_counter() - middle}
+
+
+def warm_up():
+    import numpy as np
+
+    import adjit
+
+    def small(x):
+        scaled = np.zeros(x.size)
+        for i in range(x.size):
+            scaled[i] = np.exp(x[i]) * x[i]
+        return np.sum(scaled)
+
+    adjit.value_and_grad(small)(np.ones(3))
+
+
+def the_workload(folder, name):
+    from workloads import shared
+
+    (found,) = [workload for workload in shared(Path(folder), "small") if workload.name == name]
+    return found
+
+
+def time_first(folder, name):
+    import adjit
+    from adjit.transform import pipeline
+
+    warm_up()
+    workload = the_workload(folder, name)
+    spent, derive = [], pipeline.source
+
+    def timed(*arguments):
+        begin = time.process_time()
+        found = derive(*arguments)
+        spent.append(time.process_time() - begin)
+        return found
+
+    pipeline.source = timed
+    begin = time.process_time()
+    adjit.value_and_grad(workload.function, wrt=workload.wrt)(*workload.arguments)
+    return {"first": time.process_time() - begin, "derived": sum(spent)}
+
+
+def time_hand(folder, name):
+    warm_up()
+    workload = the_workload(folder, name)
+    begin = time.process_time()
+    workload.hand()
+    return {"hand": time.process_time() - begin}
+
+
+def time_cached(folder, name):
+    import adjit
+
+    workload = the_workload(folder, name)
+    begin = time.perf_counter()
+    adjit.value_and_grad(workload.function, wrt=workload.wrt, cache=True)(*workload.arguments)
+    return {"cached": time.perf_counter() - begin, "hits": adjit.cache_info().hits}
+
+
+def time_calls():
+    import numpy as np
+    from numba import njit
+
+    import adjit
+
+    def energy(x):
+        total = 0.0
+        for i in range(x.size):
+            total += x[i] * x[i]
+        return total
+
+    def long_energy(a, b, c, d, e, k):
+        total = 0.0
+        for i in range(a.size):
+            total += a[i] * b[i] * k + c[i] * d[i] + e[i]
+        return total
+
+    found = {}
+    for title, function, arguments in (
+        ("1 array", energy, (np.ones(3),)),
+        ("5 arrays and a number", long_energy, (*(np.ones(3) for _ in range(5)), 2.0)),
+    ):
+        arrays = tuple(k for k, a in enumerate(arguments) if isinstance(a, np.ndarray))
+        gradient = adjit.grad(function, wrt=arrays if len(arrays) > 1 else 0)
+        both = adjit.value_and_grad(function, wrt=arrays if len(arrays) > 1 else 0)
+        out = tuple(np.empty(3) for _ in arrays) if len(arrays) > 1 else np.empty(3)
+        nothing = njit({1: lambda x: 0.0, 6: lambda a, b, c, d, e, k: 0.0}[len(arguments)])
+        calls = {
+            "dispatch": lambda f=nothing, a=arguments: f(*a),
+            "grad": lambda f=gradient, a=arguments: f(*a),
+            "value_and_grad": lambda f=both, a=arguments: f(*a),
+            "into": lambda f=gradient, a=arguments, o=out: f.into(*a, out=o),
+        }
+        best = dict.fromkeys(calls, 1.0)
+        for call in calls.values():
+            call()
+        for _ in range(15):
+            for key, call in calls.items():
+                begin = time.perf_counter()
+                for _ in range(5000):
+                    call()
+                best[key] = min(best[key], (time.perf_counter() - begin) / 5000)
+        found[title] = best
+    return found
+
+
+TASKS = {"import": time_import, "first": time_first, "hand": time_hand, "cached": time_cached, "calls": time_calls}
+
+
+# ---------------------------------------------------------------------------------------------------------- the table
+
+
+def measured(task, *arguments, cache=None):
+    """What a process of its own prints."""
+    environment = {**os.environ, **({"ADJIT_CACHE_DIR": cache} if cache else {})}
+    command = [sys.executable, __file__, "--task", task, *arguments]
+    run = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+    return json.loads(run.stdout.splitlines()[-1])
+
+
+def best(runs):
+    return {key: min(run[key] for run in runs) for key in runs[0]}
+
+
+def main():
+    parser = argparse.ArgumentParser(description="What a user waits for before and around a gradient.")
+    parser.add_argument("names", nargs="*", help="only these workloads")
+    parser.add_argument("--shared", type=Path, default=SHARED, help="folder of workloads, wl_*.py")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--task", choices=TASKS, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.task:
+        print(json.dumps(TASKS[options.task](*options.names)))
+        return
+
+    found = best([measured("import") for _ in range(options.rounds)])
+    print(f"import adjit: {found['adjit']:.3f} s beyond import numba ({found['numba']:.3f} s)", flush=True)
+    for title, calls in measured("calls").items():
+        base = calls.pop("dispatch")
+        shown = ", ".join(f"{name} +{1e6 * (t - base):.2f}" for name, t in calls.items())
+        print(f"a call with {title} of 3 elements: dispatch {1e6 * base:.2f} us, {shown}", flush=True)
+    names = options.names or sorted(path.stem[3:] for path in options.shared.glob("wl_*.py"))
+    print(f"{'workload':14s} {'hand s':>7s} {'first s':>8s} {'ratio':>6s}  {'derived s':>9s} {'cached s':>9s}")
+    with tempfile.TemporaryDirectory() as cache:
+        for name in names:
+            arguments = (str(options.shared), name)
+            first = best([measured("first", *arguments) for _ in range(options.rounds)])
+            first |= best([measured("hand", *arguments) for _ in range(options.rounds)])
+            measured("cached", *arguments, cache=cache)
+            runs = [measured("cached", *arguments, cache=cache) for _ in range(options.rounds)]
+            assert all(run["hits"] == 1 for run in runs)
+            print(
+                f"{name:14s} {first['hand']:7.2f} {first['first']:8.2f} {first['first'] / first['hand']:6.2f} "
+                f" {first['derived']:9.2f} {best(runs)['cached']:9.2f}",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,252 @@
+"""What the key of a derivative covers: all that its code depends on, and nothing that differs between processes."""
+
+import functools
+import importlib.util
+import os
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+from numba import float32, float64, int64, njit, types
+
+from adjit.rules import registry
+from adjit.runtime import keys
+from adjit.runtime.dispatch import Options
+from adjit.runtime.keys import NotKeyed, key_of
+from adjit.transform.derivative import Derivative
+
+BASE = """
+import numpy as np
+import helpers
+from numba import njit
+
+K = 2.0
+TABLE = np.arange(3.0)
+
+class Settings:
+    step = 0.1
+
+@njit
+def inner(x):
+    return x * K
+
+def outer(x, n=3):
+    # a comment
+    y = inner(x) + TABLE[0] * Settings.step
+    return y + helpers.shift(x) if n in {"a": 1, "b": 2} else y
+
+def unused(x):
+    return x
+"""
+HELPERS = "OFFSET = 1.0\n\ndef shift(x):\n    return x + OFFSET\n"
+
+
+@pytest.fixture
+def load(tmp_path, monkeypatch):
+    """Imports a program afresh from its text and that of the module that it uses."""
+    count = 0
+
+    def load(text=BASE, helpers=HELPERS):
+        nonlocal count
+        count += 1
+        for name, content in (("helpers", helpers), ("program", text)):
+            # the same file name in another folder: the folder is no part of the key
+            path = tmp_path / str(count) / f"{name}.py"
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(content)
+            spec = importlib.util.spec_from_file_location(name, path)
+            module = importlib.util.module_from_spec(spec)
+            monkeypatch.setitem(sys.modules, name, module)
+            spec.loader.exec_module(module)
+        return module
+
+    return load
+
+
+def key(function, arg_types=(float64, int64), kind="grad", **options):
+    return key_of(Derivative(function, kind, (0,)), arg_types, Options(**options))
+
+
+def test_the_same_program_in_another_folder_has_the_same_key(load):
+    assert key(load().outer) == key(load().outer)
+
+
+@pytest.mark.parametrize(
+    "old, new",
+    [
+        ("K = 2.0", "K = 2.5"),
+        ("K = 2.0", "K = -0.0"),
+        ("arange(3.0)", "arange(1.0, 4.0)"),
+        ("arange(3.0)", "arange(3)"),
+        ("step = 0.1", "step = 0.2"),
+        ("return x * K", "return K * x"),
+        ("@njit\n", "@njit(fastmath=True)\n"),
+        ("# a comment", "# another"),
+        ("n=3", "n=4"),
+        ("y + helpers", "y - helpers"),
+        ('"b": 2', '"b": 3'),
+        ("\ndef outer", "\n\ndef outer"),
+    ],
+)
+def test_what_a_function_reaches_is_in_its_key(load, old, new):
+    assert old in BASE
+    assert key(load().outer) != key(load(BASE.replace(old, new)).outer)
+
+
+@pytest.mark.parametrize("old, new", [("OFFSET = 1.0", "OFFSET = 2.0"), ("x + OFFSET", "x - OFFSET")])
+def test_what_is_reached_through_a_module_is_in_the_key(load, old, new):
+    assert key(load().outer) != key(load(helpers=HELPERS.replace(old, new)).outer)
+
+
+def test_what_is_not_reached_is_not_in_the_key(load):
+    other = BASE.replace("def unused(x):\n    return x", "def unused(x):\n    return 2 * x")
+    assert other != BASE
+    assert key(load().outer) == key(load(other).outer)
+
+
+def test_the_specialisation_is_in_the_key(load):
+    outer = load().outer
+    found = {
+        key(outer),
+        key(outer, kind="value_and_grad"),
+        key(outer, fastmath=False),
+        key(outer, fastmath=frozenset({"contract", "nsz"})),
+        key(outer, parallel=True),
+        key(outer, (float32, int64)),
+        key(outer, (float64, types.Omitted(3))),
+        key(outer, (types.Array(float64, 1, "C"), int64)),
+        key(outer, (types.Array(float64, 1, "C", readonly=True), int64)),
+        key(outer, (types.Array(float64, 1, "A"), int64)),
+        key(outer, (types.UniTuple(float64, 2), int64)),
+        key(Derivative(outer, "grad", (0,))),
+        key_of(Derivative(outer, "grad", (0,), single=True), (float64, int64), Options()),
+        key_of(Derivative(outer, "grad", (0,), has_aux=True), (float64, int64), Options()),
+        key_of(Derivative(outer, "grad", (0, 1)), (float64, int64), Options()),
+    }
+    assert len(found) == 15
+
+
+def calling(function):
+    return lambda x: function(x)
+
+
+def test_values_in_cells_are_in_the_key():
+    def made(k):
+        def function(x):
+            return k * x
+
+        return function
+
+    assert key(made(1.0)) == key(made(1.0))
+    assert (
+        len({key(made(k)) for k in (1.0, 2.0, 1, True, np.float32(1), (1.0,), "1.0", np.ones(1), np.ones((1, 1)))}) == 9
+    )
+
+
+def test_rules_of_the_users_are_in_the_key(load, monkeypatch):
+    monkeypatch.setattr(registry.user, "entries", dict(registry.user.entries))
+    outer = load().outer
+    before = key(outer)
+    registry.user.partials(np.sin, lambda x, *, y: np.cos(x))
+    first = key(outer)
+    registry.user.partials(np.sin, lambda x, *, y: 2 * np.cos(x))
+    assert len({before, first, key(outer)}) == 3
+
+
+def test_versions_and_settings_are_in_the_key(load, monkeypatch):
+    outer = load().outer
+    before = key(outer)
+    monkeypatch.setattr(keys.config, "OPT", "0")
+    assert key(outer) != before
+    monkeypatch.undo()
+    monkeypatch.setattr(keys, "versions", lambda: "another")
+    assert key(outer) != before
+
+
+def test_a_wrapper_with_a_librarys_name_is_not_the_librarys():
+    def made(factor):
+        @functools.wraps(np.mean)
+        def mean(x):
+            return factor * x
+
+        return mean
+
+    assert made(1.0).__module__ == "numpy"
+    assert key(calling(made(1.0))) == key(calling(made(1.0)))
+    assert key(calling(made(1.0))) != key(calling(made(2.0)))
+
+
+def test_functions_that_call_each_other():
+    def made(last):
+        def even(x):
+            return odd(x) if x else 1.0
+
+        def odd(x):
+            return even(x) if x else last
+
+        return even
+
+    assert key(made(0.0)) == key(made(0.0))
+    assert key(made(0.0)) != key(made(2.0))
+
+
+class Unknown:
+    step = 0.1
+
+
+def test_what_has_no_digest_has_no_key():
+    unknown, large, objects = Unknown(), np.zeros(200_000), np.array([Unknown()])
+    scope = {}
+    exec("def written_nowhere(x):\n    return x", scope)
+    for function, reason in (
+        (lambda x: unknown.step * x, "Unknown"),
+        (lambda x: large[0] * x, "1,600,000 bytes"),
+        (lambda x: objects, "objects"),
+        (scope["written_nowhere"], "written_nowhere"),
+        (functools.partial(max, 1.0), "partial"),
+    ):
+        with pytest.raises(NotKeyed, match=reason):
+            key(function)
+    with pytest.raises(NotKeyed, match="ListType"):
+        key(lambda x: x, (types.ListType(float64),))
+
+
+def test_keys_are_the_same_in_each_process(tmp_path, load):
+    load()
+    script = tmp_path / "show.py"
+    script.write_text(
+        textwrap.dedent("""
+        import sys
+        sys.path.insert(0, sys.argv[1])
+        import program
+        from numba import float64, int64
+        from adjit.runtime.dispatch import Options
+        from adjit.runtime.keys import key_of
+        from adjit.transform.derivative import Derivative
+        print(key_of(Derivative(program.outer, "grad", (0,)), (float64, int64), Options()))
+        print("libcst" in sys.modules or "islpy" in sys.modules)
+        """)
+    )
+    shown = {
+        subprocess.run(
+            [sys.executable, script, tmp_path / "1"],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        for seed in "12"
+    }
+    assert len(shown) == 1
+    assert shown.pop().split()[1] == "False"
+
+
+def test_a_dispatcher_and_the_function_in_it_differ():
+    def plain(x):
+        return x
+
+    keys_found = [key(calling(f)) for f in (plain, njit(plain), njit(plain), njit(plain, fastmath=True))]
+    assert keys_found[1] == keys_found[2]
+    assert len(set(keys_found)) == 3

@@ -1,0 +1,67 @@
+"""Products in the workspace are numba's own, for each layout, kind of float and empty extent."""
+
+import itertools
+
+import numpy as np
+import pytest
+from numba import njit, types
+
+import adjit
+from adjit.transform import workspace
+
+
+@njit
+def product(left, right):
+    return workspace.dot(left, right)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("orders", list(itertools.product("CF", repeat=2)))
+@pytest.mark.parametrize("m, k, n", [(3, 4, 5), (1, 4, 5), (3, 4, 1), (1, 4, 1), (3, 0, 5), (0, 4, 5), (300, 7, 600)])
+def test_products(m, k, n, orders, kind):
+    draw = np.random.default_rng(0)
+    left = np.array(draw.standard_normal((m, k)), kind, order=orders[0])
+    right = np.array(draw.standard_normal((k, n)), kind, order=orders[1])
+    for _ in range(2):  # memory that was used before
+        found = product(left, right)
+        # sums of at most 7 products, in another order
+        np.testing.assert_allclose(found, left @ right, rtol=0, atol=64 * np.finfo(kind).eps)
+        assert (found.dtype, found.shape) == (kind, (m, n))
+
+
+def test_extents_that_do_not_fit():
+    with pytest.raises(ValueError, match="incompatible"):
+        product(np.zeros((2, 3)), np.zeros((2, 3)))
+
+
+@pytest.mark.parametrize(
+    "left, right",
+    [
+        (types.Array(types.float64, 2, "A"), types.Array(types.float64, 2, "C")),
+        (types.Array(types.float64, 2, "C"), types.Array(types.float64, 1, "C")),
+        (types.Array(types.float32, 2, "C"), types.Array(types.float64, 2, "C")),
+        (types.Array(types.complex128, 2, "C"), types.Array(types.complex128, 2, "C")),
+        (types.float64, types.Array(types.float64, 2, "C")),
+    ],
+)
+def test_other_products_are_left_to_numba(left, right):
+    assert workspace.product_type(np.dot, (left, right)) is None
+
+
+def test_gradients_of_products():
+    def f(a, b):
+        return np.sum(np.sin(a @ b) * np.dot(a, b))
+
+    def of_strided(a, b):
+        return np.sum(np.dot(a[:, ::2], b[::2]))
+
+    draw = np.random.default_rng(1)
+    a, b = draw.standard_normal((3, 4)), draw.standard_normal((4, 5))
+    gradient = adjit.grad(f, wrt=(0, 1))
+    assert "workspace.dot(a, b)" in gradient.source(a, b)
+    p = a @ b
+    p_bar = np.cos(p) * p + np.sin(p)
+    for found, expected in zip(gradient(a, b), (p_bar @ b.T, a.T @ p_bar), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-13)
+    adjit.check_grads(f, (a, b))
+    adjit.check_grads(of_strided, (a, b))
