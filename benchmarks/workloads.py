@@ -7,11 +7,13 @@ Out: `Workload`s. `own()` lists those of this file, `shared(folder)` those of th
         value, gradients = workload.hand()
 """
 
+import functools
 import importlib
 import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -29,18 +31,24 @@ class Workload:
     primal: Callable[[], object]
     hand: Callable[[], tuple]  # (value, gradients), one a position of wrt
     tapeless: bool = False  # its reverse sweep needs nothing saved, and must not save anything
+    jax: Callable[[], Callable] | None = (
+        None  # makes the call of JAX's version, where there is one and JAX is installed
+    )
 
 
 def shared(folder: Path, size: str) -> list[Workload]:
     """The workloads of `folder`, each in a module of its own; empty where the folder is missing."""
     sys.path.insert(0, str(folder))
+    has_jax = find_spec("jax") is not None
     found = []
     for file in sorted(folder.glob("wl_*.py")):
         module = importlib.import_module(file.stem)
         arguments = module.inputs(size)
         function = getattr(module, "differentiated", module.primal)
         primal, hand = (module.CONTENDERS[which](arguments) for which in ("primal", "hand"))
-        found.append(Workload(file.stem.removeprefix("wl_"), function, arguments, tuple(module.WRT), primal, hand))
+        jax = functools.partial(module.CONTENDERS["jax"], arguments) if has_jax and "jax" in module.CONTENDERS else None
+        name = file.stem.removeprefix("wl_")
+        found.append(Workload(name, function, arguments, tuple(module.WRT), primal, hand, jax=jax))
     return found
 
 

@@ -83,6 +83,9 @@ class Scratch:
                 continue
             if not isinstance(op, ir.For) or op.stops or not self._index_model.is_private(memory, op, _counts):
                 break
+            if self._index_model.is_own(memory, op) and op not in self._chain[alloc]:
+                # each trip has its own part of the array already
+                continue
             if not all(self._is_known(o, common[0]) for o in (op.start, op.stop, op.step)):
                 break
             loops.append(op)

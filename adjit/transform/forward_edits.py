@@ -69,7 +69,8 @@ class ForwardEdits:
         loaded = dataclasses.replace(value)
         nest = self._rectangular(region)
         top = self._top(region)
-        self.axes[top] = max(self.axes.get(top, 0), len(nest) if nest is not None else self._depth(region))
+        # a list takes what it needs, and making one anew in each trip would cost more than a long one
+        self.axes[top] = max(self.axes.get(top, 0), 1 if nest is None else len(nest))
         if nest is not None and not isinstance(value.type, types.Array | types.List):
             tape = ir.Var(f"{value.name}_tape", array_type(value.type, len(nest)))
             self.before(top, ir.Alloc(shape=tuple(self._extents[loop] for loop in nest), out=tape))
@@ -119,9 +120,6 @@ class ForwardEdits:
 
     def _top(self, region: ir.Region) -> ir.Op:
         return self.primal.chain(region)[0]
-
-    def _depth(self, region: ir.Region) -> int:
-        return sum(isinstance(op, ir.For | ir.While) for op in self.primal.chain(region))
 
     def _rectangular(self, region: ir.Region) -> list[ir.For] | None:
         """The loops around a region if all their trip counts are known before the outermost, else None."""

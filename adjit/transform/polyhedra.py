@@ -110,6 +110,19 @@ class IndexModel:
                     return False
         return True
 
+    def is_own(self, memory: ir.Operand, loop: ir.For) -> bool:
+        """Whether each trip of the loop touches elements of its own: along some axis the index tells the trip."""
+        axes: set[tuple[int, Affine]] | None = None
+        for op in ir.walk(loop.body):
+            accesses = [self._write(op)] if isinstance(op, ir.Store) else self._read(op)
+            for access in accesses:
+                if self._aliases.find(access.root) != memory:
+                    continue
+                indices = access.index[len(self._expanded.get(access.root, ())) :]
+                here = {(k, index) for k, index in enumerate(indices) if set(index.terms) == {loop}}
+                axes = here if axes is None else axes & here
+        return bool(axes)
+
     def is_inside(self, op: ir.Op, access: ir.Load | ir.Store) -> bool:
         """Whether the element of `access`, of which nothing changes in `op`, is there wherever `op` is run."""
         chain = self._iterations.places[op].chain
