@@ -31,6 +31,7 @@ from numba.core.typing.typeof import typeof
 
 from adjit.errors import AdjitError, InternalError, TypeMismatch, Unsupported
 from adjit.runtime.compile import load
+from adjit.runtime.explain import Explanation, explanation
 from adjit.runtime.notation import to_text, to_types
 from adjit.transform import pipeline
 from adjit.transform.source import python_function
@@ -88,6 +89,24 @@ class _Specialising:
         """The generated source for these arguments: values, numba types or text such as "float64[:], int"."""
         with global_compiler_lock:
             return str(pipeline.source(self.derivative, self._types_of(arguments)).text)
+
+    def explain(self, *arguments: Any) -> Explanation:
+        """What was decided for these arguments, and why: `print(gradient.explain(...))`.
+
+        Which variables are active; how each value gets to the reverse sweep; the bytes of each array, as a formula,
+        and as a number where values are given rather than types or text; what became of each loop.
+        """
+        with global_compiler_lock:
+            given = self._types_of(arguments)
+            made, records = pipeline.explained(self.derivative, given)
+            return explanation(made, records, given, self._values_of(arguments))
+
+    def _values_of(self, arguments: Sequence[Any]) -> tuple[Any, ...] | None:
+        """The values of all arguments, None where some are given as types."""
+        if any(isinstance(a, types.Type | str) for a in arguments):
+            return None
+        parameters = list(self.__signature__.parameters.values())
+        return (*arguments, *(p.default for p in parameters[len(arguments) :]))
 
     def _describe(self, derivative: pipeline.Derivative, options: Options) -> None:
         self.derivative, self.options = derivative, options

@@ -23,6 +23,7 @@ from adjit.transform.columns import by_columns
 from adjit.transform.elaborate.function import elaborate, without_comments
 from adjit.transform.emit import Emitted, emit
 from adjit.transform.forward import forward
+from adjit.transform.report import Record, recording
 from adjit.transform.reverse import reverse
 from adjit.transform.rows import by_rows, by_whole_rows
 from adjit.transform.simplify import simplify
@@ -70,6 +71,19 @@ def source(derivative: Derivative, arg_types: Sequence[types.Type]) -> Emitted:
 
 def build(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
     """The IR of a derivative for these argument types."""
+    with recording():
+        # a derivative inside another is just a function there
+        return _built(derivative, arg_types)
+
+
+def explained(derivative: Derivative, arg_types: Sequence[types.Type]) -> tuple[ir.Function, list[Record]]:
+    """The IR of a derivative, and what the passes noted while it was made."""
+    with recording() as records:
+        made = _built(derivative, tuple(arg_types))
+    return made, records
+
+
+def _built(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
     if derivative.kind == "primal":
         return primal(derivative.function, arg_types)
     return _KINDS[derivative.kind](derivative, arg_types)

@@ -24,6 +24,7 @@ from adjit.transform import ir
 from adjit.transform.alias import is_reference
 from adjit.transform.mirror import MirroredLoop, Sweeps
 from adjit.transform.overwriting import Primal
+from adjit.transform.report import Remark, note
 from adjit.transform.snapshots import Snapshots, State, bytes_of
 from adjit.transform.strategy import Strategy
 from adjit.transform.sums import is_sum
@@ -91,6 +92,8 @@ def requests_for(
             continue
         state = state_of(primal, loop, shadows, set())
         is_asked = limit is not None or strategy.trips == "again"
+        if isinstance(state, Refusal) and is_asked:
+            note(Remark(loop.origin, f"its trips are not run again: {state.why}"))
         if isinstance(state, State) and (is_asked or (state.is_empty and axes > 1)):
             found[loop] = Request(is_own=False)
     if limit is not None:
