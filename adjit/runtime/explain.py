@@ -22,12 +22,14 @@ from numba import types
 
 from adjit.runtime.notation import to_text
 from adjit.transform import ir
-from adjit.transform.explanation import Array, Line, Tables, Value, tables
+from adjit.transform.explanation import Array, Tables, Value, tables
+from adjit.transform.loop_table import Line
 from adjit.transform.reasons import Variable
 from adjit.transform.report import Record
 
 WIDTH = 100
 INDENT = "  "
+LONGEST = 44  # of the text of a loop
 
 
 @dataclass(frozen=True)
@@ -91,9 +93,13 @@ def _lines(e: Explanation) -> Iterator[str]:
         for v in e.variables
     ]
     yield from _section("Variables", ("name", "line", "", "why"), rows)
-    kept = [(v.name, _at(v.line), v.how, "" if v.array is None else v.array.name) for v in e.values]
-    yield from _section("Values that the reverse sweep reads", ("value", "line", "how", "where"), kept)
-    yield from _section("Memory", ("array", "for", "bytes"), [*map(_array_row, e.arrays), *_totals(e)])
+    kept = [
+        (v.name, _at(v.line), v.how, "" if v.array is None else f"{v.array.name}, {_size(v.array)}") for v in e.values
+    ]
+    yield from _section("Values that the reverse sweep reads", ("value", "line", "how", "where, and its bytes"), kept)
+    yield from _section(
+        "Memory", ("array", "for", "bytes"), [*((a.name, a.what, _size(a)) for a in e.arrays), *_totals(e)]
+    )
     yield from _section("Loops", ("line", "loop", "what becomes of it"), list(map(_line_row, e.loops)))
     yield from _section("Array statements", ("line", "statement", "what becomes of it"), map(_line_row, e.statements))
 
@@ -112,15 +118,13 @@ def _at(line: int | None) -> str:
     return "" if line is None else f"L{line}"
 
 
-def _array_row(array: Array) -> tuple[str, str, str]:
+def _size(array: Array) -> str:
     size = array.formula
     if array.bytes is not None and size != str(array.bytes):
         size += f" = {array.bytes:,}"
     if array.loops:
         size += f", in each trip of L{array.loops[-1]}"
-    if array.grows:
-        size += "; it grows"
-    return array.name, array.what, size
+    return size + "; it grows" if array.grows else size
 
 
 def _totals(e: Explanation) -> Iterator[tuple[str, str, str]]:
@@ -133,11 +137,9 @@ def _totals(e: Explanation) -> Iterator[tuple[str, str, str]]:
 def _line_row(line: Line) -> tuple[str, str, str]:
     why = f": {line.why}" if line.why else ""
     shown = INDENT * line.depth + line.text.rstrip(":")
-    return (
-        _at(line.line),
-        textwrap.shorten(shown, 44, placeholder=" ...") if not line.depth else shown[:44],
-        line.strategy + why,
-    )
+    if len(shown) > LONGEST:
+        shown = shown[: LONGEST - 4] + " ..."
+    return _at(line.line), shown, line.strategy + why
 
 
 def _section(title: str, head: Sequence[str], rows: Sequence[Sequence[str]] | Iterator[Sequence[str]]) -> Iterator[str]:

@@ -22,6 +22,7 @@ from adjit.transform.loop_table import Line, lines_of
 from adjit.transform.reasons import Variable, variables
 from adjit.transform.report import Differentiated, Elaborated, Provided, Record, Remark, Restored, Scheduled, Swept
 from adjit.transform.sizes import Sizes, item_bytes
+from adjit.transform.types import array_type_of
 
 Kind = TypeVar("Kind", bound=Record)
 
@@ -76,6 +77,9 @@ class _Explaining:
         self.provided = self.of(Provided)
         self.lines = {p.value: p.origin.line for p in self.provided if p.origin is not None}
         self.olds = {r.old: r.store for r in self.of(Restored)}
+        self.shadowed = {
+            shadow: array for s in self.of(Swept) for array, shadow in s.shadows.items() if isinstance(array, ir.Var)
+        }
         # by what they are for
         self.made: dict[object, Array] = {}
         self.arrays: list[Array] = []
@@ -140,8 +144,12 @@ class _Explaining:
     def purpose(self, op: ir.Op, role: ir.Role | None) -> str:
         where = "" if op.origin is None else f", L{op.origin.line}"
         if role is None:
-            is_users = any(out.user for out in op.results)
-            return f"{'yours' if is_users else 'temporary'}{where}"
+            shadowed = [self.shadowed[out] for out in op.results if out in self.shadowed]
+            if shadowed:
+                return f"shadow of {self.name(shadowed[0])}"
+            if any(out.user for out in op.results):
+                return f"your array{where}"
+            return "returned" if any(out in self.function.body.yields for out in op.results) else f"temporary{where}"
         of = role.of
         if isinstance(of, ir.Op):
             return "snapshots" + ("" if of.origin is None else f" for the loop at L{of.origin.line}")
@@ -154,34 +162,34 @@ class _Explaining:
         own = self.lines.get(of)
         where = "" if own is None else f", L{own}"
         if role.kind == "axes":
-            return f"yours, with axes for loops{where}"
+            return f"your array, with axes for loops{where}"
         return f"{role.kind} of {self.name(of)}{where if role.kind == 'tape' else ''}"
 
     # ---------------------------------------------------------------------------------------------------------- values
 
     def values(self) -> Iterator[Value]:
-        found: dict[ir.Var, Value] = {}
-        for p in sorted(self.provided, key=lambda p: p.how == "taped", reverse=True):
-            if p.value in found or p.value in self.olds:
-                continue
-            how = self.how(p)
+        """One for each version of a variable that a line makes, and one for each tape."""
+        found: dict[object, Value] = {}
+        for p in sorted(self.provided, key=lambda p: _EFFORT.index(p.how), reverse=True):
+            how = "" if p.value in self.olds else self.how(p)
             if how and ((p.value.user and carries(p.value.type)) or p.value in self.made):
                 line = None if p.origin is None else p.origin.line
-                found[p.value] = Value(self.name(p.value), line, how, self.made.get(p.value))
+                name = p.value.name if p.value.user else self.name(p.value)
+                array = self.made.get(p.value)
+                found.setdefault(array or (name, line), Value(name, line, how, array))
         for old, store in self.olds.items():
             line = None if store.origin is None else store.origin.line
             name = self.name(store.array) if isinstance(store.array, ir.Var) else "array"
             how = "restored, from a tape" if old in self.made else "restored, from a value that is there"
-            found[old] = Value(name, line, how, self.made.get(old))
-        once = dict.fromkeys(found.values())
-        yield from sorted(once, key=lambda v: (v.line or 0, v.name))
+            found.setdefault(old, Value(name, line, how, self.made.get(old)))
+        yield from sorted(found.values(), key=lambda v: (v.line or 0, v.name))
 
     def how(self, p: Provided) -> str:
         """What became of a decision; empty if nothing of the value is left."""
         is_there, is_copied = p.value in self.defined, p.copy in self.defined
         if p.value in self.made:
             return _inside("kept, each trip's" if p.how == "with axes" else "taped", p)
-        if p.trip is not None:
+        if p.trip is not None and p.value in _made_in(p.trip):
             return _inside("computed again", p)
         if p.how == "stepped back":
             return "stepped back"
@@ -194,8 +202,19 @@ class _Explaining:
         return ""
 
 
+# what it takes to provide a value, in increasing order
+_EFFORT = ("alive", "lifted", "stepped back", "computed again", "loaded again", "with axes", "taped")
+
+
+def _made_in(loop: ir.Op) -> set[ir.Var]:
+    regions = [r for op in (loop, *(i for r in loop.regions for i in ir.walk(r))) for r in op.regions]
+    return {v for r in regions for v in (*r.args, *(out for op in r.ops for out in op.results))}
+
+
 def _has_axes(op: ir.Op, role: ir.Role) -> bool:
-    return isinstance(op, ir.Alloc) and isinstance(role.of, ir.Var) and op.out.type.ndim > role.of.type.ndim
+    if not isinstance(op, ir.Alloc) or not isinstance(role.of, ir.Var):
+        return False
+    return array_type_of(op.out).ndim > array_type_of(role.of).ndim
 
 
 def _inside(how: str, p: Provided) -> str:

@@ -19,6 +19,8 @@ import functools
 import operator
 from collections.abc import Mapping, Sequence
 
+from numba import types
+
 from adjit.transform import ir
 from adjit.transform.alias import Aliases, memory_read
 from adjit.transform.polyhedra import IndexModel
@@ -158,9 +160,10 @@ class _Fusion:
                 if earlier not in wanted and self.effects[earlier].conflicts(self.effects[k]):
                     wanted.add(earlier)
                     pending.append(earlier)
-        late = sorted({v.name for v in mirror.uses & self.effects[a].makes})
+        late = sorted(mirror.uses & self.effects[a].makes, key=lambda v: (isinstance(v.type, types.Integer), v.name))
         if late:
-            return f"its reverse starts from `{late[0]}`, which is there when the loop has ended"
+            what = "how much it saved" if isinstance(late[0].type, types.Integer) else f"`{late[0].name}`"
+            return f"its reverse starts from {what}, which is known when the loop has ended"
         held = next((k for k in sorted(wanted) if self.effects[k].conflicts(self.effects[a])), None)
         if held is not None:
             where = self.ops[held].origin

@@ -50,18 +50,19 @@ def variables(read: Elaborated | None, taken: Differentiated) -> list[Variable]:
         if origin is not None and is_assigned:
             found.lines[origin.line] = None
 
+    bound = {operand for _, _, operand in read.bound} if read is not None else set()
     for parameter in function.body.args:
         add(parameter.name, None, parameter, False)
     for op in ir.walk(function.body):
         made = (*op.results, *(arg for region in op.regions for arg in region.args))
         for var in made:
-            if var.user:
+            if var.user and var not in bound:
                 add(var.name, op.origin, var, read is None)
     for name, origin, operand in read.bound if read is not None else ():
         add(name, origin, operand, True)
     judge = _Judge(function, taken)
     found = [
-        Variable(name, home, tuple(sorted(own.lines)), *judge.verdict(name, list(own.operands)))
+        Variable(name, home, tuple(sorted(own.lines)), *judge.verdict(name if home == main else "", list(own.operands)))
         for (home, name), own in named.items()
     ]
     return sorted(found, key=lambda v: (bool(v.lines), v.function != main, v.lines[:1]))

@@ -12,7 +12,7 @@ The list belongs to the context (`contextvars`), so that compilations in several
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -43,9 +43,10 @@ class Differentiated:
 
 @dataclass(frozen=True)
 class Swept:
-    """The forward sweep that storage was decided for."""
+    """The forward sweep that storage was decided for, and the shadow of each array that has one."""
 
     function: ir.Function
+    shadows: Mapping[ir.Operand, ir.Var]
 
 
 @dataclass(frozen=True)

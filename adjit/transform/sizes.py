@@ -5,14 +5,17 @@ extent of an array, what it is in terms of the user's variables, and what that i
 
     %k = call max(call sub(%n, 2), 0)      text "n - 2", value 98
 
-A count of trips is never below zero, which its text leaves unsaid.
+A count of trips is never below zero, slices end where their arrays end, and axes that are broadcast fit: the text
+leaves that unsaid, the number does not.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import math
 import operator
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,15 +24,24 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.alias import Aliases
-from adjit.transform.expression import ATOM, CHOICE, INFIX, PRODUCT, SUM, Text
+from adjit.transform.expression import ATOM, CHOICE, INFIX, SIGN, SUM, Text
+from adjit.transform.support import broadcast_extent, stored_extent
 
 
 @dataclass(frozen=True)
 class Size:
-    """`value` is None where it is known only when the program runs, or no arguments are given."""
+    """An integer: its text, and its value, None where that is known only when the program runs.
+
+    literal: the value where it does not depend on the arguments; among: what it is the largest of; base, less: the
+    text is `base - less`.
+    """
 
     text: Text
     value: int | None
+    literal: int | None = None
+    among: tuple[Text, ...] = ()
+    base: Text | None = None
+    less: int = 0
 
     def __str__(self) -> str:
         return self.text.text
@@ -60,9 +72,11 @@ class Sizes:
     def bytes_of(self, array: ir.Operand) -> Size:
         """The memory that an array takes."""
         assert isinstance(array.type, types.Array)
-        size = _literal(item_bytes(array.type.dtype))
-        for axis in range(array.type.ndim):
-            size = _infix(operator.mul, size, self.extent(array, axis))
+        extents = [self.extent(array, axis) for axis in range(array.type.ndim)]
+        size = _literal(item_bytes(array.type.dtype) * math.prod(e.literal for e in extents if e.literal is not None))
+        for extent in extents:
+            if extent.literal is None:
+                size = _infix(operator.mul, size, extent)
         return size
 
     def extent(self, array: ir.Operand, axis: int) -> Size:
@@ -95,18 +109,21 @@ class Sizes:
                 if isinstance(selector, ir.NewAxis):
                     return _literal(1)
                 assert isinstance(selector, ir.Span)
-                return self._extent_of_span(op, selector, self.extent(op.base, base_axis))
+                return self._extent_of_span(op, selector, self.extent(op.base, base_axis), axis)
             base_axis += not isinstance(selector, ir.NewAxis)
         raise AssertionError("a view has no such axis")
 
-    def _extent_of_span(self, op: ir.Slice, span: ir.Span, whole: Size) -> Size:
+    def _extent_of_span(self, op: ir.Slice, span: ir.Span, whole: Size, axis: int) -> Size:
         ends = [None if end is None else self.of(end) for end in (span.start, span.stop, span.step)]
         if ends == [None, None, None]:
             return whole
         value = None
         if whole.value is not None and all(end is None or end.value is not None for end in ends):
             value = len(range(whole.value)[slice(*(None if end is None else end.value for end in ends))])
-        return Size(Text(f"{self._name(op.out)}.size"), value)
+        if span.step is not None and span.step != ir.integer(1):
+            return Size(Text(f"{self._name(op.out)}.shape[{axis}]"), value)
+        first, last = (_from_end(end, whole) for end in ends[:2])
+        return dataclasses.replace(_difference(last or whole, first or _literal(0)), value=value)
 
     def _computed(self, operand: ir.Var) -> Size | None:
         if operand in self._parameters:
@@ -136,7 +153,9 @@ class Sizes:
             return None
         args = [self.of(a) for a in op.args]
         if op.callee is max and op.args[1] == ir.integer(0):
-            return Size(args[0].text, None if args[0].value is None else max(args[0].value, 0))
+            return dataclasses.replace(args[0], value=None if args[0].value is None else max(args[0].value, 0))
+        if op.callee is operator.sub:
+            return _difference(*args)
         if op.callee in INFIX and len(args) == 2:
             return _infix(op.callee, *args)
         value = None
@@ -156,11 +175,16 @@ class Sizes:
             except (ValueError, ZeroDivisionError):
                 # the program itself raises where it gets there
                 value = None
+        if op.callee is stored_extent:
+            return dataclasses.replace(args[0], value=value)
+        if op.callee in (broadcast_extent, max):
+            return _largest(args, value)
         return Size(Text(f"{op.callee.__name__}({', '.join(map(str, args))})"), value)
 
 
 def item_bytes(dtype: types.Type) -> int:
-    return int(np.dtype(str(dtype) if not isinstance(dtype, types.Boolean) else "bool").itemsize)
+    """The bytes of an element."""
+    return int(np.dtype("bool" if isinstance(dtype, types.Boolean) else str(dtype)).itemsize)
 
 
 def _are_matrices(args: tuple[ir.Operand, ...]) -> bool:
@@ -168,7 +192,40 @@ def _are_matrices(args: tuple[ir.Operand, ...]) -> bool:
 
 
 def _literal(value: Any) -> Size:
-    return Size(Text(repr(int(value)), ATOM if value >= 0 else SUM), int(value))
+    return Size(Text(repr(int(value)), ATOM if value >= 0 else SIGN), int(value), int(value))
+
+
+def _largest(args: Sequence[Size], value: int | None) -> Size:
+    """The largest of several, each named once: of extents that fit together, the one that is not 1."""
+    among = {part.text: part for arg in args for part in (arg.among or (arg.text,))}
+    if len(among) > 1:
+        among.pop("1", None)
+    if len(among) == 1:
+        (text,) = among.values()
+        return Size(text, value)
+    return Size(Text(f"max({', '.join(among)})"), value, among=tuple(among.values()))
+
+
+def _from_end(end: Size | None, whole: Size) -> Size | None:
+    """An end of a slice as a place, where it is seen to count from the end."""
+    if end is None or end.literal is None or end.literal >= 0:
+        return end
+    return _difference(whole, _literal(-end.literal))
+
+
+def _difference(left: Size, right: Size) -> Size:
+    """`(n - 1) - 1` is n - 2."""
+    value = None if left.value is None or right.value is None else left.value - right.value
+    if right.literal is None:
+        return Size(_infix(operator.sub, left, right).text, value)
+    if left.literal is not None:
+        return _literal(left.literal - right.literal)
+    base, less = (left.text, 0) if left.base is None else (left.base, left.less)
+    less += right.literal
+    if less == 0:
+        return Size(base, value)
+    sign = "-" if less > 0 else "+"
+    return Size(Text(f"{base.within(SUM)} {sign} {abs(less)}", SUM), value, base=base, less=less)
 
 
 def _infix(callee: Any, left: Size, right: Size) -> Size:
@@ -179,6 +236,4 @@ def _infix(callee: Any, left: Size, right: Size) -> Size:
             value = int(callee(left.value, right.value))
         except (ValueError, ZeroDivisionError):
             value = None
-    if binds == PRODUCT and left.text.text == "1":
-        return Size(right.text, value)
     return Size(Text(f"{left.text.within(binds)} {sign} {right.text.within(binds + 1)}", binds), value)

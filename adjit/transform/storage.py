@@ -128,7 +128,7 @@ class _Storage:
             if overwriting <= self.saved:
                 break
             self.saved |= overwriting
-        note(Swept(self.function), *noted)
+        note(Swept(self.function, self.sweeps.shadows), *noted)
         forward, positions = self.edits.apply()
         ends = {start: positions[region] for region, (start, _) in scope.positions.items()}
         reverse = [ir.substituted(op, ends) for op in scope.ops]

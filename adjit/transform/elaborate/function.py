@@ -315,6 +315,8 @@ def _inline(
     ctx.active_calls.append(source.function.__code__)
     ctx.call_places.append(ctx.place())
     origin = ctx.builder.origin
+    if not is_rule:
+        ctx.bound.extend((name, source.origin(source.node), value) for name, value in bound.items())
     result = _body(ctx, source, bound, is_rule, weak)
     ctx.builder.origin = origin
     ctx.call_places.pop()
