@@ -123,7 +123,7 @@ def _size(array: Array) -> str:
     if array.bytes is not None and size != str(array.bytes):
         size += f" = {array.bytes:,}"
     if array.loops:
-        size += f", in each trip of L{array.loops[-1]}"
+        size += f", in each trip of {_at(array.loops[-1]) or 'its loop'}"
     return size + "; it grows" if array.grows else size
 
 

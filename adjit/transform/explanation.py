@@ -31,14 +31,15 @@ Kind = TypeVar("Kind", bound=Record)
 class Array:
     """An array that the derivative makes: its name in the source, what it is for, its bytes as text and as a number.
 
-    `loops`: the lines of the loops around it, in each trip of which it is made anew. A list that grows has no number.
+    `loops`: the lines of the loops around it, in each trip of which it is made anew, None for those that the derivative
+    has for itself. A list that grows has no number.
     """
 
     name: str
     what: str
     formula: str
     bytes: int | None
-    loops: tuple[int, ...] = ()
+    loops: tuple[int | None, ...] = ()
     grows: bool = False
 
 
@@ -111,7 +112,7 @@ class _Explaining:
     # ---------------------------------------------------------------------------------------------------------- memory
 
     def array(self, op: ir.Op, loops: tuple[ir.Op, ...]) -> None:
-        around = tuple(loop.origin.line for loop in loops if loop.origin is not None)
+        around = tuple(None if loop.origin is None else loop.origin.line for loop in loops)
         role = op.role if isinstance(op, ir.Alloc | ir.NewTape) else None
         if role is not None and role.kind == "axes" and not _has_axes(op, role):
             # it had axes until both sweeps of a trip came to be in one loop

@@ -102,7 +102,7 @@ class _Judge:
             return True, depends
         if self.is_only_compared(floats):
             return False, f"{depends}, but is only compared"
-        return False, f"{depends}, but the result does not depend on it through differentiable operations"
+        return False, f"{depends}, but does not reach the result"
 
     def is_only_compared(self, operands: Iterable[ir.Operand]) -> bool:
         users = [op for o in operands for op in self.users.get(o, ())]
