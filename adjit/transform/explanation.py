@@ -112,7 +112,7 @@ class _Explaining:
     # ---------------------------------------------------------------------------------------------------------- memory
 
     def array(self, op: ir.Op, loops: tuple[ir.Op, ...]) -> None:
-        around = tuple(None if loop.origin is None else loop.origin.line for loop in loops)
+        around = tuple(_line(loop.origin) for loop in loops)
         role = op.role if isinstance(op, ir.Alloc | ir.NewTape) else None
         if role is not None and role.kind == "axes" and not _has_axes(op, role):
             # it had axes until both sweeps of a trip came to be in one loop
@@ -174,12 +174,14 @@ class _Explaining:
         for p in sorted(self.provided, key=lambda p: _EFFORT.index(p.how), reverse=True):
             how = "" if p.value in self.olds else self.how(p)
             if how and ((p.value.user and carries(p.value.type)) or p.value in self.made):
-                line = None if p.origin is None else p.origin.line
+                line = _line(p.origin)
+                if line is None and p.trip is not None and p.value in _made_in(p.trip):
+                    line = _line(p.trip.origin)
                 name = p.value.name if p.value.user else self.name(p.value)
                 array = self.made.get(p.value)
                 found.setdefault(array or (name, line), Value(name, line, how, array))
         for old, store in self.olds.items():
-            line = None if store.origin is None else store.origin.line
+            line = _line(store.origin)
             name = self.name(store.array) if isinstance(store.array, ir.Var) else "array"
             how = "restored, from a tape" if old in self.made else "restored, from a value that is there"
             found.setdefault(old, Value(name, line, how, self.made.get(old)))
@@ -210,6 +212,10 @@ _EFFORT = ("alive", "lifted", "stepped back", "computed again", "loaded again", 
 def _made_in(loop: ir.Op) -> set[ir.Var]:
     regions = [r for op in (loop, *(i for r in loop.regions for i in ir.walk(r))) for r in op.regions]
     return {v for r in regions for v in (*r.args, *(out for op in r.ops for out in op.results))}
+
+
+def _line(origin: ir.Origin | None) -> int | None:
+    return None if origin is None else origin.line
 
 
 def _has_axes(op: ir.Op, role: ir.Role) -> bool:

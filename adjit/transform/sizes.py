@@ -123,7 +123,10 @@ class Sizes:
         if span.step is not None and span.step != ir.integer(1):
             return Size(Text(f"{self._name(op.out)}.shape[{axis}]"), value)
         first, last = (_from_end(end, whole) for end in ends[:2])
-        return dataclasses.replace(_difference(last or whole, first or _literal(0)), value=value)
+        found = _difference(last or whole, first or _literal(0))
+        if found.literal is not None:
+            return Size(Text(f"min({whole}, {found})"), value)
+        return dataclasses.replace(found, value=value)
 
     def _computed(self, operand: ir.Var) -> Size | None:
         if operand in self._parameters:
