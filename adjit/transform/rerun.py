@@ -24,7 +24,7 @@ from adjit.transform import ir
 from adjit.transform.alias import is_reference
 from adjit.transform.mirror import MirroredLoop, Sweeps
 from adjit.transform.overwriting import Primal
-from adjit.transform.report import Remark, note
+from adjit.transform.report import Provided, Remark, Restored, Scheduled, note, recording
 from adjit.transform.snapshots import Snapshots, State, bytes_of
 from adjit.transform.strategy import Strategy
 from adjit.transform.sums import is_sum
@@ -208,7 +208,12 @@ class Rerun:
             if arg not in mapping:
                 # a sum: what it adds up to is of no account here
                 mapping[arg] = typed_const(0, arg.type)
-        trip = self.join_trip(self._trip(shadows))
+        with recording() as noted:
+            trip = self.join_trip(self._trip(shadows))
+        note(*(dataclasses.replace(record, trip=loop) for record in noted if isinstance(record, Provided)))
+        note(*(record for record in noted if isinstance(record, Restored | Remark)))
+        why = "each trip starts from nothing that others leave" if self.snapshots is None else ""
+        note(Scheduled(loop, "run again", why))
         cloner = ir.Cloner(mapping)
         for op in trip.body.ops:
             if isinstance(op, ir.Comment):

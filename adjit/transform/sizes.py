@@ -123,7 +123,11 @@ class Sizes:
         if span.step is not None and span.step != ir.integer(1):
             return Size(Text(f"{self._name(op.out)}.shape[{axis}]"), value)
         first, last = (_from_end(end, whole) for end in ends[:2])
-        found = _difference(last or whole, first or _literal(0))
+        if last is None and span.start is not None and ends[0] is not None and (ends[0].literal or 0) < 0:
+            # a slice of a few at the end
+            found = _literal(-(ends[0].literal or 0))
+        else:
+            found = _difference(last or whole, first or _literal(0))
         if found.literal is not None:
             return Size(Text(f"min({whole}, {found})"), value)
         return dataclasses.replace(found, value=value)

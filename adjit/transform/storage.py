@@ -29,7 +29,7 @@ from adjit.transform.forward_edits import ForwardEdits
 from adjit.transform.mirror import Group, Mirror, MirroredIf, MirroredLoop, Sweeps
 from adjit.transform.overwriting import Primal, with_inner
 from adjit.transform.planning import plan
-from adjit.transform.report import How, Provided, Remark, Restored, Scheduled, Swept, note, recording
+from adjit.transform.report import How, Provided, Remark, Restored, Swept, note, recording
 from adjit.transform.rerun import Refusal, Request, Rerun, state_of
 from adjit.transform.retrace import Step, retraceable
 from adjit.transform.shadows import carried_args
@@ -276,13 +276,7 @@ class _Storage:
             self.edits.before(loop, op)
         self.edits.replaced[loop] = rerun.forward()
         self.rerun.append(loop)
-        with recording() as noted:
-            reverse = rerun.reverse(shadows)
-        note(*(dataclasses.replace(record, trip=loop) for record in noted if isinstance(record, Provided)))
-        note(*(record for record in noted if isinstance(record, Restored | Remark)))
-        why = "each trip starts from nothing that others leave" if state.is_empty else ""
-        note(Scheduled(loop, "run again", why))
-        for op in reverse:
+        for op in rerun.reverse(shadows):
             self.put(op, scope)
         if wanted:
             for op in rerun.put_back():
