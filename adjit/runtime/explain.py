@@ -85,7 +85,7 @@ def _leaves(tree: ir.Tree, value: Any) -> Iterator[tuple[ir.Var, Any]]:
 
 
 def _lines(e: Explanation) -> Iterator[str]:
-    yield e.title
+    yield from textwrap.wrap(e.title, WIDTH, subsequent_indent=INDENT)
     given = ", ".join(f"{name}: {type_}" for name, type_ in e.arguments)
     yield from textwrap.wrap(f"for {given}", WIDTH - 2, initial_indent=INDENT, subsequent_indent=INDENT * 2)
     rows = [

@@ -13,9 +13,12 @@ import numpy as np
 import pytest
 
 import adjit
+from adjit.runtime.dispatch import Options, derive
 from adjit.transform import pipeline
+from adjit.transform.pipeline import Derivative
 from tests.golden import primals
 from tests.golden.explained import programs
+from tests.programs.table import TABLE
 
 GOLDEN = Path(programs.__file__).parent
 
@@ -93,6 +96,20 @@ def test_bytes_are_those_of_the_arrays_made(name):
     assert {name: sizes[name] for name in found} == found
     # arrays that stand inside an expression have no name, and are few
     assert len(set(sizes) - set(found)) <= 1
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.name)
+def test_bytes_in_programs_of_all_kinds(row):
+    derived = derive(Derivative(row.function, "split_forward", tuple(row.active)), Options(target="python"))
+    told = derived.explain(*row.arguments())
+    assert all(len(line) <= 100 for line in str(told).splitlines())
+    sizes = defaultdict(set)
+    for array in told.arrays:
+        sizes[array.name].add(array.bytes)
+    # what is as large as its contents say is not known before it runs
+    known = {name for name, found in sizes.items() if None not in found}
+    for name, found in bytes_made(derived, row.arguments(), known).items():
+        assert found <= sizes[name], name
 
 
 @pytest.mark.parametrize("name", ALL)
