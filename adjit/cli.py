@@ -1,6 +1,7 @@
-"""The command line: shows the code that adjit generates.
+"""The command line: shows the code that adjit generates, and why it is as it is.
 
 adjit source bonds.py:energy --wrt x --types "float64[:], float64"      prints the gradient's source
+adjit explain bonds.py:energy --wrt x --types "float64[:], float64"     prints what was decided for it
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = _parser().parse_args(arguments)
     try:
         function = _function(asked.function)
-        print(_source(function, asked.types, _wrt(asked.wrt), asked.mode).rstrip())
+        derived, given = _derived(function, asked.types, _wrt(asked.wrt), asked.mode)
+        shown = derived.source(*given) if asked.command == "source" else derived.explain(*given)
+        print(str(shown).rstrip())
     except AdjitError as fault:
         print(fault, file=sys.stderr)
         return 1
@@ -35,12 +38,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="adjit", description="Automatic differentiation by source transformation.")
-    commands = parser.add_subparsers(required=True, metavar="command")
-    source = commands.add_parser("source", help="print the source of a derivative")
-    source.add_argument("function", metavar="FILE.py:function", help="the function to differentiate")
-    source.add_argument("--types", default="", help='the argument types, such as "float64[:, :], int"')
-    source.add_argument("--wrt", default="0", help="names or positions of parameters, separated by commas")
-    source.add_argument("--mode", choices=("reverse", "forward"), default="reverse", help="the gradient or the jvp")
+    commands = parser.add_subparsers(required=True, metavar="command", dest="command")
+    for name, what in (
+        ("source", "print the source of a derivative"),
+        ("explain", "print what is active, stored and recomputed in a derivative, and why"),
+    ):
+        command = commands.add_parser(name, help=what)
+        command.add_argument("function", metavar="FILE.py:function", help="the function to differentiate")
+        command.add_argument("--types", default="", help='the argument types, such as "float64[:, :], int"')
+        command.add_argument("--wrt", default="0", help="names or positions of parameters, separated by commas")
+        command.add_argument(
+            "--mode", choices=("reverse", "forward"), default="reverse", help="the gradient or the jvp"
+        )
     return parser
 
 
@@ -69,14 +78,17 @@ def _wrt(text: str) -> int | str | tuple[int | str, ...]:
     return parts[0] if len(parts) == 1 else tuple(parts)
 
 
-def _source(function: Any, types: str, wrt: int | str | tuple[int | str, ...], mode: str) -> str:
+def _derived(
+    function: Any, types: str, wrt: int | str | tuple[int | str, ...], mode: str
+) -> tuple[Derived | Interpreted, Sequence[Any]]:
+    """The derived function that is asked for, and its arguments as text or types."""
     if isinstance(function, Derived | Interpreted):
-        return function.source(types)
+        return function, (types,)
     if mode == "reverse":
-        return str(grad(function, wrt).source(types))
+        return grad(function, wrt), (types,)
     given = to_types(types)
     positions, _ = positions_of(specification(function), wrt)
     made = Derivative(function=function, kind="jvp", wrt=positions)
     # no tangent for what is held fixed
     tangents = [type_ if k in positions else numba.types.none for k, type_ in enumerate(given)]
-    return str(derive(made, make_options({})).source(*given, *tangents))
+    return derive(made, make_options({})), (*given, *tangents)

@@ -93,6 +93,48 @@ def test_gradient_as_text(chain, capsys):
     assert capsys.readouterr().out == GRADIENT
 
 
+EXPLANATION = """Gradient of energy at chain_for_cli.py:1 with respect to x
+  for x: float64[:], k: float64
+
+Variables
+  name     line                  why
+  x        argument  active      in wrt
+  k        argument  not active  not in wrt: held fixed
+  half     L3        not active  does not depend on x
+  total    L4, L7    active      depends on x
+  i        L5        not active  an integer
+  stretch  L6        active      depends on x
+
+Values that the reverse sweep reads
+  value    line  how                                 where, and its bytes
+  x              alive
+  half     L3    alive
+  stretch  L6    computed in the reverse sweep only
+
+Memory
+  array  for          bytes
+  x_bar  shadow of x  8 * x.size
+
+Loops
+  line  loop                        what becomes of it
+  L5    for i in range(x.size - 1)  reverse sweep only: the reverse sweep reads nothing that its
+                                    forward trips make
+"""
+
+
+def test_explanation(chain, capsys):
+    assert cli.main(["explain", chain, "--wrt", "x", "--types", "float64[:], float64"]) == 0
+    assert capsys.readouterr().out == EXPLANATION
+
+
+def test_explanation_of_a_tangent(chain, capsys):
+    assert cli.main(["explain", chain, "--wrt", "x", "--types", "float64[:], float64", "--mode", "forward"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "Value and tangent of energy at chain_for_cli.py:1 with respect to x"
+    assert any(line.split()[:2] == ["L5", "for"] and line.endswith("with its tangents") for line in lines)
+    assert "Memory" not in lines
+
+
 def test_tangent_as_text(chain, capsys):
     assert cli.main(["source", chain, "--wrt", "x", "--types", "float64[:], float64", "--mode", "forward"]) == 0
     lines = capsys.readouterr().out.splitlines()

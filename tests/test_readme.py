@@ -13,20 +13,26 @@ README = Path(__file__).parent.parent / "README.md"
 
 
 def block(marker: str) -> str:
-    found = re.search(rf"<!-- {marker} -->\n```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    found = re.search(
+        rf"<!-- {marker} -->\n```(?:python|text)\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL
+    )
     assert found, f"README.md has no block marked {marker}"
     return found.group(1)
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    """The variables of the example after it ran, and what it printed."""
-    file = tmp_path_factory.mktemp("readme") / "example.py"
-    file.write_text(block("example"), encoding="utf-8")
+def result_of(marker: str, folder: Path) -> tuple[dict[str, object], str]:
+    """The variables of a block after it ran, and what it printed."""
+    file = folder / "example.py"
+    file.write_text(block(marker), encoding="utf-8")
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         variables = runpy.run_path(str(file))
     return variables, printed.getvalue()
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return result_of("example", tmp_path_factory.mktemp("readme"))
 
 
 def test_example_is_right(run):
@@ -48,3 +54,8 @@ def test_example_states_its_numbers(run):
 def test_example_prints_the_adjoint_shown(run):
     _, printed = run
     assert printed.strip() == block("output").strip()
+
+
+def test_explanation_is_the_one_shown(tmp_path):
+    _, printed = result_of("why", tmp_path)
+    assert printed.strip() == block("why output").strip()

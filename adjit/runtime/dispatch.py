@@ -41,6 +41,7 @@ from adjit.transform.functions import python_function
 from adjit.transform.strategy import CHEAPEST, Strategy
 
 if TYPE_CHECKING:
+    from adjit.runtime.explain import Explanation
     from adjit.transform.emit import Emitted
 
 
@@ -110,8 +111,12 @@ class _Specialising:
         # the transformation and the libraries that it stands on are loaded when the first derivative is made
         from adjit.transform import pipeline
 
+        return pipeline.source(self.derivative, given, self._vectorises)
+
+    @property
+    def _vectorises(self) -> bool:
         # plain Python has no vectors
-        return pipeline.source(self.derivative, given, self.options.vectormath and self.options.target != "python")
+        return self.options.vectormath and self.options.target != "python"
 
     def into(self, *arguments: Any, out: Any, **keywords: Any) -> Any:
         """What a call returns, with the gradient in arrays of the caller's: nothing large is allocated.
@@ -137,6 +142,27 @@ class _Specialising:
 
     def _kept_text(self, given: Sequence[types.Type]) -> str | None:
         return None
+
+    def explain(self, *arguments: Any) -> Explanation:
+        """What was decided for these arguments, and why: `print(gradient.explain(...))`.
+
+        Which variables are active; how each value gets to the reverse sweep; the bytes of each array, as a formula,
+        and as a number where values are given rather than types or text; what became of each loop.
+        """
+        from adjit.runtime.explain import explanation
+        from adjit.transform import pipeline
+
+        with global_compiler_lock:
+            given = self._types_of(arguments)
+            made, records = pipeline.explained(self.derivative, given, self._vectorises)
+            return explanation(made, records, given, self._values_of(arguments))
+
+    def _values_of(self, arguments: Sequence[Any]) -> tuple[Any, ...] | None:
+        """The values of all arguments, None where some are given as types."""
+        if any(isinstance(a, types.Type | str) for a in arguments):
+            return None
+        parameters = list(self.__signature__.parameters.values())
+        return (*arguments, *(p.default for p in parameters[len(arguments) :]))
 
     def _describe(self, derivative: Derivative, options: Options) -> None:
         self.derivative, self.options = derivative, options

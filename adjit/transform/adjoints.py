@@ -79,6 +79,7 @@ class Adjoints:
         region, op = self.made[array]
         out = ir.Var(array.name + SUFFIX, writable(array.type))
         made: ir.Op
+        role = ir.Role("shadow", array)
         if isinstance(op, ir.VIEWS):
             base = self.shadow(op.base)
             made = op.rebuilt((base, *op.operands[1:]), (), (out,))
@@ -86,16 +87,16 @@ class Adjoints:
             length = ir.Var("n", types.intp)
             out = ir.Var(array.name + SUFFIX, array_type(array.type.dtype, 1))
             self.opening[region].ops.append(ir.Call(callee=len, args=(array,), outs=(length,)))
-            made = ir.Alloc(shape=(length,), fill=typed_const(0, array.type.dtype), out=out)
+            made = ir.Alloc(shape=(length,), fill=typed_const(0, array.type.dtype), out=out, role=role)
         else:
             zero = typed_const(0, array_type_of(array).dtype)
             like = array if region is self.function.body else self.likeness.of(array)
             # another layout would make another array
             like = like if writable(like.type) == writable(array.type) else array
             if like is array and isinstance(op, ir.Alloc) and op.like is None and region is not self.function.body:
-                made = ir.Alloc(shape=op.shape, fill=zero, out=out)
+                made = ir.Alloc(shape=op.shape, fill=zero, out=out, role=role)
             else:
-                made = ir.Alloc(shape=(), like=like, fill=zero, out=out)
+                made = ir.Alloc(shape=(), like=like, fill=zero, out=out, role=role)
         self.opening[region].ops.append(made)
         self.shadow_of[array] = out
         return out

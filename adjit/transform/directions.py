@@ -73,21 +73,22 @@ class Directions:
         fill = typed_const(0, type_.dtype)
         if self.width is None and type_.layout == "A":
             type_ = type_.copy(layout="C")
-        out = ir.Var(name, type_)
+        out, role = ir.Var(name, type_), ir.Role("shadow", like)
         if isinstance(like, ir.Var) and self.width is None:
-            builder.emit(ir.Alloc(shape=(), like=like, fill=fill, out=out))
+            builder.emit(ir.Alloc(shape=(), like=like, fill=fill, out=out, role=role))
         else:
-            builder.emit(ir.Alloc(shape=(*extents(builder, like), *self.extent), fill=fill, out=out))
+            builder.emit(ir.Alloc(shape=(*extents(builder, like), *self.extent), fill=fill, out=out, role=role))
         return out
 
     def alloc(self, builder: ir.Builder, op: ir.Alloc, out: ir.Var) -> None:
         """The shadow of an array that is made here."""
-        fill = typed_const(0, array_type_of(op.out).dtype)
+        fill, role = typed_const(0, array_type_of(op.out).dtype), ir.Role("shadow", op.out)
         if self.width is None:
-            builder.emit(dataclasses.replace(op, fill=fill, out=out))
+            builder.emit(dataclasses.replace(op, fill=fill, out=out, role=role))
         else:
             shape = op.shape if op.like is None else extents(builder, op.like)
-            builder.emit(ir.Alloc(shape=(*shape, *self.extent), fill=fill, out=out, origin=op.origin))
+            made = (*shape, *self.extent)
+            builder.emit(ir.Alloc(shape=made, fill=fill, out=out, role=role, origin=op.origin))
 
     def view(self, op: ir.Slice | ir.Transpose | ir.Reshape, base: ir.Operand, out: ir.Var) -> ir.Op:
         """The same view of a shadow."""

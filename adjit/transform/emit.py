@@ -14,7 +14,7 @@ from __future__ import annotations
 import builtins
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -22,12 +22,12 @@ from typing import Any
 import numpy as np
 
 from adjit.transform import ir
-from adjit.transform.coalesce import Classes
+from adjit.transform.coalesce import Classes, Group
 from adjit.transform.expression import Expressions
 from adjit.transform.folding import Folding
 from adjit.transform.layout import INDENT, Layout
 from adjit.transform.naming import Globals, identifier, name_groups
-from adjit.transform.statements import program
+from adjit.transform.statements import Program, program
 from adjit.transform.temporaries import temporaries
 from adjit.transform.wrapping import WIDTH, wrapped
 
@@ -58,10 +58,7 @@ class Emitted:
 
 def emit(function: ir.Function, header: str = "") -> Emitted:
     """The source of `function`; `header` is a comment to stand above it."""
-    folding = Folding(function)
-    lowered = program(function, folding)
-    classes = Classes(function, lowered, folding)
-    names = name_groups(classes, function)
+    folding, lowered, classes, names = _lowered(function)
     cache: dict[ir.Var, str] = {}
 
     def name_of(var: ir.Var) -> str:
@@ -83,6 +80,22 @@ def emit(function: ir.Function, header: str = "") -> Emitted:
     if not any(line.strip() and not line.lstrip().startswith("#") for line in layout.lines) and not function.doc:
         lines.append(f"{INDENT}pass")
     return Emitted(name, "\n".join(lines) + "\n", found.found)
+
+
+def variable_names(function: ir.Function) -> Callable[[ir.Var], str]:
+    """The names that variables have in the source of `function`; those that have none there keep their own."""
+    folding, _, classes, names = _lowered(function)
+    made = {out for op in ir.walk(function.body) for out in op.results}
+    made |= {arg for op in ir.walk(function.body) for region in op.regions for arg in region.args}
+    known = made.union(function.body.args) - folding.folded.keys()
+    return lambda var: names.get(classes.group(var), var.name) if var in known else var.name
+
+
+def _lowered(function: ir.Function) -> tuple[Folding, Program, Classes, dict[Group, str]]:
+    folding = Folding(function)
+    lowered = program(function, folding)
+    classes = Classes(function, lowered, folding)
+    return folding, lowered, classes, name_groups(classes, function)
 
 
 def _docstring(doc: str) -> list[str]:

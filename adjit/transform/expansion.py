@@ -161,7 +161,7 @@ class _Expanding:
             shape = tuple(builder.extent(alloc.like, axis) for axis in range(type_.ndim))
         made = self.allocs[array].out
         self.new[array] = ir.Var(made.name, array_type(type_.dtype, type_.ndim + len(trips)), made.user)
-        builder.emit(ir.Alloc(shape=(*trips, *shape), out=self.new[array]))
+        builder.emit(ir.Alloc(shape=(*trips, *shape), out=self.new[array], role=ir.Role("axes", array)))
         return builder.ops
 
     def model(self, array: ir.Operand) -> ir.Alloc:

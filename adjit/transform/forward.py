@@ -26,6 +26,7 @@ from adjit.transform.elaborate import scalars
 from adjit.transform.elaborate.frame import Context
 from adjit.transform.elaborate.function import BuildDerivative
 from adjit.transform.elaborate.values import Value, is_array, is_number
+from adjit.transform.report import Differentiated, note
 from adjit.transform.rules_as_ir import apply, context, no_rule, operands_of, pure_operations_for
 from adjit.transform.shadows import carried_args
 from adjit.transform.transposition import tangent_body
@@ -71,7 +72,9 @@ class _Forward:
         self.build = build
         body = function.body
         self.given = [(p, dot) for p, dot in zip(body.args, dots, strict=True) if dot is not None]
-        self.activity = Activity(function, [p for p, _ in self.given], body.yields)
+        inputs = tuple(p for p, _ in self.given)
+        self.activity = Activity(function, inputs, body.yields)
+        note(Differentiated(function, inputs, tuple(range(len(body.yields)))))
         self.builder = ir.Builder()
         self.dots: dict[ir.Operand, Tangent] = {}
 

@@ -66,14 +66,14 @@ class ForwardEdits:
 
         Gives the operations that read it back in the mirror, and what they load.
         """
-        loaded = dataclasses.replace(value)
+        loaded, role = dataclasses.replace(value), ir.Role("tape", value)
         nest = self._rectangular(region)
         top = self._top(region)
         # a list takes what it needs, and making one anew in each trip would cost more than a long one
         self.axes[top] = max(self.axes.get(top, 0), 1 if nest is None else len(nest))
         if nest is not None and not isinstance(value.type, types.Array | types.List):
             tape = ir.Var(f"{value.name}_tape", array_type(value.type, len(nest)))
-            self.before(top, ir.Alloc(shape=tuple(self._extents[loop] for loop in nest), out=tape))
+            self.before(top, ir.Alloc(shape=tuple(self._extents[loop] for loop in nest), out=tape, role=role))
             builder = ir.Builder()
             index = [place_in_range(builder, loop, loop.body.args[0]) for loop in nest]
             builder.store(tape, index, value)
@@ -83,7 +83,7 @@ class ForwardEdits:
             builder.emit(ir.Load(array=tape, index=tuple(index), out=loaded))
             return builder.ops, loaded
         tape = ir.Var(f"{value.name}_tape", list_type(value.type))
-        self.before(top, ir.NewTape(out=tape))
+        self.before(top, ir.NewTape(out=tape, role=role))
         forward, backward = self._positions(region)
         self._insert(value, region, [ir.Push(tape=tape, index=forward, value=value)])
         return [ir.Pull(tape=tape, index=backward, out=loaded)], loaded

@@ -18,8 +18,11 @@ import dataclasses
 import operator
 from collections.abc import Mapping, Sequence
 
+from numba import types
+
 from adjit.transform import ir
 from adjit.transform.alias import Aliases, memory_read
+from adjit.transform.report import Scheduled, note
 from adjit.transform.storage import Joint
 from adjit.transform.sums import is_sum
 from adjit.transform.types import array_type, array_type_of, typed_const
@@ -29,14 +32,18 @@ def fuse(function: ir.Function, joint: Joint) -> ir.Function:
     """`function` is that of `joint`, simplified."""
     while True:
         fusion = _Fusion(function, joint)
+        apart: list[Scheduled] = []
         for a, b in fusion.pairs():
             detached = fusion.detached(a, b)
             candidate = fusion if detached is function else _Fusion(detached, joint)
             fused = candidate.fused_at(a, b)
-            if fused is not None:
+            if isinstance(fused, ir.Function):
                 function = fused
+                note(Scheduled(fusion.pair_at(a), "fused"))
                 break
+            apart.append(Scheduled(fusion.pair_at(a), "apart", fused))
         else:
+            note(*apart)
             return function
 
 
@@ -101,10 +108,17 @@ class _Fusion:
         mirrors = [(op.pair, k) for k, op in enumerate(self.ops) if isinstance(op, ir.For) and op.is_mirror]
         return [(forward[pair], k) for pair, k in mirrors if pair in forward]
 
-    def fused_at(self, a: int, b: int) -> ir.Function | None:
-        """The function with the pair fused, None if that cannot be."""
+    def pair_at(self, a: int) -> object:
+        loop = self.ops[a]
+        assert isinstance(loop, ir.For)
+        return loop.pair
+
+    def fused_at(self, a: int, b: int) -> ir.Function | str:
+        """The function with the pair fused, or why that cannot be."""
         moved = self.movable(a, b)
-        return self.fused(a, b, moved) if moved is not None and self.is_legal(a, b) else None
+        if isinstance(moved, str):
+            return moved
+        return self.obstacle(a, b) or self.fused(a, b, moved)
 
     def detached(self, a: int, b: int) -> ir.Function:
         """The function with the sums of the mirror at `b` starting from zero, if they start from what `a` leaves."""
@@ -127,8 +141,8 @@ class _Fusion:
 
     # --------------------------------------------------------------------------------------------------- legality
 
-    def movable(self, a: int, b: int) -> set[int] | None:
-        """The operations in between that have to run before the fused loop; None if one of them cannot."""
+    def movable(self, a: int, b: int) -> set[int] | str:
+        """The operations in between that have to run before the fused loop, or why one of them cannot."""
         mirror = self.effects[b]
         wanted = {k for k in range(a + 1, b) if self.effects[k].conflicts(mirror)}
         pending = list(wanted)
@@ -138,19 +152,29 @@ class _Fusion:
                 if earlier not in wanted and self.effects[earlier].conflicts(self.effects[k]):
                     wanted.add(earlier)
                     pending.append(earlier)
-        if mirror.uses & self.effects[a].makes or any(self.effects[k].conflicts(self.effects[a]) for k in wanted):
-            return None
+        late = sorted(mirror.uses & self.effects[a].makes, key=lambda v: (isinstance(v.type, types.Integer), v.name))
+        if late:
+            what = "how much it saved" if isinstance(late[0].type, types.Integer) else f"`{late[0].name}`"
+            return f"its reverse starts from {what}, which is known when the loop has ended"
+        held = next((k for k in sorted(wanted) if self.effects[k].conflicts(self.effects[a])), None)
+        if held is not None:
+            where = self.ops[held].origin
+            what = "a statement" if where is None else f"L{where.line}"
+            return f"its reverse starts from what {what} makes of the loop's result"
         return wanted
 
-    def is_legal(self, a: int, b: int) -> bool:
+    def obstacle(self, a: int, b: int) -> str:
+        """Why the trips of a pair cannot run back to back; empty if they can."""
         loop, mirror = self.ops[a], self.ops[b]
         assert isinstance(loop, ir.For)
         assert isinstance(mirror, ir.For)
-        if loop.stops or mirror.stops or self.effects[b].ordered:
-            return False
-        args = mirror.body.args[1:]
-        if not all(is_sum(arg, y, mirror.body) for arg, y in zip(args, mirror.body.yields, strict=True)):
-            return False
+        if loop.stops or mirror.stops:
+            return "it is left early"
+        if self.effects[b].ordered:
+            return "its reverse may raise an exception, or draws random numbers"
+        for arg, y in zip(mirror.body.args[1:], mirror.body.yields, strict=True):
+            if not is_sum(arg, y, mirror.body):
+                return f"a trip's `{arg.name}` comes from the trip after it, and is not only added to"
         reverse = self.effects[b]
         stored = reverse.writes | (reverse.adds & reverse.reads)
         for memory in stored:
@@ -159,11 +183,17 @@ class _Fusion:
                 owner = self.primal_of[memory]
                 if self.is_own(memory, mirror) or self.is_scratch(owner, loop):
                     continue
-                return False
+                return f"a trip's reverse reads of `{self.name(memory)}` what that of a later trip leaves there"
             # memory of the primal that is put back: the next trip of the forward loop must not look at it
             if not self.is_scratch(memory, loop) and not self.is_made_in(memory, mirror):
-                return False
-        return True
+                return f"what it overwrites in `{self.name(memory)}` is put back, and others read that"
+        return ""
+
+    def name(self, memory: ir.Operand) -> str:
+        """What an alias class is called: by the user, where it is."""
+        found = sorted(self.roots.get(memory, ()), key=lambda v: v.name)
+        names = [v.name for v in found if v.user] or [v.name for v in (*found, memory) if isinstance(v, ir.Var)]
+        return min(names, key=len) if names else "memory"
 
     def is_scratch(self, memory: ir.Operand, loop: ir.For) -> bool:
         """Whether each trip of a loop has the memory to itself, in the primal with all that it reads.

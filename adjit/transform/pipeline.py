@@ -26,6 +26,7 @@ from adjit.transform.forward import forward
 from adjit.transform.into import into
 from adjit.transform.maps import fuse_maps
 from adjit.transform.origins import move_origins
+from adjit.transform.report import Record, recording
 from adjit.transform.reverse import reverse
 from adjit.transform.rows import by_rows, by_whole_rows
 from adjit.transform.simplify import simplify
@@ -44,12 +45,30 @@ from adjit.transform.views import see_through_views
 
 def source(derivative: Derivative, arg_types: Sequence[types.Type], vectormath: bool = False) -> Emitted:
     """The source of a derivative for these argument types. `vectormath`: with vectorisable elementary functions."""
-    built = build(derivative, tuple(arg_types))
-    return emit(checked(vectorise(built), "vectorised") if vectormath else built)
+    return emit(_vectorised(build(derivative, tuple(arg_types)), vectormath))
+
+
+def _vectorised(function: ir.Function, vectormath: bool) -> ir.Function:
+    return checked(vectorise(function), "vectorised") if vectormath else function
 
 
 def build(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
     """The IR of a derivative for these argument types."""
+    with recording():
+        # a derivative inside another is just a function there
+        return _built(derivative, arg_types)
+
+
+def explained(
+    derivative: Derivative, arg_types: Sequence[types.Type], vectormath: bool = False
+) -> tuple[ir.Function, list[Record]]:
+    """The IR whose text `source` gives, and what the passes noted while it was made."""
+    with recording() as records:
+        made = _vectorised(_built(derivative, tuple(arg_types)), vectormath)
+    return made, records
+
+
+def _built(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
     if derivative.kind == "primal":
         return _primal_of(derivative, arg_types)
     return _KINDS[derivative.kind](derivative, arg_types)

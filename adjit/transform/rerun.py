@@ -24,6 +24,7 @@ from adjit.transform import ir
 from adjit.transform.alias import is_reference
 from adjit.transform.mirror import MirroredLoop, Sweeps
 from adjit.transform.overwriting import Primal
+from adjit.transform.report import Provided, Remark, Restored, Scheduled, note, recording
 from adjit.transform.snapshots import Snapshots, State, bytes_of
 from adjit.transform.strategy import Strategy
 from adjit.transform.sums import is_sum
@@ -91,6 +92,8 @@ def requests_for(
             continue
         state = state_of(primal, loop, shadows, set())
         is_asked = limit is not None or strategy.trips == "again"
+        if isinstance(state, Refusal) and is_asked:
+            note(Remark(loop.origin, f"its trips are not run again: {state.why}"))
         if isinstance(state, State) and (is_asked or (state.is_empty and axes > 1)):
             found[loop] = Request(is_own=False)
     if limit is not None:
@@ -205,7 +208,12 @@ class Rerun:
             if arg not in mapping:
                 # a sum: what it adds up to is of no account here
                 mapping[arg] = typed_const(0, arg.type)
-        trip = self.join_trip(self._trip(shadows))
+        with recording() as noted:
+            trip = self.join_trip(self._trip(shadows))
+        note(*(dataclasses.replace(record, trip=loop) for record in noted if isinstance(record, Provided)))
+        note(*(record for record in noted if isinstance(record, Restored | Remark)))
+        why = "each trip starts from nothing that others leave" if self.snapshots is None else ""
+        note(Scheduled(loop, "run again", why))
         cloner = ir.Cloner(mapping)
         for op in trip.body.ops:
             if isinstance(op, ir.Comment):

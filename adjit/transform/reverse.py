@@ -29,6 +29,7 @@ from adjit.transform.elaborate import scalars
 from adjit.transform.elaborate.function import BuildDerivative
 from adjit.transform.elaborate.values import TupleValue, is_array, is_number
 from adjit.transform.mirror import Group, Mirror, MirroredIf, MirroredLoop, Sweeps
+from adjit.transform.report import Differentiated, note
 from adjit.transform.rules_as_ir import apply, context, no_rule, operands_of, pure_operations_for, zero_like
 from adjit.transform.selective import is_bounded
 from adjit.transform.shadows import Shadows, carried_args
@@ -42,6 +43,7 @@ def reverse(
     """The adjoint with respect to the arguments `wrt`; `seeds` has the adjoint of each yield, None if it has none."""
     outputs = [y for y, seed in zip(function.body.yields, seeds, strict=True) if seed is not None]
     activity = Activity(function, wrt, outputs)
+    note(Differentiated(function, tuple(wrt), tuple(k for k, seed in enumerate(seeds) if seed is not None)))
     shadows = Shadows(function, activity, SUFFIX)
     return _Reverse(shadows, activity, build).run(wrt, seeds)
 
@@ -76,7 +78,9 @@ class _Reverse(Adjoints):
                 return self.shadow(p)
             # nothing depends on it: a zero of its shape
             out = ir.Var(p.name + SUFFIX, writable(p.type))
-            self.builder.emit(ir.Alloc(shape=(), like=p, fill=typed_const(0, p.type.dtype), out=out))
+            self.builder.emit(
+                ir.Alloc(shape=(), like=p, fill=typed_const(0, p.type.dtype), out=out, role=ir.Role("shadow", p))
+            )
             return out
         return self.bars.get(p, typed_const(0, p.type))
 

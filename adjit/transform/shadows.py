@@ -63,7 +63,7 @@ class Shadows:
         self.renewed = renewed(function, activity.aliases)
         while not self._collect(function):
             self.of.clear()
-        entry = [ir.Alloc(shape=(), like=p, fill=_zero(p), out=self.of[p]) for p in function.body.args if p in self.of]
+        entry = [_zeros(p, self.of[p]) for p in function.body.args if p in self.of]
         body = self._region(function.body)
         self.forward = dataclasses.replace(function, body=ir.Region(body.args, (*entry, *body.ops), body.yields))
 
@@ -101,7 +101,7 @@ class Shadows:
             out = self.of[operand]
             shape = tuple(ir.integer(int(n)) for n in operand.value.shape)
             fresh = dataclasses.replace(out)
-            ops.append(ir.Alloc(shape=shape, fill=_zero(out), out=fresh))
+            ops.append(ir.Alloc(shape=shape, fill=_zero(out), out=fresh, role=ir.Role("shadow", operand)))
             return fresh
         return self.of[operand]
 
@@ -133,7 +133,7 @@ class Shadows:
             elif isinstance(op, ir.NewTape | ir.Undefined):
                 ops.append(op.rebuilt((), (), (own,)))
             else:
-                ops.append(ir.Alloc(shape=(), like=out, fill=_zero(own), out=own, origin=op.origin))
+                ops.append(_zeros(out, own, op.origin))
 
     def _extra(self, outs: Sequence[ir.Var]) -> list[int]:
         return [k for k, out in enumerate(outs) if out in self.of]
@@ -173,6 +173,10 @@ class Shadows:
 
 def is_scalar_tape(operand: ir.Operand) -> bool:
     return isinstance(operand.type, types.List) and not isinstance(operand.type.dtype, types.Array)
+
+
+def _zeros(like: ir.Var, out: ir.Var, origin: ir.Origin | None = None) -> ir.Alloc:
+    return ir.Alloc(shape=(), like=like, fill=_zero(out), out=out, role=ir.Role("shadow", like), origin=origin)
 
 
 def _zero(array: ir.Operand) -> ir.Const:

@@ -49,7 +49,7 @@ class Snapshots:
     kept: dict[object, ir.Var] = field(default_factory=dict)
 
     def allocate(self, builder: ir.Builder) -> None:
-        builder.emit(ir.Alloc(shape=(self.size,), out=self.places))
+        builder.emit(ir.Alloc(shape=(self.size,), out=self.places, role=ir.Role("snapshots", self.loop)))
         for slot in self.state.numbers:
             init = self.loop.inits[slot]
             self.kept[slot] = self._alloc(builder, _name(self.loop.body.args[1 + slot]), init.type, ())
@@ -65,7 +65,7 @@ class Snapshots:
 
     def _alloc(self, builder: ir.Builder, name: str, dtype: types.Type, shape: Sequence[ir.Operand]) -> ir.Var:
         out = ir.Var(f"{name}_snapshots", array_type(dtype, 1 + len(shape)))
-        builder.emit(ir.Alloc(shape=(self.size, *shape), out=out))
+        builder.emit(ir.Alloc(shape=(self.size, *shape), out=out, role=ir.Role("snapshots", self.loop)))
         return out
 
     # ------------------------------------------------------------------------------------------- taking and going back

@@ -29,6 +29,7 @@ from adjit.transform.forward_edits import ForwardEdits
 from adjit.transform.mirror import Group, Mirror, MirroredIf, MirroredLoop, Sweeps
 from adjit.transform.overwriting import Primal, with_inner
 from adjit.transform.planning import plan
+from adjit.transform.report import How, Provided, Remark, Restored, Swept, note, recording
 from adjit.transform.rerun import Refusal, Request, Rerun, state_of
 from adjit.transform.retrace import Step, retraceable
 from adjit.transform.shadows import carried_args
@@ -119,13 +120,15 @@ class _Storage:
             self.olds: dict[ir.Store, ir.Var] = {}
             self.taped_arrays: list[ir.Op] = []
             self.rerun: list[ir.For] = []
-            scope = self.lower(self.sweeps.mirror, {})
+            with recording() as noted:
+                scope = self.lower(self.sweeps.mirror, {})
             overwriting = self.overwriting()
             if self.expand(overwriting):
                 continue
             if overwriting <= self.saved:
                 break
             self.saved |= overwriting
+        note(Swept(self.function, self.sweeps.shadows), *noted)
         forward, positions = self.edits.apply()
         ends = {start: positions[region] for region, (start, _) in scope.positions.items()}
         reverse = [ir.substituted(op, ends) for op in scope.ops]
@@ -248,6 +251,7 @@ class _Storage:
             self.made[old] = (self.primal.region_of[store], self.primal.position[store])
             self.edits.before(store, ir.Load(array=store.array, index=store.index, out=old, origin=store.origin))
             self.edits.overwritten[old] = store
+            note(Restored(store, old))
         self.put(ir.Store(array=store.array, index=store.index, value=self.olds[store]), scope)
 
     def run_again(self, item: MirroredLoop, request: Request, scope: _Scope) -> None:
@@ -259,6 +263,8 @@ class _Storage:
         state = state_of(self.primal, loop, set(shadows.values()), wanted)
         is_refused = isinstance(state, Refusal) or not (state.is_empty or scope.region is self.top)
         if is_refused and not request.is_own:
+            if isinstance(state, Refusal):
+                note(Remark(loop.origin, f"its trips are not run again: {state.why}"))
             self.requests = {op: r for op, r in self.requests.items() if op is not loop}
             self.loop(item, scope)
             return
@@ -363,6 +369,8 @@ class _Storage:
                 )
             elif is_reference(args[k]):
                 mapping[args[k]] = ends[next(j for j in steps if op.body.yields[j] is args[k])]
+        for k in steps:
+            self.provided(args[k], "stepped back")
         for made in builder.ops:
             self.put(made, scope)
         for group in item.body.groups:
@@ -421,7 +429,10 @@ class _Storage:
         if not isinstance(operand, ir.Var) or operand in scope.mapping or operand not in self.made:
             return
         region, k = self.made[operand]
-        if region is not scope.region or region is self.top or operand in self.primal.expanded:
+        if region is self.top or operand in self.primal.expanded:
+            self.provided(operand, "alive" if region is self.top else "with axes")
+            return
+        if region is not scope.region:
             return
         store = self.stored_at.get(operand)
         if operand in self.edits.overwritten or k < 0:
@@ -437,6 +448,7 @@ class _Storage:
             load = ir.Load(array=store.array, index=store.index, out=dataclasses.replace(operand))
             self.put(load, scope)
             scope.mapping[operand] = load.out
+            self.provided(operand, "loaded again", load.out)
         else:
             if isinstance(op, ir.Alloc):
                 self.taped_arrays.append(op)
@@ -461,6 +473,12 @@ class _Storage:
         scope.ops.append(dataclasses.replace(cloner.op(op), origin=self.origin))
         for out in op.results:
             scope.mapping[out] = cloner.mapping[out]
+            self.provided(out, "computed again", cloner.mapping[out])
+
+    def provided(self, value: ir.Var, how: How, copy: ir.Operand | None = None) -> None:
+        region, k = self.made[value]
+        op = region.ops[k] if k >= 0 else self.primal.owner.get(region)
+        note(Provided(value, how, None if op is None else op.origin, copy))
 
     def tape(self, value: ir.Var, scope: _Scope) -> None:
         """Keeps a value in the forward sweep: out of a branch as a result of the If, out of a loop on a tape."""
@@ -469,11 +487,13 @@ class _Storage:
             out = self.edits.lift(value, owner, scope.region)
             self.made.setdefault(out, (self.primal.region_of[owner], self.primal.position[owner]))
             scope.mapping[value] = out
+            self.provided(value, "lifted", out)
             return
         ops, loaded = self.edits.tape(value, scope.region)
         for op in ops:
             self.put(op, scope)
         scope.mapping[value] = loaded
+        self.provided(value, "taped", loaded)
 
 
 def _name(operand: ir.Operand) -> str:

@@ -18,6 +18,7 @@ from adjit.transform.fuse import fuse
 from adjit.transform.gather import gather
 from adjit.transform.mirror import Sweeps
 from adjit.transform.promotion import promote_sums
+from adjit.transform.report import note, recording
 from adjit.transform.rerun import requests_for
 from adjit.transform.simplify import simplify
 from adjit.transform.steps import checked
@@ -29,12 +30,15 @@ def both_sweeps(
     sweeps: Sweeps, extra: Sequence[ir.Var], with_value: bool, limit: int | None, strategy: Strategy
 ) -> ir.Function:
     """Both sweeps in one function, trips back to back where that can be. `limit`: bytes for snapshots of loops."""
-    joint = join(sweeps, extra, with_value, strategy)
-    fused = _fused(joint, strategy)
+    with recording() as noted:
+        joint = join(sweeps, extra, with_value, strategy)
+        fused = _fused(joint, strategy)
     requests = requests_for(joint.primal, _tapes(joint, fused), set(joint.shadows.values()), limit, strategy)
     if requests:
-        joint = join(sweeps, extra, with_value, strategy, requests)
-        fused = _fused(joint, strategy)
+        with recording() as noted:
+            joint = join(sweeps, extra, with_value, strategy, requests)
+            fused = _fused(joint, strategy)
+    note(*noted)
     if strategy.uses("promote"):
         fused = checked(promote_sums(fused, joint.shadows.values()), "promoted")
     return _finished(fused, strategy)
@@ -42,13 +46,16 @@ def both_sweeps(
 
 def sweeps_apart(sweeps: Sweeps, extra: Sequence[ir.Var], limit: int | None, strategy: Strategy) -> ir.Function:
     """Both sweeps in one function, one after the other, as they will be cut."""
-    joint = join(sweeps, extra, True, strategy)
+    with recording() as noted:
+        joint = join(sweeps, extra, True, strategy)
     stored = _stored(joint)
     # that they are apart is to run the forward sweep once: without a limit no trip is run again
     if limit is not None or strategy.trips == "again":
         requests = requests_for(joint.primal, _tapes(joint, stored), set(joint.shadows.values()), limit, strategy)
         if requests:
-            stored = _stored(join(sweeps, extra, True, strategy, requests))
+            with recording() as noted:
+                stored = _stored(join(sweeps, extra, True, strategy, requests))
+    note(*noted)
     return _finished(stored, strategy)
 
 

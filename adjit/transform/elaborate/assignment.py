@@ -68,14 +68,14 @@ def augmented_assignment(frame: Frame, node: cst.AugAssign) -> None:
             )
         store_all(ctx, old, value, callee)
         return
-    frame.env[target.value] = named(frame, target.value, binary(frame, callee, old, value))
+    bind(frame, target.value, binary(frame, callee, old, value))
 
 
 def assign(frame: Frame, target: cst.BaseExpression, value: Value, is_item: bool = False) -> None:
     """`target = value`; `is_item`: of a tuple, which others may know."""
     ctx = frame.ctx
     if isinstance(target, cst.Name):
-        frame.env[target.value] = named(frame, target.value, value, is_item)
+        bind(frame, target.value, value, is_item)
     elif isinstance(target, cst.Tuple | cst.List):
         starred = [k for k, e in enumerate(target.elements) if isinstance(e, cst.StarredElement)]
         items = _unpacked(frame, value, len(target.elements), starred[0] if starred else None)
@@ -104,6 +104,13 @@ def _unpacked(frame: Frame, value: Value, count: int, starred: int | None) -> tu
         "Its length is not known when the code is compiled.",
         "Index it: `a, b = x[0], x[1]`.",
     )
+
+
+def bind(frame: Frame, name: str, value: Value, is_item: bool = False) -> None:
+    """`name = value`."""
+    frame.env[name] = named(frame, name, value, is_item)
+    if not frame.is_rule:
+        frame.ctx.bound.append((name, frame.ctx.builder.origin, frame.env[name]))
 
 
 def named(frame: Frame, name: str, value: Value, is_item: bool = False) -> Value:

@@ -31,6 +31,8 @@ class Context:
         self._shortened: dict[tuple[ir.Operand, int], tuple[ir.Operand, list[ir.Op]]] = {}
         # what the user calls a value that has no name, and where
         self.called: dict[ir.Var, tuple[str, ir.Origin | None]] = {}
+        # every binding of a variable of the user's: its name, the statement, the numbers and arrays in its value
+        self.bound: list[tuple[str, ir.Origin | None, Value]] = []
         self.active_calls: list[object] = []
         self.call_places: list[errors.Place | None] = []
         self.frame: Frame | None = None

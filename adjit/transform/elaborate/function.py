@@ -29,6 +29,7 @@ from adjit.transform.elaborate.frame import Context, Frame, Guess
 from adjit.transform.elaborate.statements import block
 from adjit.transform.elaborate.syntax import always_returns, assigned
 from adjit.transform.elaborate.values import Complex, Static, TupleValue, Value
+from adjit.transform.report import Elaborated, note
 from adjit.transform.source import FunctionSource, place_of, read_source
 from adjit.transform.support import check_separate
 from adjit.transform.types import tuple_parts, tuple_type, unliteral
@@ -59,7 +60,8 @@ def elaborate(function: Any, arg_types: Sequence[types.Type], build_derivative: 
         result = _body(ctx, source, dict(zip(names, values, strict=True)), False, False)
         tree, yields = result_of(source, result)
         yields = [_owned(ctx, y, ir.leaves(tuple(params))) for y in yields]
-    body = _Naming(ctx.called).region(ir.Region(tuple(ir.leaves(tuple(params))), tuple(ops), tuple(yields)))
+    naming = _Naming(ctx.called)
+    body = naming.region(ir.Region(tuple(ir.leaves(tuple(params))), tuple(ops), tuple(yields)))
     made = ir.Function(
         name=source.identifier,
         names=names,
@@ -69,7 +71,15 @@ def elaborate(function: Any, arg_types: Sequence[types.Type], build_derivative: 
         origin=source.origin(source.node),
     )
     _check_globals(made)
+    bound = ((name, origin, naming.operand(o)) for name, origin, v in ctx.bound for o in _operands_in(v))
+    note(Elaborated(made, tuple(bound)))
     return _without_side_effects(made)
+
+
+def _operands_in(value: Value) -> list[ir.Operand]:
+    if isinstance(value, TupleValue):
+        return [operand for item in value.items for operand in _operands_in(item)]
+    return [value] if isinstance(value, ir.Var | ir.Const) else []
 
 
 class _Naming(ir.Cloner):
@@ -305,6 +315,8 @@ def _inline(
     ctx.active_calls.append(source.function.__code__)
     ctx.call_places.append(ctx.place())
     origin = ctx.builder.origin
+    if not is_rule:
+        ctx.bound.extend((name, source.origin(source.node), value) for name, value in bound.items())
     result = _body(ctx, source, bound, is_rule, weak)
     ctx.builder.origin = origin
     ctx.call_places.pop()

@@ -11,10 +11,23 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from numba import types
 
 from adjit.transform.ir.core import Const, Op, Operand, Region, Var
+
+
+@dataclass(frozen=True)
+class Role:
+    """What an array is made for that the user's program has not; `of`: the value or array that it belongs to, or loop.
+
+    tape: values of all trips; snapshots: what trips start from, to run them again; shadow: adjoints or tangents of an
+    array; axes: the user's own array, with axes for loops.
+    """
+
+    kind: Literal["tape", "snapshots", "shadow", "axes"]
+    of: object = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -28,6 +41,7 @@ class Alloc(Op):
     out: Var
     fill: Const | None = None
     like: Var | None = None
+    role: Role | None = None
 
     @property
     def results(self) -> tuple[Var, ...]:
@@ -239,6 +253,7 @@ class NewTape(Op):
     """An empty growable tape (a list) of scalars or array references. Entries are appended and never changed."""
 
     out: Var  # of type types.List(element)
+    role: Role | None = None
 
     @property
     def results(self) -> tuple[Var, ...]:

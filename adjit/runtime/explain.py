@@ -1,0 +1,157 @@
+"""What was decided for a derivative, as text for people.
+
+In: the derivative's IR, what the passes noted, the arguments. Out: an `Explanation`, which prints as text and has its
+tables as attributes.
+
+    print(grad(diffuse, wrt="alpha").explain(u, 0.1, 50))
+
+        Values that the reverse sweep reads
+          value  line  how    in         bytes
+          sum    L39   taped  sum_tape   8 * steps * (n - 2) = 39,200
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from numba import types
+
+from adjit.runtime.notation import to_text
+from adjit.transform import ir
+from adjit.transform.explanation import Array, Tables, Value, tables
+from adjit.transform.loop_table import Line
+from adjit.transform.reasons import Variable
+from adjit.transform.report import Record
+
+WIDTH = 100
+INDENT = "  "
+LONGEST = 44  # of the text of a loop
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a derivative is as it is. `str()` is the text; the tables behind it are attributes.
+
+    `total`: the bytes of all arrays that it makes, those that a trip of a loop makes counted once; None where one of
+    them is not known before it runs, or only types were given.
+    """
+
+    title: str
+    arguments: tuple[tuple[str, str], ...]
+    variables: tuple[Variable, ...]
+    values: tuple[Value, ...]
+    arrays: tuple[Array, ...]
+    loops: tuple[Line, ...]
+    statements: tuple[Line, ...]
+
+    @property
+    def total(self) -> int | None:
+        found = [array.bytes for array in self.arrays]
+        return None if None in found else sum(size for size in found if size is not None)
+
+    def __str__(self) -> str:
+        return "\n".join(_lines(self))
+
+    __repr__ = __str__
+
+
+def explanation(
+    function: ir.Function, records: Sequence[Record], arg_types: Sequence[types.Type], values: Sequence[Any] | None
+) -> Explanation:
+    """`values`: of all arguments, None if only their types are known."""
+    known: dict[ir.Var, Any] = {}
+    if values is not None:
+        for tree, value in zip(function.params, values, strict=True):
+            known.update(_leaves(tree, value))
+    made = tables(function, records, known)
+    arguments = tuple((n, to_text(t)) for n, t in zip(function.names, arg_types, strict=True))
+    parts = {field.name: getattr(made, field.name) for field in dataclasses.fields(Tables)}
+    return Explanation(title=function.doc.rstrip("."), arguments=arguments, **parts)
+
+
+def _leaves(tree: ir.Tree, value: Any) -> Iterator[tuple[ir.Var, Any]]:
+    if isinstance(tree, tuple):
+        for inner, part in zip(tree, value, strict=True):
+            yield from _leaves(inner, part)
+    else:
+        yield tree, value
+
+
+# ---------------------------------------------------------------------------------------------------------------- text
+
+
+def _lines(e: Explanation) -> Iterator[str]:
+    yield from textwrap.wrap(e.title, WIDTH, subsequent_indent=INDENT)
+    given = ", ".join(f"{name}: {type_}" for name, type_ in e.arguments)
+    yield from textwrap.wrap(f"for {given}", WIDTH - 2, initial_indent=INDENT, subsequent_indent=INDENT * 2)
+    rows = [
+        (v.name, _assigned(v), "active" if v.is_active else "not active", v.why + _home(v, e.variables))
+        for v in e.variables
+    ]
+    yield from _section("Variables", ("name", "line", "", "why"), rows)
+    kept = [
+        (v.name, _at(v.line), v.how, "" if v.array is None else f"{v.array.name}, {_size(v.array)}") for v in e.values
+    ]
+    yield from _section("Values that the reverse sweep reads", ("value", "line", "how", "where, and its bytes"), kept)
+    yield from _section(
+        "Memory", ("array", "for", "bytes"), [*((a.name, a.what, _size(a)) for a in e.arrays), *_totals(e)]
+    )
+    yield from _section("Loops", ("line", "loop", "what becomes of it"), list(map(_line_row, e.loops)))
+    yield from _section("Array statements", ("line", "statement", "what becomes of it"), map(_line_row, e.statements))
+
+
+def _assigned(v: Variable) -> str:
+    if not v.lines:
+        return "argument"
+    return _at(v.lines[0]) + (f", {_at(v.lines[1])}" if len(v.lines) == 2 else ", ..." if v.lines[2:] else "")
+
+
+def _home(v: Variable, everything: Sequence[Variable]) -> str:
+    return "" if v.function == everything[0].function else f" (in {v.function})"
+
+
+def _at(line: int | None) -> str:
+    return "" if line is None else f"L{line}"
+
+
+def _size(array: Array) -> str:
+    size = array.formula
+    if array.bytes is not None and size != str(array.bytes):
+        size += f" = {array.bytes:,}"
+    if array.loops:
+        size += f", in each trip of {_at(array.loops[-1]) or 'its loop'}"
+    return size + "; it grows" if array.grows else size
+
+
+def _totals(e: Explanation) -> Iterator[tuple[str, str, str]]:
+    if any(array.bytes is not None for array in e.arrays):
+        known = sum(array.bytes for array in e.arrays if array.bytes is not None)
+        more = "" if e.total is not None else ", and what is not known before it runs"
+        yield "total", "", f"{known:,}{more}"
+
+
+def _line_row(line: Line) -> tuple[str, str, str]:
+    why = f": {line.why}" if line.why else ""
+    shown = INDENT * line.depth + line.text.rstrip(":")
+    if len(shown) > LONGEST:
+        shown = shown[: LONGEST - 4] + " ..."
+    return _at(line.line), shown, line.strategy + why
+
+
+def _section(title: str, head: Sequence[str], rows: Sequence[Sequence[str]] | Iterator[Sequence[str]]) -> Iterator[str]:
+    rows = list(rows)
+    if not rows:
+        return
+    yield ""
+    yield title
+    widths = [max(len(row[k]) for row in (head, *rows)) for k in range(len(head) - 1)]
+    for row in (head, *rows):
+        lead = INDENT + "".join(f"{cell:<{width}}  " for cell, width in zip(row, widths, strict=False))
+        space = max(WIDTH - len(lead), 30)
+        first, *rest = textwrap.wrap(row[-1], space) or [""]
+        yield (lead + first).rstrip()
+        yield from (" " * len(lead) + more for more in rest)

@@ -1,0 +1,119 @@
+"""What was made of each loop of the program, and of each array statement, which is a loop too.
+
+In: the forward sweep, the derivative's IR, and what the passes noted. Out: a `Line` for each.
+
+    for t in range(steps):    L35    forward, then backwards: a trip's `alpha_bar` ...
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from adjit.transform import ir
+from adjit.transform.formulas import Sizes
+from adjit.transform.report import Remark, Scheduled
+
+FUSED = "both sweeps of a trip in one loop"
+BOTH = "forward, then backwards"
+
+
+@dataclass(frozen=True)
+class Line:
+    """`depth`: how many loops are around it. `is_statement`: an array statement."""
+
+    line: int
+    text: str
+    depth: int
+    strategy: str
+    why: str
+    is_statement: bool
+
+
+def lines_of(
+    primal: ir.Function,
+    function: ir.Function,
+    sizes: Sizes,
+    scheduled: Sequence[Scheduled],
+    remarks: Sequence[Remark],
+    with_reverse: bool,
+) -> list[Line]:
+    """The loops of the primal in their order; several of one array statement with the same fate are one line."""
+    table = _Table(function, sizes, scheduled, with_reverse)
+    found = list(dict.fromkeys(table.region(primal.body, 0, None)))
+    for k, line in enumerate(found):
+        own = dict.fromkeys(r.text for r in remarks if r.origin is not None and r.origin.line == line.line)
+        found[k] = dataclasses.replace(line, why="; ".join((*filter(None, (line.why,)), *own)))
+    return found
+
+
+class _Table:
+    def __init__(self, function: ir.Function, sizes: Sizes, scheduled: Sequence[Scheduled], with_reverse: bool):
+        self.sizes = sizes
+        self.scheduled = {s.loop: s for s in scheduled}
+        self.with_reverse = with_reverse
+        loops = [op for op in ir.walk(function.body) if isinstance(op, ir.For)]
+        self.mirrored = {op.pair for op in loops if op.is_mirror}
+        self.forward = {op.pair for op in loops if not op.is_mirror and op.pair is not None}
+        self.whiles = {op.origin for op in ir.walk(function.body) if isinstance(op, ir.While)}
+        self.snapshots = {
+            op.role.of: op.shape[0]
+            for op in ir.walk(function.body)
+            if isinstance(op, ir.Alloc) and op.role is not None and op.role.kind == "snapshots"
+        }
+
+    def region(self, region: ir.Region, depth: int, again: ir.Op | None) -> Iterator[Line]:
+        """`again`: the loop around the region that is run again."""
+        for op in region.ops:
+            inside, rerun = depth, again
+            if isinstance(op, ir.For | ir.While):
+                inside += 1
+                own = self.scheduled.get(op)
+                if own is not None and own.way == "run again":
+                    rerun = op
+                if op.origin is not None:
+                    yield self.line(op, op.origin, depth, again)
+                    if not _is_loop(op.origin):
+                        # the loops of one statement are told of once
+                        continue
+            for inner in op.regions:
+                yield from self.region(inner, inside, rerun)
+
+    def line(self, op: ir.For | ir.While, origin: ir.Origin, depth: int, again: ir.Op | None) -> Line:
+        strategy, why = self.fate(op) if again is None else (_with_trip(again), "")
+        text = origin.text.splitlines()[0] if origin.text else ""
+        return Line(origin.line, text, depth, strategy, why, not _is_loop(origin))
+
+    def fate(self, op: ir.For | ir.While) -> tuple[str, str]:
+        if not self.with_reverse:
+            return "with its tangents", ""
+        found = self.scheduled.get(op)
+        if found is not None and found.way == "fused":
+            return FUSED, found.why
+        if found is not None and found.way == "run again":
+            size = self.snapshots.get(op)
+            if size is None:
+                return "trips run again", found.why
+            count = self.sizes.of(size)
+            number = "" if count.value is None or str(count.value) == str(count) else f" = {count.value}"
+            return f"trips run again, from snapshots: {count}{number}", found.why
+        is_forward = op in self.forward or (isinstance(op, ir.While) and op.origin in self.whiles)
+        if op in self.mirrored:
+            if not is_forward:
+                return "reverse sweep only", "the reverse sweep reads nothing that its forward trips make"
+            return BOTH, self.reason(op, found)
+        return ("forward sweep only" if is_forward else "not needed"), "no adjoint goes through it"
+
+    def reason(self, op: ir.For | ir.While, found: Scheduled | None) -> str:
+        if isinstance(op, ir.While) or op.stops:
+            return "how many trips it makes is known when it has ended"
+        return "" if found is None else found.why
+
+
+def _with_trip(loop: ir.Op) -> str:
+    return "run again with its trip" + ("" if loop.origin is None else f" of L{loop.origin.line}")
+
+
+def _is_loop(origin: ir.Origin) -> bool:
+    return origin.text.startswith(("for ", "while "))

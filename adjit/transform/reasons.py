@@ -1,0 +1,124 @@
+"""Which variables of the user's are active, and why or why not.
+
+In: what elaboration and activity noted. Out: a `Variable` for each name, in the order of the program.
+
+    total  L12  active, depends on means, log_weights         n  L33  not active, an integer
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from numba import types
+
+from adjit.transform import ir
+from adjit.transform.activity import Activity, carries
+from adjit.transform.report import Differentiated, Elaborated
+
+_COMPARISONS = (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne)
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A name of the user's. `function` and `lines`: where it is assigned; no lines for parameters."""
+
+    name: str
+    function: str
+    lines: tuple[int, ...]
+    is_active: bool
+    why: str
+
+
+@dataclass
+class _Named:
+    operands: dict[ir.Operand, None] = field(default_factory=dict)
+    lines: dict[int, None] = field(default_factory=dict)
+
+
+def variables(read: Elaborated | None, taken: Differentiated) -> list[Variable]:
+    """`read`: the program with all its names; None where it is not the user's own text that was differentiated."""
+    function = taken.function if read is None else read.function
+    main = function.name if function.origin is None else function.origin.function
+    named: dict[tuple[str, str], _Named] = {}
+
+    def add(name: str, origin: ir.Origin | None, operand: ir.Operand, is_assigned: bool) -> None:
+        home = main if origin is None else origin.function
+        found = named.setdefault((home, name), _Named())
+        found.operands[operand] = None
+        if origin is not None and is_assigned:
+            found.lines[origin.line] = None
+
+    bound = {operand for _, _, operand in read.bound} if read is not None else set()
+    for parameter in function.body.args:
+        add(parameter.name, None, parameter, False)
+    for op in ir.walk(function.body):
+        made = (*op.results, *(arg for region in op.regions for arg in region.args))
+        for var in made:
+            if var.user and var not in bound:
+                add(var.name, op.origin, var, read is None)
+    for name, origin, operand in read.bound if read is not None else ():
+        add(name, origin, operand, True)
+    judge = _Judge(function, taken)
+    found = [
+        Variable(name, home, tuple(sorted(own.lines)), *judge.verdict(name if home == main else "", list(own.operands)))
+        for (home, name), own in named.items()
+    ]
+    return sorted(found, key=lambda v: (bool(v.lines), v.function != main, v.lines[:1]))
+
+
+class _Judge:
+    def __init__(self, function: ir.Function, taken: Differentiated):
+        self.inputs = taken.inputs
+        self.parameters = function.body.args
+        yields = [function.body.yields[k] for k in taken.outputs]
+        self.activity = Activity(function, taken.inputs, yields)
+        self.alone = [(p, Activity(function, (p,), yields)) for p in taken.inputs]
+        self.users: dict[ir.Operand, list[ir.Op]] = {}
+        for op in ir.walk(function.body):
+            for operand in op.operands:
+                self.users.setdefault(operand, []).append(op)
+        self.handed_on = {y for op in ir.walk(function.body) for region in op.regions for y in region.yields}
+        self.handed_on.update(function.body.yields)
+
+    def verdict(self, name: str, operands: Sequence[ir.Operand]) -> tuple[bool, str]:
+        floats = [o for o in operands if carries(o.type)]
+        if not floats:
+            return False, _kind(operands)
+        is_active = any(self.activity.is_active(o) for o in floats)
+        own = {o for o in floats if isinstance(o, ir.Var) and o.name == name}
+        if own.intersection(self.inputs):
+            return is_active, "in wrt" if is_active else "in wrt, but the result does not depend on it"
+        if own.intersection(self.parameters):
+            return is_active, "not in wrt: held fixed"
+        sources = [p.name for p, activity in self.alone if any(activity.is_varied(o) for o in floats)]
+        if not sources:
+            names = ", ".join(dict.fromkeys(p.name for p in self.inputs))
+            is_literal = all(isinstance(o, ir.Const) for o in floats)
+            return False, "a constant" if is_literal else f"does not depend on {names}"
+        depends = f"depends on {', '.join(dict.fromkeys(sources))}"
+        if is_active:
+            return True, depends
+        if self.is_only_compared(floats):
+            return False, f"{depends}, but is only compared"
+        return False, f"{depends}, but does not reach the result"
+
+    def is_only_compared(self, operands: Iterable[ir.Operand]) -> bool:
+        users = [op for o in operands for op in self.users.get(o, ())]
+        return (
+            bool(users)
+            and not any(o in self.handed_on for o in operands)
+            and all(isinstance(op, ir.Call) and op.callee in _COMPARISONS for op in users)
+        )
+
+
+def _kind(operands: Sequence[ir.Operand]) -> str:
+    type_ = operands[0].type
+    item = type_.dtype if isinstance(type_, types.Array) else type_
+    one, many = f"of type {item}", f"of type {item}"
+    if isinstance(item, types.Boolean):
+        one, many = "a truth value", "truth values"
+    elif isinstance(item, types.Integer):
+        one, many = "an integer", "integers"
+    return one if item is type_ else many
