@@ -51,6 +51,9 @@ class Affine:
     def times(self, factor: int) -> Affine:
         return Affine().plus(self, factor)
 
+    def equals(self, other: Affine) -> bool:
+        return self.terms == other.terms and self.constant == other.constant
+
     @property
     def is_constant(self) -> bool:
         return not self.terms
@@ -92,11 +95,17 @@ class Iterations:
         self._scopes: dict[ir.Var, tuple[Loop, ...]] = dict.fromkeys(function.body.args, ())
         self._counters: dict[ir.Var, ir.For] = {}
         self._values: dict[ir.Var, Affine | None] = {}
+        self._carried: dict[ir.Operand, tuple[Loop, int]] = {}
+        self._extents: dict[tuple[ir.Operand, int], Affine | None] = {}
         self._walk(function.body, ())
 
     def _walk(self, region: ir.Region, chain: Chain) -> None:
         for op in region.ops:
             place = self.places[op] = Place(len(self.places), chain)
+            if isinstance(op, (ir.For, ir.While)):
+                regions = [op.body.args[1:]] if isinstance(op, ir.For) else [op.test.args, op.body.args]
+                for names in (op.outs, *regions):
+                    self._carried.update((name, (op, slot)) for slot, name in enumerate(names))
             for out in op.results:
                 self.definitions[out] = op
                 self._scopes[out] = place.loops
@@ -156,6 +165,38 @@ class Iterations:
                 return only
         return None
 
+    def in_variables(self, value: Affine) -> Affine | None:
+        """The same integer as a sum of variables of the program: for the number of a trip stands the loop's counter."""
+        found = Affine(constant=value.constant)
+        for symbol, factor in value.terms.items():
+            term: Affine | None = Affine({symbol: factor})
+            if isinstance(symbol, ir.Var | tuple):
+                pass
+            elif isinstance(symbol, ir.For):
+                term = self._of_counter(symbol, factor)
+            else:
+                term = None
+            if term is None:
+                return None
+            found = found.plus(term)
+        return found
+
+    def bounds(self, loop: ir.For) -> tuple[Affine, Affine] | None:
+        """The least value of the counter of a loop in steps of one, and one more than the greatest, in variables."""
+        ends = [self.value(loop.start), self.value(loop.stop)]
+        start, stop = (None if end is None else self.in_variables(end) for end in ends)
+        if start is None or stop is None or loop.step not in (ir.integer(1), ir.integer(-1)):
+            return None
+        return (start, stop) if loop.step == ir.integer(1) else (stop.plus(ONE), start.plus(ONE))
+
+    def _of_counter(self, loop: ir.For, factor: int) -> Affine | None:
+        """factor * (counter - start) / step, where that divides evenly."""
+        start, step = self.value(loop.start), self.value(loop.step)
+        start = None if start is None else self.in_variables(start)
+        if start is None or step is None or not step.is_constant or not step.constant or factor % step.constant:
+            return None
+        return Affine({loop.body.args[0]: 1}).plus(start, -1).times(factor // step.constant)
+
     def extent(self, array: ir.Operand, axis: int) -> Affine | None:
         """The extent along an axis, None where it may differ from trip to trip in a way not known."""
         if isinstance(array, ir.Const):
@@ -169,9 +210,32 @@ class Iterations:
             found = self.value(definition.shape[axis]) if like is None else self.extent(like, axis)
         elif isinstance(definition, ir.Transpose):
             found = self.extent(definition.base, definition.axes[axis])
+        elif array in self._carried:
+            found = self._carried_extent(array, axis)
         if found is None and not self._scopes[array]:
             found = Affine({(array, axis): 1})
         return found
+
+    def _carried_extent(self, array: ir.Operand, axis: int) -> Affine | None:
+        """The extent of the array that a loop starts from, if each trip hands on one of the same extent."""
+        if (array, axis) not in self._extents:
+            self._assume_extents(self._carried[array][0], axis)
+        return self._extents[array, axis]
+
+    def _assume_extents(self, loop: Loop, axis: int) -> None:
+        """Takes the arrays that a loop carries to have the extents they start with, and sees whether that holds."""
+        slots = [k for k, out in enumerate(loop.outs) if ir.is_array(out) and getattr(out.type, "ndim", 0) > axis]
+        names = {k: [name for name, place in self._carried.items() if place == (loop, k)] for k in slots}
+        known = {k: self.extent(loop.inits[k], axis) for k in slots}
+        before = dict(self._extents), dict(self._values)
+        self._extents.update(((name, axis), known[k]) for k in slots for name in names[k])
+        for k in slots:
+            start, after = known[k], self.extent(loop.body.yields[k], axis)
+            if start is None or after is None or not start.equals(after):
+                # what was found out in the meantime may rest on it
+                self._extents, self._values = before
+                self._extents.update(((name, axis), None) for place in slots for name in names[place])
+                return
 
     # ------------------------------------------------------------------------------------------- which trips are made
 

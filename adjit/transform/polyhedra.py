@@ -71,7 +71,7 @@ class IndexModel:
 
     def __init__(self, function: ir.Function, expanded: Mapping[ir.Operand, Sequence[ir.For]] | None = None):
         self._expanded = expanded or {}
-        self._iterations = Iterations(function)
+        self.iterations = self._iterations = Iterations(function)
         self._aliases = Aliases(function)
         self._isl = isl.Context()
         self._isl.set_max_operations(MOST_OPERATIONS)
@@ -118,6 +118,28 @@ class IndexModel:
             if not self._holds(chain, index, ">=") or not self._holds(chain, index.plus(extent, -1), "<"):
                 return False
         return True
+
+    def may_meet_in_other_trip(self, loop: ir.For, op: ir.Op, store: ir.Store) -> bool:
+        """Whether `op` may touch an element in one trip of `loop` that `store` writes in another one.
+
+        Both are inside the loop. Arrays that come from different places are taken to be the same memory.
+        """
+        touched = [self._write(op)] if isinstance(op, ir.Store) else self._read(op)
+        return any(self._meets_in_other_trip(loop, access, self._write(store)) for access in touched)
+
+    def element(self, store: ir.Store) -> tuple[ir.Operand, tuple[Affine, ...]] | None:
+        """The array where its memory is named first, and the element of it, counted from the front, if affine."""
+        access = self._write(store)
+        return None if access.unknowns else (access.root, access.index)
+
+    def has_elements(self, array: ir.Operand, axis: int, first: Affine, last: Affine) -> bool:
+        """Whether the array has all elements from first to last along the axis, or there are none to have."""
+        extent = self._iterations.extent(array, axis)
+        if extent is None:
+            return False
+        some = Constraint(last.plus(first, -1), ">=")
+        beyond = (Constraint(first, "<"), Constraint(last.plus(extent, -1), ">="))
+        return all(self._is_empty([self._text.set([], self._text.all((some, end), "r"))]) for end in beyond)
 
     # ------------------------------------------------------------------------------------------- accesses
 
@@ -261,6 +283,25 @@ class IndexModel:
                 if between is not None and len(sets) <= MOST_STORES_BETWEEN:
                     sets.append(text.set(dimensions, [between]))
         return len(sets) == 1 or not self._is_empty(sets)
+
+    def _meets_in_other_trip(self, loop: ir.For, one: _Access, write: _Access) -> bool:
+        if one.root != write.root:
+            return True
+        if loop in self._iterations.scope(one.root):
+            return not one.is_root  # each trip makes an array of its own
+        text = self._text
+        chains = [self._iterations.places[access.op].chain for access in (one, write)]
+        dimensions: list[str] = []
+        conditions: list[str] = []
+        for access, chain, prefix in zip((one, write), chains, "rw", strict=True):
+            dimensions += text.names((*loops_in(chain), *access.unknowns), prefix)
+            conditions += text.domain(access, prefix)
+        if len(dimensions) > 2 * MOST_LOOPS:
+            return True
+        outer = self._iterations.places[loop].loops
+        conditions += [text.equal(outer, "r", "w"), f"{text.name(loop, 'r')} != {text.name(loop, 'w')}"]
+        conditions += text.same_element(one, "r", write, "w")
+        return not self._is_empty([text.set(dimensions, conditions)])
 
     def _between(self, read: _Access, kill: _Access, write: _Access) -> str | None:
         """When `kill` is sure to overwrite the element after `read` and before `write`; None if nothing is sure."""

@@ -1,6 +1,6 @@
 """From the mirror of a function to both sweeps in one: the reverse half of the road.
 
-    sweeps ──► storage ──► simplify ──► fuse ──► simplify ──► promotion ──► clears
+    sweeps ──► storage ──► simplify ──► fuse ──► simplify ──► promotion ──► clears ──► gather ──► ascending
 
 In: `Sweeps`. Out: a function of the arguments and the seeds, to the value's leaves if asked for and the adjoints. Which
 loops run their trips again is known only when it is seen which keep tapes; then storage is decided once more.
@@ -11,8 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from adjit.transform import ir
+from adjit.transform.ascending import ascending
 from adjit.transform.clears import merge_clears
 from adjit.transform.fuse import fuse
+from adjit.transform.gather import gather
 from adjit.transform.mirror import Sweeps
 from adjit.transform.promotion import promote_sums
 from adjit.transform.rerun import requests_for
@@ -34,7 +36,8 @@ def both_sweeps(
         fused = _fused(joint, strategy)
     if strategy.uses("promote"):
         fused = checked(promote_sums(fused, joint.shadows.values()), "promoted")
-    return checked(merge_clears(fused), "merged")
+    merged = checked(merge_clears(fused), "merged")
+    return checked(simplify(ascending(gather(merged))), "gathered")
 
 
 def sweeps_apart(sweeps: Sweeps, extra: Sequence[ir.Var], limit: int | None, strategy: Strategy) -> ir.Function:

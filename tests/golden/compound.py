@@ -2,7 +2,7 @@ import numpy as np
 
 
 def compound_grad(rates):
-    """Gradient of compound at primals.py:120 with respect to rates."""
+    """Gradient of compound at primals.py:132 with respect to rates."""
     # ---- forward sweep
     capital_tape = np.empty(rates.size)
     capital = 1.0
@@ -11,13 +11,13 @@ def compound_grad(rates):
         capital *= 1.0 + rates[i]
     # ---- reverse sweep
     rates_bar = np.zeros_like(rates)
-    # L127: return total / rates.size
+    # L139: return total / rates.size
     quotient = 1 / rates.size
     capital_bar = 0.0
     for i in range(rates.size - 1, -1, -1):
-        # L126: total += capital
+        # L138: total += capital
         capital_bar += quotient
-        # L125: capital *= 1.0 + rates[i]
+        # L137: capital *= 1.0 + rates[i]
         capital = capital_tape[i]
         rates_bar[i] += capital * capital_bar
         capital_bar *= 1.0 + rates[i]

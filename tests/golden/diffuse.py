@@ -18,7 +18,7 @@ def diffuse_grad(u, alpha, steps):
             left = here
     # ---- reverse sweep
     v_bar = np.zeros_like(v)
-    for i in range(n - 1, -1, -1):
+    for i in range(n):
         # L43: energy += v[i] * v[i]
         v_bar[i] += 2.0 * v[i]
     alpha_bar = 0.0

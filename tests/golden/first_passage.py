@@ -2,7 +2,7 @@ import numpy as np
 
 
 def first_passage_grad(drift, noise, barrier):
-    """Gradient of first_passage at primals.py:104 with respect to drift, noise."""
+    """Gradient of first_passage at primals.py:116 with respect to drift, noise."""
     # ---- forward sweep
     position_tape = np.empty(noise.size)
     position = 0.0
@@ -22,18 +22,18 @@ def first_passage_grad(drift, noise, barrier):
     position_bar = 0.0
     drift_bar = 0.0
     for trip in range(trips - 1, -1, -1):
-        # L113: position += step
+        # L125: position += step
         position = position_tape[trip]
         step = drift + noise[trip]
         if position + step >= barrier:
-            # L111: crossing = k + (barrier - position) / step
+            # L123: crossing = k + (barrier - position) / step
             quotient = 1.0 / step
             step_bar = -((barrier - position) / step) * quotient * crossing_bar
             position_bar -= quotient * crossing_bar
             crossing_bar = 0.0
         else:
             step_bar = position_bar
-        # L109: step = drift + noise[k]
+        # L121: step = drift + noise[k]
         drift_bar += step_bar
         noise_bar[trip] += step_bar
     return drift_bar, noise_bar

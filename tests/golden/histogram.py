@@ -2,7 +2,7 @@ import numpy as np
 
 
 def histogram_grad(values, bins, scale):
-    """Gradient of histogram at primals.py:190 with respect to values."""
+    """Gradient of histogram at primals.py:202 with respect to values."""
     # ---- forward sweep
     # soft weights fall into the bins that an index array names
     counts = np.zeros(scale.size)
@@ -14,10 +14,10 @@ def histogram_grad(values, bins, scale):
     # ---- reverse sweep
     counts_bar = np.zeros_like(counts)
     values_bar = np.zeros_like(values)
-    for b in range(scale.size - 1, -1, -1):
-        # L197: total += scale[b] * counts[b] * counts[b]
+    for b in range(scale.size):
+        # L209: total += scale[b] * counts[b] * counts[b]
         counts_bar[b] += 2.0 * (scale[b] * counts[b])
-    for i in range(values.size - 1, -1, -1):
-        # L194: counts[bins[i]] += np.exp(-values[i])
+    for i in range(values.size):
+        # L206: counts[bins[i]] += np.exp(-values[i])
         values_bar[i] -= exp_tape[i] * counts_bar[bins[i]]
     return values_bar

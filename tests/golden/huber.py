@@ -2,17 +2,17 @@ import numpy as np
 
 
 def huber_grad(residual, width):
-    """Gradient of huber at primals.py:97 with respect to residual."""
+    """Gradient of huber at primals.py:109 with respect to residual."""
     # ---- forward sweep
     size = abs(residual)
     # ---- reverse sweep
     if size <= width:
-        # L100: return 0.5 * residual * residual
+        # L112: return 0.5 * residual * residual
         residual_bar = 2.0 * (0.5 * residual)
         size_bar = 0.0
     else:
         residual_bar = 0.0
         size_bar = width
-    # L98: size = abs(residual)
+    # L110: size = abs(residual)
     residual_bar += np.sign(residual) * size_bar
     return residual_bar

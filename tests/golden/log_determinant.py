@@ -4,7 +4,7 @@ import numpy as np
 
 
 def log_determinant_grad(a):
-    """Gradient of log_determinant at primals.py:130 with respect to a."""
+    """Gradient of log_determinant at primals.py:142 with respect to a."""
     # ---- forward sweep
     # Cholesky factorisation in place, lower triangle
     n = a.shape[0]
@@ -20,11 +20,11 @@ def log_determinant_grad(a):
             lower[i, j] /= pivot
     # ---- reverse sweep
     lower_bar = np.zeros_like(lower)
-    for j in range(n - 1, -1, -1):
-        # L143: total += math.log(lower[j, j])
+    for j in range(n):
+        # L155: total += math.log(lower[j, j])
         lower_bar[j, j] += 2.0 / lower[j, j]
     for j in range(n - 1, -1, -1):
-        # L140: lower[i, j] /= pivot
+        # L152: lower[i, j] /= pivot
         pivot = pivot_tape[j]
         pivot_bar = 0.0
         for i in range(n - 1, j - 1, -1):
@@ -32,11 +32,11 @@ def log_determinant_grad(a):
             quotient = 1.0 / pivot
             pivot_bar -= lower[i, j] * quotient * stored_bar
             lower_bar[i, j] = quotient * stored_bar
-        # L138: pivot = math.sqrt(lower[j, j])
+        # L150: pivot = math.sqrt(lower[j, j])
         lower_bar[j, j] += 0.5 / pivot * pivot_bar
         for k in range(j - 1, -1, -1):
             for i in range(n - 1, j - 1, -1):
-                # L137: lower[i, j] -= lower[i, k] * lower[j, k]
+                # L149: lower[i, j] -= lower[i, k] * lower[j, k]
                 product_bar = -lower_bar[i, j]
                 lower_bar[j, k] += lower[i, k] * product_bar
                 lower_bar[i, k] += lower[j, k] * product_bar

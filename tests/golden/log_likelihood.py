@@ -49,7 +49,7 @@ def log_likelihood_value_and_grad(points, means, log_weights):
             logits_item_bar = (largest_bar if is_above else 0.0) + stored_bar
             distance_bar = 0.5 * -logits_item_bar
             log_weights_bar[k] += logits_item_bar
-            for d in range(points.shape[1] - 1, -1, -1):
+            for d in range(points.shape[1]):
                 # L65: distance += offset * offset
                 offset = points[i, d] - means[k, d]
                 offset_bar = 2.0 * offset * distance_bar

@@ -4,7 +4,7 @@ import numpy as np
 
 
 def memory_cell_grad(signal, weight, bias):
-    """Gradient of memory_cell at primals.py:174 with respect to weight, bias."""
+    """Gradient of memory_cell at primals.py:186 with respect to weight, bias."""
     # ---- forward sweep
     tanh_tape = np.empty(signal.size)
     exp_tape = np.empty(signal.size)
@@ -47,13 +47,13 @@ def memory_cell_grad(signal, weight, bias):
     bias_bar_sum_3 = 0.0
     weight_bar_sum_4 = 0.0
     for t in range(signal.size - 1, -1, -1):
-        # L183: output = show * math.tanh(state)
+        # L195: output = show * math.tanh(state)
         tanh = tanh_tape[t]
         show_bar = tanh * output_bar
         exp = exp_tape[t]
         show = 1.0 / (1.0 + exp)
         state_bar += (1.0 - tanh * tanh) * (show * output_bar)
-        # L182: state = keep * state + admit * math.tanh(weight[3] * signal[t])
+        # L194: state = keep * state + admit * math.tanh(weight[3] * signal[t])
         tanh = tanh_tape_2[t]
         admit_bar = tanh * state_bar
         exp_2 = exp_tape_2[t]
@@ -65,33 +65,33 @@ def memory_cell_grad(signal, weight, bias):
         exp_3 = exp_tape_3[t]
         keep = 1.0 / (1.0 + exp_3)
         state_bar *= keep
-        # L171 in sigmoid: return 1.0 / (1.0 + math.exp(-x))
-        sum_bar = -(exp * (-show * show * show_bar))
-        # L181: show = sigmoid(weight[2] * signal[t] + bias[2])
-        bias_bar_sum += sum_bar
-        weight_bar_sum_2 += signal_item * sum_bar
-        # L171 in sigmoid: return 1.0 / (1.0 + math.exp(-x))
-        sum_bar = -(exp_3 * (-keep * keep * keep_bar))
-        # L180: keep = sigmoid(weight[1] * output + bias[1])
-        bias_bar_sum_2 += sum_bar
+        # L183 in sigmoid: return 1.0 / (1.0 + math.exp(-x))
+        negated_bar = exp * (show * show * show_bar)
+        # L193: show = sigmoid(weight[2] * signal[t] + bias[2])
+        bias_bar_sum += negated_bar
+        weight_bar_sum_2 += signal_item * negated_bar
+        # L183 in sigmoid: return 1.0 / (1.0 + math.exp(-x))
+        negated_bar = exp_3 * (keep * keep * keep_bar)
+        # L192: keep = sigmoid(weight[1] * output + bias[1])
+        bias_bar_sum_2 += negated_bar
         output = output_tape[t]
-        output_bar = weight[1] * sum_bar
-        weight_bar_sum_3 += output * sum_bar
-        # L171 in sigmoid: return 1.0 / (1.0 + math.exp(-x))
-        sum_bar = -(exp_2 * (-admit * admit * admit_bar))
-        # L179: admit = sigmoid(weight[0] * signal[t] + bias[0])
-        bias_bar_sum_3 += sum_bar
-        weight_bar_sum_4 += signal_item * sum_bar
+        output_bar = weight[1] * -(exp_3 * (-keep * keep * keep_bar))
+        weight_bar_sum_3 += output * negated_bar
+        # L183 in sigmoid: return 1.0 / (1.0 + math.exp(-x))
+        negated_bar = exp_2 * (admit * admit * admit_bar)
+        # L191: admit = sigmoid(weight[0] * signal[t] + bias[0])
+        bias_bar_sum_3 += negated_bar
+        weight_bar_sum_4 += signal_item * negated_bar
     if signal.size > 0:
-        # L182: state = keep * state + admit * math.tanh(weight[3] * signal[t])
+        # L194: state = keep * state + admit * math.tanh(weight[3] * signal[t])
         weight_bar[3] += weight_bar_sum
-        # L181: show = sigmoid(weight[2] * signal[t] + bias[2])
+        # L193: show = sigmoid(weight[2] * signal[t] + bias[2])
         bias_bar[2] += bias_bar_sum
         weight_bar[2] += weight_bar_sum_2
-        # L180: keep = sigmoid(weight[1] * output + bias[1])
+        # L192: keep = sigmoid(weight[1] * output + bias[1])
         bias_bar[1] += bias_bar_sum_2
         weight_bar[1] += weight_bar_sum_3
-        # L179: admit = sigmoid(weight[0] * signal[t] + bias[0])
+        # L191: admit = sigmoid(weight[0] * signal[t] + bias[0])
         bias_bar[0] += bias_bar_sum_3
         weight_bar[0] += weight_bar_sum_4
     return weight_bar, bias_bar

@@ -4,7 +4,7 @@ import numpy as np
 def pendulum_jvp(
     position, velocity, stiffness, dt, steps, position_dot, velocity_dot, stiffness_dot, dt_dot, steps_dot
 ):
-    """Value and tangent of pendulum at primals.py:154 with respect to position, velocity, stiffness, dt."""
+    """Value and tangent of pendulum at primals.py:166 with respect to position, velocity, stiffness, dt."""
     # classical Runge-Kutta
     for step in range(steps):
         negated = -stiffness

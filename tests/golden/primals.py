@@ -91,6 +91,18 @@ def smooth(u, rate, steps):
     return np.sum(now * now * now)
 
 
+def heat(u, conductivity, steps):
+    n, m = u.shape
+    now, after = u.copy(), u.copy()
+    for t in range(steps):
+        for i in range(1, n - 1):
+            for j in range(1, m - 1):
+                flow = now[i - 1, j] + now[i + 1, j] + now[i, j - 1] + now[i, j + 1] - 4.0 * now[i, j]
+                after[i, j] = now[i, j] + conductivity[i, j] * flow
+        now, after = after, now
+    return np.sum(now * now)
+
+
 # ------------------------------------------------------------------------------------------- returns, breaks, branches
 
 
@@ -229,6 +241,7 @@ CASES = (
         (1, 2),
     ),
     Case("smooth", smooth, (np.cos(np.arange(9.0)), 0.2, 4), (0, 1)),
+    Case("heat", heat, (_draw.normal(size=(5, 6)), 0.1 * np.ones((5, 6)), 3), (0, 1)),
     Case("huber", huber, (1.7, 0.8), (0,)),
     Case("first_passage", first_passage, (0.3, 0.1 * _draw.normal(size=12), 1.0), (0, 1)),
     Case("compound", compound, (0.1 * _draw.normal(size=8),), (0,)),

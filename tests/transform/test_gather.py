@@ -1,0 +1,263 @@
+"""Shifted additions as gathers: which loops become one, and that the derivatives are right at every size."""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+import random
+
+import numpy as np
+import pytest
+
+import adjit
+
+
+def inner_products(function, arguments, wrt, target="python"):
+    """The same derivative along a random direction, by reverse and by forward mode."""
+    generator = np.random.default_rng(7)
+    found = adjit.grad(function, wrt=wrt, target=target)(*arguments)
+    dots = [
+        generator.standard_normal(np.shape(a)) * (k in wrt) if isinstance(a, np.ndarray) else type(a)(1.3 * (k in wrt))
+        for k, a in enumerate(arguments)
+    ]
+    _, along = adjit.jvp(function, arguments, tuple(dots), target="python")
+    return sum(float(np.sum(g * dots[k])) for k, g in zip(wrt, found, strict=True)), float(along)
+
+
+def check(function, arguments, wrt=(0,), target="python"):
+    found, wanted = inner_products(function, arguments, wrt, target)
+    # sums of some hundred numbers of order one, in another order
+    assert found == pytest.approx(wanted, rel=1e-11, abs=1e-11)
+
+
+def reverse_sweep(function, arguments, wrt=(0,)):
+    return adjit.grad(function, wrt=wrt, target="python").source(*arguments).split("reverse sweep")[1]
+
+
+def is_gathered(function, arguments, wrt=(0,)):
+    return "s = np.zeros(" in reverse_sweep(function, arguments, wrt)
+
+
+# ------------------------------------------------------------------------------------------------------ random stencils
+
+
+def axis_of_stencil(generator, axis):
+    """An index with a shift, as text, and the range of its counter in which all shifts are inside the array."""
+    counter = "ijk"[axis]
+    n = f"x.shape[{axis}]"
+    low, high = generator.randint(-2, 0), generator.randint(0, 2)
+    kind = generator.choice(["plain", "plain", "plain", "strided", "reversed", "literal"])
+    if kind == "strided":
+        return lambda o: f"2 * {counter} + {o}", low, high, f"{(1 - low) // 2}, ({n} - 1 - {high}) // 2 + 1"
+    if kind == "reversed":
+        return lambda o: f"{n} - 1 - {counter} + {o}", low, high, f"{high}, {n} + {low}"
+    if kind == "literal":
+        return lambda o: f"{counter} + {o + 1}", low, high, f"{max(-low - 1, 0)}, min({n} - 1 - {high}, 3)"
+    return lambda o: f"{counter} + {o}", low, high, f"{-low}, {n} - {high}"
+
+
+def stencil(seed):
+    """A random stencil: a nest that reads x at shifted places, with constant, varying and nonlinear coefficients."""
+    generator = random.Random(seed)
+    rank = generator.choice([1, 1, 2, 2, 3])
+    axes = [axis_of_stencil(generator, axis) for axis in range(rank)]
+    counters = ", ".join("ijk"[:rank])
+    loads = [
+        f"x[{', '.join(index(generator.randint(low, high)) for index, low, high, _ in axes)}]"
+        for _ in range(generator.randint(2, 6))
+    ]
+    terms = [
+        generator.choice(
+            [load, load, f"-3.0 * {load}", f"a * {load}", f"w[{counters}] * {load}", f"{load} * {loads[0]}"]
+        )
+        for load in loads
+    ]
+    lines = ["def stencil(x, w, a, steps):", "    y = x.copy()", "    x = x.copy()"]
+    lines += [f"    first_{axis}, last_{axis} = {bounds}" for axis, (_, _, _, bounds) in enumerate(axes)]
+    lines.append("    for t in range(steps):")
+    indent = "        "
+    for axis in range(rank):
+        lines.append(f"{indent}for {'ijk'[axis]} in range(first_{axis}, last_{axis}):")
+        indent += "    "
+    lines.append(f"{indent}y[{counters}] = {generator.choice(['', f'w[{counters}] * '])}({' + '.join(terms)})")
+    if generator.random() < 0.5:
+        lines.append("        x, y = y, x")
+    text = "\n".join([*lines, "    return np.sum(y * y) + np.sum(x * y)", ""])
+    filename = f"<stencil {seed}>"
+    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+    scope = {"np": np}
+    exec(compile(text, filename, "exec"), scope)
+    return scope["stencil"], rank
+
+
+def arguments_of(rank, sizes):
+    generator = np.random.default_rng(sum(sizes))
+    return generator.standard_normal(sizes), generator.standard_normal(sizes), 0.7, 2
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_stencils_at_all_small_sizes(seed):
+    function, rank = stencil(seed)
+    for sizes in itertools.product((0, 1, 2, 3, 4, 6), repeat=rank) if rank < 3 else [(3, 4, 6), (1, 5, 4), (5, 0, 4)]:
+        check(function, arguments_of(rank, sizes), (0, 1, 2))
+
+
+@pytest.mark.parametrize("seed", range(40, 44))
+def test_random_stencils_compiled(seed):
+    function, rank = stencil(seed)
+    for sizes in [(7, 6, 5), (1, 2, 3), (0, 4, 4)]:
+        check(function, arguments_of(rank, sizes[:rank]), (0, 1, 2), "cpu")
+
+
+def test_most_random_stencils_are_gathered():
+    made = [stencil(seed) for seed in range(40)]
+    assert sum(is_gathered(function, arguments_of(rank, (6, 6, 6)[:rank])) for function, rank in made) > 20
+
+
+# ----------------------------------------------------------------------------------------------------- what is gathered
+
+
+def swapped(u, k, steps):
+    v = u.copy()
+    u = u.copy()
+    for t in range(steps):
+        for i in range(1, u.size - 1):
+            v[i] = u[i] + k[i] * (u[i - 1] - 2.0 * u[i] + u[i + 1])
+        u, v = v, u
+    return np.sum(u * u)
+
+
+def test_swapped_buffers_are_gathered_in_loops_that_run_upwards():
+    arguments = (np.cos(np.arange(7.0)), np.full(7, 0.2), 3)
+    source = reverse_sweep(swapped, arguments)
+    assert "u_bar_2[i] += sum_bars[i] + sum_bars[i + 2]" in source.replace("v_bar_2", "u_bar_2")
+    assert source.count("-1, -1") == 1  # the time steps
+    assert "if " not in source
+    check(swapped, arguments, (0, 1))
+
+
+def in_place(u, k, steps):
+    u = u.copy()
+    for t in range(steps):
+        for i in range(1, u.size - 1):
+            u[i] = u[i] + k[i] * (u[i - 1] - 2.0 * u[i] + u[i + 1])
+    return np.sum(u * u)
+
+
+def test_a_sweep_in_place_is_left_alone():
+    arguments = (np.cos(np.arange(7.0)), np.full(7, 0.2), 3)
+    assert not is_gathered(in_place, arguments)
+    check(in_place, arguments, (0, 1))
+
+
+def maybe_the_same(u, k, steps):
+    v = u.copy()
+    u = u.copy()
+    for t in range(steps):
+        for i in range(1, u.size - 1):
+            v[i] = u[i] + k[i] * (u[i - 1] - 2.0 * u[i] + u[i + 1])
+        if t == 1:
+            u = v
+    return np.sum(u * u) + np.sum(v)
+
+
+def test_buffers_that_may_be_one_array_are_left_alone():
+    arguments = (np.cos(np.arange(7.0)), np.full(7, 0.2), 4)
+    assert not is_gathered(maybe_the_same, arguments)
+    check(maybe_the_same, arguments, (0, 1))
+
+
+def wrapping(u, steps):
+    v = u.copy()
+    u = u.copy()
+    for t in range(steps):
+        for i in range(u.size - 1):
+            v[i] = 0.3 * u[i - 1] + u[i] * u[i + 1]
+        u, v = v, u
+    return np.sum(u * u)
+
+
+def test_an_index_that_counts_from_the_end_in_some_trips_is_left_alone():
+    arguments = (np.cos(np.arange(7.0)), 3)
+    check(wrapping, arguments)
+    assert "u_bar_2[i - 1] +=" in reverse_sweep(wrapping, arguments).replace("v_bar_2", "u_bar_2")
+
+
+def triangular(u, steps):
+    v = u.copy()
+    u = u.copy()
+    for t in range(steps):
+        for i in range(1, u.shape[0] - 1):
+            for j in range(1, i):
+                v[i, j] = u[i - 1, j - 1] + u[i + 1, j + 1]
+        u, v = v, u
+    return np.sum(u * u)
+
+
+def test_a_nest_that_is_no_box_is_left_alone():
+    arguments = (np.cos(np.arange(25.0)).reshape(5, 5), 3)
+    assert not is_gathered(triangular, arguments)
+    check(triangular, arguments)
+
+
+def infinite_weight(u, steps):
+    v = u.copy()
+    u = u.copy()
+    for t in range(steps):
+        for i in range(1, u.size - 1):
+            v[i] = 1e400 * u[i - 1] + u[i + 1]
+        u, v = v, u
+    return np.sum(u)
+
+
+def test_a_rim_of_zeros_makes_no_nan():
+    (found,) = adjit.grad(infinite_weight, wrt=(0,), target="python")(np.ones(5), 1)
+    np.testing.assert_array_equal(found, [np.inf, np.inf, np.inf, 1.0, 2.0])
+
+
+def shrinking(u, steps):
+    v = u.copy()
+    u = u.copy()
+    for t in range(steps):
+        for i in range(1, u.size - 1 - t):
+            v[i] = u[i] * 0.5 + u[i - 1] + u[i + 1]
+        u, v = v, u
+    return np.sum(u * u)
+
+
+def test_bounds_that_differ_from_run_to_run():
+    for size in range(7):
+        check(shrinking, (np.cos(np.arange(float(size))), 4))
+
+
+def resampled(x, steps):
+    y = x.copy()
+    x = x.copy()
+    last = x.size // 2 - 1
+    for t in range(steps):
+        for i in range(1, last):
+            y[i] = x[2 * i - 1] + 2.0 * x[2 * i] + 3.0 * x[2 * i + 1]
+        x, y = y, x
+    return np.sum(x * x)
+
+
+def test_elements_between_the_strides_take_what_reaches_them():
+    arguments = (np.cos(np.arange(12.0)), 3)
+    source = reverse_sweep(resampled, arguments)
+    # the even ones have one contribution each, which stays where it is
+    assert "[2 * i] += 2.0 * stored_bar" in source
+    assert "[2 * i + 1] += " in source
+    for size in range(9):
+        check(resampled, (np.cos(np.arange(float(size))), 3))
+
+
+swapped_gradient = adjit.grad(swapped, wrt=(0,))
+
+
+def second(u, k, steps):
+    (g,) = swapped_gradient(u, k, steps)
+    return np.sum(g * g * g)
+
+
+def test_a_gather_is_differentiated_again():
+    check(second, (np.cos(np.arange(6.0)), np.full(6, 0.2), 3), (0, 1))
