@@ -24,6 +24,7 @@ from numba import types
 from numba.core import config, errors
 from numba.core.compiler import Compiler
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.cpu_options import ParallelOptions
 from numba.core.dispatcher import Dispatcher, _FunctionCompiler  # type: ignore[attr-defined]
 from numba.core.registry import CPUDispatcher
 from numba.core.serialize import ReduceMixin
@@ -35,6 +36,12 @@ from adjit.runtime.notation import to_text, to_types
 from adjit.transform import pipeline
 from adjit.transform.source import python_function
 from adjit.transform.strategy import CHEAPEST, Strategy
+
+# numba would also take array expressions apart, which costs time to compile and gains nothing here
+_ONLY_PRANGE = {
+    **dict.fromkeys(("comprehension", "reduction", "inplace_binop", "setitem", "numpy", "stencil", "fusion"), False),
+    "prange": True,
+}
 
 
 @dataclass(frozen=True)
@@ -59,7 +66,7 @@ class Options:
             "boundscheck": None,
             "error_model": "numpy",
             "fastmath": self.fastmath if isinstance(self.fastmath, bool) else set(self.fastmath),
-            "parallel": self.parallel,
+            "parallel": ParallelOptions(dict(_ONLY_PRANGE)) if self.parallel else False,  # type: ignore[no-untyped-call]
         }
 
 
@@ -292,7 +299,9 @@ def derive(derivative: pipeline.Derivative, options: Options) -> Any:
     """The derived function, the same object for each request, until a global that the function reads is rebound."""
     if options.target not in ("cpu", "python"):
         raise Unsupported(f"target {options.target!r}", instead='Write target="cpu" or target="python".')
-    derivative = dataclasses.replace(derivative, memory_limit=options.memory_limit, strategy=options.strategy)
+    derivative = dataclasses.replace(
+        derivative, memory_limit=options.memory_limit, strategy=options.strategy, parallel=options.parallel
+    )
     slot, seen = _slot(derivative, options), tuple(_visible(root(derivative)))
     with slot.lock:
         if slot.derived is None or not _same(slot.seen, seen):

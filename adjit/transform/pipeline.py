@@ -23,6 +23,7 @@ from adjit.transform.columns import by_columns
 from adjit.transform.elaborate.function import elaborate, without_comments
 from adjit.transform.emit import Emitted, emit
 from adjit.transform.forward import forward
+from adjit.transform.parallel import parallel, serial
 from adjit.transform.reverse import reverse
 from adjit.transform.rows import by_rows, by_whole_rows
 from adjit.transform.simplify import simplify
@@ -51,6 +52,7 @@ class Derivative:
             tangents of the other arguments are ignored
     memory_limit: the bytes that snapshots of loops may take, whose trips are then run again; None: no such loops
     strategy: which mechanisms are used
+    parallel: whether loops over prange run in parallel where they can
     """
 
     function: Any
@@ -61,11 +63,13 @@ class Derivative:
     given: tuple[types.Type, ...] = ()
     memory_limit: int | None = None
     strategy: Strategy = CHEAPEST
+    parallel: bool = False
 
 
 def source(derivative: Derivative, arg_types: Sequence[types.Type]) -> Emitted:
     """The source of a derivative for these argument types."""
-    return emit(build(derivative, tuple(arg_types)))
+    made = build(derivative, tuple(arg_types))
+    return emit(checked(parallel(made) if derivative.parallel else serial(made), "parallel"))
 
 
 def build(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:

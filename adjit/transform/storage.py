@@ -333,6 +333,7 @@ class _Storage:
         loop = ir.For(
             start=start, stop=stop, step=step, inits=tuple(carried.inits), body=body, outs=tuple(carried.outs),
             order_free=isinstance(op, ir.For) and op.order_free, origin=op.origin, pair=op, is_mirror=True,
+            parallel=isinstance(op, ir.For) and op.parallel,
         )  # fmt: skip
         self.put(loop, scope)
 

@@ -234,6 +234,7 @@ def _for(frame: Frame, node: cst.For) -> None:
         return ir.For(
             start=start, stop=stop, step=step, inits=inits, body=region, outs=outs, stops=stops, origin=origin,
             snapshots=iterated.snapshots if isinstance(iterated, Range) else None,
+            parallel=isinstance(iterated, Range) and iterated.parallel,
         )  # fmt: skip
 
     carried_loop(frame, names, body, build)

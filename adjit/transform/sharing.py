@@ -1,0 +1,213 @@
+"""What the trips of a loop share, and so whether they may run at the same time.
+
+In: a function and a loop in it. Out: `Sharing`, which says what has to be made private for that, or `Serial`, why they
+may not. That the user wrote prange is no proof: it is a promise of the primal, and says nothing about adjoints.
+
+    for i in prange(n):
+        total += u[i] * w[k[i]]             total: a sum
+        u_bar[i] += w[k[i]]                 u_bar: disjoint, no two trips touch one element
+        w_bar[k[i]] += u[i]                 w_bar: only added to, so each thread may add up its own
+        v_bar[i] += a; v_bar[i + 1] -= a    v_bar: shared by trips that are neighbours
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from numba import types
+
+from adjit.transform import ir
+from adjit.transform.affine import Affine
+from adjit.transform.alias import Aliases, is_reference, memory_read
+from adjit.transform.distinct import Distinct
+from adjit.transform.polyhedra import IndexModel
+from adjit.transform.sums import is_sum
+
+Pair = tuple[ir.Op, ir.Store]
+
+MOST_NEAR = 4
+
+
+@dataclass(frozen=True)
+class Sharing:
+    """What trips that run at the same time do about the memory that they store to, and about carried values.
+
+    disjoint: arrays of which no two trips touch one element where one of them stores
+    shared:   arrays to an element of which trips that are `near` each other may both add
+    added:    arrays that the trips only add to
+    scratch:  what makes the arrays of which each trip uses only what it stores itself
+    near:     trips further than this apart never add to the same element; 0: no two trips ever do
+    sums:     the carried values, which are only added to
+    """
+
+    disjoint: tuple[ir.Var, ...]
+    added: tuple[ir.Var, ...]
+    scratch: tuple[ir.Alloc, ...]
+    sums: tuple[ir.Var, ...]
+    near: int = 0
+    shared: tuple[ir.Var, ...] = ()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing has to be private."""
+        return not self.added and not self.scratch and not self.sums and not self.near
+
+
+@dataclass(frozen=True)
+class Serial:
+    """Why trips run one after the other. `{}` in the text stands for the name of an array in `about`."""
+
+    why: str
+    about: tuple[ir.Var, ...] = ()
+
+
+class Sharings:
+    """Answers for one function."""
+
+    def __init__(self, function: ir.Function):
+        self._aliases = Aliases(function)
+        self._distinct = Distinct(function, self._aliases)
+        self._model = IndexModel(function)
+        self._definitions = self._model.iterations.definitions
+        self._users: dict[ir.Operand, list[ir.Op]] = {}
+        self._yielded = {y for y in function.body.yields if ir.is_array(y)}
+        for op in ir.walk(function.body):
+            for array in _arrays(op):
+                self._users.setdefault(self._base(array), []).append(op)
+
+    def of(self, loop: ir.For) -> Sharing | Serial:
+        inside = list(ir.walk(loop.body))
+        obstacle = self._obstacle(loop, inside)
+        if obstacle is not None:
+            return obstacle
+        own = {out for op in inside for out in op.results} | {
+            arg for op in (loop, *inside) for region in op.regions for arg in region.args
+        }
+        conflicts = self._conflicting(loop, inside)
+        added: list[ir.Var] = []
+        scratch: list[ir.Alloc] = []
+        shared: list[ir.Var] = []
+        near = 0
+        for base, pairs in conflicts.items():
+            alloc = self._scratch(loop, base, inside)
+            distance = self._distance(loop, pairs)
+            if alloc is not None:
+                scratch.append(alloc)
+            elif distance is not None and isinstance(base, ir.Var):
+                shared.append(base)
+                near = max(near, distance)
+            elif base not in own and self._is_only_added_to(base, inside):
+                added += self._names(base, loop)
+            else:
+                return Serial("another trip may store what one uses of {}", (base,) if isinstance(base, ir.Var) else ())
+        stored = dict.fromkeys(self._base(op.array) for op in inside if isinstance(op, ir.Store))
+        disjoint = [b for b in stored if isinstance(b, ir.Var) and b not in own and b not in conflicts]
+        return Sharing(
+            tuple(disjoint), tuple(added), tuple(scratch), loop.body.args[1:], near=near, shared=tuple(shared)
+        )
+
+    def bounds(self, loop: ir.For) -> tuple[Affine, Affine] | None:
+        """The least counter and one more than the greatest, of a loop in steps of one, in variables."""
+        return self._model.iterations.bounds(loop)
+
+    # ------------------------------------------------------------------------------------------------------ obstacles
+
+    def _obstacle(self, loop: ir.For, inside: Sequence[ir.Op]) -> Serial | None:
+        if loop.stops:
+            return Serial("a trip may end the loop")
+        tapes = {op.out for op in inside if isinstance(op, ir.NewTape)}
+        for op in inside:
+            if isinstance(op, ir.Raise):
+                return Serial("a trip may raise an error")
+            if isinstance(op, ir.Call) and op.effect:
+                return Serial("random numbers are drawn in the order of the trips")
+            if isinstance(op, ir.Push) and op.tape not in tapes:
+                return Serial("what the trips save has no size known before")
+        for arg, yielded in zip(loop.body.args[1:], loop.body.yields, strict=True):
+            if not is_sum(arg, yielded, loop.body):
+                return Serial("a trip starts from the {} that the last one left", (arg,))
+        return None
+
+    # --------------------------------------------------------------------------------------------------------- memory
+
+    def _base(self, array: ir.Operand) -> ir.Operand:
+        """The array that a view looks into."""
+        definition = self._definitions.get(array) if isinstance(array, ir.Var) else None
+        while isinstance(definition, ir.VIEWS):
+            array = definition.base
+            definition = self._definitions.get(array) if isinstance(array, ir.Var) else None
+        return array
+
+    def _conflicting(self, loop: ir.For, inside: Sequence[ir.Op]) -> dict[ir.Operand, list[Pair]]:
+        """The arrays of which two trips may touch the same element and one stores to it, with what touches it."""
+        found: dict[ir.Operand, list[Pair]] = {}
+        for store in inside:
+            if not isinstance(store, ir.Store):
+                continue
+            for op in inside:
+                touched = (op.array,) if isinstance(op, ir.Store) else memory_read(op)
+                near = [a for a in touched if ir.is_array(a) and not self._distinct.are_distinct(a, store.array)]
+                if near and self._model.may_meet_in_other_trip(loop, op, store):
+                    for base in {self._base(array): None for array in (store.array, *near)}:
+                        found.setdefault(base, []).append((op, store))
+        return found
+
+    def _distance(self, loop: ir.For, pairs: Sequence[Pair]) -> int | None:
+        """How far apart two trips can be that add to the same element; None if that has no end, or they do not add."""
+        if not all(isinstance(op, ir.Store) and op.add and store.add for op, store in pairs):
+            return None
+        for distance in range(1, MOST_NEAR + 1):
+            pairs = [(a, b) for a, b in pairs if self._model.may_meet_in_other_trip(loop, a, b, beyond=distance)]
+            if not pairs:
+                return distance
+        return None
+
+    def _is_only_added_to(self, base: ir.Operand, inside: Sequence[ir.Op]) -> bool:
+        """Whether no trip looks at what is in the array, or in what may be the same memory."""
+        if (
+            not isinstance(base.type, types.Array)
+            or base.type.ndim == 0
+            or not isinstance(base.type.dtype, types.Float)
+        ):
+            return False
+        for op in inside:
+            for array in _arrays(op):
+                if self._distinct.are_distinct(array, base):
+                    continue
+                is_addition = isinstance(op, ir.Store) and op.add and op.array is array
+                if not is_addition and not isinstance(op, (ir.Extent, ir.Alloc, *ir.VIEWS)):
+                    return False
+        return True
+
+    def _names(self, base: ir.Operand, loop: ir.For) -> list[ir.Var]:
+        """The names that the array, or a view of it, comes into the loop by."""
+        return [v for v in ir.free_vars(loop.body) if ir.is_array(v) and self._base(v) is base]
+
+    def _scratch(self, loop: ir.For, base: ir.Operand, inside: Sequence[ir.Op]) -> ir.Alloc | None:
+        """What makes an array that each trip, or whatever else uses it, could as well make anew for itself."""
+        alloc = self._definitions.get(base) if isinstance(base, ir.Var) else None
+        memory = self._aliases.find(base)
+        if not isinstance(alloc, ir.Alloc) or alloc in inside or self._names(base, loop) != [base]:
+            return None
+        if any(self._aliases.find(y) == memory for y in self._yielded):
+            return None
+        around = set(self._model.iterations.places[loop].loops)
+        for op in self._users[base]:
+            if op is alloc or isinstance(op, ir.Extent | ir.Alloc):
+                continue
+            own = [other for other in (*self._model.iterations.places[op].loops, op) if other not in around]
+            if not any(isinstance(other, ir.For) and self._is_fresh(other, alloc) for other in own):
+                return None
+        return alloc
+
+    def _is_fresh(self, loop: ir.For, alloc: ir.Alloc) -> bool:
+        """Whether the trips of a loop would do the same if each had an array of its own."""
+        return self._model.is_private(self._aliases.find(alloc.out), loop, lambda op: False)
+
+
+def _arrays(op: ir.Op) -> Iterator[ir.Operand]:
+    """The arrays that an operation uses, those that its regions hand back included."""
+    for operand in (*op.operands, *(y for region in op.regions for y in region.yields)):
+        if is_reference(operand):
+            yield operand
