@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from types import CodeType, FunctionType
 from typing import Any
 
+import numba
 import numpy as np
 from numba import types
 from numba.core import config, errors
@@ -170,9 +171,16 @@ class _Maker(_FunctionCompiler):  # type: ignore[misc]
         super().__init__(owner.py_func, owner.targetdescr, owner.targetoptions, {}, Compiler)
         self.owner = owner
 
+    def _customize_flags(self, flags: Any) -> Any:
+        self._flags = flags
+        return flags
+
     def _get_implementation(self, args: tuple[types.Type, ...], kws: dict[str, Any]) -> FunctionType:
         del kws
-        return self.owner._specialise(args)
+        made = self.owner._specialise(args)
+        if numba.prange not in made.__globals__.values():
+            self._flags.auto_parallel = ParallelOptions(False)  # type: ignore[no-untyped-call]
+        return made
 
     def _compile_core(self, args: tuple[types.Type, ...], return_type: types.Type | None) -> Any:
         literal = {k for k, t in enumerate(args) if isinstance(t, types.UnicodeType)}

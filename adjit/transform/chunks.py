@@ -127,8 +127,8 @@ class _Chunks(ir.Builder):
             part = ir.Var(f"{array.name}_part", slice_type(array_type_of(made), selectors))
             self.emit(ir.Slice(base=made, selectors=selectors, out=part))
             mapping[array] = part
-        for alloc in self._sharing.scratch:
-            own = mapping[alloc.out] = dataclasses.replace(alloc.out)
+        for alloc, own in self._sharing.scratch.items():
+            mapping[alloc.out] = own
             self.emit(dataclasses.replace(alloc, out=own))
         start = self._place(chunk)
         stop = self._place(self._integer(operator.add, chunk, ir.integer(1), "next"))

@@ -90,11 +90,10 @@ class _Parallel(_Serial):
 
 def _comment(sharing: Sharing) -> list[ir.Op]:
     """What is done about each array and sum."""
-    scratch = tuple(alloc.out for alloc in sharing.scratch)
     kinds = (
         (sharing.disjoint, "disjoint"),
         (sharing.shared, "shared by neighbouring trips"),
-        (scratch, "made for each chunk"),
+        (tuple(sharing.scratch.values()), "made for each chunk"),
         ((*sharing.added, *sharing.sums), "private to a chunk, added up in order"),
     )
     texts = [f"{', '.join(['{}'] * len(names))} {what}" for names, what in kinds if names]

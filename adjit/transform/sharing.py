@@ -12,7 +12,8 @@ may not. That the user wrote prange is no proof: it is a promise of the primal, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from numba import types
@@ -22,7 +23,7 @@ from adjit.transform.affine import Affine
 from adjit.transform.alias import Aliases, is_reference, memory_read
 from adjit.transform.distinct import Distinct
 from adjit.transform.polyhedra import IndexModel
-from adjit.transform.sums import is_sum
+from adjit.transform.sums import is_added_to
 
 Pair = tuple[ir.Op, ir.Store]
 
@@ -36,14 +37,14 @@ class Sharing:
     disjoint: arrays of which no two trips touch one element where one of them stores
     shared:   arrays to an element of which trips that are `near` each other may both add
     added:    arrays that the trips only add to
-    scratch:  what makes the arrays of which each trip uses only what it stores itself
+    scratch:  what makes the arrays of which each trip uses only what it stores itself, and a name for one's own
     near:     trips further than this apart never add to the same element; 0: no two trips ever do
     sums:     the carried values, which are only added to
     """
 
     disjoint: tuple[ir.Var, ...]
     added: tuple[ir.Var, ...]
-    scratch: tuple[ir.Alloc, ...]
+    scratch: Mapping[ir.Alloc, ir.Var]
     sums: tuple[ir.Var, ...]
     near: int = 0
     shared: tuple[ir.Var, ...] = ()
@@ -86,14 +87,14 @@ class Sharings:
         }
         conflicts = self._conflicting(loop, inside)
         added: list[ir.Var] = []
-        scratch: list[ir.Alloc] = []
+        scratch: dict[ir.Alloc, ir.Var] = {}
         shared: list[ir.Var] = []
         near = 0
         for base, pairs in conflicts.items():
             alloc = self._scratch(loop, base, inside)
             distance = self._distance(loop, pairs)
             if alloc is not None:
-                scratch.append(alloc)
+                scratch[alloc] = dataclasses.replace(alloc.out)
             elif distance is not None and isinstance(base, ir.Var):
                 shared.append(base)
                 near = max(near, distance)
@@ -103,9 +104,7 @@ class Sharings:
                 return Serial("another trip may store what one uses of {}", (base,) if isinstance(base, ir.Var) else ())
         stored = dict.fromkeys(self._base(op.array) for op in inside if isinstance(op, ir.Store))
         disjoint = [b for b in stored if isinstance(b, ir.Var) and b not in own and b not in conflicts]
-        return Sharing(
-            tuple(disjoint), tuple(added), tuple(scratch), loop.body.args[1:], near=near, shared=tuple(shared)
-        )
+        return Sharing(tuple(disjoint), tuple(added), scratch, loop.body.args[1:], near=near, shared=tuple(shared))
 
     def bounds(self, loop: ir.For) -> tuple[Affine, Affine] | None:
         """The least counter and one more than the greatest, of a loop in steps of one, in variables."""
@@ -125,7 +124,8 @@ class Sharings:
             if isinstance(op, ir.Push) and op.tape not in tapes:
                 return Serial("what the trips save has no size known before")
         for arg, yielded in zip(loop.body.args[1:], loop.body.yields, strict=True):
-            if not is_sum(arg, yielded, loop.body):
+            is_number = isinstance(arg.type, types.Float | types.Integer)
+            if not is_number or not is_added_to(arg, yielded, loop.body):
                 return Serial("a trip starts from the {} that the last one left", (arg,))
         return None
 
