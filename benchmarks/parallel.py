@@ -2,14 +2,15 @@
 
     python benchmarks/parallel.py [--threads 2] [--rounds 15] [--size default] [NAME ...]
 
-The two take turns. Printed: the medians and the best of the rounds in ms, the ratio parallel / serial of each and of the
-time that the busiest thread had a processor, the largest difference between the gradients (relative to the largest
+The two take turns. Printed: the medians and the best of the rounds in ms, the ratio parallel / serial of each and of
+the time that the busiest thread had a processor, the largest difference between the gradients (relative to the largest
 entry), and the seconds to the first gradient of each. Where others use the machine, threads wait for processors: the
 busiest thread's time is then nearest to what the same would take on an idle one. Both kinds are adjit's, compiled with
 the same options but `parallel`.
 """
 
 import argparse
+import functools
 import glob
 import math
 import os
@@ -77,8 +78,8 @@ def mixture(logits, means, factors, x):
                 log_scale += factors[c, j]
             p = d
             for j in range(d):
-                for l in range(j + 1, d):
-                    scaled[l] += factors[c, p] * centred[j]
+                for row in range(j + 1, d):
+                    scaled[row] += factors[c, p] * centred[j]
                     p += 1
             squares = 0.0
             for j in range(d):
@@ -117,10 +118,15 @@ def programs(size):
     side, steps = 64 * scale, {"small": 20, "default": 20, "large": 10}[size]
     points, d, k = 200 * scale, 10, 25
     options = (draw.uniform(50, 150, n), draw.uniform(50, 150, n), draw.uniform(0.1, 2.1, n), draw.uniform(0.1, 0.5, n))
+    clusters = (draw.normal(size=k), draw.normal(size=(k, d)))
     factors = 0.3 * draw.normal(size=(k, d + d * (d - 1) // 2))
     return {
         "blackscholes": (black_scholes, (0, 1, 2, 3, 4), (*options, 0.03)),
-        "gmm": (mixture, (0, 1, 2), (draw.normal(size=k), draw.normal(size=(k, d)), factors, draw.normal(size=(points, d)))),
+        "gmm": (
+            mixture,
+            (0, 1, 2),
+            (draw.normal(size=k), draw.normal(size=(k, d)), factors, draw.normal(size=(points, d))),
+        ),
         "heat": (heat, (0, 1), (draw.normal(size=(side, side)), 0.1 + 0.1 * draw.random((side, side)), steps)),
     }
 
@@ -153,24 +159,28 @@ def largest_difference(gradients, references):
     return max(float(np.max(np.abs(a - b)) / (np.max(np.abs(b)) or 1.0)) for a, b in pairs)
 
 
+def measure(name, function, wrt, arguments, rounds):
+    kinds = [adjit.value_and_grad(function, wrt=wrt, parallel=parallel) for parallel in (False, True)]
+    calls = [functools.partial(kind, *arguments) for kind in kinds]
+    ((_, serial), serial_first), ((_, parallel), parallel_first) = map(timed, calls)
+    times = [[], []]
+    for k in range(rounds):
+        for which in (0, 1) if k % 2 else (1, 0):
+            times[which].append(1e3 * timed(calls[which])[1])
+    (m0, m1), (b0, b1) = map(statistics.median, times), map(min, times)
+    repeat = max(1, int(2e3 / b0))
+    c0, c1 = (statistics.median(busiest(call, repeat) for _ in range(3)) for call in calls)
+    print(
+        f"{name:<14}{m0:9.2f}{b0:9.2f}  {m1:9.2f}{b1:9.2f}  ratio{m1 / m0:6.2f}{b1 / b0:6.2f}{c1 / c0:6.2f}"
+        f"  difference {largest_difference(parallel, serial):.0e}  first {serial_first:.1f}, {parallel_first:.1f} s"
+    )
+
+
 def main():
     print(f"{OPTIONS.threads} threads; serial and parallel in ms: median, best; ratios: median, best, busiest thread")
-    for name, (function, wrt, arguments) in programs(OPTIONS.size).items():
-        if OPTIONS.names and name not in OPTIONS.names:
-            continue
-        kinds = [adjit.value_and_grad(function, wrt=wrt, parallel=parallel) for parallel in (False, True)]
-        ((_, serial), serial_first), ((_, parallel), parallel_first) = (timed(lambda g=g: g(*arguments)) for g in kinds)
-        times = [[], []]
-        for k in range(OPTIONS.rounds):
-            for which in (0, 1) if k % 2 else (1, 0):
-                times[which].append(1e3 * timed(lambda g=kinds[which]: g(*arguments))[1])
-        repeat = max(1, int(2e3 / min(times[0])))
-        c0, c1 = (statistics.median(busiest(lambda g=g: g(*arguments), repeat) for _ in range(3)) for g in kinds)
-        (m0, m1), (b0, b1) = map(statistics.median, times), map(min, times)
-        print(
-            f"{name:<14}{m0:9.2f}{b0:9.2f}  {m1:9.2f}{b1:9.2f}  ratio{m1 / m0:6.2f}{b1 / b0:6.2f}{c1 / c0:6.2f}"
-            f"  difference {largest_difference(parallel, serial):.0e}  first {serial_first:.1f} s, {parallel_first:.1f} s"
-        )
+    for name, program in programs(OPTIONS.size).items():
+        if name in OPTIONS.names or not OPTIONS.names:
+            measure(name, *program, OPTIONS.rounds)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from adjit.transform import ir
+from adjit.transform.checks_first import checked_first
 from adjit.transform.chunks import write_chunks
 from adjit.transform.dead import eliminate_dead
 from adjit.transform.sharing import Serial, Sharing, Sharings
@@ -36,10 +37,11 @@ def parallel(function: ir.Function) -> ir.Function:
     """The function with its loops over prange in parallel where that may be."""
     if not any(isinstance(op, ir.For) and op.parallel for op in ir.walk(function.body)):
         return function
+    function = dataclasses.replace(function, body=_ChecksFirst().region(function.body))
     return eliminate_dead(dataclasses.replace(function, body=_Parallel(Sharings(function)).region(function.body)))
 
 
-class _Serial:
+class _Rewriting:
     def region(self, region: ir.Region) -> ir.Region:
         ops = tuple(made for op in region.ops for made in self.op(op))
         is_same = len(ops) == len(region.ops) and all(a is b for a, b in zip(ops, region.ops, strict=True))
@@ -49,7 +51,21 @@ class _Serial:
         regions = [self.region(r) for r in op.regions]
         if any(new is not old for new, old in zip(regions, op.regions, strict=True)):
             op = op.rebuilt(op.operands, regions, op.results)
+        return self.rebuilt(op)
+
+    def rebuilt(self, op: ir.Op) -> Sequence[ir.Op]:
+        """What stands for an operation, whose regions are rewritten."""
+        raise NotImplementedError
+
+
+class _Serial(_Rewriting):
+    def rebuilt(self, op: ir.Op) -> Sequence[ir.Op]:
         return [dataclasses.replace(op, parallel=False) if isinstance(op, ir.For) and op.parallel else op]
+
+
+class _ChecksFirst(_Rewriting):
+    def rebuilt(self, op: ir.Op) -> Sequence[ir.Op]:
+        return checked_first(op) if isinstance(op, ir.For) and op.parallel else [op]
 
 
 class _Parallel(_Serial):

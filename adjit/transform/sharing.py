@@ -21,6 +21,7 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.affine import Affine
 from adjit.transform.alias import Aliases, is_reference, memory_read
+from adjit.transform.checks_first import is_check
 from adjit.transform.distinct import Distinct
 from adjit.transform.polyhedra import IndexModel
 from adjit.transform.sums import is_added_to
@@ -72,10 +73,10 @@ class Sharings:
         self._model = IndexModel(function)
         self._definitions = self._model.iterations.definitions
         self._users: dict[ir.Operand, list[ir.Op]] = {}
-        self._yielded = {y for y in function.body.yields if ir.is_array(y)}
+        self._handed_out = {self._aliases.find(y) for y in function.body.yields if ir.is_array(y)}
         for op in ir.walk(function.body):
             for array in _arrays(op):
-                self._users.setdefault(self._base(array), []).append(op)
+                self._users.setdefault(self._aliases.find(array), []).append(op)
 
     def of(self, loop: ir.For) -> Sharing | Serial:
         inside = list(ir.walk(loop.body))
@@ -91,10 +92,10 @@ class Sharings:
         shared: list[ir.Var] = []
         near = 0
         for base, pairs in conflicts.items():
-            alloc = self._scratch(loop, base, inside)
+            allocs = self._scratch(loop, base)
             distance = self._distance(loop, pairs)
-            if alloc is not None:
-                scratch[alloc] = dataclasses.replace(alloc.out)
+            if allocs is not None:
+                scratch.update((alloc, dataclasses.replace(alloc.out)) for alloc in allocs if alloc not in scratch)
             elif distance is not None and isinstance(base, ir.Var):
                 shared.append(base)
                 near = max(near, distance)
@@ -117,7 +118,7 @@ class Sharings:
             return Serial("a trip may end the loop")
         tapes = {op.out for op in inside if isinstance(op, ir.NewTape)}
         for op in inside:
-            if isinstance(op, ir.Raise):
+            if isinstance(op, ir.Raise) or is_check(op):
                 return Serial("a trip may raise an error")
             if isinstance(op, ir.Call) and op.effect:
                 return Serial("random numbers are drawn in the order of the trips")
@@ -184,26 +185,28 @@ class Sharings:
         """The names that the array, or a view of it, comes into the loop by."""
         return [v for v in ir.free_vars(loop.body) if ir.is_array(v) and self._base(v) is base]
 
-    def _scratch(self, loop: ir.For, base: ir.Operand, inside: Sequence[ir.Op]) -> ir.Alloc | None:
-        """What makes an array that each trip, or whatever else uses it, could as well make anew for itself."""
-        alloc = self._definitions.get(base) if isinstance(base, ir.Var) else None
+    def _scratch(self, loop: ir.For, base: ir.Operand) -> list[ir.Alloc] | None:
+        """What makes the memory of an array outside the loop, if trips, and whatever else uses it, need not share it.
+
+        None if they do.
+        """
         memory = self._aliases.find(base)
-        if not isinstance(alloc, ir.Alloc) or alloc in inside or self._names(base, loop) != [base]:
-            return None
-        if any(self._aliases.find(y) == memory for y in self._yielded):
+        names = [v for v in ir.free_vars(loop.body) if ir.is_array(v) and self._aliases.find(v) == memory]
+        allocs = [made for v in names if isinstance(made := self._definitions.get(v), ir.Alloc)]
+        if len(allocs) != len(names) or not names or memory in self._handed_out:
             return None
         around = set(self._model.iterations.places[loop].loops)
-        for op in self._users[base]:
-            if op is alloc or isinstance(op, ir.Extent | ir.Alloc):
+        for op in self._users[memory]:
+            if isinstance(op, ir.Extent | ir.Alloc):
                 continue
             own = [other for other in (*self._model.iterations.places[op].loops, op) if other not in around]
-            if not any(isinstance(other, ir.For) and self._is_fresh(other, alloc) for other in own):
+            if not any(isinstance(other, ir.For) and self._is_fresh(other, memory) for other in own):
                 return None
-        return alloc
+        return allocs
 
-    def _is_fresh(self, loop: ir.For, alloc: ir.Alloc) -> bool:
-        """Whether the trips of a loop would do the same if each had an array of its own."""
-        return self._model.is_private(self._aliases.find(alloc.out), loop, lambda op: False)
+    def _is_fresh(self, loop: ir.For, memory: ir.Operand) -> bool:
+        """Whether the trips of a loop would do the same if each had memory of its own."""
+        return self._model.is_private(memory, loop, lambda op: False)
 
 
 def _arrays(op: ir.Op) -> Iterator[ir.Operand]:
