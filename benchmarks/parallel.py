@@ -125,7 +125,7 @@ def programs(size):
         "gmm": (
             mixture,
             (0, 1, 2),
-            (draw.normal(size=k), draw.normal(size=(k, d)), factors, draw.normal(size=(points, d))),
+            (*clusters, factors, draw.normal(size=(points, d))),
         ),
         "heat": (heat, (0, 1), (draw.normal(size=(side, side)), 0.1 + 0.1 * draw.random((side, side)), steps)),
     }

@@ -9,6 +9,7 @@ In: a `Derivative`, which says what of which function, and numba types. Out: its
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 import os
 from collections.abc import Callable, Sequence
@@ -69,7 +70,7 @@ class Derivative:
 def source(derivative: Derivative, arg_types: Sequence[types.Type]) -> Emitted:
     """The source of a derivative for these argument types."""
     made = build(derivative, tuple(arg_types))
-    return emit(checked(parallel(made) if derivative.parallel else serial(made), "parallel"))
+    return emit(made if derivative.kind in _CUT else _threaded(derivative, made))
 
 
 def build(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
@@ -118,6 +119,11 @@ def primal(function: Any, arg_types: tuple[types.Type, ...]) -> ir.Function:
     elaborated = checked(elaborate(function, arg_types, build), "elaborated")
     check_written(elaborated)
     return checked(sink(checked(simplify(elaborated), "simplified")), "sunk")
+
+
+def _threaded(derivative: Derivative, function: ir.Function) -> ir.Function:
+    """The function as it is emitted, with loops in parallel or without."""
+    return checked(parallel(function) if derivative.parallel else serial(function), "parallel")
 
 
 def _derived(
@@ -177,11 +183,16 @@ def _split(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Func
     own_types = arg_types if is_forward else derivative.given
     function = primal(derivative.function, own_types)
     trees, wrt = _active_leaves(derivative, function, own_types)
-    halves = _halves(derivative, function, wrt)
+    # in one half of the cut, what shares memory is not seen any more
+    threaded = functools.partial(_threaded, derivative)
+    halves = _halves(derivative, function, wrt, threaded)
     if halves is None:
         _check_repeatable(function)
     if is_forward:
-        made = halves[0] if halves is not None else dataclasses.replace(function, result=(function.result, None, None))
+        if halves is not None:
+            made = halves[0]
+        else:
+            made = dataclasses.replace(threaded(function), result=(function.result, None, None))
         return _finished(made, derivative, function, made.result, "forward")
     if halves is None:
         raise errors.InternalError(f"the sweeps of {function.name} cannot be split")
@@ -189,9 +200,12 @@ def _split(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Func
 
 
 def _halves(
-    derivative: Derivative, function: ir.Function, wrt: Sequence[ir.Var]
+    derivative: Derivative,
+    function: ir.Function,
+    wrt: Sequence[ir.Var],
+    before: Callable[[ir.Function], ir.Function] = lambda joint: joint,
 ) -> tuple[ir.Function, ir.Function] | None:
-    """The sweeps apart; None if what the reverse sweep needs cannot be handed on."""
+    """The sweeps apart; None if what the reverse sweep needs cannot be handed on. `before`: done while they are one."""
     tree = _seed_tree(function)
     leaves = ir.leaves(tree)
     sweeps = reverse(function, wrt, _seeds(function, leaves), build)
@@ -199,7 +213,7 @@ def _halves(
     joint = dataclasses.replace(
         joint, names=(*function.names, "out_bar"), params=(*function.params, tree), result=function.result
     )
-    return split(joint, len(function.body.yields), leaves, ("out_bar",))
+    return split(before(joint), len(function.body.yields), leaves, ("out_bar",))
 
 
 def _check_repeatable(function: ir.Function) -> None:
@@ -311,6 +325,8 @@ _KINDS: dict[str, Callable[[Derivative, tuple[types.Type, ...]], ir.Function]] =
     "split_forward": _split,
     "split_reverse": _split,
 }
+
+_CUT = ("split_forward", "split_reverse")
 
 
 # -------------------------------------------------------------------------------------------------------------- details

@@ -1,6 +1,6 @@
 """Programs with prange: what the trips share is all that differs from one to the next.
 
-Each row of PRANGES has a function, the parameters to differentiate with respect to, and arguments made from a seed.
+Each row of PRANGES has a function, the parameters to differentiate with respect to, and arguments of a size.
 """
 
 from __future__ import annotations
@@ -249,12 +249,60 @@ def swapped(x, order):
     return np.sum(y * y * np.arange(x.size))
 
 
+def skipping(x, w):
+    """What one path leaves undefined is no number that the trips hand on."""
+    s = 0.0
+    for i in prange(x.size):
+        if x[i] < 0.3:
+            continue
+        scale = w
+        if x[i] > 0.7:
+            scale = w * x[i]
+            far = math.sin(scale)
+        else:
+            far = scale * scale
+        s += far * x[i]
+    return s
+
+
+def counted(x):
+    count, s = 0, 0.0
+    for i in prange(x.size):
+        if x[i] > 0.4:
+            count += 1
+            s += x[i] * x[i]
+    return s / max(count, 1)
+
+
+def checked_trips(x):
+    s = 0.0
+    for i in prange(x.size):
+        assert x[i] < 2.0
+        s += x[i] * x[i]
+    return s
+
+
+def singles(x, w):
+    y = np.zeros_like(x)
+    for i in prange(x.size):
+        y[i] = x[i] * w[i % 3] * x[i]
+    return np.sum(y * y)
+
+
+def dependent(x):
+    """No parallel loop at all, whatever the user says."""
+    y = x.copy()
+    for i in prange(1, y.size):
+        y[i] = y[i] * y[i - 1]
+    return np.sum(y)
+
+
 @dataclass(frozen=True)
 class Row:
     function: Callable[..., float]
     wrt: tuple[int, ...]
     arguments: Callable[[np.random.Generator, int], Sequence[Any]]
-    is_private: bool = False
+    largest: int = 100_000
 
 
 def vector(rng, n):
@@ -285,9 +333,14 @@ PRANGES = {
         Row(wide, (0, 1), lambda rng, n: (vector(rng, n), 0.7)),
         Row(rows, (0, 1), lambda rng, n: (rng.random((n, 4)), vector(rng, 4))),
         Row(until_small, (0,), lambda rng, n: (vector(rng, n) * 0.9,)),
-        Row(triangle, (0, 1), lambda rng, n: (rng.random((n, n)), vector(rng, n))),
+        Row(triangle, (0, 1), lambda rng, n: (rng.random((n, n)), vector(rng, n)), largest=300),
         Row(workspace, (0, 1), lambda rng, n: (vector(rng, n), vector(rng, 5))),
         Row(columns, (0,), lambda rng, n: (rng.random((6, n)),)),
+        Row(skipping, (0, 1), lambda rng, n: (vector(rng, n), 1.2)),
+        Row(counted, (0,), lambda rng, n: (vector(rng, n),)),
+        Row(checked_trips, (0,), lambda rng, n: (vector(rng, n),)),
+        Row(singles, (0, 1), lambda rng, n: (vector(rng, n).astype(np.float32), vector(rng, 3).astype(np.float32))),
+        Row(dependent, (0,), lambda rng, n: (vector(rng, n),)),
         Row(swapped, (0,), lambda rng, n: (vector(rng, n), rng.permutation(n))),
     )
 }
