@@ -1,7 +1,8 @@
 """What the trips of a loop share, and so whether they may run at the same time.
 
 In: a function and a loop in it. Out: `Sharing`, which says what has to be made private for that, or `Serial`, why they
-may not. That the user wrote prange is no proof: it is a promise of the primal, and says nothing about adjoints.
+may not. That the user wrote prange is no proof: it is a promise about the primal. It is believed of plain stores and of
+their mirrors where the element is not known; not of additions, and not where the promise is seen to be broken.
 
     for i in prange(n):
         total += u[i] * w[k[i]]             total: a sum
@@ -149,10 +150,15 @@ class Sharings:
             for op in inside:
                 touched = (op.array,) if isinstance(op, ir.Store) else memory_read(op)
                 near = [a for a in touched if ir.is_array(a) and not self._distinct.are_distinct(a, store.array)]
-                if near and self._model.may_meet_in_other_trip(loop, op, store):
+                if near and not self._is_promised(op, store) and self._model.may_meet_in_other_trip(loop, op, store):
                     for base in {self._base(array): None for array in (store.array, *near)}:
                         found.setdefault(base, []).append((op, store))
         return found
+
+    def _is_promised(self, op: ir.Op, store: ir.Store) -> bool:
+        """Whether the user says that the two do not meet, where nothing else is known of the elements."""
+        stores = [s for s in (op, store) if isinstance(s, ir.Store) and s.promised and not s.add]
+        return any(self._model.element(s) is None for s in stores)
 
     def _distance(self, loop: ir.For, pairs: Sequence[Pair]) -> int | None:
         """How far apart two trips can be that add to the same element; None if that has no end, or they do not add."""

@@ -248,7 +248,8 @@ class _Storage:
             self.made[old] = (self.primal.region_of[store], self.primal.position[store])
             self.edits.before(store, ir.Load(array=store.array, index=store.index, out=old, origin=store.origin))
             self.edits.overwritten[old] = store
-        self.put(ir.Store(array=store.array, index=store.index, value=self.olds[store]), scope)
+        undo = dataclasses.replace(store, value=self.olds[store], add=False)
+        self.put(undo, scope)
 
     def run_again(self, item: MirroredLoop, request: Request, scope: _Scope) -> None:
         """The mirror of a loop whose trips are run again."""

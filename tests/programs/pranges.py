@@ -249,6 +249,18 @@ def swapped(x, order):
     return np.sum(y * y * np.arange(x.size))
 
 
+def own_by_index(x, w, k):
+    """Nobody says that the trips have scratch to themselves but its place in the loop."""
+    s = 0.0
+    for i in prange(x.size):
+        v = np.zeros(w.size)
+        v[k[i]] = x[i] * w[k[i]]
+        for j in range(w.size):
+            v[j] = v[j] * v[k[i]]
+        s += math.sin(v[k[i]]) * v[k[i]]
+    return s
+
+
 def skipping(x, w):
     """What one path leaves undefined is no number that the trips hand on."""
     s = 0.0
@@ -341,6 +353,7 @@ PRANGES = {
         Row(checked_trips, (0,), lambda rng, n: (vector(rng, n),)),
         Row(singles, (0, 1), lambda rng, n: (vector(rng, n).astype(np.float32), vector(rng, 3).astype(np.float32))),
         Row(dependent, (0,), lambda rng, n: (vector(rng, n),)),
+        Row(own_by_index, (0, 1), lambda rng, n: (vector(rng, n), vector(rng, 5), rng.integers(0, 5, n))),
         Row(swapped, (0,), lambda rng, n: (vector(rng, n), rng.permutation(n))),
     )
 }

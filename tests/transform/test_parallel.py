@@ -43,6 +43,7 @@ STRATEGIES = {
         "serial: a trip starts from the most_bar that the last one left",
     ],
     "checked_trips": ["serial: a trip may raise an error"],
+    "swapped": ["parallel: y disjoint", "parallel: y_bar, x_bar disjoint"],
     "dependent": [
         "serial: another trip may store what one uses of y",
         "serial: another trip may store what one uses of y_bar",
