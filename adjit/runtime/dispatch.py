@@ -19,11 +19,13 @@ from dataclasses import dataclass
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
+import numba
 import numpy as np
 from numba import types
 from numba.core import config, errors
 from numba.core.compiler import Compiler, Flags
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.cpu_options import ParallelOptions
 from numba.core.dispatcher import Dispatcher, _FunctionCompiler  # type: ignore[attr-defined]
 from numba.core.registry import CPUDispatcher
 from numba.core.serialize import ReduceMixin
@@ -43,6 +45,12 @@ from adjit.transform.strategy import CHEAPEST, Strategy
 if TYPE_CHECKING:
     from adjit.runtime.explain import Explanation
     from adjit.transform.emit import Emitted
+
+# numba would also take array expressions apart, which costs time to compile and gains nothing here
+_ONLY_PRANGE = {
+    **dict.fromkeys(("comprehension", "reduction", "inplace_binop", "setitem", "numpy", "stencil", "fusion"), False),
+    "prange": True,
+}
 
 
 @dataclass(frozen=True)
@@ -71,7 +79,7 @@ class Options:
             "boundscheck": None,
             "error_model": "numpy",
             "fastmath": self.fastmath if isinstance(self.fastmath, bool) else set(self.fastmath),
-            "parallel": self.parallel,
+            "parallel": ParallelOptions(dict(_ONLY_PRANGE)) if self.parallel else False,  # type: ignore[no-untyped-call]
         }
 
 
@@ -276,12 +284,19 @@ class _Maker(_FunctionCompiler):  # type: ignore[misc]
         super().__init__(owner.py_func, owner.targetdescr, owner.targetoptions, {}, Compiler)
         self.owner = owner
 
+    def _customize_flags(self, flags: Any) -> Any:
+        self._flags = flags
+        return flags
+
     def _get_implementation(self, args: tuple[types.Type, ...], kws: dict[str, Any]) -> FunctionType:
         # what numba compiles to learn a type serves the generated code as well, if it is compiled with the same flags
-        with ConfigStack().enter(self._flags()):  # type: ignore[no-untyped-call]
-            return self.owner._specialise(args)
+        with ConfigStack().enter(self._plain_flags()):  # type: ignore[no-untyped-call]
+            made = self.owner._specialise(args)
+        if numba.prange not in made.__globals__.values():
+            self._flags.auto_parallel = ParallelOptions(False)  # type: ignore[no-untyped-call]
+        return made
 
-    def _flags(self) -> Flags:
+    def _plain_flags(self) -> Flags:
         flags = Flags()  # type: ignore[no-untyped-call]
         self.targetdescr.options.parse_as_flags(flags, self.targetoptions)
         return flags
@@ -421,7 +436,9 @@ def derive(derivative: Derivative, options: Options) -> Any:
     """The derived function, the same object for each request, until a global that the function reads is rebound."""
     if options.target not in ("cpu", "python"):
         raise Unsupported(f"target {options.target!r}", instead='Write target="cpu" or target="python".')
-    derivative = dataclasses.replace(derivative, memory_limit=options.memory_limit, strategy=options.strategy)
+    derivative = dataclasses.replace(
+        derivative, memory_limit=options.memory_limit, strategy=options.strategy, parallel=options.parallel
+    )
     slot, seen = _slot(derivative, options), tuple(_visible(root(derivative)))
     with slot.lock:
         if slot.derived is None or not _same(slot.seen, seen):

@@ -135,7 +135,7 @@ class _Walk:
         inner = derivative.function
         strategy = derivative.strategy
         rest = (derivative.kind, derivative.wrt, derivative.single, derivative.has_aux, derivative.into)
-        how = (derivative.memory_limit, strategy.values, strategy.trips, sorted(strategy.without))
+        how = (derivative.memory_limit, derivative.parallel, strategy.values, strategy.trips, sorted(strategy.without))
         self.text("derivative", repr((*rest, derivative.stretches, *how)))
         self.many("given", [_type_text(t) for t in derivative.given])
         self.value(inner)

@@ -40,8 +40,10 @@ class _Merging:
             place = self.addition_after(ops, k)
             if place is not None:
                 later = ops[place]
+                clear = ops[k]
                 assert isinstance(later, ir.Store)
-                ops[place] = dataclasses.replace(later, add=False)
+                assert isinstance(clear, ir.Store)
+                ops[place] = dataclasses.replace(later, add=False, promised=clear.promised)
                 del ops[k]
                 self.changed = True
                 continue

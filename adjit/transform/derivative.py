@@ -38,6 +38,7 @@ class Derivative:
             arguments are of one length, and raise Stretched
     memory_limit: the bytes that snapshots of loops may take, whose trips are then run again; None: no such loops
     strategy: which mechanisms are used
+    parallel: whether loops over prange run in parallel where they can
     """
 
     function: Any
@@ -50,6 +51,7 @@ class Derivative:
     stretches: bool = False
     memory_limit: int | None = None
     strategy: Strategy = CHEAPEST
+    parallel: bool = False
 
 
 def signature(derivative: Derivative) -> inspect.Signature:

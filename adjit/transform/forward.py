@@ -176,7 +176,7 @@ class _Forward:
                 return
             values = self.directions.number(0, op.value.type)
         for value, at in zip(values, self.directions.indices, strict=True):
-            self.builder.store(self.shadow(op.array), (*op.index, *at), value, op.add)
+            self.builder.store(self.shadow(op.array), (*op.index, *at), value, op.add, op.promised)
 
     def call(self, op: ir.Call) -> None:
         if not any(self.activity.is_active(out) for out in op.outs) or is_constant(op.callee):

@@ -297,8 +297,11 @@ def _contracted(ops: Sequence[ir.Op], place: int) -> list[ir.Op]:
 def _reindexed(op: ir.Op, smaller: Mapping[ir.Operand, ir.Var]) -> ir.Op:
     if not smaller:
         return op
-    if isinstance(op, ir.Load | ir.Store) and op.array in smaller:
+    if isinstance(op, ir.Load) and op.array in smaller:
         return dataclasses.replace(op, array=smaller[op.array], index=op.index[1:])
+    if isinstance(op, ir.Store) and op.array in smaller:
+        # what the user said of the elements is true of those of one trip no more
+        return dataclasses.replace(op, array=smaller[op.array], index=op.index[1:], promised=False)
     if not op.regions:
         return op
     regions = [ir.Region(r.args, tuple(_reindexed(i, smaller) for i in r.ops), r.yields) for r in op.regions]

@@ -56,7 +56,7 @@ class Layout:
             origin = statement.origin
             if isinstance(statement, Assign) and isinstance(statement.op, ir.Comment):
                 if self._heads_something(statements[position + 1 :]):
-                    self._comment(statement.op.text, indent)
+                    self._note(statement.op, indent)
                 self._is_reverse = self._is_reverse or statement.op.text in (ir.REVERSE_SWEEP, ir.REVERSE_TRIP)
                 heading = None
                 continue
@@ -104,6 +104,10 @@ class Layout:
     def _comment(self, text: str, indent: str) -> None:
         for line in text.splitlines():
             self.lines.append(f"{indent}# {line}".rstrip())
+
+    def _note(self, op: ir.Comment, indent: str) -> None:
+        names = map(self._print.names, op.about)
+        self._comment(op.text.format(*names) if op.about else op.text, indent)
 
     def _is_lowered(self, statements: Sequence[Statement], origin: ir.Origin) -> bool:
         """Whether these begin with statements of one array statement of the user's that became loops."""

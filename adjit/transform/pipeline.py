@@ -9,6 +9,7 @@ In: a `Derivative`, which says what of which function, and numba types. Out: its
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -26,6 +27,7 @@ from adjit.transform.forward import forward
 from adjit.transform.into import into
 from adjit.transform.maps import fuse_maps
 from adjit.transform.origins import move_origins
+from adjit.transform.parallel import parallel, serial
 from adjit.transform.report import Record, recording
 from adjit.transform.reverse import reverse
 from adjit.transform.rows import by_rows, by_whole_rows
@@ -45,11 +47,13 @@ from adjit.transform.views import see_through_views
 
 def source(derivative: Derivative, arg_types: Sequence[types.Type], vectormath: bool = False) -> Emitted:
     """The source of a derivative for these argument types. `vectormath`: with vectorisable elementary functions."""
-    return emit(_vectorised(build(derivative, tuple(arg_types)), vectormath))
+    return emit(_for_machine(derivative, build(derivative, tuple(arg_types)), vectormath))
 
 
-def _vectorised(function: ir.Function, vectormath: bool) -> ir.Function:
-    return checked(vectorise(function), "vectorised") if vectormath else function
+def _for_machine(derivative: Derivative, function: ir.Function, vectormath: bool) -> ir.Function:
+    """The function as it is emitted: with threads and vectors, or without."""
+    threaded = function if derivative.kind in _CUT else _threaded(derivative, function)
+    return checked(vectorise(threaded), "vectorised") if vectormath else threaded
 
 
 def build(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
@@ -64,7 +68,7 @@ def explained(
 ) -> tuple[ir.Function, list[Record]]:
     """The IR whose text `source` gives, and what the passes noted while it was made."""
     with recording() as records:
-        made = _vectorised(_built(derivative, tuple(arg_types)), vectormath)
+        made = _for_machine(derivative, _built(derivative, tuple(arg_types)), vectormath)
     return made, records
 
 
@@ -99,6 +103,11 @@ def primal(
 
 def _stretching(derivative: Derivative, stretches: bool) -> Derivative:
     return dataclasses.replace(derivative, stretches=True) if stretches else derivative
+
+
+def _threaded(derivative: Derivative, function: ir.Function) -> ir.Function:
+    """The function as it is emitted, with loops in parallel or without."""
+    return checked(parallel(function) if derivative.parallel else serial(function), "parallel")
 
 
 def _derived(
@@ -167,11 +176,16 @@ def _split(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Func
     own_types = arg_types if is_forward else derivative.given
     function = _primal_of(derivative, own_types)
     trees, wrt = _active_leaves(derivative, function, own_types)
-    halves = _halves(derivative, function, wrt)
+    # in one half of the cut, what shares memory is not seen any more
+    threaded = functools.partial(_threaded, derivative)
+    halves = _halves(derivative, function, wrt, threaded)
     if halves is None:
         _check_repeatable(function)
     if is_forward:
-        made = halves[0] if halves is not None else dataclasses.replace(function, result=(function.result, None, None))
+        if halves is not None:
+            made = halves[0]
+        else:
+            made = dataclasses.replace(threaded(function), result=(function.result, None, None))
         return _finished(made, derivative, function, made.result, "forward")
     if halves is None:
         raise errors.InternalError(f"the sweeps of {function.name} cannot be split")
@@ -179,9 +193,12 @@ def _split(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Func
 
 
 def _halves(
-    derivative: Derivative, function: ir.Function, wrt: Sequence[ir.Var]
+    derivative: Derivative,
+    function: ir.Function,
+    wrt: Sequence[ir.Var],
+    before: Callable[[ir.Function], ir.Function] = lambda joint: joint,
 ) -> tuple[ir.Function, ir.Function] | None:
-    """The sweeps apart; None if what the reverse sweep needs cannot be handed on."""
+    """The sweeps apart; None if what the reverse sweep needs cannot be handed on. `before`: done while they are one."""
     tree = _seed_tree(function)
     leaves = ir.leaves(tree)
     sweeps = reverse(function, wrt, _seeds(function, leaves), build)
@@ -189,7 +206,7 @@ def _halves(
     joint = dataclasses.replace(
         joint, names=(*function.names, "out_bar"), params=(*function.params, tree), result=function.result
     )
-    return split(joint, len(function.body.yields), leaves, ("out_bar",))
+    return split(before(joint), len(function.body.yields), leaves, ("out_bar",))
 
 
 def _check_repeatable(function: ir.Function) -> None:
@@ -301,6 +318,8 @@ _KINDS: dict[str, Callable[[Derivative, tuple[types.Type, ...]], ir.Function]] =
     "split_forward": _split,
     "split_reverse": _split,
 }
+
+_CUT = ("split_forward", "split_reverse")
 
 
 # -------------------------------------------------------------------------------------------------------------- details

@@ -177,13 +177,14 @@ class IndexModel:
             conditions += text.domain(access, prefix)
         return len(dimensions) > 2 * MOST_LOOPS or not self._is_empty([text.set(dimensions, conditions)])
 
-    def may_meet_in_other_trip(self, loop: ir.For, op: ir.Op, store: ir.Store) -> bool:
+    def may_meet_in_other_trip(self, loop: ir.For, op: ir.Op, store: ir.Store, beyond: int = 0) -> bool:
         """Whether `op` may touch an element in one trip of `loop` that `store` writes in another one.
 
         Both are inside the loop. Arrays that come from different places are taken to be the same memory.
+        `beyond`: trips so many places apart, and nearer ones, do not count.
         """
         touched = [self._write(op)] if isinstance(op, ir.Store) else self._read(op)
-        return any(self._meets_in_other_trip(loop, access, self._write(store)) for access in touched)
+        return any(self._meets_in_other_trip(loop, access, self._write(store), beyond) for access in touched)
 
     def element(self, store: ir.Store) -> tuple[ir.Operand, tuple[Affine, ...]] | None:
         """The array where its memory is named first, and the element of it, counted from the front, if affine."""
@@ -342,7 +343,7 @@ class IndexModel:
                     sets.append(text.set(dimensions, [between]))
         return len(sets) == 1 or not self._is_empty(sets)
 
-    def _meets_in_other_trip(self, loop: ir.For, one: _Access, write: _Access) -> bool:
+    def _meets_in_other_trip(self, loop: ir.For, one: _Access, write: _Access, beyond: int) -> bool:
         if one.root != write.root:
             return True
         if loop in self._iterations.scope(one.root):
@@ -357,7 +358,9 @@ class IndexModel:
         if len(dimensions) > 2 * MOST_LOOPS:
             return True
         outer = self._iterations.places[loop].loops
-        conditions += [text.equal(outer, "r", "w"), f"{text.name(loop, 'r')} != {text.name(loop, 'w')}"]
+        here, there = text.name(loop, "r"), text.name(loop, "w")
+        apart = f"({here} < {there} - {beyond} or {here} > {there} + {beyond})"
+        conditions += [text.equal(outer, "r", "w"), apart]
         conditions += text.same_element(one, "r", write, "w")
         return not self._is_empty([text.set(dimensions, conditions)])
 

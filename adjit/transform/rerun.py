@@ -235,7 +235,7 @@ class Rerun:
             body_yields.append(remaining)
         made = ir.For(
             start=start, stop=stop, step=step, inits=tuple(inits), outs=tuple(outs), origin=loop.origin,
-            body=ir.Region((counter, *body_args), tuple(builder.ops), tuple(body_yields)),
+            body=ir.Region((counter, *body_args), tuple(builder.ops), tuple(body_yields)), parallel=loop.parallel,
         )  # fmt: skip
         return [*before.ops, made]
 

@@ -154,11 +154,11 @@ class _Reverse(Adjoints):
         if self.activity.is_active(op.value):
             bar = self.builder.load(shadow, op.index, "stored_bar")
             if not op.add:
-                self.builder.store(shadow, op.index, typed_const(0, bar.type))
+                self.builder.store(shadow, op.index, typed_const(0, bar.type), promised=op.promised)
             self.add(op.value, bar)
         elif not op.add:
             assert isinstance(shadow.type, types.Array)
-            self.builder.store(shadow, op.index, typed_const(0, shadow.type.dtype))
+            self.builder.store(shadow, op.index, typed_const(0, shadow.type.dtype), promised=op.promised)
 
     def pull(self, op: ir.Pull) -> None:
         if is_array(op.out):

@@ -130,7 +130,7 @@ class Snapshots:
             (*loop.body.args, taken, due), (*builder.ops, *loop.body.ops), (*loop.body.yields, more, later)
         )
         return ir.For(
-            start=loop.start, stop=loop.stop, step=loop.step, body=body, origin=loop.origin,
+            start=loop.start, stop=loop.stop, step=loop.step, body=body, origin=loop.origin, parallel=loop.parallel,
             inits=(*loop.inits, ir.integer(0), ir.integer(0)), outs=(*loop.outs, self.taken, ir.Var("due", types.intp)),
         )  # fmt: skip
 

@@ -252,7 +252,8 @@ class _Storage:
             self.edits.before(store, ir.Load(array=store.array, index=store.index, out=old, origin=store.origin))
             self.edits.overwritten[old] = store
             note(Restored(store, old))
-        self.put(ir.Store(array=store.array, index=store.index, value=self.olds[store]), scope)
+        undo = dataclasses.replace(store, value=self.olds[store], add=False)
+        self.put(undo, scope)
 
     def run_again(self, item: MirroredLoop, request: Request, scope: _Scope) -> None:
         """The mirror of a loop whose trips are run again."""
@@ -339,6 +340,7 @@ class _Storage:
         loop = ir.For(
             start=start, stop=stop, step=step, inits=tuple(carried.inits), body=body, outs=tuple(carried.outs),
             order_free=isinstance(op, ir.For) and op.order_free, origin=op.origin, pair=op, is_mirror=True,
+            parallel=isinstance(op, ir.For) and op.parallel,
         )  # fmt: skip
         self.put(loop, scope)
 

@@ -3,6 +3,7 @@
 In: a value that a loop carries. Out: whether the order of the trips matters to it no more than rounding.
 
     total += x[i] * w
+    if x[i] > 0.0: total += x[i]
 """
 
 from __future__ import annotations
@@ -15,33 +16,38 @@ from adjit.transform import ir
 
 
 def is_sum(arg: ir.Var, yielded: ir.Operand, body: ir.Region) -> bool:
-    """Whether a carried value is only added to, so that the order of the trips does not matter (up to rounding)."""
-    if sum(y is arg for y in body.yields) != (yielded is arg):
-        return False
-    readers = [op for op in body.ops if any(o is arg for o in ir.reads(op))]
+    """Whether a carried number is only added to, so that the order of the trips does not matter (up to rounding)."""
     if yielded is arg:
-        return not readers
-    if not isinstance(yielded, ir.Var) or not isinstance(arg.type, types.Float) or len(readers) != 1:
-        return False
-    step = _step(arg, readers[0])
-    return step is not None and is_sum(step, yielded, body)
+        return not any(arg in ir.reads(op) for op in body.ops)
+    return isinstance(arg.type, types.Float) and is_added_to(arg, yielded, body)
 
 
-def _step(arg: ir.Var, reader: ir.Op) -> ir.Var | None:
-    """What a value is after the one operation that reads it, if that only adds to it."""
-    if isinstance(reader, ir.If):
-        if arg in reader.operands:
+def is_added_to(value: ir.Operand, result: ir.Operand, region: ir.Region) -> bool:
+    """Whether a region makes the result from the value by additions, and uses neither value nor partial sums else."""
+    while True:
+        readers = [op for op in region.ops if any(o is value for o in ir.reads(op))]
+        handed_on = sum(y is value for y in region.yields)
+        if value is result:
+            return not readers and handed_on == 1
+        step = _added(value, readers[0]) if len(readers) == 1 and not handed_on else None
+        if step is None:
+            return False
+        value = step
+
+
+def _added(value: ir.Operand, op: ir.Op) -> ir.Var | None:
+    """The result of an operation that only adds to the value, None if it does anything else with it."""
+    if isinstance(op, ir.Call):
+        is_addition = op.callee is operator.add or (op.callee is operator.sub and op.args[0] is value)
+        return op.outs[0] if is_addition and sum(a is value for a in op.args) == 1 else None
+    if isinstance(op, ir.For):
+        if op.stops or sum(o is value for o in ir.reads(op)) != 1 or not any(i is value for i in op.inits):
             return None
-        # each side hands it on, maybe with something added
-        slots = zip(reader.outs, reader.then.yields, reader.orelse.yields, strict=True)
-        found = [out for out, yes, no in slots if is_sum(arg, yes, reader.then) and is_sum(arg, no, reader.orelse)]
-        return found[0] if len(found) == 1 else None
-    if sum(o is arg for o in ir.reads(reader)) != 1:
-        return None
-    if isinstance(reader, ir.For) and arg in reader.inits:
-        slot = reader.inits.index(arg)
-        inside = reader.body
-        return reader.outs[slot] if is_sum(inside.args[1 + slot], inside.yields[slot], inside) else None
-    if isinstance(reader, ir.Call) and reader.callee in (operator.add, operator.sub):
-        return reader.outs[0] if reader.callee is operator.add or reader.args[0] is arg else None
+        slot = next(k for k, init in enumerate(op.inits) if init is value)
+        arg, yielded = op.body.args[1 + slot], op.body.yields[slot]
+        return op.outs[slot] if is_added_to(arg, yielded, op.body) else None
+    if isinstance(op, ir.If) and op.condition is not value:
+        for out, *yields in zip(op.outs, op.then.yields, op.orelse.yields, strict=True):
+            if all(is_added_to(value, y, side) for y, side in zip(yields, op.regions, strict=True)):
+                return out
     return None

@@ -316,6 +316,6 @@ def test_stop_gradient_of_values():
 
 
 def test_prange_with_parallel():
-    """What a trip saves goes on one tape: the trips run in order whatever the options say."""
+    """What a trip saves may not go on a tape of all."""
     x = np.linspace(0.1, 2.0, 4000)
     np.testing.assert_array_equal(grad(growth, parallel=True)(x), grad(growth)(x))

@@ -199,3 +199,21 @@ def test_no_trips():
     source, (value, (found,)) = made(empty, (0,), X, 0)
     assert value == 1.0
     np.testing.assert_array_equal(found, np.zeros(4))
+
+
+def replaced_unless(y, u):
+    """The adjoint of `a` is reset in a trip: the loop and its mirror stay apart."""
+    a = y
+    for i in range(3, -1, -1):
+        if 0 <= i < 3:
+            continue
+        a = math.exp(0.3)
+    u[2] = a
+    return y + abs(0.2 * u[-1:-5:-1].sum() - 0.31) + np.sum(u * 0.3)
+
+
+def test_an_adjoint_that_is_reset_is_not_a_sum():
+    u = np.array([0.8, 0.9, 0.3, -0.5, -0.9])
+    y_bar, u_bar = adjit.grad(replaced_unless, (0, 1), target="python")(-0.47, u)
+    assert y_bar == 1.0
+    np.testing.assert_allclose(u_bar, [0.3, 0.1, 0.0, 0.1, 0.1])

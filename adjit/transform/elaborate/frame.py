@@ -37,6 +37,7 @@ class Context:
         self.call_places: list[errors.Place | None] = []
         self.frame: Frame | None = None
         self.node: cst.CSTNode | None = None
+        self.in_prange = False
         # set by function.py, which knows statements: the body of a Python function on argument values (is it a rule's,
         # are literals weak), a derivative on argument values, a call of a function defined inside another, and which
         # parameters a rule reads once

@@ -243,7 +243,7 @@ def write(ctx: Context, place: Place, value: Value) -> None:
         if not is_number(value):
             raise ctx.fail(errors.TypeMismatch, "an array is stored in a single element")
         assert isinstance(value, ir.Var | ir.Const)
-        ctx.builder.store(array, place.index, scalars.cast(ctx, value, kind))
+        ctx.builder.store(array, place.index, scalars.cast(ctx, value, kind), promised=ctx.in_prange)
     elif place.kind == "view":
         store_all(ctx, array, value)
     elif place.kind == "gather":

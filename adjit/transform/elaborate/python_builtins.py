@@ -40,6 +40,12 @@ def _range(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     return Range(start, stop, step)
 
 
+def _prange(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+    trips = _range(frame, args, named)
+    assert isinstance(trips, Range)
+    return dataclasses.replace(trips, parallel=True)
+
+
 def _checkpoint(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     ctx = frame.ctx
     trips, snapshots = bound(frame, "adjit.checkpoint", "trips snapshots?", args, named)
@@ -162,8 +168,7 @@ def _sum_builtin(frame: Frame, args: list[Value], named: dict[str, Value]) -> Va
 
 PYTHON_BUILTINS: dict[Any, Handler] = {
     range: _range,
-    # serial: nothing shows yet that a derivative's loop may run in parallel where the primal's may
-    numba.prange: _range,
+    numba.prange: _prange,
     checkpoint: _checkpoint,
     enumerate: _enumerate,
     zip: _zip,

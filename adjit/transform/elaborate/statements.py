@@ -37,6 +37,7 @@ from adjit.transform.elaborate.elementwise import materialise
 from adjit.transform.elaborate.expressions import condition, evaluate, local_function
 from adjit.transform.elaborate.frame import Frame
 from adjit.transform.elaborate.iteration import is_static, iteration, materialised_parts, static_items
+from adjit.transform.elaborate.promises import without_own_promises
 from adjit.transform.elaborate.syntax import always_leaves, assigned, body_of, contains, else_of
 from adjit.transform.elaborate.values import Paired, Range, Static, TupleValue, Value
 
@@ -218,22 +219,31 @@ def _for(frame: Frame, node: cst.For) -> None:
     names, stops = _loop_names(frame, node, [cst.AssignTarget(node.target)])
     outer_break = frame.env.get(BREAK)
     start, stop, step, item = iteration(frame, iterated)
+    is_parallel = isinstance(iterated, Range) and iterated.parallel
     counter_name = node.target.value if isinstance(node.target, cst.Name) and isinstance(iterated, Range) else "i"
     counter = ir.Var(counter_name, types.intp, user=isinstance(iterated, Range))
 
     def body() -> list[ir.Operand]:
         ctx.builder.origin = origin
         assign(frame, node.target, item(counter))
-        return _trip(frame, node, stops)
+        was_in_prange = ctx.in_prange
+        ctx.in_prange |= is_parallel
+        try:
+            return _trip(frame, node, stops)
+        finally:
+            ctx.in_prange = was_in_prange
 
     def build(
         inits: tuple[ir.Operand, ...], args: tuple[ir.Var, ...], ops: list[ir.Op],
         yields: tuple[ir.Operand, ...], outs: tuple[ir.Var, ...],
     ) -> ir.Op:  # fmt: skip
         region = ir.Region((counter, *args), tuple(ops), yields)
+        if is_parallel:
+            region = without_own_promises(region)
         return ir.For(
             start=start, stop=stop, step=step, inits=inits, body=region, outs=outs, stops=stops, origin=origin,
             snapshots=iterated.snapshots if isinstance(iterated, Range) else None,
+            parallel=is_parallel,
         )  # fmt: skip
 
     carried_loop(frame, names, body, build)

@@ -74,6 +74,7 @@ class Range:
     stop: ir.Operand
     step: ir.Operand
     snapshots: int | None = None  # for the reverse sweep, where the user asks for some
+    parallel: bool = False  # written prange
 
 
 @dataclass(frozen=True)

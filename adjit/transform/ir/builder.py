@@ -54,8 +54,10 @@ class Builder:
         self.emit(Load(array=array, index=tuple(index), out=out))
         return out
 
-    def store(self, array: Operand, index: Sequence[Operand], value: Operand, add: bool = False) -> None:
-        self.emit(Store(array=array, index=tuple(index), value=value, add=add))
+    def store(
+        self, array: Operand, index: Sequence[Operand], value: Operand, add: bool = False, promised: bool = False
+    ) -> None:
+        self.emit(Store(array=array, index=tuple(index), value=value, add=add, promised=promised))
 
     def extent(self, array: Operand, axis: int) -> Var:
         out = Var("n", types.intp)

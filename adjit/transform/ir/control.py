@@ -45,7 +45,7 @@ class For(Op):
 
     stops:      the body yields one more operand, a boolean, last: true ends the loop after this trip (`break`).
     order_free: the trips may run in any order (up to rounding of sums), as those of whole-array statements may.
-    parallel:   the user wrote prange.
+    parallel:   the user wrote prange; in what is emitted, the trips run at the same time.
     pair:       what a loop of the forward sweep and its mirror in the reverse sweep (`is_mirror`) have in common.
     snapshots:  the trips are run again in the reverse sweep, from that many snapshots; 0 leaves their number open.
     """
@@ -133,9 +133,10 @@ FORWARD_SWEEP, REVERSE_SWEEP, REVERSE_TRIP = "---- forward sweep", "---- reverse
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Comment(Op):
-    """`# text` on a line of its own."""
+    """`# text` on a line of its own. Each `{}` in the text stands for the name that one of `about` is given."""
 
     text: str
+    about: tuple[Var, ...] = ()
 
     def rebuilt(self, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> Op:
         return self

@@ -119,12 +119,16 @@ class Load(Op):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Store(Op):
-    """`array[index] = value`; `add` makes it `array[index] += value` without a Load of its own."""
+    """`array[index] = value`; `add` makes it `array[index] += value` without a Load of its own.
+
+    promised: no other trip of the loops over prange around touches the element, or its user has a race already.
+    """
 
     array: Operand
     index: tuple[Operand, ...]
     value: Operand
     add: bool = False
+    promised: bool = False
 
     @property
     def operands(self) -> tuple[Operand, ...]:

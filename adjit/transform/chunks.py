@@ -1,0 +1,187 @@
+"""Writes a loop as chunks of trips, which run at the same time and have what they add up, and scratch, to themselves.
+
+In: a loop whose trips may come in any order, and what they share. Out: operations that do the same, up to the rounding
+of what is added up.
+
+    for i in range(n):                      for chunk in prange(64):
+        total += x[i]                           total = 0.0
+                                                for i in range(n * chunk // 64, n * (chunk + 1) // 64):
+                                                    total += x[i]
+                                                total_parts[chunk] = total
+                                            for chunk in range(64):
+                                                total += total_parts[chunk]
+
+Where neighbouring trips add to the same elements, every second chunk is run, and then the others: no two chunks that
+run at the same time are next to each other, and each is as long as neighbours reach.
+
+The number of chunks depends on sizes and never on the number of threads, so that all numbers are the same to the last
+bit whatever runs them. numba gives each thread a run of neighbouring chunks: no two write to one cache line in turn.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+from collections.abc import Callable, Mapping, Sequence
+
+from numba import types
+
+from adjit.transform import ir
+from adjit.transform.sharing import Sharing
+from adjit.transform.types import array_type, array_type_of, slice_type, typed_const
+
+MOST_CHUNKS = 64  # where a chunk has a few numbers of its own
+MOST_ARRAYS = 16  # where it has arrays, which are made and added up once for each
+
+
+def write_chunks(builder: ir.Builder, loop: ir.For, trips: ir.Operand, sharing: Sharing) -> None:
+    """Emits the loop, of so many trips, as chunks. Where `trips` is negative, all of them have to be empty."""
+    chunks = _Chunks(loop, trips, sharing)
+    chunks.write()
+    builder.ops.extend(chunks.ops)
+
+
+class _Chunks(ir.Builder):
+    def __init__(self, loop: ir.For, trips: ir.Operand, sharing: Sharing):
+        super().__init__()
+        self.origin = loop.origin
+        self._loop, self._trips, self._sharing = loop, trips, sharing
+
+    def write(self) -> None:
+        loop, sharing = self._loop, self._sharing
+        shapes = {array: self._shape(array) for array in sharing.added}
+        most = self._most(shapes)
+        pairs = self._pairs(most) if sharing.near else most
+        self._chunks = self._integer(operator.mul, ir.integer(2), pairs, "chunks") if sharing.near else most
+        parts = {array: self._parts(array, shape) for array, shape in shapes.items()}
+        sums = {arg: self._parts(arg, None) for arg in sharing.sums}
+        if not sharing.near:
+            self._loop_over("chunk", most, lambda chunk: self._chunk(chunk, parts, sums), parallel=True)
+        else:
+            self._loop_over(
+                "phase",
+                ir.integer(2),
+                lambda phase: self._loop_over(
+                    "pair", pairs, lambda pair: self._chunk(self._of_pair(pair, phase), parts, sums), parallel=True
+                ),
+            )
+        for array, shape in shapes.items():
+            self._add_up(array, parts[array], shape)
+        for slot, arg in enumerate(sharing.sums):
+            self._add_up_numbers(loop, slot, sums[arg])
+
+    # ------------------------------------------------------------------------------------------------ how many chunks
+
+    def _shape(self, array: ir.Var) -> tuple[ir.Operand, ...]:
+        return tuple(self.extent(array, axis) for axis in range(array_type_of(array).ndim))
+
+    def _most(self, shapes: Mapping[ir.Var, tuple[ir.Operand, ...]]) -> ir.Operand:
+        """How many chunks there may be, so that to add up what they have costs no more than their trips."""
+        if not shapes:
+            return ir.integer(MOST_CHUNKS)
+        most: ir.Operand = ir.integer(MOST_ARRAYS)
+        direct = [op.array for op in self._loop.body.ops if isinstance(op, ir.Store) and op.add]
+        for array, shape in shapes.items():
+            enough = self._trips
+            if array in direct:
+                # a trip adds to a few elements only
+                size = shape[0]
+                for extent in shape[1:]:
+                    size = self._integer(operator.mul, size, extent, "size")
+                size = self._integer(max, size, ir.integer(1), "size")
+                enough = self._integer(operator.floordiv, enough, size, "enough")
+            most = self._integer(min, enough, most, "most")
+        return self._integer(max, most, ir.integer(1), "chunks")
+
+    def _pairs(self, most: ir.Operand) -> ir.Operand:
+        """How many pairs of chunks there are, if each is at least so long as neighbours reach."""
+        enough = self._integer(operator.floordiv, self._trips, ir.integer(2 * self._sharing.near), "enough")
+        half = self._integer(operator.floordiv, most, ir.integer(2), "half")
+        return self._integer(max, self._integer(min, enough, half, "most"), ir.integer(1), "pairs")
+
+    def _of_pair(self, pair: ir.Operand, phase: ir.Operand) -> ir.Operand:
+        return self._integer(operator.add, self._integer(operator.mul, ir.integer(2), pair, "first"), phase, "chunk")
+
+    def _integer(self, callee: Callable[..., int], left: ir.Operand, right: ir.Operand, name: str) -> ir.Operand:
+        if isinstance(left, ir.Const) and isinstance(right, ir.Const):
+            return ir.integer(callee(left.value, right.value))
+        if callee in (operator.add, operator.sub) and right == ir.integer(0):
+            return left
+        return self.call(callee, left, right, type=types.intp, name=name)
+
+    # ------------------------------------------------------------------------------------------------------ one chunk
+
+    def _parts(self, of: ir.Var, shape: tuple[ir.Operand, ...] | None) -> ir.Var:
+        """What the chunks have of their own: an array each, of zeros, or a number."""
+        dtype = of.type.dtype if isinstance(of.type, types.Array) else of.type
+        out = ir.Var(f"{of.name}_parts", array_type(dtype, 1 + len(shape or ())))
+        fill = None if shape is None else typed_const(0, dtype)
+        self.emit(ir.Alloc(shape=(self._chunks, *(shape or ())), fill=fill, out=out))
+        return out
+
+    def _chunk(self, chunk: ir.Operand, parts: Mapping[ir.Var, ir.Var], sums: Mapping[ir.Var, ir.Var]) -> None:
+        loop = self._loop
+        mapping: dict[ir.Var, ir.Operand] = {}
+        for array, made in parts.items():
+            selectors: tuple[ir.Selector, ...] = (ir.At(chunk), *[ir.Span()] * array_type_of(array).ndim)
+            part = ir.Var(f"{array.name}_part", slice_type(array_type_of(made), selectors))
+            self.emit(ir.Slice(base=made, selectors=selectors, out=part))
+            mapping[array] = part
+        for alloc, own in self._sharing.scratch.items():
+            mapping[alloc.out] = own
+            self.emit(dataclasses.replace(alloc, out=own))
+        start = self._place(chunk)
+        stop = self._place(self._integer(operator.add, chunk, ir.integer(1), "next"))
+        outs = tuple(dataclasses.replace(out) for out in loop.outs)
+        inits = tuple(typed_const(0, arg.type) for arg in self._sharing.sums)
+        (body,) = ir.substituted(loop, mapping).regions
+        self.emit(
+            dataclasses.replace(
+                loop, start=start, stop=stop, inits=inits, body=body, outs=outs, parallel=False, pair=None
+            )
+        )
+        for out, made in zip(outs, sums.values(), strict=True):
+            self.store(made, (chunk,), out)
+
+    def _place(self, chunk: ir.Operand) -> ir.Operand:
+        """The counter with which a chunk begins."""
+        before = self._integer(operator.mul, self._trips, chunk, "before")
+        place = self._integer(operator.floordiv, before, self._chunks, "place")
+        if self._loop.step != ir.integer(1):
+            place = self._integer(operator.mul, place, self._loop.step, "place")
+        if self._loop.start != ir.integer(0):
+            place = self._integer(operator.add, self._loop.start, place, "place")
+        return place
+
+    # ----------------------------------------------------------------------------------------------------- after them
+
+    def _loop_over(self, name: str, stop: ir.Operand, body: Callable[[ir.Var], None], parallel: bool = False) -> None:
+        counter = ir.Var(name, types.intp)
+        with self.region() as ops:
+            body(counter)
+        self.emit(
+            ir.For(
+                start=ir.integer(0), stop=stop, step=ir.integer(1), inits=(), outs=(), parallel=parallel,
+                body=ir.Region((counter,), tuple(ops), ()),
+            )
+        )  # fmt: skip
+
+    def _add_up(self, array: ir.Var, parts: ir.Var, shape: Sequence[ir.Operand], *place: ir.Var) -> None:
+        """Adds the chunks' arrays, in the order of the chunks."""
+        if len(place) > len(shape):
+            self.store(array, place[1:], self.load(parts, place), add=True)
+            return
+        name, stop = ("chunk", self._chunks) if not place else ("ijkl"[min(len(place) - 1, 3)], shape[len(place) - 1])
+        self._loop_over(name, stop, lambda counter: self._add_up(array, parts, shape, *place, counter))
+
+    def _add_up_numbers(self, loop: ir.For, slot: int, parts: ir.Var) -> None:
+        arg = loop.body.args[1 + slot]
+        chunk, total = ir.Var("chunk", types.intp), dataclasses.replace(arg)
+        with self.region() as ops:
+            after = self.call(operator.add, total, self.load(parts, (chunk,)), type=arg.type, name=arg.name)
+        self.emit(
+            ir.For(
+                start=ir.integer(0), stop=self._chunks, step=ir.integer(1), inits=(loop.inits[slot],),
+                body=ir.Region((chunk, total), tuple(ops), (after,)), outs=(loop.outs[slot],),
+            )
+        )  # fmt: skip

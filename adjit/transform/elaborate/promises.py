@@ -1,0 +1,40 @@
+"""What a user who writes prange says of a store: that no other trip touches the element.
+
+In: the body of a loop over prange. Out: the same, without that of arrays that a trip makes for itself: they may become
+one array of all trips, and nobody said anything about that one.
+
+    for i in prange(n):
+        y[order[i]] = x[i]          promised
+        s = np.empty(2)
+        s[k[i]] = x[i]              nothing said
+        h[k[i]] += x[i]             nothing said: many who write this mean the sum
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from adjit.transform import ir
+
+
+def without_own_promises(body: ir.Region) -> ir.Region:
+    made = {out: op for op in ir.walk(body) for out in op.results}
+    own = {*made, *(arg for op in ir.walk(body) for region in op.regions for arg in region.args), *body.args}
+    return _region(body, made, own)
+
+
+def _region(region: ir.Region, made: dict[ir.Var, ir.Op], own: set[ir.Var]) -> ir.Region:
+    ops = []
+    for op in region.ops:
+        if isinstance(op, ir.Store) and op.promised and _base(op.array, made) in own:
+            op = dataclasses.replace(op, promised=False)
+        regions = [_region(r, made, own) for r in op.regions]
+        ops.append(op.rebuilt(op.operands, regions, op.results) if regions else op)
+    return ir.Region(region.args, tuple(ops), region.yields)
+
+
+def _base(array: ir.Operand, made: dict[ir.Var, ir.Op]) -> ir.Operand:
+    """The array that a view made in the body looks into."""
+    while isinstance(array, ir.Var) and isinstance(view := made.get(array), ir.VIEWS):
+        array = view.base
+    return array

@@ -1,0 +1,117 @@
+"""Loops over prange, made to run in parallel in the derivative wherever that is proved to give the same.
+
+In: a function. Out: the same, in which `For.parallel` says that the trips do run at the same time. What the trips share
+is decided by `sharing.py`; a comment over the loop says what is done about each array.
+
+    for i in prange(n):                     # parallel: u_bar disjoint; w_bar private to a chunk, added up in order
+        u_bar[i] += w[k[i]]                 for chunk in prange(chunks):
+        w_bar[k[i]] += u[i]                     w_bar_part = w_bar_parts[chunk]
+                                                for i in range(n * chunk // chunks, n * (chunk + 1) // chunks):
+                                                    u_bar[i] += w[k[i]]
+                                                    w_bar_part[k[i]] += u[i]
+                                            for chunk in range(chunks): w_bar += w_bar_parts[chunk]
+
+The user's own loop may be serial, as its derivative is made of proofs and not of promises: then it says why.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from adjit.transform import ir
+from adjit.transform.checks_first import checked_first
+from adjit.transform.chunks import write_chunks
+from adjit.transform.dead import eliminate_dead
+from adjit.transform.sharing import Serial, Sharing, Sharings
+from adjit.transform.trips import count_trips
+from adjit.transform.whole_numbers import Writer
+
+
+def serial(function: ir.Function) -> ir.Function:
+    """The function with all trips one after the other."""
+    return dataclasses.replace(function, body=_Serial().region(function.body))
+
+
+def parallel(function: ir.Function) -> ir.Function:
+    """The function with its loops over prange in parallel where that may be."""
+    if not any(isinstance(op, ir.For) and op.parallel for op in ir.walk(function.body)):
+        return function
+    function = dataclasses.replace(function, body=_ChecksFirst().region(function.body))
+    return eliminate_dead(dataclasses.replace(function, body=_Parallel(Sharings(function)).region(function.body)))
+
+
+class _Rewriting:
+    def region(self, region: ir.Region) -> ir.Region:
+        ops = tuple(made for op in region.ops for made in self.op(op))
+        is_same = len(ops) == len(region.ops) and all(a is b for a, b in zip(ops, region.ops, strict=True))
+        return region if is_same else ir.Region(region.args, ops, region.yields)
+
+    def op(self, op: ir.Op) -> Sequence[ir.Op]:
+        regions = [self.region(r) for r in op.regions]
+        if any(new is not old for new, old in zip(regions, op.regions, strict=True)):
+            op = op.rebuilt(op.operands, regions, op.results)
+        return self.rebuilt(op)
+
+    def rebuilt(self, op: ir.Op) -> Sequence[ir.Op]:
+        """What stands for an operation, whose regions are rewritten."""
+        raise NotImplementedError
+
+
+class _Serial(_Rewriting):
+    def rebuilt(self, op: ir.Op) -> Sequence[ir.Op]:
+        return [dataclasses.replace(op, parallel=False) if isinstance(op, ir.For) and op.parallel else op]
+
+
+class _ChecksFirst(_Rewriting):
+    def rebuilt(self, op: ir.Op) -> Sequence[ir.Op]:
+        return checked_first(op) if isinstance(op, ir.For) and op.parallel else [op]
+
+
+class _Parallel(_Serial):
+    def __init__(self, sharings: Sharings):
+        self._sharings = sharings
+
+    def op(self, op: ir.Op) -> Sequence[ir.Op]:
+        if not isinstance(op, ir.For) or not op.parallel:
+            return super().op(op)
+        found = self._sharings.of(op)
+        if isinstance(found, Serial):
+            # what stands inside may still run in parallel
+            return [ir.Comment(text=f"serial: {found.why}", about=found.about), *super().op(op)]
+        writer = Writer(op.origin)
+        made = self._upwards(writer, op)
+        if found.is_plain and made.step == ir.integer(1):
+            writer.emit(made)
+        else:
+            write_chunks(writer, made, self._trips(writer, op), found)
+        return [*_comment(found), *writer.ops]
+
+    def _upwards(self, writer: Writer, loop: ir.For) -> ir.For:
+        """The loop with its trips in ascending order, now that they may come in any, and nothing parallel inside."""
+        bounds = self._sharings.bounds(loop) if loop.step == ir.integer(-1) else None
+        body = _Serial().region(loop.body)
+        if bounds is None:
+            return dataclasses.replace(loop, body=body)
+        start, stop = (writer.integer(end) for end in bounds)
+        return dataclasses.replace(loop, start=start, stop=stop, step=ir.integer(1), body=body)
+
+    def _trips(self, writer: Writer, loop: ir.For) -> ir.Operand:
+        """How many trips there are; none if that is below zero, which no loop in steps of one tells from zero."""
+        if loop.start == ir.integer(0) and loop.step == ir.integer(1):
+            return loop.stop
+        bounds = self._sharings.bounds(loop)
+        return count_trips(writer, loop) if bounds is None else writer.integer(bounds[1].plus(bounds[0], -1))
+
+
+def _comment(sharing: Sharing) -> list[ir.Op]:
+    """What is done about each array and sum."""
+    kinds = (
+        (sharing.disjoint, "disjoint"),
+        (sharing.shared, "shared by neighbouring trips"),
+        (tuple(sharing.scratch.values()), "made for each chunk"),
+        ((*sharing.added, *sharing.sums), "private to a chunk, added up in order"),
+    )
+    texts = [f"{', '.join(['{}'] * len(names))} {what}" for names, what in kinds if names]
+    about = tuple(name for names, _ in kinds for name in names)
+    return [ir.Comment(text=f"parallel: {'; '.join(texts)}", about=about)] if texts else []

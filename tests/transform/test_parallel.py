@@ -1,0 +1,145 @@
+"""Loops over prange: that they run in parallel where that is right, and say why not elsewhere."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numba import prange
+
+import adjit
+from tests.programs.pranges import PRANGES
+
+HERE = Path(__file__).resolve().parent.parent.parent
+
+# What the comments over the loops of value and gradient say, forward sweep first.
+STRATEGIES = {
+    "squares": ["parallel: y disjoint", "parallel: y_bar, x_bar disjoint"],
+    "total": ["parallel: x_bar disjoint; s, w_bar private to a chunk, added up in order"],
+    "shifted": ["parallel: y disjoint", "parallel: y_bar disjoint; x_bar shared by neighbouring trips"],
+    "looked_up": [
+        "parallel: y disjoint",
+        "parallel: y_bar, x_bar disjoint; w_bar private to a chunk, added up in order",
+    ],
+    "histogram": ["parallel: h private to a chunk, added up in order", "parallel: x_bar disjoint"],
+    "linear_diffusion": [
+        "parallel: w disjoint",
+        "parallel: v_bar_2, stored_bars, w_bar_2 disjoint",
+        "parallel: w_bar_2 disjoint",
+    ],
+    "paths": [
+        "parallel: x_tape made for each chunk; "
+        "s, start_bar, drift_bar, spread_bar private to a chunk, added up in order"
+    ],
+    "in_place": ["parallel: y_item_tape, sin_tape, y disjoint", "parallel: y_bar disjoint"],
+    "strided": ["parallel: y disjoint", "parallel: y_bar, x_bar disjoint"],
+    "nested": ["parallel: y disjoint", "parallel: y_bar, a_bar disjoint"],
+    "extreme": [
+        "serial: a trip starts from the most that the last one left",
+        "serial: a trip starts from the most_bar that the last one left",
+    ],
+    "checked_trips": ["serial: a trip may raise an error"],
+    "swapped": ["parallel: y disjoint", "parallel: y_bar, x_bar disjoint"],
+    "dependent": [
+        "serial: another trip may store what one uses of y",
+        "serial: another trip may store what one uses of y_bar",
+    ],
+}
+
+
+def source(name, **options):
+    row = PRANGES[name]
+    arguments = row.arguments(np.random.default_rng(0), 20)
+    return adjit.value_and_grad(row.function, wrt=row.wrt, **options).source(*arguments)
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_what_is_done_about_each_array(name):
+    comments = [line.strip(" #") for line in source(name, parallel=True).splitlines() if line.lstrip().startswith("# ")]
+    assert [c for c in comments if c.startswith(("parallel:", "serial:"))] == STRATEGIES[name]
+
+
+@pytest.mark.parametrize("name", PRANGES)
+def test_nothing_is_parallel_unless_asked_for(name):
+    text = source(name)
+    assert "prange(" not in text
+    assert "parallel:" not in text
+    assert "serial:" not in text
+
+
+def same(left, right):
+    if isinstance(left, tuple | list):
+        return all(same(a, b) for a, b in zip(left, right, strict=True))
+    if left is None:
+        return right is None
+    tolerance = 1e-5 if np.asarray(left).dtype == np.float32 else 1e-11
+    return np.allclose(left, right, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("name", PRANGES)
+def test_every_mode_is_that_of_the_serial_function(name):
+    """Where plain Python runs the text, prange is range: this is about what the text says, not about threads."""
+    row = PRANGES[name]
+    draw = np.random.default_rng(1)
+    arguments = row.arguments(draw, 6)
+    tangents = tuple(
+        draw.standard_normal(np.shape(a)).astype(np.asarray(a).dtype)[()]
+        if np.asarray(a).dtype.kind == "f"
+        else np.zeros_like(a)
+        for a in arguments
+    )
+
+    def results(**options):
+        function = row.function
+        value, pullback = adjit.vjp(function, *arguments, **options)
+        yield value, pullback(np.asarray(value).dtype.type(1.0))
+        yield adjit.jvp(function, arguments, tangents, **options)
+        gradient = adjit.grad(function, wrt=row.wrt, **options)
+        yield gradient(*arguments)
+        yield adjit.jvp(gradient, arguments, tangents, **options)
+        yield adjit.hessian(function, row.wrt[0], **options)(*arguments)
+
+    for serial, parallel in zip(results(target="python"), results(target="python", parallel=True), strict=True):
+        assert same(serial, parallel)
+
+
+def test_threads_do_not_change_results():
+    """Gradients by 1, 2 and 8 threads, for all programs, as `threaded.py` says."""
+    environment = {**os.environ, "NUMBA_NUM_THREADS": "8", "PYTHONPATH": str(HERE)}
+    command = [sys.executable, "-W", "error", "-m", "tests.programs.threaded"]
+    done = subprocess.run(command, cwd=HERE, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+def mismatched(x, w):
+    y = np.zeros((x.size, 3))
+    for i in prange(x.size):
+        y[i] = x[i] * w
+    return np.sum(y)
+
+
+def test_an_error_that_all_trips_make_gets_out():
+    gradient = adjit.grad(mismatched, parallel=True)
+    np.testing.assert_allclose(gradient(np.ones(4), np.arange(3.0)), np.full(4, 3.0))
+    with pytest.raises(ValueError, match="could not broadcast"):
+        gradient(np.ones(4), np.ones(2))
+    # without a trip there is nothing wrong
+    assert gradient(np.ones(0), np.ones(2)).size == 0
+
+
+def test_compiled_pullbacks_and_hessians():
+    row = PRANGES["looked_up"]
+    arguments = row.arguments(np.random.default_rng(2), 50)
+    (value, pullback), (expected, serial) = (
+        adjit.vjp(row.function, *arguments, parallel=True),
+        adjit.vjp(row.function, *arguments, target="python"),
+    )
+    np.testing.assert_allclose(value, expected)
+    for left, right in zip(pullback(2.0)[:2], serial(2.0)[:2], strict=True):
+        np.testing.assert_allclose(left, right)
+    hessians = [adjit.hessian(row.function, 1, **o)(*arguments) for o in ({"parallel": True}, {"target": "python"})]
+    np.testing.assert_allclose(*hessians)
