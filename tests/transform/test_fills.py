@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
 
 import adjit
+from adjit.transform import workspace
 
 X = np.array([0.4, -0.7, 1.3, 0.9])
 
@@ -24,12 +26,8 @@ def differences(function, x):
 def source_of(function, x=X):
     derived = adjit.grad(function, target="python")
     # what is not written would be seen
-    text = (
-        derived.source(x)
-        .replace("np.empty_like(", "np.nan * np.empty_like(")
-        .replace("np.empty(", "np.nan * np.empty(")
-    )
-    names = {"np": np, "math": math}
+    text = re.sub(r"\b((?:np|workspace)\.empty(?:_like)?\()", r"np.nan * \1", derived.source(x))
+    names = {"np": np, "math": math, "workspace": workspace}
     exec(text, names)
     found = names[f"{function.__name__}_grad"](x)
     np.testing.assert_allclose(found, differences(function, x), rtol=1e-6, atol=1e-8)

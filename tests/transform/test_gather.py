@@ -35,7 +35,7 @@ def reverse_sweep(function, arguments, wrt=(0,)):
 
 
 def is_gathered(function, arguments, wrt=(0,)):
-    return "s = np.zeros(" in reverse_sweep(function, arguments, wrt)
+    return "s = workspace.zeros(" in reverse_sweep(function, arguments, wrt)
 
 
 # ------------------------------------------------------------------------------------------------------ random stencils

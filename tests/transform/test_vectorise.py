@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import re
 
 import numpy as np
 import pytest
@@ -190,7 +191,8 @@ def test_values_are_those_of_libm_to_rounding(function):
 def test_loops_that_vectorise_call_vectorisable_functions(function):
     text = primal(function).source(X)
     assert "vectormath." in text
-    assert "math.exp" not in text.replace("vectormath.", "")
+    code = re.sub(r"#.*", "", text)
+    assert "math.exp" not in code.replace("vectormath.", "")
     assert ("_start in range" in text) == (function in SPLIT)
 
 
