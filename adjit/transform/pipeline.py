@@ -26,6 +26,7 @@ from adjit.transform.elaborate.function import elaborate, without_comments
 from adjit.transform.emit import Emitted, emit
 from adjit.transform.forward import forward
 from adjit.transform.fuse import fuse
+from adjit.transform.lanes import lay_lanes
 from adjit.transform.promotion import promote_sums
 from adjit.transform.reverse import reverse
 from adjit.transform.rows import by_rows, by_whole_rows
@@ -65,7 +66,19 @@ class Derivative:
 
 def source(derivative: Derivative, arg_types: Sequence[types.Type]) -> Emitted:
     """The source of a derivative for these argument types."""
-    return emit(build(derivative, tuple(arg_types)))
+    made = build(derivative, tuple(arg_types))
+    return emit(checked(lay_lanes(made, _values(derivative, made.result)), "in lanes"))
+
+
+def _values(derivative: Derivative, result: ir.Tree) -> list[int]:
+    """The positions of what the user's function computes among the results; the others are derivatives."""
+    if derivative.kind in ("value_and_grad", "jvp"):
+        result = result[0]
+    elif derivative.kind == "grad":
+        result = result[1] if derivative.has_aux else None
+    elif derivative.kind not in ("primal", "split_forward"):
+        result = None
+    return [k for k in ir.leaves(result) if k is not None]
 
 
 def build(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:

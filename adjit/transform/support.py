@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit
+from numba import njit, types
+from numba.extending import lower_builtin, type_callable
 
 from adjit.errors import Aliased
 
@@ -59,3 +60,21 @@ def check_separate(left: Any, right: Any) -> None:
     """Aliased if two arguments share memory of which one is written."""
     if overlaps(left, right):
         raise Aliased("two arguments share memory and the function writes into one of them")
+
+
+def reassociable_add(total: float, term: float) -> float:
+    """total + term, in a sum that the compiler may add up in any order, and so in SIMD lanes."""
+    return total + term
+
+
+@type_callable(reassociable_add)
+def _type_of_sum(context: Any) -> Any:
+    def typer(total: types.Type, term: types.Type) -> types.Type | None:
+        return total if isinstance(total, types.Float) and total == term else None
+
+    return typer
+
+
+@lower_builtin(reassociable_add, types.Float, types.Float)
+def _add_in_any_order(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    return builder.fadd(*args, flags=("reassoc", "contract"))

@@ -1,0 +1,193 @@
+"""Independent trips of a loop side by side in SIMD lanes, where its inner loops keep the compiler from doing that.
+
+In: a function that is ready to be emitted. Out: the same, with such loops in blocks (`blocking.py`).
+
+The inner loops are sums or recurrences, in which each step waits for the one before; across the trips of the loop around
+them nothing waits. Which trips may run side by side says `independence.py`, what differs between them `uniformity.py`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+from collections import Counter
+from collections.abc import Collection, Iterator
+
+from numba import types
+
+from adjit.transform import ir
+from adjit.transform.blocking import Blocking
+from adjit.transform.independence import Independence, Trips
+from adjit.transform.types import array_type, array_type_of
+from adjit.transform.uniformity import Kind, Uniformity
+
+# Lanes of a block, at most and at least; elements that all lanes together may keep, which is what fits into a cache.
+MOST_LANES, LEAST_LANES = 64, 8
+ELEMENTS = 32768
+
+
+def lay_lanes(function: ir.Function, values: Collection[int]) -> ir.Function:
+    """The function with loops in lanes; the results at the positions `values` keep all their bits."""
+    laying = _Laying(function, values)
+    ops = laying.ops(function.body)
+    if not laying.laned:
+        return function
+    ops = laying.without_old_arrays(ops)
+    return dataclasses.replace(function, body=ir.Region(function.body.args, tuple(ops), function.body.yields))
+
+
+class _Laying:
+    def __init__(self, function: ir.Function, values: Collection[int]):
+        self.independence = Independence(function, values)
+        self.allocs = {op.out: op for op in ir.walk(function.body) if isinstance(op, ir.Alloc)}
+        self.laned: dict[ir.Operand, ir.Var] = {}
+        self.extents: dict[ir.Var, ir.Operand] = {}
+        self.done = False
+
+    def ops(self, region: ir.Region) -> list[ir.Op]:
+        found: list[ir.Op] = []
+        for op in region.ops:
+            made = self.loop(op) if isinstance(op, ir.For) else None
+            if made is None and op.regions:
+                regions = [ir.Region(r.args, tuple(self.ops(r)), r.yields) for r in op.regions]
+                op = op.rebuilt(op.operands, regions, op.results)
+            found += [op] if made is None else made
+        return found
+
+    def loop(self, loop: ir.For) -> list[ir.Op] | None:
+        """What stands for the loop in lanes; None if it stays as it is."""
+        if loop.parallel or not isinstance(loop.step, ir.Const) or abs(loop.step.value) != 1:
+            return None
+        if not any(isinstance(op, ir.For) for op in loop.body.ops):
+            return None
+        trips = self.independence.trips(loop)
+        if trips is None or (loop.step.value < 0 and any(s.is_ordered for s in trips.sums)):
+            return None
+        uniformity = Uniformity(loop, trips, self.independence.aliases)
+        if not is_worth_it(loop, trips, uniformity) or not _orders_fit(loop, trips):
+            return None
+        arrays = self.private_arrays(loop, uniformity)
+        return None if arrays is None else self.in_lanes(loop, trips, uniformity, arrays)
+
+    def private_arrays(self, loop: ir.For, uniformity: Uniformity) -> list[ir.Alloc] | None:
+        """The arrays that need an axis for the lanes; None if their extents are not known before the loop."""
+        inside = {out for op in ir.walk(loop.body) for out in op.results}
+        inside |= {arg for op in (loop, *ir.walk(loop.body)) for r in op.regions for arg in r.args}
+        found = [op for op in self.allocs.values() if uniformity.is_laned(op.out)]
+        if any(o in inside for op in found for o in op.operands):
+            return None
+        return found
+
+    def in_lanes(self, loop: ir.For, trips: Trips, uniformity: Uniformity, arrays: list[ir.Alloc]) -> list[ir.Op]:
+        builder = ir.Builder()
+        builder.origin = loop.origin
+        shapes = {op.out: self.shape(builder, op) for op in arrays}
+        for op in arrays:
+            type_ = array_type_of(op.out)
+            self.laned[op.out] = dataclasses.replace(op.out, type=array_type(type_.dtype, type_.ndim + 1))
+        width = ir.Var("width", types.intp)
+        blocking = Blocking(loop, trips, uniformity, self.independence.aliases, self.laned, width)
+        made = blocking.made()
+        kept = list(dict.fromkeys(blocking.kept.values()))
+        self.width(builder, loop, width, [*shapes.values(), *(() for _ in kept)])
+        inside = set(ir.walk(loop.body))
+        for op in arrays:
+            if op not in inside:
+                fill = op.fill
+                builder.emit(ir.Alloc(shape=(*shapes[op.out], width), out=self.laned[op.out], fill=fill))
+        for array in kept:
+            builder.emit(ir.Alloc(shape=(width,), out=array))
+        return [*builder.ops, *made]
+
+    def shape(self, builder: ir.Builder, op: ir.Alloc) -> tuple[ir.Operand, ...]:
+        """The shape that the array of one trip has."""
+        while op.like is not None and op.like in self.allocs:
+            op = self.allocs[op.like]
+        if op.like is None:
+            return op.shape
+        return tuple(builder.extent(op.like, axis) for axis in range(array_type_of(op.like).ndim))
+
+    def width(
+        self, builder: ir.Builder, loop: ir.For, width: ir.Var, shapes: Collection[tuple[ir.Operand, ...]]
+    ) -> None:
+        """How many lanes a block has: as many as fit into a cache, and no more than there are trips."""
+
+        def call(callee: object, left: ir.Operand, right: ir.Operand, name: str) -> ir.Operand:
+            return builder.call(callee, left, right, type=types.intp, name=name)
+
+        elements: ir.Operand | None = None
+        for shape, count in sorted(Counter(shapes).items(), key=lambda item: -len(item[0])):
+            size: ir.Operand = ir.integer(count)
+            for n, extent in enumerate(shape):
+                size = extent if n == 0 and count == 1 else call(operator.mul, size, extent, "size")
+            elements = size if elements is None else call(operator.add, elements, size, "elements")
+        low, high = (loop.start, loop.stop) if loop.step == ir.integer(1) else (loop.stop, loop.start)
+        count_ = high if low == ir.integer(0) else call(operator.sub, high, low, "trips")
+        most: ir.Operand = call(max, ir.integer(1), count_, "trips")
+        most = call(min, ir.integer(MOST_LANES), most, "most")
+        if elements is not None and not isinstance(elements, ir.Const):
+            fitting = call(operator.floordiv, ir.integer(ELEMENTS), elements, "fitting")
+            most = call(min, most, call(max, ir.integer(LEAST_LANES), fitting, "fitting"), "most")
+        last = builder.ops.pop()
+        builder.emit(last.rebuilt(last.operands, (), (width,)))
+
+    def without_old_arrays(self, ops: Collection[ir.Op]) -> list[ir.Op]:
+        """The operations without the arrays that have an axis for the lanes now, and with what asks for their shape."""
+        found = [made for op in ops for made in self.without(op)]
+        return [ir.substituted(op, self.extents) for op in found]
+
+    def without(self, op: ir.Op) -> Iterator[ir.Op]:
+        if isinstance(op, ir.Alloc) and op.out in self.laned:
+            return
+        if isinstance(op, ir.Alloc) and op.like in self.laned:
+            model = self.model(op.like)
+            yield dataclasses.replace(op, like=model.like, shape=model.shape)
+        elif isinstance(op, ir.Extent) and op.array in self.laned:
+            model = self.model(op.array)
+            if model.like is None:
+                self.extents[op.out] = model.shape[op.axis]
+            else:
+                yield dataclasses.replace(op, array=model.like)
+        elif op.regions:
+            regions = [ir.Region(r.args, tuple(m for i in r.ops for m in self.without(i)), r.yields) for r in op.regions]
+            yield op.rebuilt(op.operands, regions, op.results)
+        else:
+            yield op
+
+    def model(self, array: ir.Operand) -> ir.Alloc:
+        assert isinstance(array, ir.Var)
+        op = self.allocs[array]
+        while op.like is not None and op.like in self.laned:
+            op = self.allocs[op.like]
+        return op
+
+
+def is_worth_it(loop: ir.For, trips: Trips, uniformity: Uniformity) -> bool:
+    """Whether an inner loop that all lanes make together is a sum or a recurrence of floats."""
+    return any(_waits(op, trips, uniformity) for op in loop.body.ops)
+
+
+def _waits(op: ir.Op, trips: Trips, uniformity: Uniformity) -> bool:
+    if uniformity.kind(op) is not Kind.TOGETHER:
+        return False
+    if isinstance(op, ir.For) and any(ir.is_float(a.type) for a in op.body.args[1:]):
+        return True
+    return any(_waits(inner, trips, uniformity) for region in op.regions for inner in region.ops)
+
+
+def _orders_fit(loop: ir.For, trips: Trips) -> bool:
+    """Whether sums that have to keep their order are added to by operations of the trip itself, which only do that."""
+    chains = {v for s in trips.sums if s.is_ordered for v in s.chain}
+    for op in ir.walk(loop.body):
+        if not any(o in chains for o in (*op.results, *(y for r in op.regions for y in r.yields))):
+            continue
+        if op not in loop.body.ops or not isinstance(op, ir.Call | ir.If):
+            return False
+        if op.regions and (len(op.results) > 1 or not all(isinstance(i, ir.Call | ir.Load) for i in _inner(op))):
+            return False
+    return True
+
+
+def _inner(op: ir.Op) -> Iterator[ir.Op]:
+    for region in op.regions:
+        yield from ir.walk(region)
