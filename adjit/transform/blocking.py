@@ -30,7 +30,7 @@ from adjit.transform import ir
 from adjit.transform.alias import Aliases
 from adjit.transform.independence import Sum, Trips
 from adjit.transform.support import reassociable_add
-from adjit.transform.types import array_type, array_type_of, typed_const
+from adjit.transform.types import array_type, array_type_of, slice_type, typed_const
 from adjit.transform.uniformity import Kind, Uniformity
 
 
@@ -65,6 +65,12 @@ class Blocking:
         self._sum_of: dict[ir.Operand, Sum] = {v: s for s in trips.sums for v in s.chain}
         self._now: dict[Sum, ir.Operand] = {}
         self._ordered: list[ir.Op] = []
+        # the part of an array that a block sees, along an axis that the trips go through
+        self._parts: dict[tuple[ir.Var, int], ir.Slice] = {}
+        self._end = ir.Var(f"{counter.name}1", types.intp)
+        made_inside = (out for op in ir.walk(loop.body) for out in op.results)
+        self._inside: set[ir.Operand] = {*made_inside, *laned}
+        self._counts_up = isinstance(loop.start, ir.Const) and loop.step == ir.integer(1) and loop.start.value >= 0
 
     def made(self) -> list[ir.Op]:
         """The operations that stand for the loop; `kept` has the arrays that they need then."""
@@ -81,7 +87,9 @@ class Blocking:
             builder.emit(ir.Call(callee=min, args=(self._width, left), outs=(self._lanes,)))
         ops = self._ops(loop.body, ())
         ops += self._over_lanes(self._ordered, ())
-        ops = [kept for op in ops for kept in self._with_kept(op, None)]
+        ops = [*self._parts.values(), *(kept for op in ops for kept in self._with_kept(op, None))]
+        if self._parts:
+            ops.insert(0, ir.Call(callee=operator.add, args=(self._first, self._lanes), outs=(self._end,)))
         yields = tuple(self._now[s] for s in self._trips.sums)
         builder.emit(
             ir.For(
@@ -94,6 +102,36 @@ class Blocking:
             )
         )
         return builder.ops
+
+    def part(self, array: ir.Operand, index: Sequence[ir.Operand]) -> tuple[ir.Var, int] | None:
+        """The view of an array in which a lane stands for the loop's counter, and the axis; None if there is none.
+
+        An index into it is known not to be negative, which one of the array itself is not in the eyes of the compiler.
+        """
+        if self._counter not in index or array in self._inside or not self._counts_up or not isinstance(array, ir.Var):
+            return None
+        axis = index.index(self._counter)
+        if (array, axis) not in self._parts:
+            span = ir.Span(self._first, self._end)
+            selectors = tuple(span if k == axis else ir.Span() for k in range(len(index)))
+            type_ = slice_type(array_type_of(array), selectors)
+            out = ir.Var(f"{array.name}_block", type_)
+            self._parts[array, axis] = ir.Slice(base=array, selectors=selectors, out=out)
+        return self._parts[array, axis].out, axis
+
+    def in_parts(self, op: ir.Op, lane: ir.Var) -> ir.Op:
+        """The operation on the block's parts of arrays."""
+        if isinstance(op, ir.Load | ir.Store):
+            found = self.part(op.array, op.index)
+            if found is None:
+                return op
+            array, axis = found
+            index = (*op.index[:axis], lane, *op.index[axis + 1 :])
+            return dataclasses.replace(op, array=array, index=index)
+        if not op.regions:
+            return op
+        regions = [ir.Region(r.args, tuple(self.in_parts(i, lane) for i in r.ops), r.yields) for r in op.regions]
+        return op.rebuilt(op.operands, regions, op.results)
 
     # ------------------------------------------------------------------------------- loops and branches of all lanes
 
@@ -233,7 +271,7 @@ class _LaneLoop:
         self.block = block
         self.builder = ir.Builder()
         self.lane = ir.Var("lane", types.intp)
-        self._here: dict[ir.Operand, ir.Operand] = {}
+        self._here: dict[ir.Operand, ir.Operand] = {self.lane: self.lane}
         # sums that this loop adds to: what the loop carries, and where they stand
         self._sums: dict[Sum, ir.Var] = {}
         self._current: dict[Sum, ir.Operand] = {}
@@ -242,10 +280,10 @@ class _LaneLoop:
     def op(self, op: ir.Op) -> None:
         block = self.block
         self.builder.origin = op.origin
-        if isinstance(op, ir.Store) and block._aliases.find(op.array) in block._trips.summed:
-            if not any(block._uniformity.differs(i) for i in op.index):
-                self._add_up(op)
-                return
+        if isinstance(op, ir.Store) and self._is_one_sum(op):
+            self._add_up(op)
+            return
+        op = block.in_parts(op, self.lane)
         free = dict.fromkeys(o for o in ir.reads(op) if isinstance(o, ir.Var))
         for region in op.regions:
             for inner in (region, *(r for i in ir.walk(region) for r in i.regions)):
@@ -259,8 +297,13 @@ class _LaneLoop:
             if out in block._sum_of:
                 self._current[block._sum_of[out]] = out
 
+    def _is_one_sum(self, op: ir.Store) -> bool:
+        """Whether all lanes add to the same element."""
+        block = self.block
+        is_summed = block._aliases.find(op.array) in block._trips.summed
+        return is_summed and not any(block._uniformity.differs(i) for i in op.index)
+
     def _add_up(self, op: ir.Store) -> None:
-        """An addition to an element that is the same for all lanes."""
         type_ = array_type_of(op.array).dtype
         name = f"{op.array.name}_sum" if isinstance(op.array, ir.Var) else "sum"
         arg = ir.Var(name, type_)

@@ -21,6 +21,7 @@ from adjit.transform import ir
 from adjit.transform.alias import Aliases, is_reference
 from adjit.transform.polyhedra import IndexModel
 from adjit.transform.reach import Reach
+from adjit.transform.types import array_type_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,10 +108,10 @@ class Independence:
         inside = [op for op in ir.walk(loop.body) if isinstance(op, ir.Load | ir.Store) and self._is_in(op, memory)]
         if self._is_own(inside, loop):
             return "own"
-        if all(isinstance(op, ir.Store) and op.add for op in inside):
-            if not any(alloc in ir.walk(loop.body) for alloc in self.allocs.get(memory, ())):
-                exact = not isinstance(inside[0].array.type.dtype, types.Float)
-                return "summed" if exact or not self._reach.has_memory(memory) else None
+        is_made_here = any(op in self.allocs.get(memory, ()) for op in ir.walk(loop.body))
+        if not is_made_here and all(isinstance(op, ir.Store) and op.add for op in inside):
+            exact = not isinstance(array_type_of(inside[0].array).dtype, types.Float)
+            return "summed" if exact or not self._reach.has_memory(memory) else None
         return "private" if self._is_private(memory, inside, loop) else None
 
     def _is_in(self, op: ir.Load | ir.Store, memory: ir.Operand) -> bool:
@@ -146,6 +147,11 @@ class Independence:
         return Sum(frozenset(chain), is_ordered)
 
 
+def _adds(op: ir.Call, total: ir.Var) -> bool:
+    places = [k for k, arg in enumerate(op.args) if arg is total]
+    return (op.callee is operator.add and len(places) == 1) or (op.callee is operator.sub and places == [0])
+
+
 def _is_chain(arg: ir.Var, yielded: ir.Operand, region: ir.Region, chain: set[ir.Var]) -> bool:
     """Whether the region only adds to a value before it yields it; the value's names go into `chain`."""
     chain.add(arg)
@@ -160,9 +166,7 @@ def _is_chain(arg: ir.Var, yielded: ir.Operand, region: ir.Region, chain: set[ir
         slot = reader.inits.index(arg)
         if _is_chain(reader.body.args[1 + slot], reader.body.yields[slot], reader.body, chain):
             step = reader.outs[slot]
-    elif isinstance(reader, ir.Call) and reader.callee is operator.add and reader.args[0] is not reader.args[1]:
-        step = reader.outs[0]
-    elif isinstance(reader, ir.Call) and reader.callee is operator.sub and reader.args[1] is not arg:
+    elif isinstance(reader, ir.Call) and _adds(reader, arg):
         step = reader.outs[0]
     elif isinstance(reader, ir.If) and reader.condition is not arg:
         for k, out in enumerate(reader.outs):

@@ -2,8 +2,8 @@
 
 In: a function that is ready to be emitted. Out: the same, with such loops in blocks (`blocking.py`).
 
-The inner loops are sums or recurrences, in which each step waits for the one before; across the trips of the loop around
-them nothing waits. Which trips may run side by side says `independence.py`, what differs between them `uniformity.py`.
+The inner loops are sums or recurrences, in which each step waits for the one before; across the trips of the loop
+around them nothing waits. Which trips may run side by side says `independence.py`, what differs between them `uniformity.py`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def lay_lanes(function: ir.Function, values: Collection[int]) -> ir.Function:
     """The function with loops in lanes; the results at the positions `values` keep all their bits."""
     laying = _Laying(function, values)
     ops = laying.ops(function.body)
-    if not laying.laned:
+    if not laying.changed:
         return function
     ops = laying.without_old_arrays(ops)
     return dataclasses.replace(function, body=ir.Region(function.body.args, tuple(ops), function.body.yields))
@@ -42,7 +42,7 @@ class _Laying:
         self.allocs = {op.out: op for op in ir.walk(function.body) if isinstance(op, ir.Alloc)}
         self.laned: dict[ir.Operand, ir.Var] = {}
         self.extents: dict[ir.Var, ir.Operand] = {}
-        self.done = False
+        self.changed = False
 
     def ops(self, region: ir.Region) -> list[ir.Op]:
         found: list[ir.Op] = []
@@ -79,6 +79,7 @@ class _Laying:
         return found
 
     def in_lanes(self, loop: ir.For, trips: Trips, uniformity: Uniformity, arrays: list[ir.Alloc]) -> list[ir.Op]:
+        self.changed = True
         builder = ir.Builder()
         builder.origin = loop.origin
         shapes = {op.out: self.shape(builder, op) for op in arrays}
@@ -139,7 +140,7 @@ class _Laying:
     def without(self, op: ir.Op) -> Iterator[ir.Op]:
         if isinstance(op, ir.Alloc) and op.out in self.laned:
             return
-        if isinstance(op, ir.Alloc) and op.like in self.laned:
+        if isinstance(op, ir.Alloc) and op.like is not None and op.like in self.laned:
             model = self.model(op.like)
             yield dataclasses.replace(op, like=model.like, shape=model.shape)
         elif isinstance(op, ir.Extent) and op.array in self.laned:
@@ -149,7 +150,9 @@ class _Laying:
             else:
                 yield dataclasses.replace(op, array=model.like)
         elif op.regions:
-            regions = [ir.Region(r.args, tuple(m for i in r.ops for m in self.without(i)), r.yields) for r in op.regions]
+            regions = [
+                ir.Region(r.args, tuple(m for i in r.ops for m in self.without(i)), r.yields) for r in op.regions
+            ]
             yield op.rebuilt(op.operands, regions, op.results)
         else:
             yield op

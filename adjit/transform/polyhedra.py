@@ -109,12 +109,10 @@ class IndexModel:
         return True
 
     def is_cleared(self, memory: ir.Operand, loop: ir.For) -> bool:
-        """Whether a trip of the loop stores zero to each element of an alias class that it changes, and nothing after."""
-        for op in ir.walk(loop.body):
-            if isinstance(op, ir.Store) and self._aliases.find(op.array) == memory and not _is_clear(op):
-                if not self._is_stored(self._write(op), loop, after=True):
-                    return False
-        return True
+        """Whether a trip of the loop stores zero last to each element of an alias class that it changes."""
+        stores = [op for op in ir.walk(loop.body) if isinstance(op, ir.Store) and not _is_clear(op)]
+        changes = [self._write(op) for op in stores if self._aliases.find(op.array) == memory]
+        return all(self._is_stored(access, loop, after=True) for access in changes)
 
     def is_inside(self, op: ir.Op, access: ir.Load | ir.Store) -> bool:
         """Whether the element of `access`, of which nothing changes in `op`, is there wherever `op` is run."""

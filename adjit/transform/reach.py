@@ -39,7 +39,8 @@ class Reach:
 
     def _add(self, operands: Iterable[ir.Operand]) -> None:
         for operand in operands:
-            self._vars.add(operand)
+            if isinstance(operand, ir.Var):
+                self._vars.add(operand)
             if is_reference(operand):
                 self._memory.add(self._aliases.find(operand))
 

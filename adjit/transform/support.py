@@ -75,6 +75,6 @@ def _type_of_sum(context: Any) -> Any:
     return typer
 
 
-@lower_builtin(reassociable_add, types.Float, types.Float)
+@lower_builtin(reassociable_add, types.Float, types.Float)  # type: ignore[no-untyped-call, untyped-decorator]
 def _add_in_any_order(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     return builder.fadd(*args, flags=("reassoc", "contract"))

@@ -115,13 +115,17 @@ class Uniformity:
                 for inner in op.regions:
                     self._classify(inner, known)
             self._kinds[op] = self._own_kind(op)
-            if isinstance(op, ir.Call) and self._kinds[op] is Kind.BY_LANE and cost(op) == 1:
-                if not ir.is_float(op.outs[0].type) and all(a in known or not self.differs(a) for a in op.args):
-                    known.add(op.outs[0])
-                    self.made_again[op.outs[0]] = op
+            if isinstance(op, ir.Call) and self._kinds[op] is Kind.BY_LANE and self._is_made_again(op, known):
+                known.add(op.outs[0])
+                self.made_again[op.outs[0]] = op
+
+    def _is_made_again(self, op: ir.Call, known: set[ir.Operand]) -> bool:
+        if cost(op) != 1 or ir.is_float(op.outs[0].type):
+            return False
+        return all(a in known or not self.differs(a) for a in op.args)
 
     def _own_kind(self, op: ir.Op) -> Kind:
-        if op in self._by_lane or self._any(op.results) and not op.regions:
+        if op in self._by_lane or (self._any(op.results) and not op.regions):
             return Kind.BY_LANE
         if isinstance(op, ir.Store):
             memory = self._aliases.find(op.array)
