@@ -29,7 +29,7 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.alias import Aliases
 from adjit.transform.independence import Sum, Trips
-from adjit.transform.support import reassociable_add
+from adjit.transform.support import reassociable_add, reassociable_sub
 from adjit.transform.types import array_type, array_type_of, slice_type, typed_const
 from adjit.transform.uniformity import Kind, Uniformity
 
@@ -68,6 +68,9 @@ class Blocking:
         # the part of an array that a block sees, along an axis that the trips go through
         self._parts: dict[tuple[ir.Var, int], ir.Slice] = {}
         self._end = ir.Var(f"{counter.name}1", types.intp)
+        stores = [op for op in ir.walk(loop.body) if isinstance(op, ir.Store)]
+        self._stored = {aliases.find(op.array) for op in stores}
+        self._loaded = {aliases.find(op.array) for op in ir.walk(loop.body) if isinstance(op, ir.Load)}
         made_inside = (out for op in ir.walk(loop.body) for out in op.results)
         self._inside: set[ir.Operand] = {*made_inside, *laned}
         self._counts_up = isinstance(loop.start, ir.Const) and loop.step == ir.integer(1) and loop.start.value >= 0
@@ -234,16 +237,42 @@ class Blocking:
     # ------------------------------------------------------------------------------------------- loops over lanes
 
     def _over_lanes(self, group: Sequence[ir.Op], last: Sequence[tuple[ir.Var, ir.Operand]]) -> list[ir.Op]:
-        """A loop that does these operations for each lane and then stores the values of `last` in their arrays."""
-        loop = _LaneLoop(self)
-        for op in group:
-            if not any(out in self._uniformity.made_again for out in op.results):
+        """Loops that do these operations for each lane and then store the values of `last` in their arrays.
+
+        Elements that do not lie side by side are fetched before and stored after, so that the rest is in SIMD lanes.
+        """
+        group = [op for op in group if not any(out in self._uniformity.made_again for out in op.results)]
+        before = {op for op in group if isinstance(op, ir.Load) and self._is_scattered(op)}
+        made_here = {out for op in group for out in op.results}
+        stores = [op for op in group if isinstance(op, ir.Store)]
+        # what the arrays of `last` held is gone by then, and stores to one array stay in their order
+        staying = {self._aliases.find(s.array) for s in stores if s.value not in made_here or not self._is_scattered(s)}
+        after = {op for op in stores if self._aliases.find(op.array) not in staying}
+        if not any(isinstance(op, ir.Call) and ir.is_float(op.outs[0].type) for op in group):
+            before, after = set(), set()
+        made: list[ir.Op] = []
+        for ops, values in (
+            ([op for op in group if op in before], ()),
+            ([op for op in group if op not in before and op not in after], last),
+            ([op for op in group if op in after], ()),
+        ):
+            loop = _LaneLoop(self)
+            for op in ops:
                 loop.op(op)
-        loop.keep(last)
-        if not loop.builder.ops:
-            return []
-        made = loop.made()
+            loop.keep(values)
+            made += loop.made() if loop.builder.ops else []
         return made
+
+    def _is_scattered(self, op: ir.Load | ir.Store) -> bool:
+        """Whether the lanes' elements of an array that is read only, or of their own, are apart in memory."""
+        if self._aliases.find(op.array) in (self._stored if isinstance(op, ir.Load) else self._loaded):
+            return False
+        differing = [axis for axis, i in enumerate(op.index) if self._uniformity.differs(i)]
+        known = (self._counter, *self._uniformity.made_again)
+        if not differing or any(op.index[axis] not in known for axis in differing):
+            return False
+        type_ = array_type_of(op.array)
+        return differing != [0 if type_.layout == "F" else type_.ndim - 1] or type_.layout == "A"
 
     def _with_kept(self, op: ir.Op, lane: ir.Var | None) -> list[ir.Op]:
         """The operation, and what of its results other loops over lanes read, stored in their arrays."""
@@ -407,7 +436,8 @@ def _reassociated(op: ir.Op, sum_of: Mapping[ir.Operand, Sum]) -> ir.Op:
     found = sum_of.get(op.results[0]) if len(op.results) == 1 else None
     if found is None or found.is_ordered or not isinstance(op, ir.Call) or not ir.is_float(op.outs[0].type):
         return op
-    if op.callee is operator.add and all(a.type == op.outs[0].type for a in op.args):
-        args = op.args if op.args[0] in found.chain else op.args[::-1]
-        return dataclasses.replace(op, callee=reassociable_add, args=args)
-    return op
+    total, term = op.args if op.args[0] in found.chain else op.args[::-1]
+    if total.type != term.type:
+        return op
+    callee = reassociable_add if op.callee is operator.add else reassociable_sub
+    return dataclasses.replace(op, callee=callee, args=(total, term))

@@ -22,7 +22,7 @@ from adjit.transform.types import array_type, array_type_of
 from adjit.transform.uniformity import Kind, Uniformity
 
 # Lanes of a block, at most and at least; elements that all lanes together may keep, which is what fits into a cache.
-MOST_LANES, LEAST_LANES = 64, 8
+MOST_LANES, LEAST_LANES = 64, 16
 ELEMENTS = 32768
 
 

@@ -67,7 +67,13 @@ def reassociable_add(total: float, term: float) -> float:
     return total + term
 
 
+def reassociable_sub(total: float, term: float) -> float:
+    """total - term, in such a sum."""
+    return total - term
+
+
 @type_callable(reassociable_add)
+@type_callable(reassociable_sub)
 def _type_of_sum(context: Any) -> Any:
     def typer(total: types.Type, term: types.Type) -> types.Type | None:
         return total if isinstance(total, types.Float) and total == term else None
@@ -78,3 +84,8 @@ def _type_of_sum(context: Any) -> Any:
 @lower_builtin(reassociable_add, types.Float, types.Float)  # type: ignore[no-untyped-call, untyped-decorator]
 def _add_in_any_order(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     return builder.fadd(*args, flags=("reassoc", "contract"))
+
+
+@lower_builtin(reassociable_sub, types.Float, types.Float)  # type: ignore[no-untyped-call, untyped-decorator]
+def _subtract_in_any_order(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    return builder.fsub(*args, flags=("reassoc", "contract"))
