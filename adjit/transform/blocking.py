@@ -34,9 +34,18 @@ from adjit.transform.types import array_type, array_type_of, slice_type, typed_c
 from adjit.transform.uniformity import Kind, Uniformity
 
 
+@dataclasses.dataclass(frozen=True)
+class Turned:
+    """A copy of the block's part of an array, without the axis of the trips and with a last one for the lanes."""
+
+    axis: int
+    extents: tuple[ir.Operand, ...]
+    array: ir.Var
+
+
 class Blocking:
     """Rewrites one loop. `width`: lanes a block at most; `laned`: for each array of a trip, the one with a last axis
-    for the lanes."""
+    for the lanes; `turned`: arrays of which the block's part is copied."""
 
     def __init__(
         self,
@@ -45,6 +54,7 @@ class Blocking:
         uniformity: Uniformity,
         aliases: Aliases,
         laned: Mapping[ir.Operand, ir.Var],
+        turned: Mapping[ir.Operand, Turned],
         width: ir.Operand,
     ):
         self._loop = loop
@@ -66,7 +76,8 @@ class Blocking:
         self._now: dict[Sum, ir.Operand] = {}
         self._ordered: list[ir.Op] = []
         # the part of an array that a block sees, along an axis that the trips go through
-        self._parts: dict[tuple[ir.Var, int], ir.Slice] = {}
+        self._parts: dict[tuple[ir.Operand, int], ir.Slice] = {}
+        self._turned = turned
         self._end = ir.Var(f"{counter.name}1", types.intp)
         stores = [op for op in ir.walk(loop.body) if isinstance(op, ir.Store)]
         self._stored = {aliases.find(op.array) for op in stores}
@@ -90,7 +101,8 @@ class Blocking:
             builder.emit(ir.Call(callee=min, args=(self._width, left), outs=(self._lanes,)))
         ops = self._ops(loop.body, ())
         ops += self._over_lanes(self._ordered, ())
-        ops = [*self._parts.values(), *(kept for op in ops for kept in self._with_kept(op, None))]
+        copies = [self._copying(array, copied) for array, copied in self._turned.items()]
+        ops = [*self._parts.values(), *copies, *(kept for op in ops for kept in self._with_kept(op, None))]
         if self._parts:
             ops.insert(0, ir.Call(callee=operator.add, args=(self._first, self._lanes), outs=(self._end,)))
         yields = tuple(self._now[s] for s in self._trips.sums)
@@ -106,31 +118,50 @@ class Blocking:
         )
         return builder.ops
 
+    def _copying(self, array: ir.Operand, copied: Turned) -> ir.Op:
+        """The loops that copy an array's part, lanes innermost."""
+        axis, lane = copied.axis, ir.Var("lane", types.intp)
+        counters = [ir.Var("j", types.intp) for _ in copied.extents]
+        builder = ir.Builder()
+        part, _ = self._part(array, axis, len(counters) + 1)
+        item = builder.load(part, (*counters[:axis], lane, *counters[axis:]), ir.element_name(array))
+        builder.store(copied.array, (*counters, lane), item)
+        made = _simple_loop(lane, self._lanes, builder.ops)
+        for counter, extent in zip(reversed(counters), reversed(copied.extents), strict=True):
+            made = _simple_loop(counter, extent, [made])
+        return made
+
+    def _part(self, array: ir.Operand, axis: int, rank: int) -> tuple[ir.Var, int]:
+        """The view of what a block sees of an array along an axis."""
+        if (array, axis) not in self._parts:
+            span = ir.Span(self._first, self._end)
+            selectors = tuple(span if k == axis else ir.Span() for k in range(rank))
+            name = array.name if isinstance(array, ir.Var) else "array"
+            out = ir.Var(f"{name}_block", slice_type(array_type_of(array), selectors))
+            self._parts[array, axis] = ir.Slice(base=array, selectors=selectors, out=out)
+        return self._parts[array, axis].out, axis
+
     def part(self, array: ir.Operand, index: Sequence[ir.Operand]) -> tuple[ir.Var, int] | None:
         """The view of an array in which a lane stands for the loop's counter, and the axis; None if there is none.
 
         An index into it is known not to be negative, which one of the array itself is not in the eyes of the compiler.
         """
-        if self._counter not in index or array in self._inside or not self._counts_up or not isinstance(array, ir.Var):
+        if self._counter not in index or array in self._inside or not self._counts_up:
             return None
-        axis = index.index(self._counter)
-        if (array, axis) not in self._parts:
-            span = ir.Span(self._first, self._end)
-            selectors = tuple(span if k == axis else ir.Span() for k in range(len(index)))
-            type_ = slice_type(array_type_of(array), selectors)
-            out = ir.Var(f"{array.name}_block", type_)
-            self._parts[array, axis] = ir.Slice(base=array, selectors=selectors, out=out)
-        return self._parts[array, axis].out, axis
+        return self._part(array, index.index(self._counter), len(index))
 
     def in_parts(self, op: ir.Op, lane: ir.Var) -> ir.Op:
         """The operation on the block's parts of arrays."""
         if isinstance(op, ir.Load | ir.Store):
+            if op.array in self._turned:
+                copied = self._turned[op.array]
+                index = (*op.index[: copied.axis], *op.index[copied.axis + 1 :], lane)
+                return dataclasses.replace(op, array=copied.array, index=index)
             found = self.part(op.array, op.index)
             if found is None:
                 return op
             array, axis = found
-            index = (*op.index[:axis], lane, *op.index[axis + 1 :])
-            return dataclasses.replace(op, array=array, index=index)
+            return dataclasses.replace(op, array=array, index=(*op.index[:axis], lane, *op.index[axis + 1 :]))
         if not op.regions:
             return op
         regions = [ir.Region(r.args, tuple(self.in_parts(i, lane) for i in r.ops), r.yields) for r in op.regions]
@@ -265,7 +296,9 @@ class Blocking:
 
     def _is_scattered(self, op: ir.Load | ir.Store) -> bool:
         """Whether the lanes' elements of an array that is read only, or of their own, are apart in memory."""
-        if self._aliases.find(op.array) in (self._stored if isinstance(op, ir.Load) else self._loaded):
+        if op.array in self._turned or self._aliases.find(op.array) in (
+            self._stored if isinstance(op, ir.Load) else self._loaded
+        ):
             return False
         differing = [axis for axis, i in enumerate(op.index) if self._uniformity.differs(i)]
         known = (self._counter, *self._uniformity.made_again)
@@ -399,6 +432,11 @@ class _LaneLoop:
         self.block._now.update(zip(self._sums, outs, strict=False))
         stores = [dataclasses.replace(op, value=out) for (op, _, _), out in zip(self._stores, totals, strict=True)]
         return [loop, *stores]
+
+
+def _simple_loop(counter: ir.Var, stop: ir.Operand, ops: Sequence[ir.Op]) -> ir.For:
+    body = ir.Region((counter,), tuple(ops), ())
+    return ir.For(start=ir.integer(0), stop=stop, step=ir.integer(1), inits=(), body=body, outs=())
 
 
 def _array_for(value: ir.Var) -> ir.Var:

@@ -3,7 +3,8 @@
 In: a function that is ready to be emitted. Out: the same, with such loops in blocks (`blocking.py`).
 
 The inner loops are sums or recurrences, in which each step waits for the one before; across the trips of the loop
-around them nothing waits. Which trips may run side by side says `independence.py`, what differs between them `uniformity.py`.
+around them nothing waits. Which trips may run side by side says `independence.py`, what differs between them
+`uniformity.py`.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from collections.abc import Collection, Iterator
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.blocking import Blocking
+from adjit.transform.blocking import Blocking, Turned
 from adjit.transform.independence import Independence, Trips
+from adjit.transform.turning import turned_axes
 from adjit.transform.types import array_type, array_type_of
 from adjit.transform.uniformity import Kind, Uniformity
 
@@ -38,27 +40,37 @@ def lay_lanes(function: ir.Function, values: Collection[int]) -> ir.Function:
 
 class _Laying:
     def __init__(self, function: ir.Function, values: Collection[int]):
+        self.body = function.body
         self.independence = Independence(function, values)
         self.allocs = {op.out: op for op in ir.walk(function.body) if isinstance(op, ir.Alloc)}
         self.laned: dict[ir.Operand, ir.Var] = {}
         self.extents: dict[ir.Var, ir.Operand] = {}
+        self.deepest = _depth(function.body)
         self.changed = False
+        # the extents that have been asked for before the operation at hand
+        self.known: dict[tuple[ir.Operand, int], ir.Var] = {}
 
-    def ops(self, region: ir.Region) -> list[ir.Op]:
+    def ops(self, region: ir.Region, depth: int = 0) -> list[ir.Op]:
+        """The operations of a region that has `depth` loops around it."""
         found: list[ir.Op] = []
         for op in region.ops:
-            made = self.loop(op) if isinstance(op, ir.For) else None
+            if isinstance(op, ir.Extent) and region is self.body:
+                self.known[op.array, op.axis] = op.out
+            made = self.loop(op, depth) if isinstance(op, ir.For) else None
             if made is None and op.regions:
-                regions = [ir.Region(r.args, tuple(self.ops(r)), r.yields) for r in op.regions]
+                inside = depth + isinstance(op, ir.For | ir.While)
+                regions = [ir.Region(r.args, tuple(self.ops(r, inside)), r.yields) for r in op.regions]
                 op = op.rebuilt(op.operands, regions, op.results)
             found += [op] if made is None else made
         return found
 
-    def loop(self, loop: ir.For) -> list[ir.Op] | None:
+    def loop(self, loop: ir.For, depth: int) -> list[ir.Op] | None:
         """What stands for the loop in lanes; None if it stays as it is."""
         if loop.parallel or not isinstance(loop.step, ir.Const) or abs(loop.step.value) != 1:
             return None
-        if not any(isinstance(op, ir.For) for op in loop.body.ops):
+        # the time goes into the deepest loops; others are not worth the time to compile them
+        inside = _depth(loop.body)
+        if not inside or depth + 1 + inside < self.deepest - 1:
             return None
         trips = self.independence.trips(loop)
         if trips is None or (loop.step.value < 0 and any(s.is_ordered for s in trips.sums)):
@@ -87,18 +99,34 @@ class _Laying:
             type_ = array_type_of(op.out)
             self.laned[op.out] = dataclasses.replace(op.out, type=array_type(type_.dtype, type_.ndim + 1))
         width = ir.Var("width", types.intp)
-        blocking = Blocking(loop, trips, uniformity, self.independence.aliases, self.laned, width)
+        axes = self.turned_axes(loop, uniformity)
+        turned: dict[ir.Operand, Turned] = {array: self.turned(builder, array, axis) for array, axis in axes.items()}
+        blocking = Blocking(loop, trips, uniformity, self.independence.aliases, self.laned, turned, width)
         made = blocking.made()
         kept = list(dict.fromkeys(blocking.kept.values()))
-        self.width(builder, loop, width, [*shapes.values(), *(() for _ in kept)])
+        copies = [copied.extents for copied in turned.values()]
+        self.width(builder, loop, width, [*shapes.values(), *copies, *(() for _ in kept)])
         inside = set(ir.walk(loop.body))
         for op in arrays:
             if op not in inside:
                 fill = op.fill
                 builder.emit(ir.Alloc(shape=(*shapes[op.out], width), out=self.laned[op.out], fill=fill))
+        for copied in turned.values():
+            builder.emit(ir.Alloc(shape=(*copied.extents, width), out=copied.array))
         for array in kept:
             builder.emit(ir.Alloc(shape=(width,), out=array))
         return [*builder.ops, *made]
+
+    def turned_axes(self, loop: ir.For, uniformity: Uniformity) -> dict[ir.Var, int]:
+        if not isinstance(loop.start, ir.Const) or loop.start.value < 0 or loop.step != ir.integer(1):
+            return {}
+        return turned_axes(loop, uniformity)
+
+    def turned(self, builder: ir.Builder, array: ir.Var, axis: int) -> Turned:
+        """The array for the copy of a block's part."""
+        type_ = array_type_of(array)
+        extents = tuple(self.known.get((array, k)) or builder.extent(array, k) for k in range(type_.ndim) if k != axis)
+        return Turned(axis, extents, ir.Var(f"{array.name}_turned", array_type(type_.dtype, type_.ndim)))
 
     def shape(self, builder: ir.Builder, op: ir.Alloc) -> tuple[ir.Operand, ...]:
         """The shape that the array of one trip has."""
@@ -127,8 +155,9 @@ class _Laying:
         most: ir.Operand = call(max, ir.integer(1), count_, "trips")
         most = call(min, ir.integer(MOST_LANES), most, "most")
         if elements is not None and not isinstance(elements, ir.Const):
-            fitting = call(operator.floordiv, ir.integer(ELEMENTS), elements, "fitting")
-            most = call(min, most, call(max, ir.integer(LEAST_LANES), fitting, "fitting"), "most")
+            steps = call(operator.floordiv, ir.integer(ELEMENTS // LEAST_LANES), elements, "steps")
+            fitting = call(operator.mul, ir.integer(LEAST_LANES), call(max, ir.integer(1), steps, "steps"), "fitting")
+            most = call(min, most, fitting, "most")
         last = builder.ops.pop()
         builder.emit(last.rebuilt(last.operands, (), (width,)))
 
@@ -165,6 +194,13 @@ class _Laying:
         return op
 
 
+def _depth(region: ir.Region) -> int:
+    """The loops inside of each other in a region."""
+    return max(
+        (isinstance(op, ir.For | ir.While) + _depth(inner) for op in region.ops for inner in op.regions), default=0
+    )
+
+
 def is_worth_it(loop: ir.For, trips: Trips, uniformity: Uniformity) -> bool:
     """Whether an inner loop that all lanes make together is a sum or a recurrence of floats."""
     return any(_waits(op, trips, uniformity) for op in loop.body.ops)
@@ -181,16 +217,11 @@ def _waits(op: ir.Op, trips: Trips, uniformity: Uniformity) -> bool:
 def _orders_fit(loop: ir.For, trips: Trips) -> bool:
     """Whether sums that have to keep their order are added to by operations of the trip itself, which only do that."""
     chains = {v for s in trips.sums if s.is_ordered for v in s.chain}
-    for op in ir.walk(loop.body):
-        if not any(o in chains for o in (*op.results, *(y for r in op.regions for y in r.yields))):
+    for op in loop.body.ops:
+        if not any(o in chains for o in ir.reads(op)):
             continue
-        if op not in loop.body.ops or not isinstance(op, ir.Call | ir.If):
+        if not isinstance(op, ir.Call | ir.If) or len(op.results) != 1:
             return False
-        if op.regions and (len(op.results) > 1 or not all(isinstance(i, ir.Call | ir.Load) for i in _inner(op))):
+        if not all(isinstance(i, ir.Call | ir.Load) for region in op.regions for i in ir.walk(region)):
             return False
     return True
-
-
-def _inner(op: ir.Op) -> Iterator[ir.Op]:
-    for region in op.regions:
-        yield from ir.walk(region)

@@ -44,6 +44,10 @@ class Uniformity:
         self.made_again: dict[ir.Operand, ir.Call] = {}
         self._classify(loop.body, {loop.body.args[0]})
 
+    def __contains__(self, op: ir.Op) -> bool:
+        """Whether the operation has a kind, as all have but those inside of one that is done lane by lane."""
+        return op in self._kinds
+
     def kind(self, op: ir.Op) -> Kind:
         return self._kinds[op]
 
