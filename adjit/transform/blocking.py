@@ -28,7 +28,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.alias import Aliases
-from adjit.transform.independence import Sum, Trips
+from adjit.transform.independence import Sum, Trips, lowest_is_natural
 from adjit.transform.support import reassociable_add, reassociable_sub
 from adjit.transform.types import array_type, array_type_of, slice_type, typed_const
 from adjit.transform.uniformity import Kind, Uniformity
@@ -45,7 +45,7 @@ class Turned:
 
 class Blocking:
     """Rewrites one loop. `width`: lanes a block at most; `laned`: for each array of a trip, the one with a last axis
-    for the lanes; `turned`: arrays of which the block's part is copied."""
+    for the lanes, and `shapes` the shape of that; `turned`: arrays of which the block's part is copied."""
 
     def __init__(
         self,
@@ -54,6 +54,7 @@ class Blocking:
         uniformity: Uniformity,
         aliases: Aliases,
         laned: Mapping[ir.Operand, ir.Var],
+        shapes: Mapping[ir.Operand, tuple[ir.Operand, ...]],
         turned: Mapping[ir.Operand, Turned],
         width: ir.Operand,
     ):
@@ -72,19 +73,24 @@ class Blocking:
         # where values live that are used in another loop over lanes than the one that makes them
         self.kept: dict[ir.Operand, ir.Var] = {}
         self._lane_of: dict[ir.For, ir.Var] = {}
-        self._sum_of: dict[ir.Operand, Sum] = {v: s for s in trips.sums for v in s.chain}
+        self._sum_of: dict[ir.Operand, Sum] = {v: s for s in trips.sums for v in s.chain if not s.is_inner}
+        # what lanes add up each by itself starts from zero
+        self.zeros: dict[ir.Operand, ir.Const] = {
+            arg: typed_const(0, arg.type) for arg, s in zip(loop.body.args[1:], trips.sums, strict=True) if s.is_inner
+        }
         self._now: dict[Sum, ir.Operand] = {}
         self._ordered: list[ir.Op] = []
         # the part of an array that a block sees, along an axis that the trips go through
         self._parts: dict[tuple[ir.Operand, int], ir.Slice] = {}
         self._turned = turned
+        self._shapes = shapes
         self._end = ir.Var(f"{counter.name}1", types.intp)
         stores = [op for op in ir.walk(loop.body) if isinstance(op, ir.Store)]
         self._stored = {aliases.find(op.array) for op in stores}
         self._loaded = {aliases.find(op.array) for op in ir.walk(loop.body) if isinstance(op, ir.Load)}
         made_inside = (out for op in ir.walk(loop.body) for out in op.results)
         self._inside: set[ir.Operand] = {*made_inside, *laned}
-        self._counts_up = isinstance(loop.start, ir.Const) and loop.step == ir.integer(1) and loop.start.value >= 0
+        self._counts_up = lowest_is_natural(loop)
 
     def made(self) -> list[ir.Op]:
         """The operations that stand for the loop; `kept` has the arrays that they need then."""
@@ -101,6 +107,11 @@ class Blocking:
             builder.emit(ir.Call(callee=min, args=(self._width, left), outs=(self._lanes,)))
         ops = self._ops(loop.body, ())
         ops += self._over_lanes(self._ordered, ())
+        totals = _LaneLoop(self)
+        for found, y in zip(self._trips.sums, loop.body.yields, strict=True):
+            if found.is_inner:
+                totals.add_to(found, y)
+        ops += totals.made()
         copies = [self._copying(array, copied) for array, copied in self._turned.items()]
         ops = [*self._parts.values(), *copies, *(kept for op in ops for kept in self._with_kept(op, None))]
         if self._parts:
@@ -196,7 +207,7 @@ class Blocking:
 
     def _once(self, op: ir.Op) -> ir.Op:
         if isinstance(op, ir.Alloc) and op.out in self._laned:
-            return dataclasses.replace(op, shape=(*op.shape, self._width), out=self._laned[op.out])
+            return dataclasses.replace(op, like=None, shape=self._shapes[op.out], out=self._laned[op.out])
         return _in_arrays(op, self._laned, None)
 
     def _slots(self, op: ir.For | ir.If, region: ir.Region) -> list[tuple[ir.Var, ir.Operand]]:
@@ -277,7 +288,9 @@ class Blocking:
         made_here = {out for op in group for out in op.results}
         stores = [op for op in group if isinstance(op, ir.Store)]
         # what the arrays of `last` held is gone by then, and stores to one array stay in their order
-        staying = {self._aliases.find(s.array) for s in stores if s.value not in made_here or not self._is_scattered(s)}
+        nested = [op for other in group for r in other.regions for op in ir.walk(r) if isinstance(op, ir.Store)]
+        kept = [s for s in stores if s.value not in made_here or not self._is_scattered(s)]
+        staying = {self._aliases.find(s.array) for s in (*kept, *nested)}
         after = {op for op in stores if self._aliases.find(op.array) not in staying}
         if not any(isinstance(op, ir.Call) and ir.is_float(op.outs[0].type) for op in group):
             before, after = set(), set()
@@ -291,7 +304,7 @@ class Blocking:
             for op in ops:
                 loop.op(op)
             loop.keep(values)
-            made += loop.made() if loop.builder.ops else []
+            made += loop.made()
         return made
 
     def _is_scattered(self, op: ir.Load | ir.Store) -> bool:
@@ -369,9 +382,18 @@ class _LaneLoop:
         type_ = array_type_of(op.array).dtype
         name = f"{op.array.name}_sum" if isinstance(op.array, ir.Var) else "sum"
         arg = ir.Var(name, type_)
-        callee = reassociable_add if isinstance(type_, types.Float) else operator.add
-        total = self.builder.call(callee, arg, self.value(op.value), type=type_, name=name)
-        self._stores.append((op, arg, total))
+        self._stores.append((op, arg, self._plus(arg, op.value)))
+
+    def _plus(self, total: ir.Var, term: ir.Operand) -> ir.Var:
+        callee = reassociable_add if isinstance(total.type, types.Float) else operator.add
+        return self.builder.call(callee, total, self.value(term), type=total.type, name=total.name)
+
+    def add_to(self, found: Sum, term: ir.Operand) -> None:
+        """Adds what each lane has added up by itself."""
+        now = self.block._now[found]
+        assert isinstance(now, ir.Var)
+        self._sums[found] = dataclasses.replace(now)
+        self._current[found] = self._plus(self._sums[found], term)
 
     def keep(self, last: Sequence[tuple[ir.Var, ir.Operand]]) -> None:
         values = [(array, self.value(operand)) for array, operand in last]
@@ -383,6 +405,8 @@ class _LaneLoop:
         block = self.block
         if operand in self._here:
             return self._here[operand]
+        if operand in block.zeros:
+            return block.zeros[operand]
         found = block._sum_of.get(operand)
         if found is not None:
             if found not in self._sums:
@@ -408,6 +432,8 @@ class _LaneLoop:
         return made
 
     def made(self) -> list[ir.Op]:
+        if not self.builder.ops:
+            return []
         args = [*self._sums.values(), *(arg for _, arg, _ in self._stores)]
         outs = [dataclasses.replace(arg) for arg in args]
         totals = [dataclasses.replace(arg) for _, arg, _ in self._stores]

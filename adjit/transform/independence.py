@@ -26,10 +26,14 @@ from adjit.transform.types import array_type_of
 
 @dataclass(frozen=True, eq=False)
 class Sum:
-    """A carried value that is only added to. `chain`: its names, from the loop's argument to what is yielded."""
+    """A carried value that is only added to. `chain`: its names, from the loop's argument to what is yielded.
+
+    is_ordered: it has to be added up in the order of the trips; is_inner: inner loops add to it, in any order.
+    """
 
     chain: frozenset[ir.Var]
     is_ordered: bool
+    is_inner: bool
 
 
 @dataclass(frozen=True)
@@ -99,7 +103,8 @@ class Independence:
         if isinstance(op, ir.Call):
             return not op.effect and not any(is_reference(o) for o in (*op.args, *op.outs))
         if isinstance(op, ir.For | ir.If):
-            return not getattr(op, "stops", False) and not any(is_reference(o) for o in (*op.operands, *op.results))
+            is_plain = isinstance(op, ir.If) or not (op.stops or op.parallel)
+            return is_plain and not any(is_reference(o) for o in (*op.operands, *op.results))
         return isinstance(op, ir.Load | ir.Store | ir.Extent | ir.Comment | ir.Alloc)
 
     # --------------------------------------------------------------------------------------------------- memory
@@ -119,8 +124,7 @@ class Independence:
 
     def _is_own(self, inside: list[ir.Load | ir.Store], loop: ir.For) -> bool:
         """Whether the counter is an index on the same axis of one array everywhere."""
-        first, lowest = (loop.start, 0) if loop.step == ir.integer(1) else (loop.stop, -1)
-        if not isinstance(first, ir.Const) or first.value < lowest:
+        if not lowest_is_natural(loop):
             return False
         counter = loop.body.args[0]
         axes = [{axis for axis, i in enumerate(op.index) if i is counter} for op in inside]
@@ -144,7 +148,15 @@ class Independence:
         if not _is_chain(arg, yielded, loop.body, chain):
             return None
         is_ordered = isinstance(arg.type, types.Float) and any(self._reach.has_var(v) for v in chain)
-        return Sum(frozenset(chain), is_ordered)
+        is_inner = any(isinstance(op, ir.For) and any(out in chain for out in op.outs) for op in loop.body.ops)
+        return Sum(frozenset(chain), is_ordered, is_inner and not is_ordered)
+
+
+def lowest_is_natural(loop: ir.For) -> bool:
+    """Whether the counter of a loop by steps of one, up or down, is known not to be negative."""
+    if loop.step == ir.integer(1):
+        return isinstance(loop.start, ir.Const) and bool(loop.start.value >= 0)
+    return isinstance(loop.stop, ir.Const) and bool(loop.stop.value >= -1)
 
 
 def _adds(op: ir.Call, total: ir.Var) -> bool:

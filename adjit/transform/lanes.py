@@ -18,7 +18,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.blocking import Blocking, Turned
-from adjit.transform.independence import Independence, Trips
+from adjit.transform.independence import Independence, Trips, lowest_is_natural
 from adjit.transform.turning import turned_axes
 from adjit.transform.types import array_type, array_type_of
 from adjit.transform.uniformity import Kind, Uniformity
@@ -76,7 +76,7 @@ class _Laying:
         if trips is None or (loop.step.value < 0 and any(s.is_ordered for s in trips.sums)):
             return None
         uniformity = Uniformity(loop, trips, self.independence.aliases)
-        if not is_worth_it(loop, trips, uniformity) or not _orders_fit(loop, trips):
+        if not is_worth_it(loop, trips, uniformity) or not _orders_fit(loop, trips, uniformity):
             return None
         arrays = self.private_arrays(loop, uniformity)
         return None if arrays is None else self.in_lanes(loop, trips, uniformity, arrays)
@@ -86,31 +86,31 @@ class _Laying:
         inside = {out for op in ir.walk(loop.body) for out in op.results}
         inside |= {arg for op in (loop, *ir.walk(loop.body)) for r in op.regions for arg in r.args}
         found = [op for op in self.allocs.values() if uniformity.is_laned(op.out)]
-        if any(o in inside for op in found for o in op.operands):
-            return None
-        return found
+        made_here = [op for op in ir.walk(loop.body) if isinstance(op, ir.Alloc)]
+        is_once = all(op in uniformity and uniformity.kind(op) is Kind.ONCE for op in made_here)
+        return found if is_once and not any(o in inside for op in found for o in op.operands) else None
 
     def in_lanes(self, loop: ir.For, trips: Trips, uniformity: Uniformity, arrays: list[ir.Alloc]) -> list[ir.Op]:
         self.changed = True
         builder = ir.Builder()
         builder.origin = loop.origin
-        shapes = {op.out: self.shape(builder, op) for op in arrays}
+        width = ir.Var("width", types.intp)
+        shapes: dict[ir.Operand, tuple[ir.Operand, ...]] = {op.out: (*self.shape(builder, op), width) for op in arrays}
         for op in arrays:
             type_ = array_type_of(op.out)
             self.laned[op.out] = dataclasses.replace(op.out, type=array_type(type_.dtype, type_.ndim + 1))
-        width = ir.Var("width", types.intp)
         axes = self.turned_axes(loop, uniformity)
         turned: dict[ir.Operand, Turned] = {array: self.turned(builder, array, axis) for array, axis in axes.items()}
-        blocking = Blocking(loop, trips, uniformity, self.independence.aliases, self.laned, turned, width)
+        blocking = Blocking(loop, trips, uniformity, self.independence.aliases, self.laned, shapes, turned, width)
         made = blocking.made()
         kept = list(dict.fromkeys(blocking.kept.values()))
         copies = [copied.extents for copied in turned.values()]
-        self.width(builder, loop, width, [*shapes.values(), *copies, *(() for _ in kept)])
+        self.width(builder, loop, width, [*(shape[:-1] for shape in shapes.values()), *copies, *(() for _ in kept)])
         inside = set(ir.walk(loop.body))
         for op in arrays:
             if op not in inside:
                 fill = op.fill
-                builder.emit(ir.Alloc(shape=(*shapes[op.out], width), out=self.laned[op.out], fill=fill))
+                builder.emit(ir.Alloc(shape=shapes[op.out], out=self.laned[op.out], fill=fill))
         for copied in turned.values():
             builder.emit(ir.Alloc(shape=(*copied.extents, width), out=copied.array))
         for array in kept:
@@ -118,9 +118,7 @@ class _Laying:
         return [*builder.ops, *made]
 
     def turned_axes(self, loop: ir.For, uniformity: Uniformity) -> dict[ir.Var, int]:
-        if not isinstance(loop.start, ir.Const) or loop.start.value < 0 or loop.step != ir.integer(1):
-            return {}
-        return turned_axes(loop, uniformity)
+        return turned_axes(loop, uniformity) if lowest_is_natural(loop) else {}
 
     def turned(self, builder: ir.Builder, array: ir.Var, axis: int) -> Turned:
         """The array for the copy of a block's part."""
@@ -214,14 +212,14 @@ def _waits(op: ir.Op, trips: Trips, uniformity: Uniformity) -> bool:
     return any(_waits(inner, trips, uniformity) for region in op.regions for inner in region.ops)
 
 
-def _orders_fit(loop: ir.For, trips: Trips) -> bool:
+def _orders_fit(loop: ir.For, trips: Trips, uniformity: Uniformity) -> bool:
     """Whether sums that have to keep their order are added to by operations of the trip itself, which only do that."""
     chains = {v for s in trips.sums if s.is_ordered for v in s.chain}
     for op in loop.body.ops:
         if not any(o in chains for o in ir.reads(op)):
             continue
-        if not isinstance(op, ir.Call | ir.If) or len(op.results) != 1:
+        if uniformity.kind(op) is not Kind.BY_LANE or len(op.results) != 1:
             return False
-        if not all(isinstance(i, ir.Call | ir.Load) for region in op.regions for i in ir.walk(region)):
+        if not all(isinstance(i, ir.Call) for region in op.regions for i in ir.walk(region)):
             return False
     return True

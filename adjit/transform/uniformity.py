@@ -32,7 +32,9 @@ class Uniformity:
         self._trips = trips
         self._aliases = aliases
         self._differing: set[ir.Operand] = {loop.body.args[0]}
-        self._sums = {var for s in trips.sums for var in s.chain}
+        self._sums = {var for s in trips.sums for var in s.chain if not s.is_inner}
+        # lanes add to such a sum each by itself
+        self._differing.update(var for s in trips.sums for var in s.chain if s.is_inner)
         # private arrays in which lanes have something different
         self._memory: set[ir.Operand] = set()
         self._by_lane: set[ir.Op] = set()
@@ -124,7 +126,7 @@ class Uniformity:
                 self.made_again[op.outs[0]] = op
 
     def _is_made_again(self, op: ir.Call, known: set[ir.Operand]) -> bool:
-        if cost(op) != 1 or ir.is_float(op.outs[0].type):
+        if cost(op) != 1 or ir.is_float(op.outs[0].type) or op.outs[0] in self._sums:
             return False
         return all(a in known or not self.differs(a) for a in op.args)
 

@@ -9,6 +9,13 @@ import numpy as np
 import pytest
 
 import adjit
+from adjit.transform import pipeline
+
+
+@pytest.fixture(autouse=True)
+def _without_lanes(monkeypatch):
+    """What is looked at here stands before trips are laid into lanes."""
+    monkeypatch.setattr(pipeline, "lay_lanes", lambda function, values: function)
 
 
 def loops(source):
