@@ -10,6 +10,7 @@ around them nothing waits. Which trips may run side by side says `independence.p
 from __future__ import annotations
 
 import dataclasses
+import functools
 import operator
 from collections import Counter
 from collections.abc import Collection, Iterator
@@ -17,8 +18,9 @@ from collections.abc import Collection, Iterator
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.blocking import Blocking, Turned
+from adjit.transform.blocking import Blocking
 from adjit.transform.independence import Independence, Trips, lowest_is_natural
+from adjit.transform.lane_loops import Block, Turned
 from adjit.transform.turning import turned_axes
 from adjit.transform.types import array_type, array_type_of
 from adjit.transform.uniformity import Kind, Uniformity
@@ -26,6 +28,8 @@ from adjit.transform.uniformity import Kind, Uniformity
 # Lanes of a block, at most and at least; elements that all lanes together may keep, which is what fits into a cache.
 MOST_LANES, LEAST_LANES = 64, 16
 ELEMENTS = 32768
+# Pairs of arrays of which LLVM tests at run time whether they overlap, before it vectorises a loop.
+MOST_CHECKS = 128
 
 
 def lay_lanes(function: ir.Function, values: Collection[int]) -> ir.Function:
@@ -34,8 +38,7 @@ def lay_lanes(function: ir.Function, values: Collection[int]) -> ir.Function:
     ops = laying.ops(function.body)
     if not laying.changed:
         return function
-    ops = laying.without_old_arrays(ops)
-    return dataclasses.replace(function, body=ir.Region(function.body.args, tuple(ops), function.body.yields))
+    return dataclasses.replace(function, body=laying.without_old_arrays(ops))
 
 
 class _Laying:
@@ -79,7 +82,9 @@ class _Laying:
         if not is_worth_it(loop, trips, uniformity) or not _orders_fit(loop, trips, uniformity):
             return None
         arrays = self.private_arrays(loop, uniformity)
-        return None if arrays is None else self.in_lanes(loop, trips, uniformity, arrays)
+        made = None if arrays is None else self.in_lanes(loop, trips, uniformity, arrays)
+        self.changed = self.changed or made is not None
+        return made
 
     def private_arrays(self, loop: ir.For, uniformity: Uniformity) -> list[ir.Alloc] | None:
         """The arrays that need an axis for the lanes; None if their extents are not known before the loop."""
@@ -90,35 +95,32 @@ class _Laying:
         is_once = all(op in uniformity and uniformity.kind(op) is Kind.ONCE for op in made_here)
         return found if is_once and not any(o in inside for op in found for o in op.operands) else None
 
-    def in_lanes(self, loop: ir.For, trips: Trips, uniformity: Uniformity, arrays: list[ir.Alloc]) -> list[ir.Op]:
-        self.changed = True
+    def in_lanes(
+        self, loop: ir.For, trips: Trips, uniformity: Uniformity, arrays: list[ir.Alloc]
+    ) -> list[ir.Op] | None:
         builder = ir.Builder()
         builder.origin = loop.origin
         width = ir.Var("width", types.intp)
         shapes: dict[ir.Operand, tuple[ir.Operand, ...]] = {op.out: (*self.shape(builder, op), width) for op in arrays}
-        for op in arrays:
-            type_ = array_type_of(op.out)
-            self.laned[op.out] = dataclasses.replace(op.out, type=array_type(type_.dtype, type_.ndim + 1))
-        axes = self.turned_axes(loop, uniformity)
+        laned: dict[ir.Operand, ir.Var] = {op.out: _with_lanes(op.out) for op in arrays}
+        axes = turned_axes(loop, uniformity) if lowest_is_natural(loop) else {}
         turned: dict[ir.Operand, Turned] = {array: self.turned(builder, array, axis) for array, axis in axes.items()}
-        blocking = Blocking(loop, trips, uniformity, self.independence.aliases, self.laned, shapes, turned, width)
-        made = blocking.made()
-        kept = list(dict.fromkeys(blocking.kept.values()))
-        copies = [copied.extents for copied in turned.values()]
-        self.width(builder, loop, width, [*(shape[:-1] for shape in shapes.values()), *copies, *(() for _ in kept)])
-        inside = set(ir.walk(loop.body))
-        for op in arrays:
-            if op not in inside:
-                fill = op.fill
-                builder.emit(ir.Alloc(shape=shapes[op.out], out=self.laned[op.out], fill=fill))
-        for copied in turned.values():
-            builder.emit(ir.Alloc(shape=(*copied.extents, width), out=copied.array))
-        for array in kept:
-            builder.emit(ir.Alloc(shape=(width,), out=array))
+        block = Block(loop, trips, uniformity, self.independence.aliases, laned, turned, width)
+        made = Blocking(loop, block, shapes).made()
+        if _is_crowded(made, set(block.lane_of.values())):
+            return None
+        kept = list(dict.fromkeys(block.kept.values()))
+        made_here = set(ir.walk(loop.body))
+        allocs: list[tuple[ir.Var, tuple[ir.Operand, ...], ir.Const | None]] = [
+            *((laned[op.out], shapes[op.out][:-1], op.fill) for op in arrays if op not in made_here),
+            *((copied.array, copied.extents, None) for copied in turned.values()),
+            *((array, (), None) for array in kept),
+        ]
+        self.width(builder, loop, width, [shape for _, shape, _ in allocs])
+        for array, shape, fill in allocs:
+            builder.emit(ir.Alloc(shape=(*shape, width), out=array, fill=fill))
+        self.laned.update(laned)
         return [*builder.ops, *made]
-
-    def turned_axes(self, loop: ir.For, uniformity: Uniformity) -> dict[ir.Var, int]:
-        return turned_axes(loop, uniformity) if lowest_is_natural(loop) else {}
 
     def turned(self, builder: ir.Builder, array: ir.Var, axis: int) -> Turned:
         """The array for the copy of a block's part."""
@@ -139,30 +141,31 @@ class _Laying:
     ) -> None:
         """How many lanes a block has: as many as fit into a cache, and no more than there are trips."""
 
-        def call(callee: object, left: ir.Operand, right: ir.Operand, name: str) -> ir.Operand:
-            return builder.call(callee, left, right, type=types.intp, name=name)
+        def call(callee: object, *args: ir.Operand, name: str = "trips") -> ir.Operand:
+            return builder.call(callee, *args, type=types.intp, name=name)
 
-        elements: ir.Operand | None = None
-        for shape, count in sorted(Counter(shapes).items(), key=lambda item: -len(item[0])):
+        low, high = (loop.start, loop.stop) if loop.step == ir.integer(1) else (loop.stop, loop.start)
+        trips = high if low == ir.integer(0) else call(operator.sub, high, low)
+        most: list[ir.Operand] = [ir.integer(MOST_LANES), call(max, ir.integer(1), trips)]
+        sizes: list[ir.Operand] = []
+        # one more, so that there are some in any case
+        for shape, count in sorted(Counter([*shapes, ()]).items(), key=lambda item: -len(item[0])):
             size: ir.Operand = ir.integer(count)
             for n, extent in enumerate(shape):
-                size = extent if n == 0 and count == 1 else call(operator.mul, size, extent, "size")
-            elements = size if elements is None else call(operator.add, elements, size, "elements")
-        low, high = (loop.start, loop.stop) if loop.step == ir.integer(1) else (loop.stop, loop.start)
-        count_ = high if low == ir.integer(0) else call(operator.sub, high, low, "trips")
-        most: ir.Operand = call(max, ir.integer(1), count_, "trips")
-        most = call(min, ir.integer(MOST_LANES), most, "most")
-        if elements is not None and not isinstance(elements, ir.Const):
-            steps = call(operator.floordiv, ir.integer(ELEMENTS // LEAST_LANES), elements, "steps")
-            fitting = call(operator.mul, ir.integer(LEAST_LANES), call(max, ir.integer(1), steps, "steps"), "fitting")
-            most = call(min, most, fitting, "most")
-        last = builder.ops.pop()
-        builder.emit(last.rebuilt(last.operands, (), (width,)))
+                size = extent if n == 0 and count == 1 else call(operator.mul, size, extent, name="size")
+            sizes.append(size)
+        if len(sizes) > 1:
+            elements = functools.reduce(lambda a, b: call(operator.add, a, b, name="elements"), sizes)
+            steps = call(operator.floordiv, ir.integer(ELEMENTS // LEAST_LANES), elements, name="steps")
+            steps = call(max, ir.integer(1), steps, name="steps")
+            most.append(call(operator.mul, ir.integer(LEAST_LANES), steps, name="fitting"))
+        builder.emit(ir.Call(callee=min, args=tuple(most), outs=(width,)))
 
-    def without_old_arrays(self, ops: Collection[ir.Op]) -> list[ir.Op]:
+    def without_old_arrays(self, ops: Collection[ir.Op]) -> ir.Region:
         """The operations without the arrays that have an axis for the lanes now, and with what asks for their shape."""
         found = [made for op in ops for made in self.without(op)]
-        return [ir.substituted(op, self.extents) for op in found]
+        yields = tuple(ir.substituted_operand(y, self.extents) for y in self.body.yields)
+        return ir.Region(self.body.args, tuple(ir.substituted(op, self.extents) for op in found), yields)
 
     def without(self, op: ir.Op) -> Iterator[ir.Op]:
         if isinstance(op, ir.Alloc) and op.out in self.laned:
@@ -190,6 +193,26 @@ class _Laying:
         while op.like is not None and op.like in self.laned:
             op = self.allocs[op.like]
         return op
+
+
+def _with_lanes(array: ir.Var) -> ir.Var:
+    type_ = array_type_of(array)
+    return dataclasses.replace(array, type=array_type(type_.dtype, type_.ndim + 1))
+
+
+def _is_crowded(ops: Collection[ir.Op], lanes: Collection[ir.Operand]) -> bool:
+    """Whether a loop over lanes touches so many arrays that the compiler behind us gives up telling them apart."""
+    return any(
+        (isinstance(op, ir.For) and op.body.args[0] in lanes and _overlap_checks(op.body) > MOST_CHECKS)
+        or any(_is_crowded(region.ops, lanes) for region in op.regions)
+        for op in ops
+    )
+
+
+def _overlap_checks(region: ir.Region) -> int:
+    stored = {op.array for op in ir.walk(region) if isinstance(op, ir.Store)}
+    loaded = {op.array for op in ir.walk(region) if isinstance(op, ir.Load)} - stored
+    return len(stored) * (len(stored) - 1) // 2 + len(stored) * len(loaded)
 
 
 def _depth(region: ir.Region) -> int:
