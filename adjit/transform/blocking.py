@@ -253,17 +253,26 @@ class Blocking:
         return op.rebuilt(op.operands, regions, op.results)
 
     def _storing(self, region: ir.Region, lane: ir.Var) -> ir.Region:
+        kept = self.block.kept
         reads = Counter(o for op in region.ops for o in ir.reads(op))
         reads.update(region.yields)
+        arrays = set(kept.values())
+        stored = {op.value for op in region.ops if isinstance(op, ir.Store) and op.array in arrays}
+        # what is only stored, once, needs no name of its own
+        unnamed: dict[ir.Var, ir.Var] = {
+            out: dataclasses.replace(out, user=False)
+            for op in region.ops
+            for out in op.results
+            if (out in kept) != (out in stored) and reads[out] == (out in stored)
+        }
         ops: list[ir.Op] = []
         for op in region.ops:
-            stored = [out for out in op.results if out in self.block.kept]
-            # what is only stored needs no name of its own
-            unnamed = {out: dataclasses.replace(out, user=False) for out in stored if not reads[out]}
-            ops.append(op.rebuilt(op.operands, op.regions, [unnamed.get(out, out) for out in op.results]))
-            for out in stored:
-                array, value = self.block.kept[out], unnamed.get(out, out)
-                ops.append(ir.Store(array=array, index=(lane,), value=value, origin=op.origin))
+            made = ir.substituted(op, unnamed)
+            ops.append(made.rebuilt(made.operands, made.regions, [unnamed.get(out, out) for out in op.results]))
+            for out in op.results:
+                if out in kept:
+                    value = unnamed.get(out, out)
+                    ops.append(ir.Store(array=kept[out], index=(lane,), value=value, origin=op.origin))
         return ir.Region(region.args, tuple(ops), region.yields)
 
 

@@ -120,7 +120,8 @@ class _Laying:
         for array, shape, fill in allocs:
             builder.emit(ir.Alloc(shape=(*shape, width), out=array, fill=fill))
         self.laned.update(laned)
-        return [*builder.ops, *made]
+        comment = ir.Comment(text="trips side by side, in SIMD lanes", origin=loop.origin)
+        return [comment, *builder.ops, *made]
 
     def turned(self, builder: ir.Builder, array: ir.Var, axis: int) -> Turned:
         """The array for the copy of a block's part."""

@@ -1,6 +1,6 @@
 """The road: from a function and the types of its arguments to the source of its derivative.
 
-    source ──► elaborate ──► simplify ──► reverse ──► storage ──► simplify ──► emit
+    source ──► elaborate ──► simplify ──► reverse ──► storage ──► simplify ──► lanes ──► emit
                                      └──► forward ─────────────┘
 
 In: a `Derivative`, which says what of which function, and numba types. Out: its IR, or its source as text.
