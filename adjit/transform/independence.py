@@ -164,6 +164,11 @@ def _adds(op: ir.Call, total: ir.Var) -> bool:
     return (op.callee is operator.add and len(places) == 1) or (op.callee is operator.sub and places == [0])
 
 
+def is_sum(arg: ir.Var, yielded: ir.Operand, body: ir.Region) -> bool:
+    """Whether a value that a loop carries is only added to."""
+    return _is_chain(arg, yielded, body, set())
+
+
 def _is_chain(arg: ir.Var, yielded: ir.Operand, region: ir.Region, chain: set[ir.Var]) -> bool:
     """Whether the region only adds to a value before it yields it; the value's names go into `chain`."""
     chain.add(arg)

@@ -138,6 +138,20 @@ def test_a_recurrence_is_not_fused():
     assert len(loops(check(recurrence, (0, 1), X, 0.7))) == 2
 
 
+def replaced(x, start):
+    state, total = start, 0.0
+    for i in range(x.size):
+        total += state * x[i]
+        if x[i] > 0.5:
+            state = math.sin(x[i])
+    return total
+
+
+def test_what_some_trips_replace_is_no_sum():
+    # only the trips up to the first that replaces it count
+    check(replaced, (1,), np.array([0.1, 0.7, 0.3, 0.9]), 0.4)
+
+
 def used_afterwards(x):
     y = np.empty(x.size)
     total = 0.0
