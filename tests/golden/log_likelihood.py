@@ -10,6 +10,7 @@ def log_likelihood_value_and_grad(points, means, log_weights):
     # ---- forward sweep
     log_weights_bar = np.zeros_like(log_weights)
     means_bar = np.zeros_like(means)
+    # trips side by side, in SIMD lanes
     width = min(64, max(1, points.shape[0]), 16 * max(1, 2048 // (3 * means.shape[0] + points.shape[1] + 9)))
     exp_tape = np.empty((means.shape[0], width))
     largest_tape = np.empty((means.shape[0], width))
