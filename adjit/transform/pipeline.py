@@ -1,6 +1,6 @@
 """The road: from a function and the types of its arguments to the source of its derivative.
 
-    source ──► elaborate ──► simplify ──► reverse ──► storage ──► simplify ──► emit
+    source ──► elaborate ──► simplify ──► reverse ──► storage ──► simplify ──► lanes ──► emit
                                      └──► forward ─────────────┘
 
 In: a `Derivative`, which says what of which function, and numba types. Out: its IR, or its source as text.
@@ -25,6 +25,7 @@ from adjit.transform.elaborate.function import elaborate, without_comments
 from adjit.transform.emit import Emitted, emit
 from adjit.transform.forward import forward
 from adjit.transform.into import into
+from adjit.transform.lanes import lay_lanes
 from adjit.transform.maps import fuse_maps
 from adjit.transform.origins import move_origins
 from adjit.transform.parallel import parallel, serial
@@ -51,9 +52,22 @@ def source(derivative: Derivative, arg_types: Sequence[types.Type], vectormath: 
 
 
 def _for_machine(derivative: Derivative, function: ir.Function, vectormath: bool) -> ir.Function:
-    """The function as it is emitted: with threads and vectors, or without."""
-    threaded = function if derivative.kind in _CUT else _threaded(derivative, function)
-    return checked(vectorise(threaded), "vectorised") if vectormath else threaded
+    """The function as it is emitted: with threads, lanes and vectors, or without."""
+    made = function if derivative.kind in _CUT else _threaded(derivative, function)
+    if derivative.strategy.uses("lanes"):
+        made = checked(lay_lanes(made, _values(derivative, made.result)), "in lanes")
+    return checked(vectorise(made), "vectorised") if vectormath else made
+
+
+def _values(derivative: Derivative, result: ir.Tree) -> list[int]:
+    """The positions of what the user's function computes among the results; the others are derivatives."""
+    if derivative.kind in ("value_and_grad", "jvp"):
+        result = result[0]
+    elif derivative.kind == "grad":
+        result = result[1] if derivative.has_aux else None
+    elif derivative.kind not in ("primal", "split_forward"):
+        result = None
+    return [k for k in ir.leaves(result) if k is not None]
 
 
 def build(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:

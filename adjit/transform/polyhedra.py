@@ -106,7 +106,7 @@ class IndexModel:
             arrays = [op.array] if isinstance(op, ir.Store) and op.add else memory_read(op)
             if any(self._aliases.find(a) == memory for a in arrays) and not is_ignored(op):
                 reads = [r for r in self._read(op) if self._aliases.find(r.root) == memory]
-                if not all(self._is_stored_before(access, loop) for access in reads):
+                if not all(self._is_stored(access, loop) for access in reads):
                     return False
         return True
 
@@ -122,6 +122,12 @@ class IndexModel:
                 here = {(k, index) for k, index in enumerate(indices) if set(index.terms) == {loop}}
                 axes = here if axes is None else axes & here
         return bool(axes)
+
+    def is_cleared(self, memory: ir.Operand, loop: ir.For) -> bool:
+        """Whether a trip of the loop stores zero last to each element of an alias class that it changes."""
+        stores = [op for op in ir.walk(loop.body) if isinstance(op, ir.Store) and not _is_clear(op)]
+        changes = [self._write(op) for op in stores if self._aliases.find(op.array) == memory]
+        return all(self._is_stored(access, loop, after=True) for access in changes)
 
     def is_inside(self, op: ir.Op, access: ir.Load | ir.Store) -> bool:
         """Whether the element of `access`, of which nothing changes in `op`, is there wherever `op` is run."""
@@ -386,8 +392,11 @@ class IndexModel:
         inside = " and ".join(conditions)
         return f"exists ({', '.join(counters)} : {inside})" if counters else inside
 
-    def _is_stored_before(self, read: _Access, loop: Loop) -> bool:
-        """Whether each element that is read was stored in the same trip of the loop, in operations that surely ran."""
+    def _is_stored(self, read: _Access, loop: Loop, after: bool = False) -> bool:
+        """Whether each element that is read was stored in the same trip of the loop, in operations that surely ran.
+
+        after: whether zero is surely stored to each element later in the trip.
+        """
         text, chain = self._text, self._iterations.places[read.op].chain
         if not read.is_root or len(loops_in(chain)) > MOST_LOOPS:
             return False
@@ -402,24 +411,24 @@ class IndexModel:
         dimensions = text.names((*loops_in(chain), *read.unknowns), "r")
         sets = [text.set(dimensions, [*text.domain(read, "r"), *text.all(inside, "r")])]
         for store in self._stores:
-            if store.add:
+            if store.add or (after and not _is_clear(store)):
                 continue
-            stored = self._stored_in_trip(self._write(store), read, loop)
+            stored = self._stored_in_trip(self._write(store), read, loop, after)
             if stored is not None and len(sets) <= MOST_STORES_BETWEEN:
                 sets.append(text.set(dimensions, [stored]))
         return self._is_empty(sets)
 
-    def _stored_in_trip(self, store: _Access, read: _Access, loop: Loop) -> str | None:
-        """When `store` is sure to have stored what is read, in the same trip; None if nothing is sure."""
+    def _stored_in_trip(self, store: _Access, read: _Access, loop: Loop, after: bool) -> str | None:
+        """When `store` is sure to store to what is read, earlier or later in the trip; None if nothing is sure."""
         chain = self._iterations.places[store.op].chain
         if not store.is_root or store.root != read.root or store.unknowns or loop not in loops_in(chain):
             return None
         text = self._text
-        before = text.before(store.op, "k", read.op, "r")
-        if before is None:
+        order = text.before(read.op, "r", store.op, "k") if after else text.before(store.op, "k", read.op, "r")
+        if order is None:
             return None
         depth = next(k for k, (op, _) in enumerate(chain) if op is loop) + 1
-        conditions = [before, text.equal(loops_in(chain[:depth]), "k", "r")]
+        conditions = [order, text.equal(loops_in(chain[:depth]), "k", "r")]
         conditions += [*text.domain(store, "k"), *text.same_element(read, "r", store, "k")]
         for k in range(depth, len(chain)):
             if not self._iterations.is_certain(chain[k][0]):
@@ -457,6 +466,10 @@ class IndexModel:
             return bool(rest.is_empty())
         except isl.Error:
             return False
+
+
+def _is_clear(op: ir.Store) -> bool:
+    return not op.add and isinstance(op.value, ir.Const) and bool(op.value.value == 0)
 
 
 class _Text:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit
+from numba import njit, types
+from numba.extending import lower_builtin, type_callable
 
 from adjit.errors import Aliased, Stretched, TypeMismatch
 
@@ -109,3 +110,32 @@ def check_output(output: Any, argument: Any) -> None:
     """TypeMismatch if an array that takes the gradient has another shape than the argument."""
     if output.shape != argument.shape:
         raise TypeMismatch("an array in `out` has another shape than its argument")
+
+
+def reassociable_add(total: float, term: float) -> float:
+    """total + term, in a sum that the compiler may add up in any order, and so in SIMD lanes."""
+    return total + term
+
+
+def reassociable_sub(total: float, term: float) -> float:
+    """total - term, in such a sum."""
+    return total - term
+
+
+@type_callable(reassociable_add)
+@type_callable(reassociable_sub)
+def _type_of_sum(context: Any) -> Any:
+    def typer(total: types.Type, term: types.Type) -> types.Type | None:
+        return total if isinstance(total, types.Float) and total == term else None
+
+    return typer
+
+
+@lower_builtin(reassociable_add, types.Float, types.Float)  # type: ignore[no-untyped-call, untyped-decorator]
+def _add_in_any_order(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    return builder.fadd(*args, flags=("reassoc", "contract"))
+
+
+@lower_builtin(reassociable_sub, types.Float, types.Float)  # type: ignore[no-untyped-call, untyped-decorator]
+def _subtract_in_any_order(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    return builder.fsub(*args, flags=("reassoc", "contract"))

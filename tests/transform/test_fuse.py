@@ -9,6 +9,13 @@ import numpy as np
 import pytest
 
 import adjit
+from adjit.transform import pipeline
+
+
+@pytest.fixture(autouse=True)
+def _without_lanes(monkeypatch):
+    """What is looked at here stands before trips are laid into lanes."""
+    monkeypatch.setattr(pipeline, "lay_lanes", lambda function, values: function)
 
 
 def loops(source):
@@ -129,6 +136,20 @@ def recurrence(x, a):
 
 def test_a_recurrence_is_not_fused():
     assert len(loops(check(recurrence, (0, 1), X, 0.7))) == 2
+
+
+def replaced(x, start):
+    state, total = start, 0.0
+    for i in range(x.size):
+        total += state * x[i]
+        if x[i] > 0.5:
+            state = math.sin(x[i])
+    return total
+
+
+def test_what_some_trips_replace_is_no_sum():
+    # only the trips up to the first that replaces it count
+    check(replaced, (1,), np.array([0.1, 0.7, 0.3, 0.9]), 0.4)
 
 
 def used_afterwards(x):

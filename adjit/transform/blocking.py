@@ -1,0 +1,291 @@
+"""A loop in blocks of trips, with the trips of a block innermost.
+
+In: a loop with independent trips, and what differs between them. Out: the operations in its place.
+
+    for i in range(n):                        for i0 in range(0, n, width):
+        s = 0.0                                   lanes = min(width, n - i0)
+        for j in range(d):                        for lane in range(lanes):
+            s += x[i, j] * w[j]                       s_lanes[lane] = 0.0
+        total += s                                for j in range(d):
+                                                      w_item = w[j]
+                                                      for lane in range(lanes):
+                                                          s_lanes[lane] += x[i0 + lane, j] * w_item
+                                                  for lane in range(lanes):
+                                                      total += s_lanes[lane]
+
+Loops over lanes hold straight-line code, which the compiler behind us turns into SIMD instructions. What lives from one
+of them to the next is in an array with an entry a lane; what is the same for all lanes is done once, outside of them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from numba import types
+
+from adjit.transform import ir
+from adjit.transform.lane_loops import Block, LaneLoop, Turned, array_for, in_arrays
+from adjit.transform.types import array_type_of
+from adjit.transform.uniformity import Kind
+
+
+class Blocking:
+    """Rewrites one loop. `shapes`: those of the arrays by lane."""
+
+    def __init__(self, loop: ir.For, block: Block, shapes: Mapping[ir.Operand, tuple[ir.Operand, ...]]):
+        self.block = block
+        self._loop = loop
+        self._uniformity = block.uniformity
+        self._aliases = block.aliases
+        self._shapes = shapes
+        self._uses = Counter(o for op in loop.body.ops for o in ir.reads(op))
+        self._uses.update(loop.body.yields)
+        stores = [op for op in ir.walk(loop.body) if isinstance(op, ir.Store)]
+        self._stored = {self._aliases.find(op.array) for op in stores}
+        self._loaded = {self._aliases.find(op.array) for op in ir.walk(loop.body) if isinstance(op, ir.Load)}
+        self._ordered: list[ir.Op] = []
+
+    def made(self) -> list[ir.Op]:
+        """The operations that stand for the loop; `kept` has the arrays that they need then."""
+        loop, builder = self._loop, ir.Builder()
+        builder.origin = loop.origin
+        start, stop = loop.start, loop.stop
+        if loop.step != ir.integer(1):
+            start = _plus_one(builder, loop.stop)
+            stop = _plus_one(builder, loop.start)
+        sums = [dataclasses.replace(arg) for arg in loop.body.args[1:]]
+        self.block.now = dict(zip(self.block.trips.sums, sums, strict=True))
+        with builder.region() as head:
+            left = builder.call(operator.sub, stop, self.block.first, type=types.intp, name="left")
+            builder.emit(ir.Call(callee=min, args=(self.block.width, left), outs=(self.block.lanes,)))
+        ops = self._ops(loop.body, ())
+        ops += self._over_lanes(self._ordered, ())
+        totals = LaneLoop(self.block)
+        for found, y in zip(self.block.trips.sums, loop.body.yields, strict=True):
+            if found.is_inner:
+                totals.add_to(found, y)
+        ops += totals.made()
+        copies = [self._copying(array, copied) for array, copied in self.block.turned.items()]
+        ops = [*self.block.parts.values(), *copies, *map(self._with_kept, ops)]
+        if self.block.parts:
+            args = (self.block.first, self.block.lanes)
+            ops.insert(0, ir.Call(callee=operator.add, args=args, outs=(self.block.end,)))
+        yields = tuple(self.block.now[s] for s in self.block.trips.sums)
+        builder.emit(
+            ir.For(
+                start=start,
+                stop=stop,
+                step=self.block.width,
+                inits=loop.inits,
+                body=ir.Region((self.block.first, *sums), (*head, *ops), yields),
+                outs=loop.outs,
+            )
+        )
+        return builder.ops
+
+    def _copying(self, array: ir.Operand, copied: Turned) -> ir.Op:
+        """The loops that copy an array's part, lanes innermost."""
+        axis, lane = copied.axis, ir.Var("lane", types.intp)
+        counters = [ir.Var("j", types.intp) for _ in copied.extents]
+        builder = ir.Builder()
+        part, _ = self.block.view(array, axis, len(counters) + 1)
+        item = builder.load(part, (*counters[:axis], lane, *counters[axis:]), ir.element_name(array))
+        builder.store(copied.array, (*counters, lane), item)
+        made = _simple_loop(lane, self.block.lanes, builder.ops)
+        for counter, extent in zip(reversed(counters), reversed(copied.extents), strict=True):
+            made = _simple_loop(counter, extent, [made])
+        return made
+
+    # ------------------------------------------------------------------------------- loops and branches of all lanes
+
+    def _ops(self, region: ir.Region, last: Sequence[tuple[ir.Var, ir.Operand]]) -> list[ir.Op]:
+        """The operations of a region; `last`: values that go into arrays by lane at its end."""
+        ops: list[ir.Op] = []
+        group: list[ir.Op] = []
+        for op in region.ops:
+            kind = self._uniformity.kind(op)
+            if kind is Kind.BY_LANE:
+                if any(s is not None and s.is_ordered for s in map(self.block.sum_of.get, op.results)):
+                    self._ordered.append(op)
+                else:
+                    group.append(op)
+                continue
+            if kind is Kind.ONCE:
+                if isinstance(op, ir.Comment) or _stores(op):
+                    ops += self._over_lanes(group, ())
+                    group = []
+                ops.append(self._once(op))
+                continue
+            assert isinstance(op, ir.For | ir.If)
+            starts = self._slots(op, region)
+            ops += self._over_lanes(group, starts)
+            group = []
+            ops.append(self._together_loop(op) if isinstance(op, ir.For) else self._together_branch(op))
+        return ops + self._over_lanes(group, last)
+
+    def _once(self, op: ir.Op) -> ir.Op:
+        if isinstance(op, ir.Alloc) and op.out in self.block.laned:
+            return dataclasses.replace(op, like=None, shape=self._shapes[op.out], out=self.block.laned[op.out])
+        return in_arrays(op, self.block.laned, None)
+
+    def _slots(self, op: ir.For | ir.If, region: ir.Region) -> list[tuple[ir.Var, ir.Operand]]:
+        """Gives each result that differs an array; what a loop has to store there before it starts."""
+        starts: list[tuple[ir.Var, ir.Operand]] = []
+        for k, out in enumerate(op.outs):
+            if not self._uniformity.differs(out):
+                continue
+            if isinstance(op, ir.If):
+                self.block.kept[out] = array_for(out)
+                continue
+            init, arg = op.inits[k], op.body.args[1 + k]
+            # a value that nobody else reads is added to where it is
+            here = (*region.args, *(o for other in region.ops if other.regions for o in other.results))
+            is_free = init in self.block.kept and init in here and self._uses[init] == 1
+            self.block.kept[arg] = self.block.kept[out] = self.block.kept[init] if is_free else array_for(arg)
+            if not is_free:
+                starts.append((self.block.kept[arg], init))
+        return starts
+
+    def _together_loop(self, op: ir.For) -> ir.For:
+        places = [k for k, out in enumerate(op.outs) if not self._uniformity.differs(out)]
+        inits, args, sums = [], [], {}
+        for k in places:
+            arg = op.body.args[1 + k]
+            found = self.block.sum_of.get(arg)
+            inits.append(op.inits[k] if found is None else self.block.now[found])
+            args.append(arg)
+            if found is not None:
+                sums[k] = found
+                self.block.now[found] = arg
+        last = [
+            (self.block.kept[out], y)
+            for out, y in zip(op.outs, op.body.yields, strict=True)
+            if self._uniformity.differs(out) and self.block.kept.get(y) is not self.block.kept[out]
+        ]
+        ops = self._ops(op.body, last)
+        yields = tuple(self.block.now[sums[k]] if k in sums else op.body.yields[k] for k in places)
+        for k, found in sums.items():
+            self.block.now[found] = op.outs[k]
+        return dataclasses.replace(
+            op,
+            inits=tuple(inits),
+            body=ir.Region((op.body.args[0], *args), tuple(ops), yields),
+            outs=tuple(op.outs[k] for k in places),
+            pair=None,
+            is_mirror=False,
+        )
+
+    def _together_branch(self, op: ir.If) -> ir.If:
+        places = [k for k, out in enumerate(op.outs) if not self._uniformity.differs(out)]
+        sums = {k: self.block.sum_of[op.outs[k]] for k in places if op.outs[k] in self.block.sum_of}
+        before = dict(self.block.now)
+        sides: list[ir.Region] = []
+        for side in op.regions:
+            self.block.now = dict(before)
+            last = [
+                (self.block.kept[out], y)
+                for out, y in zip(op.outs, side.yields, strict=True)
+                if self._uniformity.differs(out)
+            ]
+            ops = self._ops(side, last)
+            yields = tuple(self.block.now[sums[k]] if k in sums else side.yields[k] for k in places)
+            sides.append(ir.Region((), tuple(ops), yields))
+        for k, found in sums.items():
+            self.block.now[found] = op.outs[k]
+        return dataclasses.replace(op, then=sides[0], orelse=sides[1], outs=tuple(op.outs[k] for k in places))
+
+    # ------------------------------------------------------------------------------------------- loops over lanes
+
+    def _over_lanes(self, group: Sequence[ir.Op], last: Sequence[tuple[ir.Var, ir.Operand]]) -> list[ir.Op]:
+        """Loops that do these operations for each lane and then store the values of `last` in their arrays.
+
+        Elements that do not lie side by side are fetched before and stored after, so that the rest is in SIMD lanes.
+        """
+        group = [op for op in group if not any(out in self._uniformity.made_again for out in op.results)]
+        before = {op for op in group if isinstance(op, ir.Load) and self._is_scattered(op)}
+        made_here = {out for op in group for out in op.results}
+        stores = [op for op in group if isinstance(op, ir.Store)]
+        # what the arrays of `last` held is gone by then, and stores to one array stay in their order
+        nested = [op for other in group for r in other.regions for op in ir.walk(r) if isinstance(op, ir.Store)]
+        kept = [s for s in stores if s.value not in made_here or not self._is_scattered(s)]
+        staying = {self._aliases.find(s.array) for s in (*kept, *nested)}
+        after = {op for op in stores if self._aliases.find(op.array) not in staying}
+        if not any(isinstance(op, ir.Call) and ir.is_float(op.outs[0].type) for op in group):
+            before, after = set(), set()
+        made: list[ir.Op] = []
+        for ops, values in (
+            ([op for op in group if op in before], ()),
+            ([op for op in group if op not in before and op not in after], last),
+            ([op for op in group if op in after], ()),
+        ):
+            loop = LaneLoop(self.block)
+            for op in ops:
+                loop.op(op)
+            loop.keep(values)
+            made += loop.made()
+        return made
+
+    def _is_scattered(self, op: ir.Load | ir.Store) -> bool:
+        """Whether the lanes' elements of an array that is read only, or of their own, are apart in memory."""
+        if op.array in self.block.turned or self._aliases.find(op.array) in (
+            self._stored if isinstance(op, ir.Load) else self._loaded
+        ):
+            return False
+        differing = [axis for axis, i in enumerate(op.index) if self._uniformity.differs(i)]
+        known = (self.block.counter, *self._uniformity.made_again)
+        if not differing or any(op.index[axis] not in known for axis in differing):
+            return False
+        type_ = array_type_of(op.array)
+        return differing != [0 if type_.layout == "F" else type_.ndim - 1] or type_.layout == "A"
+
+    def _with_kept(self, op: ir.Op) -> ir.Op:
+        """The operation; in loops over lanes, what other such loops read is stored in its array."""
+        if not op.regions:
+            return op
+        lane = self.block.lane_of.get(op) if isinstance(op, ir.For) else None
+        if lane is not None:
+            regions = [self._storing(region, lane) for region in op.regions]
+        else:
+            regions = [ir.Region(r.args, tuple(map(self._with_kept, r.ops)), r.yields) for r in op.regions]
+        return op.rebuilt(op.operands, regions, op.results)
+
+    def _storing(self, region: ir.Region, lane: ir.Var) -> ir.Region:
+        kept = self.block.kept
+        reads = Counter(o for op in region.ops for o in ir.reads(op))
+        reads.update(region.yields)
+        arrays = set(kept.values())
+        stored = {op.value for op in region.ops if isinstance(op, ir.Store) and op.array in arrays}
+        # what is only stored, once, needs no name of its own
+        unnamed: dict[ir.Var, ir.Var] = {
+            out: dataclasses.replace(out, user=False)
+            for op in region.ops
+            for out in op.results
+            if (out in kept) != (out in stored) and reads[out] == (out in stored)
+        }
+        ops: list[ir.Op] = []
+        for op in region.ops:
+            made = ir.substituted(op, unnamed)
+            ops.append(made.rebuilt(made.operands, made.regions, [unnamed.get(out, out) for out in op.results]))
+            for out in op.results:
+                if out in kept:
+                    value = unnamed.get(out, out)
+                    ops.append(ir.Store(array=kept[out], index=(lane,), value=value, origin=op.origin))
+        return ir.Region(region.args, tuple(ops), region.yields)
+
+
+def _simple_loop(counter: ir.Var, stop: ir.Operand, ops: Sequence[ir.Op]) -> ir.For:
+    body = ir.Region((counter,), tuple(ops), ())
+    return ir.For(start=ir.integer(0), stop=stop, step=ir.integer(1), inits=(), body=body, outs=())
+
+
+def _plus_one(builder: ir.Builder, value: ir.Operand) -> ir.Operand:
+    if isinstance(value, ir.Const):
+        return ir.integer(value.value + 1)
+    return builder.call(operator.add, value, ir.integer(1), type=types.intp, name="end")
+
+
+def _stores(op: ir.Op) -> bool:
+    return isinstance(op, ir.Store) or any(isinstance(i, ir.Store) for r in op.regions for i in ir.walk(r))

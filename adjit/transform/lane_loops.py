@@ -1,0 +1,268 @@
+"""Loops over the lanes of a block, one by one.
+
+In: operations that lanes do each by itself, and the block they are of. Out: a loop that does them for each lane.
+
+    %y = call mul(%x, %w)            for lane in range(lanes):
+    store %v[%j] = %y                    v[j, lane] = x_lanes[lane] * w
+    store %w_bar[%j] += %x               w_bar_sum = reassociable_add(w_bar_sum, x_lanes[lane])
+                                     w_bar[j] += w_bar_sum
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+from collections.abc import Mapping, Sequence
+
+from numba import types
+
+from adjit.transform import ir
+from adjit.transform.alias import Aliases
+from adjit.transform.lane_sharing import Sum, Trips, lowest_is_natural
+from adjit.transform.support import reassociable_add, reassociable_sub
+from adjit.transform.types import array_type, array_type_of, slice_type, typed_const
+from adjit.transform.uniformity import Uniformity
+
+
+@dataclasses.dataclass(frozen=True)
+class Turned:
+    """A copy of the block's part of an array, without the axis of the trips and with a last one for the lanes."""
+
+    axis: int
+    extents: tuple[ir.Operand, ...]
+    array: ir.Var
+
+
+class Block:
+    """What the loops over the lanes of one block know of it.
+
+    width:  lanes a block at most
+    laned:  for each array of a trip, the one with a last axis for the lanes
+    turned: arrays of which the block's part is copied
+    """
+
+    def __init__(
+        self,
+        loop: ir.For,
+        trips: Trips,
+        uniformity: Uniformity,
+        aliases: Aliases,
+        laned: Mapping[ir.Operand, ir.Var],
+        turned: Mapping[ir.Operand, Turned],
+        width: ir.Operand,
+    ):
+        self.trips = trips
+        self.uniformity = uniformity
+        self.aliases = aliases
+        self.laned = laned
+        self.turned = turned
+        self.width = width
+        self.counter = counter = loop.body.args[0]
+        self.first = ir.Var(f"{counter.name}0", counter.type)
+        self.end = ir.Var(f"{counter.name}1", types.intp)
+        self.lanes = ir.Var("lanes", types.intp)
+        # where values live that are used in another loop over lanes than the one that makes them
+        self.kept: dict[ir.Operand, ir.Var] = {}
+        # sums over all trips, and where they stand
+        self.sum_of: dict[ir.Operand, Sum] = {v: s for s in trips.sums for v in s.chain if not s.is_inner}
+        self.now: dict[Sum, ir.Operand] = {}
+        # the loops over lanes, with their counters
+        self.lane_of: dict[ir.For, ir.Var] = {}
+        # what lanes add up each by itself starts from zero
+        self.zeros: dict[ir.Operand, ir.Const] = {
+            arg: typed_const(0, arg.type) for arg, s in zip(loop.body.args[1:], trips.sums, strict=True) if s.is_inner
+        }
+        # the part of an array that a block sees, along an axis that the trips go through
+        self.parts: dict[tuple[ir.Operand, int], ir.Slice] = {}
+        made_inside = (out for op in ir.walk(loop.body) for out in op.results)
+        self._inside: set[ir.Operand] = {*made_inside, *laned}
+        self._counts_up = lowest_is_natural(loop)
+
+    def view(self, array: ir.Operand, axis: int, rank: int) -> tuple[ir.Var, int]:
+        """The view of what a block sees of an array along an axis."""
+        if (array, axis) not in self.parts:
+            span = ir.Span(self.first, self.end)
+            selectors = tuple(span if k == axis else ir.Span() for k in range(rank))
+            name = array.name if isinstance(array, ir.Var) else "array"
+            out = ir.Var(f"{name}_block", slice_type(array_type_of(array), selectors))
+            self.parts[array, axis] = ir.Slice(base=array, selectors=selectors, out=out)
+        return self.parts[array, axis].out, axis
+
+    def part(self, array: ir.Operand, index: Sequence[ir.Operand]) -> tuple[ir.Var, int] | None:
+        """The view of an array in which a lane stands for the loop's counter, and the axis; None if there is none.
+
+        An index into it is known not to be negative, which one of the array itself is not in the eyes of the compiler.
+        """
+        if self.counter not in index or array in self._inside or not self._counts_up:
+            return None
+        return self.view(array, index.index(self.counter), len(index))
+
+    def in_parts(self, op: ir.Op, lane: ir.Var) -> ir.Op:
+        """The operation on the block's parts of arrays."""
+        if isinstance(op, ir.Load | ir.Store):
+            if op.array in self.turned:
+                copied = self.turned[op.array]
+                index = (*op.index[: copied.axis], *op.index[copied.axis + 1 :], lane)
+                return dataclasses.replace(op, array=copied.array, index=index)
+            found = self.part(op.array, op.index)
+            if found is None:
+                return op
+            array, axis = found
+            return dataclasses.replace(op, array=array, index=(*op.index[:axis], lane, *op.index[axis + 1 :]))
+        if not op.regions:
+            return op
+        regions = [ir.Region(r.args, tuple(self.in_parts(i, lane) for i in r.ops), r.yields) for r in op.regions]
+        return op.rebuilt(op.operands, regions, op.results)
+
+
+class LaneLoop:
+    """One loop over lanes in the making."""
+
+    def __init__(self, block: Block):
+        self.block = block
+        self.builder = ir.Builder()
+        self.lane = ir.Var("lane", types.intp)
+        self._here: dict[ir.Operand, ir.Operand] = {self.lane: self.lane}
+        # sums that this loop adds to: what the loop carries, and where they stand
+        self._sums: dict[Sum, ir.Var] = {}
+        self._current: dict[Sum, ir.Operand] = {}
+        self._stores: list[tuple[ir.Store, ir.Var, ir.Operand]] = []
+
+    def op(self, op: ir.Op) -> None:
+        block = self.block
+        self.builder.origin = op.origin
+        if isinstance(op, ir.Store) and self._is_one_sum(op):
+            self._add_up(op)
+            return
+        op = block.in_parts(op, self.lane)
+        free = dict.fromkeys(o for o in ir.reads(op) if isinstance(o, ir.Var))
+        for region in op.regions:
+            for inner in (region, *(r for i in ir.walk(region) for r in i.regions)):
+                for var in (*inner.args, *(out for i in inner.ops for out in i.results)):
+                    free.pop(var, None)
+        mapping = {v: self.value(v) for v in free}
+        op = ir.substituted(in_arrays(_reassociated(op, block.sum_of), block.laned, self.lane), mapping)
+        self.builder.ops.append(op)
+        for out in op.results:
+            self._here[out] = out
+            if out in block.sum_of:
+                self._current[block.sum_of[out]] = out
+
+    def _is_one_sum(self, op: ir.Store) -> bool:
+        """Whether all lanes add to the same element."""
+        block = self.block
+        is_summed = block.aliases.find(op.array) in block.trips.summed
+        return is_summed and not any(block.uniformity.differs(i) for i in op.index)
+
+    def _add_up(self, op: ir.Store) -> None:
+        type_ = array_type_of(op.array).dtype
+        name = f"{op.array.name}_sum" if isinstance(op.array, ir.Var) else "sum"
+        arg = ir.Var(name, type_)
+        self._stores.append((op, arg, self._plus(arg, op.value)))
+
+    def _plus(self, total: ir.Var, term: ir.Operand) -> ir.Var:
+        callee = reassociable_add if isinstance(total.type, types.Float) else operator.add
+        return self.builder.call(callee, total, self.value(term), type=total.type, name=total.name)
+
+    def add_to(self, found: Sum, term: ir.Operand) -> None:
+        """Adds what each lane has added up by itself."""
+        now = self.block.now[found]
+        assert isinstance(now, ir.Var)
+        self._sums[found] = dataclasses.replace(now)
+        self._current[found] = self._plus(self._sums[found], term)
+
+    def keep(self, last: Sequence[tuple[ir.Var, ir.Operand]]) -> None:
+        values = [(array, self.value(operand)) for array, operand in last]
+        for array, value in values:
+            self.builder.store(array, (self.lane,), value)
+
+    def value(self, operand: ir.Operand) -> ir.Operand:
+        """What stands for an operand in this loop."""
+        block = self.block
+        if operand in self._here:
+            return self._here[operand]
+        if operand in block.zeros:
+            return block.zeros[operand]
+        found = block.sum_of.get(operand)
+        if found is not None:
+            if found not in self._sums:
+                assert isinstance(operand, ir.Var)
+                self._current[found] = self._sums[found] = dataclasses.replace(operand)
+            return self._current[found]
+        if not isinstance(operand, ir.Var) or not block.uniformity.differs(operand):
+            return operand
+        made: ir.Operand
+        if operand is block.counter:
+            made = self.builder.call(operator.add, block.first, self.lane, type=operand.type, name=operand.name)
+        elif operand in block.uniformity.made_again:
+            again = block.uniformity.made_again[operand]
+            args = [self.value(a) for a in again.args]
+            made = dataclasses.replace(operand)
+            self.builder.ops.append(again.rebuilt(args, (), (made,)))
+        else:
+            array = block.kept.get(operand)
+            if array is None:
+                array = block.kept[operand] = array_for(operand)
+            made = self.builder.load(array, (self.lane,), operand.name)
+        self._here[operand] = made
+        return made
+
+    def made(self) -> list[ir.Op]:
+        if not self.builder.ops:
+            return []
+        args = [*self._sums.values(), *(arg for _, arg, _ in self._stores)]
+        outs = [dataclasses.replace(arg) for arg in args]
+        totals = [dataclasses.replace(arg) for _, arg, _ in self._stores]
+        outs[len(self._sums) :] = totals
+        loop = ir.For(
+            start=ir.integer(0),
+            stop=self.block.lanes,
+            step=ir.integer(1),
+            inits=(
+                *(self.block.now[s] for s in self._sums),
+                *(typed_const(0, arg.type) for _, arg, _ in self._stores),
+            ),
+            body=ir.Region(
+                (self.lane, *args),
+                tuple(self.builder.ops),
+                (*(self._current[s] for s in self._sums), *(total for _, _, total in self._stores)),
+            ),
+            outs=tuple(outs),
+            origin=self.builder.ops[0].origin,
+        )
+        self.block.lane_of[loop] = self.lane
+        self.block.now.update(zip(self._sums, outs, strict=False))
+        stores = [dataclasses.replace(op, value=out) for (op, _, _), out in zip(self._stores, totals, strict=True)]
+        return [loop, *stores]
+
+
+def array_for(value: ir.Var) -> ir.Var:
+    return ir.Var(f"{value.name}_lanes", array_type(value.type, 1))
+
+
+def in_arrays(op: ir.Op, laned: Mapping[ir.Operand, ir.Var], lane: ir.Var | None) -> ir.Op:
+    """The operation on the arrays with an axis for the lanes; `lane` None where it looks at their extents alone."""
+    if isinstance(op, ir.Load | ir.Store) and op.array in laned:
+        assert lane is not None
+        return dataclasses.replace(op, array=laned[op.array], index=(*op.index, lane))
+    if isinstance(op, ir.Extent) and op.array in laned:
+        return dataclasses.replace(op, array=laned[op.array])
+    if not op.regions:
+        return op
+    regions = [ir.Region(r.args, tuple(in_arrays(i, laned, lane) for i in r.ops), r.yields) for r in op.regions]
+    return op.rebuilt(op.operands, regions, op.results)
+
+
+def _reassociated(op: ir.Op, sum_of: Mapping[ir.Operand, Sum]) -> ir.Op:
+    """The operation with its additions to sums in any order made such that the compiler may reorder them."""
+    if op.regions:
+        regions = [ir.Region(r.args, tuple(_reassociated(i, sum_of) for i in r.ops), r.yields) for r in op.regions]
+        return op.rebuilt(op.operands, regions, op.results)
+    found = sum_of.get(op.results[0]) if len(op.results) == 1 else None
+    if found is None or found.is_ordered or not isinstance(op, ir.Call) or not ir.is_float(op.outs[0].type):
+        return op
+    total, term = op.args if op.args[0] in found.chain else op.args[::-1]
+    if total.type != term.type:
+        return op
+    callee = reassociable_add if op.callee is operator.add else reassociable_sub
+    return dataclasses.replace(op, callee=callee, args=(total, term))

@@ -1,0 +1,249 @@
+"""Independent trips of a loop side by side in SIMD lanes, where its inner loops keep the compiler from doing that.
+
+In: a function that is ready to be emitted. Out: the same, with such loops in blocks (`blocking.py`).
+
+The inner loops are sums or recurrences, in which each step waits for the one before; across the trips of the loop
+around them nothing waits. Which trips may run side by side says `lane_sharing.py`, what differs between them
+`uniformity.py`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import operator
+from collections import Counter
+from collections.abc import Collection, Iterator
+
+from numba import types
+
+from adjit.transform import ir
+from adjit.transform.blocking import Blocking
+from adjit.transform.lane_loops import Block, Turned
+from adjit.transform.lane_sharing import LaneSharing, Trips, lowest_is_natural
+from adjit.transform.turning import turned_axes
+from adjit.transform.types import array_type, array_type_of
+from adjit.transform.uniformity import Kind, Uniformity
+
+# Lanes of a block, at most and at least; elements that all lanes together may keep, which is what fits into a cache.
+MOST_LANES, LEAST_LANES = 64, 16
+ELEMENTS = 32768
+# Pairs of arrays of which LLVM tests at run time whether they overlap, before it vectorises a loop.
+MOST_CHECKS = 128
+
+
+def lay_lanes(function: ir.Function, values: Collection[int]) -> ir.Function:
+    """The function with loops in lanes; the results at the positions `values` keep all their bits."""
+    laying = _Laying(function, values)
+    ops = laying.ops(function.body)
+    if not laying.changed:
+        return function
+    return dataclasses.replace(function, body=laying.without_old_arrays(ops))
+
+
+class _Laying:
+    def __init__(self, function: ir.Function, values: Collection[int]):
+        self.body = function.body
+        self.sharing = LaneSharing(function, values)
+        self.allocs = {op.out: op for op in ir.walk(function.body) if isinstance(op, ir.Alloc)}
+        self.laned: dict[ir.Operand, ir.Var] = {}
+        self.extents: dict[ir.Var, ir.Operand] = {}
+        self.deepest = _depth(function.body)
+        self.changed = False
+        # the extents that have been asked for before the operation at hand
+        self.known: dict[tuple[ir.Operand, int], ir.Var] = {}
+
+    def ops(self, region: ir.Region, depth: int = 0) -> list[ir.Op]:
+        """The operations of a region that has `depth` loops around it."""
+        found: list[ir.Op] = []
+        for op in region.ops:
+            if isinstance(op, ir.Extent) and region is self.body:
+                self.known[op.array, op.axis] = op.out
+            made = self.loop(op, depth) if isinstance(op, ir.For) else None
+            if made is None and op.regions:
+                inside = depth + isinstance(op, ir.For | ir.While)
+                regions = [ir.Region(r.args, tuple(self.ops(r, inside)), r.yields) for r in op.regions]
+                op = op.rebuilt(op.operands, regions, op.results)
+            found += [op] if made is None else made
+        return found
+
+    def loop(self, loop: ir.For, depth: int) -> list[ir.Op] | None:
+        """What stands for the loop in lanes; None if it stays as it is."""
+        if loop.parallel or not isinstance(loop.step, ir.Const) or abs(loop.step.value) != 1:
+            return None
+        # the time goes into the deepest loops; others are not worth the time to compile them
+        inside = _depth(loop.body)
+        if not inside or depth + 1 + inside < self.deepest - 1:
+            return None
+        trips = self.sharing.trips(loop)
+        if trips is None or (loop.step.value < 0 and any(s.is_ordered for s in trips.sums)):
+            return None
+        uniformity = Uniformity(loop, trips, self.sharing.aliases)
+        if not is_worth_it(loop, trips, uniformity) or not _orders_fit(loop, trips, uniformity):
+            return None
+        arrays = self.private_arrays(loop, uniformity)
+        made = None if arrays is None else self.in_lanes(loop, trips, uniformity, arrays)
+        self.changed = self.changed or made is not None
+        return made
+
+    def private_arrays(self, loop: ir.For, uniformity: Uniformity) -> list[ir.Alloc] | None:
+        """The arrays that need an axis for the lanes; None if their extents are not known before the loop."""
+        inside = {out for op in ir.walk(loop.body) for out in op.results}
+        inside |= {arg for op in (loop, *ir.walk(loop.body)) for r in op.regions for arg in r.args}
+        found = [op for op in self.allocs.values() if uniformity.is_laned(op.out)]
+        made_here = [op for op in ir.walk(loop.body) if isinstance(op, ir.Alloc)]
+        is_once = all(op in uniformity and uniformity.kind(op) is Kind.ONCE for op in made_here)
+        return found if is_once and not any(o in inside for op in found for o in op.operands) else None
+
+    def in_lanes(
+        self, loop: ir.For, trips: Trips, uniformity: Uniformity, arrays: list[ir.Alloc]
+    ) -> list[ir.Op] | None:
+        builder = ir.Builder()
+        builder.origin = loop.origin
+        width = ir.Var("width", types.intp)
+        shapes: dict[ir.Operand, tuple[ir.Operand, ...]] = {op.out: (*self.shape(builder, op), width) for op in arrays}
+        laned: dict[ir.Operand, ir.Var] = {op.out: _with_lanes(op.out) for op in arrays}
+        axes = turned_axes(loop, uniformity) if lowest_is_natural(loop) else {}
+        turned: dict[ir.Operand, Turned] = {array: self.turned(builder, array, axis) for array, axis in axes.items()}
+        block = Block(loop, trips, uniformity, self.sharing.aliases, laned, turned, width)
+        made = Blocking(loop, block, shapes).made()
+        if _is_crowded(made, set(block.lane_of.values())):
+            return None
+        kept = list(dict.fromkeys(block.kept.values()))
+        made_here = set(ir.walk(loop.body))
+        allocs: list[tuple[ir.Var, tuple[ir.Operand, ...], ir.Const | None]] = [
+            *((laned[op.out], shapes[op.out][:-1], op.fill) for op in arrays if op not in made_here),
+            *((copied.array, copied.extents, None) for copied in turned.values()),
+            *((array, (), None) for array in kept),
+        ]
+        self.width(builder, loop, width, [shape for _, shape, _ in allocs])
+        for array, shape, fill in allocs:
+            builder.emit(ir.Alloc(shape=(*shape, width), out=array, fill=fill))
+        self.laned.update(laned)
+        comment = ir.Comment(text="trips side by side, in SIMD lanes", origin=loop.origin)
+        return [comment, *builder.ops, *made]
+
+    def turned(self, builder: ir.Builder, array: ir.Var, axis: int) -> Turned:
+        """The array for the copy of a block's part."""
+        type_ = array_type_of(array)
+        extents = tuple(self.known.get((array, k)) or builder.extent(array, k) for k in range(type_.ndim) if k != axis)
+        return Turned(axis, extents, ir.Var(f"{array.name}_turned", array_type(type_.dtype, type_.ndim)))
+
+    def shape(self, builder: ir.Builder, op: ir.Alloc) -> tuple[ir.Operand, ...]:
+        """The shape that the array of one trip has."""
+        while op.like is not None and op.like in self.allocs:
+            op = self.allocs[op.like]
+        if op.like is None:
+            return op.shape
+        return tuple(builder.extent(op.like, axis) for axis in range(array_type_of(op.like).ndim))
+
+    def width(
+        self, builder: ir.Builder, loop: ir.For, width: ir.Var, shapes: Collection[tuple[ir.Operand, ...]]
+    ) -> None:
+        """How many lanes a block has: as many as fit into a cache, and no more than there are trips."""
+
+        def call(callee: object, *args: ir.Operand, name: str = "trips") -> ir.Operand:
+            return builder.call(callee, *args, type=types.intp, name=name)
+
+        low, high = (loop.start, loop.stop) if loop.step == ir.integer(1) else (loop.stop, loop.start)
+        trips = high if low == ir.integer(0) else call(operator.sub, high, low)
+        most: list[ir.Operand] = [ir.integer(MOST_LANES), call(max, ir.integer(1), trips)]
+        sizes: list[ir.Operand] = []
+        # one more, so that there are some in any case
+        for shape, count in sorted(Counter([*shapes, ()]).items(), key=lambda item: -len(item[0])):
+            size: ir.Operand = ir.integer(count)
+            for n, extent in enumerate(shape):
+                size = extent if n == 0 and count == 1 else call(operator.mul, size, extent, name="size")
+            sizes.append(size)
+        if len(sizes) > 1:
+            elements = functools.reduce(lambda a, b: call(operator.add, a, b, name="elements"), sizes)
+            steps = call(operator.floordiv, ir.integer(ELEMENTS // LEAST_LANES), elements, name="steps")
+            steps = call(max, ir.integer(1), steps, name="steps")
+            most.append(call(operator.mul, ir.integer(LEAST_LANES), steps, name="fitting"))
+        builder.emit(ir.Call(callee=min, args=tuple(most), outs=(width,)))
+
+    def without_old_arrays(self, ops: Collection[ir.Op]) -> ir.Region:
+        """The operations without the arrays that have an axis for the lanes now, and with what asks for their shape."""
+        found = [made for op in ops for made in self.without(op)]
+        yields = tuple(ir.substituted_operand(y, self.extents) for y in self.body.yields)
+        return ir.Region(self.body.args, tuple(ir.substituted(op, self.extents) for op in found), yields)
+
+    def without(self, op: ir.Op) -> Iterator[ir.Op]:
+        if isinstance(op, ir.Alloc) and op.out in self.laned:
+            return
+        if isinstance(op, ir.Alloc) and op.like is not None and op.like in self.laned:
+            model = self.model(op.like)
+            yield dataclasses.replace(op, like=model.like, shape=model.shape)
+        elif isinstance(op, ir.Extent) and op.array in self.laned:
+            model = self.model(op.array)
+            if model.like is None:
+                self.extents[op.out] = model.shape[op.axis]
+            else:
+                yield dataclasses.replace(op, array=model.like)
+        elif op.regions:
+            regions = [
+                ir.Region(r.args, tuple(m for i in r.ops for m in self.without(i)), r.yields) for r in op.regions
+            ]
+            yield op.rebuilt(op.operands, regions, op.results)
+        else:
+            yield op
+
+    def model(self, array: ir.Operand) -> ir.Alloc:
+        assert isinstance(array, ir.Var)
+        op = self.allocs[array]
+        while op.like is not None and op.like in self.laned:
+            op = self.allocs[op.like]
+        return op
+
+
+def _with_lanes(array: ir.Var) -> ir.Var:
+    type_ = array_type_of(array)
+    return dataclasses.replace(array, type=array_type(type_.dtype, type_.ndim + 1))
+
+
+def _is_crowded(ops: Collection[ir.Op], lanes: Collection[ir.Operand]) -> bool:
+    """Whether a loop over lanes touches so many arrays that the compiler behind us gives up telling them apart."""
+    return any(
+        (isinstance(op, ir.For) and op.body.args[0] in lanes and _overlap_checks(op.body) > MOST_CHECKS)
+        or any(_is_crowded(region.ops, lanes) for region in op.regions)
+        for op in ops
+    )
+
+
+def _overlap_checks(region: ir.Region) -> int:
+    stored = {op.array for op in ir.walk(region) if isinstance(op, ir.Store)}
+    loaded = {op.array for op in ir.walk(region) if isinstance(op, ir.Load)} - stored
+    return len(stored) * (len(stored) - 1) // 2 + len(stored) * len(loaded)
+
+
+def _depth(region: ir.Region) -> int:
+    """The loops inside of each other in a region."""
+    return max(
+        (isinstance(op, ir.For | ir.While) + _depth(inner) for op in region.ops for inner in op.regions), default=0
+    )
+
+
+def is_worth_it(loop: ir.For, trips: Trips, uniformity: Uniformity) -> bool:
+    """Whether an inner loop that all lanes make together is a sum or a recurrence of floats."""
+    return any(_waits(op, trips, uniformity) for op in loop.body.ops)
+
+
+def _waits(op: ir.Op, trips: Trips, uniformity: Uniformity) -> bool:
+    if uniformity.kind(op) is not Kind.TOGETHER:
+        return False
+    if isinstance(op, ir.For) and any(ir.is_float(a.type) for a in op.body.args[1:]):
+        return True
+    return any(_waits(inner, trips, uniformity) for region in op.regions for inner in region.ops)
+
+
+def _orders_fit(loop: ir.For, trips: Trips, uniformity: Uniformity) -> bool:
+    """Whether sums that have to keep their order are added to by operations of the trip itself, which only do that."""
+    chains = {v for s in trips.sums if s.is_ordered for v in s.chain}
+    for op in loop.body.ops:
+        if not any(o in chains for o in ir.reads(op)):
+            continue
+        if uniformity.kind(op) is not Kind.BY_LANE or len(op.results) != 1:
+            return False
+        if not all(isinstance(i, ir.Call) for region in op.regions for i in ir.walk(region)):
+            return False
+    return True

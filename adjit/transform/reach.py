@@ -1,0 +1,88 @@
+"""What the values of a function, and the way it takes, depend on: variables and memory.
+
+In: a function and which of its results are values whose every bit counts. Out: `Reach`. What is not in it only reaches
+adjoints, so that a sum in it may be added up in any order.
+
+    total += e; x_bar[j] += e_bar       total is in the reach of the returned total, x_bar is not
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+
+from adjit.transform import ir
+from adjit.transform.alias import Aliases, is_reference, memory_read
+
+
+class Reach:
+    """Everything that flows into the yields at `positions`, into a condition, a loop bound, an index or an effect."""
+
+    def __init__(self, function: ir.Function, aliases: Aliases, positions: Collection[int]):
+        self._aliases = aliases
+        self._vars: set[ir.Operand] = set()
+        self._memory: set[ir.Operand] = set()
+        self._add(y for k, y in enumerate(function.body.yields) if k in positions)
+        ops = list(ir.walk(function.body))
+        for op in ops:
+            self._add(_steering(op))
+        size = -1
+        while size != len(self._vars) + len(self._memory):
+            size = len(self._vars) + len(self._memory)
+            for op in reversed(ops):
+                self._flow(op)
+
+    def has_var(self, var: ir.Var) -> bool:
+        return var in self._vars
+
+    def has_memory(self, array: ir.Operand) -> bool:
+        return self._aliases.find(array) in self._memory
+
+    def _add(self, operands: Iterable[ir.Operand]) -> None:
+        for operand in operands:
+            if isinstance(operand, ir.Var):
+                self._vars.add(operand)
+            if is_reference(operand):
+                self._memory.add(self._aliases.find(operand))
+
+    def _flow(self, op: ir.Op) -> None:
+        """What is read for the sake of what is in the reach, is in it."""
+        if isinstance(op, ir.Store | ir.Push):
+            target = op.array if isinstance(op, ir.Store) else op.tape
+            if self.has_memory(target):
+                self._add(op.operands)
+        elif isinstance(op, ir.For | ir.While | ir.If):
+            for names in _handed(op):
+                if any(name in self._vars for name in names):
+                    self._add(names)
+        elif any(out in self._vars for out in op.results):
+            self._add((*op.operands, *memory_read(op)))
+
+
+def _steering(op: ir.Op) -> Iterator[ir.Operand]:
+    match op:
+        case ir.For():
+            yield from (op.start, op.stop, op.step)
+            if op.stops:
+                yield op.body.yields[-1]
+        case ir.While():
+            yield from op.test.yields
+            if op.stops:
+                yield op.body.yields[-1]
+        case ir.If() | ir.Raise():
+            yield from op.operands
+        case ir.Load() | ir.Store():
+            yield from op.index
+        case ir.Call(effect=True):
+            yield from op.args
+        case _:
+            pass
+
+
+def _handed(op: ir.For | ir.While | ir.If) -> Iterator[tuple[ir.Operand, ...]]:
+    """For each result, all that it may be handed on from."""
+    if isinstance(op, ir.If):
+        yield from zip(op.outs, op.then.yields, op.orelse.yields, strict=True)
+    elif isinstance(op, ir.For):
+        yield from zip(op.outs, op.inits, op.body.args[1:], op.body.yields, strict=False)
+    else:
+        yield from zip(op.outs, op.inits, op.test.args, op.body.args, op.body.yields, strict=False)

@@ -1,0 +1,66 @@
+"""Arrays of which a block of trips is worth copying with the lanes along the last axis.
+
+In: a loop whose trips go in lanes. Out: such arrays, and the axis along which the trips go through each.
+
+    for i in range(n):                            for j in range(d):
+        for k in range(m):                            for lane in range(lanes):
+            for j in range(d):                            x_turned[j, lane] = x_block[lane, j]
+                s[k] += x[i, j] * w[k, j]
+
+Elements of neighbouring lanes are apart in memory, and are fetched one by one. Where that would be done again and again
+the block is copied once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from adjit.transform import ir
+from adjit.transform.types import array_type_of
+from adjit.transform.uniformity import Kind, Uniformity
+
+Loops = tuple[ir.For, ...]
+
+
+def turned_axes(loop: ir.For, uniformity: Uniformity) -> dict[ir.Var, int]:
+    """The arrays to copy, and the axis of each that the loop's counter runs along."""
+    counter = loop.body.args[0]
+    inside = {out for op in ir.walk(loop.body) for out in op.results}
+    loads: dict[ir.Operand, list[tuple[ir.Load, Loops]]] = {}
+    for load, loops in _loads(loop.body, (), uniformity):
+        loads.setdefault(load.array, []).append((load, loops))
+    found: dict[ir.Var, int] = {}
+    stored = {op.array for op in ir.walk(loop.body) if isinstance(op, ir.Store)}
+    for array, uses in loads.items():
+        axes = {tuple(k for k, i in enumerate(load.index) if uniformity.differs(i)) for load, _ in uses}
+        (axis,) = axes.pop() if len(axes) == 1 and all(len(a) == 1 for a in axes) else (None,)
+        if axis is None or not isinstance(array, ir.Var) or array in inside or array in stored:
+            continue
+        if any(load.index[axis] is not counter for load, _ in uses) or uniformity.is_laned(array):
+            continue
+        type_ = array_type_of(array)
+        if axis != (0 if type_.layout == "F" else type_.ndim - 1) and _is_worth_it(uses):
+            found[array] = axis
+    return found
+
+
+def _is_worth_it(uses: list[tuple[ir.Load, Loops]]) -> bool:
+    """Whether elements are fetched more than once a trip, in loops that go through most of what is copied."""
+    runs_through = any(
+        isinstance(around.stop, ir.Var) or isinstance(around.start, ir.Var)
+        for load, loops in uses
+        for around in loops
+        if around.body.args[0] in load.index
+    )
+    again = any(around.body.args[0] not in load.index for load, loops in uses for around in loops)
+    return runs_through and (again or len(uses) > 1)
+
+
+def _loads(region: ir.Region, loops: Loops, uniformity: Uniformity) -> Iterator[tuple[ir.Load, Loops]]:
+    """Loads with the loops around them that all lanes make together."""
+    for op in region.ops:
+        if isinstance(op, ir.Load):
+            yield op, loops
+        is_around = isinstance(op, ir.For) and op in uniformity and uniformity.kind(op) is Kind.TOGETHER
+        for inner in op.regions:
+            yield from _loads(inner, (*loops, op) if is_around and isinstance(op, ir.For) else loops, uniformity)

@@ -1,0 +1,361 @@
+"""Trips of a loop in SIMD lanes: the same derivatives, the same value to the bit, and only of independent trips."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import adjit
+from adjit.transform import lanes, pipeline, support, workspace
+
+SIZES = (0, 1, 15, 16, 17, 64, 65, 130)
+SUPPORT = ("check_separate", "same_extent", "reassociable_add", "reassociable_sub")
+lay_lanes = pipeline.lay_lanes
+
+
+def run(source, arguments):
+    scope = {"math": math, "np": np, "workspace": workspace, **{name: getattr(support, name) for name in SUPPORT}}
+    exec(source, scope)
+    name = source.split("(", 1)[0].removeprefix("def ")
+    return scope[name](*(a.copy() if isinstance(a, np.ndarray) else a for a in arguments))
+
+
+def sources(function, wrt, arguments, monkeypatch, of=adjit.value_and_grad):
+    """The source with lanes and without."""
+    monkeypatch.setattr(pipeline, "lay_lanes", lay_lanes)
+    with_lanes = of(function, wrt=wrt, vectormath=False).source(*arguments)
+    monkeypatch.setattr(pipeline, "lay_lanes", lambda made, values: made)
+    return with_lanes, of(function, wrt=wrt, vectormath=False).source(*arguments)
+
+
+def check(function, wrt, arguments_of, monkeypatch, sizes=SIZES):
+    """Lanes give the same value, to the bit, and the same gradient, to rounding, for any number of trips."""
+    source, plain = sources(function, wrt, arguments_of(3), monkeypatch)
+    assert "for lane in range(lanes):" in source
+    assert "in range(lanes)" not in plain
+    for size in sizes:
+        arguments = arguments_of(size)
+        value, gradient = run(source, arguments)
+        wanted, wanted_gradient = run(plain, arguments)
+        assert value == wanted
+        for found, expected in zip(gradient, wanted_gradient, strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+    return source
+
+
+def random(size, *shape):
+    return np.random.default_rng(size).standard_normal((size, *shape))
+
+
+# --------------------------------------------------------------------------------------------------- what is laid out
+
+
+def mixture(points, means, weights):
+    total = 0.0
+    logits = np.empty(weights.size)
+    for i in range(points.shape[0]):
+        largest = -np.inf
+        for k in range(weights.size):
+            distance = 0.0
+            for d in range(points.shape[1]):
+                offset = points[i, d] - means[k, d]
+                distance += offset * offset
+            logits[k] = weights[k] - 0.5 * distance
+            largest = max(largest, logits[k])
+        summed = 0.0
+        for k in range(weights.size):
+            summed += math.exp(logits[k] - largest)
+        total += largest + math.log(summed)
+    return total
+
+
+def mixture_arguments(size):
+    return random(size, 3), random(4, 3), random(4)
+
+
+def test_sums_over_trips_with_scratch_of_their_own(monkeypatch):
+    source = check(mixture, (1, 2), mixture_arguments, monkeypatch)
+    assert "logits = workspace.empty((K, width))" in source or "logits = workspace.empty((weights.size, width))" in source
+    # sums of one trip in arrays by lane, those of all trips in a variable
+    assert "distance_lanes[lane]" in source
+    assert "means_bar_sum = reassociable_add(means_bar_sum, " in source
+    # the value is added up trip by trip
+    assert "total += " in source
+
+
+def test_a_block_that_is_read_again_is_copied_once(monkeypatch):
+    source = check(mixture, (1, 2), mixture_arguments, monkeypatch, sizes=(17,))
+    assert "points_turned[j, lane] = points_block[lane, j]" in source
+
+
+def test_compiled(monkeypatch):
+    arguments = mixture_arguments(70)
+    value, gradient = adjit.value_and_grad(mixture, wrt=(1, 2))(*arguments)
+    _, plain = sources(mixture, (1, 2), arguments, monkeypatch)
+    wanted, wanted_gradient = run(plain, arguments)
+    assert value == pytest.approx(wanted, rel=1e-14)
+    for found, expected in zip(gradient, wanted_gradient, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_differences():
+    arguments = list(mixture_arguments(5))
+    _, (_, found) = adjit.value_and_grad(mixture, wrt=(1, 2), target="python")(*arguments)
+    for k in range(4):
+        moved = [arguments[2].copy(), arguments[2].copy()]
+        moved[0][k] += 1e-6
+        moved[1][k] -= 1e-6
+        difference = (mixture(*arguments[:2], moved[0]) - mixture(*arguments[:2], moved[1])) / 2e-6
+        assert found[k] == pytest.approx(difference, rel=1e-6)
+
+
+def standardised(x, scale):
+    total = 0.0
+    for i in range(x.shape[0]):
+        mean = 0.0
+        for j in range(x.shape[1]):
+            mean += x[i, j]
+        mean /= x.shape[1]
+        loss = 0.0
+        for j in range(x.shape[1]):
+            loss += ((x[i, j] - mean) * scale[j]) ** 2
+        total += loss
+    return total
+
+
+def test_elements_of_their_own(monkeypatch):
+    source = check(standardised, (0, 1), lambda size: (random(size, 3), random(3)), monkeypatch)
+    assert "x_bar_block[lane, j] += " in source
+
+
+def path(start, drift, noise):
+    total = 0.0
+    for i in range(noise.shape[0]):
+        s = start
+        for t in range(noise.shape[1]):
+            s = s * (1.0 + drift * noise[i, t])
+        total += max(s - 1.0, 0.0)
+    return total
+
+
+def test_recurrences(monkeypatch):
+    source = check(path, (0, 1), lambda size: (1.1, 0.3, random(size, 5)), monkeypatch)
+    # what inner loops add to a sum over all trips, each lane adds up by itself
+    assert "drift_bar_lanes[lane] += " in source
+    assert "drift_bar = reassociable_add(drift_bar, drift_bar_lanes[lane])" in source
+
+
+def huber(w, x, delta):
+    total = 0.0
+    for i in range(x.shape[0]):
+        r = 0.1
+        for j in range(x.shape[1]):
+            r += x[i, j] * w[j]
+        if abs(r) <= delta:
+            total += 0.5 * r * r
+        else:
+            total += delta * (abs(r) - 0.5 * delta)
+    return total
+
+
+def test_branches_that_differ_between_lanes(monkeypatch):
+    check(huber, (0,), lambda size: (random(3), random(size, 3), 1.0), monkeypatch)
+
+
+def swapped(x, w, turns):
+    total = 0.0
+    for i in range(x.size):
+        a = x[i]
+        b = w[0]
+        for k in range(turns):
+            if k > 1:
+                a = a * w[1]
+            a, b = b + w[2] * a, a
+        total += a * b
+    return total
+
+
+def test_values_that_change_places_and_branches_of_all_lanes(monkeypatch):
+    check(swapped, (0, 1), lambda size: (random(size), random(3), 4), monkeypatch)
+
+
+def packed(x, w):
+    total = 0.0
+    for i in range(x.shape[0]):
+        p = 0
+        y = 0.0
+        for j in range(x.shape[1]):
+            for l in range(j + 1):
+                y += w[p] * x[i, j] * x[i, l]
+                p += 1
+        total += y * y
+    return total
+
+
+def test_counters_that_are_the_same_for_all_lanes(monkeypatch):
+    source = check(packed, (1,), lambda size: (random(size, 3), random(6)), monkeypatch)
+    assert "        p = 0\n" in source
+
+
+def looked_up(w, x, labels):
+    total = 0.0
+    scores = np.empty(w.shape[0])
+    for i in range(x.shape[0]):
+        for k in range(w.shape[0]):
+            s = 0.0
+            for j in range(x.shape[1]):
+                s += w[k, j] * x[i, j]
+            scores[k] = s
+        total += scores[labels[i]] * w[labels[i], 0]
+    return total
+
+
+def test_indices_that_differ_between_lanes(monkeypatch):
+    def arguments(size):
+        return random(4, 2), random(size, 2), np.arange(size) * 7 % 4
+
+    check(looked_up, (0,), arguments, monkeypatch)
+
+
+def squared(x, w):
+    total = 0.0
+    for i in range(1, x.shape[0]):
+        s = 0.0
+        for j in range(x.shape[1]):
+            s = s * w[j] + x[i, j]
+        total += math.sin(s)
+    return total * total
+
+
+def test_a_reverse_loop_by_itself(monkeypatch):
+    source = check(squared, (0, 1), lambda size: (random(size, 3), random(3)), monkeypatch)
+    assert source.count("for i0 in range(") >= 1
+
+
+def trailing(x, w, out):
+    for i in range(x.shape[0]):
+        s = 0.0
+        for j in range(x.shape[1]):
+            s += x[i, j] * w[j]
+        out[i] = s * s
+    return np.sum(out * out)
+
+
+def test_results_of_each_trip(monkeypatch):
+    check(trailing, (0, 1), lambda size: (random(size, 3), random(3), np.zeros(size)), monkeypatch)
+
+
+def test_blocks_get_narrower_where_a_trip_keeps_much(monkeypatch):
+    monkeypatch.setattr(lanes, "ELEMENTS", 256)
+    source = check(mixture, (1, 2), mixture_arguments, monkeypatch)
+    assert "16 * max(1, 16 // (" in source
+
+
+def test_second_derivatives(monkeypatch):
+    arguments = mixture_arguments(20)
+    with_lanes, plain = sources(mixture, 2, arguments, monkeypatch, of=adjit.hessian)
+    np.testing.assert_allclose(run(with_lanes, arguments), run(plain, arguments), rtol=1e-12, atol=1e-12)
+
+
+# --------------------------------------------------------------------------------------------------- what is not
+
+
+def carried_over(x, w):
+    total, last = 0.0, 0.5
+    for i in range(x.shape[0]):
+        s = last
+        for j in range(x.shape[1]):
+            s = s * w[j] + x[i, j]
+        last = s
+        total += s
+    return total
+
+
+def scratch_carried_over(x, w):
+    total = 0.0
+    v = np.zeros(w.size)
+    for i in range(x.shape[0]):
+        s = 0.0
+        for j in range(x.shape[1]):
+            v[j] = v[j] * w[j] + x[i, j]
+            s += v[j]
+        total += s
+    return total
+
+
+def value_in_inner_loop(x, w):
+    total = 0.0
+    for i in range(x.shape[0]):
+        s = 0.0
+        for j in range(x.shape[1]):
+            s = s * w[j] + x[i, j]
+            total += s
+    return total
+
+
+def triangle(x, w):
+    total = 0.0
+    for i in range(x.shape[0]):
+        s = 0.0
+        for j in range(i, x.shape[1]):
+            s += x[i, j] * w[j]
+        total += s * s
+    return total
+
+
+def elementwise(x, w):
+    total = 0.0
+    y = np.empty(w.size)
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            y[j] = x[i, j] * w[j]
+        total += y[0] * y[1]
+    return total
+
+
+def until(x, w):
+    total = 0.0
+    for i in range(x.shape[0]):
+        s = x[i, 0]
+        while s > 0.01:
+            s = s * w[0] * 0.1
+        total += s
+    return total
+
+
+def neighbours(x, w):
+    y = x.copy()
+    for i in range(1, x.shape[0]):
+        s = 0.0
+        for j in range(x.shape[1]):
+            s += y[i - 1, j] * w[j]
+        y[i, 0] = s
+    return y[x.shape[0] - 1, 0]
+
+
+def from_the_end(x, w):
+    y = np.zeros(x.shape[0])
+    for i in range(-1, x.shape[0] - 1):
+        s = 0.0
+        for j in range(x.shape[1]):
+            s += x[i, j] * w[j]
+        y[i] = s * y[i]
+    return np.sum(y)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [carried_over, scratch_carried_over, value_in_inner_loop, triangle, elementwise, until, neighbours, from_the_end],
+)
+def test_trips_that_depend_on_each_other_stay_as_they_are(function, monkeypatch):
+    arguments = (random(4, 3), random(3))
+    with_lanes, plain = sources(function, (0, 1), arguments, monkeypatch)
+    forward = with_lanes.split("reverse sweep")[0]
+    assert "in range(lanes)" not in forward
+    value, gradient = run(with_lanes, arguments)
+    wanted, wanted_gradient = run(plain, arguments)
+    assert value == wanted
+    for found, expected in zip(gradient, wanted_gradient, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
