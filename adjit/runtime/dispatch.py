@@ -178,7 +178,7 @@ class _Maker(_FunctionCompiler):  # type: ignore[misc]
     def _get_implementation(self, args: tuple[types.Type, ...], kws: dict[str, Any]) -> FunctionType:
         del kws
         made = self.owner._specialise(args)
-        if numba.prange not in made.__globals__.values():
+        if not any(value is numba.prange for value in made.__globals__.values()):
             self._flags.auto_parallel = ParallelOptions(False)  # type: ignore[no-untyped-call]
         return made
 
