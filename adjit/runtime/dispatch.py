@@ -292,7 +292,7 @@ class _Maker(_FunctionCompiler):  # type: ignore[misc]
         # what numba compiles to learn a type serves the generated code as well, if it is compiled with the same flags
         with ConfigStack().enter(self._plain_flags()):  # type: ignore[no-untyped-call]
             made = self.owner._specialise(args)
-        if numba.prange not in made.__globals__.values():
+        if not any(value is numba.prange for value in made.__globals__.values()):
             self._flags.auto_parallel = ParallelOptions(False)  # type: ignore[no-untyped-call]
         return made
 
