@@ -11,51 +11,27 @@ is the safe one: yes.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 
 import islpy as isl
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.affine import ONE, Affine, Chain, Constraint, Iterations, Loop, Symbol, loops_in
+from adjit.transform.affine import ONE, Affine, Chain, Constraint, Iterations, Loop, loops_in
 from adjit.transform.alias import Aliases, memory_read
+from adjit.transform.conditions import Access, Text, Unknown
 from adjit.transform.separation import Separation
 
 MOST_OPERATIONS = 200_000  # of isl, a question: some ten milliseconds
 MOST_LOOPS = 8
 MOST_STORES_BETWEEN = 12
 
-TRUE = "0 = 0"
 _FRESH = (ir.Alloc, ir.Copy, ir.Call)
 
 
-@dataclass(frozen=True, eq=False)
-class _Unknown:
-    """An index of which nothing is known but that it is in bounds; `number` counts those of one access."""
-
-    number: int
-
-
-@dataclass(frozen=True, eq=False)
-class _Access:
-    """The elements of `root` that an operation touches: `index` has an entry an axis of the root, none below zero.
-
-    is_root: `root` is where the array is made, so that other roots are other memory; else it may be any of its class.
-    """
-
-    op: ir.Op
-    root: ir.Operand
-    is_root: bool
-    index: tuple[Affine, ...]
-    constraints: tuple[Constraint, ...]
-    unknowns: tuple[_Unknown, ...]
-
-
-def _unknown(unknowns: list[_Unknown]) -> Affine:
+def _unknown(unknowns: list[Unknown]) -> Affine:
     """One more index of which nothing is known."""
-    unknowns.append(_Unknown(len(unknowns)))
+    unknowns.append(Unknown(len(unknowns)))
     return Affine({unknowns[-1]: 1})
 
 
@@ -78,10 +54,10 @@ class IndexModel:
         self._isl = isl.Context()
         self._isl.set_max_operations(MOST_OPERATIONS)
         self._answers: dict[tuple[ir.Op, ir.Op], bool] = {}
-        self._reads: dict[ir.Op, list[_Access]] = {}
-        self._writes: dict[ir.Op, _Access] = {}
+        self._reads: dict[ir.Op, list[Access]] = {}
+        self._writes: dict[ir.Op, Access] = {}
         self._params = frozenset(function.body.args)
-        self._text = _Text(self._iterations)
+        self._text = Text(self._iterations)
         self._stores = [op for op in ir.walk(function.body) if isinstance(op, ir.Store)]
 
     def may_overwrite(self, read: ir.Op, write: ir.Op) -> bool:
@@ -156,14 +132,14 @@ class IndexModel:
             if isinstance(one, ir.Store | ir.Push) or isinstance(other, ir.Store | ir.Push)
         )
 
-    def _touched(self, op: ir.Op) -> list[_Access | None]:
+    def _touched(self, op: ir.Op) -> list[Access | None]:
         """The elements that an operation reads or writes; None for the entries of a tape."""
         if isinstance(op, ir.Push | ir.Pull):
             return [None]
         return [self._write(op)] if isinstance(op, ir.Store) else [*self._read(op)]
 
     def _meet(
-        self, one: _Access | None, other: _Access | None, around: ir.Op, trips: tuple[ir.Op, str, ir.Op] | None
+        self, one: Access | None, other: Access | None, around: ir.Op, trips: tuple[ir.Op, str, ir.Op] | None
     ) -> bool:
         if one is None or other is None:
             return one is other
@@ -208,7 +184,7 @@ class IndexModel:
 
     # ------------------------------------------------------------------------------------------- accesses
 
-    def _read(self, op: ir.Op) -> list[_Access]:
+    def _read(self, op: ir.Op) -> list[Access]:
         if op not in self._reads:
             arrays = memory_read(op)
             if isinstance(op, ir.Store):
@@ -219,16 +195,16 @@ class IndexModel:
                 self._reads[op] = [self._access(op, a, None) for a in arrays if ir.is_array(a)]
         return self._reads[op]
 
-    def _write(self, op: ir.Store) -> _Access:
+    def _write(self, op: ir.Store) -> Access:
         if op not in self._writes:
             self._writes[op] = self._access(op, op.array, op.index)
         return self._writes[op]
 
-    def _access(self, op: ir.Op, array: ir.Operand, index: Sequence[ir.Operand] | None) -> _Access:
+    def _access(self, op: ir.Op, array: ir.Operand, index: Sequence[ir.Operand] | None) -> Access:
         """The access to `array[index]`, or to all of the array, followed through views to the root."""
         chain = self._iterations.places[op].chain
         constraints: list[Constraint] = []
-        unknowns: list[_Unknown] = []
+        unknowns: list[Unknown] = []
         if index is None:
             entries = [_unknown(unknowns) for _ in range(_ndim(array))]
         else:
@@ -248,7 +224,7 @@ class IndexModel:
             array = definition.base
         is_root = isinstance(array, ir.Const) or array in self._params or isinstance(definition, _FRESH)
         entries = [Affine({loop: 1}) for loop in self._expanded.get(array, ())] + list(entries)
-        return _Access(op, array, is_root, tuple(entries), tuple(constraints), tuple(unknowns))
+        return Access(op, array, is_root, tuple(entries), tuple(constraints), tuple(unknowns))
 
     def _position(self, chain: Chain, array: ir.Operand, axis: int, operand: ir.Operand) -> Affine | None:
         """The index counted from the front; None if it is not affine, or from the front in some trips only."""
@@ -264,7 +240,7 @@ class IndexModel:
         view: ir.Slice,
         entries: Sequence[Affine],
         constraints: list[Constraint],
-        unknowns: list[_Unknown],
+        unknowns: list[Unknown],
     ) -> list[Affine]:
         """Indices into the view as indices into its base; what the bounds of the view say of them is added."""
         found: list[Affine] = []
@@ -319,7 +295,7 @@ class IndexModel:
 
     # ------------------------------------------------------------------------------------------- the question
 
-    def _overwrites(self, read: _Access, write: _Access) -> bool:
+    def _overwrites(self, read: Access, write: Access) -> bool:
         exact = read.is_root and write.is_root
         if exact and read.root != write.root:
             return False
@@ -349,7 +325,7 @@ class IndexModel:
                     sets.append(text.set(dimensions, [between]))
         return len(sets) == 1 or not self._is_empty(sets)
 
-    def _meets_in_other_trip(self, loop: ir.For, one: _Access, write: _Access, beyond: int) -> bool:
+    def _meets_in_other_trip(self, loop: ir.For, one: Access, write: Access, beyond: int) -> bool:
         if one.root != write.root:
             return True
         if loop in self._iterations.scope(one.root):
@@ -370,7 +346,7 @@ class IndexModel:
         conditions += text.same_element(one, "r", write, "w")
         return not self._is_empty([text.set(dimensions, conditions)])
 
-    def _between(self, read: _Access, kill: _Access, write: _Access) -> str | None:
+    def _between(self, read: Access, kill: Access, write: Access) -> str | None:
         """When `kill` is sure to overwrite the element after `read` and before `write`; None if nothing is sure."""
         if not kill.is_root or kill.root != read.root or kill.unknowns:
             return None
@@ -392,7 +368,7 @@ class IndexModel:
         inside = " and ".join(conditions)
         return f"exists ({', '.join(counters)} : {inside})" if counters else inside
 
-    def _is_stored(self, read: _Access, loop: Loop, after: bool = False) -> bool:
+    def _is_stored(self, read: Access, loop: Loop, after: bool = False) -> bool:
         """Whether each element that is read was stored in the same trip of the loop, in operations that surely ran.
 
         after: whether zero is surely stored to each element later in the trip.
@@ -418,7 +394,7 @@ class IndexModel:
                 sets.append(text.set(dimensions, [stored]))
         return self._is_empty(sets)
 
-    def _stored_in_trip(self, store: _Access, read: _Access, loop: Loop, after: bool) -> str | None:
+    def _stored_in_trip(self, store: Access, read: Access, loop: Loop, after: bool) -> str | None:
         """When `store` is sure to store to what is read, earlier or later in the trip; None if nothing is sure."""
         chain = self._iterations.places[store.op].chain
         if not store.is_root or store.root != read.root or store.unknowns or loop not in loops_in(chain):
@@ -439,7 +415,7 @@ class IndexModel:
         counters = text.names(loops_in(chain), "k")
         return f"exists ({', '.join(counters)} : {' and '.join(conditions)})"
 
-    def _shared_run(self, chain: Chain, access: _Access, prefix: str) -> list[str]:
+    def _shared_run(self, chain: Chain, access: Access, prefix: str) -> list[str]:
         """That the run of the chain's innermost region by `k` is one that `access`, which was run, shows to be run.
 
         A branch is run where the access in it was. A loop whose trips are not known makes the trip of the read, and
@@ -470,72 +446,3 @@ class IndexModel:
 
 def _is_clear(op: ir.Store) -> bool:
     return not op.add and isinstance(op.value, ir.Const) and bool(op.value.value == 0)
-
-
-class _Text:
-    """Writes conditions as isl reads them. A prefix tells the counters of several accesses apart: r0, r1, w0, ..."""
-
-    def __init__(self, iterations: Iterations):
-        self._iterations = iterations
-        self._sizes: dict[Symbol, str] = {}
-
-    def set(self, dimensions: Sequence[str], conditions: Sequence[str]) -> str:
-        inside = " and ".join(conditions)
-        sizes = [(symbol, name) for symbol, name in self._sizes.items() if re.search(rf"\b{name}\b", inside)]
-        extents = "".join(f" and {name} >= 0" for symbol, name in sizes if isinstance(symbol, tuple))
-        names = ", ".join(name for _, name in sizes)
-        return f"[{names}] -> {{ [{', '.join(dimensions)}] : {inside or TRUE}{extents} }}"
-
-    def name(self, symbol: Symbol, prefix: str) -> str:
-        if isinstance(symbol, (ir.For, ir.While)):
-            return f"{prefix}{len(self._iterations.places[symbol].loops)}"
-        if isinstance(symbol, _Unknown):
-            return f"{prefix}u{symbol.number}"
-        return self._sizes.setdefault(symbol, f"n{len(self._sizes)}")
-
-    def names(self, symbols: Iterable[Symbol], prefix: str) -> list[str]:
-        return [self.name(symbol, prefix) for symbol in symbols]
-
-    def value(self, value: Affine, prefix: str) -> str:
-        terms = [f"{factor} {self.name(symbol, prefix)}" for symbol, factor in value.terms.items()]
-        return " + ".join([*terms, str(value.constant)])
-
-    def all(self, constraints: Iterable[Constraint], prefix: str) -> list[str]:
-        return [f"{self.value(c.value, prefix)} {c.relation} 0" for c in constraints]
-
-    def domain(self, access: _Access, prefix: str) -> list[str]:
-        chain = self._iterations.places[access.op].chain
-        known = self.all((*self._iterations.domain(chain), *access.constraints), prefix)
-        return known + [f"{name} >= 0" for name in self.names(access.unknowns, prefix)]
-
-    def equal(self, symbols: Iterable[Symbol], left: str, right: str) -> str:
-        pairs = zip(self.names(symbols, left), self.names(symbols, right), strict=True)
-        return " and ".join(f"{a} = {b}" for a, b in pairs) or TRUE
-
-    def same_element(self, one: _Access, left: str, other: _Access, right: str) -> list[str]:
-        """That both touch one element; of an array made in loops, the one made in the same trips of them."""
-        pairs = zip(one.index, other.index, strict=True)
-        indices = [f"{self.value(a, left)} = {self.value(b, right)}" for a, b in pairs]
-        return [self.equal(self._iterations.scope(one.root), left, right), *indices]
-
-    def before(self, one: ir.Op, left: str, other: ir.Op, right: str) -> str | None:
-        """That `one` is run before `other`; None if it never is."""
-        places = self._iterations.places
-        shared: list[Symbol] = []
-        same_trip = places[one].order < places[other].order
-        for (a, number), (b, other_number) in zip(places[one].chain, places[other].chain, strict=False):
-            if a is not b:
-                break
-            if not isinstance(a, ir.If):
-                shared.append(a)
-            if number != other_number:
-                # of two branches one is run; the test of a while loop comes before its body
-                same_trip = same_trip and not isinstance(a, ir.If)
-                break
-        cases = [
-            f"({self.equal(shared[:k], left, right)} and {self.name(loop, left)} < {self.name(loop, right)})"
-            for k, loop in enumerate(shared)
-        ]
-        if same_trip:
-            cases.append(f"({self.equal(shared, left, right)})")
-        return f"({' or '.join(cases)})" if cases else None

@@ -28,7 +28,7 @@ from adjit.transform.report import Provided, Remark, Restored, Scheduled, note, 
 from adjit.transform.snapshots import Snapshots, State, bytes_of
 from adjit.transform.strategy import Strategy
 from adjit.transform.sums import is_sum
-from adjit.transform.support import default_snapshots, fitting_snapshots
+from adjit.transform.support import default_snapshots, fitting_snapshots, stored_extent
 from adjit.transform.trips import count_trips, mirrored_range, trip_number
 from adjit.transform.types import typed_const
 
@@ -53,7 +53,8 @@ def state_of(primal: Primal, loop: ir.For | ir.While, shadows: set[ir.Var], want
     """What the trips of a loop start from; of the alias classes `wanted` the contents before the loop in any case."""
     if isinstance(loop, ir.While) or loop.stops:
         return Refusal("It is not known before the loop how many trips it makes.")
-    if any(isinstance(op, ir.Call) and op.effect for op in ir.walk(loop.body)):
+    calls = [op for op in ir.walk(loop.body) if isinstance(op, ir.Call) and op.effect]
+    if any(call.callee is not stored_extent for call in calls):
         return Refusal("It draws random numbers, and would draw others the second time.")
     if any(isinstance(op, ir.Push) for op in ir.walk(loop.body)):
         return Refusal("It fills a tape of its own.")

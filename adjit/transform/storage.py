@@ -32,6 +32,7 @@ from adjit.transform.planning import plan
 from adjit.transform.report import How, Provided, Remark, Restored, Swept, note, recording
 from adjit.transform.rerun import Refusal, Request, Rerun, state_of
 from adjit.transform.retrace import Step, retraceable
+from adjit.transform.scopes import Carried, Scope
 from adjit.transform.shadows import carried_args
 from adjit.transform.source import place_of
 from adjit.transform.strategy import Strategy
@@ -63,35 +64,6 @@ def join(
 ) -> Joint:
     """Forward and reverse sweep in one function; the trips of the loops in `requests` are run again."""
     return _Storage(sweeps, strategy, requests or {}).joint(extra_params, with_value)
-
-
-class _Scope:
-    """The mirror of one region while it is lowered: what stands for the values of the primal region so far."""
-
-    def __init__(self, region: ir.Region, mapping: dict[ir.Var, ir.Operand]):
-        self.region = region
-        self.mapping = mapping
-        self.ops: list[ir.Op] = []
-        # growable tapes below here: the position to start from, and the one left at the end
-        self.positions: dict[ir.Region, tuple[ir.Var, ir.Operand]] = {}
-        # up to which operation of the region stores are not undone yet
-        self.undone = len(region.ops)
-
-
-class _Carried:
-    """What a reverse loop carries."""
-
-    def __init__(self, args: list[ir.Var], inits: list[ir.Operand], yields: list[ir.Operand], outs: list[ir.Var]):
-        self.args, self.inits, self.yields, self.outs = args, inits, yields, outs
-
-    def add_position(self, entry: ir.Var, left: ir.Operand) -> tuple[ir.Var, ir.Operand]:
-        """One more slot, for the position in a growable tape; gives where it comes from and where it ends."""
-        before, out = ir.Var("position", types.intp), ir.Var("position", types.intp)
-        self.args.append(entry)
-        self.inits.append(before)
-        self.yields.append(left)
-        self.outs.append(out)
-        return before, out
 
 
 class _Storage:
@@ -201,14 +173,14 @@ class _Storage:
 
     # ------------------------------------------------------------------------------------------------------- lowering
 
-    def lower(self, mirror: Mirror, mapping: dict[ir.Var, ir.Operand]) -> _Scope:
-        scope = _Scope(mirror.region, mapping)
+    def lower(self, mirror: Mirror, mapping: dict[ir.Var, ir.Operand]) -> Scope:
+        scope = Scope(mirror.region, mapping)
         for group in mirror.groups:
             self.group(group, scope)
         self._own_position(mirror.region, scope)
         return scope
 
-    def group(self, group: Group, scope: _Scope) -> None:
+    def group(self, group: Group, scope: Scope) -> None:
         op = group.op
         self.origin = None if op is None else op.origin
         if op is not None:
@@ -226,7 +198,7 @@ class _Storage:
                 self.put(item, scope)
             self.origin = None if op is None else op.origin
 
-    def put(self, op: ir.Op, scope: _Scope) -> None:
+    def put(self, op: ir.Op, scope: Scope) -> None:
         """Emits an operation of the reverse sweep after what it needs."""
         for operand in ir.reads(op):
             self.require(operand, scope)
@@ -242,7 +214,7 @@ class _Storage:
             for inner in region.ops:
                 self.note_reads(inner, group)
 
-    def restore(self, store: ir.Store, scope: _Scope) -> None:
+    def restore(self, store: ir.Store, scope: Scope) -> None:
         """Puts back what a store overwrote."""
         if store not in self.olds:
             assert isinstance(store.array.type, types.Array)
@@ -255,7 +227,7 @@ class _Storage:
         undo = dataclasses.replace(store, value=self.olds[store], add=False)
         self.put(undo, scope)
 
-    def run_again(self, item: MirroredLoop, request: Request, scope: _Scope) -> None:
+    def run_again(self, item: MirroredLoop, request: Request, scope: Scope) -> None:
         """The mirror of a loop whose trips are run again."""
         assert isinstance(item.op, ir.For)
         loop = item.op
@@ -286,7 +258,7 @@ class _Storage:
     def both_sweeps_of_a_trip(self, trip: Sweeps) -> ir.Function:
         return join(trip, (), False, self.strategy, self.requests).function
 
-    def loop(self, item: MirroredLoop, scope: _Scope) -> None:
+    def loop(self, item: MirroredLoop, scope: Scope) -> None:
         op = item.op
         request = self.requests.get(op)
         if request is None and isinstance(op, ir.For) and op.snapshots is not None:
@@ -309,7 +281,7 @@ class _Storage:
             assert isinstance(yielded, ir.Var)
             mapping[yielded] = end
         inner = self.lower_body(op, item, mapping, counter, steps, ends)
-        carried = _Carried(
+        carried = Carried(
             [*item.args, *ends.values()],
             [*item.inits, *(op.outs[k] for k in steps)],
             [self.resolved(y, inner) for y in (*item.body.yields, *(args[k] for k in steps))],
@@ -324,7 +296,7 @@ class _Storage:
             if isinstance(start, ir.Var) and scope.region is not self.top and self.made[start][0] is scope.region:
                 scope.mapping.setdefault(start, out)
 
-    def put_loop(self, op: ir.For | ir.While, counter: ir.Var, carried: _Carried, inner: _Scope, scope: _Scope) -> None:
+    def put_loop(self, op: ir.For | ir.While, counter: ir.Var, carried: Carried, inner: Scope, scope: Scope) -> None:
         builder = ir.Builder()
         if isinstance(op, ir.For) and not op.stops:
             # a growable tape is read from its end
@@ -352,8 +324,8 @@ class _Storage:
         counter: ir.Var,
         steps: dict[int, Step],
         ends: dict[int, ir.Var],
-    ) -> _Scope:
-        scope = _Scope(item.body.region, mapping)
+    ) -> Scope:
+        scope = Scope(item.body.region, mapping)
         builder = ir.Builder()
         if isinstance(op, ir.For) and op.stops:
             # the counter of the primal, from the number of the trip
@@ -382,7 +354,7 @@ class _Storage:
         self._own_position(item.body.region, scope)
         return scope
 
-    def _own_position(self, region: ir.Region, scope: _Scope) -> None:
+    def _own_position(self, region: ir.Region, scope: Scope) -> None:
         """A region with growable tapes steps back one entry a trip."""
         index = self.edits.reverse_index.get(region)
         if index is None:
@@ -392,9 +364,9 @@ class _Storage:
         scope.ops.insert(0, step)
         scope.positions[region] = (entry, index)
 
-    def conditional(self, item: MirroredIf, scope: _Scope) -> None:
+    def conditional(self, item: MirroredIf, scope: Scope) -> None:
         op = item.op
-        sides: list[tuple[_Scope, list[ir.Operand]]] = []
+        sides: list[tuple[Scope, list[ir.Operand]]] = []
         for mirror in (item.then, item.orelse):
             inner = self.lower(mirror, {})
             yields = [self.resolved(y, inner) for y in mirror.yields]
@@ -421,12 +393,12 @@ class _Storage:
 
     # ------------------------------------------------------------------------------------------------------- providing
 
-    def resolved(self, operand: ir.Operand, scope: _Scope) -> ir.Operand:
+    def resolved(self, operand: ir.Operand, scope: Scope) -> ir.Operand:
         """What stands for a value of the primal at the end of the mirror of its region."""
         self.require(operand, scope)
         return ir.substituted_operand(operand, scope.mapping)
 
-    def require(self, operand: ir.Operand, scope: _Scope) -> None:
+    def require(self, operand: ir.Operand, scope: Scope) -> None:
         """Sees to it that a value of the primal is there at this point of the mirror of its region."""
         if not isinstance(operand, ir.Var) or operand in scope.mapping or operand not in self.made:
             return
@@ -456,7 +428,7 @@ class _Storage:
                 self.taped_arrays.append(op)
             self.tape(operand, scope)
 
-    def is_recomputable(self, op: ir.Op, scope: _Scope) -> bool:
+    def is_recomputable(self, op: ir.Op, scope: Scope) -> bool:
         if not self.plan.is_again(op):
             return False
         place = self.primal.position[op]
@@ -465,7 +437,7 @@ class _Storage:
             for inner in with_inner(op)
         )
 
-    def recompute(self, op: ir.Op, scope: _Scope) -> None:
+    def recompute(self, op: ir.Op, scope: Scope) -> None:
         for operand in ir.reads(op):
             self.require(operand, scope)
         for inner in with_inner(op):
@@ -482,7 +454,7 @@ class _Storage:
         op = region.ops[k] if k >= 0 else self.primal.owner.get(region)
         note(Provided(value, how, None if op is None else op.origin, copy))
 
-    def tape(self, value: ir.Var, scope: _Scope) -> None:
+    def tape(self, value: ir.Var, scope: Scope) -> None:
         """Keeps a value in the forward sweep: out of a branch as a result of the If, out of a loop on a tape."""
         owner = self.primal.owner[scope.region]
         if isinstance(owner, ir.If) and not self.primal.is_in_loop(scope.region):

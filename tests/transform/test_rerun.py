@@ -294,3 +294,15 @@ def run_time_number(x, n):
 def test_refusals(function, argument, why):
     with pytest.raises(adjit.Unsupported, match=why):
         adjit.grad(function, target="python")(argument, 3)
+
+
+def slices(u, k, steps):
+    """The check of a slice store is not a draw: it may run again."""
+    u = u.copy()
+    for t in adjit.checkpoint(range(steps), 2):
+        u[1:-1] = u[1:-1] + k * u[:-2] * u[2:]
+    return (u * u).sum()
+
+
+def test_a_slice_store_may_run_again():
+    assert "checkpoint_distance" in check(slices, (0, 1), U * 0.5, 0.3, 5)
