@@ -61,6 +61,10 @@ class Classes:
         self.groups: list[Group | None] = self._singletons(function)
         self._merge()
 
+    def has(self, var: ir.Var) -> bool:
+        """Whether the variable is one of the program's."""
+        return self._program.same.get(var, var) in self._bits
+
     def group(self, var: ir.Var) -> Group:
         found = self.groups[self._find(self._bit(var))]
         assert found is not None

@@ -111,14 +111,13 @@ class _Laying:
             return None
         kept = list(dict.fromkeys(block.kept.values()))
         made_here = set(ir.walk(loop.body))
-        allocs: list[tuple[ir.Var, tuple[ir.Operand, ...], ir.Const | None]] = [
-            *((laned[op.out], shapes[op.out][:-1], op.fill) for op in arrays if op not in made_here),
-            *((copied.array, copied.extents, None) for copied in turned.values()),
-            *((array, (), None) for array in kept),
-        ]
-        self.width(builder, loop, width, [shape for _, shape, _ in allocs])
-        for array, shape, fill in allocs:
-            builder.emit(ir.Alloc(shape=(*shape, width), out=array, fill=fill))
+        given = [(op, laned[op.out], shapes[op.out]) for op in arrays if op not in made_here]
+        allocs = [dataclasses.replace(op, shape=shape, like=None, out=array) for op, array, shape in given]
+        allocs += [ir.Alloc(shape=(*copied.extents, width), out=copied.array) for copied in turned.values()]
+        allocs += [ir.Alloc(shape=(width,), out=array) for array in kept]
+        self.width(builder, loop, width, [alloc.shape[:-1] for alloc in allocs])
+        for alloc in allocs:
+            builder.emit(alloc)
         self.laned.update(laned)
         comment = ir.Comment(text="trips side by side, in SIMD lanes", origin=loop.origin)
         return [comment, *builder.ops, *made]

@@ -106,7 +106,8 @@ class Layout:
             self.lines.append(f"{indent}# {line}".rstrip())
 
     def _note(self, op: ir.Comment, indent: str) -> None:
-        names = map(self._print.names, op.about)
+        # an array that has got another axis since then is called as it was
+        names = [self._print.names(var) if self._classes.has(var) else var.name for var in op.about]
         self._comment(op.text.format(*names) if op.about else op.text, indent)
 
     def _is_lowered(self, statements: Sequence[Statement], origin: ir.Origin) -> bool:
