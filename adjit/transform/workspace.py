@@ -122,8 +122,10 @@ def _lower_dot(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[ir.
     shape = [cgutils.unpack_tuple(builder, left.shape)[0], cgutils.unpack_tuple(builder, right.shape)[1]]
     out = _array(context, builder, sig.return_type, shape, False)
     # the product into an array that is there is the part of numba's that calls BLAS
-    dot_3_mm(context, builder, signature(sig.return_type, *sig.args, sig.return_type), (*args, out))
-    return out
+    made = dot_3_mm(context, builder, signature(sig.return_type, *sig.args, sig.return_type), (*args, out))
+    # that takes a reference of its own for what it returns
+    context.nrt.decref(builder, sig.return_type, out)
+    return made
 
 
 _lower(empty, False)

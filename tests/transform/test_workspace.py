@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from numba import njit, types
+from numba.core.runtime import _nrt_python, rtsys
 
 import adjit
 from adjit.transform import workspace
@@ -65,3 +66,19 @@ def test_gradients_of_products():
         np.testing.assert_allclose(found, expected, rtol=1e-13)
     adjit.check_grads(f, (a, b))
     adjit.check_grads(of_strided, (a, b))
+
+
+def test_products_are_given_back():
+    @njit
+    def product(a, b):
+        return workspace.dot(a, b)
+
+    _nrt_python.memsys_enable_stats()
+    for rows in (100, 600):
+        a = np.ones((rows, rows))
+        product(a, a)
+        before = rtsys.get_allocation_stats()
+        for _ in range(5):
+            product(a, a)
+        after = rtsys.get_allocation_stats()
+        assert after.mi_alloc - before.mi_alloc == after.mi_free - before.mi_free
