@@ -39,21 +39,29 @@ def turned_axes(loop: ir.For, uniformity: Uniformity) -> dict[ir.Var, int]:
         if any(load.index[axis] is not counter for load, _ in uses) or uniformity.is_laned(array):
             continue
         type_ = array_type_of(array)
-        if axis != (0 if type_.layout == "F" else type_.ndim - 1) and _is_worth_it(uses):
+        if axis != (0 if type_.layout == "F" else type_.ndim - 1) and _is_worth_it(uses, axis):
             found[array] = axis
     return found
 
 
-def _is_worth_it(uses: list[tuple[ir.Load, Loops]]) -> bool:
+def _is_worth_it(uses: list[tuple[ir.Load, Loops]], axis: int) -> bool:
     """Whether elements are fetched more than once a trip, in loops that go through most of what is copied."""
     runs_through = any(
-        isinstance(around.stop, ir.Var) or isinstance(around.start, ir.Var)
-        for load, loops in uses
-        for around in loops
-        if around.body.args[0] in load.index
+        _runs_through(load, {around.body.args[0]: around for around in loops}, axis) for load, loops in uses
     )
     again = any(around.body.args[0] not in load.index for load, loops in uses for around in loops)
     return runs_through and (again or len(uses) > 1)
+
+
+def _runs_through(load: ir.Load, loops: dict[ir.Operand, ir.For], axis: int) -> bool:
+    """Whether a load goes along all axes but that of the lanes, and no loop for it is short for sure.
+
+    An axis on which it stands still, such as that of an outer loop, would be copied for nothing.
+    """
+    around = [loops.get(index) for k, index in enumerate(load.index) if k != axis]
+    moving = [loop for loop in around if loop is not None]
+    is_long = any(isinstance(loop.stop, ir.Var) or isinstance(loop.start, ir.Var) for loop in moving)
+    return len(moving) == len(around) and is_long
 
 
 def _loads(region: ir.Region, loops: Loops, uniformity: Uniformity) -> Iterator[tuple[ir.Load, Loops]]:

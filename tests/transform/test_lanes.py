@@ -359,3 +359,26 @@ def test_trips_that_depend_on_each_other_stay_as_they_are(function, monkeypatch)
     assert value == wanted
     for found, expected in zip(gradient, wanted_gradient, strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+def films(x, w):
+    """A trip over time reads its own part of `x`: to turn all of it would be a copy of all times, each time."""
+    s = 0.5
+    for t in range(x.shape[0]):
+        total = 0.0
+        for i in range(x.shape[1]):
+            inner = 0.0
+            for k in range(w.size):
+                inner = math.sin(inner + x[t, i, k] * w[k])
+            again = 0.0
+            for k in range(w.size):
+                again += x[t, i, k] * inner
+            total += again * inner
+        s = math.sin(s) + total
+    return s
+
+
+def test_only_what_a_block_goes_through_is_turned():
+    source = adjit.value_and_grad(films, wrt=(0, 1)).source("float64[:, :, :], float64[:]")
+    assert "for lane in range(lanes):" in source
+    assert "x_turned" not in source
