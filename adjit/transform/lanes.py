@@ -81,6 +81,8 @@ class _Laying:
         uniformity = Uniformity(loop, trips, self.sharing.aliases)
         if not is_worth_it(loop, trips, uniformity) or not _orders_fit(loop, trips, uniformity):
             return None
+        if _counts_by_lane(loop, uniformity):
+            return None
         arrays = self.private_arrays(loop, uniformity)
         made = None if arrays is None else self.in_lanes(loop, trips, uniformity, arrays)
         self.changed = self.changed or made is not None
@@ -233,6 +235,15 @@ def _waits(op: ir.Op, trips: Trips, uniformity: Uniformity) -> bool:
     if isinstance(op, ir.For) and any(ir.is_float(a.type) for a in op.body.args[1:]):
         return True
     return any(_waits(inner, trips, uniformity) for region in op.regions for inner in region.ops)
+
+
+def _counts_by_lane(loop: ir.For, uniformity: Uniformity) -> bool:
+    """Whether an inner loop carries an integer that differs between lanes.
+
+    What follows from one is cheap and so computed anew where it is read, which may be after the next step of it.
+    """
+    inner = [op for op in ir.walk(loop.body) if isinstance(op, ir.For)]
+    return any(uniformity.differs(a) and not ir.is_float(a.type) for op in inner for a in op.body.args[1:])
 
 
 def _orders_fit(loop: ir.For, trips: Trips, uniformity: Uniformity) -> bool:

@@ -6,9 +6,11 @@ import math
 
 import numpy as np
 import pytest
+from numba import prange
 
 import adjit
 from adjit.transform import lanes, pipeline, support, workspace
+from adjit.transform.strategy import CHEAPEST, Strategy
 
 SIZES = (0, 1, 15, 16, 17, 64, 65, 130)
 SUPPORT = ("check_separate", "same_extent", "reassociable_add", "reassociable_sub")
@@ -382,3 +384,41 @@ def test_only_what_a_block_goes_through_is_turned():
     source = adjit.value_and_grad(films, wrt=(0, 1)).source("float64[:, :, :], float64[:]")
     assert "for lane in range(lanes):" in source
     assert "x_turned" not in source
+
+
+def packed_factors(means, factors, x):
+    """In the reverse of the loop over c, each trip counts p down from where it ended."""
+    k, d = means.shape
+    total = 0.0
+    for i in prange(x.shape[0]):
+        centred = np.empty(d)
+        scaled = np.empty(d)
+        terms = np.empty(k)
+        for c in range(k):
+            for j in range(d):
+                centred[j] = x[i, j] - means[c, j]
+                scaled[j] = math.exp(factors[c, j]) * centred[j]
+            p = d
+            for j in range(d):
+                for row in range(j + 1, d):
+                    scaled[row] += factors[c, p] * centred[j]
+                    p += 1
+            squares = 0.0
+            for j in range(d):
+                squares += scaled[j] * scaled[j]
+            terms[c] = -0.5 * squares
+        scale = 0.0
+        for c in range(k):
+            scale += math.exp(terms[c])
+        total += math.log(scale)
+    return total
+
+
+def test_integers_that_each_lane_counts():
+    arguments = random(4, 3), 0.3 * random(4, 6), random(50, 3)
+    made = [
+        adjit.value_and_grad(packed_factors, wrt=(0, 1), target="python", parallel=True, strategy=strategy)(*arguments)
+        for strategy in (CHEAPEST, Strategy(without=frozenset({"lanes"})))
+    ]
+    for a, b in zip(made[0][1], made[1][1], strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)
