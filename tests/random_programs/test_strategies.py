@@ -19,7 +19,7 @@ def test_some_random_programs(name: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("name", FORCED)
 def test_many_random_programs(name: str) -> None:
-    run(120, FORCED[name])
+    run(60, FORCED[name])
 
 
 @pytest.mark.long
