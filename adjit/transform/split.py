@@ -37,7 +37,7 @@ def split(
     for tape in saved:
         if not isinstance(tape.type, types.List):
             continue
-        if is_array_tape(tape):
+        if is_array_tape(tape) or isinstance(tape.type.dtype, types.List):
             return None
         # a list would be converted entry by entry on the way out and in again
         array = ir.Var(tape.name, types.Array(tape.type.dtype, 1, "C"))
