@@ -10,7 +10,7 @@ affine form where it has one, and each array its extents. A loop is counted from
 from __future__ import annotations
 
 import operator
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 from numba import types
@@ -63,6 +63,20 @@ class Affine:
 
 
 ONE = Affine(constant=1)
+
+
+def computed(callee: object, values: Sequence[Affine]) -> Affine | None:
+    """What an operation on integers makes of affine forms, None if that is none."""
+    match canonical(callee), values:
+        case operator.add, [left, right]:
+            return left.plus(right)
+        case operator.sub, [left, right]:
+            return left.plus(right, -1)
+        case operator.mul, [left, right] if left.is_constant or right.is_constant:
+            return right.times(left.constant) if left.is_constant else left.times(right.constant)
+        case operator.neg, [only]:
+            return only.times(-1)
+    return None
 
 
 @dataclass(frozen=True)
@@ -157,24 +171,15 @@ class Iterations:
             return self.extent(definition.array, definition.axis)
         if not isinstance(definition, ir.Call) or not all(isinstance(a.type, types.Integer) for a in definition.args):
             return None
-        callee, values = canonical(definition.callee), []
+        values: list[Affine] = []
         for arg in definition.args:
             value = self.value(arg)
             if value is None:
                 return None
             values.append(value)
-        match callee, values:
-            case operator.add, [left, right]:
-                return left.plus(right)
-            case operator.sub, [left, right]:
-                return left.plus(right, -1)
-            case operator.mul, [left, right] if left.is_constant or right.is_constant:
-                return right.times(left.constant) if left.is_constant else left.times(right.constant)
-            case operator.neg, [only]:
-                return only.times(-1)
-            case ir.cast, [only] if isinstance(var.type, types.Integer):
-                return only
-        return None
+        if definition.callee is ir.cast:
+            return values[0] if isinstance(var.type, types.Integer) else None
+        return computed(definition.callee, values)
 
     def in_variables(self, value: Affine) -> Affine | None:
         """The same integer as a sum of variables of the program: for the number of a trip stands the loop's counter."""

@@ -233,5 +233,4 @@ class _Expanding:
 
 def _uses(op: ir.Op, array: ir.Operand) -> bool:
     """Whether an operation looks at what is in the array."""
-    found = (op, *(inner for region in op.regions for inner in ir.walk(region)))
-    return any(array in inner.operands for inner in found if not isinstance(inner, ir.Extent | ir.Alloc))
+    return any(array in inner.operands for inner in ir.with_inner(op) if not isinstance(inner, ir.Extent | ir.Alloc))

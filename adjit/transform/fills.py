@@ -55,10 +55,9 @@ class _Fills:
     def touches(self, op: ir.Op, array: ir.Var) -> bool:
         """Whether an operation, or one inside it, may look at the array or hand it on; its extents do not count."""
         memory = self.aliases.find(array)
-        inside = (op, *(inner for region in op.regions for inner in ir.walk(region)))
         return any(
             ir.is_array(o) and self.aliases.find(o) == memory
-            for inner in inside
+            for inner in ir.with_inner(op)
             if not isinstance(inner, ir.Extent | ir.Alloc)
             for o in (*inner.operands, *(y for region in inner.regions for y in region.yields))
         )

@@ -55,7 +55,7 @@ class _Effects:
         self.writes: set[ir.Operand] = set()
         self.adds: set[ir.Operand] = set()
         self.ordered = False
-        for inner in (op, *(i for r in op.regions for i in ir.walk(r))):
+        for inner in ir.with_inner(op):
             self.reads.update(aliases.find(a) for a in memory_read(inner))
             if isinstance(inner, ir.Store):
                 (self.adds if inner.add else self.writes).add(aliases.find(inner.array))
@@ -264,7 +264,7 @@ def _contracted(ops: Sequence[ir.Op], place: int) -> list[ir.Op]:
     tapes = {op.out: op for op in ops[:place] if isinstance(op, ir.Alloc) and op.fill is None and len(op.shape) > 1}
     firsts: dict[ir.Var, set[ir.Operand]] = {}
     for k, op in enumerate(ops):
-        for inner in (op, *(i for r in op.regions for i in ir.walk(r))):
+        for inner in ir.with_inner(op):
             for operand in inner.operands:
                 if not isinstance(operand, ir.Var) or operand not in tapes:
                     continue

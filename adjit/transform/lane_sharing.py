@@ -11,7 +11,6 @@ In: a function and one of its loops. Out: `Trips`, None where a trip may see wha
 from __future__ import annotations
 
 import functools
-import operator
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -21,6 +20,7 @@ from adjit.transform import ir
 from adjit.transform.alias import Aliases, is_reference
 from adjit.transform.polyhedra import IndexModel
 from adjit.transform.reach import Reach
+from adjit.transform.sums import partial_sums
 from adjit.transform.types import array_type_of
 
 
@@ -144,12 +144,14 @@ class LaneSharing:
     # --------------------------------------------------------------------------------------------------- sums
 
     def _sum(self, arg: ir.Var, yielded: ir.Operand, loop: ir.For) -> Sum | None:
-        chain: set[ir.Var] = set()
-        if not _is_chain(arg, yielded, loop.body, chain):
+        chain = partial_sums(arg, yielded, loop.body)
+        if chain is None:
             return None
-        is_ordered = isinstance(arg.type, types.Float) and any(self._reach.has_var(v) for v in chain)
+        is_ordered = isinstance(arg.type, types.Float) and any(
+            isinstance(v, ir.Var) and self._reach.has_var(v) for v in chain
+        )
         is_inner = any(isinstance(op, ir.For) and any(out in chain for out in op.outs) for op in loop.body.ops)
-        return Sum(frozenset(chain), is_ordered, is_inner and not is_ordered)
+        return Sum(frozenset(v for v in chain if isinstance(v, ir.Var)), is_ordered, is_inner and not is_ordered)
 
 
 def lowest_is_natural(loop: ir.For) -> bool:
@@ -157,34 +159,3 @@ def lowest_is_natural(loop: ir.For) -> bool:
     if loop.step == ir.integer(1):
         return isinstance(loop.start, ir.Const) and bool(loop.start.value >= 0)
     return isinstance(loop.stop, ir.Const) and bool(loop.stop.value >= -1)
-
-
-def _adds(op: ir.Call, total: ir.Var) -> bool:
-    places = [k for k, arg in enumerate(op.args) if arg is total]
-    return (op.callee is operator.add and len(places) == 1) or (op.callee is operator.sub and places == [0])
-
-
-def _is_chain(arg: ir.Var, yielded: ir.Operand, region: ir.Region, chain: set[ir.Var]) -> bool:
-    """Whether the region only adds to a value before it yields it; the value's names go into `chain`."""
-    chain.add(arg)
-    readers = [op for op in region.ops if any(o is arg for o in ir.reads(op))]
-    if sum(y is arg for y in region.yields) + len(readers) != 1:
-        return False
-    if not readers:
-        return yielded is arg
-    (reader,) = readers
-    step: ir.Var | None = None
-    if isinstance(reader, ir.For) and sum(o is arg for o in ir.reads(reader)) == 1 and arg in reader.inits:
-        slot = reader.inits.index(arg)
-        if _is_chain(reader.body.args[1 + slot], reader.body.yields[slot], reader.body, chain):
-            step = reader.outs[slot]
-    elif isinstance(reader, ir.Call) and _adds(reader, arg):
-        step = reader.outs[0]
-    elif isinstance(reader, ir.If) and reader.condition is not arg:
-        for k, out in enumerate(reader.outs):
-            sides = [(side.yields[k], side) for side in reader.regions]
-            inner: set[ir.Var] = set()
-            if all(_is_chain(arg, y, side, inner) for y, side in sides):
-                chain |= inner
-                step = out
-    return step is not None and _is_chain(step, yielded, region, chain)

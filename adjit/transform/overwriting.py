@@ -200,10 +200,5 @@ class Primal:
         return any(
             isinstance(inner, ir.Store) and self.aliases.find(inner.array) == memory
             for op in region.ops[place + 1 : undone]
-            for inner in with_inner(op)
+            for inner in ir.with_inner(op)
         )
-
-
-def with_inner(op: ir.Op) -> list[ir.Op]:
-    """An operation and all that is inside it."""
-    return [op, *(inner for region in op.regions for inner in ir.walk(region))]

@@ -25,7 +25,7 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.cost import ENTRY, KEPT, LOAD, SLOT, cost, is_cheap
 from adjit.transform.mirror import Mirror, MirroredIf, MirroredLoop
-from adjit.transform.overwriting import Primal, with_inner
+from adjit.transform.overwriting import Primal
 from adjit.transform.retrace import retraceable
 from adjit.transform.shadows import carried_args
 from adjit.transform.strategy import Strategy
@@ -182,7 +182,7 @@ class _Planning:
             if isinstance(operand, ir.Var):
                 self.network.edge(run, self.network.node(operand), UNLIMITED)
                 yield operand
-        for inner in with_inner(op):
+        for inner in ir.with_inner(op):
             if isinstance(inner, ir.Load):
                 yield from self._undo(run, inner)
 
@@ -207,7 +207,7 @@ class _Planning:
             return None
         region, place = self.primal.region_of[op], self.primal.position[op]
         undone = max((self.bound(out) for out in op.results), default=-1)
-        for inner in with_inner(op):
+        for inner in ir.with_inner(op):
             if isinstance(inner, ir.Load) and self.primal.is_stored_between(inner, region, place, undone):
                 return None
         return cycles

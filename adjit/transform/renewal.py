@@ -27,11 +27,7 @@ class _Search:
         self.aliases = aliases
         self.made = {out: op for op in ir.walk(function.body) for out in op.results}
         # which operation of the function's own region each one is in
-        self.place = {
-            inner: k
-            for k, op in enumerate(function.body.ops)
-            for inner in (op, *(i for r in op.regions for i in ir.walk(r)))
-        }
+        self.place = {inner: k for k, op in enumerate(function.body.ops) for inner in ir.with_inner(op)}
         self.stores: dict[ir.Operand, list[ir.Store]] = {}
         for op in ir.walk(function.body):
             if isinstance(op, ir.Store):

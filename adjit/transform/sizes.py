@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.affine import ONE, Affine, Symbol
+from adjit.transform.affine import ONE, Affine, Symbol, computed
 from adjit.transform.algebra import canonical
 from adjit.transform.simplify import is_product
 from adjit.transform.support import broadcast_extent, same_extent, stored_extent
@@ -414,15 +414,6 @@ def _is_same(left: Sequence[object], right: Sequence[object]) -> bool:
 
 
 def _computed(op: ir.Call, values: list[Affine]) -> Affine | None:
-    match canonical(op.callee), values:
-        case operator.add, [left, right]:
-            return left.plus(right)
-        case operator.sub, [left, right]:
-            return left.plus(right, -1)
-        case operator.mul, [left, right] if left.is_constant or right.is_constant:
-            return right.times(left.constant) if left.is_constant else left.times(right.constant)
-        case operator.neg, [only]:
-            return only.times(-1)
-        case ir.cast, [only] if op.outs[0].type == types.intp and op.args[0].type != types.uint64:
-            return only
-    return None
+    if op.callee is ir.cast:
+        return values[0] if op.outs[0].type == types.intp and op.args[0].type != types.uint64 else None
+    return computed(op.callee, values)

@@ -27,7 +27,7 @@ from adjit.transform.alias import is_reference, memory_read
 from adjit.transform.expansion import expanded
 from adjit.transform.forward_edits import ForwardEdits
 from adjit.transform.mirror import Group, Mirror, MirroredIf, MirroredLoop, Sweeps
-from adjit.transform.overwriting import Primal, with_inner
+from adjit.transform.overwriting import Primal
 from adjit.transform.planning import plan
 from adjit.transform.report import How, Provided, Remark, Restored, Swept, note, recording
 from adjit.transform.rerun import Refusal, Request, Rerun, state_of
@@ -434,13 +434,13 @@ class _Storage:
         place = self.primal.position[op]
         return not any(
             isinstance(inner, ir.Load) and self.primal.is_stored_between(inner, scope.region, place, scope.undone)
-            for inner in with_inner(op)
+            for inner in ir.with_inner(op)
         )
 
     def recompute(self, op: ir.Op, scope: Scope) -> None:
         for operand in ir.reads(op):
             self.require(operand, scope)
-        for inner in with_inner(op):
+        for inner in ir.with_inner(op):
             if isinstance(inner, ir.Load):
                 self.loads.add(inner)
         cloner = ir.Cloner(scope.mapping)

@@ -17,26 +17,31 @@ from adjit.transform import ir
 
 def is_sum(arg: ir.Var, yielded: ir.Operand, body: ir.Region) -> bool:
     """Whether a carried number is only added to, so that the order of the trips does not matter (up to rounding)."""
-    if yielded is arg:
-        return not any(arg in ir.reads(op) for op in body.ops)
-    return isinstance(arg.type, types.Float) and is_added_to(arg, yielded, body)
+    return (yielded is arg or isinstance(arg.type, types.Float)) and is_added_to(arg, yielded, body)
 
 
 def is_added_to(value: ir.Operand, result: ir.Operand, region: ir.Region) -> bool:
     """Whether a region makes the result from the value by additions, and uses neither value nor partial sums else."""
+    return partial_sums(value, result, region) is not None
+
+
+def partial_sums(value: ir.Operand, result: ir.Operand, region: ir.Region) -> set[ir.Operand] | None:
+    """All that the value is called on its way to the result, both included; None if it is not only added to."""
+    found = {value}
     while True:
         readers = [op for op in region.ops if any(o is value for o in ir.reads(op))]
         handed_on = sum(y is value for y in region.yields)
         if value is result:
-            return not readers and handed_on == 1
-        step = _added(value, readers[0]) if len(readers) == 1 and not handed_on else None
+            return found if not readers and handed_on == 1 else None
+        step = _added(value, readers[0], found) if len(readers) == 1 and not handed_on else None
         if step is None:
-            return False
+            return None
         value = step
+        found.add(value)
 
 
-def _added(value: ir.Operand, op: ir.Op) -> ir.Var | None:
-    """The result of an operation that only adds to the value, None if it does anything else with it."""
+def _added(value: ir.Operand, op: ir.Op, found: set[ir.Operand]) -> ir.Var | None:
+    """The result of an operation that only adds to the value, None if it does anything else; `found` gets the names."""
     if isinstance(op, ir.Call):
         is_addition = op.callee is operator.add or (op.callee is operator.sub and op.args[0] is value)
         return op.outs[0] if is_addition and sum(a is value for a in op.args) == 1 else None
@@ -44,10 +49,13 @@ def _added(value: ir.Operand, op: ir.Op) -> ir.Var | None:
         if op.stops or sum(o is value for o in ir.reads(op)) != 1 or not any(i is value for i in op.inits):
             return None
         slot = next(k for k, init in enumerate(op.inits) if init is value)
-        arg, yielded = op.body.args[1 + slot], op.body.yields[slot]
-        return op.outs[slot] if is_added_to(arg, yielded, op.body) else None
+        inner = partial_sums(op.body.args[1 + slot], op.body.yields[slot], op.body)
+        found.update(inner or ())
+        return None if inner is None else op.outs[slot]
     if isinstance(op, ir.If) and op.condition is not value:
         for out, *yields in zip(op.outs, op.then.yields, op.orelse.yields, strict=True):
-            if all(is_added_to(value, y, side) for y, side in zip(yields, op.regions, strict=True)):
+            sides = [partial_sums(value, y, side) for y, side in zip(yields, op.regions, strict=True)]
+            if None not in sides:
+                found.update(*(side for side in sides if side is not None))
                 return out
     return None

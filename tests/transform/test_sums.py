@@ -84,3 +84,10 @@ def test_sums(made):
 def test_other_carried_values(made):
     b = Body()
     assert not b.is_sum(made(b))
+
+
+def test_a_value_that_another_one_takes_is_no_sum():
+    s, t = ir.Var("s", F), ir.Var("t", F)
+    body = ir.Region((ir.Var("i", F), s, t), (), (s, s))
+    assert not is_sum(s, s, body)
+    assert is_sum(s, s, ir.Region((ir.Var("i", F), s, t), (), (s, t)))

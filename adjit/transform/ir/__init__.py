@@ -60,6 +60,7 @@ from adjit.transform.ir.walking import (
     substituted_operand,
     unpaired,
     walk,
+    with_inner,
 )
 
 __all__ = [
@@ -116,4 +117,5 @@ __all__ = [
     "substituted_operand",
     "unpaired",
     "walk",
+    "with_inner",
 ]

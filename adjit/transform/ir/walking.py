@@ -25,6 +25,13 @@ def walk(region: Region) -> Iterator[Op]:
             yield from walk(inner)
 
 
+def with_inner(op: Op) -> Iterator[Op]:
+    """An operation and all that is inside it."""
+    yield op
+    for region in op.regions:
+        yield from walk(region)
+
+
 def reads(op: Op) -> Iterator[Operand]:
     """Every operand of `op` and of what is inside it, yields included."""
     yield from op.operands
