@@ -306,9 +306,14 @@ class _Maker(_FunctionCompiler):  # type: ignore[misc]
         if literal:
             # numba comes back with the strings' values, which the transformation reads as static
             raise errors.ForceLiteralArg(literal)
+        # with it comes what numba itself loads when it first compiles
+        from adjit.runtime.machine_code import GeneratedCompiler, without_collections
+
+        self.pipeline_class = GeneratedCompiler
         pool.ready()
         try:
-            return super()._compile_core(args, return_type)
+            with without_collections():
+                return super()._compile_core(args, return_type)
         except errors.ForceLiteralArg:
             raise
         except errors.NumbaError as fault:

@@ -14,22 +14,24 @@ from numba.extending import lower_builtin, type_callable
 
 from adjit.errors import Aliased, Stretched, TypeMismatch
 
+_UNFIT = "operands could not be broadcast together"
+_UNSTORED = "could not broadcast the value into the shape of the target"
+_STRETCHED = "two axes differ in length where this code takes them to be the same"
 
-@njit
+
 def broadcast_extent(left: int, right: int) -> int:
     """The extent of an axis that two operands share: one of them may be 1. ValueError if they do not fit."""
     if left == right or right == 1:
         return left
     if left == 1:
         return right
-    raise ValueError("operands could not be broadcast together")
+    raise ValueError(_UNFIT)
 
 
-@njit
 def stored_extent(target: int, value: int) -> int:
     """The extent of an axis of an array that a value of extent `value` is stored into; ValueError if it does not."""
     if value != target and value != 1:
-        raise ValueError("could not broadcast the value into the shape of the target")
+        raise ValueError(_UNSTORED)
     return target
 
 
@@ -69,11 +71,10 @@ def fitting_snapshots(trips: int, limit: int, snapshot_bytes: int) -> int:
     return max(1, min(trips, limit // snapshot_bytes))
 
 
-@njit
 def same_extent(left: int, right: int) -> None:
     """Stretched if two axes are not of one length, as the code that follows takes them to be."""
     if left != right:
-        raise Stretched("two axes differ in length where this code takes them to be the same")
+        raise Stretched(_STRETCHED)
 
 
 @njit
@@ -139,3 +140,52 @@ def _add_in_any_order(context: Any, builder: Any, signature: Any, args: Any) -> 
 @lower_builtin(reassociable_sub, types.Float, types.Float)  # type: ignore[no-untyped-call, untyped-decorator]
 def _subtract_in_any_order(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     return builder.fsub(*args, flags=("reassoc", "contract"))
+
+
+# numba would compile these three as functions of their own, 40 ms each
+
+
+def _type_of_extents(result: types.Type) -> Any:
+    def of_context(context: Any) -> Any:
+        def typer(left: types.Type, right: types.Type) -> types.Type | None:
+            return result if isinstance(left, types.Integer) and isinstance(right, types.Integer) else None
+
+        return typer
+
+    return of_context
+
+
+type_callable(broadcast_extent)(_type_of_extents(types.intp))
+type_callable(stored_extent)(_type_of_extents(types.intp))
+type_callable(same_extent)(_type_of_extents(types.none))
+
+
+def _extents(context: Any, builder: Any, signature: Any, args: Any) -> list[Any]:
+    return [context.cast(builder, a, t, types.intp) for a, t in zip(args, signature.args, strict=True)]
+
+
+@lower_builtin(broadcast_extent, types.Integer, types.Integer)  # type: ignore[no-untyped-call, untyped-decorator]
+def _shared_extent(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    left, right = _extents(context, builder, signature, args)
+    takes_left = builder.or_(builder.icmp_signed("==", left, right), builder.icmp_signed("==", right, right.type(1)))
+    is_one = builder.icmp_signed("==", left, left.type(1))
+    with builder.if_then(builder.not_(builder.or_(takes_left, is_one)), likely=False):
+        context.call_conv.return_user_exc(builder, ValueError, (_UNFIT,))
+    return builder.select(takes_left, left, right)
+
+
+@lower_builtin(stored_extent, types.Integer, types.Integer)  # type: ignore[no-untyped-call, untyped-decorator]
+def _target_extent(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    target, value = _extents(context, builder, signature, args)
+    fits = builder.or_(builder.icmp_signed("==", value, target), builder.icmp_signed("==", value, value.type(1)))
+    with builder.if_then(builder.not_(fits), likely=False):
+        context.call_conv.return_user_exc(builder, ValueError, (_UNSTORED,))
+    return target
+
+
+@lower_builtin(same_extent, types.Integer, types.Integer)  # type: ignore[no-untyped-call, untyped-decorator]
+def _equal_extents(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    left, right = _extents(context, builder, signature, args)
+    with builder.if_then(builder.icmp_signed("!=", left, right), likely=False):
+        context.call_conv.return_user_exc(builder, Stretched, (_STRETCHED,))
+    return context.get_dummy_value()

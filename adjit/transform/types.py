@@ -19,6 +19,7 @@ from numba.core.registry import cpu_target
 from numba.core.typing.arraydecl import get_array_index_type
 
 from adjit.transform import ir
+from adjit.transform.stand_ins import stand_in
 from adjit.transform.workspace import product_type
 
 Type = types.Type
@@ -49,6 +50,9 @@ def call_type(callee: Any, args: tuple[Type, ...], options: tuple[tuple[str, Any
     if product is not None:
         # to tell, numba would compile its own
         return product
+    short = None if options else stand_in(callee, len(args))
+    if short is not None and (found := call_type(short, args)) is not None:
+        return found
     context = _context()
     named = {name: _option_type(value) for name, value in options}
     try:

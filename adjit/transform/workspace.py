@@ -106,21 +106,22 @@ def _lower(function: Any, zeroed: bool) -> None:
     @lower_builtin(function, types.Any, types.Any)
     def lower(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[ir.Value]) -> ir.Value:
         shape = arrayobj._parse_shape(context, builder, sig.args[0], args[0])
-        return _array(context, builder, sig.return_type, shape, zeroed)
+        return new_array(context, builder, sig.return_type, shape, zeroed, _block)
 
 
 def _lower_like(function: Any, zeroed: bool) -> None:
     @lower_builtin(function, types.Array)
     def lower(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[ir.Value]) -> ir.Value:
         like = arrayobj.make_array(sig.args[0])(context, builder, value=args[0])
-        return _array(context, builder, sig.return_type, cgutils.unpack_tuple(builder, like.shape), zeroed)
+        shape = cgutils.unpack_tuple(builder, like.shape)
+        return new_array(context, builder, sig.return_type, shape, zeroed, _block)
 
 
 @lower_builtin(dot, types.Array, types.Array)
 def _lower_dot(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[ir.Value]) -> ir.Value:
     left, right = (arrayobj.make_array(t)(context, builder, a) for t, a in zip(sig.args, args, strict=True))
     shape = [cgutils.unpack_tuple(builder, left.shape)[0], cgutils.unpack_tuple(builder, right.shape)[1]]
-    out = _array(context, builder, sig.return_type, shape, False)
+    out = new_array(context, builder, sig.return_type, shape, False, _block)
     # the product into an array that is there is the part of numba's that calls BLAS
     made = dot_3_mm(context, builder, signature(sig.return_type, *sig.args, sig.return_type), (*args, out))
     # that takes a reference of its own for what it returns
@@ -134,15 +135,29 @@ _lower_like(empty_like, False)
 _lower_like(zeros_like, True)
 
 
-def _array(
-    context: Any, builder: ir.IRBuilder, type_: types.Array, shape: Sequence[ir.Value], zeroed: bool
+def _block(context: Any, builder: ir.IRBuilder, type_: types.Array, size: ir.Value) -> ir.Value:
+    """Memory of the workspace."""
+    kind = ir.FunctionType(cgutils.voidptr_t, [cgutils.intp_t, ir.IntType(32)])
+    known = builder.module.globals.get(SYMBOL)
+    place = known or ir.GlobalVariable(builder.module, kind.as_pointer(), SYMBOL)
+    meminfo = builder.call(builder.load(place), [size, ir.IntType(32)(_ALIGNMENT)])
+    with builder.if_then(cgutils.is_null(builder, meminfo), likely=False):
+        context.call_conv.return_user_exc(builder, MemoryError, ("Allocation failed (probably too large).",))
+    return meminfo
+
+
+def new_array(
+    context: Any, builder: ir.IRBuilder, type_: types.Array, shape: Sequence[ir.Value], zeroed: bool, allocate: Any
 ) -> ir.Value:
-    """An array in C order over memory of the workspace; ValueError and MemoryError as numba's own np.empty."""
+    """An array over memory that `allocate` gets; ValueError and MemoryError as numba's own np.empty."""
     made = arrayobj.make_array(type_)(context, builder)
     itemsize = context.get_constant(types.intp, arrayobj.get_itemsize(context, type_))
-    strides = [itemsize]
-    for extent in reversed(shape[1:]):
-        strides.insert(0, builder.mul(strides[0], extent))
+    # from the innermost axis outwards
+    inward = list(range(len(shape)) if type_.layout == "F" else reversed(range(len(shape))))
+    strides, stride = {}, itemsize
+    for axis in inward:
+        strides[axis] = stride
+        stride = builder.mul(stride, shape[axis])
     size, is_too_large = itemsize, ir.Constant(ir.IntType(1), 0)
     for extent in shape:
         product = builder.smul_with_overflow(size, extent)
@@ -150,12 +165,7 @@ def _array(
         is_too_large = builder.or_(is_too_large, builder.extract_value(product, 1))
     with builder.if_then(is_too_large, likely=False):
         context.call_conv.return_user_exc(builder, ValueError, ("array is too big",))
-    kind = ir.FunctionType(cgutils.voidptr_t, [cgutils.intp_t, ir.IntType(32)])
-    known = builder.module.globals.get(SYMBOL)
-    place = known or ir.GlobalVariable(builder.module, kind.as_pointer(), SYMBOL)
-    meminfo = builder.call(builder.load(place), [size, ir.IntType(32)(_ALIGNMENT)])
-    with builder.if_then(cgutils.is_null(builder, meminfo), likely=False):
-        context.call_conv.return_user_exc(builder, MemoryError, ("Allocation failed (probably too large).",))
+    meminfo = allocate(context, builder, type_, size)
     data = context.nrt.meminfo_data(builder, meminfo)
     if zeroed:
         cgutils.memset(builder, data, size, 0)
@@ -163,7 +173,7 @@ def _array(
         made,
         data=builder.bitcast(data, context.get_data_type(type_.dtype).as_pointer()),
         shape=cgutils.pack_array(builder, shape, ty=cgutils.intp_t),
-        strides=cgutils.pack_array(builder, strides[: len(shape)], ty=cgutils.intp_t),
+        strides=cgutils.pack_array(builder, [strides[k] for k in range(len(shape))], ty=cgutils.intp_t),
         itemsize=itemsize,
         meminfo=meminfo,
     )
