@@ -9,6 +9,7 @@ In: a generated function and the types of its arguments. Out: what numba's own p
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -18,7 +19,7 @@ from numba import types
 from numba.core import ir
 from numba.core.compiler import Compiler
 from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
-from numba.core.typed_passes import NativeLowering, NopythonRewrites
+from numba.core.typed_passes import NativeLowering, NopythonRewrites, NopythonTypeInference
 from numba.core.untyped_passes import InlineClosureLikes
 from numba.np.ufunc.dufunc import DUFunc
 
@@ -121,6 +122,45 @@ def _is_for_rewriting(statement: ir.Stmt, state: Any) -> bool:
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
+class RememberingInference(NopythonTypeInference):
+    """numba's inference, which asks for the type of `float64 * float64` at each product, several times."""
+
+    def run_pass(self, state: Any) -> bool:
+        own = state.typingctx
+        state.typingctx = _remembering(own)
+        try:
+            return bool(super().run_pass(state))
+        finally:
+            state.typingctx = own
+
+
+def _remembering(context: Any) -> Any:
+    """A typing context with all that `context` has, which remembers what operators make of numbers."""
+    kind: Any = type(context)
+    made: Any = object.__new__(_remembering_kind(kind))
+    made.__dict__ = context.__dict__
+    return made
+
+
+@functools.cache
+def _remembering_kind(kind: Any) -> Any:
+    class Remembering(kind):  # type: ignore[misc]
+        def resolve_function_type(self, func: Any, args: Any, kws: Any) -> Any:
+            is_operator = getattr(getattr(func, "typing_key", None), "__module__", None) == "_operator"
+            if kws or not is_operator or not all(isinstance(a, types.Number | types.Boolean) for a in args):
+                return super().resolve_function_type(func, args, kws)
+            key = func, tuple(args)
+            if key not in _known:
+                _known[key] = super().resolve_function_type(func, args, kws)
+            return _known[key]
+
+    return Remembering
+
+
+_known: dict[tuple[Any, tuple[types.Type, ...]], Any] = {}
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
 class GeneratedLowering(NativeLowering):
     """LLVM's instructions, by `lowering.py`."""
 
@@ -129,4 +169,8 @@ class GeneratedLowering(NativeLowering):
         return GeneratedLower
 
 
-_OWN = {NopythonRewrites: ArrayExpressions, NativeLowering: GeneratedLowering}
+_OWN = {
+    NopythonTypeInference: RememberingInference,
+    NopythonRewrites: ArrayExpressions,
+    NativeLowering: GeneratedLowering,
+}

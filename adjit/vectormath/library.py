@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from llvmlite import ir
+from numba.core.codegen import JITCodeLibrary
 
 from adjit.vectormath.values import DOUBLE, FLOAT, Machine, Real
 
@@ -37,12 +38,19 @@ def call(context: Any, builder: ir.IRBuilder, name: str, definition: Definition,
     return builder.call(function, arguments)
 
 
+class _Linkable(JITCodeLibrary):
+    """A library for others to link in, of which no machine code is made."""
+
+    def _finalize_final_module(self) -> None:
+        self._finalized = True
+
+
 def library(codegen: Any, name: str, definition: Definition, kind: ir.Type, arity: int) -> Any:
     """The library of one function, made once."""
     made = _libraries.setdefault(codegen, {})
     wanted = symbol(name, kind)
     if wanted not in made:
-        found = codegen.create_library(wanted)
+        found: Any = _Linkable(codegen, wanted)  # type: ignore[no-untyped-call]
         module = found.create_ir_module(wanted)
         write(module, wanted, definition, kind, arity, has_fma(codegen))
         found.add_ir_module(module)

@@ -199,3 +199,26 @@ def test_there_are_fewer_instructions(monkeypatch):
     a = np.arange(9.0).reshape(3, 3)
     assert compiled(weighted)(a, np.zeros((3, 3)), 3) == njit(weighted)(a, np.zeros((3, 3)), 3)
     assert 2 * sizes[0] < sizes[1]
+
+
+def arithmetic(x, y, k):
+    return x + y, x - y, x * y, x / y, x * k, k / y, x * 2.0 - 1.0
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_arithmetic(kind):
+    for x, y in ((3.0, -0.5), (1.0, 0.0), (np.inf, -np.inf), (1e30, 1e-20)):
+        x, y = kind(x), kind(y)
+        expected = njit(arithmetic, error_model="numpy")(x, y, 3)
+        for found, want in zip(compiled(arithmetic)(x, y, 3), expected, strict=True):
+            assert type(found) is type(want)
+            np.testing.assert_array_equal(found, want)
+
+
+def test_a_division_by_zero_is_what_the_error_model_says():
+    def quotient(x, y):
+        return x / y
+
+    assert compiled(quotient)(1.0, 0.0) == np.inf
+    with pytest.raises(ZeroDivisionError):
+        njit(quotient, pipeline_class=GeneratedCompiler)(1.0, 0.0)

@@ -62,3 +62,14 @@ def test_nothing_else_is_compiled_for_a_gradient():
         adjit.grad(energy, wrt=(0, 1))(x, w)
     started = [found.data["dispatcher"] for _, found in recorder.buffer if found.is_start]
     assert len(started) == 1
+
+
+def test_types_of_operators_are_those_of_numba():
+    def mixed(a, b, c):
+        return a + b, a * c, b - c, a / b, a < b, -a, a == c, a // b, a % b
+
+    run, own = compiled(mixed), njit(mixed)
+    for arguments in ((1, 2, 3.0), (2.0, 3, np.float32(1)), (True, 1, 2), (1, 2, 3.0)):
+        assert [type(x) for x in run(*arguments)] == [type(x) for x in own(*arguments)]
+        assert run(*arguments) == own(*arguments)
+    assert [str(s) for s in run.signatures] == [str(s) for s in own.signatures]
