@@ -11,6 +11,7 @@ is the safe one: yes.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 
 import islpy as isl
@@ -51,8 +52,6 @@ class IndexModel:
         self.iterations = self._iterations = Iterations(function)
         self._aliases = Aliases(function)
         self._separate = Separation(function)
-        self._isl = isl.Context()
-        self._isl.set_max_operations(MOST_OPERATIONS)
         self._answers: dict[tuple[ir.Op, ir.Op], bool] = {}
         self._reads: dict[ir.Op, list[Access]] = {}
         self._writes: dict[ir.Op, Access] = {}
@@ -157,7 +156,7 @@ class IndexModel:
             chain = self._iterations.places[access.op].chain
             dimensions += text.names((*loops_in(chain), *access.unknowns), prefix)
             conditions += text.domain(access, prefix)
-        return len(dimensions) > 2 * MOST_LOOPS or not self._is_empty([text.set(dimensions, conditions)])
+        return len(dimensions) > 2 * MOST_LOOPS or not _is_empty(text.set(dimensions, conditions))
 
     def may_meet_in_other_trip(self, loop: ir.For, op: ir.Op, store: ir.Store, beyond: int = 0) -> bool:
         """Whether `op` may touch an element in one trip of `loop` that `store` writes in another one.
@@ -180,7 +179,7 @@ class IndexModel:
             return False
         some = Constraint(last.plus(first, -1), ">=")
         beyond = (Constraint(first, "<"), Constraint(last.plus(extent, -1), ">="))
-        return all(self._is_empty([self._text.set([], self._text.all((some, end), "r"))]) for end in beyond)
+        return all(_is_empty(self._text.set([], self._text.all((some, end), "r"))) for end in beyond)
 
     # ------------------------------------------------------------------------------------------- accesses
 
@@ -291,7 +290,7 @@ class IndexModel:
             return True  # counters and extents are never negative
         opposite = Constraint(value, "<" if relation == ">=" else ">=")
         conditions = self._text.all((*self._iterations.domain(chain), opposite), "r")
-        return self._is_empty([self._text.set(self._text.names(loops_in(chain), "r"), conditions)])
+        return _is_empty(self._text.set(self._text.names(loops_in(chain), "r"), conditions))
 
     # ------------------------------------------------------------------------------------------- the question
 
@@ -316,14 +315,14 @@ class IndexModel:
         if exact:
             conditions += text.same_element(read, "r", write, "w")
         sets = [text.set(dimensions, conditions)]
-        if self._is_empty(sets):
+        if _is_empty(*sets):
             return False
         if exact:
             for store in self._stores:
                 between = self._between(read, self._write(store), write) if store is not write.op else None
                 if between is not None and len(sets) <= MOST_STORES_BETWEEN:
                     sets.append(text.set(dimensions, [between]))
-        return len(sets) == 1 or not self._is_empty(sets)
+        return len(sets) == 1 or not _is_empty(*sets)
 
     def _meets_in_other_trip(self, loop: ir.For, one: Access, write: Access, beyond: int) -> bool:
         if one.root != write.root:
@@ -344,7 +343,7 @@ class IndexModel:
         apart = f"({here} < {there} - {beyond} or {here} > {there} + {beyond})"
         conditions += [text.equal(outer, "r", "w"), apart]
         conditions += text.same_element(one, "r", write, "w")
-        return not self._is_empty([text.set(dimensions, conditions)])
+        return not _is_empty(text.set(dimensions, conditions))
 
     def _between(self, read: Access, kill: Access, write: Access) -> str | None:
         """When `kill` is sure to overwrite the element after `read` and before `write`; None if nothing is sure."""
@@ -392,7 +391,7 @@ class IndexModel:
             stored = self._stored_in_trip(self._write(store), read, loop, after)
             if stored is not None and len(sets) <= MOST_STORES_BETWEEN:
                 sets.append(text.set(dimensions, [stored]))
-        return self._is_empty(sets)
+        return _is_empty(*sets)
 
     def _stored_in_trip(self, store: Access, read: Access, loop: Loop, after: bool) -> str | None:
         """When `store` is sure to store to what is read, earlier or later in the trip; None if nothing is sure."""
@@ -430,18 +429,24 @@ class IndexModel:
             return [same_trip] if numbers[around] == number else []
         return [self._text.equal(loops_in(chain[:-1]), "k", prefix)]
 
-    def _is_empty(self, sets: list[str]) -> bool:
-        """Whether the first set without all others is empty; false if that takes too long to find out."""
-        self._isl.reset_operations()
-        try:
-            rest = isl.Set.read_from_str(self._isl, sets[0])
-            for other in sets[1:]:
-                rest = rest.subtract(isl.Set.read_from_str(self._isl, other))
-                if rest.is_empty():
-                    return True
-            return bool(rest.is_empty())
-        except isl.Error:
-            return False
+
+@functools.lru_cache(maxsize=2**14)
+def _is_empty(first: str, *others: str) -> bool:
+    """Whether the first set without all others is empty; false if that takes too long to find out.
+
+    Passes ask much the same of a program before and after their changes, and so does the next derivative of it.
+    """
+    context = isl.Context()
+    context.set_max_operations(MOST_OPERATIONS)
+    try:
+        rest = isl.Set.read_from_str(context, first)
+        for other in others:
+            rest = rest.subtract(isl.Set.read_from_str(context, other))
+            if rest.is_empty():
+                return True
+        return bool(rest.is_empty())
+    except isl.Error:
+        return False
 
 
 def _is_clear(op: ir.Store) -> bool:

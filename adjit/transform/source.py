@@ -39,11 +39,15 @@ class _Text:
 
     module: cst.Module
     node: cst.FunctionDef | cst.Lambda
-    positions: Mapping[cst.CSTNode, CodeRange]
     lines: tuple[str, ...]
     line_shift: int
     # of the first line alone: a lambda starts in the middle of it
     column_shift: int
+
+    @functools.cached_property
+    def positions(self) -> Mapping[cst.CSTNode, CodeRange]:
+        # nobody asks for those of most rules
+        return MetadataWrapper(self.module, unsafe_skip_copy=True).resolve(PositionProvider)
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,18 +177,28 @@ def _is_rewritten_by_pytest(code: CodeType) -> bool:
 
 def _definition(tree: ast.Module, code: CodeType) -> Definition | None:
     """The syntax node that a code object was compiled from."""
-    if code.co_name != "<lambda>":
-        for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == code.co_name:
-                first = node.decorator_list[0].lineno if node.decorator_list else node.lineno
-                if first == code.co_firstlineno:
-                    return node
-        return None
-    lambdas = [n for n in ast.walk(tree) if isinstance(n, ast.Lambda) and n.lineno == code.co_firstlineno]
+    is_lambda = code.co_name == "<lambda>"
+    candidates = _definitions(tree).get((code.co_name, code.co_firstlineno), [])
+    if not is_lambda or not candidates:
+        return candidates[0] if candidates else None
+    lambdas = [n for n in candidates if isinstance(n, ast.Lambda)]
     if len(lambdas) > 1:
         # ast.walk goes outside in, so the last one that fits is the innermost
         lambdas = [n for n in lambdas if _encloses(n.body, code) and _parameter_names(n) == _arguments(code)][-1:]
     return lambdas[0] if lambdas else None
+
+
+@functools.lru_cache(maxsize=64)
+def _definitions(tree: ast.Module) -> dict[tuple[str, int], list[Definition]]:
+    """The functions of a file by name and first line, decorators included, from the outside in."""
+    found: dict[tuple[str, int], list[Definition]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Lambda):
+            found.setdefault(("<lambda>", node.lineno), []).append(node)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.decorator_list[0].lineno if node.decorator_list else node.lineno
+            found.setdefault((node.name, first), []).append(node)
+    return found
 
 
 def _encloses(body: ast.expr, code: CodeType) -> bool:
@@ -207,13 +221,13 @@ def _parse_function(found: ast.FunctionDef, lines: tuple[str, ...]) -> _Text:
     text = "".join(lines[found.lineno - 1 : found.end_lineno])
     # an indented function stands in a block of its own; to dedent it would change its strings and its columns
     indented = text[0] in " \t"
-    module, positions = _with_positions("if True:\n" + text if indented else text)
+    module = cst.parse_module("if True:\n" + text if indented else text)
     node = module.body[0]
     if indented:
         assert isinstance(node, cst.If)
         node = node.body.body[0]  # type: ignore[assignment]
     assert isinstance(node, cst.FunctionDef)
-    return _Text(module, node, positions, lines, found.lineno - 1 - indented, 0)
+    return _Text(module, node, lines, found.lineno - 1 - indented, 0)
 
 
 def _parse_lambda(found: ast.Lambda, lines: tuple[str, ...]) -> _Text:
@@ -225,18 +239,13 @@ def _parse_lambda(found: ast.Lambda, lines: tuple[str, ...]) -> _Text:
     segment = list(lines[found.lineno - 1 : found.end_lineno])
     segment[-1] = segment[-1][:last]
     segment[0] = segment[0][first:]
-    module, positions = _with_positions("(" + "".join(segment) + ")\n")
+    module = cst.parse_module("(" + "".join(segment) + ")\n")
     line = module.body[0]
     assert isinstance(line, cst.SimpleStatementLine)
     assert isinstance(line.body[0], cst.Expr)
     node = line.body[0].value
     assert isinstance(node, cst.Lambda)
-    return _Text(module, node, positions, lines, found.lineno - 1, first - 1)
-
-
-def _with_positions(text: str) -> tuple[cst.Module, Mapping[cst.CSTNode, CodeRange]]:
-    wrapper = MetadataWrapper(cst.parse_module(text), unsafe_skip_copy=True)
-    return wrapper.module, wrapper.resolve(PositionProvider)
+    return _Text(module, node, lines, found.lineno - 1, first - 1)
 
 
 def _on_one_line(module: cst.Module, node: cst.CSTNode) -> str:

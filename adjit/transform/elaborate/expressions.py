@@ -121,9 +121,7 @@ def local_function(frame: Frame, node: cst.Lambda | cst.FunctionDef) -> Value:
 
 def _may_write(frame: Frame, node: cst.BaseExpression) -> bool:
     """Whether evaluating this could change an array: it calls something other than a NumPy or math function."""
-    calls = _Calls()
-    node.visit(calls)
-    for function in calls.found:
+    for function in _callees(node):
         if isinstance(function, cst.Name):
             value = frame.env.get(function.value) or frame.source.closure.get(function.value)
             thing = value.value if isinstance(value, Static) else frame.source.globals.get(function.value)
@@ -140,6 +138,13 @@ class _Calls(cst.CSTVisitor):
 
     def visit_Call(self, node: cst.Call) -> None:
         self.found.append(node.func)
+
+
+@functools.lru_cache(maxsize=4096)
+def _callees(node: cst.BaseExpression) -> tuple[cst.BaseExpression, ...]:
+    calls = _Calls()
+    node.visit(calls)
+    return tuple(calls.found)
 
 
 def _binary(frame: Frame, node: cst.BinaryOperation) -> Value:

@@ -285,14 +285,19 @@ class _Yields(cst.CSTVisitor):
         return False
 
 
-def _check_kind(ctx: Context, source: FunctionSource, statements: Sequence[cst.CSTNode]) -> None:
+@functools.lru_cache(maxsize=4096)
+def _yield_in(statement: cst.CSTNode) -> cst.CSTNode | None:
     found = _Yields()
-    for s in statements:
-        s.visit(found)
-    if found.node is not None:
+    statement.visit(found)
+    return found.node
+
+
+def _check_kind(ctx: Context, source: FunctionSource, statements: Sequence[cst.CSTNode]) -> None:
+    found = next((node for s in statements if (node := _yield_in(s)) is not None), None)
+    if found is not None:
         raise errors.Unsupported(
             f"{source.name} is a generator",
-            source.place(found.node),
+            source.place(found),
             "It has no single result.",
             "Return an array or a sum.",
         )

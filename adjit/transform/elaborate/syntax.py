@@ -8,8 +8,9 @@ In: nodes of the tree. Out: yes or no, or names.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import libcst as cst
 
@@ -65,9 +66,14 @@ def always_returns(statements: Sequence[Any]) -> bool:
     return False
 
 
-class _Assigned(cst.CSTVisitor):
-    """The names that statements assign, and whether they break or return; nested functions are left alone."""
+class Assigned(NamedTuple):
+    """The names that statements assign, and whether they return; nested functions are left alone."""
 
+    names: tuple[str, ...]
+    returns: bool
+
+
+class _Assignments(cst.CSTVisitor):
     def __init__(self) -> None:
         self.names: dict[str, None] = {}
         self.returns = False
@@ -105,11 +111,19 @@ class _Assigned(cst.CSTVisitor):
         return False
 
 
-def assigned(nodes: Iterable[cst.CSTNode]) -> _Assigned:
-    visitor = _Assigned()
-    for node in nodes:
-        node.visit(visitor)
-    return visitor
+def assigned(nodes: Iterable[cst.CSTNode]) -> Assigned:
+    """What is assigned in any of these nodes."""
+    found = [_assigned_in(node) for node in nodes]
+    names = dict.fromkeys(name for each in found for name in each.names)
+    return Assigned(tuple(names), any(each.returns for each in found))
+
+
+# A rule is elaborated at each use, and its syntax stays the same; libcst's visitors are slow.
+@functools.lru_cache(maxsize=4096)
+def _assigned_in(node: cst.CSTNode) -> Assigned:
+    visitor = _Assignments()
+    node.visit(visitor)
+    return Assigned(tuple(visitor.names), visitor.returns)
 
 
 class _Finder(cst.CSTVisitor):
@@ -127,6 +141,7 @@ class _Finder(cst.CSTVisitor):
         return not self.found and not isinstance(node, cst.FunctionDef | cst.Lambda)
 
 
+@functools.lru_cache(maxsize=4096)
 def contains(node: cst.CSTNode, kind: type[cst.CSTNode]) -> bool:
     finder = _Finder(kind)
     node.visit(finder)
