@@ -24,6 +24,11 @@ SYMBOL = "adjit_workspace"
 _maker = ctypes.c_void_p(_nrt_python.c_helpers["MemInfo_alloc_aligned"])
 llvm.add_symbol(SYMBOL, ctypes.addressof(_maker))
 
+# The function that tells compiled code where the elements of a new array are: numba's own, under a name that is used
+# for nothing else, so that LLVM may be told more of it.
+MEMORY = "adjit_new_memory"
+llvm.add_symbol(MEMORY, _nrt_python.c_helpers["MemInfo_data"])
+
 # Another thread that holds the lock gives it back at once; after a fork there may be none to do so.
 _TRIES = 1000
 

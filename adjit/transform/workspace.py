@@ -25,7 +25,7 @@ from numba.extending import lower_builtin, type_callable
 from numba.np import arrayobj
 from numba.np.linalg import dot_3_mm
 
-from adjit.transform.pool import SYMBOL
+from adjit.transform.pool import MEMORY, SYMBOL
 
 _ALIGNMENT = 64
 
@@ -146,6 +146,20 @@ def _block(context: Any, builder: ir.IRBuilder, type_: types.Array, size: ir.Val
     return meminfo
 
 
+def _memory(builder: ir.IRBuilder, meminfo: ir.Value) -> ir.Value:
+    """Where the elements of a new array are. LLVM is told that they are in no other array, so that no loop tests it."""
+    kind = ir.FunctionType(cgutils.voidptr_t, [cgutils.voidptr_t])
+    function = builder.module.globals.get(MEMORY)
+    if function is None:
+        function = ir.Function(builder.module, kind, MEMORY)
+        function.attributes.add("nounwind")
+        function.return_value.add_attribute("noalias")
+    data = builder.call(function, [meminfo])
+    # It is freed by way of `meminfo`. For LLVM to expect that of a call it has to see the pointer go somewhere.
+    builder.asm(ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t]), "", "r,~{memory}", [data], side_effect=True)
+    return data
+
+
 def new_array(
     context: Any, builder: ir.IRBuilder, type_: types.Array, shape: Sequence[ir.Value], zeroed: bool, allocate: Any
 ) -> ir.Value:
@@ -166,7 +180,7 @@ def new_array(
     with builder.if_then(is_too_large, likely=False):
         context.call_conv.return_user_exc(builder, ValueError, ("array is too big",))
     meminfo = allocate(context, builder, type_, size)
-    data = context.nrt.meminfo_data(builder, meminfo)
+    data = _memory(builder, meminfo)
     if zeroed:
         cgutils.memset(builder, data, size, 0)
     arrayobj.populate_array(

@@ -8,6 +8,7 @@ from numba import njit, types
 from numba.core.runtime import _nrt_python, rtsys
 
 import adjit
+from adjit.runtime.machine_code import GeneratedCompiler
 from adjit.transform import workspace
 
 
@@ -82,3 +83,38 @@ def test_products_are_given_back():
             product(a, a)
         after = rtsys.get_allocation_stats()
         assert after.mi_alloc - before.mi_alloc == after.mi_free - before.mi_free
+
+
+def test_new_arrays_are_known_to_be_apart():
+    def pair(x):
+        left, right = np.zeros_like(x), workspace.zeros_like(x)
+        for i in range(x.size):
+            left[i] += x[i]
+            right[i] -= x[i] * left[i]
+        return left, right.sum()
+
+    x = np.arange(50.0)
+    run, own = njit(pair, pipeline_class=GeneratedCompiler), njit(pair)
+    for found, expected in zip(run(x), own(x), strict=True):
+        np.testing.assert_allclose(found, expected)
+    (text,) = run.inspect_llvm().values()
+    assert "<4 x double>" in text or "<8 x double>" in text or "<2 x double>" in text
+    assert "vector.memcheck" not in text
+
+
+def test_what_was_read_of_an_array_outlives_it():
+    def last(x, n):
+        kept = 0.0
+        for i in range(n):
+            new = np.zeros(3000)
+            other = workspace.empty(3000)
+            for k in range(3000):
+                other[k] = x[i] + k
+                new[k] += other[k]
+            kept = new[1]
+        again = np.zeros(3000)
+        return kept + again[1]
+
+    x = np.arange(9.0)
+    for n in (1, 2, 9):
+        assert njit(last, pipeline_class=GeneratedCompiler)(x, n) == n
