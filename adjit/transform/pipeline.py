@@ -59,6 +59,15 @@ def _for_machine(derivative: Derivative, function: ir.Function, vectormath: bool
     return checked(vectorise(made), "vectorised") if vectormath else made
 
 
+def _without_marks(function: ir.Function) -> ir.Function:
+    """The derivative without `checkpoint`, which it has made use of; a call that was marked so is no loop any more."""
+    if all(op.snapshots is None for op in ir.walk(function.body) if isinstance(op, ir.For)):
+        return function
+    old = function.body
+    body = ir.Region(old.args, tuple(ir.unmarked(op) for op in old.ops), old.yields)
+    return checked(simplify(dataclasses.replace(function, body=body)), "unmarked")
+
+
 def _values(derivative: Derivative, result: ir.Tree) -> list[int]:
     """The positions of what the user's function computes among the results; the others are derivatives."""
     if derivative.kind in ("value_and_grad", "jvp"):
@@ -89,7 +98,7 @@ def explained(
 def _built(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
     if derivative.kind == "primal":
         return _primal_of(derivative, arg_types)
-    return _KINDS[derivative.kind](derivative, arg_types)
+    return _without_marks(_KINDS[derivative.kind](derivative, arg_types))
 
 
 # ------------------------------------------------------------------------------------------------------------- the road

@@ -295,7 +295,7 @@ class _Pass:
             if trips == 0:
                 self.equate(op.outs, self.operands(op.inits))
                 return
-            if trips == 1:
+            if trips == 1 and op.snapshots is None:
                 self.once(op, start, done, scope)
                 return
         kept = self.changing_slots(op, [op.body.args[1:]])

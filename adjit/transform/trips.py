@@ -40,6 +40,17 @@ def count_trips(builder: ir.Builder, op: ir.For) -> ir.Operand:
     return _emit(builder, max, count, ir.integer(0), name)
 
 
+def literal_trips(op: ir.For) -> range | None:
+    """The trips of a loop over a literal range that is not left early."""
+    bounds = [int(o.value) for o in op.operands[:3] if isinstance(o, ir.Const)]
+    return None if op.stops or len(bounds) < 3 or bounds[2] == 0 else range(*bounds)
+
+
+def has_one_trip(op: ir.Op) -> bool:
+    """Whether it is a loop only in name, as a checkpointed call is."""
+    return isinstance(op, ir.For) and (trips := literal_trips(op)) is not None and len(trips) == 1
+
+
 def trip_number(builder: ir.Builder, op: ir.For, counter: ir.Operand) -> ir.Operand:
     """The number of the trip, from 0, in which the loop's counter has this value."""
     name = f"{op.body.args[0].name}_place"

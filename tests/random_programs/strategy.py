@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ast
 import random
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -47,6 +48,15 @@ class Program:
             2,
             4,
             np.array([2, 0, 1, 2]),
+        )
+
+    def checkpointed(self) -> Program:
+        """The program with all calls of its helpers checkpointed."""
+        head, _, rest = self.text.partition(HEADER)
+        return Program(
+            head
+            + HEADER.replace("from numba", "from adjit import checkpoint\nfrom numba")
+            + re.sub(r"(?m)^((?:@njit\n)?def helper)", r"@checkpoint\n\1", rest)
         )
 
     def __repr__(self) -> str:
