@@ -225,8 +225,9 @@ def _depth(region: ir.Region) -> int:
 
 
 def is_worth_it(loop: ir.For, trips: Trips, uniformity: Uniformity) -> bool:
-    """Whether an inner loop that all lanes make together is a sum or a recurrence of floats."""
-    return any(_waits(op, trips, uniformity) for op in loop.body.ops)
+    """Whether an inner loop that all lanes make together is a sum or a recurrence of floats, or leaps through memory."""
+    counter = loop.body.args[0]
+    return any(_waits(op, trips, uniformity) or _leaps(op, counter, uniformity) for op in loop.body.ops)
 
 
 def _waits(op: ir.Op, trips: Trips, uniformity: Uniformity) -> bool:
@@ -235,6 +236,19 @@ def _waits(op: ir.Op, trips: Trips, uniformity: Uniformity) -> bool:
     if isinstance(op, ir.For) and any(ir.is_float(a.type) for a in op.body.args[1:]):
         return True
     return any(_waits(inner, trips, uniformity) for region in op.regions for inner in region.ops)
+
+
+def _leaps(op: ir.Op, counter: ir.Var, uniformity: Uniformity) -> bool:
+    """Whether more of what an inner loop touches is side by side for the trips around it than for its own."""
+    if uniformity.kind(op) is not Kind.TOGETHER:
+        return False
+    if isinstance(op, ir.For) and _depth(op.body) == 0:
+        touched = [i.index for i in ir.walk(op.body) if isinstance(i, ir.Load | ir.Store) and len(i.index) > 1]
+        inner = op.body.args[0]
+        across = sum(index[-1] is counter and inner in index for index in touched)
+        along = sum(index[-1] is inner and counter in index for index in touched)
+        return across > along
+    return any(_leaps(inner, counter, uniformity) for region in op.regions for inner in region.ops)
 
 
 def _counts_by_lane(loop: ir.For, uniformity: Uniformity) -> bool:

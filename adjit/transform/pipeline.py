@@ -21,6 +21,7 @@ from adjit.transform import ir
 from adjit.transform.columns import by_columns
 from adjit.transform.derivative import Derivative, signature
 from adjit.transform.dissolve import dissolve
+from adjit.transform.downward import hide_counters
 from adjit.transform.elaborate.function import elaborate, without_comments
 from adjit.transform.emit import Emitted, emit
 from adjit.transform.forward import forward
@@ -56,7 +57,9 @@ def _for_machine(derivative: Derivative, function: ir.Function, vectormath: bool
     made = function if derivative.kind in _CUT else _threaded(derivative, function)
     if derivative.strategy.uses("lanes"):
         made = checked(lay_lanes(made, _values(derivative, made.result)), "in lanes")
-    return checked(vectorise(made), "vectorised") if vectormath else made
+    if vectormath:
+        made = checked(vectorise(made), "vectorised")
+    return hide_counters(made)
 
 
 def _without_marks(function: ir.Function) -> ir.Function:

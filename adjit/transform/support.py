@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import llvmlite.ir as llvm
 from numba import njit, types
 from numba.extending import lower_builtin, type_callable
 
@@ -110,6 +111,22 @@ def check_output(output: Any, argument: Any) -> None:
     """TypeMismatch if an array that takes the gradient has another shape than the argument."""
     if output.shape != argument.shape:
         raise TypeMismatch("an array in `out` has another shape than its argument")
+
+
+def opaque(index: int) -> int:
+    """index, of which the compiler is to know nothing but that it is an integer (`downward.py` says why)."""
+    return index
+
+
+@type_callable(opaque)
+def _type_of_opaque(context: Any) -> Any:
+    return lambda index: index if isinstance(index, types.Integer) else None
+
+
+@lower_builtin(opaque, types.Integer)  # type: ignore[no-untyped-call, untyped-decorator]
+def _opaque(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    (index,) = args
+    return builder.asm(llvm.FunctionType(index.type, [index.type]), "", "=r,0", [index], False)
 
 
 def reassociable_add(total: float, term: float) -> float:

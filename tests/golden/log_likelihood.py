@@ -3,6 +3,7 @@ import math
 import numpy as np
 
 from adjit.transform import workspace
+from adjit.transform.support import opaque
 from adjit.transform.support import reassociable_add
 
 
@@ -70,12 +71,14 @@ def log_likelihood_value_and_grad(points, means, log_weights):
             summed_bar_lanes[lane] = 1.0 / summed_lanes[lane]
             largest_bar_lanes[lane] = 1.0
         for k in range(means.shape[0] - 1, -1, -1):
+            k = opaque(k)
             # L70: summed += math.exp(logits[k] - largest)
             for lane in range(lanes):
                 difference_bar = exp_tape[k, lane] * summed_bar_lanes[lane]
                 logits_bar[k, lane] = difference_bar
                 largest_bar_lanes[lane] -= difference_bar
         for k in range(means.shape[0] - 1, -1, -1):
+            k = opaque(k)
             log_weights_bar_sum = 0.0
             # L67: largest = max(largest, logits[k])
             for lane in range(lanes):
