@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 from numba import njit
+
 from workloads import Workload, workload
 
 
@@ -41,7 +42,7 @@ def kinds(size: str) -> list[Workload]:
     ]
 
 
-# ------------------------------------------------------------------------------------------ least squares, with branches
+# ----------------------------------------------------------------------------------------- least squares, with branches
 
 
 @njit

@@ -7,10 +7,10 @@ In: a function, as it will be emitted. Out: the same, where such a loop hides it
             x_bar[t, i] += ...               for i in range(m):
                                                  x_bar[t, i] += ...
 
-LLVM tests whether arrays overlap before it runs a loop as vectors. It makes the test once, before the loop around that one,
-if it can tell which elements that touches as a whole; but where their address falls from trip to trip, the
-test that it makes there never holds, and everything runs one element at a time. Where it cannot tell, it tests in each
-trip of the outer loop, and all is well: twice as fast.
+LLVM tests whether arrays overlap before it runs a loop as vectors. It makes the test once, before the loop around that
+one, if it can tell which elements that touches as a whole; but where their address falls from trip to trip, the test
+that it makes there never holds, and everything runs one element at a time. Where it cannot tell, it tests in each trip
+of the outer loop, and all is well: twice as fast.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def _runs_down(loop: ir.For) -> bool:
 
 
 def _has_vectors(loop: ir.For) -> bool:
-    """Whether a loop just inside, that may run as vectors, stores something and touches elements told by the counter."""
+    """Whether a loop just inside, that may run as vectors, stores something, and the counter says into what."""
     moving: set[ir.Operand] = {loop.body.args[0]}
     for op in ir.walk(loop.body):
         if isinstance(op, (ir.Call, *ir.VIEWS)) and any(o in moving for o in op.operands):

@@ -225,7 +225,7 @@ def _depth(region: ir.Region) -> int:
 
 
 def is_worth_it(loop: ir.For, trips: Trips, uniformity: Uniformity) -> bool:
-    """Whether an inner loop that all lanes make together is a sum or a recurrence of floats, or leaps through memory."""
+    """Whether an inner loop that all lanes make together is a sum or recurrence of floats, or leaps through memory."""
     counter = loop.body.args[0]
     return any(_waits(op, trips, uniformity) or _leaps(op, counter, uniformity) for op in loop.body.ops)
 

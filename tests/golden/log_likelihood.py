@@ -3,8 +3,7 @@ import math
 import numpy as np
 
 from adjit.transform import workspace
-from adjit.transform.support import opaque
-from adjit.transform.support import reassociable_add
+from adjit.transform.support import opaque, reassociable_add
 
 
 def log_likelihood_value_and_grad(points, means, log_weights):

@@ -1,4 +1,4 @@
-"""Counters of loops that run downwards, hidden from the compiler where it would run the loops inside without vectors."""
+"""Counters of loops that run downwards, hidden from LLVM where it would run the loops inside without vectors."""
 
 from __future__ import annotations
 
