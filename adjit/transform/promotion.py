@@ -115,8 +115,12 @@ class _Promoting:
         ]
 
     def is_only_added_to(self, add: ir.Store, others: Sequence[ir.Op], loop: ir.For) -> bool:
-        """Whether what else the trips of the loop do with the memory is done to other elements."""
-        if not all(isinstance(op, ir.Load | ir.Store) for op in others):
+        """Whether what else the trips of the loop do with the memory is done to other elements.
+
+        isl is asked of innermost loops only: elsewhere an addition takes no time to speak of.
+        """
+        is_inner = not any(isinstance(op, ir.For | ir.While) for op in ir.walk(loop.body))
+        if others and not (is_inner and all(isinstance(op, ir.Load | ir.Store) for op in others)):
             return False
         return not any(self.index_model.may_meet(op, self.asked(add), loop) for op in others)
 

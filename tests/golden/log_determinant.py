@@ -37,9 +37,13 @@ def log_determinant_grad(a):
         # L150: pivot = math.sqrt(lower[j, j])
         lower_bar[j, j] += 0.5 / pivot * pivot_bar
         for k in range(j - 1, -1, -1):
+            lower_bar_sum = 0.0
             for i in range(n - 1, j - 1, -1):
                 # L149: lower[i, j] -= lower[i, k] * lower[j, k]
-                product_bar = -lower_bar[i, j]
-                lower_bar[j, k] += lower[i, k] * product_bar
-                lower_bar[i, k] += lower[j, k] * product_bar
+                stored_bar = lower_bar[i, j]
+                lower_bar_sum -= lower[i, k] * stored_bar
+                lower_bar[i, k] += lower[j, k] * -stored_bar
+            if n - 1 > j - 1:
+                # L149: lower[i, j] -= lower[i, k] * lower[j, k]
+                lower_bar[j, k] += lower_bar_sum
     return lower_bar
