@@ -30,23 +30,35 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.sharing import Sharing
 from adjit.transform.types import array_type, array_type_of, slice_type, typed_const
+from adjit.transform.windows import write_windows
 
 MOST_CHUNKS = 64  # where a chunk has a few numbers of its own
 MOST_ARRAYS = 16  # where it has arrays, which are made and added up once for each
 
 
-def write_chunks(builder: ir.Builder, loop: ir.For, trips: ir.Operand, sharing: Sharing, grain: int = 1) -> None:
-    """Emits the loop, of so many trips, as chunks, each but the last of a multiple of `grain` trips."""
-    chunks = _Chunks(loop, trips, sharing, grain)
+def write_chunks(
+    builder: ir.Builder,
+    loop: ir.For,
+    trips: ir.Operand,
+    sharing: Sharing,
+    grain: int = 1,
+    in_windows: bool = False,
+) -> None:
+    """Emits the loop, of so many trips, as chunks, each but the last of a multiple of `grain` trips.
+
+    `in_windows`: it suits them.
+    """
+    chunks = _Chunks(loop, trips, sharing, grain, in_windows)
     chunks.write()
     builder.ops.extend(chunks.ops)
 
 
 class _Chunks(ir.Builder):
-    def __init__(self, loop: ir.For, trips: ir.Operand, sharing: Sharing, grain: int):
+    def __init__(self, loop: ir.For, trips: ir.Operand, sharing: Sharing, grain: int, in_windows: bool):
         super().__init__()
         self.origin = loop.origin
-        self._loop, self._trips, self._sharing, self._grain = loop, trips, sharing, grain
+        self._loop, self._trips, self._sharing = loop, trips, sharing
+        self._grain, self._in_windows = grain, in_windows
 
     def write(self) -> None:
         loop, sharing = self._loop, self._sharing
@@ -84,27 +96,22 @@ class _Chunks(ir.Builder):
         """How many chunks there may be, so that to add up what they have costs no more than their trips."""
         if not shapes and self._grain == 1:
             return ir.integer(MOST_CHUNKS)
-        bounds: list[ir.Operand] = [ir.integer(MOST_ARRAYS if shapes else MOST_CHUNKS)]
-        if self._grain > 1:
-            bounds.append(self._blocks)
+        bounds: list[ir.Operand] = [ir.integer(MOST_ARRAYS if shapes else MOST_CHUNKS), self._blocks]
         direct = [op.array for op in self._loop.body.ops if isinstance(op, ir.Store) and op.add]
         for array, shape in shapes.items():
-            enough = self._blocks
             if array in direct:
                 # a trip adds to a few elements only
-                enough = self._trips
                 size = shape[0]
                 for extent in shape[1:]:
                     size = self._integer(operator.mul, size, extent, "size")
                 size = self._integer(max, size, ir.integer(1), "size")
-                enough = self._integer(operator.floordiv, enough, size, "enough")
-            bounds.append(enough)
+                enough = self._integer(operator.floordiv, self._trips, size, "enough")
+                bounds.append(self._integer(max, enough, ir.integer(1), "enough"))
         known = min(b.value for b in bounds if isinstance(b, ir.Const))
         unknown = dict.fromkeys(b for b in bounds if isinstance(b, ir.Var))
-        most: ir.Operand = ir.integer(known)
-        if unknown:
-            most = self.call(min, most, *unknown, type=types.intp, name="most")
-        return self._integer(max, most, ir.integer(1), "chunks")
+        if not unknown:
+            return ir.integer(known)
+        return self.call(min, ir.integer(known), *unknown, type=types.intp, name="chunks")
 
     def _pairs(self, most: ir.Operand) -> ir.Operand:
         """How many pairs of chunks there are, if each is at least so long as neighbours reach."""
@@ -144,27 +151,31 @@ class _Chunks(ir.Builder):
         for alloc, own in self._sharing.scratch.items():
             mapping[alloc.out] = own
             self.emit(dataclasses.replace(alloc, out=own))
-        start = self._place(chunk)
-        stop = self._place(self._integer(operator.add, chunk, ir.integer(1), "next"), is_end=True)
+        first = self._place(chunk)
+        end = self._place(self._integer(operator.add, chunk, ir.integer(1), "next"), is_end=True)
         outs = tuple(dataclasses.replace(out) for out in loop.outs)
         inits = tuple(typed_const(0, arg.type) for arg in self._sharing.sums)
         (body,) = ir.substituted(loop, mapping).regions
-        self.emit(
-            dataclasses.replace(
-                loop, start=start, stop=stop, inits=inits, body=body, outs=outs, parallel=False, pair=None
-            )
-        )
+        trips = dataclasses.replace(loop, inits=inits, body=body, outs=outs, parallel=False, pair=None)
+        if self._in_windows:
+            write_windows(self, trips, first, end)
+        else:
+            self.emit(dataclasses.replace(trips, start=self._counter(first, "first"), stop=self._counter(end, "end")))
         for out, made in zip(outs, sums.values(), strict=True):
             self.store(made, (chunk,), out)
 
     def _place(self, chunk: ir.Operand, is_end: bool = False) -> ir.Operand:
-        """The counter with which a chunk begins; `is_end`: with which the one before it ends."""
+        """The number of the trip with which a chunk begins; `is_end`: with which the one before it ends."""
         before = self._integer(operator.mul, self._blocks, chunk, "before")
         name = "end" if is_end else "first"
         place = self._integer(operator.floordiv, before, self._chunks, name)
         if self._grain > 1:
             place = self._integer(operator.mul, ir.integer(self._grain), place, name)
             place = self._integer(min, place, self._trips, name) if is_end else place
+        return place
+
+    def _counter(self, place: ir.Operand, name: str) -> ir.Operand:
+        """What the loop counts to in a trip."""
         if self._loop.step != ir.integer(1):
             place = self._integer(operator.mul, place, self._loop.step, name)
         if self._loop.start != ir.integer(0):

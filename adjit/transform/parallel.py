@@ -30,6 +30,7 @@ from adjit.transform.naturals import Naturals
 from adjit.transform.sharing import Serial, Sharing, Sharings
 from adjit.transform.trips import count_trips
 from adjit.transform.whole_numbers import Writer
+from adjit.transform.windows import LEAST_TRIPS, suits_windows
 
 
 def serial(function: ir.Function) -> ir.Function:
@@ -92,11 +93,15 @@ class _Parallel(_Serial):
             return [ir.Comment(text=f"serial: {found.why}", about=found.about), *super().op(op)]
         writer = Writer(op.origin)
         made = self._upwards(writer, op)
-        grain = LEAST_LANES if op.body.args[0] in self._side_by_side else 1
-        if found.is_plain and made.step == ir.integer(1) and grain == 1:
+        is_plain = found.is_plain and made.step == ir.integer(1)
+        if op.body.args[0] in self._side_by_side:
+            write_chunks(writer, made, self._trips(writer, op), found, LEAST_LANES)
+        elif is_plain and suits_windows(made):
+            write_chunks(writer, made, self._trips(writer, op), found, LEAST_TRIPS, in_windows=True)
+        elif is_plain:
             writer.emit(made)
         else:
-            write_chunks(writer, made, self._trips(writer, op), found, grain)
+            write_chunks(writer, made, self._trips(writer, op), found)
         return [*_comment(found), *writer.ops]
 
     def _upwards(self, writer: Writer, loop: ir.For) -> ir.For:
