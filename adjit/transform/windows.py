@@ -30,7 +30,7 @@ LEAST_TRIPS = 512  # of a chunk in windows, which are made in the time of some h
 
 def suits_windows(loop: ir.For) -> bool:
     """Whether the loop could become SIMD instructions, were it not for indices such as i - 1."""
-    if loop.stops or loop.inits or loop.step != ir.integer(1) or not _is_natural(loop.start):
+    if loop.stops or loop.inits or loop.step != ir.integer(1) or not isinstance(loop.start, ir.Const):
         return False
     shifts = _shifts(loop)
     inside = list(ir.walk(loop.body))
@@ -39,7 +39,8 @@ def suits_windows(loop: ir.For) -> bool:
     accesses = [op for op in inside if isinstance(op, ir.Load | ir.Store)]
     if not all(any(i in shifts for i in op.index) for op in accesses if isinstance(op, ir.Store)):
         return False
-    return any(shifts.get(i) for op in accesses for i in op.index)
+    used = [shifts[i] for op in accesses for i in op.index if i in shifts]
+    return any(used) and loop.start.value + min(used) >= 0
 
 
 def write_windows(builder: ir.Builder, loop: ir.For, first: ir.Operand, end: ir.Operand) -> None:
@@ -84,7 +85,7 @@ class _Windows:
             return op
         # the other indices of an element that is not used may be beyond the array
         shift = self.shifts[op.index[axes[0]]]
-        if shift < 0 or (others and not is_sure):
+        if others and not is_sure:
             return op
         place = tuple(None if i in self.shifts else i for i in op.index)
         return op.rebuilt((self.window(op.array, place, shift), k, *op.operands[1 + len(op.index) :]), (), op.results)
@@ -105,10 +106,6 @@ class _Windows:
         if not shift:
             return end
         return self.builder.call(operator.add, end, ir.integer(shift), type=types.intp, name="shifted")
-
-
-def _is_natural(operand: ir.Operand) -> bool:
-    return isinstance(operand, ir.Const) and bool(operand.value >= 0)
 
 
 def _is_plain(op: ir.Op) -> bool:
