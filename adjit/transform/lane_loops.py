@@ -18,7 +18,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.alias import Aliases
-from adjit.transform.lane_sharing import Sum, Trips, lowest_is_natural
+from adjit.transform.lane_sharing import Sum, Trips
 from adjit.transform.support import reassociable_add, reassociable_sub
 from adjit.transform.types import array_type, array_type_of, slice_type, typed_const
 from adjit.transform.uniformity import Uniformity
@@ -39,6 +39,7 @@ class Block:
     width:  lanes a block at most
     laned:  for each array of a trip, the one with a last axis for the lanes
     turned: arrays of which the block's part is copied
+    is_natural: whether the loop's counter is never negative
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class Block:
         laned: Mapping[ir.Operand, ir.Var],
         turned: Mapping[ir.Operand, Turned],
         width: ir.Operand,
+        is_natural: bool,
     ):
         self.trips = trips
         self.uniformity = uniformity
@@ -76,7 +78,7 @@ class Block:
         self.parts: dict[tuple[ir.Operand, int], ir.Slice] = {}
         made_inside = (out for op in ir.walk(loop.body) for out in op.results)
         self._inside: set[ir.Operand] = {*made_inside, *laned}
-        self._counts_up = lowest_is_natural(loop)
+        self._is_natural = is_natural
 
     def view(self, array: ir.Operand, axis: int, rank: int) -> tuple[ir.Var, int]:
         """The view of what a block sees of an array along an axis."""
@@ -93,7 +95,7 @@ class Block:
 
         An index into it is known not to be negative, which one of the array itself is not in the eyes of the compiler.
         """
-        if self.counter not in index or array in self._inside or not self._counts_up:
+        if self.counter not in index or array in self._inside or not self._is_natural:
             return None
         return self.view(array, index.index(self.counter), len(index))
 

@@ -18,6 +18,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.alias import Aliases, is_reference
+from adjit.transform.naturals import Naturals
 from adjit.transform.polyhedra import IndexModel
 from adjit.transform.reach import Reach
 from adjit.transform.sums import partial_sums
@@ -56,6 +57,7 @@ class LaneSharing:
 
     def __init__(self, function: ir.Function, values: Collection[int]):
         self.aliases = Aliases(function)
+        self.naturals = Naturals(function)
         self._function = function
         self._values = values
         self.allocs: dict[ir.Operand, list[ir.Alloc]] = {}
@@ -124,7 +126,7 @@ class LaneSharing:
 
     def _is_own(self, inside: list[ir.Load | ir.Store], loop: ir.For) -> bool:
         """Whether the counter is an index on the same axis of one array everywhere."""
-        if not lowest_is_natural(loop):
+        if not self.naturals.counts(loop):
             return False
         counter = loop.body.args[0]
         axes = [{axis for axis, i in enumerate(op.index) if i is counter} for op in inside]
@@ -152,10 +154,3 @@ class LaneSharing:
         )
         is_inner = any(isinstance(op, ir.For) and any(out in chain for out in op.outs) for op in loop.body.ops)
         return Sum(frozenset(v for v in chain if isinstance(v, ir.Var)), is_ordered, is_inner and not is_ordered)
-
-
-def lowest_is_natural(loop: ir.For) -> bool:
-    """Whether the counter of a loop by steps of one, up or down, is known not to be negative."""
-    if loop.step == ir.integer(1):
-        return isinstance(loop.start, ir.Const) and bool(loop.start.value >= 0)
-    return isinstance(loop.stop, ir.Const) and bool(loop.stop.value >= -1)

@@ -20,7 +20,7 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.blocking import Blocking
 from adjit.transform.lane_loops import Block, Turned
-from adjit.transform.lane_sharing import LaneSharing, Trips, lowest_is_natural
+from adjit.transform.lane_sharing import LaneSharing, Trips
 from adjit.transform.turning import turned_axes
 from adjit.transform.types import array_type, array_type_of
 from adjit.transform.uniformity import Kind, Uniformity
@@ -41,6 +41,13 @@ def lay_lanes(function: ir.Function, values: Collection[int]) -> ir.Function:
     return dataclasses.replace(function, body=laying.without_old_arrays(ops))
 
 
+def fitting_lanes(function: ir.Function, counters: Collection[ir.Var]) -> frozenset[ir.Var]:
+    """Those of the counters, of loops in the function, whose loops would go in lanes."""
+    laying = _Laying(function, ())
+    loops = [op for op in ir.walk(function.body) if isinstance(op, ir.For) and op.body.args[0] in counters]
+    return frozenset(loop.body.args[0] for loop in loops if laying.loop(loop) is not None)
+
+
 class _Laying:
     def __init__(self, function: ir.Function, values: Collection[int]):
         self.body = function.body
@@ -48,32 +55,32 @@ class _Laying:
         self.allocs = {op.out: op for op in ir.walk(function.body) if isinstance(op, ir.Alloc)}
         self.laned: dict[ir.Operand, ir.Var] = {}
         self.extents: dict[ir.Var, ir.Operand] = {}
+        self.depths = dict(_depths(function.body, 0))
         self.deepest = _depth(function.body)
         self.changed = False
         # the extents that have been asked for before the operation at hand
         self.known: dict[tuple[ir.Operand, int], ir.Var] = {}
 
-    def ops(self, region: ir.Region, depth: int = 0) -> list[ir.Op]:
-        """The operations of a region that has `depth` loops around it."""
+    def ops(self, region: ir.Region) -> list[ir.Op]:
+        """The operations of a region, with loops in lanes."""
         found: list[ir.Op] = []
         for op in region.ops:
             if isinstance(op, ir.Extent) and region is self.body:
                 self.known[op.array, op.axis] = op.out
-            made = self.loop(op, depth) if isinstance(op, ir.For) else None
+            made = self.loop(op) if isinstance(op, ir.For) else None
             if made is None and op.regions:
-                inside = depth + isinstance(op, ir.For | ir.While)
-                regions = [ir.Region(r.args, tuple(self.ops(r, inside)), r.yields) for r in op.regions]
+                regions = [ir.Region(r.args, tuple(self.ops(r)), r.yields) for r in op.regions]
                 op = op.rebuilt(op.operands, regions, op.results)
             found += [op] if made is None else made
         return found
 
-    def loop(self, loop: ir.For, depth: int) -> list[ir.Op] | None:
+    def loop(self, loop: ir.For) -> list[ir.Op] | None:
         """What stands for the loop in lanes; None if it stays as it is."""
         if loop.parallel or not isinstance(loop.step, ir.Const) or abs(loop.step.value) != 1:
             return None
         # the time goes into the deepest loops; others are not worth the time to compile them
         inside = _depth(loop.body)
-        if not inside or depth + 1 + inside < self.deepest - 1:
+        if not inside or self.depths[loop] + 1 + inside < self.deepest - 1:
             return None
         trips = self.sharing.trips(loop)
         if trips is None or (loop.step.value < 0 and any(s.is_ordered for s in trips.sums)):
@@ -105,9 +112,10 @@ class _Laying:
         width = ir.Var("width", types.intp)
         shapes: dict[ir.Operand, tuple[ir.Operand, ...]] = {op.out: (*self.shape(builder, op), width) for op in arrays}
         laned: dict[ir.Operand, ir.Var] = {op.out: _with_lanes(op.out) for op in arrays}
-        axes = turned_axes(loop, uniformity) if lowest_is_natural(loop) else {}
+        is_natural = self.sharing.naturals.counts(loop)
+        axes = turned_axes(loop, uniformity) if is_natural else {}
         turned: dict[ir.Operand, Turned] = {array: self.turned(builder, array, axis) for array, axis in axes.items()}
-        block = Block(loop, trips, uniformity, self.sharing.aliases, laned, turned, width)
+        block = Block(loop, trips, uniformity, self.sharing.aliases, laned, turned, width, is_natural)
         made = Blocking(loop, block, shapes).made()
         if _is_crowded(made, set(block.lane_of.values())):
             return None
@@ -219,9 +227,20 @@ def _overlap_checks(region: ir.Region) -> int:
 
 def _depth(region: ir.Region) -> int:
     """The loops inside of each other in a region."""
-    return max(
-        (isinstance(op, ir.For | ir.While) + _depth(inner) for op in region.ops for inner in op.regions), default=0
-    )
+    return max((_is_nesting(op) + _depth(inner) for op in region.ops for inner in op.regions), default=0)
+
+
+def _depths(region: ir.Region, depth: int) -> Iterator[tuple[ir.Op, int]]:
+    """For each operation in a region that has `depth` loops around it, how many it has itself."""
+    for op in region.ops:
+        yield op, depth
+        for inner in op.regions:
+            yield from _depths(inner, depth + _is_nesting(op))
+
+
+def _is_nesting(op: ir.Op) -> bool:
+    """Whether it is a loop that makes a nest deeper; the trips of chunks are those of one loop."""
+    return isinstance(op, ir.For | ir.While) and not (isinstance(op, ir.For) and op.over_chunks)
 
 
 def is_worth_it(loop: ir.For, trips: Trips, uniformity: Uniformity) -> bool:

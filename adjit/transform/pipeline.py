@@ -133,7 +133,8 @@ def _stretching(derivative: Derivative, stretches: bool) -> Derivative:
 
 def _threaded(derivative: Derivative, function: ir.Function) -> ir.Function:
     """The function as it is emitted, with loops in parallel or without."""
-    return checked(parallel(function) if derivative.parallel else serial(function), "parallel")
+    with_lanes = derivative.strategy.uses("lanes")
+    return checked(parallel(function, with_lanes) if derivative.parallel else serial(function), "parallel")
 
 
 def _derived(

@@ -24,6 +24,7 @@ from adjit import vectormath
 from adjit.transform import ir
 from adjit.transform.alias import Aliases
 from adjit.transform.cost import is_cheap
+from adjit.transform.naturals import Naturals
 from adjit.transform.recurrence import recurrence
 from adjit.transform.stripmine import strip_mined
 
@@ -65,7 +66,7 @@ class _Pass:
     def __init__(self, function: ir.Function):
         self.aliases = Aliases(function)
         self.scratch: list[ir.Op] = []  # arrays to be made before the operation that is being looked at
-        self.naturals: set[ir.Operand] = set()
+        self.naturals = Naturals(function)
 
     def region(self, region: ir.Region, holds_scratch: bool = False) -> ir.Region:
         """`holds_scratch`: the scratch arrays of what is inside are made here, not further out."""
@@ -81,7 +82,6 @@ class _Pass:
         return ir.Region(region.args, tuple(ops), region.yields)
 
     def op(self, op: ir.Op) -> ir.Op:
-        self.note(op)
         if isinstance(op, ir.For) and not any(isinstance(inner, ir.For | ir.While) for inner in ir.walk(op.body)):
             return self.innermost(op)
         # trips that run at the same time have scratch arrays of their own
@@ -90,29 +90,13 @@ class _Pass:
             return op
         return op.rebuilt(op.operands, regions, op.results)
 
-    def note(self, op: ir.Op) -> None:
-        """Keeps the integers that are never negative."""
-        if isinstance(op, ir.Extent):
-            self.naturals.add(op.out)
-        elif isinstance(op, ir.Call) and op.callee in (operator.add, operator.mul, max):
-            # a maximum is natural if one of them is
-            if (any if op.callee is max else all)(self.is_natural(a) for a in op.args):
-                self.naturals.update(op.outs)
-        elif isinstance(op, ir.For) and self.is_natural(op.start) and _counts_up(op):
-            self.naturals.add(op.body.args[0])
-
-    def is_natural(self, operand: ir.Operand) -> bool:
-        if isinstance(operand, ir.Const):
-            return isinstance(operand.type, types.Integer) and operand.value >= 0
-        return operand in self.naturals
-
     def innermost(self, loop: ir.For) -> ir.For:
         """The loop with elementary functions replaced, and without its recurrence where it has one; or as it is."""
         inner = list(ir.walk(loop.body))
         # what raises must find memory as the trips before left it
         if loop.stops or any(isinstance(op, ir.Raise) for op in inner) or not any(map(is_elementary, inner)):
             return loop
-        is_plain = self.is_natural(loop.start) and loop.step == ir.integer(1)
+        is_plain = loop.step == ir.integer(1) and self.naturals.counts(loop)
         rest = recurrence(loop, self.aliases, is_plain)
         first = [op for op in loop.body.ops if op not in rest.ops]
         if not _are_vectorisable(first) or not any(is_elementary(i) for op in first for i in _within(op)):
@@ -171,10 +155,6 @@ def _within(op: ir.Op) -> Iterator[ir.Op]:
     yield op
     for region in op.regions:
         yield from ir.walk(region)
-
-
-def _counts_up(loop: ir.For) -> bool:
-    return isinstance(loop.step, ir.Const) and loop.step.value > 0
 
 
 def _trips(loop: ir.For) -> float:
