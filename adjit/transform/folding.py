@@ -194,15 +194,12 @@ class Folding:
         extent = self._extents.get(read) if isinstance(read, ir.Var) else None
         if extent is not None and self._reads_well(extent):
             return True
-        if (
-            isinstance(read, ir.Var)
-            and read in self._results
-            and self._uses[read] == 1
-            and self._uses[op.results[0]] > 1
-        ):
+        if not isinstance(read, ir.Var):
+            return False
+        if read in self._results and self._uses[read] == 1 and self._uses[op.results[0]] > 1:
             # what is read nowhere else goes in here, and should not be written again and again
             return False
-        return isinstance(read, ir.Var) and (read in self._counters or self._keeps_its_name(read))
+        return read in self._counters or self._keeps_its_name(read)
 
     def _keeps_its_name(self, var: ir.Var) -> bool:
         """Whether no other value comes under its name. What is not the user's can have a name for itself alone."""

@@ -19,7 +19,8 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.alias import Aliases
 from adjit.transform.lane_sharing import Sum, Trips
-from adjit.transform.support import reassociable_add, reassociable_sub
+from adjit.transform.sums import in_any_order
+from adjit.transform.support import reassociable_add
 from adjit.transform.types import array_type, array_type_of, slice_type, typed_const
 from adjit.transform.uniformity import Uniformity
 
@@ -67,6 +68,7 @@ class Block:
         self.kept: dict[ir.Operand, ir.Var] = {}
         # sums over all trips, and where they stand
         self.sum_of: dict[ir.Operand, Sum] = {v: s for s in trips.sums for v in s.chain if not s.is_inner}
+        self.in_any_order = {v for v, s in self.sum_of.items() if not s.is_ordered}
         self.now: dict[Sum, ir.Operand] = {}
         # the loops over lanes, with their counters
         self.lane_of: dict[ir.For, ir.Var] = {}
@@ -143,7 +145,7 @@ class LaneLoop:
                 for var in (*inner.args, *(out for i in inner.ops for out in i.results)):
                     free.pop(var, None)
         mapping = {v: self.value(v) for v in free}
-        op = ir.substituted(in_arrays(_reassociated(op, block.sum_of), block.laned, self.lane), mapping)
+        op = ir.substituted(in_arrays(in_any_order(op, block.in_any_order), block.laned, self.lane), mapping)
         self.builder.ops.append(op)
         for out in op.results:
             self._here[out] = out
@@ -253,18 +255,3 @@ def in_arrays(op: ir.Op, laned: Mapping[ir.Operand, ir.Var], lane: ir.Var | None
         return op
     regions = [ir.Region(r.args, tuple(in_arrays(i, laned, lane) for i in r.ops), r.yields) for r in op.regions]
     return op.rebuilt(op.operands, regions, op.results)
-
-
-def _reassociated(op: ir.Op, sum_of: Mapping[ir.Operand, Sum]) -> ir.Op:
-    """The operation with its additions to sums in any order made such that the compiler may reorder them."""
-    if op.regions:
-        regions = [ir.Region(r.args, tuple(_reassociated(i, sum_of) for i in r.ops), r.yields) for r in op.regions]
-        return op.rebuilt(op.operands, regions, op.results)
-    found = sum_of.get(op.results[0]) if len(op.results) == 1 else None
-    if found is None or found.is_ordered or not isinstance(op, ir.Call) or not ir.is_float(op.outs[0].type):
-        return op
-    total, term = op.args if op.args[0] in found.chain else op.args[::-1]
-    if total.type != term.type:
-        return op
-    callee = reassociable_add if op.callee is operator.add else reassociable_sub
-    return dataclasses.replace(op, callee=callee, args=(total, term))

@@ -30,6 +30,7 @@ from adjit.transform.lanes import lay_lanes
 from adjit.transform.maps import fuse_maps
 from adjit.transform.origins import move_origins
 from adjit.transform.parallel import parallel, serial
+from adjit.transform.reassociation import reassociate
 from adjit.transform.report import Record, recording
 from adjit.transform.reverse import reverse
 from adjit.transform.rows import by_rows, by_whole_rows
@@ -57,6 +58,8 @@ def _for_machine(derivative: Derivative, function: ir.Function, vectormath: bool
     made = function if derivative.kind in _CUT else _threaded(derivative, function)
     if derivative.strategy.uses("lanes"):
         made = checked(lay_lanes(made, _values(derivative, made.result)), "in lanes")
+    if derivative.strategy.uses("reassociate"):
+        made = checked(reassociate(made, _values(derivative, made.result), vectormath), "reassociated")
     if vectormath:
         made = checked(vectorise(made), "vectorised")
     return hide_counters(made)

@@ -27,6 +27,7 @@ from adjit.transform.cost import is_cheap
 from adjit.transform.naturals import Naturals
 from adjit.transform.recurrence import recurrence
 from adjit.transform.stripmine import strip_mined
+from adjit.transform.support import reassociable_add, reassociable_sub
 
 ELEMENTARY: dict[Any, Any] = {
     callee: getattr(vectormath, name)
@@ -99,7 +100,7 @@ class _Pass:
         is_plain = loop.step == ir.integer(1) and self.naturals.counts(loop)
         rest = recurrence(loop, self.aliases, is_plain)
         first = [op for op in loop.body.ops if op not in rest.ops]
-        if not _are_vectorisable(first) or not any(is_elementary(i) for op in first for i in _within(op)):
+        if not are_vectorisable(first) or not any(is_elementary(i) for op in first for i in _within(op)):
             return loop
         replaced = dataclasses.replace(loop, body=_replaced(loop.body, frozenset(rest.ops)))
         if rest.is_empty:
@@ -126,12 +127,13 @@ def _is_plain_power(op: ir.Call) -> bool:
     return isinstance(exponent, ir.Const) and isinstance(exponent.type, types.Float) and exponent.value in _PLAIN_POWERS
 
 
-def _are_vectorisable(ops: Sequence[ir.Op]) -> bool:
+def are_vectorisable(ops: Sequence[ir.Op]) -> bool:
     """Whether operations without inner loops become instructions that vectors have."""
     for op in ops:
         for inner in _within(op):
             if isinstance(inner, ir.Call):
-                is_plain = _is_plain_power(inner) or (is_cheap(inner) and inner.callee not in _SCALAR)
+                is_plain = _is_plain_power(inner) or inner.callee in (reassociable_add, reassociable_sub)
+                is_plain = is_plain or (is_cheap(inner) and inner.callee not in _SCALAR)
                 if not is_plain and not is_elementary(inner):
                     return False
             elif not isinstance(inner, ir.Load | ir.Store | ir.If | ir.Comment):
