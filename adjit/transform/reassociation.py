@@ -39,7 +39,9 @@ def reassociate(function: ir.Function, values: Collection[int], vectormath: bool
         body = ir.Region(loop.body.args, tuple(in_any_order(op, names) for op in loop.body.ops), loop.body.yields)
         reordered = dataclasses.replace(loop, body=body)
         is_plain = loop.step == ir.integer(1) and naturals.counts(loop)
-        if recurrence(reordered, aliases, is_plain).is_empty:
+        rest = recurrence(reordered, aliases, is_plain)
+        # what is left of a recurrence gets a loop of its own where there are functions to vectorise
+        if rest.is_empty or (rest.free and any(map(is_elementary, ir.walk(loop.body)))):
             made[loop] = reordered
     return dataclasses.replace(function, body=_region(function.body, made)) if made else function
 
