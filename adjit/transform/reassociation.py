@@ -41,9 +41,18 @@ def reassociate(function: ir.Function, values: Collection[int], vectormath: bool
         is_plain = loop.step == ir.integer(1) and naturals.counts(loop)
         rest = recurrence(reordered, aliases, is_plain)
         # what is left of a recurrence gets a loop of its own where there are functions to vectorise
-        if rest.is_empty or (rest.free and any(map(is_elementary, ir.walk(loop.body)))):
+        has_strips = rest.free and any(map(is_elementary, ir.walk(loop.body)))
+        # arrays that may be one, as two that change places, are told apart when the loop is run
+        if rest.is_empty or has_strips or recurrence(reordered, _Apart(), is_plain).is_empty:
             made[loop] = reordered
     return dataclasses.replace(function, body=_region(function.body, made)) if made else function
+
+
+class _Apart:
+    """Arrays by their names."""
+
+    def find(self, array: ir.Operand) -> ir.Operand:
+        return array
 
 
 def _may_be(loop: ir.For, vectormath: bool) -> bool:

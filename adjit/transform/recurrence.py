@@ -15,9 +15,10 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 from adjit.transform import ir
-from adjit.transform.alias import Aliases, memory_read, memory_written
+from adjit.transform.alias import memory_read, memory_written
 from adjit.transform.cost import is_cheap
 from adjit.transform.sums import partial_sums
 from adjit.transform.support import reassociable_add, reassociable_sub
@@ -37,7 +38,13 @@ class Recurrence:
     is_empty: bool
 
 
-def recurrence(loop: ir.For, aliases: Aliases, is_plain: bool) -> Recurrence:
+class Memory(Protocol):
+    """Which arrays are taken to be the same memory (`Aliases` is one)."""
+
+    def find(self, array: ir.Operand, /) -> ir.Operand: ...
+
+
+def recurrence(loop: ir.For, aliases: Memory, is_plain: bool) -> Recurrence:
     """The recurrence of a loop. `is_plain`: no two values of the counter are the same element of an axis."""
     found = _Split(loop, aliases, is_plain)
     ops = tuple(op for op in loop.body.ops if op in found.chosen)
@@ -64,7 +71,7 @@ def recurrence(loop: ir.For, aliases: Aliases, is_plain: bool) -> Recurrence:
 class _Split:
     """`chosen`: the operations, of those directly in the body, that belong to the recurrence."""
 
-    def __init__(self, loop: ir.For, aliases: Aliases, is_plain: bool):
+    def __init__(self, loop: ir.For, aliases: Memory, is_plain: bool):
         self.loop, self.aliases, self.is_plain = loop, aliases, is_plain
         self.definitions = {out: op for op in loop.body.ops for out in op.results}
         self.made = {out for op in ir.walk(loop.body) for out in op.results} | set(loop.body.args)

@@ -69,8 +69,7 @@ def log_likelihood_value_and_grad(points, means, log_weights):
         for lane in range(lanes):
             summed_bar_lanes[lane] = 1.0 / summed_lanes[lane]
             largest_bar_lanes[lane] = 1.0
-        for k in range(means.shape[0] - 1, -1, -1):
-            k = opaque(k)
+        for k in range(means.shape[0]):
             # L70: summed += math.exp(logits[k] - largest)
             for lane in range(lanes):
                 difference_bar = exp_tape[k, lane] * summed_bar_lanes[lane]
