@@ -62,7 +62,7 @@ class Folding:
         self._users: set[str] = set(function.names)  # names of the user's
         self._versions: set[str] = set()  # names that a value may take over from another
         self._counters: set[ir.Var] = set()
-        self._results: set[ir.Operand] = set()  # of calls
+        self._results: set[ir.Var] = set()  # of calls
         self._extents: dict[ir.Var, ir.Extent] = {}
         self._sizes: dict[ir.Var, int] = {}
         self._aliases = Aliases(function)
@@ -194,7 +194,7 @@ class Folding:
         extent = self._extents.get(read) if isinstance(read, ir.Var) else None
         if extent is not None and self._reads_well(extent):
             return True
-        if read in self._results and self._uses[read] == 1 and self._uses[op.results[0]] > 1:
+        if isinstance(read, ir.Var) and read in self._results and self._uses[read] == 1 < self._uses[op.results[0]]:
             # what is read nowhere else goes in here, and should not be written again and again
             return False
         return isinstance(read, ir.Var) and (read in self._counters or self._keeps_its_name(read))
