@@ -24,6 +24,7 @@ from adjit import vectormath
 from adjit.transform import ir
 from adjit.transform.alias import Aliases
 from adjit.transform.cost import is_cheap
+from adjit.transform.dead import eliminate_dead
 from adjit.transform.naturals import Naturals
 from adjit.transform.recurrence import recurrence
 from adjit.transform.stripmine import strip_mined
@@ -58,7 +59,8 @@ _FEWEST_TRIPS = 8  # of a loop of which the number is known, to be worth a secon
 def vectorise(function: ir.Function) -> ir.Function:
     """The function with elementary functions replaced; the same object if there are none to replace."""
     body = _Pass(function).region(function.body, holds_scratch=True)
-    return function if body is function.body else dataclasses.replace(function, body=body)
+    # what only the recurrence reads, and computes itself, is not left with the rest
+    return function if body is function.body else eliminate_dead(dataclasses.replace(function, body=body))
 
 
 class _Pass:
