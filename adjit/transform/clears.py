@@ -15,6 +15,7 @@ import operator
 
 from adjit.transform import ir
 from adjit.transform.alias import Aliases, memory_read
+from adjit.transform.polyhedra import is_clear
 
 
 def merge_clears(function: ir.Function) -> ir.Function:
@@ -61,12 +62,7 @@ class _Merging:
     def addition_after(self, ops: list[ir.Op], k: int) -> int | None:
         """Where the element that `ops[k]` clears is added to, if nothing looks at it before."""
         clear = ops[k]
-        if (
-            not isinstance(clear, ir.Store)
-            or clear.add
-            or not isinstance(clear.value, ir.Const)
-            or clear.value.value != 0
-        ):
+        if not isinstance(clear, ir.Store) or not is_clear(clear):
             return None
         memory = self.aliases.find(clear.array)
         for place in range(k + 1, len(ops)):

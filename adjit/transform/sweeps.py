@@ -16,6 +16,7 @@ from adjit.transform.clears import merge_clears
 from adjit.transform.fills import leave_out_fills
 from adjit.transform.fuse import fuse
 from adjit.transform.gather import gather
+from adjit.transform.idle_clears import leave_out_clears
 from adjit.transform.mirror import Sweeps
 from adjit.transform.promotion import promote_sums
 from adjit.transform.report import note, recording
@@ -61,7 +62,7 @@ def sweeps_apart(sweeps: Sweeps, extra: Sequence[ir.Var], limit: int | None, str
 
 def _finished(function: ir.Function, strategy: Strategy) -> ir.Function:
     """The stores of the reverse sweep as one would write them."""
-    function = checked(merge_clears(function), "merged")
+    function = checked(leave_out_clears(merge_clears(function)), "merged")
     if strategy.uses("gather"):
         function = checked(simplify(ascending(gather(function))), "gathered")
     return checked(leave_out_fills(function), "filled") if strategy.uses("fills") else function
