@@ -31,7 +31,7 @@ class _Merging:
         self.changed = False
         self.made = {out: op for op in ir.walk(function.body) for out in op.results}
         self.natural = {
-            op.body.args[0] for op in ir.walk(function.body) if isinstance(op, ir.For) and _is_never_negative(op)
+            op.body.args[0] for op in ir.walk(function.body) if isinstance(op, ir.For) and is_never_negative(op)
         }
 
     def region(self, region: ir.Region) -> ir.Region:
@@ -100,7 +100,7 @@ class _Merging:
         return index, 0
 
 
-def _is_never_negative(op: ir.For) -> bool:
+def is_never_negative(op: ir.For) -> bool:
     """Whether the counter of a loop is known not to go below zero."""
     if not isinstance(op.step, ir.Const):
         return False

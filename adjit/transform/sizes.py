@@ -165,6 +165,7 @@ class _Walk:
         self.definitions: dict[ir.Var, ir.Op] = {}
         self.mapping: dict[ir.Var, ir.Operand] = {}
         self.lengths: dict[ir.Operand, ir.Operand] = {}  # by max(n, 0): n, which is as good an end of a range from 0
+        self.carried: set[ir.Operand] = set()  # arrays that go round a loop
         self.leaders: list[dict[Affine, ir.Var]] = []  # operands that hold an extent, region by region
 
     # ------------------------------------------------------------------------------------------------ values
@@ -320,6 +321,11 @@ class _Walk:
             self.has_changed = True
             op = ir.Call(callee=max, args=(length, ir.integer(0)), outs=(out,), origin=op.origin)
             self.lengths[out] = length
+        if isinstance(op, ir.Extent) and inner in self.facts.given and op.array in self.carried:
+            # known before the loop, and with it how many trips a loop inside makes
+            assert isinstance(inner, tuple)
+            self.has_changed = True
+            op = dataclasses.replace(op, array=inner[0], axis=inner[1])
         self.leaders[-1].setdefault(value, out)
         done.append(op)
 
@@ -384,6 +390,7 @@ class _Walk:
             if isinstance(init.type, types.Array) and (op, k) not in self.changing:
                 for var in (out, *(args[k] for args in carried)):
                     self.shapes[var] = self.shape(init)
+                    self.carried.add(var)
         regions = [self.region(r) for r in op.regions]
         for k, (init, yielded) in enumerate(zip(inits, regions[-1].yields, strict=False)):
             if isinstance(init.type, types.Array) and not self.is_same_shape(init, yielded):

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from adjit.transform import ir
 from adjit.transform.ascending import ascending
+from adjit.transform.carried_clears import carry_clears
 from adjit.transform.clears import merge_clears
 from adjit.transform.fills import leave_out_fills
 from adjit.transform.fuse import fuse
@@ -65,6 +66,7 @@ def _finished(function: ir.Function, strategy: Strategy) -> ir.Function:
     function = checked(leave_out_clears(merge_clears(function)), "merged")
     if strategy.uses("gather"):
         function = checked(simplify(ascending(gather(function))), "gathered")
+    function = checked(carry_clears(function), "carried")
     return checked(leave_out_fills(function), "filled") if strategy.uses("fills") else function
 
 
