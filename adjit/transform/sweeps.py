@@ -18,6 +18,7 @@ from adjit.transform.fills import leave_out_fills
 from adjit.transform.fuse import fuse
 from adjit.transform.gather import gather
 from adjit.transform.idle_clears import leave_out_clears
+from adjit.transform.late_stores import move_stores
 from adjit.transform.mirror import Sweeps
 from adjit.transform.promotion import promote_sums
 from adjit.transform.report import note, recording
@@ -66,7 +67,9 @@ def _finished(function: ir.Function, strategy: Strategy) -> ir.Function:
     function = checked(leave_out_clears(merge_clears(function)), "merged")
     if strategy.uses("gather"):
         function = checked(simplify(ascending(gather(function))), "gathered")
-    function = checked(carry_clears(function), "carried")
+    carried = checked(carry_clears(function), "carried")
+    moved = checked(move_stores(carried), "moved")
+    function = moved if moved is carried else checked(simplify(moved), "simplified")
     return checked(leave_out_fills(function), "filled") if strategy.uses("fills") else function
 
 
