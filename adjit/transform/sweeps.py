@@ -1,6 +1,7 @@
 """From the mirror of a function to both sweeps in one: the reverse half of the road.
 
-    sweeps ──► storage ──► simplify ──► fuse ──► simplify ──► promotion ──► clears ──► gather ──► ascending ──► fills
+    sweeps ──► storage ──► simplify ──► fuse ──► simplify ──► promotion ──► clears ──► idle clears ──► gather
+           ──► ascending ──► carried clears ──► late stores ──► fills
 
 In: `Sweeps`. Out: a function of the arguments and the seeds, to the value's leaves if asked for and the adjoints. Which
 loops run their trips again is known only when it is seen which keep tapes; then storage is decided once more.
