@@ -17,11 +17,10 @@ import dataclasses
 import operator
 from collections.abc import Iterable, Mapping, Sequence
 
-from numba import types
-
 from adjit.transform import ir
 from adjit.transform.alias import Aliases, memory_read
 from adjit.transform.polyhedra import IndexModel
+from adjit.transform.trips import has_trips
 from adjit.transform.types import array_type_of, typed_const
 
 
@@ -127,28 +126,10 @@ class _Promoting:
     def unless_empty(self, loop: ir.For, stores: Sequence[ir.Store]) -> Sequence[ir.Op]:
         """Stores that are made only if the loop makes a trip, as their elements may not be there otherwise."""
         builder = ir.Builder()
-        zero = ir.integer(0)
-        condition: ir.Operand
-        if isinstance(loop.step, ir.Const):
-            low, high = (loop.start, loop.stop) if loop.step.value > 0 else (loop.stop, loop.start)
-            condition = self.is_below(builder, low, high)
-        else:
-            up = builder.call(operator.gt, loop.step, zero, type=types.boolean, name="is_ascending")
-            rising = self.is_below(builder, loop.start, loop.stop)
-            falling = self.is_below(builder, loop.stop, loop.start)
-            condition = builder.call(ir.select, up, rising, falling, type=types.boolean, name="has_trips")
+        condition = has_trips(builder, loop, self.made)
         then = ir.Region((), tuple(stores), ())
         builder.emit(ir.If(condition=condition, then=then, orelse=ir.Region((), (), ()), outs=()))
         return builder.ops
-
-    def is_below(self, builder: ir.Builder, low: ir.Operand, high: ir.Operand) -> ir.Operand:
-        made = self.made.get(high) if isinstance(high, ir.Var) else None
-        if isinstance(low, ir.Const) and isinstance(made, ir.Call) and made.callee is operator.sub:
-            # -1 < n - 1
-            base, offset = made.args
-            if isinstance(offset, ir.Const):
-                low, high = ir.integer(low.value + offset.value), base
-        return builder.call(operator.gt, high, low, type=types.boolean, name="has_trips")
 
 
 def _memory(op: ir.Op, aliases: Aliases) -> set[ir.Operand]:

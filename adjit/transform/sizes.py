@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.affine import ONE, Affine, Symbol, computed
+from adjit.transform.affine import ONE, Affine, Equalities, Symbol, computed
 from adjit.transform.algebra import canonical
-from adjit.transform.simplify import is_product
+from adjit.transform.extents import Axis, extent_source
 from adjit.transform.support import broadcast_extent, same_extent, stored_extent
 
 Shape = tuple[Affine, ...]
@@ -67,34 +67,25 @@ def settle_sizes(function: ir.Function, may_assume: bool) -> ir.Function:
     return dataclasses.replace(function, body=dataclasses.replace(body, ops=ops))
 
 
-class _Facts:
-    """Which integers are taken to be equal: symbols, and what they are replaced by."""
+class _Facts(Equalities):
+    """Which integers are taken to be equal."""
 
     def __init__(self, params: Sequence[ir.Var], may_assume: bool):
+        super().__init__()
         self.may_assume = may_assume
-        self.equal: dict[Symbol, Affine] = {}
         self.given: dict[Symbol, int] = {}  # the symbols that are known on entry, in order
         for param in params:
             if isinstance(param.type, types.Array):
                 for axis in range(param.type.ndim):
                     self.given[(param, axis)] = len(self.given)
 
-    def settled(self, value: Affine) -> Affine:
-        """The value in terms of the symbols that are left."""
-        made = Affine(constant=value.constant)
-        for symbol, factor in value.terms.items():
-            made = made.plus(self._symbol(symbol), factor)
-        return made
-
-    def _symbol(self, symbol: Symbol) -> Affine:
-        if symbol in self.equal:
-            return self.settled(self.equal[symbol])
+    def symbol(self, symbol: Symbol) -> Affine:
         if isinstance(symbol, AtLeastZero):
             return at_least_zero(self.settled(symbol.value))
         if isinstance(symbol, Clipped):
             start, stop = (None if end is None else self.settled(end) for end in (symbol.start, symbol.stop))
             return Affine({Clipped(start, stop, symbol.step, self.settled(symbol.extent)): 1})
-        return Affine({symbol: 1})
+        return super().symbol(symbol)
 
     def is_equal(self, left: Affine, right: Affine) -> bool:
         """Whether two extents of arrays are the same, or may be assumed to be."""
@@ -174,6 +165,7 @@ class _Walk:
         self.definitions: dict[ir.Var, ir.Op] = {}
         self.mapping: dict[ir.Var, ir.Operand] = {}
         self.lengths: dict[ir.Operand, ir.Operand] = {}  # by max(n, 0): n, which is as good an end of a range from 0
+        self.carried: set[ir.Operand] = set()  # arrays that go round a loop
         self.leaders: list[dict[Affine, ir.Var]] = []  # operands that hold an extent, region by region
 
     # ------------------------------------------------------------------------------------------------ values
@@ -232,24 +224,23 @@ class _Walk:
         """Takes note of what an operation without regions makes."""
         for out in op.results:
             self.definitions[out] = op
-        if isinstance(op, ir.Alloc):
-            self.shapes[op.out] = tuple(map(self.value, op.shape)) if op.like is None else self.shape(op.like)
-        elif isinstance(op, ir.Copy):
-            self.shapes[op.out] = self.shape(op.source)
-        elif isinstance(op, ir.Transpose):
-            base = self.shape(op.base)
-            self.shapes[op.out] = tuple(base[axis] for axis in op.axes)
-        elif isinstance(op, ir.Slice):
+        if isinstance(op, ir.Slice):
             self.shapes[op.out] = self.view_shape(op)
         elif isinstance(op, ir.Extent):
             self.values[op.out] = self.shape(op.array)[op.axis]
-        elif isinstance(op, ir.Call) and is_product(op) and ir.is_array(op.outs[0]):
-            left, right = map(self.shape, op.args)
-            self.shapes[op.outs[0]] = (*left[:-1], *right[1:])
+        elif len(op.results) == 1 and isinstance(op.results[0].type, types.Array):
+            self.shapes[op.results[0]] = tuple(
+                Affine({(op.results[0], axis): 1}) if source is None else self.length(source)
+                for axis in range(op.results[0].type.ndim)
+                for source in [extent_source(op, axis)]
+            )
         elif isinstance(op, ir.Call) and all(isinstance(o.type, types.Integer) for o in (*op.args, *op.outs)):
             found = _computed(op, [self.value(a) for a in op.args])
             if found is not None:
                 self.values[op.outs[0]] = found
+
+    def length(self, source: ir.Operand | Axis) -> Affine:
+        return self.shape(source[0])[source[1]] if isinstance(source, tuple) else self.value(source)
 
     def view_shape(self, op: ir.Slice) -> Shape:
         found: list[Affine] = []
@@ -330,6 +321,11 @@ class _Walk:
             self.has_changed = True
             op = ir.Call(callee=max, args=(length, ir.integer(0)), outs=(out,), origin=op.origin)
             self.lengths[out] = length
+        if isinstance(op, ir.Extent) and inner in self.facts.given and op.array in self.carried:
+            # known before the loop, and with it how many trips a loop inside makes
+            assert isinstance(inner, tuple)
+            self.has_changed = True
+            op = dataclasses.replace(op, array=inner[0], axis=inner[1])
         self.leaders[-1].setdefault(value, out)
         done.append(op)
 
@@ -394,6 +390,7 @@ class _Walk:
             if isinstance(init.type, types.Array) and (op, k) not in self.changing:
                 for var in (out, *(args[k] for args in carried)):
                     self.shapes[var] = self.shape(init)
+                    self.carried.add(var)
         regions = [self.region(r) for r in op.regions]
         for k, (init, yielded) in enumerate(zip(inits, regions[-1].yields, strict=False)):
             if isinstance(init.type, types.Array) and not self.is_same_shape(init, yielded):

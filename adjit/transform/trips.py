@@ -8,6 +8,7 @@ In: a loop. Out: operands, for which operations are emitted where they are not l
 from __future__ import annotations
 
 import operator
+from collections.abc import Mapping
 
 from numba import types
 
@@ -49,6 +50,29 @@ def literal_trips(op: ir.For) -> range | None:
 def has_one_trip(op: ir.Op) -> bool:
     """Whether it is a loop only in name, as a checkpointed call is."""
     return isinstance(op, ir.For) and (trips := literal_trips(op)) is not None and len(trips) == 1
+
+
+def has_trips(builder: ir.Builder, op: ir.For, definitions: Mapping[ir.Var, ir.Op]) -> ir.Operand:
+    """Whether the loop makes a trip."""
+    if isinstance(op.step, ir.Const):
+        low, high = (op.start, op.stop) if op.step.value > 0 else (op.stop, op.start)
+        return _is_below(builder, low, high, definitions)
+    up = builder.call(operator.gt, op.step, ir.integer(0), type=types.boolean, name="is_ascending")
+    rising = _is_below(builder, op.start, op.stop, definitions)
+    falling = _is_below(builder, op.stop, op.start, definitions)
+    return builder.call(ir.select, up, rising, falling, type=types.boolean, name="has_trips")
+
+
+def _is_below(
+    builder: ir.Builder, low: ir.Operand, high: ir.Operand, definitions: Mapping[ir.Var, ir.Op]
+) -> ir.Operand:
+    made = definitions.get(high) if isinstance(high, ir.Var) else None
+    if isinstance(low, ir.Const) and isinstance(made, ir.Call) and made.callee is operator.sub:
+        # -1 < n - 1
+        base, offset = made.args
+        if isinstance(offset, ir.Const):
+            low, high = ir.integer(low.value + offset.value), base
+    return builder.call(operator.gt, high, low, type=types.boolean, name="has_trips")
 
 
 def trip_number(builder: ir.Builder, op: ir.For, counter: ir.Operand) -> ir.Operand:

@@ -85,9 +85,7 @@ def log_likelihood_value_and_grad(points, means, log_weights):
                 largest_bar = largest_bar_lanes[lane]
                 largest_bar_lanes_2[lane] = 0.0 if is_above else largest_bar
                 # L66: logits[k] = log_weights[k] - 0.5 * distance
-                stored_bar = logits_bar[k, lane]
-                logits_bar[k, lane] = 0.0
-                logits_item_bar = (largest_bar if is_above else 0.0) + stored_bar
+                logits_item_bar = (largest_bar if is_above else 0.0) + logits_bar[k, lane]
                 distance_bar_lanes[lane] = 0.5 * -logits_item_bar
                 log_weights_bar_sum = reassociable_add(log_weights_bar_sum, logits_item_bar)
             # L66: logits[k] = log_weights[k] - 0.5 * distance

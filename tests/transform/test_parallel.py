@@ -20,17 +20,17 @@ HERE = Path(__file__).resolve().parent.parent.parent
 
 # What the comments over the loops of value and gradient say, forward sweep first.
 STRATEGIES = {
-    "squares": ["parallel: y disjoint", "parallel: y_bar, x_bar disjoint"],
+    "squares": ["parallel: y disjoint", "parallel: x_bar disjoint"],
     "total": ["parallel: x_bar disjoint; s, w_bar private to a chunk, added up in order"],
-    "shifted": ["parallel: y disjoint", "parallel: y_bar disjoint; x_bar shared by neighbouring trips"],
+    "shifted": ["parallel: y disjoint", "parallel: x_bar shared by neighbouring trips"],
     "looked_up": [
         "parallel: y disjoint",
-        "parallel: y_bar, x_bar disjoint; w_bar private to a chunk, added up in order",
+        "parallel: x_bar disjoint; w_bar private to a chunk, added up in order",
     ],
     "histogram": ["parallel: h private to a chunk, added up in order", "parallel: x_bar disjoint"],
     "linear_diffusion": [
         "parallel: w disjoint",
-        "parallel: v_bar_n2, stored_bars, w_bar_n2 disjoint",
+        "parallel: stored_bars disjoint",
         "parallel: w_bar_n2 disjoint",
     ],
     "paths": [
@@ -38,8 +38,8 @@ STRATEGIES = {
         "s, start_bar, drift_bar, spread_bar private to a chunk, added up in order"
     ],
     "in_place": ["parallel: y_item_tape, sin_tape, y disjoint", "parallel: y_bar disjoint"],
-    "strided": ["parallel: y disjoint", "parallel: y_bar, x_bar disjoint"],
-    "nested": ["parallel: y disjoint", "parallel: y_bar, a_bar disjoint"],
+    "strided": ["parallel: y disjoint", "parallel: x_bar disjoint"],
+    "nested": ["parallel: y disjoint", "parallel: a_bar disjoint"],
     "extreme": [
         "serial: a trip starts from the most that the last one left",
         "serial: a trip starts from the most_bar that the last one left",
