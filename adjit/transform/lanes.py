@@ -81,7 +81,7 @@ class _Laying:
         uniformity = Uniformity(loop, trips, self.sharing.aliases)
         if not is_worth_it(loop, trips, uniformity) or not _orders_fit(loop, trips, uniformity):
             return None
-        if _counts_by_lane(loop, uniformity):
+        if _counts_by_lane(loop, uniformity) or _checks_by_lane(loop, uniformity):
             return None
         arrays = self.private_arrays(loop, uniformity)
         made = None if arrays is None else self.in_lanes(loop, trips, uniformity, arrays)
@@ -244,6 +244,12 @@ def _counts_by_lane(loop: ir.For, uniformity: Uniformity) -> bool:
     """
     inner = [op for op in ir.walk(loop.body) if isinstance(op, ir.For)]
     return any(uniformity.differs(a) and not ir.is_float(a.type) for op in inner for a in op.body.args[1:])
+
+
+def _checks_by_lane(loop: ir.For, uniformity: Uniformity) -> bool:
+    """Whether something is checked that differs between lanes."""
+    checks = [op for op in ir.walk(loop.body) if isinstance(op, ir.Call) and op.effect]
+    return any(uniformity.differs(a) or op not in uniformity for op in checks for a in op.args)
 
 
 def _orders_fit(loop: ir.For, trips: Trips, uniformity: Uniformity) -> bool:
