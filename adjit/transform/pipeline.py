@@ -23,7 +23,10 @@ from adjit.transform.derivative import Derivative, signature
 from adjit.transform.dissolve import dissolve
 from adjit.transform.elaborate.function import elaborate, without_comments
 from adjit.transform.emit import Emitted, emit
+from adjit.transform.extrema import write_extrema
 from adjit.transform.forward import forward
+from adjit.transform.hoisting import hoist_scratch
+from adjit.transform.interchange import turn_inside_out
 from adjit.transform.into import into
 from adjit.transform.lanes import lay_lanes
 from adjit.transform.maps import fuse_maps
@@ -55,8 +58,10 @@ def _for_machine(derivative: Derivative, function: ir.Function, vectormath: bool
     """The function as it is emitted: with threads, lanes and vectors, or without."""
     made = function if derivative.kind in _CUT else _threaded(derivative, function)
     if derivative.strategy.uses("lanes"):
+        made = checked(write_extrema(made), "extrema")
         made = checked(lay_lanes(made, _values(derivative, made.result)), "in lanes")
-    return checked(vectorise(made), "vectorised") if vectormath else made
+    made = checked(vectorise(made), "vectorised") if vectormath else made
+    return checked(hoist_scratch(made), "hoisted") if derivative.strategy.uses("hoist") else made
 
 
 def _values(derivative: Derivative, result: ir.Tree) -> list[int]:
@@ -111,8 +116,10 @@ def primal(
     if not strategy.uses("maps"):
         return checked(sink(simplify(settled)), "sunk")
     direct = checked(simplify(dissolve(see_through_views(simplify(settled)))), "direct")
-    mapped = checked(simplify(move_origins(fuse_maps(direct))), "mapped")
-    return checked(sink(mapped), "sunk")
+    mapped = checked(fuse_maps(direct), "mapped")
+    if strategy.uses("interchange"):
+        mapped = checked(turn_inside_out(mapped, fuse_maps), "turned")
+    return checked(sink(checked(simplify(move_origins(mapped)), "moved")), "sunk")
 
 
 def _stretching(derivative: Derivative, stretches: bool) -> Derivative:
