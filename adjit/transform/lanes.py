@@ -19,7 +19,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.blocking import Blocking
-from adjit.transform.lane_loops import Block, Turned
+from adjit.transform.lane_loops import Block, Turned, TurnedKind
 from adjit.transform.lane_sharing import LaneSharing, Trips, lowest_is_natural
 from adjit.transform.turning import turned_axes
 from adjit.transform.types import array_type, array_type_of
@@ -105,8 +105,11 @@ class _Laying:
         width = ir.Var("width", types.intp)
         shapes: dict[ir.Operand, tuple[ir.Operand, ...]] = {op.out: (*self.shape(builder, op), width) for op in arrays}
         laned: dict[ir.Operand, ir.Var] = {op.out: _with_lanes(op.out) for op in arrays}
-        axes = turned_axes(loop, uniformity) if lowest_is_natural(loop) else {}
-        turned: dict[ir.Operand, Turned] = {array: self.turned(builder, array, axis) for array, axis in axes.items()}
+        axes = turned_axes(loop, trips, uniformity, self.sharing.aliases) if lowest_is_natural(loop) else {}
+        kinds = self.kinds(loop, trips)
+        turned: dict[ir.Operand, Turned] = {
+            array: self.turned(builder, array, axis, kinds.get(array, "read")) for array, axis in axes.items()
+        }
         block = Block(loop, trips, uniformity, self.sharing.aliases, laned, turned, width)
         made = Blocking(loop, block, shapes).made()
         if _is_crowded(made, set(block.lane_of.values())):
@@ -124,11 +127,16 @@ class _Laying:
         comment = ir.Comment(text="trips side by side, in SIMD lanes", origin=loop.origin)
         return [comment, *builder.ops, *made]
 
-    def turned(self, builder: ir.Builder, array: ir.Var, axis: int) -> Turned:
+    def kinds(self, loop: ir.For, trips: Trips) -> dict[ir.Operand, TurnedKind]:
+        """What is done to the arrays that the loop stores to."""
+        stored = {op.array for op in ir.walk(loop.body) if isinstance(op, ir.Store)}
+        return {array: "summed" if self.sharing.aliases.find(array) in trips.summed else "own" for array in stored}
+
+    def turned(self, builder: ir.Builder, array: ir.Var, axis: int, kind: TurnedKind) -> Turned:
         """The array for the copy of a block's part."""
         type_ = array_type_of(array)
         extents = tuple(self.known.get((array, k)) or builder.extent(array, k) for k in range(type_.ndim) if k != axis)
-        return Turned(axis, extents, ir.Var(f"{array.name}_turned", array_type(type_.dtype, type_.ndim)))
+        return Turned(axis, extents, ir.Var(f"{array.name}_turned", array_type(type_.dtype, type_.ndim)), kind)
 
     def shape(self, builder: ir.Builder, op: ir.Alloc) -> tuple[ir.Operand, ...]:
         """The shape that the array of one trip has."""
