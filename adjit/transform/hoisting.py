@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import operator
 
 from numba import types
 
 from adjit.transform import ir
 from adjit.transform.alias import Aliases, is_reference
 from adjit.transform.polyhedra import IndexModel
+from adjit.transform.trips import is_natural
 
 
 def hoist_scratch(function: ir.Function) -> ir.Function:
@@ -34,7 +34,7 @@ class _Hoisting:
     def __init__(self, function: ir.Function):
         self.function = function
         self.aliases = Aliases(function)
-        self.made = {out: op for op in ir.walk(function.body) for out in op.results}
+        self.made: dict[ir.Operand, ir.Op] = {out: op for op in ir.walk(function.body) for out in op.results}
         self.changed = False
         self.classes: dict[ir.Operand, set[ir.Operand]] = {}
         args = [a for op in ir.walk(function.body) for r in op.regions for a in r.args]
@@ -92,23 +92,12 @@ class _Hoisting:
             return False
         if any(o in inside for o in op.operands):
             return False
-        return op.fill is None if op.like is not None else all(map(self.is_natural, op.shape))
+        return op.fill is None if op.like is not None else all(is_natural(n, self.made) for n in op.shape)
 
     def is_cleared(self, op: ir.Alloc, loop: ir.For | ir.While) -> bool:
         """Whether each trip leaves the array as it found it, full of zeros."""
         is_zero = op.fill is not None and op.fill.value == 0
         return is_zero and isinstance(loop, ir.For) and self.index_model.is_cleared(self.aliases.find(op.out), loop)
-
-    def is_natural(self, operand: ir.Operand) -> bool:
-        """Whether an extent is surely not below zero, also where the loop makes no trip."""
-        if isinstance(operand, ir.Const):
-            return bool(operand.value >= 0)
-        made = self.made.get(operand)
-        if isinstance(made, ir.Call) and made.callee is max:
-            return any(map(self.is_natural, made.args))
-        if isinstance(made, ir.Call) and made.callee in (min, operator.add, operator.mul, operator.floordiv):
-            return all(map(self.is_natural, made.args))
-        return isinstance(made, ir.Extent)
 
 
 def _filling(alloc: ir.Alloc) -> ir.Op:

@@ -145,7 +145,8 @@ class _View:
                 loops = self.loops_over(alloc.out, axis)
                 if len(loops) != 1 or self.around(loops[0]) != self.around(alloc):
                     continue
-                if loops[0].order_free or alloc.out in turned:
+                around = (*self.around(alloc), loops[0])
+                if alloc.out in turned or any(isinstance(op, ir.For) and op.order_free for op in around):
                     made = self._with_part(alloc, axis, loops[0])
                     if made is not None:
                         return made

@@ -41,6 +41,7 @@ from adjit.transform.sizes import settle_sizes
 from adjit.transform.split import split
 from adjit.transform.steps import checked
 from adjit.transform.strategy import CHEAPEST, Strategy
+from adjit.transform.substitution import substitute_elements
 from adjit.transform.support import stored_extent
 from adjit.transform.sweeps import both_sweeps, sweeps_apart
 from adjit.transform.types import tuple_parts, typed_const, unliteral
@@ -119,6 +120,8 @@ def primal(
     mapped = checked(fuse_maps(direct), "mapped")
     if strategy.uses("interchange"):
         mapped = checked(turn_inside_out(mapped, fuse_maps), "turned")
+    if strategy.uses("substitute"):
+        mapped = checked(substitute_elements(mapped), "substituted")
     return checked(sink(checked(simplify(move_origins(mapped)), "moved")), "sunk")
 
 

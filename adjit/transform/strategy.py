@@ -13,7 +13,9 @@ from collections.abc import Set
 from dataclasses import dataclass
 from typing import Literal
 
-MECHANISMS = frozenset({"expand", "fills", "fuse", "gather", "hoist", "interchange", "lanes", "maps", "promote"})
+MECHANISMS = frozenset(
+    {"expand", "fills", "fuse", "gather", "hoist", "interchange", "lanes", "maps", "promote", "substitute"}
+)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ In: a loop. Out: operands, for which operations are emitted where they are not l
 from __future__ import annotations
 
 import operator
+from collections.abc import Mapping
 
 from numba import types
 
@@ -38,6 +39,23 @@ def count_trips(builder: ir.Builder, op: ir.For) -> ir.Operand:
         ahead = _emit(builder, operator.sub, ahead, sign, name)
         count = _emit(builder, operator.floordiv, ahead, op.step, name)
     return _emit(builder, max, count, ir.integer(0), name)
+
+
+def is_natural(operand: ir.Operand, made: Mapping[ir.Operand, ir.Op]) -> bool:
+    """Whether an extent is surely not below zero, also where a loop around makes no trip. `made`: by result."""
+    if isinstance(operand, ir.Const):
+        return bool(operand.value >= 0)
+    op = made.get(operand)
+    if isinstance(op, ir.Call) and op.callee is max:
+        return any(is_natural(a, made) for a in op.args)
+    if isinstance(op, ir.Call) and op.callee in (min, operator.add, operator.mul, operator.floordiv):
+        return all(is_natural(a, made) for a in op.args)
+    return isinstance(op, ir.Extent)
+
+
+def natural(builder: ir.Builder, operand: ir.Operand, made: Mapping[ir.Operand, ir.Op]) -> ir.Operand:
+    """The extent, zero where it is below."""
+    return operand if is_natural(operand, made) else _emit(builder, max, operand, ir.integer(0), "n")
 
 
 def trip_number(builder: ir.Builder, op: ir.For, counter: ir.Operand) -> ir.Operand:
