@@ -54,16 +54,16 @@ def turned_axes(loop: ir.For, trips: Trips, uniformity: Uniformity, aliases: Ali
         if axis is None or any(op.index[axis] is not counter for op, _ in uses):
             continue
         type_ = array_type_of(array)
-        if axis != (0 if type_.layout == "F" else type_.ndim - 1) and _is_worth_it(uses, axis):
+        if axis != (0 if type_.layout == "F" else type_.ndim - 1) and _is_worth_it(uses, axis, is_stored and not is_summed):
             found[array] = axis
     return found
 
 
-def _is_worth_it(uses: _Uses, axis: int) -> bool:
-    """Whether elements are fetched more than once a trip, in loops that go through most of what is copied."""
+def _is_worth_it(uses: _Uses, axis: int, goes_back: bool) -> bool:
+    """Whether elements are fetched more often than copied, in loops that go through most of what is copied."""
     runs_through = any(_runs_through(op, {around.body.args[0]: around for around in loops}, axis) for op, loops in uses)
     again = any(around.body.args[0] not in op.index for op, loops in uses for around in loops)
-    return runs_through and (again or len(uses) > 1)
+    return runs_through and (again or len(uses) > 1 + goes_back)
 
 
 def _runs_through(op: ir.Load | ir.Store, loops: dict[ir.Operand, ir.For], axis: int) -> bool:
