@@ -57,7 +57,10 @@ class _Writing:
                 self.extremum(op, builder)
                 has_changed = True
                 continue
-            regions = [self.region(r, in_loop or isinstance(op, ir.For | ir.While)) for r in op.regions]
+            # what threads raise does not get out of them
+            is_parallel = isinstance(op, ir.For) and op.parallel
+            inside = in_loop or isinstance(op, ir.For | ir.While)
+            regions = [r if is_parallel else self.region(r, inside) for r in op.regions]
             if any(new is not old for new, old in zip(regions, op.regions, strict=True)):
                 op = op.rebuilt(op.operands, regions, op.results)
                 has_changed = True
