@@ -8,7 +8,8 @@ In: a function whose array statements are fused. Out: the same without such arra
     w = f(s)                                     for k in range(n):
     for k in range(n): c[k] += w * d[k]              c[k] += w * (a[k] - b[k])
 
-That is what a person writes for coordinates of differences. What the elements are made of must not change in between.
+The loops are array statements. That is what a person writes for coordinates of differences. What the elements are made
+of must not change in between.
 """
 
 from __future__ import annotations
@@ -85,7 +86,8 @@ class _Substitution:
             return None
         (store,), region = stores, self.home[alloc]
         nest = self.around(store, region)
-        if store.add or nest is None or not all(isinstance(op, ir.For) and not op.stops for op in nest[:-1]):
+        # what the user wrote as loops stays one
+        if store.add or nest is None or not all(isinstance(op, ir.For) and op.order_free for op in nest[:-1]):
             return None
         ranges = [self.counters.get(index) for index in store.index]
         if len(set(ranges)) != len(nest) - 1 or set(ranges) != set(nest[:-1]) or len(ranges) != len(nest) - 1:

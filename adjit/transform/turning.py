@@ -54,7 +54,9 @@ def turned_axes(loop: ir.For, trips: Trips, uniformity: Uniformity, aliases: Ali
         if axis is None or any(op.index[axis] is not counter for op, _ in uses):
             continue
         type_ = array_type_of(array)
-        if axis != (0 if type_.layout == "F" else type_.ndim - 1) and _is_worth_it(uses, axis, is_stored and not is_summed):
+        if axis != (0 if type_.layout == "F" else type_.ndim - 1) and _is_worth_it(
+            uses, axis, is_stored and not is_summed
+        ):
             found[array] = axis
     return found
 
