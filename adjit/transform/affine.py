@@ -187,6 +187,10 @@ class Iterations:
         """The loops around the definition of the operand."""
         return self._scopes[operand] if isinstance(operand, ir.Var) else ()
 
+    def carried(self, operand: ir.Operand) -> tuple[Loop, int] | None:
+        """The loop that carries a variable, and in which place."""
+        return self._carried.get(operand)
+
     # ------------------------------------------------------------------------------------------- integers
 
     def value(self, operand: ir.Operand) -> Affine | None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import dataclasses
 import operator
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from numba import types
 
@@ -24,14 +25,20 @@ from adjit.transform.support import reassociable_add
 from adjit.transform.types import array_type, array_type_of, slice_type, typed_const
 from adjit.transform.uniformity import Uniformity
 
+TurnedKind = Literal["read", "own", "summed"]
+
 
 @dataclasses.dataclass(frozen=True)
 class Turned:
-    """A copy of the block's part of an array, without the axis of the trips and with a last one for the lanes."""
+    """A copy of the block's part of an array, without the axis of the trips and with a last one for the lanes.
+
+    Elements that lanes have as their own are copied back at the end; what they add up starts from zero, and is added.
+    """
 
     axis: int
     extents: tuple[ir.Operand, ...]
     array: ir.Var
+    kind: TurnedKind
 
 
 class Block:

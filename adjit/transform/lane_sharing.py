@@ -22,6 +22,7 @@ from adjit.transform.naturals import Naturals
 from adjit.transform.polyhedra import IndexModel
 from adjit.transform.reach import Reach
 from adjit.transform.sums import partial_sums
+from adjit.transform.support import some_elements
 from adjit.transform.types import array_type_of
 
 
@@ -103,7 +104,8 @@ class LaneSharing:
     def _is_simple(self, op: ir.Op) -> bool:
         """Whether it may run in another order than the operations of other trips, as far as memory does not tell."""
         if isinstance(op, ir.Call):
-            return not op.effect and not any(is_reference(o) for o in (*op.args, *op.outs))
+            is_pure = not op.effect or op.callee is some_elements
+            return is_pure and not any(is_reference(o) for o in (*op.args, *op.outs))
         if isinstance(op, ir.For | ir.If):
             is_plain = isinstance(op, ir.If) or not (op.stops or op.parallel)
             return is_plain and not any(is_reference(o) for o in (*op.operands, *op.results))

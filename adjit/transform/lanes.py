@@ -19,7 +19,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.blocking import Blocking
-from adjit.transform.lane_loops import Block, Turned
+from adjit.transform.lane_loops import Block, Turned, TurnedKind
 from adjit.transform.lane_sharing import LaneSharing, Trips
 from adjit.transform.turning import turned_axes
 from adjit.transform.types import array_type, array_type_of
@@ -88,7 +88,7 @@ class _Laying:
         uniformity = Uniformity(loop, trips, self.sharing.aliases)
         if not is_worth_it(loop, trips, uniformity) or not _orders_fit(loop, trips, uniformity):
             return None
-        if _counts_by_lane(loop, uniformity):
+        if _counts_by_lane(loop, uniformity) or _checks_by_lane(loop, uniformity):
             return None
         arrays = self.private_arrays(loop, uniformity)
         made = None if arrays is None else self.in_lanes(loop, trips, uniformity, arrays)
@@ -113,8 +113,11 @@ class _Laying:
         shapes: dict[ir.Operand, tuple[ir.Operand, ...]] = {op.out: (*self.shape(builder, op), width) for op in arrays}
         laned: dict[ir.Operand, ir.Var] = {op.out: _with_lanes(op.out) for op in arrays}
         is_natural = self.sharing.naturals.counts(loop)
-        axes = turned_axes(loop, uniformity) if is_natural else {}
-        turned: dict[ir.Operand, Turned] = {array: self.turned(builder, array, axis) for array, axis in axes.items()}
+        axes = turned_axes(loop, trips, uniformity, self.sharing.aliases) if is_natural else {}
+        kinds = self.kinds(loop, trips)
+        turned: dict[ir.Operand, Turned] = {
+            array: self.turned(builder, array, axis, kinds.get(array, "read")) for array, axis in axes.items()
+        }
         block = Block(loop, trips, uniformity, self.sharing.aliases, laned, turned, width, is_natural)
         made = Blocking(loop, block, shapes).made()
         if _is_crowded(made, set(block.lane_of.values())):
@@ -132,11 +135,16 @@ class _Laying:
         comment = ir.Comment(text="trips side by side, in SIMD lanes", origin=loop.origin)
         return [comment, *builder.ops, *made]
 
-    def turned(self, builder: ir.Builder, array: ir.Var, axis: int) -> Turned:
+    def kinds(self, loop: ir.For, trips: Trips) -> dict[ir.Operand, TurnedKind]:
+        """What is done to the arrays that the loop stores to."""
+        stored = {op.array for op in ir.walk(loop.body) if isinstance(op, ir.Store)}
+        return {array: "summed" if self.sharing.aliases.find(array) in trips.summed else "own" for array in stored}
+
+    def turned(self, builder: ir.Builder, array: ir.Var, axis: int, kind: TurnedKind) -> Turned:
         """The array for the copy of a block's part."""
         type_ = array_type_of(array)
         extents = tuple(self.known.get((array, k)) or builder.extent(array, k) for k in range(type_.ndim) if k != axis)
-        return Turned(axis, extents, ir.Var(f"{array.name}_turned", array_type(type_.dtype, type_.ndim)))
+        return Turned(axis, extents, ir.Var(f"{array.name}_turned", array_type(type_.dtype, type_.ndim)), kind)
 
     def shape(self, builder: ir.Builder, op: ir.Alloc) -> tuple[ir.Operand, ...]:
         """The shape that the array of one trip has."""
@@ -277,6 +285,12 @@ def _counts_by_lane(loop: ir.For, uniformity: Uniformity) -> bool:
     """
     inner = [op for op in ir.walk(loop.body) if isinstance(op, ir.For)]
     return any(uniformity.differs(a) and not ir.is_float(a.type) for op in inner for a in op.body.args[1:])
+
+
+def _checks_by_lane(loop: ir.For, uniformity: Uniformity) -> bool:
+    """Whether something is checked that differs between lanes."""
+    checks = [op for op in ir.walk(loop.body) if isinstance(op, ir.Call) and op.effect]
+    return any(uniformity.differs(a) or op not in uniformity for op in checks for a in op.args)
 
 
 def _orders_fit(loop: ir.For, trips: Trips, uniformity: Uniformity) -> bool:

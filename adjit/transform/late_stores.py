@@ -69,7 +69,10 @@ def _target(loop: ir.For) -> _Target | None:
     spine = _spine(loop)
     if spine is None or any(op.outs for op in spine):
         return None
-    *before, last = [op for inner in spine for op in inner.body.ops if op not in spine]
+    ops = [op for inner in spine for op in inner.body.ops if op not in spine]
+    if not ops:
+        return None
+    *before, last = ops
     if not isinstance(last, ir.Store) or not last.add or not all(isinstance(op, ir.Load | ir.Call) for op in before):
         return None
     axes = _axes(spine, last.index)

@@ -24,7 +24,10 @@ from adjit.transform.dissolve import dissolve
 from adjit.transform.downward import hide_counters
 from adjit.transform.elaborate.function import elaborate, without_comments
 from adjit.transform.emit import Emitted, emit
+from adjit.transform.extrema import write_extrema
 from adjit.transform.forward import forward
+from adjit.transform.hoisting import hoist_scratch
+from adjit.transform.interchange import turn_inside_out
 from adjit.transform.into import into
 from adjit.transform.lanes import lay_lanes
 from adjit.transform.maps import fuse_maps
@@ -40,6 +43,7 @@ from adjit.transform.sizes import settle_sizes
 from adjit.transform.split import split
 from adjit.transform.steps import checked
 from adjit.transform.strategy import CHEAPEST, Strategy
+from adjit.transform.substitution import substitute_elements
 from adjit.transform.support import stored_extent
 from adjit.transform.sweeps import both_sweeps, sweeps_apart
 from adjit.transform.types import tuple_parts, typed_const, unliteral
@@ -57,11 +61,14 @@ def _for_machine(derivative: Derivative, function: ir.Function, vectormath: bool
     """The function as it is emitted: with threads, lanes and vectors, or without."""
     made = function if derivative.kind in _CUT else _threaded(derivative, function)
     if derivative.strategy.uses("lanes"):
+        made = checked(write_extrema(made), "extrema")
         made = checked(lay_lanes(made, _values(derivative, made.result)), "in lanes")
     if derivative.strategy.uses("reassociate"):
         made = checked(reassociate(made, _values(derivative, made.result), vectormath), "reassociated")
     if vectormath:
         made = checked(vectorise(made), "vectorised")
+    if derivative.strategy.uses("hoist"):
+        made = checked(hoist_scratch(made), "hoisted")
     return hide_counters(made)
 
 
@@ -126,8 +133,12 @@ def primal(
     if not strategy.uses("maps"):
         return checked(sink(simplify(settled)), "sunk")
     direct = checked(simplify(dissolve(see_through_views(simplify(settled)))), "direct")
-    mapped = checked(simplify(move_origins(fuse_maps(direct))), "mapped")
-    return checked(sink(mapped), "sunk")
+    mapped = checked(fuse_maps(direct), "mapped")
+    if strategy.uses("interchange"):
+        mapped = checked(turn_inside_out(mapped, fuse_maps), "turned")
+    if strategy.uses("substitute"):
+        mapped = checked(substitute_elements(mapped), "substituted")
+    return checked(sink(checked(simplify(move_origins(mapped)), "moved")), "sunk")
 
 
 def _stretching(derivative: Derivative, stretches: bool) -> Derivative:

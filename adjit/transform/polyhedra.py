@@ -120,6 +120,10 @@ class IndexModel:
                 return False
         return True
 
+    def is_natural(self, op: ir.Op, value: Affine) -> bool:
+        """Whether the integer is not below zero wherever the operation is run."""
+        return self._holds(self._iterations.places[op].chain, value, ">=")
+
     def may_meet(self, one: ir.Op, other: ir.Op, around: ir.Op, trips: tuple[ir.Op, str, ir.Op] | None = None) -> bool:
         """Whether both may touch one element, which one of them changes, in one trip of the loops around `around`.
 
@@ -380,7 +384,7 @@ class IndexModel:
         text, chain = self._text, self._iterations.places[read.op].chain
         if not read.is_root or len(loops_in(chain)) > MOST_LOOPS:
             return False
-        if loop in self._iterations.scope(read.root):
+        if loop in self._iterations.scope(read.root) and not after:
             return True
         own = read.index[len(self._expanded.get(read.root, ())) :]
         inside = [

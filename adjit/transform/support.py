@@ -78,6 +78,20 @@ def same_extent(left: int, right: int) -> None:
 
 
 @njit
+def slice_inside(start: int, stop: int, extent: int) -> None:
+    """Stretched if a slice is not as long as its bounds say, as the code that follows takes it to be."""
+    if not 0 <= start <= stop <= extent:
+        raise Stretched("a slice goes beyond its array where this code takes it not to")
+
+
+@njit
+def some_elements(extent: int) -> None:
+    """ValueError if there are none of which one could be the greatest or the least."""
+    if extent == 0:
+        raise ValueError("zero-size array to reduction operation which has no identity")
+
+
+@njit
 def overlaps(left: Any, right: Any) -> bool:
     """Whether the memory from the first to the last element of `left` meets that of `right`."""
     if left.size == 0 or right.size == 0:

@@ -75,6 +75,23 @@ def _is_below(
     return builder.call(operator.gt, high, low, type=types.boolean, name="has_trips")
 
 
+def is_natural(operand: ir.Operand, made: Mapping[ir.Operand, ir.Op]) -> bool:
+    """Whether an extent is surely not below zero, also where a loop around makes no trip. `made`: by result."""
+    if isinstance(operand, ir.Const):
+        return bool(operand.value >= 0)
+    op = made.get(operand)
+    if isinstance(op, ir.Call) and op.callee is max:
+        return any(is_natural(a, made) for a in op.args)
+    if isinstance(op, ir.Call) and op.callee in (min, operator.add, operator.mul, operator.floordiv):
+        return all(is_natural(a, made) for a in op.args)
+    return isinstance(op, ir.Extent)
+
+
+def natural(builder: ir.Builder, operand: ir.Operand, made: Mapping[ir.Operand, ir.Op]) -> ir.Operand:
+    """The extent, zero where it is below."""
+    return operand if is_natural(operand, made) else _emit(builder, max, operand, ir.integer(0), "n")
+
+
 def trip_number(builder: ir.Builder, op: ir.For, counter: ir.Operand) -> ir.Operand:
     """The number of the trip, from 0, in which the loop's counter has this value."""
     name = f"{op.body.args[0].name}_place"

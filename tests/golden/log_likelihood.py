@@ -25,6 +25,7 @@ def log_likelihood_value_and_grad(points, means, log_weights):
     distance_bar_lanes = workspace.empty(width)
     largest_bar_lanes_2 = workspace.empty(width)
     sum_lanes = workspace.empty(width)
+    logits_bar = workspace.empty((means.shape[0], width))
     total = 0.0
     for i0 in range(0, points.shape[0], width):
         lanes = min(width, points.shape[0] - i0)
@@ -64,7 +65,6 @@ def log_likelihood_value_and_grad(points, means, log_weights):
         for lane in range(lanes):
             sum_lanes[lane] = largest_lanes[lane] + math.log(summed_lanes[lane])
         # ---- reverse of the trip
-        logits_bar = workspace.empty((means.shape[0], width))
         # L71: total += largest + math.log(summed)
         for lane in range(lanes):
             summed_bar_lanes[lane] = 1.0 / summed_lanes[lane]
