@@ -27,6 +27,7 @@ from pathlib import Path
 import numpy as np
 
 import adjit
+from kinds import kinds
 from numpy_style import STYLES
 from workloads import Workload, own, shared
 
@@ -230,7 +231,7 @@ def main():
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
-    groups = {"own workloads": own(options.size)}
+    groups = {"own workloads": own(options.size), "more kinds": kinds(options.size)}
     if options.shared.is_dir():
         groups["shared workloads"] = shared(options.shared, options.size)
     else:

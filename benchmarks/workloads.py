@@ -65,15 +65,15 @@ def own(size: str) -> list[Workload]:
     )
     roots = (1.0 + draw.random(1000 * scale), 1e-12)
     return [
-        _of("diffuse (u)", diffuse, diffuse_by_hand_u, rod, (0,), tapeless=True),
-        _of("diffuse (u, alpha)", diffuse, diffuse_by_hand, rod, (0, 1)),
-        _of("square roots", square_roots, square_roots_by_hand, roots, (0,)),
-        _of("log-likelihood", log_likelihood, log_likelihood_by_hand, points, (1, 2)),
-        _of("dense layer", loss, loss_by_hand, layer, (1, 2)),
+        workload("diffuse (u)", diffuse, diffuse_by_hand_u, rod, (0,), tapeless=True),
+        workload("diffuse (u, alpha)", diffuse, diffuse_by_hand, rod, (0, 1)),
+        workload("square roots", square_roots, square_roots_by_hand, roots, (0,)),
+        workload("log-likelihood", log_likelihood, log_likelihood_by_hand, points, (1, 2)),
+        workload("dense layer", loss, loss_by_hand, layer, (1, 2)),
     ]
 
 
-def _of(name, function, hand, arguments, wrt, tapeless=False):
+def workload(name, function, hand, arguments, wrt, tapeless=False):
     return Workload(
         name, function, arguments, wrt, lambda: function(*arguments), lambda: hand(*arguments), tapeless=tapeless
     )

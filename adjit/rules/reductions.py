@@ -134,11 +134,11 @@ def nanstd(a, axis=None, dtype=None, out=None, ddof=0):
 def extremum(a, a_dot, *, y):
     # equal shares among the tied elements
     flat, flat_dot = a.ravel(), a_dot.ravel()
-    total, count = 0.0, 0
+    total, count = 0.0, 0.0
     for k in range(flat.size):
-        if flat[k] == y:
-            total += flat_dot[k]
-            count += 1
+        is_equal = flat[k] == y
+        total += flat_dot[k] if is_equal else 0.0
+        count += 1.0 if is_equal else 0.0
     return np.divide(total, count)
 
 

@@ -29,7 +29,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numba import types
-from numba.extending import overload
+from numba.extending import overload, typeof_impl
 
 from adjit import rules
 from adjit.errors import Stretched, TypeMismatch, WrongWrt
@@ -38,7 +38,7 @@ from adjit.runtime.notation import to_bytes
 from adjit.runtime.trees import Template, conform, described, is_active, snapshot, template, zero
 from adjit.transform import derivative as derivatives
 from adjit.transform.derivative import Derivative
-from adjit.transform.marks import checkpoint
+from adjit.transform.marks import Checkpointed, checkpoint
 
 Wrt = int | str | Sequence[int | str]
 Value = TypeVar("Value")
@@ -202,8 +202,14 @@ rules.constant(stop_gradient)
 
 
 @overload(checkpoint)
-def _compiled_checkpoint(trips, snapshots=0):  # type: ignore[no-untyped-def]
-    return (lambda trips, snapshots=0: trips) if isinstance(trips, types.RangeType) else None
+def _compiled_checkpoint(what, snapshots=0):  # type: ignore[no-untyped-def]
+    return (lambda what, snapshots=0: what) if isinstance(what, types.RangeType | types.Dispatcher) else None
+
+
+@typeof_impl.register(Checkpointed)
+def _type_of_checkpointed(value: Checkpointed[..., Any], c: Any) -> Any:
+    """In compiled code what is checkpointed is the function, which has to be one that compiled code can call."""
+    return typeof_impl(value.function, c)
 
 
 # --------------------------------------------------------------------------------------- what all of these do alike
@@ -220,6 +226,8 @@ def _derived(function: Any, kind: str, wrt: Wrt, has_aux: bool, options: dict[st
 
 def specification(function: Any) -> Any:
     """What a Derivative is made of: the derivative that `function` computes, or the function itself."""
+    if isinstance(function, Checkpointed):
+        function = function.function  # which says something to those who call it
     return function.derivative if isinstance(function, Derived | Interpreted) else function
 
 

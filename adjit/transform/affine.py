@@ -17,6 +17,8 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.algebra import canonical
+from adjit.transform.extents import extent_source, sliced
+from adjit.transform.support import same_extent
 
 Loop = ir.For | ir.While
 # A loop stands for its counter, a variable for an integer fixed before all loops, a pair for an array's extent along
@@ -63,6 +65,31 @@ class Affine:
 
 
 ONE = Affine(constant=1)
+
+
+class Equalities:
+    """Integers that are equal: symbols, and what they are replaced by."""
+
+    def __init__(self) -> None:
+        self.equal: dict[Symbol, Affine] = {}
+
+    def settled(self, value: Affine) -> Affine:
+        """The value in terms of the symbols that are left."""
+        made = Affine(constant=value.constant)
+        for symbol, factor in value.terms.items():
+            made = made.plus(self.symbol(symbol), factor)
+        return made
+
+    def symbol(self, symbol: Symbol) -> Affine:
+        return self.settled(self.equal[symbol]) if symbol in self.equal else Affine({symbol: 1})
+
+    def equate(self, left: Affine, right: Affine) -> None:
+        """Takes note that the two are equal, if that says what a symbol is; the last such symbol is replaced."""
+        rest = self.settled(left.plus(right, -1))
+        for symbol, factor in reversed(rest.terms.items()):
+            if abs(factor) == 1:
+                self.equal[symbol] = Affine({symbol: 1}).plus(rest, -factor)
+                return
 
 
 def computed(callee: object, values: Sequence[Affine]) -> Affine | None:
@@ -116,7 +143,21 @@ class Iterations:
         self._extents: dict[tuple[ir.Operand, int], Affine | None] = {}
         self._pushed: dict[ir.Operand, list[ir.Operand]] = {}
         self._handed_on: set[ir.Operand] = set()
+        self._equalities = Equalities()
         self._walk(function.body, ())
+        self._checks(function.body.ops)
+
+    def _checks(self, ops: Sequence[ir.Op]) -> None:
+        """Takes note of the checks of extents that come before anything else, and so hold everywhere."""
+        for op in ops:
+            if isinstance(op, ir.Call) and op.callee is same_extent:
+                left, right = map(self.value, op.args)
+                assert left is not None
+                assert right is not None
+                self._equalities.equate(right, left)
+            elif not isinstance(op, ir.Extent | ir.Comment):
+                break
+        self._values.clear()
 
     def _walk(self, region: ir.Region, chain: Chain) -> None:
         self._handed_on.update(o for o in region.yields if isinstance(o.type, types.List))
@@ -146,6 +187,10 @@ class Iterations:
         """The loops around the definition of the operand."""
         return self._scopes[operand] if isinstance(operand, ir.Var) else ()
 
+    def carried(self, operand: ir.Operand) -> tuple[Loop, int] | None:
+        """The loop that carries a variable, and in which place."""
+        return self._carried.get(operand)
+
     # ------------------------------------------------------------------------------------------- integers
 
     def value(self, operand: ir.Operand) -> Affine | None:
@@ -156,7 +201,7 @@ class Iterations:
             found = self._derived(operand)
             if found is None and not self._scopes[operand]:
                 found = Affine({operand: 1})
-            self._values[operand] = found
+            self._values[operand] = None if found is None else self._equalities.settled(found)
         return self._values[operand]
 
     def _derived(self, var: ir.Var) -> Affine | None:
@@ -218,20 +263,18 @@ class Iterations:
         if isinstance(array, ir.Const):
             return Affine(constant=array.value.shape[axis])
         definition = self.definitions.get(array)
+        source = extent_source(definition, axis)
         found: Affine | None = None
-        if isinstance(definition, ir.Copy):
-            found = self.extent(definition.source, axis)
-        elif isinstance(definition, ir.Alloc):
-            like = definition.like
-            found = self.value(definition.shape[axis]) if like is None else self.extent(like, axis)
-        elif isinstance(definition, ir.Transpose):
-            found = self.extent(definition.base, definition.axes[axis])
+        if isinstance(source, tuple):
+            found = self.extent(*source)
+        elif source is not None:
+            found = self.value(source)
         elif isinstance(definition, ir.Pull):
             found = self._taped_extent(definition.tape, axis)
         elif array in self._carried:
             found = self._carried_extent(array, axis)
         if found is None and not self._scopes[array]:
-            found = Affine({(array, axis): 1})
+            found = self._equalities.symbol((array, axis))
         return found
 
     def _taped_extent(self, tape: ir.Operand, axis: int) -> Affine | None:
@@ -308,11 +351,9 @@ class Iterations:
         definition = self.definitions.get(view) if isinstance(view, ir.Var) else None
         if not isinstance(definition, ir.Slice):
             return None
-        selectors = list(enumerate(definition.selectors))
-        place, selector = [pair for pair in selectors if not isinstance(pair[1], ir.At)][axis]
+        selector, base_axis = sliced(definition, axis)
         if not isinstance(selector, ir.Span) or selector.left_out is None:
             return None
-        base_axis = place - sum(isinstance(s, ir.NewAxis) for s in definition.selectors[:place])
         extent = self.extent(definition.base, base_axis)
         return None if extent is None else extent.plus(ONE, -selector.left_out)
 

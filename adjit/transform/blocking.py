@@ -28,7 +28,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.lane_loops import Block, LaneLoop, Turned, array_for, in_arrays
-from adjit.transform.types import array_type_of
+from adjit.transform.types import array_type_of, typed_const
 from adjit.transform.uniformity import Kind
 
 
@@ -69,7 +69,10 @@ class Blocking:
                 totals.add_to(found, y)
         ops += totals.made()
         copies = [self._copying(array, copied) for array, copied in self.block.turned.items()]
-        ops = [*self.block.parts.values(), *copies, *map(self._with_kept, ops)]
+        back = [
+            self._copying(array, copied, True) for array, copied in self.block.turned.items() if copied.kind != "read"
+        ]
+        ops = [*self.block.parts.values(), *copies, *map(self._with_kept, ops), *back]
         if self.block.parts:
             args = (self.block.first, self.block.lanes)
             ops.insert(0, ir.Call(callee=operator.add, args=args, outs=(self.block.end,)))
@@ -86,14 +89,22 @@ class Blocking:
         )
         return builder.ops
 
-    def _copying(self, array: ir.Operand, copied: Turned) -> ir.Op:
-        """The loops that copy an array's part, lanes innermost."""
+    def _copying(self, array: ir.Operand, copied: Turned, back: bool = False) -> ir.Op:
+        """The loops that copy an array's part, lanes innermost; or what stands for it then back to the array."""
         axis, lane = copied.axis, ir.Var("lane", types.intp)
         counters = [ir.Var("j", types.intp) for _ in copied.extents]
         builder = ir.Builder()
-        part, _ = self.block.view(array, axis, len(counters) + 1)
-        item = builder.load(part, (*counters[:axis], lane, *counters[axis:]), ir.element_name(array))
-        builder.store(copied.array, (*counters, lane), item)
+        place = (*counters[:axis], lane, *counters[axis:])
+        if back:
+            part, _ = self.block.view(array, axis, len(place))
+            item = builder.load(copied.array, (*counters, lane), ir.element_name(array))
+            builder.store(part, place, item, add=copied.kind == "summed")
+        elif copied.kind == "summed":
+            builder.store(copied.array, (*counters, lane), typed_const(0, array_type_of(array).dtype))
+        else:
+            part, _ = self.block.view(array, axis, len(place))
+            item = builder.load(part, place, ir.element_name(array))
+            builder.store(copied.array, (*counters, lane), item)
         made = _simple_loop(lane, self.block.lanes, builder.ops)
         for counter, extent in zip(reversed(counters), reversed(copied.extents), strict=True):
             made = _simple_loop(counter, extent, [made])

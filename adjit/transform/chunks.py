@@ -16,6 +16,7 @@ run at the same time are next to each other, and each is as long as neighbours r
 
 The number of chunks depends on sizes and never on the number of threads, so that all numbers are the same to the last
 bit whatever runs them. numba gives each thread a run of neighbouring chunks: no two write to one cache line in turn.
+Where trips are to go side by side, a chunk has so many that they do: it begins at a multiple of its `grain`.
 """
 
 from __future__ import annotations
@@ -29,26 +30,42 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.sharing import Sharing
 from adjit.transform.types import array_type, array_type_of, slice_type, typed_const
+from adjit.transform.windows import write_windows
 
 MOST_CHUNKS = 64  # where a chunk has a few numbers of its own
 MOST_ARRAYS = 16  # where it has arrays, which are made and added up once for each
 
 
-def write_chunks(builder: ir.Builder, loop: ir.For, trips: ir.Operand, sharing: Sharing) -> None:
-    """Emits the loop, of so many trips, as chunks. Where `trips` is negative, all of them have to be empty."""
-    chunks = _Chunks(loop, trips, sharing)
+def write_chunks(
+    builder: ir.Builder,
+    loop: ir.For,
+    trips: ir.Operand,
+    sharing: Sharing,
+    grain: int = 1,
+    in_windows: bool = False,
+) -> None:
+    """Emits the loop, of so many trips, as chunks, each but the last of a multiple of `grain` trips.
+
+    `in_windows`: it suits them.
+    """
+    chunks = _Chunks(loop, trips, sharing, grain, in_windows)
     chunks.write()
     builder.ops.extend(chunks.ops)
 
 
 class _Chunks(ir.Builder):
-    def __init__(self, loop: ir.For, trips: ir.Operand, sharing: Sharing):
+    def __init__(self, loop: ir.For, trips: ir.Operand, sharing: Sharing, grain: int, in_windows: bool):
         super().__init__()
         self.origin = loop.origin
         self._loop, self._trips, self._sharing = loop, trips, sharing
+        self._grain, self._in_windows = grain, in_windows
 
     def write(self) -> None:
         loop, sharing = self._loop, self._sharing
+        self._blocks = self._trips
+        if self._grain > 1:
+            filled = self._integer(operator.add, self._trips, ir.integer(self._grain - 1), "filled")
+            self._blocks = self._integer(operator.floordiv, filled, ir.integer(self._grain), "blocks")
         shapes = {array: self._shape(array) for array in sharing.added}
         most = self._most(shapes)
         pairs = self._pairs(most) if sharing.near else most
@@ -77,25 +94,29 @@ class _Chunks(ir.Builder):
 
     def _most(self, shapes: Mapping[ir.Var, tuple[ir.Operand, ...]]) -> ir.Operand:
         """How many chunks there may be, so that to add up what they have costs no more than their trips."""
-        if not shapes:
+        if not shapes and self._grain == 1:
             return ir.integer(MOST_CHUNKS)
-        most: ir.Operand = ir.integer(MOST_ARRAYS)
+        bounds: list[ir.Operand] = [ir.integer(MOST_ARRAYS if shapes else MOST_CHUNKS), self._blocks]
         direct = [op.array for op in self._loop.body.ops if isinstance(op, ir.Store) and op.add]
         for array, shape in shapes.items():
-            enough = self._trips
             if array in direct:
                 # a trip adds to a few elements only
                 size = shape[0]
                 for extent in shape[1:]:
                     size = self._integer(operator.mul, size, extent, "size")
                 size = self._integer(max, size, ir.integer(1), "size")
-                enough = self._integer(operator.floordiv, enough, size, "enough")
-            most = self._integer(min, enough, most, "most")
-        return self._integer(max, most, ir.integer(1), "chunks")
+                enough = self._integer(operator.floordiv, self._trips, size, "enough")
+                bounds.append(self._integer(max, enough, ir.integer(1), "enough"))
+        known = min(b.value for b in bounds if isinstance(b, ir.Const))
+        unknown = dict.fromkeys(b for b in bounds if isinstance(b, ir.Var))
+        if not unknown:
+            return ir.integer(known)
+        return self.call(min, ir.integer(known), *unknown, type=types.intp, name="chunks")
 
     def _pairs(self, most: ir.Operand) -> ir.Operand:
         """How many pairs of chunks there are, if each is at least so long as neighbours reach."""
-        enough = self._integer(operator.floordiv, self._trips, ir.integer(2 * self._sharing.near), "enough")
+        least = max(1, -(-self._sharing.near // self._grain))
+        enough = self._integer(operator.floordiv, self._blocks, ir.integer(2 * least), "enough")
         half = self._integer(operator.floordiv, most, ir.integer(2), "half")
         return self._integer(max, self._integer(min, enough, half, "most"), ir.integer(1), "pairs")
 
@@ -130,39 +151,54 @@ class _Chunks(ir.Builder):
         for alloc, own in self._sharing.scratch.items():
             mapping[alloc.out] = own
             self.emit(dataclasses.replace(alloc, out=own))
-        start = self._place(chunk)
-        stop = self._place(self._integer(operator.add, chunk, ir.integer(1), "next"))
+        first = self._place(chunk)
+        end = self._place(self._integer(operator.add, chunk, ir.integer(1), "next"), is_end=True)
         outs = tuple(dataclasses.replace(out) for out in loop.outs)
         inits = tuple(typed_const(0, arg.type) for arg in self._sharing.sums)
         (body,) = ir.substituted(loop, mapping).regions
-        self.emit(
-            dataclasses.replace(
-                loop, start=start, stop=stop, inits=inits, body=body, outs=outs, parallel=False, pair=None
-            )
-        )
+        trips = dataclasses.replace(loop, inits=inits, body=body, outs=outs, parallel=False, pair=None)
+        if self._in_windows:
+            write_windows(self, trips, first, end)
+        else:
+            self.emit(dataclasses.replace(trips, start=self._counter(first, "first"), stop=self._counter(end, "end")))
         for out, made in zip(outs, sums.values(), strict=True):
             self.store(made, (chunk,), out)
 
-    def _place(self, chunk: ir.Operand) -> ir.Operand:
-        """The counter with which a chunk begins."""
-        before = self._integer(operator.mul, self._trips, chunk, "before")
-        place = self._integer(operator.floordiv, before, self._chunks, "place")
+    def _place(self, chunk: ir.Operand, is_end: bool = False) -> ir.Operand:
+        """The number of the trip with which a chunk begins; `is_end`: with which the one before it ends."""
+        before = self._integer(operator.mul, self._blocks, chunk, "before")
+        name = "end" if is_end else "first"
+        place = self._integer(operator.floordiv, before, self._chunks, name)
+        if self._grain > 1:
+            place = self._integer(operator.mul, ir.integer(self._grain), place, name)
+            place = self._integer(min, place, self._trips, name) if is_end else place
+        return place
+
+    def _counter(self, place: ir.Operand, name: str) -> ir.Operand:
+        """What the loop counts to in a trip."""
         if self._loop.step != ir.integer(1):
-            place = self._integer(operator.mul, place, self._loop.step, "place")
+            place = self._integer(operator.mul, place, self._loop.step, name)
         if self._loop.start != ir.integer(0):
-            place = self._integer(operator.add, self._loop.start, place, "place")
+            place = self._integer(operator.add, self._loop.start, place, name)
         return place
 
     # ----------------------------------------------------------------------------------------------------- after them
 
-    def _loop_over(self, name: str, stop: ir.Operand, body: Callable[[ir.Var], None], parallel: bool = False) -> None:
+    def _loop_over(
+        self,
+        name: str,
+        stop: ir.Operand,
+        body: Callable[[ir.Var], None],
+        parallel: bool = False,
+        is_over_chunks: bool = True,
+    ) -> None:
         counter = ir.Var(name, types.intp)
         with self.region() as ops:
             body(counter)
         self.emit(
             ir.For(
                 start=ir.integer(0), stop=stop, step=ir.integer(1), inits=(), outs=(), parallel=parallel,
-                body=ir.Region((counter,), tuple(ops), ()),
+                over_chunks=is_over_chunks, body=ir.Region((counter,), tuple(ops), ()),
             )
         )  # fmt: skip
 
@@ -172,7 +208,12 @@ class _Chunks(ir.Builder):
             self.store(array, place[1:], self.load(parts, place), add=True)
             return
         name, stop = ("chunk", self._chunks) if not place else ("ijkl"[min(len(place) - 1, 3)], shape[len(place) - 1])
-        self._loop_over(name, stop, lambda counter: self._add_up(array, parts, shape, *place, counter))
+        self._loop_over(
+            name,
+            stop,
+            lambda counter: self._add_up(array, parts, shape, *place, counter),
+            is_over_chunks=not place,
+        )
 
     def _add_up_numbers(self, loop: ir.For, slot: int, parts: ir.Var) -> None:
         arg = loop.body.args[1 + slot]
@@ -181,7 +222,7 @@ class _Chunks(ir.Builder):
             after = self.call(operator.add, total, self.load(parts, (chunk,)), type=arg.type, name=arg.name)
         self.emit(
             ir.For(
-                start=ir.integer(0), stop=self._chunks, step=ir.integer(1), inits=(loop.inits[slot],),
+                start=ir.integer(0), stop=self._chunks, step=ir.integer(1), inits=(loop.inits[slot],), over_chunks=True,
                 body=ir.Region((chunk, total), tuple(ops), (after,)), outs=(loop.outs[slot],),
             )
         )  # fmt: skip

@@ -15,6 +15,7 @@ import operator
 
 from adjit.transform import ir
 from adjit.transform.alias import Aliases, memory_read
+from adjit.transform.polyhedra import is_clear
 
 
 def merge_clears(function: ir.Function) -> ir.Function:
@@ -30,7 +31,7 @@ class _Merging:
         self.changed = False
         self.made = {out: op for op in ir.walk(function.body) for out in op.results}
         self.natural = {
-            op.body.args[0] for op in ir.walk(function.body) if isinstance(op, ir.For) and _is_never_negative(op)
+            op.body.args[0] for op in ir.walk(function.body) if isinstance(op, ir.For) and is_never_negative(op)
         }
 
     def region(self, region: ir.Region) -> ir.Region:
@@ -61,12 +62,7 @@ class _Merging:
     def addition_after(self, ops: list[ir.Op], k: int) -> int | None:
         """Where the element that `ops[k]` clears is added to, if nothing looks at it before."""
         clear = ops[k]
-        if (
-            not isinstance(clear, ir.Store)
-            or clear.add
-            or not isinstance(clear.value, ir.Const)
-            or clear.value.value != 0
-        ):
+        if not isinstance(clear, ir.Store) or not is_clear(clear):
             return None
         memory = self.aliases.find(clear.array)
         for place in range(k + 1, len(ops)):
@@ -104,7 +100,7 @@ class _Merging:
         return index, 0
 
 
-def _is_never_negative(op: ir.For) -> bool:
+def is_never_negative(op: ir.For) -> bool:
     """Whether the counter of a loop is known not to go below zero."""
     if not isinstance(op.step, ir.Const):
         return False

@@ -20,6 +20,7 @@ from collections.abc import Iterator, Sequence
 
 from adjit.transform import ir
 from adjit.transform.alias import Aliases, is_reference
+from adjit.transform.trips import literal_trips
 from adjit.transform.types import array_type_of, typed_const
 
 MOST_ELEMENTS = 16
@@ -62,13 +63,10 @@ def _literal_shape(op: ir.Alloc) -> tuple[int, ...] | None:
     return shape if is_small and min(shape) > 0 else None
 
 
-def _literal_trips(op: ir.For) -> range | None:
+def _few_trips(op: ir.For) -> range | None:
     """The trips of a short loop over a literal range."""
-    bounds = [int(o.value) for o in op.operands[:3] if isinstance(o, ir.Const)]
-    if op.stops or len(bounds) < 3 or bounds[2] == 0:
-        return None
-    trips = range(*bounds)
-    return trips if len(trips) <= MOST_TRIPS else None
+    trips = literal_trips(op)
+    return trips if trips is not None and len(trips) <= MOST_TRIPS else None
 
 
 class _Dissolving:
@@ -127,7 +125,7 @@ class _Dissolving:
                 yield element
 
     def op(self, op: ir.Op, done: list[ir.Op]) -> None:
-        if isinstance(op, ir.For) and (trips := _literal_trips(op)) is not None and self.has_small(op):
+        if isinstance(op, ir.For) and (trips := _few_trips(op)) is not None and self.has_small(op):
             self.unrolled(op, trips, done)
         elif isinstance(op, ir.Load | ir.Store | ir.Extent) and self.is_small(op.array):
             self.element(op, done)

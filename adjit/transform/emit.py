@@ -48,7 +48,7 @@ class Emitted:
 
         A global that no module has under its own name is mentioned in a comment; frozen arrays are written out.
         """
-        lines = {_import(name, value) for name, value in self.globals.items()}
+        lines = _joined({_import(name, value) for name, value in self.globals.items()})
         if any(isinstance(value, np.ndarray) for value in self.globals.values()):
             lines.add("import numpy as np")
         sections = [[line for line in lines if _section(line) == k] for k in range(4)]
@@ -125,6 +125,19 @@ def _import(name: str, value: Any) -> str:
         origin = f"{getattr(value, '__module__', None)}.{own or type(value).__name__}"
         return f"# {name} is {origin}, which cannot be imported"
     return f"from {module} import {own}" + ("" if name == own else f" as {name}")
+
+
+def _joined(lines: set[str]) -> set[str]:
+    """What is imported from one module, in one line."""
+    names: dict[str, list[str]] = {}
+    others = set()
+    for line in lines:
+        if line.startswith("from "):
+            module, _, name = line.partition(" import ")
+            names.setdefault(module, []).append(name)
+        else:
+            others.add(line)
+    return others | {f"{module} import {', '.join(sorted(found))}" for module, found in names.items()}
 
 
 def _home(own: str, value: Any) -> str | None:

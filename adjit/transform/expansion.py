@@ -20,7 +20,7 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.alias import Aliases
 from adjit.transform.polyhedra import IndexModel
-from adjit.transform.trips import count_trips, place_in_range
+from adjit.transform.trips import count_trips, natural, place_in_range
 from adjit.transform.types import array_type, array_type_of
 
 Chain = tuple[ir.Op, ...]
@@ -133,11 +133,15 @@ class _Expanding:
         self.counters: dict[object, ir.Var] = {}
         # extents of the arrays as they were
         self.extents: dict[ir.Var, ir.Operand] = {}
+        self.made: dict[ir.Operand, ir.Op] = {}
+        self.top: set[ir.Op] = set()
 
     def function(self, region: ir.Region) -> tuple[ir.Region, dict[ir.Operand, ir.Var]]:
         for op in ir.walk(region):
             if isinstance(op, ir.Alloc) and op.out in self.loops_of:
                 self.allocs[op.out] = op
+            self.made.update((out, op) for out in op.results)
+        self.top.update(region.ops)
         ops: list[ir.Op] = []
         for op in region.ops:
             for array in self.loops_of:
@@ -159,6 +163,9 @@ class _Expanding:
         shape = alloc.shape
         if alloc.like is not None:
             shape = tuple(builder.extent(alloc.like, axis) for axis in range(type_.ndim))
+        elif self.allocs[array] not in self.top:
+            # it may be that the loop makes no trip because of an extent below zero
+            shape = tuple(natural(builder, n, self.made) for n in shape)
         made = self.allocs[array].out
         self.new[array] = ir.Var(made.name, array_type(type_.dtype, type_.ndim + len(trips)), made.user)
         builder.emit(ir.Alloc(shape=(*trips, *shape), out=self.new[array], role=ir.Role("axes", array)))

@@ -19,7 +19,7 @@ from adjit.transform import ir
 from adjit.transform.activity import carries
 from adjit.transform.emit import variable_names
 from adjit.transform.formulas import Sizes, item_bytes
-from adjit.transform.loop_table import Line, lines_of
+from adjit.transform.loop_table import Line, lines_of, trip_of
 from adjit.transform.reasons import Variable, variables
 from adjit.transform.report import Differentiated, Elaborated, Provided, Record, Remark, Restored, Scheduled, Swept
 from adjit.transform.types import array_type_of
@@ -227,7 +227,7 @@ def _has_axes(op: ir.Op, role: ir.Role) -> bool:
 def _inside(how: str, p: Provided) -> str:
     if p.trip is None:
         return how
-    return f"{how}, with its trip" if p.trip.origin is None else f"{how}, with its trip of L{p.trip.origin.line}"
+    return f"{how}, with {trip_of(p.trip)}"
 
 
 def _with_loops(region: ir.Region, loops: tuple[ir.Op, ...]) -> Iterator[tuple[ir.Op, tuple[ir.Op, ...]]]:

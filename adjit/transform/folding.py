@@ -62,6 +62,7 @@ class Folding:
         self._users: set[str] = set(function.names)  # names of the user's
         self._versions: set[str] = set()  # names that a value may take over from another
         self._counters: set[ir.Var] = set()
+        self._results: set[ir.Operand] = set()  # of calls
         self._extents: dict[ir.Var, ir.Extent] = {}
         self._sizes: dict[ir.Var, int] = {}
         self._aliases = Aliases(function)
@@ -108,6 +109,8 @@ class Folding:
             for operand in operands_of(op):
                 self._use(operand, region, position)
             self._note_names(op.results, bool(op.regions))
+            if isinstance(op, ir.Call):
+                self._results.update(op.results)
             for inner in op.regions:
                 self._note_names(inner.args, True)
                 self._count(inner, op)
@@ -191,7 +194,12 @@ class Folding:
         extent = self._extents.get(read) if isinstance(read, ir.Var) else None
         if extent is not None and self._reads_well(extent):
             return True
-        return isinstance(read, ir.Var) and (read in self._counters or self._keeps_its_name(read))
+        if not isinstance(read, ir.Var):
+            return False
+        if read in self._results and self._uses[read] == 1 and self._uses[op.results[0]] > 1:
+            # what is read nowhere else goes in here, and should not be written again and again
+            return False
+        return read in self._counters or self._keeps_its_name(read)
 
     def _keeps_its_name(self, var: ir.Var) -> bool:
         """Whether no other value comes under its name. What is not the user's can have a name for itself alone."""

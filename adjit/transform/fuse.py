@@ -16,16 +16,16 @@ from __future__ import annotations
 
 import dataclasses
 import operator
-from collections.abc import Mapping, Sequence
 
 from numba import types
 
 from adjit.transform import ir
 from adjit.transform.alias import Aliases, memory_read
+from adjit.transform.contraction import contracted_tapes
 from adjit.transform.report import Scheduled, note
 from adjit.transform.storage import Joint
 from adjit.transform.sums import is_sum
-from adjit.transform.types import array_type, array_type_of, typed_const
+from adjit.transform.types import typed_const
 
 
 def fuse(function: ir.Function, joint: Joint) -> ir.Function:
@@ -252,57 +252,16 @@ class _Fusion:
         )
         before = [op for k, op in enumerate(self.ops) if k < a or k in moved]
         after = [op for k, op in enumerate(self.ops) if k > a and k != b and k not in moved]
-        ops = _contracted([*before, made, *after], len(before))
+        ops = contracted_tapes([*before, made, *after], len(before), _numbers_of_trips(made))
         old = self.function.body
         return dataclasses.replace(self.function, body=ir.Region(old.args, tuple(ops), old.yields))
 
 
-def _contracted(ops: Sequence[ir.Op], place: int) -> list[ir.Op]:
-    """Tapes that are used in the loop at `place` alone, always at the number of the trip, lose that axis."""
-    loop = ops[place]
-    assert isinstance(loop, ir.For)
-    tapes = {op.out: op for op in ops[:place] if isinstance(op, ir.Alloc) and op.fill is None and len(op.shape) > 1}
-    firsts: dict[ir.Var, set[ir.Operand]] = {}
-    for k, op in enumerate(ops):
-        for inner in ir.with_inner(op):
-            for operand in inner.operands:
-                if not isinstance(operand, ir.Var) or operand not in tapes:
-                    continue
-                is_element = isinstance(inner, ir.Load) or (isinstance(inner, ir.Store) and inner.value is not operand)
-                if k != place or not is_element:
-                    tapes.pop(operand)
-                    continue
-                assert isinstance(inner, ir.Load | ir.Store)
-                firsts.setdefault(operand, set()).add(inner.index[0])
-    trip = {loop.body.args[0]} | {
-        out
-        for op in loop.body.ops
-        if isinstance(op, ir.Call) and op.callee is operator.sub and op.args == (loop.body.args[0], loop.start)
-        for out in op.outs
-    }
-    smaller: dict[ir.Operand, ir.Var] = {
-        t: ir.Var(t.name, array_type(array_type_of(t).dtype, len(op.shape) - 1))
-        for t, op in tapes.items()
-        if firsts.get(t, {None}) <= trip
-    }
-    made: list[ir.Op] = []
-    for op in ops:
-        if isinstance(op, ir.Alloc) and op.out in smaller:
-            made.append(dataclasses.replace(op, shape=op.shape[1:], out=smaller[op.out]))
-        else:
-            made.append(_reindexed(op, smaller))
-    return made
-
-
-def _reindexed(op: ir.Op, smaller: Mapping[ir.Operand, ir.Var]) -> ir.Op:
-    if not smaller:
-        return op
-    if isinstance(op, ir.Load) and op.array in smaller:
-        return dataclasses.replace(op, array=smaller[op.array], index=op.index[1:])
-    if isinstance(op, ir.Store) and op.array in smaller:
-        # what the user said of the elements is true of those of one trip no more
-        return dataclasses.replace(op, array=smaller[op.array], index=op.index[1:], promised=False)
-    if not op.regions:
-        return op
-    regions = [ir.Region(r.args, tuple(_reindexed(i, smaller) for i in r.ops), r.yields) for r in op.regions]
-    return op.rebuilt(op.operands, regions, op.results)
+def _numbers_of_trips(loop: ir.For) -> set[ir.Operand]:
+    """What says which trip it is: the counter, and that less where it starts."""
+    counter = loop.body.args[0]
+    found: set[ir.Operand] = {counter}
+    for op in loop.body.ops:
+        if isinstance(op, ir.Call) and op.callee is operator.sub and op.args == (counter, loop.start):
+            found.update(op.outs)
+    return found

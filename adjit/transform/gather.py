@@ -28,6 +28,7 @@ from adjit.transform.alias import Aliases, memory_read
 from adjit.transform.distinct import Distinct
 from adjit.transform.gathered import Axis, Edits, Gather, Term
 from adjit.transform.polyhedra import IndexModel
+from adjit.transform.sums import carries_adjoint_sums
 
 MOST_FACTORS = 2  # with more, or with an array made for one run of the nest, memory costs more than the scatter
 _UNIT = (ir.integer(1), ir.integer(-1))
@@ -128,8 +129,8 @@ class _Search:
 
     def gathered(self, scatter: _Scatter, nest: Sequence[ir.For]) -> Gather | None:
         """The additions as a gather over the nest, None where that is not legal or does not help."""
-        # a sum over the trips takes as long as the scatter, at the same time
-        axes = None if nest[-1].inits else self.axes(scatter, nest)
+        # a sum of values takes as long as the scatter, at the same time; one of adjoints may be added up in any order
+        axes = None if nest[-1].inits and not carries_adjoint_sums(nest[-1]) else self.axes(scatter, nest)
         if axes is None or not self.is_legal(scatter, nest[0]):
             return None
         terms = self.moved([self.term(store) for store in scatter.stores], scatter, axes)
@@ -166,14 +167,19 @@ class _Search:
         return made
 
     def is_legal(self, scatter: _Scatter, nest: ir.For) -> bool:
-        """Whether nothing in the nest but additions touches the memory, which is made outside."""
+        """Whether nothing in the nest but additions touches the elements, in memory that is made outside."""
         if nest in self.iterations.scope(scatter.root):
             return False
         for op in ir.walk(nest.body):
             touched = list(memory_read(op))
             if isinstance(op, ir.Store) and not op.add:
                 touched.append(op.array)
-            if any(ir.is_array(array) and not self.distinct.are_distinct(array, scatter.root) for array in touched):
+            if all(not ir.is_array(array) or self.distinct.are_distinct(array, scatter.root) for array in touched):
+                continue
+            # other elements, such as those of a row of their own, may be
+            if not isinstance(op, ir.Load | ir.Store):
+                return False
+            if any(self.model.may_meet(op, store, nest) for store in scatter.stores):
                 return False
         return True
 

@@ -14,6 +14,7 @@ from adjit.transform import ir
 from adjit.transform.alias import Aliases, memory_read
 from adjit.transform.distinct import Distinct
 from adjit.transform.polyhedra import IndexModel
+from adjit.transform.sums import carries_adjoint_sums
 
 
 class Independence:
@@ -24,8 +25,11 @@ class Independence:
         self.distinct = Distinct(function, Aliases(function))
 
     def holds(self, loop: ir.For, but_for_sums: bool = True) -> bool:
-        """Whether the trips are independent; `but_for_sums`: two of them may add to the same element."""
-        if loop.stops or loop.inits:
+        """Whether the trips are independent; `but_for_sums`: two of them may add to the same element.
+
+        In the reverse sweep, where order is of no account, they may add to what the loop carries.
+        """
+        if loop.stops or (loop.inits and not carries_adjoint_sums(loop)):
             return False
         inside = list(ir.walk(loop.body))
         if any(isinstance(op, ir.Push | ir.Raise) or (isinstance(op, ir.Call) and op.effect) for op in inside):

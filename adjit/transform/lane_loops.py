@@ -13,24 +13,32 @@ from __future__ import annotations
 import dataclasses
 import operator
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from numba import types
 
 from adjit.transform import ir
 from adjit.transform.alias import Aliases
-from adjit.transform.lane_sharing import Sum, Trips, lowest_is_natural
-from adjit.transform.support import reassociable_add, reassociable_sub
+from adjit.transform.lane_sharing import Sum, Trips
+from adjit.transform.sums import in_any_order
+from adjit.transform.support import reassociable_add
 from adjit.transform.types import array_type, array_type_of, slice_type, typed_const
 from adjit.transform.uniformity import Uniformity
+
+TurnedKind = Literal["read", "own", "summed"]
 
 
 @dataclasses.dataclass(frozen=True)
 class Turned:
-    """A copy of the block's part of an array, without the axis of the trips and with a last one for the lanes."""
+    """A copy of the block's part of an array, without the axis of the trips and with a last one for the lanes.
+
+    Elements that lanes have as their own are copied back at the end; what they add up starts from zero, and is added.
+    """
 
     axis: int
     extents: tuple[ir.Operand, ...]
     array: ir.Var
+    kind: TurnedKind
 
 
 class Block:
@@ -39,6 +47,7 @@ class Block:
     width:  lanes a block at most
     laned:  for each array of a trip, the one with a last axis for the lanes
     turned: arrays of which the block's part is copied
+    is_natural: whether the loop's counter is never negative
     """
 
     def __init__(
@@ -50,6 +59,7 @@ class Block:
         laned: Mapping[ir.Operand, ir.Var],
         turned: Mapping[ir.Operand, Turned],
         width: ir.Operand,
+        is_natural: bool,
     ):
         self.trips = trips
         self.uniformity = uniformity
@@ -65,6 +75,7 @@ class Block:
         self.kept: dict[ir.Operand, ir.Var] = {}
         # sums over all trips, and where they stand
         self.sum_of: dict[ir.Operand, Sum] = {v: s for s in trips.sums for v in s.chain if not s.is_inner}
+        self.in_any_order = {v for v, s in self.sum_of.items() if not s.is_ordered}
         self.now: dict[Sum, ir.Operand] = {}
         # the loops over lanes, with their counters
         self.lane_of: dict[ir.For, ir.Var] = {}
@@ -76,7 +87,7 @@ class Block:
         self.parts: dict[tuple[ir.Operand, int], ir.Slice] = {}
         made_inside = (out for op in ir.walk(loop.body) for out in op.results)
         self._inside: set[ir.Operand] = {*made_inside, *laned}
-        self._counts_up = lowest_is_natural(loop)
+        self._is_natural = is_natural
 
     def view(self, array: ir.Operand, axis: int, rank: int) -> tuple[ir.Var, int]:
         """The view of what a block sees of an array along an axis."""
@@ -93,7 +104,7 @@ class Block:
 
         An index into it is known not to be negative, which one of the array itself is not in the eyes of the compiler.
         """
-        if self.counter not in index or array in self._inside or not self._counts_up:
+        if self.counter not in index or array in self._inside or not self._is_natural:
             return None
         return self.view(array, index.index(self.counter), len(index))
 
@@ -141,7 +152,7 @@ class LaneLoop:
                 for var in (*inner.args, *(out for i in inner.ops for out in i.results)):
                     free.pop(var, None)
         mapping = {v: self.value(v) for v in free}
-        op = ir.substituted(in_arrays(_reassociated(op, block.sum_of), block.laned, self.lane), mapping)
+        op = ir.substituted(in_arrays(in_any_order(op, block.in_any_order), block.laned, self.lane), mapping)
         self.builder.ops.append(op)
         for out in op.results:
             self._here[out] = out
@@ -251,18 +262,3 @@ def in_arrays(op: ir.Op, laned: Mapping[ir.Operand, ir.Var], lane: ir.Var | None
         return op
     regions = [ir.Region(r.args, tuple(in_arrays(i, laned, lane) for i in r.ops), r.yields) for r in op.regions]
     return op.rebuilt(op.operands, regions, op.results)
-
-
-def _reassociated(op: ir.Op, sum_of: Mapping[ir.Operand, Sum]) -> ir.Op:
-    """The operation with its additions to sums in any order made such that the compiler may reorder them."""
-    if op.regions:
-        regions = [ir.Region(r.args, tuple(_reassociated(i, sum_of) for i in r.ops), r.yields) for r in op.regions]
-        return op.rebuilt(op.operands, regions, op.results)
-    found = sum_of.get(op.results[0]) if len(op.results) == 1 else None
-    if found is None or found.is_ordered or not isinstance(op, ir.Call) or not ir.is_float(op.outs[0].type):
-        return op
-    total, term = op.args if op.args[0] in found.chain else op.args[::-1]
-    if total.type != term.type:
-        return op
-    callee = reassociable_add if op.callee is operator.add else reassociable_sub
-    return dataclasses.replace(op, callee=callee, args=(total, term))

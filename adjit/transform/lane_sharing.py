@@ -18,9 +18,11 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.alias import Aliases, is_reference
+from adjit.transform.naturals import Naturals
 from adjit.transform.polyhedra import IndexModel
 from adjit.transform.reach import Reach
 from adjit.transform.sums import partial_sums
+from adjit.transform.support import some_elements
 from adjit.transform.types import array_type_of
 
 
@@ -56,6 +58,7 @@ class LaneSharing:
 
     def __init__(self, function: ir.Function, values: Collection[int]):
         self.aliases = Aliases(function)
+        self.naturals = Naturals(function)
         self._function = function
         self._values = values
         self.allocs: dict[ir.Operand, list[ir.Alloc]] = {}
@@ -101,7 +104,8 @@ class LaneSharing:
     def _is_simple(self, op: ir.Op) -> bool:
         """Whether it may run in another order than the operations of other trips, as far as memory does not tell."""
         if isinstance(op, ir.Call):
-            return not op.effect and not any(is_reference(o) for o in (*op.args, *op.outs))
+            is_pure = not op.effect or op.callee is some_elements
+            return is_pure and not any(is_reference(o) for o in (*op.args, *op.outs))
         if isinstance(op, ir.For | ir.If):
             is_plain = isinstance(op, ir.If) or not (op.stops or op.parallel)
             return is_plain and not any(is_reference(o) for o in (*op.operands, *op.results))
@@ -124,7 +128,7 @@ class LaneSharing:
 
     def _is_own(self, inside: list[ir.Load | ir.Store], loop: ir.For) -> bool:
         """Whether the counter is an index on the same axis of one array everywhere."""
-        if not lowest_is_natural(loop):
+        if not self.naturals.counts(loop):
             return False
         counter = loop.body.args[0]
         axes = [{axis for axis, i in enumerate(op.index) if i is counter} for op in inside]
@@ -152,10 +156,3 @@ class LaneSharing:
         )
         is_inner = any(isinstance(op, ir.For) and any(out in chain for out in op.outs) for op in loop.body.ops)
         return Sum(frozenset(v for v in chain if isinstance(v, ir.Var)), is_ordered, is_inner and not is_ordered)
-
-
-def lowest_is_natural(loop: ir.For) -> bool:
-    """Whether the counter of a loop by steps of one, up or down, is known not to be negative."""
-    if loop.step == ir.integer(1):
-        return isinstance(loop.start, ir.Const) and bool(loop.start.value >= 0)
-    return isinstance(loop.stop, ir.Const) and bool(loop.stop.value >= -1)

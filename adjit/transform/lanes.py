@@ -19,8 +19,8 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.blocking import Blocking
-from adjit.transform.lane_loops import Block, Turned
-from adjit.transform.lane_sharing import LaneSharing, Trips, lowest_is_natural
+from adjit.transform.lane_loops import Block, Turned, TurnedKind
+from adjit.transform.lane_sharing import LaneSharing, Trips
 from adjit.transform.turning import turned_axes
 from adjit.transform.types import array_type, array_type_of
 from adjit.transform.uniformity import Kind, Uniformity
@@ -41,6 +41,13 @@ def lay_lanes(function: ir.Function, values: Collection[int]) -> ir.Function:
     return dataclasses.replace(function, body=laying.without_old_arrays(ops))
 
 
+def fitting_lanes(function: ir.Function, counters: Collection[ir.Var]) -> frozenset[ir.Var]:
+    """Those of the counters, of loops in the function, whose loops would go in lanes."""
+    laying = _Laying(function, ())
+    loops = [op for op in ir.walk(function.body) if isinstance(op, ir.For) and op.body.args[0] in counters]
+    return frozenset(loop.body.args[0] for loop in loops if laying.loop(loop) is not None)
+
+
 class _Laying:
     def __init__(self, function: ir.Function, values: Collection[int]):
         self.body = function.body
@@ -48,32 +55,32 @@ class _Laying:
         self.allocs = {op.out: op for op in ir.walk(function.body) if isinstance(op, ir.Alloc)}
         self.laned: dict[ir.Operand, ir.Var] = {}
         self.extents: dict[ir.Var, ir.Operand] = {}
+        self.depths = dict(_depths(function.body, 0))
         self.deepest = _depth(function.body)
         self.changed = False
         # the extents that have been asked for before the operation at hand
         self.known: dict[tuple[ir.Operand, int], ir.Var] = {}
 
-    def ops(self, region: ir.Region, depth: int = 0) -> list[ir.Op]:
-        """The operations of a region that has `depth` loops around it."""
+    def ops(self, region: ir.Region) -> list[ir.Op]:
+        """The operations of a region, with loops in lanes."""
         found: list[ir.Op] = []
         for op in region.ops:
             if isinstance(op, ir.Extent) and region is self.body:
                 self.known[op.array, op.axis] = op.out
-            made = self.loop(op, depth) if isinstance(op, ir.For) else None
+            made = self.loop(op) if isinstance(op, ir.For) else None
             if made is None and op.regions:
-                inside = depth + isinstance(op, ir.For | ir.While)
-                regions = [ir.Region(r.args, tuple(self.ops(r, inside)), r.yields) for r in op.regions]
+                regions = [ir.Region(r.args, tuple(self.ops(r)), r.yields) for r in op.regions]
                 op = op.rebuilt(op.operands, regions, op.results)
             found += [op] if made is None else made
         return found
 
-    def loop(self, loop: ir.For, depth: int) -> list[ir.Op] | None:
+    def loop(self, loop: ir.For) -> list[ir.Op] | None:
         """What stands for the loop in lanes; None if it stays as it is."""
         if loop.parallel or not isinstance(loop.step, ir.Const) or abs(loop.step.value) != 1:
             return None
         # the time goes into the deepest loops; others are not worth the time to compile them
         inside = _depth(loop.body)
-        if not inside or depth + 1 + inside < self.deepest - 1:
+        if not inside or self.depths[loop] + 1 + inside < self.deepest - 1:
             return None
         trips = self.sharing.trips(loop)
         if trips is None or (loop.step.value < 0 and any(s.is_ordered for s in trips.sums)):
@@ -81,7 +88,7 @@ class _Laying:
         uniformity = Uniformity(loop, trips, self.sharing.aliases)
         if not is_worth_it(loop, trips, uniformity) or not _orders_fit(loop, trips, uniformity):
             return None
-        if _counts_by_lane(loop, uniformity):
+        if _counts_by_lane(loop, uniformity) or _checks_by_lane(loop, uniformity):
             return None
         arrays = self.private_arrays(loop, uniformity)
         made = None if arrays is None else self.in_lanes(loop, trips, uniformity, arrays)
@@ -105,9 +112,13 @@ class _Laying:
         width = ir.Var("width", types.intp)
         shapes: dict[ir.Operand, tuple[ir.Operand, ...]] = {op.out: (*self.shape(builder, op), width) for op in arrays}
         laned: dict[ir.Operand, ir.Var] = {op.out: _with_lanes(op.out) for op in arrays}
-        axes = turned_axes(loop, uniformity) if lowest_is_natural(loop) else {}
-        turned: dict[ir.Operand, Turned] = {array: self.turned(builder, array, axis) for array, axis in axes.items()}
-        block = Block(loop, trips, uniformity, self.sharing.aliases, laned, turned, width)
+        is_natural = self.sharing.naturals.counts(loop)
+        axes = turned_axes(loop, trips, uniformity, self.sharing.aliases) if is_natural else {}
+        kinds = self.kinds(loop, trips)
+        turned: dict[ir.Operand, Turned] = {
+            array: self.turned(builder, array, axis, kinds.get(array, "read")) for array, axis in axes.items()
+        }
+        block = Block(loop, trips, uniformity, self.sharing.aliases, laned, turned, width, is_natural)
         made = Blocking(loop, block, shapes).made()
         if _is_crowded(made, set(block.lane_of.values())):
             return None
@@ -124,11 +135,16 @@ class _Laying:
         comment = ir.Comment(text="trips side by side, in SIMD lanes", origin=loop.origin)
         return [comment, *builder.ops, *made]
 
-    def turned(self, builder: ir.Builder, array: ir.Var, axis: int) -> Turned:
+    def kinds(self, loop: ir.For, trips: Trips) -> dict[ir.Operand, TurnedKind]:
+        """What is done to the arrays that the loop stores to."""
+        stored = {op.array for op in ir.walk(loop.body) if isinstance(op, ir.Store)}
+        return {array: "summed" if self.sharing.aliases.find(array) in trips.summed else "own" for array in stored}
+
+    def turned(self, builder: ir.Builder, array: ir.Var, axis: int, kind: TurnedKind) -> Turned:
         """The array for the copy of a block's part."""
         type_ = array_type_of(array)
         extents = tuple(self.known.get((array, k)) or builder.extent(array, k) for k in range(type_.ndim) if k != axis)
-        return Turned(axis, extents, ir.Var(f"{array.name}_turned", array_type(type_.dtype, type_.ndim)))
+        return Turned(axis, extents, ir.Var(f"{array.name}_turned", array_type(type_.dtype, type_.ndim)), kind)
 
     def shape(self, builder: ir.Builder, op: ir.Alloc) -> tuple[ir.Operand, ...]:
         """The shape that the array of one trip has."""
@@ -219,14 +235,26 @@ def _overlap_checks(region: ir.Region) -> int:
 
 def _depth(region: ir.Region) -> int:
     """The loops inside of each other in a region."""
-    return max(
-        (isinstance(op, ir.For | ir.While) + _depth(inner) for op in region.ops for inner in op.regions), default=0
-    )
+    return max((_is_nesting(op) + _depth(inner) for op in region.ops for inner in op.regions), default=0)
+
+
+def _depths(region: ir.Region, depth: int) -> Iterator[tuple[ir.Op, int]]:
+    """For each operation in a region that has `depth` loops around it, how many it has itself."""
+    for op in region.ops:
+        yield op, depth
+        for inner in op.regions:
+            yield from _depths(inner, depth + _is_nesting(op))
+
+
+def _is_nesting(op: ir.Op) -> bool:
+    """Whether it is a loop that makes a nest deeper; the trips of chunks are those of one loop."""
+    return isinstance(op, ir.For | ir.While) and not (isinstance(op, ir.For) and op.over_chunks)
 
 
 def is_worth_it(loop: ir.For, trips: Trips, uniformity: Uniformity) -> bool:
-    """Whether an inner loop that all lanes make together is a sum or a recurrence of floats."""
-    return any(_waits(op, trips, uniformity) for op in loop.body.ops)
+    """Whether an inner loop that all lanes make together is a sum or recurrence of floats, or leaps through memory."""
+    counter = loop.body.args[0]
+    return any(_waits(op, trips, uniformity) or _leaps(op, counter, uniformity) for op in loop.body.ops)
 
 
 def _waits(op: ir.Op, trips: Trips, uniformity: Uniformity) -> bool:
@@ -237,6 +265,19 @@ def _waits(op: ir.Op, trips: Trips, uniformity: Uniformity) -> bool:
     return any(_waits(inner, trips, uniformity) for region in op.regions for inner in region.ops)
 
 
+def _leaps(op: ir.Op, counter: ir.Var, uniformity: Uniformity) -> bool:
+    """Whether more of what an inner loop touches is side by side for the trips around it than for its own."""
+    if uniformity.kind(op) is not Kind.TOGETHER:
+        return False
+    if isinstance(op, ir.For) and _depth(op.body) == 0:
+        touched = [i.index for i in ir.walk(op.body) if isinstance(i, ir.Load | ir.Store) and len(i.index) > 1]
+        inner = op.body.args[0]
+        across = sum(index[-1] is counter and inner in index for index in touched)
+        along = sum(index[-1] is inner and counter in index for index in touched)
+        return across > along
+    return any(_leaps(inner, counter, uniformity) for region in op.regions for inner in region.ops)
+
+
 def _counts_by_lane(loop: ir.For, uniformity: Uniformity) -> bool:
     """Whether an inner loop carries an integer that differs between lanes.
 
@@ -244,6 +285,12 @@ def _counts_by_lane(loop: ir.For, uniformity: Uniformity) -> bool:
     """
     inner = [op for op in ir.walk(loop.body) if isinstance(op, ir.For)]
     return any(uniformity.differs(a) and not ir.is_float(a.type) for op in inner for a in op.body.args[1:])
+
+
+def _checks_by_lane(loop: ir.For, uniformity: Uniformity) -> bool:
+    """Whether something is checked that differs between lanes."""
+    checks = [op for op in ir.walk(loop.body) if isinstance(op, ir.Call) and op.effect]
+    return any(uniformity.differs(a) or op not in uniformity for op in checks for a in op.args)
 
 
 def _orders_fit(loop: ir.For, trips: Trips, uniformity: Uniformity) -> bool:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from adjit.transform import ir
 from adjit.transform.formulas import Sizes
 from adjit.transform.report import Remark, Scheduled
+from adjit.transform.trips import has_one_trip
 
 FUSED = "both sweeps of a trip in one loop"
 BOTH = "forward, then backwards"
@@ -74,7 +75,7 @@ class _Table:
                     rerun = op
                 if op.origin is not None:
                     yield self.line(op, op.origin, depth, again)
-                    if not _is_loop(op.origin):
+                    if not (_is_loop(op.origin) or is_call(op)):
                         # the loops of one statement are told of once
                         continue
             for inner in op.regions:
@@ -83,7 +84,7 @@ class _Table:
     def line(self, op: ir.For | ir.While, origin: ir.Origin, depth: int, again: ir.Op | None) -> Line:
         strategy, why = self.fate(op) if again is None else (_with_trip(again), "")
         text = origin.text.splitlines()[0] if origin.text else ""
-        return Line(origin.line, text, depth, strategy, why, not _is_loop(origin))
+        return Line(origin.line, text, depth, strategy, why, not (_is_loop(origin) or is_call(op)))
 
     def fate(self, op: ir.For | ir.While) -> tuple[str, str]:
         if not self.with_reverse:
@@ -92,6 +93,8 @@ class _Table:
         if found is not None and found.way == "fused":
             return FUSED, found.why
         if found is not None and found.way == "run again":
+            if is_call(op):
+                return "the call is made again", "from its arguments"
             size = self.snapshots.get(op)
             if size is None:
                 return "trips run again", found.why
@@ -111,8 +114,19 @@ class _Table:
         return "" if found is None else found.why
 
 
+def is_call(op: ir.Op) -> bool:
+    """Whether it stands for a checkpointed call."""
+    return isinstance(op, ir.For) and op.snapshots is not None and has_one_trip(op)
+
+
+def trip_of(loop: ir.Op) -> str:
+    """What is run again, in words."""
+    what = "the call" if is_call(loop) else "its trip"
+    return what if loop.origin is None else f"{what} of L{loop.origin.line}"
+
+
 def _with_trip(loop: ir.Op) -> str:
-    return "run again with its trip" + ("" if loop.origin is None else f" of L{loop.origin.line}")
+    return f"run again with {trip_of(loop)}"
 
 
 def _is_loop(origin: ir.Origin) -> bool:

@@ -82,10 +82,12 @@ class _Fusion:
         self.effects: dict[ir.Op, _Effects] = {}
         self.users: dict[ir.Operand, set[ir.Op]] = {}
         self.scratch = {op.out for op in ir.walk(function.body) if isinstance(op, ir.Alloc) and op.fill is None}
+        self.filled = {op.out for op in ir.walk(function.body) if isinstance(op, ir.Alloc) and op.fill is not None}
         for op in ir.walk(function.body):
             for operand in (*op.operands, *(y for r in op.regions for y in r.yields)):
                 if is_reference(operand):
                     self.users.setdefault(operand, set()).add(op)
+        self.filled.difference_update(y for y in function.body.yields if isinstance(y, ir.Var))
         self.scratch.difference_update(y for y in function.body.yields if isinstance(y, ir.Var))
 
     def once(self) -> ir.Function | None:
@@ -155,8 +157,11 @@ class _Fusion:
         inside = {*_inside(first), *_inside(second)}
         stored = {op.array for op in _inside(first) if isinstance(op, ir.Store) and op.array in self.scratch}
         loaded = {op.array for op in _inside(second) if isinstance(op, ir.Load)}
+        stored |= {op.array for op in _inside(first) if isinstance(op, ir.Store) and op.array in self.filled}
+        loaded |= {op.base for op in _inside(second) if isinstance(op, ir.Slice)}
+        elements = (ir.Load, ir.Store, ir.Slice)
         return any(
-            self.users[array] <= inside and all(isinstance(u, ir.Load | ir.Store) for u in self.users[array])
+            self.users[array] <= inside and all(isinstance(u, elements) for u in self.users[array])
             for array in stored & loaded
         )
 

@@ -1,30 +1,73 @@
 """What users write in a function for the sake of its derivative; to the function itself it makes no difference.
 
 for t in checkpoint(range(steps)): ...      the trips are run again in the reverse sweep, from few snapshots
+y = checkpoint(layer)(x, w)                 the call is made again in the reverse sweep, from its arguments
 """
 
 from __future__ import annotations
 
-from typing import TypeVar
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 from adjit.errors import AdjitError
 
-Trips = TypeVar("Trips")
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
 
 
-def checkpoint(trips: Trips, snapshots: int = 0) -> Trips:
-    """`range(...)` itself. The reverse sweep runs the trips of the loop again, from snapshots of what they start from.
+@dataclass(eq=False)
+class Checkpointed(Generic[Given, Result]):
+    """A function of which nothing is kept for the reverse sweep of a caller but its arguments."""
 
-    Nothing that a trip computes is kept then but the state of the loop (the variables that it hands from trip to trip
-    and the arrays that it changes) before some of the trips. Which trips these are is Griewank and Walther's choice
-    (ACM Trans. Math. Softw. 26, 2000), with which the fewest trips are run again.
+    function: Callable[Given, Result]
+
+    def __post_init__(self) -> None:
+        functools.update_wrapper(self, self.function, updated=())
+
+    def __call__(self, *args: Given.args, **named: Given.kwargs) -> Result:
+        return self.function(*args, **named)
+
+
+@overload
+def checkpoint(what: range, snapshots: int = 0) -> range: ...
+
+
+@overload
+def checkpoint(what: Callable[Given, Result]) -> Checkpointed[Given, Result]: ...
+
+
+def checkpoint(what: Any, snapshots: int = 0) -> Any:
+    """`what` itself: a `range(...)` that a loop runs over, or a function. The reverse sweep runs it a second time.
+
+    A loop: nothing that a trip computes is kept then but the state of the loop (the variables that it hands from trip
+    to trip and the arrays that it changes) before some of the trips, from which the others are run again. Which trips
+    these are is Griewank and Walther's choice (ACM Trans. Math. Softw. 26, 2000), with which the fewest trips are run
+    again.
+
+    A function, also as `@adjit.checkpoint`: nothing that a call computes is kept but its arguments, and what it writes
+    into of memory that is not its own. The reverse sweep makes the call once more, before it goes back through it.
 
     snapshots: how many there is room for, a literal; 0 for as many as are needed to run no trip again more than twice,
                about sqrt(2 n) for n trips. With s snapshots no trip runs again more than r times if n <= C(s + r, s).
+               Of loops only.
 
-    Raises Unsupported, when a derivative is made, for a loop that is left early, that makes its arrays anew in each
-    trip, or that draws random numbers.
+    A derivative of the derivative keeps what it needs, with no regard to this.
+
+    Raises Unsupported, when a derivative is made, for a loop that is left early, or that makes an array anew in each
+    trip from that of the trip before, or that starts from what others leave and stands in one that is not checkpointed;
+    and for loops and functions that draw random numbers, or change an array that has several names.
     """
-    if not isinstance(trips, range):
-        raise AdjitError("checkpoint takes a range", instead="Write `for t in adjit.checkpoint(range(steps)):`.")
-    return trips
+    if callable(what):
+        if snapshots:
+            raise AdjitError(
+                "snapshots of a call", instead="Leave the number out: a call is run again from its arguments."
+            )
+        return Checkpointed(what)
+    if not isinstance(what, range):
+        raise AdjitError(
+            "checkpoint takes a range or a function",
+            instead="Write `for t in adjit.checkpoint(range(steps)):` or `adjit.checkpoint(f)(x)`.",
+        )
+    return what

@@ -80,12 +80,12 @@ def identifier(name: str) -> str:
     return identifier("_" + cleaned if cleaned[0].isdigit() else cleaned)
 
 
-def numbered(name: str) -> Iterator[str]:
-    """`name`, then name_2, name_3, ..."""
+def numbered(name: str, mark: str = "") -> Iterator[str]:
+    """`name`, then name_2, name_3, ...; `mark` stands before the number."""
     yield name
     count = 2
     while True:
-        yield f"{name}_{count}"
+        yield f"{name}_{mark}{count}"
         count += 1
 
 
@@ -115,13 +115,18 @@ def name_groups(classes: Classes, function: ir.Function) -> dict[Group, str]:
     """A name for each group: parameters first, then the user's variables, then the rest."""
     taken: dict[str, _Taken] = {}
     found: dict[Group, str] = {}
+    # numba calls the versions of a variable x.1, x.2, and in parallel code that is x_1, x_2
+    is_parallel = any(isinstance(op, ir.For) and op.parallel for op in ir.walk(function.body))
+    mark = "n" if is_parallel else ""
     reserved = _BUILTINS | set(_MODULES) | set(_SPARE.values()) | {"prange", *_called(function)}
     for group in sorted(classes.all(), key=lambda g: (g.fixed is None, g.user is None, g.first)):
         wanted = chosen_name(group)
         if group.user is None:
             plain = _PLAIN | _PLAIN_INTEGER if isinstance(group.type, types.Integer) else _PLAIN
             wanted = plain.get(wanted, wanted)
-        for name in numbered(identifier(wanted)):
+        if is_parallel and group.fixed is None:
+            wanted = re.sub(r"_(\d+)$", r"_n\1", wanted)
+        for name in numbered(identifier(wanted), mark):
             if group.user is None and name in reserved:
                 continue
             bearer = taken.get(name)

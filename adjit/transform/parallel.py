@@ -17,15 +17,20 @@ The user's own loop may be serial, as its derivative is made of proofs and not o
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+
+from numba import types
 
 from adjit.transform import ir
 from adjit.transform.checks_first import checked_first
 from adjit.transform.chunks import write_chunks
 from adjit.transform.dead import eliminate_dead
+from adjit.transform.lanes import LEAST_LANES, fitting_lanes
+from adjit.transform.naturals import Naturals
 from adjit.transform.sharing import Serial, Sharing, Sharings
 from adjit.transform.trips import count_trips
 from adjit.transform.whole_numbers import Writer
+from adjit.transform.windows import LEAST_TRIPS, suits_windows
 
 
 def serial(function: ir.Function) -> ir.Function:
@@ -33,12 +38,15 @@ def serial(function: ir.Function) -> ir.Function:
     return dataclasses.replace(function, body=_Serial().region(function.body))
 
 
-def parallel(function: ir.Function) -> ir.Function:
-    """The function with its loops over prange in parallel where that may be."""
+def parallel(function: ir.Function, with_lanes: bool = False) -> ir.Function:
+    """The function with its loops over prange in parallel where that may be; `with_lanes`: lanes are laid after it."""
     if not any(isinstance(op, ir.For) and op.parallel for op in ir.walk(function.body)):
         return function
     function = dataclasses.replace(function, body=_ChecksFirst().region(function.body))
-    return eliminate_dead(dataclasses.replace(function, body=_Parallel(Sharings(function)).region(function.body)))
+    counters = {op.body.args[0] for op in ir.walk(function.body) if isinstance(op, ir.For) and op.parallel}
+    side_by_side = fitting_lanes(serial(function), counters) if with_lanes else frozenset()
+    made = _Parallel(function, side_by_side).region(function.body)
+    return eliminate_dead(dataclasses.replace(function, body=made))
 
 
 class _Rewriting:
@@ -69,8 +77,12 @@ class _ChecksFirst(_Rewriting):
 
 
 class _Parallel(_Serial):
-    def __init__(self, sharings: Sharings):
-        self._sharings = sharings
+    """`side_by_side`: the counters of loops whose trips will go in SIMD lanes, which chunks have to leave room for."""
+
+    def __init__(self, function: ir.Function, side_by_side: Collection[ir.Var]):
+        self._sharings = Sharings(function)
+        self._naturals = Naturals(function)
+        self._side_by_side = side_by_side
 
     def op(self, op: ir.Op) -> Sequence[ir.Op]:
         if not isinstance(op, ir.For) or not op.parallel:
@@ -81,7 +93,12 @@ class _Parallel(_Serial):
             return [ir.Comment(text=f"serial: {found.why}", about=found.about), *super().op(op)]
         writer = Writer(op.origin)
         made = self._upwards(writer, op)
-        if found.is_plain and made.step == ir.integer(1):
+        is_plain = found.is_plain and made.step == ir.integer(1)
+        if op.body.args[0] in self._side_by_side:
+            write_chunks(writer, made, self._trips(writer, op), found, LEAST_LANES)
+        elif is_plain and suits_windows(made):
+            write_chunks(writer, made, self._trips(writer, op), found, LEAST_TRIPS, in_windows=True)
+        elif is_plain:
             writer.emit(made)
         else:
             write_chunks(writer, made, self._trips(writer, op), found)
@@ -97,11 +114,17 @@ class _Parallel(_Serial):
         return dataclasses.replace(loop, start=start, stop=stop, step=ir.integer(1), body=body)
 
     def _trips(self, writer: Writer, loop: ir.For) -> ir.Operand:
-        """How many trips there are; none if that is below zero, which no loop in steps of one tells from zero."""
+        """How many trips there are."""
         if loop.start == ir.integer(0) and loop.step == ir.integer(1):
-            return loop.stop
-        bounds = self._sharings.bounds(loop)
-        return count_trips(writer, loop) if bounds is None else writer.integer(bounds[1].plus(bounds[0], -1))
+            trips = loop.stop
+        else:
+            bounds = self._sharings.bounds(loop)
+            if bounds is None:
+                return count_trips(writer, loop)
+            trips = writer.integer(bounds[1].plus(bounds[0], -1))
+        if trips in self._naturals:
+            return trips
+        return writer.call(max, trips, ir.integer(0), type=types.intp, name="trips")
 
 
 def _comment(sharing: Sharing) -> list[ir.Op]:

@@ -21,14 +21,19 @@ from adjit.transform import ir
 from adjit.transform.columns import by_columns
 from adjit.transform.derivative import Derivative, signature
 from adjit.transform.dissolve import dissolve
+from adjit.transform.downward import hide_counters
 from adjit.transform.elaborate.function import elaborate, without_comments
 from adjit.transform.emit import Emitted, emit
+from adjit.transform.extrema import write_extrema
 from adjit.transform.forward import forward
+from adjit.transform.hoisting import hoist_scratch
+from adjit.transform.interchange import turn_inside_out
 from adjit.transform.into import into
 from adjit.transform.lanes import lay_lanes
 from adjit.transform.maps import fuse_maps
 from adjit.transform.origins import move_origins
 from adjit.transform.parallel import parallel, serial
+from adjit.transform.reassociation import reassociate
 from adjit.transform.report import Record, recording
 from adjit.transform.reverse import reverse
 from adjit.transform.rows import by_rows, by_whole_rows
@@ -38,6 +43,7 @@ from adjit.transform.sizes import settle_sizes
 from adjit.transform.split import split
 from adjit.transform.steps import checked
 from adjit.transform.strategy import CHEAPEST, Strategy
+from adjit.transform.substitution import substitute_elements
 from adjit.transform.support import stored_extent
 from adjit.transform.sweeps import both_sweeps, sweeps_apart
 from adjit.transform.types import tuple_parts, typed_const, unliteral
@@ -55,8 +61,24 @@ def _for_machine(derivative: Derivative, function: ir.Function, vectormath: bool
     """The function as it is emitted: with threads, lanes and vectors, or without."""
     made = function if derivative.kind in _CUT else _threaded(derivative, function)
     if derivative.strategy.uses("lanes"):
+        made = checked(write_extrema(made), "extrema")
         made = checked(lay_lanes(made, _values(derivative, made.result)), "in lanes")
-    return checked(vectorise(made), "vectorised") if vectormath else made
+    if derivative.strategy.uses("reassociate"):
+        made = checked(reassociate(made, _values(derivative, made.result), vectormath), "reassociated")
+    if vectormath:
+        made = checked(vectorise(made), "vectorised")
+    if derivative.strategy.uses("hoist"):
+        made = checked(hoist_scratch(made), "hoisted")
+    return hide_counters(made)
+
+
+def _without_marks(function: ir.Function) -> ir.Function:
+    """The derivative without `checkpoint`, which it has made use of; a call that was marked so is no loop any more."""
+    if all(op.snapshots is None for op in ir.walk(function.body) if isinstance(op, ir.For)):
+        return function
+    old = function.body
+    body = ir.Region(old.args, tuple(ir.unmarked(op) for op in old.ops), old.yields)
+    return checked(simplify(dataclasses.replace(function, body=body)), "unmarked")
 
 
 def _values(derivative: Derivative, result: ir.Tree) -> list[int]:
@@ -89,7 +111,7 @@ def explained(
 def _built(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
     if derivative.kind == "primal":
         return _primal_of(derivative, arg_types)
-    return _KINDS[derivative.kind](derivative, arg_types)
+    return _without_marks(_KINDS[derivative.kind](derivative, arg_types))
 
 
 # ------------------------------------------------------------------------------------------------------------- the road
@@ -111,8 +133,12 @@ def primal(
     if not strategy.uses("maps"):
         return checked(sink(simplify(settled)), "sunk")
     direct = checked(simplify(dissolve(see_through_views(simplify(settled)))), "direct")
-    mapped = checked(simplify(move_origins(fuse_maps(direct))), "mapped")
-    return checked(sink(mapped), "sunk")
+    mapped = checked(fuse_maps(direct), "mapped")
+    if strategy.uses("interchange"):
+        mapped = checked(turn_inside_out(mapped, fuse_maps), "turned")
+    if strategy.uses("substitute"):
+        mapped = checked(substitute_elements(mapped), "substituted")
+    return checked(sink(checked(simplify(move_origins(mapped)), "moved")), "sunk")
 
 
 def _stretching(derivative: Derivative, stretches: bool) -> Derivative:
@@ -121,7 +147,8 @@ def _stretching(derivative: Derivative, stretches: bool) -> Derivative:
 
 def _threaded(derivative: Derivative, function: ir.Function) -> ir.Function:
     """The function as it is emitted, with loops in parallel or without."""
-    return checked(parallel(function) if derivative.parallel else serial(function), "parallel")
+    with_lanes = derivative.strategy.uses("lanes")
+    return checked(parallel(function, with_lanes) if derivative.parallel else serial(function), "parallel")
 
 
 def _derived(

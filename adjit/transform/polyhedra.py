@@ -72,6 +72,10 @@ class IndexModel:
         """Whether `other` may be the first to overwrite an element after `store` has written it."""
         return self._overwrites(self._write(store), self._write(other))
 
+    def may_read(self, store: ir.Store, read: ir.Op) -> bool:
+        """Whether `read` may read an element after `store` has written it, and before any other store does."""
+        return any(self._overwrites(self._write(store), access) for access in self._read(read))
+
     def is_private(self, memory: ir.Operand, loop: ir.For | ir.While, is_ignored: Callable[[ir.Op], bool]) -> bool:
         """Whether all that a trip of the loop reads of an alias class was stored in that trip before.
 
@@ -100,7 +104,7 @@ class IndexModel:
 
     def is_cleared(self, memory: ir.Operand, loop: ir.For) -> bool:
         """Whether a trip of the loop stores zero last to each element of an alias class that it changes."""
-        stores = [op for op in ir.walk(loop.body) if isinstance(op, ir.Store) and not _is_clear(op)]
+        stores = [op for op in ir.walk(loop.body) if isinstance(op, ir.Store) and not is_clear(op)]
         changes = [self._write(op) for op in stores if self._aliases.find(op.array) == memory]
         return all(self._is_stored(access, loop, after=True) for access in changes)
 
@@ -114,6 +118,10 @@ class IndexModel:
             if not self._holds(chain, index, ">=") or not self._holds(chain, index.plus(extent, -1), "<"):
                 return False
         return True
+
+    def is_natural(self, op: ir.Op, value: Affine) -> bool:
+        """Whether the integer is not below zero wherever the operation is run."""
+        return self._holds(self._iterations.places[op].chain, value, ">=")
 
     def may_meet(self, one: ir.Op, other: ir.Op, around: ir.Op, trips: tuple[ir.Op, str, ir.Op] | None = None) -> bool:
         """Whether both may touch one element, which one of them changes, in one trip of the loops around `around`.
@@ -375,7 +383,7 @@ class IndexModel:
         text, chain = self._text, self._iterations.places[read.op].chain
         if not read.is_root or len(loops_in(chain)) > MOST_LOOPS:
             return False
-        if loop in self._iterations.scope(read.root):
+        if loop in self._iterations.scope(read.root) and not after:
             return True
         own = read.index[len(self._expanded.get(read.root, ())) :]
         inside = [
@@ -386,7 +394,7 @@ class IndexModel:
         dimensions = text.names((*loops_in(chain), *read.unknowns), "r")
         sets = [text.set(dimensions, [*text.domain(read, "r"), *text.all(inside, "r")])]
         for store in self._stores:
-            if store.add or (after and not _is_clear(store)):
+            if store.add or (after and not is_clear(store)):
                 continue
             stored = self._stored_in_trip(self._write(store), read, loop, after)
             if stored is not None and len(sets) <= MOST_STORES_BETWEEN:
@@ -449,5 +457,6 @@ def _is_empty(first: str, *others: str) -> bool:
         return False
 
 
-def _is_clear(op: ir.Store) -> bool:
+def is_clear(op: ir.Store) -> bool:
+    """Whether the store puts zero into an element."""
     return not op.add and isinstance(op.value, ir.Const) and bool(op.value.value == 0)

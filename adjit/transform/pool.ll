@@ -5,7 +5,9 @@
 ; holds at most @limit bytes: the blocks that came longest ago make room. A lock guards the slots for the time of a scan;
 ; a thread that does not get it soon allocates and frees as if there were no pool, so that nothing ever waits.
 ;
-; A block is aligned to 64 bytes; its size, and where the allocation begins, stand in the two words before it.
+; A block is aligned to 64 bytes; its size, and where the allocation begins, stand in the two words before it. For a block
+; from @huge bytes on, the system is asked for pages of 2 MB through @advise, which is madvise or null, as NumPy does for its
+; arrays: what goes through a long tape misses few pages then.
 
 %slot = type { ptr, i64, i64 }        ; block or null, its size, when it came
 
@@ -15,6 +17,8 @@
 @clock = internal global i64 0
 @limit = internal global i64 1073741824
 @threshold = internal global i64 1048576
+@huge = internal constant i64 4194304
+@advise = internal global ptr null
 
 declare ptr @NRT_Allocate(i64)
 declare void @NRT_Free(ptr)
@@ -50,6 +54,11 @@ define i64 @adjit_pool_held() {
 define void @adjit_pool_limits(i64 %limit, i64 %threshold) {
   store i64 %limit, ptr @limit
   store i64 %threshold, ptr @threshold
+  ret void
+}
+
+define void @adjit_pool_advise(ptr %madvise) {
+  store ptr %madvise, ptr @advise
   ret void
 }
 
@@ -106,9 +115,25 @@ fresh:
   %room = add i64 %size, 128
   %start = call ptr @NRT_Allocate(i64 %room)
   %is_null = icmp eq ptr %start, null
-  br i1 %is_null, label %failed, label %align
-align:
+  br i1 %is_null, label %failed, label %big
+big:
   %address = ptrtoint ptr %start to i64
+  %least = load i64, ptr @huge
+  %is_huge = icmp uge i64 %size, %least
+  %advise = load ptr, ptr @advise
+  %can_advise = icmp ne ptr %advise, null
+  %wanted = and i1 %is_huge, %can_advise
+  br i1 %wanted, label %ask, label %align
+ask:
+  %into = add i64 %address, 4095
+  %first = and i64 %into, -4096
+  %end = add i64 %address, %room
+  %length = sub i64 %end, %first
+  %page = inttoptr i64 %first to ptr
+  ; MADV_HUGEPAGE; where the kernel has none, all stays as it is
+  %ignored = call i32 %advise(ptr %page, i64 %length, i32 14)
+  br label %align
+align:
   %past = add i64 %address, 127
   %aligned = and i64 %past, -64
   %made = inttoptr i64 %aligned to ptr

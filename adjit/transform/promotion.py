@@ -17,11 +17,10 @@ import dataclasses
 import operator
 from collections.abc import Iterable, Mapping, Sequence
 
-from numba import types
-
 from adjit.transform import ir
 from adjit.transform.alias import Aliases, memory_read
 from adjit.transform.polyhedra import IndexModel
+from adjit.transform.trips import has_trips
 from adjit.transform.types import array_type_of, typed_const
 
 
@@ -38,6 +37,8 @@ class _Promoting:
         self.index_model = IndexModel(function)
         self.adjoints = {self.aliases.find(s) for s in shadows}
         self.made = {out: op for op in ir.walk(function.body) for out in op.results}
+        # additions of sums of inner loops, and the stores that they stand for
+        self.stands_for: dict[ir.Store, ir.Store] = {}
         self.changed = False
 
     def region(self, region: ir.Region) -> ir.Region:
@@ -60,7 +61,7 @@ class _Promoting:
         """The loop with its sums in variables. `was` stood in its place in the function that is asked about."""
         if op.stops:
             return [op]
-        found = self.candidates(op)
+        found = self.candidates(op, was)
         if not found:
             return [op]
         self.changed = True
@@ -80,6 +81,7 @@ class _Promoting:
             outs=(*op.outs, *outs),
         )
         adds = [dataclasses.replace(store, value=out) for store, out in zip(elements.values(), outs, strict=True)]
+        self.stands_for.update((add, self.asked(store)) for add, store in zip(adds, elements.values(), strict=True))
         sure = [self.index_model.is_inside(was, store) for store in elements.values()]
         unsure = [add for add, is_sure in zip(adds, sure, strict=True) if not is_sure]
         return [
@@ -88,48 +90,46 @@ class _Promoting:
             *(self.unless_empty(op, unsure) if unsure else ()),
         ]
 
-    def candidates(self, loop: ir.For) -> list[ir.Store]:
-        """Additions, each run once a trip, to an element that is the same in all trips, of memory only added to."""
+    def asked(self, store: ir.Store) -> ir.Store:
+        """The store of the function that is asked about."""
+        return self.stands_for.get(store, store)
+
+    def candidates(self, loop: ir.For, was: ir.For) -> list[ir.Store]:
+        """Additions, each run once a trip, to an element that is the same in all trips and only added to in them."""
         inside = set(loop.body.args) | {out for inner in ir.walk(loop.body) for out in inner.results}
         inside |= {arg for op in ir.walk(loop.body) for r in op.regions for arg in r.args}
-        looked_at: set[ir.Operand] = set()
+        looked_at: dict[ir.Operand, list[ir.Op]] = {}
         for op in ir.walk(loop.body):
             if not isinstance(op, ir.Store | ir.Extent) or (isinstance(op, ir.Store) and not op.add):
-                looked_at |= _memory(op, self.aliases)
+                for memory in _memory(op, self.aliases):
+                    looked_at.setdefault(memory, []).append(op)
         return [
             op
             for op in loop.body.ops
             if isinstance(op, ir.Store)
             and op.add
-            and self.aliases.find(op.array) in self.adjoints - looked_at
+            and self.aliases.find(op.array) in self.adjoints
             and not any(o in inside for o in (op.array, *op.index))
+            and self.is_only_added_to(op, looked_at.get(self.aliases.find(op.array), ()), was)
         ]
+
+    def is_only_added_to(self, add: ir.Store, others: Sequence[ir.Op], loop: ir.For) -> bool:
+        """Whether what else the trips of the loop do with the memory is done to other elements.
+
+        isl is asked of innermost loops only: elsewhere an addition takes no time to speak of.
+        """
+        is_inner = not any(isinstance(op, ir.For | ir.While) for op in ir.walk(loop.body))
+        if others and not (is_inner and all(isinstance(op, ir.Load | ir.Store) for op in others)):
+            return False
+        return not any(self.index_model.may_meet(op, self.asked(add), loop) for op in others)
 
     def unless_empty(self, loop: ir.For, stores: Sequence[ir.Store]) -> Sequence[ir.Op]:
         """Stores that are made only if the loop makes a trip, as their elements may not be there otherwise."""
         builder = ir.Builder()
-        zero = ir.integer(0)
-        condition: ir.Operand
-        if isinstance(loop.step, ir.Const):
-            low, high = (loop.start, loop.stop) if loop.step.value > 0 else (loop.stop, loop.start)
-            condition = self.is_below(builder, low, high)
-        else:
-            up = builder.call(operator.gt, loop.step, zero, type=types.boolean, name="is_ascending")
-            rising = self.is_below(builder, loop.start, loop.stop)
-            falling = self.is_below(builder, loop.stop, loop.start)
-            condition = builder.call(ir.select, up, rising, falling, type=types.boolean, name="has_trips")
+        condition = has_trips(builder, loop, self.made)
         then = ir.Region((), tuple(stores), ())
         builder.emit(ir.If(condition=condition, then=then, orelse=ir.Region((), (), ()), outs=()))
         return builder.ops
-
-    def is_below(self, builder: ir.Builder, low: ir.Operand, high: ir.Operand) -> ir.Operand:
-        made = self.made.get(high) if isinstance(high, ir.Var) else None
-        if isinstance(low, ir.Const) and isinstance(made, ir.Call) and made.callee is operator.sub:
-            # -1 < n - 1
-            base, offset = made.args
-            if isinstance(offset, ir.Const):
-                low, high = ir.integer(low.value + offset.value), base
-        return builder.call(operator.gt, high, low, type=types.boolean, name="has_trips")
 
 
 def _memory(op: ir.Op, aliases: Aliases) -> set[ir.Operand]:

@@ -21,10 +21,14 @@ class Reach:
         self._aliases = aliases
         self._vars: set[ir.Operand] = set()
         self._memory: set[ir.Operand] = set()
-        self._add(y for k, y in enumerate(function.body.yields) if k in positions)
+        results = [y for k, y in enumerate(function.body.yields) if k in positions]
+        self._add(results)
+        self._add_memory(results)
         ops = list(ir.walk(function.body))
         for op in ops:
-            self._add(_steering(op))
+            steering = list(_steering(op))
+            self._add(steering)
+            self._add_memory(steering)
         size = -1
         while size != len(self._vars) + len(self._memory):
             size = len(self._vars) + len(self._memory)
@@ -38,11 +42,12 @@ class Reach:
         return self._aliases.find(array) in self._memory
 
     def _add(self, operands: Iterable[ir.Operand]) -> None:
-        for operand in operands:
-            if isinstance(operand, ir.Var):
-                self._vars.add(operand)
-            if is_reference(operand):
-                self._memory.add(self._aliases.find(operand))
+        """Values and, of arrays, which they are and of what shape."""
+        self._vars.update(o for o in operands if isinstance(o, ir.Var))
+
+    def _add_memory(self, operands: Iterable[ir.Operand]) -> None:
+        """What arrays hold."""
+        self._memory.update(self._aliases.find(o) for o in operands if is_reference(o))
 
     def _flow(self, op: ir.Op) -> None:
         """What is read for the sake of what is in the reach, is in it."""
@@ -55,7 +60,8 @@ class Reach:
                 if any(name in self._vars for name in names):
                     self._add(names)
         elif any(out in self._vars for out in op.results):
-            self._add((*op.operands, *memory_read(op)))
+            self._add(op.operands)
+            self._add_memory(memory_read(op))
 
 
 def _steering(op: ir.Op) -> Iterator[ir.Operand]:

@@ -6,18 +6,22 @@ that they take from the others, which may all run first.
     for i in range(n):
         e = exp(x[i])            first
         y[i] = e                 first: each trip has an element of its own
-        total += e               a recurrence, which takes e
+        total += e               a recurrence, which takes e; not if it may be added up in any order
         count[cell[i]] += 1      one, too: two trips may share an element; cell[i] is loaded again
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 from adjit.transform import ir
-from adjit.transform.alias import Aliases, memory_read, memory_written
+from adjit.transform.alias import memory_read, memory_written
 from adjit.transform.cost import is_cheap
+from adjit.transform.sums import partial_sums
+from adjit.transform.support import reassociable_add, reassociable_sub
 
 _MOST_AGAIN = 3  # operations that are run again rather than handing on their result
 
@@ -25,20 +29,29 @@ _MOST_AGAIN = 3  # operations that are run again rather than handing on their re
 @dataclass(frozen=True, eq=False)
 class Recurrence:
     """`ops`: the operations of the recurrence, in order; `taken`: values of the others that it needs; `again`: what it
-    computes itself although others do so, too."""
+    computes itself although others do so, too; `free`: the slots of carried sums that may be added up in any order."""
 
     ops: tuple[ir.Op, ...]
     taken: tuple[ir.Var, ...]
     again: tuple[ir.Op, ...]
+    free: tuple[int, ...]
     is_empty: bool
 
 
-def recurrence(loop: ir.For, aliases: Aliases, is_plain: bool) -> Recurrence:
+class Memory(Protocol):
+    """Which arrays are taken to be the same memory (`Aliases` is one)."""
+
+    def find(self, array: ir.Operand, /) -> ir.Operand: ...
+
+
+def recurrence(loop: ir.For, aliases: Memory, is_plain: bool) -> Recurrence:
     """The recurrence of a loop. `is_plain`: no two values of the counter are the same element of an axis."""
     found = _Split(loop, aliases, is_plain)
     ops = tuple(op for op in loop.body.ops if op in found.chosen)
     needed = dict.fromkeys(o for op in ops for o in ir.reads(op) if isinstance(o, ir.Var))
-    needed |= dict.fromkeys(y for y in loop.body.yields if isinstance(y, ir.Var))
+    args, yields = loop.body.args[1:], loop.body.yields
+    bound = [k for k, arg in enumerate(args) if arg not in found.free]
+    needed |= dict.fromkeys(y for k in bound if isinstance(y := yields[k], ir.Var))
     taken: list[ir.Var] = []
     again: dict[ir.Op, None] = {}
     for var in needed:
@@ -51,41 +64,61 @@ def recurrence(loop: ir.For, aliases: Aliases, is_plain: bool) -> Recurrence:
         else:
             again |= dict.fromkeys(same)
     order = {op: k for k, op in enumerate(loop.body.ops)}
-    is_empty = not ops and len(loop.body.args) == 1
-    return Recurrence(ops, tuple(taken), tuple(sorted(again, key=order.__getitem__)), is_empty)
+    free = tuple(k for k in range(len(args)) if k not in bound)
+    return Recurrence(ops, tuple(taken), tuple(sorted(again, key=order.__getitem__)), free, not ops and not bound)
 
 
 class _Split:
     """`chosen`: the operations, of those directly in the body, that belong to the recurrence."""
 
-    def __init__(self, loop: ir.For, aliases: Aliases, is_plain: bool):
+    def __init__(self, loop: ir.For, aliases: Memory, is_plain: bool):
         self.loop, self.aliases, self.is_plain = loop, aliases, is_plain
         self.definitions = {out: op for op in loop.body.ops for out in op.results}
         self.made = {out for op in ir.walk(loop.body) for out in op.results} | set(loop.body.args)
         self.written = {aliases.find(m) for op in ir.walk(loop.body) if (m := memory_written(op)) is not None}
         self.wild = {memory for memory in self.written if not self.is_own(memory)}
-        self.chosen: set[ir.Op] = set()
-        while self.grow():
-            pass
+        # what waits for trips before it is a recurrence, and with it the sums that it takes part in
+        self.free = _free_sums(loop)
+        while True:
+            self.chosen: set[ir.Op] = set()
+            while self.grow():
+                pass
+            free = {arg: adding for arg, adding in self.free.items() if not self.chosen & adding}
+            if len(free) == len(self.free):
+                break
+            self.free = free
 
     def is_own(self, memory: ir.Operand) -> bool:
-        """Whether each trip touches elements of its own: one axis of one array is indexed by the counter."""
-        counter = self.loop.body.args[0]
+        """Whether each trip touches elements of its own: along an axis of one array all in one place by the counter."""
         arrays: set[ir.Operand] = set()
-        axes: set[int] | None = None
+        axes: set[tuple[int, int]] | None = None
         for op in ir.walk(self.loop.body):
             if isinstance(op, ir.Load | ir.Store) and self.aliases.find(op.array) == memory:
-                here = {axis for axis, i in enumerate(op.index) if i is counter}
+                here = {(axis, far) for axis, i in enumerate(op.index) if (far := self.distance(i)) is not None}
                 axes = here if axes is None else axes & here
                 arrays.add(op.array)
             elif any(ir.is_array(o) and self.aliases.find(o) == memory for o in op.operands):
                 return False
         return self.is_plain and bool(axes) and len(arrays) == 1 and not arrays & self.made
 
+    def distance(self, index: ir.Operand) -> int | None:
+        """How far the index is from the counter, where a literal says so."""
+        if index is self.loop.body.args[0]:
+            return 0
+        made = self.definitions.get(index) if isinstance(index, ir.Var) else None
+        if not isinstance(made, ir.Call) or made.callee not in (operator.add, operator.sub):
+            return None
+        base, step = made.args if isinstance(made.args[1], ir.Const) else made.args[::-1]
+        if base is not self.loop.body.args[0] or not isinstance(step, ir.Const):
+            return None
+        if made.callee is operator.add:
+            return int(step.value)
+        return -int(step.value) if made.args[0] is base else None
+
     def grow(self) -> bool:
         """One more round through the body; whether anything was chosen."""
         before = len(self.chosen)
-        tainted: set[ir.Operand] = set(self.loop.body.args[1:])
+        tainted: set[ir.Operand] = {arg for arg in self.loop.body.args[1:] if arg not in self.free}
         tainted.update(out for op in self.chosen for out in op.results)
         read: set[ir.Operand] = set()  # by what is chosen, so far in the trip
         stored: set[ir.Operand] = set()
@@ -126,6 +159,17 @@ class _Split:
                 return None
             pending += definition.operands
         return list(ops)
+
+
+def _free_sums(loop: ir.For) -> dict[ir.Var, set[ir.Op]]:
+    """The carried values that are only added to, in any order, with the operations that do."""
+    found: dict[ir.Var, set[ir.Op]] = {}
+    for arg, yielded in zip(loop.body.args[1:], loop.body.yields, strict=False):
+        if (chain := partial_sums(arg, yielded, loop.body)) is not None and len(chain) > 1:
+            adding = {op for op in loop.body.ops if any(out in chain for out in op.results)}
+            if all(isinstance(op, ir.Call) and op.callee in (reassociable_add, reassociable_sub) for op in adding):
+                found[arg] = adding
+    return found
 
 
 def _within(op: ir.Op) -> Iterator[ir.Op]:

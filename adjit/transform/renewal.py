@@ -8,10 +8,13 @@ In: a function and its alias classes. Out: the results of loops that are such ar
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from numba import types
 
 from adjit.transform import ir
 from adjit.transform.alias import Aliases
+from adjit.transform.trips import has_one_trip, literal_trips
 
 _FRESH = (ir.Alloc, ir.Copy, ir.Call)
 
@@ -35,7 +38,7 @@ class _Search:
 
     def slots(self, op: ir.For | ir.While) -> list[ir.Var]:
         args = op.body.args[1:] if isinstance(op, ir.For) else op.body.args
-        own = {out for inner in op.body.ops if isinstance(inner, _FRESH) for out in inner.results}
+        own = {out for inner in op.body.ops for out in self.fresh(inner)}
         inside = {out for inner in ir.walk(op.body) if isinstance(inner, _FRESH) for out in inner.results}
         yielded = [y for y in op.body.yields if ir.is_array(y)]
         found: list[ir.Var] = []
@@ -43,9 +46,18 @@ class _Search:
             new = op.body.yields[k]
             if not isinstance(out.type, types.Array) or new not in own or yielded.count(new) > 1 or args[k] in yielded:
                 continue
-            if all(self.is_harmless(store, op, inside) for store in self.stores.get(self.aliases.find(out), ())):
+            stores = self.stores.get(self.aliases.find(out), ())
+            if has_one_trip(op) or all(self.is_harmless(store, op, inside) for store in stores):
                 found.append(out)
         return found
+
+    def fresh(self, op: ir.Op) -> Sequence[ir.Var]:
+        """What an operation makes anew: a loop that does make a trip, with all that this makes."""
+        if isinstance(op, _FRESH):
+            return op.results
+        if isinstance(op, ir.For) and literal_trips(op):
+            return self.slots(op)
+        return ()
 
     def is_harmless(self, store: ir.Store, loop: ir.Op, inside: set[ir.Var]) -> bool:
         """Whether a store is into memory of one trip, or over before the loop is reached."""

@@ -25,11 +25,11 @@ from adjit.transform.alias import is_reference
 from adjit.transform.mirror import MirroredLoop, Sweeps
 from adjit.transform.overwriting import Primal
 from adjit.transform.report import Provided, Remark, Restored, Scheduled, note, recording
-from adjit.transform.snapshots import Snapshots, State, bytes_of
+from adjit.transform.snapshots import Kept, Snapshots, State, bytes_of
 from adjit.transform.strategy import Strategy
 from adjit.transform.sums import is_sum
 from adjit.transform.support import default_snapshots, fitting_snapshots, stored_extent
-from adjit.transform.trips import count_trips, mirrored_range, trip_number
+from adjit.transform.trips import count_trips, has_one_trip, mirrored_range, trip_number
 from adjit.transform.types import typed_const
 
 
@@ -59,9 +59,10 @@ def state_of(primal: Primal, loop: ir.For | ir.While, shadows: set[ir.Var], want
     if any(isinstance(op, ir.Push) for op in ir.walk(loop.body)):
         return Refusal("It fills a tape of its own.")
     args = loop.body.args[1:]
-    references = [k for k, arg in enumerate(args) if is_reference(arg)]
+    new = _new_results(loop, shadows)
+    references = [k for k, arg in enumerate(args) if is_reference(arg) and k not in new]
     if {loop.body.yields[k] for k in references} != {args[k] for k in references}:
-        return Refusal("It makes its arrays anew in each trip.")
+        return Refusal("It makes its arrays anew in each trip, from those of the trip before.")
     arrays = tuple(k for k in references if args[k] not in shadows)
     carried = [primal.aliases.find(args[k]) for k in arrays]
     roots = _roots(primal, loop)
@@ -69,7 +70,7 @@ def state_of(primal: Primal, loop: ir.For | ir.While, shadows: set[ir.Var], want
     if len(set(starts)) != len(starts) or any(set(roots.get(c, ())) - set(starts) for c in carried):
         return Refusal("Its arrays have several names.")
     around: list[ir.Var] = []
-    for memory in dict.fromkeys(primal.aliases.find(op.array) for op in _stores(loop.body)):
+    for memory in dict.fromkeys(primal.aliases.find(op.array) for op in _stores(primal, loop)):
         if memory in carried or memory not in roots:
             continue
         if not _is_one_name(primal, loop, memory, roots[memory]):
@@ -115,8 +116,22 @@ def _numbers(loop: ir.For) -> list[int]:
     return found
 
 
-def _stores(region: ir.Region) -> list[ir.Store]:
-    return [op for op in ir.walk(region) if isinstance(op, ir.Store)]
+def _new_results(loop: ir.For, shadows: set[ir.Var]) -> list[int]:
+    """The slots of arrays that each trip makes for what is after the loop: no trip looks at that of another.
+
+    Their shadows are made anew as well: one that the forward sweep makes would not be that of the array's copy.
+    """
+    made = {out for op in loop.body.ops if isinstance(op, ir.Alloc | ir.Copy | ir.Call) for out in op.results}
+    read = {o for op in loop.body.ops for o in ir.reads(op)}.union(loop.body.yields)
+    args = loop.body.args[1:]
+    arrays = [k for k, arg in enumerate(args) if ir.is_array(arg) and arg not in shadows]
+    return [k for k in arrays if loop.body.yields[k] in made and args[k] not in read]
+
+
+def _stores(primal: Primal, loop: ir.For) -> list[ir.Store]:
+    """The stores of a trip, but those into arrays that it makes itself."""
+    inside = set(ir.walk(loop.body))
+    return [op for op in inside if isinstance(op, ir.Store) and primal.made_by(op.array) not in inside]
 
 
 def _roots(primal: Primal, loop: ir.For) -> dict[ir.Operand, list[ir.Var]]:
@@ -163,7 +178,13 @@ class Rerun:
         # made before the loop of the forward sweep
         self.before = ir.Builder()
         self.before.origin = self.loop.origin
-        self.snapshots = None if state.is_empty else self._snapshots()
+        self.snapshots: Snapshots | None = None
+        self.kept: Kept | None = None
+        if has_one_trip(self.loop):
+            self.kept = Kept(self.loop, state)
+            self.kept.allocate(self.before)
+        elif not state.is_empty:
+            self.snapshots = self._snapshots()
 
     def _snapshots(self) -> Snapshots:
         builder, request = self.before, self.request
@@ -181,6 +202,11 @@ class Rerun:
         made.allocate(builder)
         return made
 
+    @property
+    def kept_arrays(self) -> list[ir.Var]:
+        """What the reverse sweep reads of the forward sweep, where the loop is one of one trip."""
+        return [] if self.kept is None else [copy for _, copy in self.kept.copies]
+
     def forward(self) -> ir.For:
         """The loop of the forward sweep."""
         return self.loop if self.snapshots is None else self.snapshots.forward()
@@ -194,10 +220,12 @@ class Rerun:
         start, stop, step = mirrored_range(before, loop, backwards=self.snapshots is not None)
         counter = dataclasses.replace(loop.body.args[0])
         # shadows that the loop passes around go back the way they came
-        passed = [k for k, arg in enumerate(args) if is_reference(arg) and k not in self.state.arrays]
+        new = _new_results(loop, set(shadows.values()))
+        passed = [k for k, arg in enumerate(args) if is_reference(arg) and k not in (*self.state.arrays, *new)]
         ends = {k: dataclasses.replace(args[k]) for k in passed}
         mapping: dict[ir.Var, ir.Operand] = {loop.body.args[0]: counter}
         mapping.update({args[k]: ends[next(j for j in passed if yields[j] is args[k])] for k in passed})
+        mapping.update({args[k]: loop.inits[k] for k in new})
         builder = ir.Builder()
         builder.origin = loop.origin
         taken, remaining = ir.Var("taken", types.intp), None
@@ -205,6 +233,8 @@ class Rerun:
             place = trip_number(builder, loop, counter)
             values, remaining = self.snapshots.advance(builder, place, taken)
             mapping.update({args[k]: value for k, value in values.items()})
+        elif self.kept is not None:
+            mapping.update({args[k]: value for k, value in self.kept.go_back(builder).items()})
         for arg in args:
             if arg not in mapping:
                 # a sum: what it adds up to is of no account here
@@ -257,10 +287,12 @@ class Rerun:
 
     def put_back(self) -> list[ir.Op]:
         """What the arrays held before the loop, if it made a trip at all."""
-        if self.snapshots is None:
-            return []
         builder = ir.Builder()
         builder.origin = self.loop.origin
+        if self.kept is not None:
+            self.kept.go_back(builder)
+        if self.snapshots is None:
+            return builder.ops
         with builder.region() as ops:
             self.snapshots.go_back(builder, ir.integer(0))
         has_trips = builder.call(operator.gt, self.snapshots.trips, ir.integer(0), type=types.boolean, name="has_trips")

@@ -17,13 +17,13 @@ import operator
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 
-import numpy as np
 from numba import types
 
 from adjit.transform import ir
 from adjit.transform.algebra import canonical, is_scalar, literal, simpler
 from adjit.transform.alias import Aliases, memory_written
 from adjit.transform.dead import eliminate_dead
+from adjit.transform.extents import Axis, extent_source
 
 MOST_PASSES = 12
 _DEFINITE = (ir.Call, ir.Alloc, ir.Copy, ir.Extent, *ir.VIEWS)
@@ -158,11 +158,11 @@ class _Pass:
                     self.put(call, done)
                 better = simpler(op, self._definitions, self._uses)
         elif isinstance(op, ir.Extent):
-            array, axis = self.extent_source(op.array, op.axis)
-            extent = self.extent(array, axis, op.out.type)
-            if extent is not None:
+            extent = self.extent(op.array, op.axis, op.out.type)
+            if not isinstance(extent, tuple):
                 self.equate((op.out,), (extent,))
                 return
+            array, axis = extent
             if array is not op.array:
                 self._changed = True
                 op = dataclasses.replace(op, array=array, axis=axis)
@@ -177,39 +177,18 @@ class _Pass:
             version = self._versions[self._aliases.find(op.array)]
             scope.known[(ir.Load, op.array, op.index, version)] = (op.value,)
 
-    def extent(self, array: ir.Operand, axis: int, type_: ir.Type) -> ir.Operand | None:
-        """An operand that holds the extent of the array, or None."""
-        if isinstance(array, ir.Const):
-            return literal(array.value.shape[axis], type_)
-        definition = self._definitions.get(array)
-        if isinstance(definition, ir.Alloc) and definition.like is None:
-            found = definition.shape[axis]
-            return (
-                literal(found.value, type_) if isinstance(found, ir.Const) else found if found.type == type_ else None
-            )
-        if isinstance(definition, ir.Reshape):
-            # -1 stands for whatever is left, and a variable may be -1
-            found = definition.shape[axis]
-            return literal(found.value, type_) if isinstance(found, ir.Const) and found.value >= 0 else None
-        return None
-
-    def extent_source(self, array: ir.Operand, axis: int) -> tuple[ir.Operand, int]:
-        """An array and axis of the same extent, as near to the parameters as can be."""
+    def extent(self, array: ir.Operand, axis: int, type_: ir.Type) -> ir.Operand | Axis:
+        """An operand that holds the extent of the array, or an axis as near to the parameters as can be."""
         while isinstance(array, ir.Var):
-            definition = self._definitions.get(array)
-            if isinstance(definition, ir.Copy):
-                array = definition.source
-            elif isinstance(definition, ir.Alloc) and definition.like is not None:
-                array = definition.like
-            elif isinstance(definition, ir.Transpose):
-                array, axis = definition.base, definition.axes[axis]
-            elif isinstance(definition, ir.Call) and _is_matrix_product(definition):
-                array, axis = definition.args[axis], axis
-            elif isinstance(definition, ir.Slice) and (whole := _whole_axis(definition, axis)) is not None:
-                array, axis = definition.base, whole
-            else:
-                break
-        return array, axis
+            source = extent_source(self._definitions.get(array), axis)
+            if isinstance(source, ir.Const):
+                return literal(source.value, type_)
+            if isinstance(source, ir.Var) and source.type == type_:
+                return source
+            if not isinstance(source, tuple):
+                return array, axis
+            array, axis = source
+        return literal(array.value.shape[axis], type_)
 
     def share(self, op: ir.Op, scope: _Scope) -> bool:
         """Whether an equal operation has been done already, so that this one goes."""
@@ -295,7 +274,7 @@ class _Pass:
             if trips == 0:
                 self.equate(op.outs, self.operands(op.inits))
                 return
-            if trips == 1:
+            if trips == 1 and op.snapshots is None:
                 self.once(op, start, done, scope)
                 return
         kept = self.changing_slots(op, [op.body.args[1:]])
@@ -410,29 +389,6 @@ def _all_reads(region: ir.Region) -> Sequence[ir.Operand]:
 def _same(left: Sequence[object], right: Sequence[object]) -> bool:
     """Whether both hold the very same objects."""
     return len(left) == len(right) and all(a is b for a, b in zip(left, right, strict=True))
-
-
-def is_product(op: ir.Call) -> bool:
-    """Whether this is a product of vectors and matrices."""
-    if op.callee not in (operator.matmul, np.matmul, np.dot) or len(op.args) != 2:
-        return False
-    return all(isinstance(a.type, types.Array) and 1 <= a.type.ndim <= 2 for a in op.args)
-
-
-def _is_matrix_product(op: ir.Call) -> bool:
-    """Whether the result has the rows of the first and the columns of the second operand."""
-    return is_product(op) and all(isinstance(a.type, types.Array) and a.type.ndim == 2 for a in op.args)
-
-
-def _whole_axis(view: ir.Slice, axis: int) -> int | None:
-    """The axis of the base that axis `axis` of the view takes whole, or None."""
-    of_view = of_base = 0
-    for selector in view.selectors:
-        if of_view == axis and not isinstance(selector, ir.At):
-            return of_base if selector == ir.Span() else None
-        of_view += not isinstance(selector, ir.At)
-        of_base += not isinstance(selector, ir.NewAxis)
-    return None
 
 
 class Renamer(ir.Cloner):

@@ -3,7 +3,7 @@
 In: a function whose array statements ask at run time which axes have the length 1. Out: the same where those axes are
 as long as the loop anyway. With `may_assume`, axes of arguments that are combined are taken to be of one length, which
 is checked first of all: `same_extent` raises Stretched where they are not, and the caller takes the code that assumes
-nothing.
+nothing. So are slices whose bounds can be worked out first: `slice_inside` raises Stretched where one is clipped.
 
     n = broadcast_extent(a.size, b.size)             same_extent(b.size, a.size)
     is_wide = b.size != 1                            for i in range(a.size):
@@ -14,6 +14,8 @@ nothing.
 from __future__ import annotations
 
 import dataclasses
+import functools
+import itertools
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,9 +23,10 @@ from dataclasses import dataclass
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.affine import ONE, Affine, Symbol, computed
+from adjit.transform.affine import ONE, Affine, Equalities, Symbol, computed
 from adjit.transform.algebra import canonical
-from adjit.transform.simplify import is_product
+from adjit.transform.beforehand import Beforehand, Bounds
+from adjit.transform.extents import Axis, extent_source
 from adjit.transform.support import broadcast_extent, same_extent, stored_extent
 
 Shape = tuple[Affine, ...]
@@ -47,60 +50,68 @@ class Clipped:
     extent: Affine
 
     @property
-    def bounds(self) -> tuple[Affine | None, Affine | None, Affine]:
+    def ends(self) -> tuple[Affine | None, Affine | None, Affine]:
         return self.start, self.stop, self.step
+
+    @property
+    def bounds(self) -> Bounds | None:
+        """What has to hold for it to be stop - start."""
+        if self.step != ONE or self.stop is None:
+            return None
+        return Bounds(Affine() if self.start is None else self.start, self.stop, self.extent)
 
 
 def settle_sizes(function: ir.Function, may_assume: bool) -> ir.Function:
     """The function with each extent computed once, and without the stretching of axes that cannot be of length 1."""
-    facts = _Facts(function.body.args, may_assume)
+    facts = _Facts(function, may_assume)
     changing: set[Slot] = set()
     while True:
-        known = len(facts.equal), len(changing)
+        known = len(facts.equal), len(facts.whole), len(changing)
         walk = _Walk(function, facts, changing)
         body = walk.region(function.body)
-        if known == (len(facts.equal), len(changing)):
+        if known == (len(facts.equal), len(facts.whole), len(changing)):
             break
-    if not walk.has_changed and not facts.equal:
+    if not walk.has_changed and not facts.equal and not facts.whole:
         return function
-    ops = (*facts.checks(), *body.ops)
+    ops = (*facts.checks(walk), *body.ops)
     return dataclasses.replace(function, body=dataclasses.replace(body, ops=ops))
 
 
-class _Facts:
-    """Which integers are taken to be equal: symbols, and what they are replaced by."""
+class _Facts(Equalities):
+    """Which integers are taken to be equal."""
 
-    def __init__(self, params: Sequence[ir.Var], may_assume: bool):
+    def __init__(self, function: ir.Function, may_assume: bool):
+        super().__init__()
         self.may_assume = may_assume
-        self.equal: dict[Symbol, Affine] = {}
+        self.function = function
+        self.whole: dict[Clipped, Bounds] = {}  # slices that are taken to be as long as their bounds say
         self.given: dict[Symbol, int] = {}  # the symbols that are known on entry, in order
-        for param in params:
+        for param in function.body.args:
             if isinstance(param.type, types.Array):
                 for axis in range(param.type.ndim):
                     self.given[(param, axis)] = len(self.given)
 
-    def settled(self, value: Affine) -> Affine:
-        """The value in terms of the symbols that are left."""
-        made = Affine(constant=value.constant)
-        for symbol, factor in value.terms.items():
-            made = made.plus(self._symbol(symbol), factor)
-        return made
-
-    def _symbol(self, symbol: Symbol) -> Affine:
-        if symbol in self.equal:
-            return self.settled(self.equal[symbol])
+    def symbol(self, symbol: Symbol) -> Affine:
         if isinstance(symbol, AtLeastZero):
             return at_least_zero(self.settled(symbol.value))
         if isinstance(symbol, Clipped):
             start, stop = (None if end is None else self.settled(end) for end in (symbol.start, symbol.stop))
-            return Affine({Clipped(start, stop, symbol.step, self.settled(symbol.extent)): 1})
-        return Affine({symbol: 1})
+            made = Clipped(start, stop, symbol.step, self.settled(symbol.extent))
+            if made in self.whole:
+                bounds = self.whole[made]
+                return self.settled(bounds.stop.plus(bounds.start, -1))
+            return Affine({made: 1})
+        return super().symbol(symbol)
+
+    @functools.cached_property
+    def _beforehand(self) -> Beforehand:
+        return Beforehand(self.function)
 
     def is_equal(self, left: Affine, right: Affine) -> bool:
         """Whether two extents of arrays are the same, or may be assumed to be."""
         left, right = self.settled(left), self.settled(right)
         one, other = _only_symbol(left), _only_symbol(right)
-        if isinstance(one, Clipped) and isinstance(other, Clipped) and one.bounds == other.bounds:
+        if isinstance(one, Clipped) and isinstance(other, Clipped) and one.ends == other.ends:
             return self.is_equal(one.extent, other.extent)
         # of arrays that exist, so that neither is below zero
         left = one.value if isinstance(one, AtLeastZero) else left
@@ -108,7 +119,26 @@ class _Facts:
         rest = left.plus(right, -1)
         if rest.is_constant:
             return rest.constant == 0
-        return self.may_assume and self._assume(rest)
+        if not self.may_assume:
+            return False
+        clipped = [symbol for symbol in (one, other) if isinstance(symbol, Clipped)]
+        return self._assume_whole(rest, clipped) if clipped else self._assume(rest)
+
+    def _assume_whole(self, rest: Affine, clipped: Sequence[Clipped]) -> bool:
+        """Takes slices to be as long as their bounds say, where `rest` is zero then and that can be checked first."""
+        found: dict[Clipped, Bounds] = {}
+        for symbol in clipped:
+            bounds = symbol.bounds
+            if bounds is None or not self._beforehand.is_possible(bounds):
+                return False
+            factor = rest.terms[symbol]
+            rest = rest.plus(Affine({symbol: 1}), -factor).plus(bounds.stop.plus(bounds.start, -1), factor)
+            found[symbol] = bounds
+        rest = self.settled(rest)
+        if rest.constant if rest.is_constant else not self._assume(rest):
+            return False
+        self.whole.update(found)
+        return True
 
     def _assume(self, rest: Affine) -> bool:
         """Takes `rest` to be zero, where that says that an axis of an argument is as long as another, or a literal."""
@@ -124,8 +154,8 @@ class _Facts:
         self.equal[last] = value
         return True
 
-    def checks(self) -> list[ir.Op]:
-        """What makes sure on entry that the assumptions hold."""
+    def checks(self, walk: _Walk) -> list[ir.Op]:
+        """What makes sure on entry that the assumptions hold, but for what is known after all."""
         builder = ir.Builder()
         for symbol, value in self.equal.items():
             left = self._extent(builder, symbol)
@@ -136,7 +166,9 @@ class _Facts:
                     callee, offset = (operator.add, 1) if value.constant > 0 else (operator.sub, -1)
                     right = builder.call(callee, right, ir.integer(offset * value.constant), type=types.intp, name="n")
             builder.emit(ir.Call(callee=same_extent, args=(left, right), outs=(), effect=True))
-        return builder.ops
+        settled = [Bounds(*map(self.settled, (b.start, b.stop, b.extent))) for b in self.whole.values()]
+        unsure = [b for b in settled if not walk.is_inside(b)]
+        return [*builder.ops, *(self._beforehand.checks(unsure) if unsure else ())]
 
     def _extent(self, builder: ir.Builder, symbol: Symbol) -> ir.Operand:
         assert isinstance(symbol, tuple)
@@ -174,6 +206,7 @@ class _Walk:
         self.definitions: dict[ir.Var, ir.Op] = {}
         self.mapping: dict[ir.Var, ir.Operand] = {}
         self.lengths: dict[ir.Operand, ir.Operand] = {}  # by max(n, 0): n, which is as good an end of a range from 0
+        self.carried: set[ir.Operand] = set()  # arrays that go round a loop
         self.leaders: list[dict[Affine, ir.Var]] = []  # operands that hold an extent, region by region
 
     # ------------------------------------------------------------------------------------------------ values
@@ -209,6 +242,11 @@ class _Walk:
                 rest = self.facts.settled(rest.plus(Affine({symbol: 1}), -factor).plus(bound, factor))
         return rest.constant >= 0 and all(factor > 0 and _is_extent(s) for s, factor in rest.terms.items())
 
+    def is_inside(self, bounds: Bounds) -> bool:
+        """Whether a slice is as long as its bounds say."""
+        ordered = (Affine(), bounds.start, bounds.stop, bounds.extent)
+        return all(self.is_within(value, low) for low, value in itertools.pairwise(ordered))
+
     def sliced(self, span: ir.Span, extent: Affine) -> Affine:
         """The extent of a slice of an axis."""
         start, stop = (None if end is None else self.value(end) for end in (span.start, span.stop))
@@ -232,24 +270,23 @@ class _Walk:
         """Takes note of what an operation without regions makes."""
         for out in op.results:
             self.definitions[out] = op
-        if isinstance(op, ir.Alloc):
-            self.shapes[op.out] = tuple(map(self.value, op.shape)) if op.like is None else self.shape(op.like)
-        elif isinstance(op, ir.Copy):
-            self.shapes[op.out] = self.shape(op.source)
-        elif isinstance(op, ir.Transpose):
-            base = self.shape(op.base)
-            self.shapes[op.out] = tuple(base[axis] for axis in op.axes)
-        elif isinstance(op, ir.Slice):
+        if isinstance(op, ir.Slice):
             self.shapes[op.out] = self.view_shape(op)
         elif isinstance(op, ir.Extent):
             self.values[op.out] = self.shape(op.array)[op.axis]
-        elif isinstance(op, ir.Call) and is_product(op) and ir.is_array(op.outs[0]):
-            left, right = map(self.shape, op.args)
-            self.shapes[op.outs[0]] = (*left[:-1], *right[1:])
+        elif len(op.results) == 1 and isinstance(op.results[0].type, types.Array):
+            self.shapes[op.results[0]] = tuple(
+                Affine({(op.results[0], axis): 1}) if source is None else self.length(source)
+                for axis in range(op.results[0].type.ndim)
+                for source in [extent_source(op, axis)]
+            )
         elif isinstance(op, ir.Call) and all(isinstance(o.type, types.Integer) for o in (*op.args, *op.outs)):
             found = _computed(op, [self.value(a) for a in op.args])
             if found is not None:
                 self.values[op.outs[0]] = found
+
+    def length(self, source: ir.Operand | Axis) -> Affine:
+        return self.shape(source[0])[source[1]] if isinstance(source, tuple) else self.value(source)
 
     def view_shape(self, op: ir.Slice) -> Shape:
         found: list[Affine] = []
@@ -298,9 +335,11 @@ class _Walk:
 
     def call(self, op: ir.Call, done: list[ir.Op]) -> None:
         if op.callee is broadcast_extent:
-            if self.is_equal(*op.args):
-                self.values[op.outs[0]] = self.value(op.args[0])
-                self.replaced(op.outs[0], op.args[0])
+            stretched = [other for one, other in zip(op.args, op.args[::-1], strict=True) if self.value(one) == ONE]
+            if stretched or self.is_equal(*op.args):
+                wide = stretched[0] if stretched else op.args[0]
+                self.values[op.outs[0]] = self.value(wide)
+                self.replaced(op.outs[0], wide)
             else:
                 self.once(op, op.outs[0], done)
         elif op.callee in (stored_extent, same_extent) and self.is_equal(*op.args):
@@ -330,7 +369,16 @@ class _Walk:
             self.has_changed = True
             op = ir.Call(callee=max, args=(length, ir.integer(0)), outs=(out,), origin=op.origin)
             self.lengths[out] = length
-        self.leaders[-1].setdefault(value, out)
+        if isinstance(op, ir.Extent) and inner in self.facts.given and op.array in self.carried:
+            # known before the loop, and with it how many trips a loop inside makes
+            assert isinstance(inner, tuple)
+            self.has_changed = True
+            op = dataclasses.replace(op, array=inner[0], axis=inner[1])
+        leader = self.leaders[-1].setdefault(value, out)
+        if out.user and not leader.user and leader.type == out.type:
+            # from here on the user's name
+            self.leaders[-1][value] = out
+            self.replaced(leader, out)
         done.append(op)
 
     def known(self, value: Affine, wanted: ir.Var) -> ir.Operand | None:
@@ -347,23 +395,44 @@ class _Walk:
         return None
 
     def offset(self, value: Affine, wanted: ir.Var, done: list[ir.Op]) -> ir.Operand | None:
-        """An operand for an extent or a counter less a literal, None for other sums."""
+        """An operand for a sum of extents, counters and a literal, None where one of them has none."""
         known = self.known(value, wanted)
-        if known is not None or value.constant >= 0:
+        if known is not None or (value.constant >= 0 and len(value.terms) < 2):
             return known
-        whole = value.plus(ONE, -value.constant)
-        known = self.known(whole, wanted)
-        symbol = _only_symbol(whole)
-        out = ir.Var("n", types.intp)
-        if known is None and symbol in self.facts.given:
-            assert isinstance(symbol, tuple)
-            known = ir.Var("n", types.intp)
-            done.append(ir.Extent(array=symbol[0], axis=symbol[1], out=known))
-            self.note(known, whole)
+        made: list[ir.Op] = []
+        total = self.total(value.plus(ONE, -value.constant), wanted, made)
+        if total is not None and value.constant:
+            total = self.summed(total, ir.integer(value.constant), value, made)
+        done += made if total is not None else ()
+        return total
+
+    def total(self, value: Affine, wanted: ir.Var, done: list[ir.Op]) -> ir.Operand | None:
+        """The same for a sum without a literal."""
+        known = self.known(value, wanted)
         if known is not None:
-            done.append(ir.Call(callee=operator.sub, args=(known, ir.integer(-value.constant)), outs=(out,)))
-            self.note(out, value)
-        return out if known is not None else None
+            return known
+        *rest, (symbol, factor) = sorted(value.terms.items(), key=lambda item: item[1] < 0)
+        if rest:
+            left = self.total(Affine(dict(rest)), wanted, done)
+            right = None if abs(factor) != 1 else self.total(Affine({symbol: 1}), wanted, done)
+            return None if left is None or right is None else self.summed(left, right, value, done, factor)
+        if factor != 1 or symbol not in self.facts.given:
+            return None
+        assert isinstance(symbol, tuple)
+        out = ir.Var("n", types.intp)
+        done.append(ir.Extent(array=symbol[0], axis=symbol[1], out=out))
+        self.note(out, value)
+        return out
+
+    def summed(
+        self, left: ir.Operand, right: ir.Operand, value: Affine, done: list[ir.Op], factor: int = 1
+    ) -> ir.Operand:
+        if isinstance(right, ir.Const) and right.value < 0:
+            right, factor = ir.integer(-right.value), -factor
+        out = ir.Var("n", types.intp)
+        done.append(ir.Call(callee=operator.add if factor > 0 else operator.sub, args=(left, right), outs=(out,)))
+        self.note(out, value)
+        return out
 
     def note(self, out: ir.Var, value: Affine) -> None:
         self.values[out] = value
@@ -394,6 +463,7 @@ class _Walk:
             if isinstance(init.type, types.Array) and (op, k) not in self.changing:
                 for var in (out, *(args[k] for args in carried)):
                     self.shapes[var] = self.shape(init)
+                    self.carried.add(var)
         regions = [self.region(r) for r in op.regions]
         for k, (init, yielded) in enumerate(zip(inits, regions[-1].yields, strict=False)):
             if isinstance(init.type, types.Array) and not self.is_same_shape(init, yielded):

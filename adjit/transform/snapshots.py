@@ -178,6 +178,30 @@ class Snapshots:
         return {**found, **{array: array for array in self.state.around}}
 
 
+@dataclass(eq=False)
+class Kept:
+    """The state that a loop of one trip starts from: numbers are there anyway, arrays are copied."""
+
+    loop: ir.For
+    state: State
+    copies: list[tuple[ir.Operand, ir.Var]] = field(default_factory=list)
+
+    def allocate(self, builder: ir.Builder) -> None:
+        for array in (*(self.loop.inits[slot] for slot in self.state.arrays), *self.state.around):
+            type_ = array_type_of(array)
+            shape = tuple(builder.extent(array, axis) for axis in range(type_.ndim))
+            copy = ir.Var(f"{_name(array)}_snapshot", array_type(type_.dtype, type_.ndim))
+            builder.emit(ir.Alloc(shape=shape, out=copy, role=ir.Role("snapshots", self.loop)))
+            _copy(builder, array, (), copy, ())
+            self.copies.append((array, copy))
+
+    def go_back(self, builder: ir.Builder) -> dict[int, ir.Operand]:
+        """Puts the arrays back; gives the carried values."""
+        for array, copy in self.copies:
+            _copy(builder, copy, (), array, ())
+        return {slot: self.loop.inits[slot] for slot in (*self.state.numbers, *self.state.arrays)}
+
+
 Now = Mapping[object, ir.Operand]
 
 

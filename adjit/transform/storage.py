@@ -36,7 +36,7 @@ from adjit.transform.scopes import Carried, Scope
 from adjit.transform.shadows import carried_args
 from adjit.transform.source import place_of
 from adjit.transform.strategy import Strategy
-from adjit.transform.trips import mirrored_range
+from adjit.transform.trips import has_one_trip, mirrored_range
 from adjit.transform.types import array_type_of
 
 
@@ -234,7 +234,9 @@ class _Storage:
         wanted = {self.aliases.find(s.array) for s in self.saved.intersection(ir.walk(loop.body))}
         shadows = self.sweeps.shadows
         state = state_of(self.primal, loop, set(shadows.values()), wanted)
-        is_refused = isinstance(state, Refusal) or not (state.is_empty or scope.region is self.top)
+        is_refused = isinstance(state, Refusal) or not (
+            state.is_empty or scope.region is self.top or has_one_trip(loop)
+        )
         if is_refused and not request.is_own:
             if isinstance(state, Refusal):
                 note(Remark(loop.origin, f"its trips are not run again: {state.why}"))
@@ -243,10 +245,13 @@ class _Storage:
             return
         if isinstance(state, Refusal) or is_refused:
             why = state.why if isinstance(state, Refusal) else "It stands in a loop that is not checkpointed itself."
-            raise errors.Unsupported("a checkpoint of this loop", place_of(loop.origin), why, "Leave it out.")
+            what = "call" if has_one_trip(loop) else "loop"
+            raise errors.Unsupported(f"a checkpoint of this {what}", place_of(loop.origin), why, "Leave it out.")
         rerun = Rerun(self.primal, item, state, request, self.both_sweeps_of_a_trip)
         for op in rerun.before.ops:
             self.edits.before(loop, op)
+        for kept in rerun.kept_arrays:
+            self.made[kept] = (self.primal.region_of[loop], self.primal.position[loop])
         self.edits.replaced[loop] = rerun.forward()
         self.rerun.append(loop)
         for op in rerun.reverse(shadows):

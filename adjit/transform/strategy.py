@@ -13,7 +13,12 @@ from collections.abc import Set
 from dataclasses import dataclass
 from typing import Literal
 
-MECHANISMS = frozenset({"expand", "fills", "fuse", "gather", "lanes", "maps", "promote"})
+MECHANISMS = frozenset(
+    {
+        "expand", "fills", "fuse", "gather", "hoist", "interchange", "lanes", "maps", "promote", "reassociate",
+        "substitute",
+    }
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from __future__ import annotations
 import dataclasses
 import operator
 from collections.abc import Sequence
+from typing import TypeVar
 
 from numba import types
 
@@ -33,10 +34,18 @@ def strip_mined(loop: ir.For, rest: Recurrence) -> tuple[list[ir.Op], ir.For]:
     return _Strips(loop, rest).made()
 
 
+Slot = TypeVar("Slot")
+
+
+def _at(slots: Sequence[Slot], places: Sequence[int]) -> tuple[Slot, ...]:
+    return tuple(slots[k] for k in places)
+
+
 class _Strips:
     def __init__(self, loop: ir.For, rest: Recurrence):
         self.loop, self.rest = loop, rest
         self.counter = loop.body.args[0]
+        self.bound = tuple(k for k in range(len(loop.outs)) if k not in rest.free)
         self.inside = {out for op in ir.walk(loop.body) for out in op.results} | set(loop.body.args)
         self.builder = ir.Builder()
         self.start = ir.Var(f"{self.counter.name}_start", types.intp)
@@ -51,11 +60,12 @@ class _Strips:
         carried = tuple(dataclasses.replace(a) for a in loop.body.args[1:])
         first, second = self.independent(), self.dependent()
         outs = tuple(dataclasses.replace(o) for o in loop.outs)
+        free, bound = self.rest.free, self.bound
         plain = dataclasses.replace(
             loop, start=ir.integer(0), stop=count, step=ir.integer(1), order_free=False, pair=None, is_mirror=False
         )
-        b.emit(dataclasses.replace(plain, inits=(), body=first, outs=()))
-        b.emit(dataclasses.replace(plain, inits=carried, body=second, outs=outs))
+        b.emit(dataclasses.replace(plain, inits=_at(carried, free), body=first, outs=_at(outs, free)))
+        b.emit(dataclasses.replace(plain, inits=_at(carried, bound), body=second, outs=_at(outs, bound)))
         body = ir.Region((self.start, *carried), tuple(b.ops), outs)
         made = dataclasses.replace(plain, start=loop.start, stop=loop.stop, step=ir.integer(STRIP), body=body)
         return [ir.Alloc(shape=(ir.integer(STRIP),), out=array) for array in self.scratch.values()], made
@@ -69,7 +79,8 @@ class _Strips:
                 ops.append(ir.substituted(op, {self.counter: counter}))
                 stored = [v for v in op.results if v in self.scratch]
                 ops += [ir.Store(array=self.scratch[v], index=(k,), value=v, origin=op.origin) for v in stored]
-        return self.region((k,), ops, (), counter)
+        args, yields = _at(self.loop.body.args[1:], self.rest.free), _at(self.loop.body.yields, self.rest.free)
+        return self.region((k, *args), ops, yields, counter)
 
     def dependent(self) -> ir.Region:
         """The recurrence, on copies, since what is computed again has its variables in the other loop."""
@@ -78,10 +89,11 @@ class _Strips:
         ops: list[ir.Op] = [
             ir.Load(array=array, index=(k,), out=cloner.fresh(taken)) for taken, array in self.scratch.items()
         ]
-        args = tuple(cloner.fresh(a) for a in self.loop.body.args[1:])
+        args = tuple(cloner.fresh(a) for a in _at(self.loop.body.args[1:], self.bound))
         kept = {*self.rest.again, *self.rest.ops}
         ops += [cloner.op(op) for op in self.loop.body.ops if op in kept]
-        return self.region((k, *args), ops, tuple(cloner.operand(y) for y in self.loop.body.yields), counter)
+        yields = _at(self.loop.body.yields, self.bound)
+        return self.region((k, *args), ops, tuple(cloner.operand(y) for y in yields), counter)
 
     def counters(self) -> tuple[ir.Var, ir.Var]:
         """The place in the strip, and what the loop counted."""

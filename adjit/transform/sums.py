@@ -8,16 +8,25 @@ In: a value that a loop carries. Out: whether the order of the trips matters to 
 
 from __future__ import annotations
 
+import dataclasses
 import operator
+from collections.abc import Collection
 
 from numba import types
 
 from adjit.transform import ir
+from adjit.transform.support import reassociable_add, reassociable_sub
 
 
 def is_sum(arg: ir.Var, yielded: ir.Operand, body: ir.Region) -> bool:
     """Whether a carried number is only added to, so that the order of the trips does not matter (up to rounding)."""
     return (yielded is arg or isinstance(arg.type, types.Float)) and is_added_to(arg, yielded, body)
+
+
+def carries_adjoint_sums(loop: ir.For) -> bool:
+    """Whether a loop of the reverse sweep carries nothing but sums, the order of whose terms nobody can tell."""
+    slots = zip(loop.body.args[1:], loop.body.yields, strict=True)
+    return loop.is_mirror and not loop.stops and all(is_sum(arg, y, loop.body) for arg, y in slots)
 
 
 def is_added_to(value: ir.Operand, result: ir.Operand, region: ir.Region) -> bool:
@@ -43,7 +52,8 @@ def partial_sums(value: ir.Operand, result: ir.Operand, region: ir.Region) -> se
 def _added(value: ir.Operand, op: ir.Op, found: set[ir.Operand]) -> ir.Var | None:
     """The result of an operation that only adds to the value, None if it does anything else; `found` gets the names."""
     if isinstance(op, ir.Call):
-        is_addition = op.callee is operator.add or (op.callee is operator.sub and op.args[0] is value)
+        is_less = op.callee in (operator.sub, reassociable_sub) and op.args[0] is value
+        is_addition = op.callee in (operator.add, reassociable_add) or is_less
         return op.outs[0] if is_addition and sum(a is value for a in op.args) == 1 else None
     if isinstance(op, ir.For):
         if op.stops or sum(o is value for o in ir.reads(op)) != 1 or not any(i is value for i in op.inits):
@@ -59,3 +69,17 @@ def _added(value: ir.Operand, op: ir.Op, found: set[ir.Operand]) -> ir.Var | Non
                 found.update(*(side for side in sides if side is not None))
                 return out
     return None
+
+
+def in_any_order(op: ir.Op, names: Collection[ir.Operand]) -> ir.Op:
+    """The operation with its additions to sums, which are called `names`, such that the compiler may reorder them."""
+    if op.regions:
+        regions = [ir.Region(r.args, tuple(in_any_order(i, names) for i in r.ops), r.yields) for r in op.regions]
+        return op.rebuilt(op.operands, regions, op.results)
+    if not isinstance(op, ir.Call) or op.callee not in (operator.add, operator.sub) or op.outs[0] not in names:
+        return op
+    total, term = op.args if op.args[0] in names else op.args[::-1]
+    if total.type != term.type or not ir.is_float(total.type):
+        return op
+    callee = reassociable_add if op.callee is operator.add else reassociable_sub
+    return dataclasses.replace(op, callee=callee, args=(total, term))

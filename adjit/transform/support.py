@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import llvmlite.ir as llvm
 from numba import njit, types
 from numba.extending import lower_builtin, type_callable
 
@@ -78,6 +79,20 @@ def same_extent(left: int, right: int) -> None:
 
 
 @njit
+def slice_inside(start: int, stop: int, extent: int) -> None:
+    """Stretched if a slice is not as long as its bounds say, as the code that follows takes it to be."""
+    if not 0 <= start <= stop <= extent:
+        raise Stretched("a slice goes beyond its array where this code takes it not to")
+
+
+@njit
+def some_elements(extent: int) -> None:
+    """ValueError if there are none of which one could be the greatest or the least."""
+    if extent == 0:
+        raise ValueError("zero-size array to reduction operation which has no identity")
+
+
+@njit
 def overlaps(left: Any, right: Any) -> bool:
     """Whether the memory from the first to the last element of `left` meets that of `right`."""
     if left.size == 0 or right.size == 0:
@@ -111,6 +126,22 @@ def check_output(output: Any, argument: Any) -> None:
     """TypeMismatch if an array that takes the gradient has another shape than the argument."""
     if output.shape != argument.shape:
         raise TypeMismatch("an array in `out` has another shape than its argument")
+
+
+def opaque(index: int) -> int:
+    """index, of which the compiler is to know nothing but that it is an integer (`downward.py` says why)."""
+    return index
+
+
+@type_callable(opaque)
+def _type_of_opaque(context: Any) -> Any:
+    return lambda index: index if isinstance(index, types.Integer) else None
+
+
+@lower_builtin(opaque, types.Integer)  # type: ignore[no-untyped-call, untyped-decorator]
+def _opaque(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    (index,) = args
+    return builder.asm(llvm.FunctionType(index.type, [index.type]), "", "=r,0", [index], False)
 
 
 def reassociable_add(total: float, term: float) -> float:

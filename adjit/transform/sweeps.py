@@ -1,6 +1,7 @@
 """From the mirror of a function to both sweeps in one: the reverse half of the road.
 
-    sweeps ──► storage ──► simplify ──► fuse ──► simplify ──► promotion ──► clears ──► gather ──► ascending ──► fills
+    sweeps ──► storage ──► simplify ──► fuse ──► simplify ──► promotion ──► clears ──► idle clears ──► gather
+           ──► ascending ──► carried clears ──► late stores ──► fills
 
 In: `Sweeps`. Out: a function of the arguments and the seeds, to the value's leaves if asked for and the adjoints. Which
 loops run their trips again is known only when it is seen which keep tapes; then storage is decided once more.
@@ -12,10 +13,13 @@ from collections.abc import Sequence
 
 from adjit.transform import ir
 from adjit.transform.ascending import ascending
+from adjit.transform.carried_clears import carry_clears
 from adjit.transform.clears import merge_clears
 from adjit.transform.fills import leave_out_fills
 from adjit.transform.fuse import fuse
 from adjit.transform.gather import gather
+from adjit.transform.idle_clears import leave_out_clears
+from adjit.transform.late_stores import move_stores
 from adjit.transform.mirror import Sweeps
 from adjit.transform.promotion import promote_sums
 from adjit.transform.report import note, recording
@@ -61,9 +65,12 @@ def sweeps_apart(sweeps: Sweeps, extra: Sequence[ir.Var], limit: int | None, str
 
 def _finished(function: ir.Function, strategy: Strategy) -> ir.Function:
     """The stores of the reverse sweep as one would write them."""
-    function = checked(merge_clears(function), "merged")
+    function = checked(leave_out_clears(merge_clears(function)), "merged")
     if strategy.uses("gather"):
         function = checked(simplify(ascending(gather(function))), "gathered")
+    carried = checked(carry_clears(function), "carried")
+    moved = checked(move_stores(carried), "moved")
+    function = moved if moved is carried else checked(simplify(moved), "simplified")
     return checked(leave_out_fills(function), "filled") if strategy.uses("fills") else function
 
 

@@ -8,6 +8,7 @@ In: a loop. Out: operands, for which operations are emitted where they are not l
 from __future__ import annotations
 
 import operator
+from collections.abc import Mapping
 
 from numba import types
 
@@ -38,6 +39,57 @@ def count_trips(builder: ir.Builder, op: ir.For) -> ir.Operand:
         ahead = _emit(builder, operator.sub, ahead, sign, name)
         count = _emit(builder, operator.floordiv, ahead, op.step, name)
     return _emit(builder, max, count, ir.integer(0), name)
+
+
+def literal_trips(op: ir.For) -> range | None:
+    """The trips of a loop over a literal range that is not left early."""
+    bounds = [int(o.value) for o in op.operands[:3] if isinstance(o, ir.Const)]
+    return None if op.stops or len(bounds) < 3 or bounds[2] == 0 else range(*bounds)
+
+
+def has_one_trip(op: ir.Op) -> bool:
+    """Whether it is a loop only in name, as a checkpointed call is."""
+    return isinstance(op, ir.For) and (trips := literal_trips(op)) is not None and len(trips) == 1
+
+
+def has_trips(builder: ir.Builder, op: ir.For, definitions: Mapping[ir.Var, ir.Op]) -> ir.Operand:
+    """Whether the loop makes a trip."""
+    if isinstance(op.step, ir.Const):
+        low, high = (op.start, op.stop) if op.step.value > 0 else (op.stop, op.start)
+        return _is_below(builder, low, high, definitions)
+    up = builder.call(operator.gt, op.step, ir.integer(0), type=types.boolean, name="is_ascending")
+    rising = _is_below(builder, op.start, op.stop, definitions)
+    falling = _is_below(builder, op.stop, op.start, definitions)
+    return builder.call(ir.select, up, rising, falling, type=types.boolean, name="has_trips")
+
+
+def _is_below(
+    builder: ir.Builder, low: ir.Operand, high: ir.Operand, definitions: Mapping[ir.Var, ir.Op]
+) -> ir.Operand:
+    made = definitions.get(high) if isinstance(high, ir.Var) else None
+    if isinstance(low, ir.Const) and isinstance(made, ir.Call) and made.callee is operator.sub:
+        # -1 < n - 1
+        base, offset = made.args
+        if isinstance(offset, ir.Const):
+            low, high = ir.integer(low.value + offset.value), base
+    return builder.call(operator.gt, high, low, type=types.boolean, name="has_trips")
+
+
+def is_natural(operand: ir.Operand, made: Mapping[ir.Operand, ir.Op]) -> bool:
+    """Whether an extent is surely not below zero, also where a loop around makes no trip. `made`: by result."""
+    if isinstance(operand, ir.Const):
+        return bool(operand.value >= 0)
+    op = made.get(operand)
+    if isinstance(op, ir.Call) and op.callee is max:
+        return any(is_natural(a, made) for a in op.args)
+    if isinstance(op, ir.Call) and op.callee in (min, operator.add, operator.mul, operator.floordiv):
+        return all(is_natural(a, made) for a in op.args)
+    return isinstance(op, ir.Extent)
+
+
+def natural(builder: ir.Builder, operand: ir.Operand, made: Mapping[ir.Operand, ir.Op]) -> ir.Operand:
+    """The extent, zero where it is below."""
+    return operand if is_natural(operand, made) else _emit(builder, max, operand, ir.integer(0), "n")
 
 
 def trip_number(builder: ir.Builder, op: ir.For, counter: ir.Operand) -> ir.Operand:

@@ -16,59 +16,74 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from adjit.transform import ir
+from adjit.transform.alias import Aliases
+from adjit.transform.lane_sharing import Trips
 from adjit.transform.types import array_type_of
 from adjit.transform.uniformity import Kind, Uniformity
 
 Loops = tuple[ir.For, ...]
+_Uses = list[tuple[ir.Load | ir.Store, Loops]]
 
 
-def turned_axes(loop: ir.For, uniformity: Uniformity) -> dict[ir.Var, int]:
-    """The arrays to copy, and the axis of each that the loop's counter runs along."""
+def turned_axes(loop: ir.For, trips: Trips, uniformity: Uniformity, aliases: Aliases) -> dict[ir.Var, int]:
+    """The arrays to copy, and the axis of each that the loop's counter runs along.
+
+    Elements of arrays that are stored to, each trip to its own, go back at the end of the block; what is added to
+    elements is added up apart.
+    """
     counter = loop.body.args[0]
     inside = {out for op in ir.walk(loop.body) for out in op.results}
-    loads: dict[ir.Operand, list[tuple[ir.Load, Loops]]] = {}
-    for load, loops in _loads(loop.body, (), uniformity):
-        loads.setdefault(load.array, []).append((load, loops))
+    accesses: dict[ir.Operand, _Uses] = {}
+    for op, loops in _accesses(loop.body, (), uniformity):
+        accesses.setdefault(op.array, []).append((op, loops))
     found: dict[ir.Var, int] = {}
-    stored = {op.array for op in ir.walk(loop.body) if isinstance(op, ir.Store)}
-    for array, uses in loads.items():
-        axes = {tuple(k for k, i in enumerate(load.index) if uniformity.differs(i)) for load, _ in uses}
-        (axis,) = axes.pop() if len(axes) == 1 and all(len(a) == 1 for a in axes) else (None,)
-        if axis is None or not isinstance(array, ir.Var) or array in inside or array in stored:
+    for array, uses in accesses.items():
+        if not isinstance(array, ir.Var) or array in inside or uniformity.is_laned(array):
             continue
-        if any(load.index[axis] is not counter for load, _ in uses) or uniformity.is_laned(array):
+        is_stored = any(isinstance(op, ir.Store) for op, _ in uses)
+        is_summed = aliases.find(array) in trips.summed
+        if is_stored and not is_summed and aliases.find(array) not in trips.own:
+            continue
+        # what is the same for all lanes stands beside, and may only be read there, or added to what is added to
+        together = [op for op, _ in uses if not any(map(uniformity.differs, op.index))]
+        if any(op not in uniformity or (is_stored and not is_summed) for op in together):
+            continue
+        uses = [(op, loops) for op, loops in uses if op not in together]
+        axes = {tuple(k for k, i in enumerate(op.index) if uniformity.differs(i)) for op, _ in uses}
+        (axis,) = axes.pop() if len(axes) == 1 and all(len(a) == 1 for a in axes) else (None,)
+        if axis is None or any(op.index[axis] is not counter for op, _ in uses):
             continue
         type_ = array_type_of(array)
-        if axis != (0 if type_.layout == "F" else type_.ndim - 1) and _is_worth_it(uses, axis):
+        if axis != (0 if type_.layout == "F" else type_.ndim - 1) and _is_worth_it(
+            uses, axis, is_stored and not is_summed
+        ):
             found[array] = axis
     return found
 
 
-def _is_worth_it(uses: list[tuple[ir.Load, Loops]], axis: int) -> bool:
-    """Whether elements are fetched more than once a trip, in loops that go through most of what is copied."""
-    runs_through = any(
-        _runs_through(load, {around.body.args[0]: around for around in loops}, axis) for load, loops in uses
-    )
-    again = any(around.body.args[0] not in load.index for load, loops in uses for around in loops)
-    return runs_through and (again or len(uses) > 1)
+def _is_worth_it(uses: _Uses, axis: int, goes_back: bool) -> bool:
+    """Whether elements are fetched more often than copied, in loops that go through most of what is copied."""
+    runs_through = any(_runs_through(op, {around.body.args[0]: around for around in loops}, axis) for op, loops in uses)
+    again = any(around.body.args[0] not in op.index for op, loops in uses for around in loops)
+    return runs_through and (again or len(uses) > 1 + goes_back)
 
 
-def _runs_through(load: ir.Load, loops: dict[ir.Operand, ir.For], axis: int) -> bool:
-    """Whether a load goes along all axes but that of the lanes, and no loop for it is short for sure.
+def _runs_through(op: ir.Load | ir.Store, loops: dict[ir.Operand, ir.For], axis: int) -> bool:
+    """Whether an access goes along all axes but that of the lanes, and no loop for it is short for sure.
 
     An axis on which it stands still, such as that of an outer loop, would be copied for nothing.
     """
-    around = [loops.get(index) for k, index in enumerate(load.index) if k != axis]
+    around = [loops.get(index) for k, index in enumerate(op.index) if k != axis]
     moving = [loop for loop in around if loop is not None]
     is_long = any(isinstance(loop.stop, ir.Var) or isinstance(loop.start, ir.Var) for loop in moving)
     return len(moving) == len(around) and is_long
 
 
-def _loads(region: ir.Region, loops: Loops, uniformity: Uniformity) -> Iterator[tuple[ir.Load, Loops]]:
-    """Loads with the loops around them that all lanes make together."""
+def _accesses(region: ir.Region, loops: Loops, uniformity: Uniformity) -> Iterator[tuple[ir.Load | ir.Store, Loops]]:
+    """Loads and stores with the loops around them that all lanes make together."""
     for op in region.ops:
-        if isinstance(op, ir.Load):
+        if isinstance(op, ir.Load | ir.Store):
             yield op, loops
         is_around = isinstance(op, ir.For) and op in uniformity and uniformity.kind(op) is Kind.TOGETHER
         for inner in op.regions:
-            yield from _loads(inner, (*loops, op) if is_around and isinstance(op, ir.For) else loops, uniformity)
+            yield from _accesses(inner, (*loops, op) if is_around and isinstance(op, ir.For) else loops, uniformity)

@@ -24,8 +24,11 @@ from adjit import vectormath
 from adjit.transform import ir
 from adjit.transform.alias import Aliases
 from adjit.transform.cost import is_cheap
+from adjit.transform.dead import eliminate_dead
+from adjit.transform.naturals import Naturals
 from adjit.transform.recurrence import recurrence
 from adjit.transform.stripmine import strip_mined
+from adjit.transform.support import reassociable_add, reassociable_sub
 
 ELEMENTARY: dict[Any, Any] = {
     callee: getattr(vectormath, name)
@@ -56,7 +59,8 @@ _FEWEST_TRIPS = 8  # of a loop of which the number is known, to be worth a secon
 def vectorise(function: ir.Function) -> ir.Function:
     """The function with elementary functions replaced; the same object if there are none to replace."""
     body = _Pass(function).region(function.body, holds_scratch=True)
-    return function if body is function.body else dataclasses.replace(function, body=body)
+    # what only the recurrence reads, and computes itself, is not left with the rest
+    return function if body is function.body else eliminate_dead(dataclasses.replace(function, body=body))
 
 
 class _Pass:
@@ -65,7 +69,7 @@ class _Pass:
     def __init__(self, function: ir.Function):
         self.aliases = Aliases(function)
         self.scratch: list[ir.Op] = []  # arrays to be made before the operation that is being looked at
-        self.naturals: set[ir.Operand] = set()
+        self.naturals = Naturals(function)
 
     def region(self, region: ir.Region, holds_scratch: bool = False) -> ir.Region:
         """`holds_scratch`: the scratch arrays of what is inside are made here, not further out."""
@@ -81,7 +85,6 @@ class _Pass:
         return ir.Region(region.args, tuple(ops), region.yields)
 
     def op(self, op: ir.Op) -> ir.Op:
-        self.note(op)
         if isinstance(op, ir.For) and not any(isinstance(inner, ir.For | ir.While) for inner in ir.walk(op.body)):
             return self.innermost(op)
         # trips that run at the same time have scratch arrays of their own
@@ -90,32 +93,16 @@ class _Pass:
             return op
         return op.rebuilt(op.operands, regions, op.results)
 
-    def note(self, op: ir.Op) -> None:
-        """Keeps the integers that are never negative."""
-        if isinstance(op, ir.Extent):
-            self.naturals.add(op.out)
-        elif isinstance(op, ir.Call) and op.callee in (operator.add, operator.mul, max):
-            # a maximum is natural if one of them is
-            if (any if op.callee is max else all)(self.is_natural(a) for a in op.args):
-                self.naturals.update(op.outs)
-        elif isinstance(op, ir.For) and self.is_natural(op.start) and _counts_up(op):
-            self.naturals.add(op.body.args[0])
-
-    def is_natural(self, operand: ir.Operand) -> bool:
-        if isinstance(operand, ir.Const):
-            return isinstance(operand.type, types.Integer) and operand.value >= 0
-        return operand in self.naturals
-
     def innermost(self, loop: ir.For) -> ir.For:
         """The loop with elementary functions replaced, and without its recurrence where it has one; or as it is."""
         inner = list(ir.walk(loop.body))
         # what raises must find memory as the trips before left it
         if loop.stops or any(isinstance(op, ir.Raise) for op in inner) or not any(map(is_elementary, inner)):
             return loop
-        is_plain = self.is_natural(loop.start) and loop.step == ir.integer(1)
+        is_plain = loop.step == ir.integer(1) and self.naturals.counts(loop)
         rest = recurrence(loop, self.aliases, is_plain)
         first = [op for op in loop.body.ops if op not in rest.ops]
-        if not _are_vectorisable(first) or not any(is_elementary(i) for op in first for i in _within(op)):
+        if not are_vectorisable(first) or not any(is_elementary(i) for op in first for i in _within(op)):
             return loop
         replaced = dataclasses.replace(loop, body=_replaced(loop.body, frozenset(rest.ops)))
         if rest.is_empty:
@@ -142,12 +129,13 @@ def _is_plain_power(op: ir.Call) -> bool:
     return isinstance(exponent, ir.Const) and isinstance(exponent.type, types.Float) and exponent.value in _PLAIN_POWERS
 
 
-def _are_vectorisable(ops: Sequence[ir.Op]) -> bool:
+def are_vectorisable(ops: Sequence[ir.Op]) -> bool:
     """Whether operations without inner loops become instructions that vectors have."""
     for op in ops:
         for inner in _within(op):
             if isinstance(inner, ir.Call):
-                is_plain = _is_plain_power(inner) or (is_cheap(inner) and inner.callee not in _SCALAR)
+                is_plain = _is_plain_power(inner) or inner.callee in (reassociable_add, reassociable_sub)
+                is_plain = is_plain or (is_cheap(inner) and inner.callee not in _SCALAR)
                 if not is_plain and not is_elementary(inner):
                     return False
             elif not isinstance(inner, ir.Load | ir.Store | ir.If | ir.Comment):
@@ -171,10 +159,6 @@ def _within(op: ir.Op) -> Iterator[ir.Op]:
     yield op
     for region in op.regions:
         yield from ir.walk(region)
-
-
-def _counts_up(loop: ir.For) -> bool:
-    return isinstance(loop.step, ir.Const) and loop.step.value > 0
 
 
 def _trips(loop: ir.For) -> float:

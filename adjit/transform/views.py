@@ -10,6 +10,7 @@ that goes elsewhere (into a call, round a loop) stays; so does one whose first e
 from __future__ import annotations
 
 import dataclasses
+import functools
 import operator
 from collections.abc import Sequence
 
@@ -17,6 +18,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.affine import Iterations
+from adjit.transform.polyhedra import IndexModel
 
 
 def see_through_views(function: ir.Function) -> ir.Function:
@@ -27,6 +29,7 @@ def see_through_views(function: ir.Function) -> ir.Function:
 
 class _Direct:
     def __init__(self, function: ir.Function):
+        self.function = function
         self.iterations = Iterations(function)
         self.moved: set[ir.Operand] = set()  # indices made here, which are not below zero
 
@@ -81,9 +84,32 @@ class _Direct:
         if operand in self.moved:
             return True
         value = self.iterations.value(operand)
-        if value is None or value.constant < 0:
+        if value is None:
+            return self.is_running_on(operand)
+        return value.constant >= 0 and all(
+            factor > 0 and not isinstance(symbol, ir.Var) for symbol, factor in value.terms.items()
+        )
+
+    def is_running_on(self, operand: ir.Operand) -> bool:
+        """Whether a loop carries it, starts it where it is not below zero, and only adds what is not below zero."""
+        found = self.iterations.carried(operand)
+        if found is None:
             return False
-        return all(factor > 0 and not isinstance(symbol, ir.Var) for symbol, factor in value.terms.items())
+        loop, slot = found
+        after = loop.body.yields[slot]
+        step = self.iterations.definitions.get(after) if isinstance(after, ir.Var) else None
+        if not isinstance(loop, ir.For) or not isinstance(step, ir.Call) or step.callee is not operator.add:
+            return False
+        before = loop.body.args[1 + slot]
+        added = [arg for arg in step.args if arg is not before]
+        if len(added) != 1 or not self.is_natural(loop.inits[slot]):
+            return False
+        value = self.iterations.value(added[0])
+        return value is not None and self.index_model.is_natural(step, value)
+
+    @functools.cached_property
+    def index_model(self) -> IndexModel:
+        return IndexModel(self.function)
 
     def is_plain(self, selector: ir.Selector, own: ir.Operand) -> bool:
         """Whether the element counted `own` along a slice is `start + step * own` along the axis."""

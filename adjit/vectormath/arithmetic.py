@@ -52,6 +52,14 @@ def two_product(a: Real, b: Real) -> Double:
     return Double(product, ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low)
 
 
+def remainder(total: Real, a: Real, b: Real) -> Real:
+    """total - a * b exactly, where a * b is the product nearest to the total or next to that."""
+    if a.machine.has_fma:
+        return Real(a.machine, a.machine.intrinsic("llvm.fma", (-a).value, b.value, total.value))
+    product = two_product(a, b)
+    return (total - product.high) - product.low
+
+
 def _halves(a: Real) -> Double:
     """The upper and the lower 26 bits."""
     spread = a * 134217729.0  # 2 ** 27 + 1
@@ -82,6 +90,5 @@ def quotient(numerator: Double, denominator: Double) -> Double:
     """numerator / denominator, to a few bits more than a float64 has."""
     inverse = 1.0 / denominator.high
     first = numerator.high * inverse
-    product = two_product(first, denominator.high)
-    rest = ((numerator.high - product.high) - product.low) + numerator.low
-    return fast_two_sum(first, (rest - first * denominator.low) * inverse)
+    rest = remainder(numerator.high, first, denominator.high) + numerator.low
+    return fast_two_sum(first, multiply_add(first, -denominator.low, rest) * inverse)

@@ -52,11 +52,14 @@ class Reduced(NamedTuple):
 
 def reduce(x: Real) -> Reduced:
     """Of |x| below 2 ** 20 or so."""
-    k, bits = rounded(x * PER_LOG2)
-    near = x - k * LOG2_HIGH
-    far = k * LOG2_LOW
-    r = near - far
-    return Reduced(k, bits, Double(r, (near - r) - far))
+    return reduced(x, *rounded(x * PER_LOG2))
+
+
+def reduced(x: Real, k: Real, bits: Whole) -> Reduced:
+    """x less k log 2, for the whole number that is near x / log 2."""
+    near = multiply_add(k, -LOG2_HIGH, x)
+    r = multiply_add(k, -LOG2_LOW, near)
+    return Reduced(k, bits, Double(r, multiply_add(k, -LOG2_LOW, near - r)))
 
 
 def scaled(x: Real, k: Real) -> Real:
@@ -68,20 +71,20 @@ def scaled(x: Real, k: Real) -> Real:
 
 def exp_parts(x: Double) -> tuple[Double, Real]:
     """p, to a few bits more than a float64 has, and a whole k with exp(x) = p * 2 ** k."""
-    reduced = reduce(x.high)
-    r = reduced.r.high
+    parts = reduce(x.high)
+    r = parts.r.high
     one = fast_two_sum(r.like(1.0), r)
-    tail = multiply_add(r * r, polynomial(r, TAIL), reduced.r.low)
+    tail = multiply_add(r * r, polynomial(r, TAIL), parts.r.low)
     # exp(x.low) is 1 + x.low to rounding
-    return Double(one.high, multiply_add(x.low, one.high + tail, one.low + tail)), reduced.k
+    return Double(one.high, multiply_add(x.low, one.high + tail, one.low + tail)), parts.k
 
 
 def exp(x: Real) -> Real:
     within = select(x < -746.0, -746.0, select(x > 710.0, 710.0, x))
-    reduced = reduce(within)
-    r = reduced.r.high
-    tail = multiply_add(r * r, polynomial(r, TAIL), reduced.r.low)
-    return scaled(1.0 + (r + tail), reduced.k)
+    parts = reduce(within)
+    r = parts.r.high
+    tail = multiply_add(r * r, polynomial(r, TAIL), parts.r.low)
+    return scaled(1.0 + (r + tail), parts.k)
 
 
 def exp2(x: Real) -> Real:
@@ -95,14 +98,28 @@ def exp2(x: Real) -> Real:
 
 def expm1_quarter(x: Real) -> Double:
     """(exp(x) - 1) / 4, to a few bits more than a float64 has, for x from -40 to 710.8. Below 2 ** -1000 inaccurate."""
-    reduced = reduce(x)
-    r = reduced.r.high
+    parts = reduce(x)
+    r = parts.r.high
     one = fast_two_sum(r.like(1.0), r)
-    tail = multiply_add(r * r, polynomial(r, TAIL), reduced.r.low) + one.low
+    tail = multiply_add(r * r, polynomial(r, TAIL), parts.r.low) + one.low
     # 2 ** (k - 2) * (1 + r + tail) - 1 / 4
-    scale = power_of_two(reduced.bits - 2)
+    scale = power_of_two(parts.bits - 2)
     whole = two_sum(scale * one.high, r.like(-0.25))
     return fast_two_sum(whole.high, multiply_add(scale, tail, whole.low))
+
+
+def below_one(x: Real) -> Double:
+    """1 - exp(x), to a few bits more than a float64 has, for x from -40 to 0. Below 2 ** -1000 inaccurate."""
+    shifted = multiply_add(x, PER_LOG2, ROUNDER)
+    # with fewer than 54 bits before it, 1 - 2 ** k is exact; where r is large then, few bits of exp(r) matter
+    shifted = select(shifted < ROUNDER - 53.0, ROUNDER - 53.0, shifted)
+    parts = reduced(x, shifted - ROUNDER, shifted.bits())
+    r = parts.r.high
+    p = fast_two_sum(r, multiply_add(r * r, polynomial(r, TAIL), parts.r.low))
+    # (1 - 2 ** k) - 2 ** k * p; where the first term is not zero it is the larger one
+    scale = power_of_two(parts.bits)
+    total = fast_two_sum(1.0 - scale, -(scale * p.high))
+    return Double(total.high, multiply_add(-scale, p.low, total.low))
 
 
 def expm1(x: Real) -> Real:

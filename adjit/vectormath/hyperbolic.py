@@ -1,25 +1,26 @@
 """Hyperbolic functions.
 
-In: a number. Out: the instructions for sinh, cosh and tanh of it, all from q = (exp(|x|) - 1) / 4.
+In: a number. Out: the instructions for sinh, cosh and tanh of it, from exp(|x|) - 1 or 1 - exp(-2 |x|).
 """
 
 from __future__ import annotations
 
-from adjit.vectormath.arithmetic import Double, fast_two_sum, quotient, two_sum
-from adjit.vectormath.exponentials import expm1_quarter
+from adjit.vectormath.arithmetic import Double, fast_two_sum, quotient, remainder, two_sum
+from adjit.vectormath.exponentials import below_one, expm1_quarter
 from adjit.vectormath.values import Real, copysign, multiply_add, select
 
 _LINEAR = 2.0**-28  # below it the functions are x, or 1, to rounding
 
 
 def tanh(x: Real) -> Real:
-    """With q = (exp(-2 |x|) - 1) / 4: -2 q / (1 + 2 q)."""
+    """With q = 1 - exp(-2 |x|): q / (2 - q)."""
     size = abs(x)
-    q = expm1_quarter(-2.0 * select(size > 20.0, 20.0, size))
-    half = Double(2.0 * q.high, 2.0 * q.low)
-    below = fast_two_sum(x.like(1.0), half.high)
-    value = quotient(half, Double(below.high, below.low + half.low)).high
-    return select(size < _LINEAR, x, copysign(value, x))
+    q = below_one(-2.0 * select(size > 20.0, 20.0, size))
+    below = fast_two_sum(x.like(2.0), -q.high)
+    inverse = 1.0 / below.high
+    value = q.high * inverse
+    rest = remainder(q.high, value, below.high) + q.low
+    return copysign(multiply_add(multiply_add(value, q.low - below.low, rest), inverse, value), x)
 
 
 def sinh(x: Real) -> Real:

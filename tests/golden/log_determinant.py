@@ -3,6 +3,7 @@ import math
 import numpy as np
 
 from adjit.transform import workspace
+from adjit.transform.support import opaque, reassociable_sub
 
 
 def log_determinant_grad(a):
@@ -26,20 +27,26 @@ def log_determinant_grad(a):
         # L155: total += math.log(lower[j, j])
         lower_bar[j, j] += 2.0 / lower[j, j]
     for j in range(n - 1, -1, -1):
+        j = opaque(j)
         # L152: lower[i, j] /= pivot
+        end = j - 1
         pivot = pivot_tape[j]
         pivot_bar = 0.0
-        for i in range(n - 1, j - 1, -1):
+        for i in range(j, n):
             stored_bar = lower_bar[i, j]
             quotient = 1.0 / pivot
-            pivot_bar -= lower[i, j] * quotient * stored_bar
+            pivot_bar = reassociable_sub(pivot_bar, lower[i, j] * quotient * stored_bar)
             lower_bar[i, j] = quotient * stored_bar
         # L150: pivot = math.sqrt(lower[j, j])
         lower_bar[j, j] += 0.5 / pivot * pivot_bar
-        for k in range(j - 1, -1, -1):
-            for i in range(n - 1, j - 1, -1):
+        for k in range(j):
+            lower_bar_sum = 0.0
+            for i in range(j, n):
                 # L149: lower[i, j] -= lower[i, k] * lower[j, k]
-                product_bar = -lower_bar[i, j]
-                lower_bar[j, k] += lower[i, k] * product_bar
-                lower_bar[i, k] += lower[j, k] * product_bar
+                stored_bar = lower_bar[i, j]
+                lower_bar_sum = reassociable_sub(lower_bar_sum, lower[i, k] * stored_bar)
+                lower_bar[i, k] += lower[j, k] * -stored_bar
+            if n - 1 > end:
+                # L149: lower[i, j] -= lower[i, k] * lower[j, k]
+                lower_bar[j, k] += lower_bar_sum
     return lower_bar

@@ -3,7 +3,7 @@ import math
 import numpy as np
 
 from adjit.transform import workspace
-from adjit.transform.support import reassociable_add
+from adjit.transform.support import opaque, reassociable_add
 
 
 def log_likelihood_value_and_grad(points, means, log_weights):
@@ -25,6 +25,7 @@ def log_likelihood_value_and_grad(points, means, log_weights):
     distance_bar_lanes = workspace.empty(width)
     largest_bar_lanes_2 = workspace.empty(width)
     sum_lanes = workspace.empty(width)
+    logits_bar = workspace.empty((means.shape[0], width))
     total = 0.0
     for i0 in range(0, points.shape[0], width):
         lanes = min(width, points.shape[0] - i0)
@@ -64,18 +65,18 @@ def log_likelihood_value_and_grad(points, means, log_weights):
         for lane in range(lanes):
             sum_lanes[lane] = largest_lanes[lane] + math.log(summed_lanes[lane])
         # ---- reverse of the trip
-        logits_bar = workspace.empty((means.shape[0], width))
         # L71: total += largest + math.log(summed)
         for lane in range(lanes):
             summed_bar_lanes[lane] = 1.0 / summed_lanes[lane]
             largest_bar_lanes[lane] = 1.0
-        for k in range(means.shape[0] - 1, -1, -1):
+        for k in range(means.shape[0]):
             # L70: summed += math.exp(logits[k] - largest)
             for lane in range(lanes):
                 difference_bar = exp_tape[k, lane] * summed_bar_lanes[lane]
                 logits_bar[k, lane] = difference_bar
                 largest_bar_lanes[lane] -= difference_bar
         for k in range(means.shape[0] - 1, -1, -1):
+            k = opaque(k)
             log_weights_bar_sum = 0.0
             # L67: largest = max(largest, logits[k])
             for lane in range(lanes):
@@ -84,9 +85,7 @@ def log_likelihood_value_and_grad(points, means, log_weights):
                 largest_bar = largest_bar_lanes[lane]
                 largest_bar_lanes_2[lane] = 0.0 if is_above else largest_bar
                 # L66: logits[k] = log_weights[k] - 0.5 * distance
-                stored_bar = logits_bar[k, lane]
-                logits_bar[k, lane] = 0.0
-                logits_item_bar = (largest_bar if is_above else 0.0) + stored_bar
+                logits_item_bar = (largest_bar if is_above else 0.0) + logits_bar[k, lane]
                 distance_bar_lanes[lane] = 0.5 * -logits_item_bar
                 log_weights_bar_sum = reassociable_add(log_weights_bar_sum, logits_item_bar)
             # L66: logits[k] = log_weights[k] - 0.5 * distance

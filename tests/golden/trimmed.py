@@ -1,6 +1,7 @@
 import numpy as np
 
 from adjit.transform import workspace
+from adjit.transform.support import reassociable_add, reassociable_sub
 
 
 def trimmed_grad(x, lower, upper):
@@ -35,13 +36,13 @@ def trimmed_grad(x, lower, upper):
     upper_bar = 0.0
     for i in range(x.size - 1):
         stored_bar = y_bar[i]
-        upper_bar += y_view_item_tape[i] * stored_bar
+        upper_bar = reassociable_add(upper_bar, y_view_item_tape[i] * stored_bar)
         y_bar[i] = upper * stored_bar
     # L216: y[1:] -= lower * x[:-1]
     lower_bar = 0.0
     for i in range(x.size - 1):
         stored_bar = y_bar[i + 1]
-        lower_bar -= x[i] * stored_bar
+        lower_bar = reassociable_sub(lower_bar, x[i] * stored_bar)
         x_bar[i] += lower * -stored_bar
     # L215: y = x.copy()
     for i in range(x.size):

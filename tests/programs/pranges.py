@@ -309,6 +309,76 @@ def dependent(x):
     return np.sum(y)
 
 
+def options(spot, strike, maturity, rate):
+    """Sums over trips, and nothing but what vectors have, elementary functions aside."""
+    s = 0.0
+    for i in prange(spot.size):
+        spread = 0.3 * math.sqrt(maturity[i])
+        d = (math.log(spot[i] / strike[i]) + rate * maturity[i]) / spread
+        s += spot[i] * math.erf(d) - strike[i] * math.exp(-rate * maturity[i]) * math.erf(d - spread)
+    return s
+
+
+def packed(x, factors):
+    """Scratch of more than one axis, and a place in what is packed that inner loops count on."""
+    n, d = x.shape
+    k = factors.shape[0]
+    s = 0.0
+    for i in prange(n):
+        terms = np.empty(k)
+        scaled = np.empty(d)
+        for c in range(k):
+            for j in range(d):
+                scaled[j] = math.exp(factors[c, j]) * x[i, j]
+            p = d
+            for j in range(d):
+                for row in range(j + 1, d):
+                    scaled[row] += factors[c, p] * x[i, j]
+                    p += 1
+            q = 0.0
+            for j in range(d):
+                q += scaled[j] * scaled[j]
+            terms[c] = -0.5 * q
+        z = 0.0
+        for c in range(k):
+            z += math.exp(terms[c])
+        s += math.log(z)
+    return s
+
+
+def coupled(u, w):
+    """A recurrence in each trip, of what neighbours use as well."""
+    y = np.zeros(u.size)
+    for i in prange(1, u.size - 1):
+        s = u[i]
+        for j in range(w.size):
+            s = math.tanh(s * w[j] + u[i - 1] * u[i + 1])
+        y[i] = s
+    return np.sum(y * y)
+
+
+def some(x, w, n):
+    """As many trips as the caller says, none if it is below zero."""
+    s = 0.0
+    for i in prange(n):
+        q = 0.0
+        for j in range(w.size):
+            q = math.exp(-q * w[j]) + x[i] * w[j]
+        s += q
+    return s
+
+
+def damped(u, k, steps):
+    """Sweeps over elements next to each other, with a decay that is no constant."""
+    n = u.size
+    v, w = u.copy(), u.copy()
+    for _ in range(steps):
+        for i in prange(1, n - 1):
+            w[i] = math.exp(-k[i]) * v[i] + k[i] * (v[i - 1] + v[i + 1])
+        v, w = w, v
+    return np.sum(v * v)
+
+
 @dataclass(frozen=True)
 class Row:
     function: Callable[..., float]
@@ -355,5 +425,10 @@ PRANGES = {
         Row(dependent, (0,), lambda rng, n: (vector(rng, n),)),
         Row(own_by_index, (0, 1), lambda rng, n: (vector(rng, n), vector(rng, 5), rng.integers(0, 5, n))),
         Row(swapped, (0,), lambda rng, n: (vector(rng, n), rng.permutation(n))),
+        Row(options, (0, 1, 2, 3), lambda rng, n: (vector(rng, n), vector(rng, n), vector(rng, n), 0.03)),
+        Row(packed, (0, 1), lambda rng, n: (rng.random((n, 3)), 0.3 * rng.random((4, 6)))),
+        Row(coupled, (0, 1), lambda rng, n: (vector(rng, n), vector(rng, 4))),
+        Row(some, (0, 1), lambda rng, n: (vector(rng, n), vector(rng, 4), n or -3)),
+        Row(damped, (0, 1), lambda rng, n: (vector(rng, n), vector(rng, n), 3)),
     )
 }

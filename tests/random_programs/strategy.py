@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ast
 import random
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -47,6 +48,15 @@ class Program:
             2,
             4,
             np.array([2, 0, 1, 2]),
+        )
+
+    def checkpointed(self) -> Program:
+        """The program with all calls of its helpers checkpointed."""
+        head, _, rest = self.text.partition(HEADER)
+        return Program(
+            head
+            + HEADER.replace("from numba", "from adjit import checkpoint\nfrom numba")
+            + re.sub(r"(?m)^((?:@njit\n)?def helper)", r"@checkpoint\n\1", rest)
         )
 
     def __repr__(self) -> str:
@@ -132,6 +142,7 @@ class Writer(Expressions):
                 self.swap,
                 self.rebind,
                 self.scatter,
+                self.sweep,
             ]
         if any(takes != "number" for _, takes in self.scope.helpers):
             found += [self.call_helper] * 3
@@ -289,6 +300,39 @@ class Writer(Expressions):
         name = self.draw.choice(sorted(self.scope.arrays))
         shape = self.scope.arrays[name]
         return [f"{name} = {self.view(shape) if self.chance(50) else self.array(shape)}"]
+
+    def sweep(self, depth: int) -> list[str]:
+        """A loop of array statements over the rows of arrays that are used for nothing else."""
+        d = self.draw
+        name, other, counter, start = self.fresh("m"), self.fresh("m"), self.fresh("i"), self.fresh("p")
+        self.scope.counters[counter] = (0, 2)
+        number, matrix = self.number(1), self.operand((4, 3), 1)
+        statements = [
+            f"{name} += 0.3 * {matrix}",
+            f"{name} *= 0.8 + 0.1 * {number}",
+            f"{name}[:, {counter}:] += 0.4 * {name}[:, {counter} : {counter} + 1]",
+            f"{name}[:, {counter}:] *= {self.view((5,))}[{start} : {start} + 3 - {counter}]",
+            f"{name}[:, {counter}] = 0.7 * {name}[:, {counter}] - {other}[:, {counter}]",
+            f"{other}[:, {counter}] = 0.5 * np.sum({name} * {name}, axis=1) + {number}",
+            f"{other}[:, {counter}] += np.max({name}[{counter}]) * {name}[:, 1]",
+            f"{name}[1:] += 0.2 * {name}[:-1]",
+            f"{name}[{counter}] = 0.5 * {other}[0] + {number}",
+        ]
+        body = [d.choice(statements) for _ in range(d.randrange(1, 4))]
+        del self.scope.counters[counter]
+        made = self.fresh("s")
+        lines = [
+            f"{name} = {self.array((4, 3)) if self.chance(60) else 'np.ones((4, 3))'}",
+            f"{other} = np.zeros((4, 3))",
+            f"{start} = {d.choice('01')}",
+            f"for {counter} in range(3):",
+            *_indented([*body, f"{start} += {d.choice((counter, '1', '0'))}"]),
+            f"{made} = np.sum({name} * {other} + 0.5 * {name}{d.choice(('', '[::-1]'))})",
+        ]
+        if self.chance(40):
+            lines[-1] = f"{made} = np.sum(np.sin(np.sum({name} - {other}, axis=1)))"
+        self.scope.floats.append(made)
+        return lines
 
     def call_helper(self, depth: int) -> list[str]:
         name, takes = self.draw.choice([h for h in self.scope.helpers if h[1] != "number"])

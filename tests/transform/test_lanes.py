@@ -13,7 +13,7 @@ from adjit.transform import lanes, pipeline, support, workspace
 from adjit.transform.strategy import CHEAPEST, Strategy
 
 SIZES = (0, 1, 15, 16, 17, 64, 65, 130)
-SUPPORT = ("check_separate", "same_extent", "reassociable_add", "reassociable_sub")
+SUPPORT = ("check_separate", "opaque", "same_extent", "reassociable_add", "reassociable_sub")
 lay_lanes = pipeline.lay_lanes
 
 
@@ -422,3 +422,59 @@ def test_integers_that_each_lane_counts():
     ]
     for a, b in zip(made[0][1], made[1][1], strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)
+
+
+def pairs(points, weights):
+    total = 0.0
+    n, d = points.shape
+    pull = np.zeros((n, d))
+    for i in range(n):
+        for j in range(n):
+            squares = 0.0
+            for k in range(d):
+                squares += (points[j, k] - points[i, k]) ** 2
+            factor = weights[j] / (squares + 0.5)
+            for k in range(d):
+                pull[i, k] += factor * (points[j, k] - points[i, k])
+        for k in range(d):
+            total += pull[i, k] ** 2
+    return total
+
+
+def test_what_lanes_add_up_is_turned_and_goes_back(monkeypatch):
+    def arguments(n):
+        return random(n, 3), np.cos(np.arange(float(n)))
+
+    source = check(pairs, (0, 1), arguments, monkeypatch, (0, 1, 17, 65))
+    # the own points of a block are copied, others are read where they are
+    assert "points_turned[j, lane] = points_block[lane, j]" in source
+    assert "points_bar_turned[j, lane] = 0.0" in source
+    assert "points_bar_block[lane, j] += points_bar_turned[j, lane]" in source
+
+
+def flow(points, weights):
+    x = points.copy()
+    n, d = x.shape
+    for t in range(2):
+        pull = np.zeros((n, d))
+        for i in range(n):
+            for j in range(n):
+                squares = 0.0
+                for k in range(d):
+                    squares += (x[j, k] - x[i, k]) ** 2
+                factor = weights[j] / (squares + 0.5)
+                for k in range(d):
+                    pull[i, k] += factor * (x[j, k] - x[i, k])
+        for i in range(n):
+            for k in range(d):
+                x[i, k] += 0.1 * pull[i, k]
+    return np.sum(x * x)
+
+
+def test_own_rows_are_turned_and_go_back(monkeypatch):
+    def arguments(n):
+        return random(n, 3), np.cos(np.arange(float(n)))
+
+    source = check(flow, (0, 1), arguments, monkeypatch, (0, 1, 17, 65))
+    assert "pull_turned[j, lane] = pull_block[lane, j]" in source
+    assert "pull_block[lane, j] = pull_turned[j, lane]" in source

@@ -187,7 +187,7 @@ def reduction_between(a, b):
         (mirrored, 1),
         (read_shifted, 2),
         (overlapping_sums, 0),
-        (reduction_between, 1),
+        (reduction_between, 0),  # a product is worked out again
     ],
 )
 @pytest.mark.parametrize("length", [1, 2, 3, 6])

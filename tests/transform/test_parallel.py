@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,32 +13,33 @@ import pytest
 from numba import prange
 
 import adjit
+from adjit.transform.strategy import Strategy
 from tests.programs.pranges import PRANGES
 
 HERE = Path(__file__).resolve().parent.parent.parent
 
 # What the comments over the loops of value and gradient say, forward sweep first.
 STRATEGIES = {
-    "squares": ["parallel: y disjoint", "parallel: y_bar, x_bar disjoint"],
+    "squares": ["parallel: y disjoint", "parallel: x_bar disjoint"],
     "total": ["parallel: x_bar disjoint; s, w_bar private to a chunk, added up in order"],
-    "shifted": ["parallel: y disjoint", "parallel: y_bar disjoint; x_bar shared by neighbouring trips"],
+    "shifted": ["parallel: y disjoint", "parallel: x_bar shared by neighbouring trips"],
     "looked_up": [
         "parallel: y disjoint",
-        "parallel: y_bar, x_bar disjoint; w_bar private to a chunk, added up in order",
+        "parallel: x_bar disjoint; w_bar private to a chunk, added up in order",
     ],
     "histogram": ["parallel: h private to a chunk, added up in order", "parallel: x_bar disjoint"],
     "linear_diffusion": [
         "parallel: w disjoint",
-        "parallel: v_bar_2, stored_bars, w_bar_2 disjoint",
-        "parallel: w_bar_2 disjoint",
+        "parallel: stored_bars disjoint",
+        "parallel: w_bar_n2 disjoint",
     ],
     "paths": [
         "parallel: x_tape made for each chunk; "
         "s, start_bar, drift_bar, spread_bar private to a chunk, added up in order"
     ],
     "in_place": ["parallel: y_item_tape, sin_tape, y disjoint", "parallel: y_bar disjoint"],
-    "strided": ["parallel: y disjoint", "parallel: y_bar, x_bar disjoint"],
-    "nested": ["parallel: y disjoint", "parallel: y_bar, a_bar disjoint"],
+    "strided": ["parallel: y disjoint", "parallel: x_bar disjoint"],
+    "nested": ["parallel: y disjoint", "parallel: a_bar disjoint"],
     "extreme": [
         "serial: a trip starts from the most that the last one left",
         "serial: a trip starts from the most_bar that the last one left",
@@ -143,3 +145,89 @@ def test_compiled_pullbacks_and_hessians():
         np.testing.assert_allclose(left, right)
     hessians = [adjit.hessian(row.function, 1, **o)(*arguments) for o in ({"parallel": True}, {"target": "python"})]
     np.testing.assert_allclose(*hessians)
+
+
+# ------------------------------------------------------------------------------------- what is inside of a chunk
+
+
+def chunk_bodies(text):
+    """The lines inside of each loop over chunks that runs in parallel, and all other lines."""
+    bodies, others, depth = [], [], None
+    for line in text.splitlines():
+        indent = len(line) - len(line.lstrip())
+        if depth is not None and indent > depth:
+            bodies[-1].append(line.strip())
+            continue
+        depth = indent if "in prange(" in line else None
+        if depth is not None:
+            bodies.append([])
+        others.append(line.strip())
+    return bodies, others
+
+
+@pytest.mark.parametrize("name", ["log_likelihood", "packed", "paths", "coupled", "product", "some"])
+def test_lanes_in_a_chunk_have_arrays_of_their_own(name):
+    bodies, others = chunk_bodies(source(name, parallel=True))
+    assert any("for lane in range(lanes):" in body for body in bodies)
+    made = [line for body in bodies for line in body if "_lanes = workspace.empty(width)" in line]
+    assert made
+    assert not any("width)" in line or "lanes" in line for line in others if not line.startswith("#"))
+
+
+def test_strips_in_a_chunk_have_arrays_of_their_own():
+    bodies, others = chunk_bodies(source("options", parallel=True))
+    assert sum("= np.empty(256)" in line for line in bodies[0]) == 3
+    assert not any("np.empty(256)" in line for line in others)
+    # both sweeps are one loop, and all its functions are those that vectors have
+    assert len(bodies) == 1
+    code = "\n".join(line for line in bodies[0] if not line.startswith("#"))
+    called = set(re.findall(r"\b[a-z]+\.[a-z]+\(", code))
+    assert called == {"np.empty(", "math.sqrt(", "vectormath.log(", "vectormath.erf(", "vectormath.exp("}
+
+
+def test_chunks_in_lanes_are_whole_blocks():
+    (body, *_), others = chunk_bodies(source("log_likelihood", parallel=True))
+    assert "blocks = (n + 15) // 16" in others
+    assert body[2:4] == [
+        "first = 16 * (blocks * chunk // chunks)",
+        "end = min(16 * (blocks * (chunk + 1) // chunks), n)",
+    ]
+
+
+def test_without_lanes_trips_stay_one_by_one():
+    text = source("product", parallel=True, strategy=Strategy(without=frozenset({"lanes"})))
+    assert "for i in prange(a.shape[0]):" in text
+    assert "blocks" not in text
+
+
+@pytest.mark.parametrize("name", ["options", "packed", "coupled", "damped"])
+def test_large_enough_for_lanes_and_strips(name):
+    """Against the serial gradient, compiled as well, with blocks, strips and chunks that are full and that are not."""
+    row = PRANGES[name]
+    arguments = row.arguments(np.random.default_rng(3), 1500)
+    wanted, gradients = adjit.value_and_grad(row.function, wrt=row.wrt)(*arguments)
+    value, found = adjit.value_and_grad(row.function, wrt=row.wrt, parallel=True)(*arguments)
+    np.testing.assert_allclose(value, wanted, rtol=1e-12)
+    for left, right in zip(found, gradients, strict=True):
+        np.testing.assert_allclose(left, right, rtol=1e-10, atol=1e-12)
+
+
+def versions(x, k_2):
+    """numba calls the second version of `k` k_2 in parallel code."""
+    total = 0.0
+    for i in prange(x.size):
+        k = x[i]
+        for _ in range(2):
+            k = k * np.sin(k) + k_2
+        k_3 = k * k
+        k = k_3 + k
+        total += k * k_3
+    return total
+
+
+def test_names_that_numba_gives_to_versions_of_variables():
+    x = np.linspace(0.1, 1.0, 7)
+    found = adjit.grad(versions, wrt=(0, 1), parallel=True)(x, 0.3)
+    wanted = adjit.grad(versions, wrt=(0, 1))(x, 0.3)
+    np.testing.assert_allclose(found[0], wanted[0], rtol=1e-12)
+    assert found[1] == pytest.approx(wanted[1])

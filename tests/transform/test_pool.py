@@ -1,6 +1,8 @@
 """Memory that arrays give back: it is taken again, never while it is held, by any thread, and within bounds."""
 
+import re
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -158,3 +160,24 @@ def test_a_gradient_that_is_returned_is_the_callers():
     second = gradient(np.ones(300_000))
     assert not np.shares_memory(first, second)
     assert np.all(first == 1.0)
+
+
+def advised(address):
+    """Whether the system was asked for large pages at the address."""
+    inside = False
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        bounds = re.match(r"([0-9a-f]+)-([0-9a-f]+) ", line)
+        if bounds:
+            inside = int(bounds[1], 16) <= address < int(bounds[2], 16)
+        elif inside and line.startswith("VmFlags:"):
+            return "hg" in line.split()
+    return False
+
+
+@pytest.mark.skipif(
+    not Path("/sys/kernel/mm/transparent_hugepage").exists() or not Path("/proc/self/smaps").exists(),
+    reason="the system has no large pages to ask for",
+)
+def test_long_blocks_ask_for_large_pages():
+    long = made(4 * MIB)
+    assert advised(long.ctypes.data + 16 * MIB)

@@ -123,3 +123,39 @@ def test_the_value_keeps_its_bits(seed):
     x = np.random.default_rng(seed).standard_normal(50)
     value, _ = adjit.value_and_grad(values, target="python")(x)
     assert value == values(x)
+
+
+def eliminated(x, y):
+    """The inner loop of the reverse sweep reads one row of the shadow, and adds to another and to a column."""
+    m = x.copy()
+    for k in range(m.shape[0]):
+        for i in range(k + 1, m.shape[0]):
+            m[i, k] = m[i, k] / m[k, k]
+            for j in range(k + 1, m.shape[0]):
+                m[i, j] -= m[i, k] * m[k, j]
+    total = 0.0
+    for k in range(m.shape[0]):
+        total += math.log(abs(m[k, k])) * y[k]
+    return total
+
+
+def test_other_elements_may_be_read_in_the_loop():
+    x = np.array([[4.0, 1.0, 0.5, 0.1], [1.0, 5.0, 0.3, 0.2], [0.4, 0.2, 6.0, 1.0], [0.3, 0.6, 0.7, 4.0]])
+    source = checked(eliminated, x, X)
+    assert "m_bar_sum" in source
+    # what the loop over j adds to m_bar[i, k] goes there after it
+    assert re.search(r"for j in .*\n(?:.*\n){3,5} +m_bar_sum (?:[-+]=|= reassociable)", source)
+
+
+def shifted(x, y):
+    """The element that is added to is one of those that are read."""
+    m = x.copy()
+    for k in range(1, m.shape[0]):
+        for j in range(m.shape[1]):
+            m[k, j] = m[k, j] * m[k, 1] + y[j]
+    return (m * m).sum()
+
+
+def test_an_element_that_is_among_those_read_stays_in_memory():
+    source = checked(shifted, np.sin(np.arange(12.0)).reshape(3, 4) + 1.0, X)
+    assert "m_bar_sum" not in source

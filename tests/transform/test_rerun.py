@@ -290,7 +290,7 @@ def run_time_number(x, n):
         (left_early, 0.5, "how many trips"),
         (renewed, U, "anew"),
         (drawn, 0.5, "random"),
-        (of_something_else, 0.5, "not a range"),
+        (of_something_else, 0.5, "neither a range"),
         (run_time_number, 0.5, "literal"),
     ],
 )

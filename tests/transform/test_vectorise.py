@@ -247,3 +247,18 @@ def test_trips_that_run_at_the_same_time_have_scratch_arrays_of_their_own():
     made = dataclasses.replace(made, body=ir.Region(made.body.args, tuple(ops), made.body.yields))
     text = emit(vectorise(made)).text
     assert text.index("in prange(") < text.index("np.empty(256)") < text.index("in range(")
+
+
+def lagged(x):
+    total = 0.0
+    for i in range(1, x.size):
+        total = total * x[i - 1] + math.exp(x[i])
+    return total
+
+
+def test_nothing_is_left_of_what_the_recurrence_computes_itself():
+    text = emit(vectorise(pipeline.primal(lagged, (types.Array(types.float64, 1, "C"),)))).text
+    lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
+    first, second = "\n".join(lines).split("for k in range(n):")[1:]
+    assert "i_start +" not in first
+    assert "i_start +" in second

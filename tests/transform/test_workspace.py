@@ -1,6 +1,7 @@
 """Products in the workspace are numba's own, for each layout, kind of float and empty extent."""
 
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -19,16 +20,31 @@ def product(left, right):
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 @pytest.mark.parametrize("orders", list(itertools.product("CF", repeat=2)))
-@pytest.mark.parametrize("m, k, n", [(3, 4, 5), (1, 4, 5), (3, 4, 1), (1, 4, 1), (3, 0, 5), (0, 4, 5), (300, 7, 600)])
+@pytest.mark.parametrize(
+    "m, k, n", [(3, 4, 5), (1, 4, 5), (3, 4, 1), (1, 4, 1), (3, 0, 5), (0, 4, 5), (300, 7, 600), (600, 350, 5)]
+)
 def test_products(m, k, n, orders, kind):
     draw = np.random.default_rng(0)
     left = np.array(draw.standard_normal((m, k)), kind, order=orders[0])
     right = np.array(draw.standard_normal((k, n)), kind, order=orders[1])
     for _ in range(2):  # memory that was used before
         found = product(left, right)
-        # sums of at most 7 products, in another order
-        np.testing.assert_allclose(found, left @ right, rtol=0, atol=64 * np.finfo(kind).eps)
+        # sums of k products, in another order
+        np.testing.assert_allclose(found, left @ right, rtol=0, atol=max(64, 4 * k) * np.finfo(kind).eps)
         assert (found.dtype, found.shape) == (kind, (m, n))
+
+
+def test_a_narrow_product_is_made_turned():
+    """Of few columns and many multiplications: BLAS is asked for the transposed product as well."""
+
+    def calls(left, right):
+        text = njit(lambda a, b: workspace.dot(a, b))
+        text(left, right)
+        return len(re.findall(r"call.*numba_xxgemm", next(iter(text.inspect_llvm().values()))))
+
+    square = np.ones((2, 2))
+    assert calls(square, square) == 1
+    assert calls(np.asfortranarray(square), square) == 2
 
 
 def test_extents_that_do_not_fit():
@@ -75,12 +91,12 @@ def test_products_are_given_back():
         return workspace.dot(a, b)
 
     _nrt_python.memsys_enable_stats()
-    for rows in (100, 600):
-        a = np.ones((rows, rows))
-        product(a, a)
+    for left, columns in ((np.ones((100, 100)), 100), (np.ones((600, 600)), 600), (np.ones((600, 600)).T, 5)):
+        right = np.ones((600, columns))[: left.shape[1]]
+        product(left, right)
         before = rtsys.get_allocation_stats()
         for _ in range(5):
-            product(a, a)
+            product(left, right)
         after = rtsys.get_allocation_stats()
         assert after.mi_alloc - before.mi_alloc == after.mi_free - before.mi_free
 

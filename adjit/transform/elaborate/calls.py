@@ -12,7 +12,6 @@ from __future__ import annotations
 import inspect
 import operator
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
@@ -26,31 +25,15 @@ from adjit.rules.registry import Entry, lookup
 from adjit.transform import ir
 from adjit.transform.elaborate import complexes, scalars
 from adjit.transform.elaborate.builtin_calls import INTRINSICS, METHODS
+from adjit.transform.elaborate.checkpoints import checkpointed
 from adjit.transform.elaborate.constants import wrap
 from adjit.transform.elaborate.elementwise import converted, elementwise, materialise, operand, store_all
-from adjit.transform.elaborate.frame import Frame
+from adjit.transform.elaborate.frame import Frame, LocalFunction
 from adjit.transform.elaborate.shaping import array_attribute
 from adjit.transform.elaborate.values import Complex, Lazy, Method, Static, TupleValue, Value, is_array, is_number
 from adjit.transform.elaborate.whole import compiled, whole_call, with_options
+from adjit.transform.marks import Checkpointed
 from adjit.transform.types import call_type, dtype_of
-
-
-@dataclass(frozen=True, eq=False)
-class LocalFunction:
-    """A lambda or function defined inside a differentiated one, with the variables it can see."""
-
-    node: cst.Lambda | cst.FunctionDef
-    frame: Frame
-    defaults: Mapping[str, Value]
-
-    @property
-    def name(self) -> str:
-        return self.node.name.value if isinstance(self.node, cst.FunctionDef) else "a lambda"
-
-    @property
-    def parameters(self) -> list[str]:
-        given = self.node.params
-        return [p.name.value for p in (*given.posonly_params, *given.params, *given.kwonly_params)]
 
 
 def attribute(frame: Frame, owner: Value, name: str) -> Value:
@@ -86,6 +69,11 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
     if not isinstance(function, Static):
         raise ctx.fail(errors.Unsupported, "a call of something that is not a function", node=node)
     callee = function.value
+    if isinstance(callee, Checkpointed):
+        # what a call is made with is there before it
+        given = [materialise(ctx, a) for a in args]
+        by_name = {name: materialise(ctx, value) for name, value in named.items()}
+        return checkpointed(frame, lambda: call(frame, Static(callee.function), given, by_name, node))
     if isinstance(callee, LocalFunction):
         return ctx.run_local(callee, args, named)
     return _resolved(frame, callee, list(args), dict(named), node)

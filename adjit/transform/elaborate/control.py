@@ -21,8 +21,16 @@ from adjit.transform.types import unify
 
 BREAK, CONTINUE, RETURN, VALUE = "%break", "%continue", "%return", "%value"
 EXPRESSION = "%expression"  # the value of a conditional expression while its sides are elaborated
+CHECKPOINTED = "%checkpointed"  # the value of a checkpointed call, as it leaves the loop that stands for the call
 FLAGS = (BREAK, CONTINUE, RETURN)
-_SPOKEN = {BREAK: "broke", CONTINUE: "skip", RETURN: "returned", VALUE: "result", EXPRESSION: "chosen"}
+_SPOKEN = {
+    BREAK: "broke",
+    CONTINUE: "skip",
+    RETURN: "returned",
+    VALUE: "result",
+    EXPRESSION: "chosen",
+    CHECKPOINTED: "result",
+}
 
 Env = dict[str, Value]
 

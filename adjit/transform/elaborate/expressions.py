@@ -19,11 +19,11 @@ from numba import types
 from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate import complexes, indexing, scalars
-from adjit.transform.elaborate.calls import LocalFunction, attribute, call
+from adjit.transform.elaborate.calls import attribute, call
 from adjit.transform.elaborate.constants import wrap
 from adjit.transform.elaborate.control import EXPRESSION, conditional
 from adjit.transform.elaborate.elementwise import materialise
-from adjit.transform.elaborate.frame import Frame, Guess
+from adjit.transform.elaborate.frame import Frame, Guess, LocalFunction
 from adjit.transform.elaborate.operators import BINARY, UNARY, binary, both, compare, either, truth, unary
 from adjit.transform.elaborate.values import Lazy, Poison, SliceValue, Static, TupleValue, Value, is_array, is_number
 from adjit.transform.types import const, is_integer

@@ -6,6 +6,7 @@ In: nothing. Out: `Context`, one a compilation, and `Frame`, one a function body
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import libcst as cst
@@ -191,6 +192,24 @@ class Frame:
                 f"Give {shown} one type on every path.",
             )  # fmt: skip
         return value
+
+
+@dataclass(frozen=True, eq=False)
+class LocalFunction:
+    """A lambda or function defined inside a differentiated one, with the variables it can see."""
+
+    node: cst.Lambda | cst.FunctionDef
+    frame: Frame
+    defaults: Mapping[str, Value]
+
+    @property
+    def name(self) -> str:
+        return self.node.name.value if isinstance(self.node, cst.FunctionDef) else "a lambda"
+
+    @property
+    def parameters(self) -> list[str]:
+        given = self.node.params
+        return [p.name.value for p in (*given.posonly_params, *given.params, *given.kwonly_params)]
 
 
 class Guess(Exception):

@@ -20,12 +20,11 @@ from numba import types
 from adjit import errors
 from adjit.transform import ir
 from adjit.transform.alias import Aliases, memory_written
-from adjit.transform.elaborate.calls import LocalFunction
 from adjit.transform.elaborate.constants import wrap
 from adjit.transform.elaborate.control import VALUE
 from adjit.transform.elaborate.elementwise import materialise
 from adjit.transform.elaborate.expressions import evaluate
-from adjit.transform.elaborate.frame import Context, Frame, Guess
+from adjit.transform.elaborate.frame import Context, Frame, Guess, LocalFunction
 from adjit.transform.elaborate.statements import block
 from adjit.transform.elaborate.syntax import always_returns, assigned
 from adjit.transform.elaborate.values import Complex, Static, TupleValue, Value

@@ -21,10 +21,10 @@ from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate import complexes, scalars
 from adjit.transform.elaborate.elementwise import elementwise, operand, shape_of, total
-from adjit.transform.elaborate.frame import Frame, as_index, static_items
+from adjit.transform.elaborate.frame import Frame, LocalFunction, as_index, static_items
 from adjit.transform.elaborate.handlers import Handler, bound, refused
-from adjit.transform.elaborate.values import Paired, Range, TupleValue, Value, is_array, is_number, ndim
-from adjit.transform.marks import checkpoint
+from adjit.transform.elaborate.values import Paired, Range, Static, TupleValue, Value, is_array, is_number, ndim
+from adjit.transform.marks import Checkpointed, checkpoint
 from adjit.transform.types import const, is_integer
 
 
@@ -48,18 +48,27 @@ def _prange(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
 
 def _checkpoint(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     ctx = frame.ctx
-    trips, snapshots = bound(frame, "adjit.checkpoint", "trips snapshots?", args, named)
-    if not isinstance(trips, Range):
+    what, snapshots = bound(frame, "adjit.checkpoint", "what snapshots?", args, named)
+    if (
+        isinstance(what, Static)
+        and (callable(what.value) or isinstance(what.value, LocalFunction))
+        and snapshots is None
+    ):
+        return Static(Checkpointed(what.value))
+    if not isinstance(what, Range):
         raise ctx.fail(
-            errors.Unsupported, "adjit.checkpoint of something that is not a range", "", "Loop over a range and index."
+            errors.Unsupported,
+            "adjit.checkpoint of something that is neither a range nor a function",
+            "",
+            "Loop over a range and index.",
         )
     if snapshots is None:
-        return dataclasses.replace(trips, snapshots=0)
+        return dataclasses.replace(what, snapshots=0)
     if not isinstance(snapshots, ir.Const) or not isinstance(snapshots.value, int) or snapshots.value < 0:
         raise ctx.fail(
             errors.Unsupported, "a number of snapshots that is not a literal", "", "Write the number, or leave it out."
         )
-    return dataclasses.replace(trips, snapshots=snapshots.value)
+    return dataclasses.replace(what, snapshots=snapshots.value)
 
 
 def _enumerate(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:

@@ -46,6 +46,7 @@ class For(Op):
     stops:      the body yields one more operand, a boolean, last: true ends the loop after this trip (`break`).
     order_free: the trips may run in any order (up to rounding of sums), as those of whole-array statements may.
     parallel:   the user wrote prange; in what is emitted, the trips run at the same time.
+    over_chunks: a loop of the compiler's own, over chunks of the trips of a loop of the program's.
     pair:       what a loop of the forward sweep and its mirror in the reverse sweep (`is_mirror`) have in common.
     snapshots:  the trips are run again in the reverse sweep, from that many snapshots; 0 leaves their number open.
     """
@@ -59,6 +60,7 @@ class For(Op):
     stops: bool = False
     order_free: bool = False
     parallel: bool = False
+    over_chunks: bool = False
     pair: object = None
     is_mirror: bool = False
     snapshots: int | None = None

@@ -79,6 +79,15 @@ def unpaired(op: Op) -> Op:
     return dataclasses.replace(op, pair=None, is_mirror=False) if isinstance(op, For) else op
 
 
+def unmarked(op: Op) -> Op:
+    """The operation without the user's wishes for a reverse sweep."""
+    if not op.regions:
+        return op
+    regions = [Region(r.args, tuple(unmarked(i) for i in r.ops), r.yields) for r in op.regions]
+    op = op.rebuilt(op.operands, regions, op.results)
+    return dataclasses.replace(op, snapshots=None) if isinstance(op, For) else op
+
+
 class Cloner:
     """Copies of operations with fresh results; operands are looked up in `mapping` and otherwise kept."""
 

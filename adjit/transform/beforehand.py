@@ -1,0 +1,216 @@
+"""Integers that can be worked out before anything else is done, with the loops that they come of.
+
+In: a function. Out: `Beforehand`, which says what hangs on nothing but integers and extents that are given, and writes
+the checks of slices whose bounds are made of those.
+
+    p = n                                    p = n
+    for j in range(n):                       for j in range(n):
+        s += np.sum(a[p : p + j] * b[:j])        slice_inside(p, p + j, a.size)
+        p += j                                   p += j
+
+A loop that the bounds do not follow from is left out. What is checked may then be a trip that is not made; that only
+makes the check stricter.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from numba import types
+
+from adjit.transform import ir
+from adjit.transform.affine import Affine, Symbol
+from adjit.transform.algebra import canonical
+from adjit.transform.support import slice_inside
+
+_Extents = Callable[[ir.Operand, int], ir.Operand | None]
+
+_PLAIN = (operator.add, operator.sub, operator.mul, operator.neg, min, max, ir.cast)
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """0 <= start <= stop <= extent, in terms of variables of the function and of the extents of its arguments."""
+
+    start: Affine
+    stop: Affine
+    extent: Affine
+
+    @property
+    def symbols(self) -> Iterator[Symbol]:
+        for value in (self.start, self.stop, self.extent):
+            yield from value.terms
+
+
+class Beforehand:
+    def __init__(self, function: ir.Function):
+        self._body = function.body
+        self._params = frozenset(function.body.args)
+        self._made = {out: op for op in ir.walk(function.body) for out in op.results}
+        self._impossible: set[ir.Operand] = {p for p in self._params if not isinstance(p.type, types.Integer)}
+        size = -1
+        while size != (size := len(self._impossible)):
+            for op in ir.walk(function.body):
+                self._impossible.update(self._no_results(op))
+
+    def is_possible(self, bounds: Bounds) -> bool:
+        return all(
+            symbol[0] in self._params if isinstance(symbol, tuple) else self._is_known(symbol)
+            for symbol in bounds.symbols
+        )
+
+    def _is_known(self, symbol: object) -> bool:
+        return isinstance(symbol, ir.Const) or (isinstance(symbol, ir.Var) and symbol not in self._impossible)
+
+    def _no_results(self, op: ir.Op) -> Iterator[ir.Operand]:
+        """Variables that an operation makes and that cannot be known before."""
+        match op:
+            case ir.For(stops=False, body=body):
+                is_counted = all(map(self._is_known, (op.start, op.stop, op.step)))
+                if not is_counted:
+                    yield body.args[0]
+                for init, arg, y, out in zip(op.inits, body.args[1:], body.yields, op.outs, strict=True):
+                    is_integer = isinstance(out.type, types.Integer)
+                    if not (is_counted and is_integer and self._is_known(init) and self._is_known(y)):
+                        yield from (arg, out)
+            case ir.Extent(array=array, axis=axis):
+                if array not in self._params and self._extent(array, axis) is None:
+                    yield op.out
+            case ir.Call():
+                integers = all(isinstance(o.type, types.Integer) for o in (*op.args, *op.outs))
+                if (
+                    op.effect
+                    or canonical(op.callee) not in _PLAIN
+                    or not integers
+                    or not all(map(self._is_known, op.args))
+                ):
+                    yield from op.outs
+            case _:
+                yield from op.results
+                for region in op.regions:
+                    yield from region.args
+
+    def _extent(self, array: ir.Operand, axis: int) -> ir.Operand | None:
+        """An operand that holds the extent of an array made here."""
+        made = self._made.get(array) if isinstance(array, ir.Var) else None
+        if isinstance(made, ir.Alloc) and made.like is None and self._is_known(made.shape[axis]):
+            return made.shape[axis]
+        return None
+
+    # ---------------------------------------------------------------------------------------------- writing
+
+    def checks(self, bounds: Sequence[Bounds]) -> list[ir.Op]:
+        """What raises Stretched if a slice with one of these bounds goes beyond its array."""
+        return _Writing(self._body, self._needed(bounds), bounds, self._extent).checks()
+
+    def _needed(self, bounds: Sequence[Bounds]) -> set[ir.Operand]:
+        """Variables that the bounds follow from."""
+        needed: set[ir.Operand] = {s for b in bounds for s in b.symbols if isinstance(s, ir.Var)}
+        size = -1
+        while size != (size := len(needed)):
+            for op in ir.walk(self._body):
+                if isinstance(op, ir.For):
+                    carried = zip(op.inits, op.body.args[1:], op.body.yields, op.outs, strict=False)
+                    for init, arg, y, out in carried:
+                        if arg in needed or out in needed:
+                            needed.update((init, arg, y, op.start, op.stop, op.step))
+                    if op.body.args[0] in needed:
+                        needed.update((op.start, op.stop, op.step))
+                elif isinstance(op, ir.Extent) and op.out in needed:
+                    extent = self._extent(op.array, op.axis)
+                    needed.update(() if extent is None else (extent,))
+                elif any(out in needed for out in op.results):
+                    needed.update(op.operands)
+        return needed
+
+
+class _Writing:
+    """One walk that copies what is needed."""
+
+    def __init__(self, body: ir.Region, needed: set[ir.Operand], bounds: Sequence[Bounds], extent: _Extents):
+        self.body = body
+        self.needed = needed
+        self.left = list(dict.fromkeys(bounds))
+        self.extent = extent
+        self.known: set[Symbol] = set(body.args)
+        self.cloner = ir.Cloner()
+        self.builder = ir.Builder()
+
+    def checks(self) -> list[ir.Op]:
+        self.region(self.body)
+        return self.builder.ops
+
+    def region(self, region: ir.Region) -> None:
+        self.check()
+        for op in region.ops:
+            if isinstance(op, ir.For) and self.needed.intersection((*op.body.args, *op.outs)):
+                self.loop(op)
+            elif op.regions:
+                for inner in op.regions:
+                    self.region(inner)
+            elif self.needed.intersection(op.results):
+                self.copy(op)
+            self.check()
+
+    def copy(self, op: ir.Op) -> None:
+        if isinstance(op, ir.Extent) and op.array not in self.body.args:
+            extent = self.extent(op.array, op.axis)
+            assert extent is not None
+            self.cloner.mapping[op.out] = self.cloner.operand(extent)
+        else:
+            self.builder.emit(self.cloner.op(op))
+        self.known.update(op.results)
+
+    def loop(self, op: ir.For) -> None:
+        slots = [k for k, out in enumerate(op.outs) if out in self.needed or op.body.args[1 + k] in self.needed]
+        counter, *args = op.body.args
+        before = set(self.known)
+        operands = [self.cloner.operand(o) for o in (op.start, op.stop, op.step, *(op.inits[k] for k in slots))]
+        fresh = tuple(self.cloner.fresh(a) for a in (counter, *(args[k] for k in slots)))
+        self.known.update((counter, *(args[k] for k in slots)))
+        with self.builder.region() as ops:
+            self.region(op.body)
+        self.known = before
+        yields = tuple(self.cloner.operand(op.body.yields[k]) for k in slots)
+        body = ir.Region(fresh, tuple(ops), yields)
+        outs = tuple(self.cloner.fresh(op.outs[k]) for k in slots)
+        self.known.update(op.outs[k] for k in slots)
+        start, stop, step, *inits = operands
+        made = ir.For(start=start, stop=stop, step=step, inits=tuple(inits), body=body, outs=outs, origin=op.origin)
+        self.builder.emit(made)
+
+    def check(self) -> None:
+        """The checks of which all that they name is known now."""
+        for bounds in self.left[:]:
+            if all(symbol in self.known for symbol in bounds.symbols if isinstance(symbol, ir.Var)):
+                self.left.remove(bounds)
+                args = tuple(map(self.operand, (bounds.start, bounds.stop, bounds.extent)))
+                self.builder.emit(ir.Call(callee=slice_inside, args=args, outs=(), effect=True))
+
+    def operand(self, value: Affine) -> ir.Operand:
+        total: ir.Operand | None = None
+        for symbol, factor in sorted(value.terms.items(), key=lambda item: item[1] < 0):
+            term = self.term(symbol)
+            if total is None and factor < 0:
+                total = ir.integer(0)
+            if abs(factor) != 1:
+                term = self.call(operator.mul, ir.integer(abs(factor)), term)
+            total = term if total is None else self.call(operator.add if factor > 0 else operator.sub, total, term)
+        if total is None:
+            return ir.integer(value.constant)
+        if value.constant:
+            callee = operator.add if value.constant > 0 else operator.sub
+            total = self.call(callee, total, ir.integer(abs(value.constant)))
+        return total
+
+    def term(self, symbol: Symbol) -> ir.Operand:
+        if isinstance(symbol, tuple):
+            return self.builder.extent(*symbol)
+        assert isinstance(symbol, ir.Var)
+        operand = self.cloner.operand(symbol)
+        return operand if operand.type == types.intp else self.call(ir.cast, operand)
+
+    def call(self, callee: object, *args: ir.Operand) -> ir.Var:
+        return self.builder.call(callee, *args, type=types.intp, name="n")

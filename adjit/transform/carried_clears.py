@@ -1,0 +1,230 @@
+"""Elements that one trip of a loop clears and the next one adds to are stored to.
+
+    for t in range(n - 1, -1, -1):             for t in range(n - 1, -1, -1):
+        for i in range(m):                         for i in range(m):
+            e = v_bar[i]; v_bar[i] = 0.0               e = v_bar[i]
+            u_bar[i] += f(e)                           u_bar[i] = f(e)
+        u_bar, v_bar = v_bar, u_bar                u_bar, v_bar = v_bar, u_bar
+                                               if n > 0:
+                                                   for i in range(m): u_bar[i] = 0.0
+
+In: a function. Out: the same with such pairs made one store. By induction over the trips: the elements are zero before
+the loop, the addition is the first that happens to them in a trip, and the clear the last that happens to those of the
+array that the next trip adds to. Where they are read after the loop they are cleared there, once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from adjit.transform import ir
+from adjit.transform.alias import Aliases, is_reference
+from adjit.transform.clears import is_never_negative
+from adjit.transform.distinct import Distinct
+from adjit.transform.polyhedra import is_clear
+from adjit.transform.trips import has_trips
+
+
+def carry_clears(function: ir.Function) -> ir.Function:
+    """The function without the clears in its outermost loops that the next trip makes superfluous."""
+    clears = [op for op in ir.walk(function.body) if isinstance(op, ir.Store) and is_clear(op)]
+    if not clears:
+        return function
+    search = _Search(function)
+    for clear in clears:
+        found = next(search.pairs(clear), None)
+        if found is not None:
+            function = found.applied(function)
+            search = _Search(function)
+    return function
+
+
+@dataclass(frozen=True)
+class _Spot:
+    """An operation in a trip: in which of the trip's operations, in what nest there, and where in the innermost."""
+
+    op: ir.Op
+    top: int
+    nest: tuple[ir.Op, ...]
+    place: int
+
+    def is_before(self, other: _Spot) -> bool:
+        """Whether all that it does to an element is done before the other one gets there.
+
+        In one trip of one nest, the two are at one element, and no other trip is.
+        """
+        if self.top != other.top:
+            return self.top < other.top
+        return self.nest == other.nest and _index(self.op) == _index(other.op) and self.place < other.place
+
+
+def _index(op: ir.Op) -> tuple[ir.Operand, ...]:
+    assert isinstance(op, ir.Load | ir.Store)
+    return op.index
+
+
+def _spots(region: ir.Region, nest: tuple[ir.Op, ...] = (), top: int | None = None) -> Iterator[_Spot]:
+    for place, op in enumerate(region.ops):
+        own = place if top is None else top
+        yield _Spot(op, own, nest, place)
+        for inner in op.regions:
+            yield from _spots(inner, (*nest, op), own)
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """A clear of one trip of a loop and the addition of the next; `out`: the array after the loop, if that is read."""
+
+    loop: ir.For
+    clear: _Spot
+    addition: _Spot
+    out: ir.Operand | None
+
+    def applied(self, function: ir.Function) -> ir.Function:
+        ops: list[ir.Op] = []
+        for op in function.body.ops:
+            ops.append(self._edited(op) if op is self.loop else op)
+            if op is self.loop and self.out is not None:
+                ops += self._clearing(function, self.out)
+        return dataclasses.replace(function, body=dataclasses.replace(function.body, ops=tuple(ops)))
+
+    def _edited(self, op: ir.Op) -> ir.Op:
+        if op is self.addition.op:
+            assert isinstance(op, ir.Store)
+            return dataclasses.replace(op, add=False)
+        regions = [
+            dataclasses.replace(r, ops=tuple(self._edited(inner) for inner in r.ops if inner is not self.clear.op))
+            for r in op.regions
+        ]
+        return op.rebuilt(op.operands, regions, op.results) if regions else op
+
+    def _clearing(self, function: ir.Function, out: ir.Operand) -> list[ir.Op]:
+        """The clear that is left over: that of the last trip, if there is one."""
+        clear = self.clear.op
+        assert isinstance(clear, ir.Store)
+        counters: dict[ir.Var, ir.Operand] = {}
+        loops = [loop for loop in self.clear.nest if isinstance(loop, ir.For)]
+        for loop in loops:
+            counters[loop.body.args[0]] = dataclasses.replace(loop.body.args[0])
+        index = tuple(ir.substituted_operand(i, counters) for i in clear.index)
+        nest: ir.Op = dataclasses.replace(clear, array=out, index=index, promised=False)
+        for loop in reversed(loops):
+            counter = counters[loop.body.args[0]]
+            assert isinstance(counter, ir.Var)
+            nest = ir.For(
+                start=loop.start,
+                stop=loop.stop,
+                step=loop.step,
+                inits=(),
+                body=ir.Region((counter,), (nest,), ()),
+                outs=(),
+                order_free=True,
+                origin=clear.origin,
+            )
+        builder = ir.Builder()
+        builder.origin = clear.origin
+        definitions = {result: op for op in ir.walk(function.body) for result in op.results}
+        condition = has_trips(builder, self.loop, definitions)
+        nothing = ir.Region((), (), ())
+        builder.emit(ir.If(condition=condition, then=ir.Region((), (nest,), ()), orelse=nothing, outs=()))
+        return builder.ops
+
+
+class _Search:
+    def __init__(self, function: ir.Function):
+        self.function = function
+        self.ops = function.body.ops
+        self.aliases = Aliases(function)
+        self.distinct = Distinct(function, self.aliases)
+        self.outer = {*function.body.args, *(out for op in self.ops for out in op.results)}
+
+    def pairs(self, clear: ir.Store) -> Iterator[_Pair]:
+        for k, loop in enumerate(self.ops):
+            if isinstance(loop, ir.For) and not loop.stops and not loop.parallel:
+                spots = list(_spots(loop.body))
+                own = next((spot for spot in spots if spot.op is clear), None)
+                if own is not None:
+                    yield from self.pairs_in(k, loop, own, spots)
+
+    def pairs_in(self, k: int, loop: ir.For, clear: _Spot, spots: Sequence[_Spot]) -> Iterator[_Pair]:
+        assert isinstance(clear.op, ir.Store)
+        cleared, memory = clear.op.array, self.aliases.find(clear.op.array)
+        wanted = self.elements(clear)
+        for target, init, out in self.successors(loop, cleared):
+            if wanted is None or not self.starts_at_zero(k, init):
+                continue
+            touching = [s for s in spots if self.touches(s.op, memory)]
+            if not all(isinstance(s.op, ir.Load | ir.Store) and s.op.array in (target, cleared) for s in touching):
+                continue
+            if target is not cleared and not self.distinct.are_distinct(target, cleared):
+                continue
+            for spot in touching:
+                is_addition = isinstance(spot.op, ir.Store) and spot.op.add and spot.op.array is target
+                if not is_addition or self.elements(spot) != wanted:
+                    continue
+                first = [s for s in touching if s is not spot and _array(s.op) is target]
+                last = [s for s in touching if s is not clear and _array(s.op) is cleared]
+                if all(spot.is_before(s) for s in first) and all(s.is_before(clear) for s in last):
+                    yield _Pair(loop, clear, spot, out if self.is_read_after(k, memory) else None)
+
+    def successors(self, loop: ir.For, array: ir.Operand) -> Iterator[tuple[ir.Operand, ir.Operand, ir.Operand]]:
+        """What the next trip calls the array, and what that is called before the loop and after it."""
+        if array in self.outer:
+            yield array, array, array
+        for slot, yielded in enumerate(loop.body.yields):
+            if yielded is array and array in loop.body.args:
+                yield loop.body.args[1 + slot], loop.inits[slot], loop.outs[slot]
+
+    def elements(self, spot: _Spot) -> tuple[object, ...] | None:
+        """Which elements a store in a nest gets to, each once a trip; None where that is not the same in all trips."""
+        counters: dict[ir.Operand, tuple[ir.Operand, ...]] = {}
+        for op in spot.nest:
+            if not isinstance(op, ir.For) or op.stops or not is_never_negative(op):
+                return None
+            bounds = (op.start, op.stop, op.step)
+            if not all(isinstance(b, ir.Const) or b in self.outer for b in bounds):
+                return None
+            counters[op.body.args[0]] = bounds
+        index = _index(spot.op)
+        if any(index.count(counter) != 1 for counter in counters):
+            return None
+        if not all(i in counters or isinstance(i, ir.Const) or i in self.outer for i in index):
+            return None
+        return tuple(counters.get(i, i) for i in index)
+
+    def starts_at_zero(self, k: int, init: ir.Operand) -> bool:
+        """Whether the array is all zeros before operation `k`: it is made so, and nothing is stored to it."""
+        memory = self.aliases.find(init)
+        if any(is_reference(p) and self.aliases.find(p) == memory for p in self.function.body.args):
+            return False
+        for op in ir.walk(self.function.body):
+            if not any(is_reference(out) and self.aliases.find(out) == memory for out in op.results):
+                continue
+            is_zero = isinstance(op, ir.Alloc) and op.fill is not None and op.fill.value == 0 and op.out in self.outer
+            if not is_zero and not isinstance(op, ir.For | ir.While):
+                return False
+        stores = [s for op in self.ops[:k] for s in ir.with_inner(op) if isinstance(s, ir.Store | ir.Push)]
+        return all(
+            isinstance(store, ir.Store) and store.array in self.outer and self.distinct.are_distinct(store.array, init)
+            for store in stores
+            if self.touches(store, memory)
+        )
+
+    def touches(self, op: ir.Op, memory: ir.Operand) -> bool:
+        """Whether the operation itself has to do with what the memory holds."""
+        if isinstance(op, ir.Extent | ir.Alloc):
+            return False
+        operands = (*op.operands, *(y for region in op.regions for y in region.yields))
+        return any(is_reference(o) and self.aliases.find(o) == memory for o in operands)
+
+    def is_read_after(self, k: int, memory: ir.Operand) -> bool:
+        later = (inner for op in self.ops[k + 1 :] for inner in ir.with_inner(op))
+        shown = any(is_reference(y) and self.aliases.find(y) == memory for y in self.function.body.yields)
+        return shown or any(self.touches(op, memory) for op in later)
+
+
+def _array(op: ir.Op) -> ir.Operand:
+    assert isinstance(op, ir.Load | ir.Store)
+    return op.array

@@ -1,0 +1,110 @@
+"""Arrays of which each trip of a loop has a part of its own lose the axis that tells the trips apart.
+
+In: operations, and arrays with the axis that goes away. Out: the same operations on smaller arrays.
+
+    d = np.empty((n, m))                     for i in range(n):
+    for i in range(n):                           d = np.empty(m)
+        for j in range(m): d[i, j] = ...         for j in range(m): d[j] = ...
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from adjit.transform import ir
+from adjit.transform.types import array_type, array_type_of
+
+_Item = TypeVar("_Item")
+
+
+@dataclass(frozen=True)
+class Smaller:
+    """What stands for an array: `array`, without the axis `axis`, which has the extent `extent`."""
+
+    axis: int
+    extent: ir.Operand
+    array: ir.Var
+
+
+def smaller(alloc: ir.Alloc, axis: int) -> Smaller:
+    type_ = array_type_of(alloc.out)
+    made = dataclasses.replace(alloc.out, type=array_type(type_.dtype, type_.ndim - 1))
+    return Smaller(axis, alloc.shape[axis], made)
+
+
+def made_smaller(alloc: ir.Alloc, by: Smaller) -> ir.Alloc:
+    shape = (*alloc.shape[: by.axis], *alloc.shape[by.axis + 1 :])
+    return dataclasses.replace(alloc, shape=shape, out=by.array)
+
+
+def index_along(op: ir.Op, array: ir.Operand, axis: int) -> ir.Operand | None:
+    """The one index along an axis that an operation touches of an array; None if there is no such index."""
+    if isinstance(op, ir.Load) or (isinstance(op, ir.Store) and op.value is not array):
+        return op.index[axis]
+    if isinstance(op, ir.Slice):
+        selector = [s for s in op.selectors if not isinstance(s, ir.NewAxis)][axis]
+        return selector.index if isinstance(selector, ir.At) else None
+    return None
+
+
+def without_axes(ops: Iterable[ir.Op], found: Mapping[ir.Operand, Smaller]) -> list[ir.Op]:
+    """The operations on the smaller arrays."""
+    if not found:
+        return list(ops)
+    mapping: dict[ir.Var, ir.Operand] = {}
+    made = [m for op in ops for m in _reindexed(op, found, mapping)]
+    return [ir.substituted(op, mapping) for op in made] if mapping else made
+
+
+def _reindexed(op: ir.Op, found: Mapping[ir.Operand, Smaller], mapping: dict[ir.Var, ir.Operand]) -> Iterator[ir.Op]:
+    if isinstance(op, ir.Load) and op.array in found:
+        by = found[op.array]
+        yield dataclasses.replace(op, array=by.array, index=_without(op.index, by.axis))
+    elif isinstance(op, ir.Store) and op.array in found:
+        by = found[op.array]
+        # what the user said of the elements is true of those of one trip no more
+        yield dataclasses.replace(op, array=by.array, index=_without(op.index, by.axis), promised=False)
+    elif isinstance(op, ir.Slice) and op.base in found:
+        by = found[op.base]
+        axes = [k for k, s in enumerate(op.selectors) if not isinstance(s, ir.NewAxis)]
+        made = dataclasses.replace(op, base=by.array, selectors=_without(op.selectors, axes[by.axis]))
+        if made.out.type == by.array.type and all(s == ir.Span() for s in made.selectors):
+            mapping[made.out] = by.array
+        else:
+            yield made
+    elif isinstance(op, ir.Extent) and op.array in found:
+        by = found[op.array]
+        if op.axis == by.axis:
+            mapping[op.out] = by.extent
+        else:
+            yield dataclasses.replace(op, array=by.array, axis=op.axis - (op.axis > by.axis))
+    elif op.regions:
+        regions = [
+            ir.Region(r.args, tuple(m for i in r.ops for m in _reindexed(i, found, mapping)), r.yields)
+            for r in op.regions
+        ]
+        yield op.rebuilt(op.operands, regions, op.results)
+    else:
+        yield op
+
+
+def _without(items: Sequence[_Item], place: int) -> tuple[_Item, ...]:
+    return (*items[:place], *items[place + 1 :])
+
+
+def contracted_tapes(ops: Sequence[ir.Op], place: int, trip: Collection[ir.Operand]) -> list[ir.Op]:
+    """Arrays that are used in the loop at `place` alone, always at the number of the trip, lose that axis."""
+    tapes = {op.out: op for op in ops[:place] if isinstance(op, ir.Alloc) and op.fill is None and len(op.shape) > 1}
+    for k, op in enumerate(ops):
+        for inner in ir.with_inner(op):
+            for operand in inner.operands:
+                if isinstance(operand, ir.Var) and operand in tapes:
+                    index = index_along(inner, operand, 0) if k == place else None
+                    if index not in trip:
+                        tapes.pop(operand)
+    found: dict[ir.Operand, Smaller] = {tape: smaller(alloc, 0) for tape, alloc in tapes.items()}
+    made = [made_smaller(op, found[op.out]) if isinstance(op, ir.Alloc) and op.out in found else op for op in ops]
+    return without_axes(made, found)

@@ -1,0 +1,57 @@
+"""Calls of functions that are checkpointed: as a loop of one trip, which the reverse sweep runs again.
+
+In: the call. Out: its value, which leaves the loop as what it carries.
+
+    y = checkpoint(layer)(x, w)      for once in checkpoint(range(1)): y = layer(x, w)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from numba import types
+
+from adjit import errors
+from adjit.transform import ir
+from adjit.transform.elaborate.control import CHECKPOINTED, carried_loop
+from adjit.transform.elaborate.elementwise import materialise
+from adjit.transform.elaborate.frame import Frame
+from adjit.transform.elaborate.values import Value, leaves_of
+
+
+def checkpointed(frame: Frame, call: Callable[[], Value]) -> Value:
+    """The value of a call whose trip back makes it again."""
+    ctx = frame.ctx
+    outer = ctx.builder.origin
+
+    def body() -> Sequence[ir.Operand]:
+        value = materialise(ctx, call(), "result")
+        fresh = (op for op in ctx.builder.ops if isinstance(op, ir.Alloc | ir.Copy | ir.Call))
+        made = {out for op in fresh for out in op.results}
+        for leaf in leaves_of(value):
+            if isinstance(leaf.type, types.Array) and leaf not in made:
+                raise ctx.fail(
+                    errors.Unsupported,
+                    "a checkpointed call that returns an array which it did not make itself",
+                    "Run again, it would return another one.",
+                    "Return a copy, or write into an argument and return nothing.",
+                )
+        frame.env[CHECKPOINTED] = value
+        ctx.builder.origin = outer
+        return ()
+
+    def build(
+        inits: tuple[ir.Operand, ...],
+        args: tuple[ir.Var, ...],
+        ops: list[ir.Op],
+        yields: tuple[ir.Operand, ...],
+        outs: tuple[ir.Var, ...],
+    ) -> ir.Op:
+        region = ir.Region((ir.Var("once", types.intp), *args), tuple(ops), yields)
+        return ir.For(
+            start=ir.integer(0), stop=ir.integer(1), step=ir.integer(1),
+            inits=inits, body=region, outs=outs, snapshots=1, origin=outer,
+        )  # fmt: skip
+
+    carried_loop(frame, (CHECKPOINTED,), body, build)
+    return frame.env.pop(CHECKPOINTED)

@@ -1,0 +1,93 @@
+"""The greatest and least elements of arrays as loops, where they are taken inside of a loop.
+
+In: a function that is ready to be emitted. Out: the same, in which lanes and vectors can be made of such loops too.
+
+    for i in range(n):                       for i in range(n):
+        largest = np.max(a[i, :])                some_elements(d)
+                                                 largest = a[i, 0]
+                                                 for k in range(1, d):
+                                                     a_item = a[i, k]
+                                                     largest = a_item if a_item > largest or is nan else largest
+
+As in NumPy, an element that is nan is what comes out, and no elements are an error.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+
+import numpy as np
+from numba import types
+
+from adjit.transform import ir
+from adjit.transform.dead import eliminate_dead
+from adjit.transform.simplify import simplify
+from adjit.transform.support import some_elements
+from adjit.transform.types import array_type_of
+
+_BETTER = {np.max: operator.gt, np.amax: operator.gt, np.min: operator.lt, np.amin: operator.lt}
+
+
+def write_extrema(function: ir.Function) -> ir.Function:
+    """The function with its greatest and least elements in loops taken by loops."""
+    if not any(_is_extremum(op) for op in ir.walk(function.body)):
+        return function
+    body = _Writing(function).region(function.body, False)
+    return function if body is function.body else eliminate_dead(simplify(dataclasses.replace(function, body=body)))
+
+
+def _is_extremum(op: ir.Op) -> bool:
+    if not isinstance(op, ir.Call) or op.callee not in _BETTER or len(op.args) != 1 or op.options:
+        return False
+    return ir.is_array(op.args[0]) and array_type_of(op.args[0]).ndim == 1 and ir.is_float(op.outs[0].type)
+
+
+class _Writing:
+    def __init__(self, function: ir.Function):
+        self.made = {out: op for op in ir.walk(function.body) for out in op.results}
+
+    def region(self, region: ir.Region, in_loop: bool) -> ir.Region:
+        builder = ir.Builder()
+        has_changed = False
+        for op in region.ops:
+            if in_loop and _is_extremum(op):
+                assert isinstance(op, ir.Call)
+                builder.origin = op.origin
+                self.extremum(op, builder)
+                has_changed = True
+                continue
+            # what threads raise does not get out of them
+            is_parallel = isinstance(op, ir.For) and op.parallel
+            inside = in_loop or isinstance(op, ir.For | ir.While)
+            regions = [r if is_parallel else self.region(r, inside) for r in op.regions]
+            if any(new is not old for new, old in zip(regions, op.regions, strict=True)):
+                op = op.rebuilt(op.operands, regions, op.results)
+                has_changed = True
+            builder.ops.append(op)
+        return ir.Region(region.args, tuple(builder.ops), region.yields) if has_changed else region
+
+    def extremum(self, op: ir.Call, builder: ir.Builder) -> None:
+        array = op.args[0]
+        type_ = op.outs[0].type
+        n = builder.extent(array, 0)
+        builder.emit(ir.Call(callee=some_elements, args=(n,), outs=(), effect=True))
+        first = self.element(builder, array, ir.integer(0))
+        best, counter = dataclasses.replace(op.outs[0]), ir.Var("k", types.intp)
+        with builder.region() as ops:
+            item = self.element(builder, array, counter)
+            is_better = builder.call(_BETTER[op.callee], item, best, type=types.boolean, name="is_better")
+            is_nan = builder.call(operator.ne, item, item, type=types.boolean, name="is_nan")
+            is_taken = builder.call(operator.or_, is_better, is_nan, type=types.boolean, name="is_taken")
+            after = builder.call(ir.select, is_taken, item, best, type=type_, name=best.name)
+        body = ir.Region((counter, best), tuple(ops), (after,))
+        one = ir.integer(1)
+        builder.emit(ir.For(start=one, stop=n, step=one, inits=(first,), body=body, outs=op.outs))
+
+    def element(self, builder: ir.Builder, array: ir.Operand, index: ir.Operand) -> ir.Var:
+        """An element of a vector, if it is a row or column then of the matrix."""
+        made = self.made.get(array) if isinstance(array, ir.Var) else None
+        if isinstance(made, ir.Slice) and all(isinstance(s, ir.At) or s == ir.Span() for s in made.selectors):
+            places = tuple(s.index if isinstance(s, ir.At) else index for s in made.selectors)
+            return builder.load(made.base, places)
+        return builder.load(array, (index,))

@@ -1,0 +1,112 @@
+"""Scratch arrays that each trip of a loop makes anew are made once, before the loop.
+
+In: a function as it will be emitted. Out: the same with fewer allocations.
+
+    for i in range(n):                       d = np.empty(m)
+        d = np.empty(m)                      for i in range(n):
+        for j in range(m): d[j] = ...            for j in range(m): d[j] = ...
+
+What a trip finds in such an array nobody has asked for, or it is filled in each trip as before; unless each trip leaves
+zeros behind, as those do that take adjoints out of a shadow. Threads keep arrays of their own.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+
+from numba import types
+
+from adjit.transform import ir
+from adjit.transform.alias import Aliases, is_reference
+from adjit.transform.polyhedra import IndexModel
+from adjit.transform.trips import is_natural
+
+
+def hoist_scratch(function: ir.Function) -> ir.Function:
+    """The function with its scratch arrays as far out as they can be."""
+    hoisting = _Hoisting(function)
+    body = hoisting.region(function.body)
+    return dataclasses.replace(function, body=body) if hoisting.changed else function
+
+
+class _Hoisting:
+    def __init__(self, function: ir.Function):
+        self.function = function
+        self.aliases = Aliases(function)
+        self.made: dict[ir.Operand, ir.Op] = {out: op for op in ir.walk(function.body) for out in op.results}
+        self.changed = False
+        self.classes: dict[ir.Operand, set[ir.Operand]] = {}
+        args = [a for op in ir.walk(function.body) for r in op.regions for a in r.args]
+        for var in (*function.body.args, *self.made, *args):
+            if is_reference(var):
+                self.classes.setdefault(self.aliases.find(var), set()).add(var)
+
+    @functools.cached_property
+    def index_model(self) -> IndexModel:
+        return IndexModel(self.function)
+
+    def region(self, region: ir.Region) -> ir.Region:
+        ops: list[ir.Op] = []
+        for op in region.ops:
+            if op.regions:
+                before = op
+                op = op.rebuilt(op.operands, [self.region(r) for r in op.regions], op.results)
+                if isinstance(op, ir.For | ir.While) and isinstance(before, ir.For | ir.While):
+                    ops += self.loop(op, before)
+                    continue
+            ops.append(op)
+        return dataclasses.replace(region, ops=tuple(ops))
+
+    def loop(self, op: ir.For | ir.While, before: ir.For | ir.While) -> list[ir.Op]:
+        """The loop, after the arrays that need not be made in it. `before` is how it stood in the function."""
+        if isinstance(op, ir.For) and op.parallel:
+            return [op]
+        inside: set[ir.Operand] = {out for inner in ir.walk(op.body) for out in inner.results}
+        inside.update(a for o in (op, *ir.walk(op.body)) for r in o.regions for a in r.args)
+        handed_on = {self.aliases.find(y) for r in op.regions for y in r.yields if is_reference(y)}
+        outside: list[ir.Op] = []
+        left: list[ir.Op] = []
+        for inner in op.body.ops:
+            if isinstance(inner, ir.Extent) and inner.array not in inside:
+                inside.discard(inner.out)
+                outside.append(inner)
+            elif isinstance(inner, ir.Alloc) and self.is_hoisted(inner, inside, handed_on):
+                inside.discard(inner.out)
+                self.changed = True
+                if inner.fill is None or self.is_cleared(inner, before):
+                    outside.append(inner)
+                else:
+                    outside.append(dataclasses.replace(inner, fill=None))
+                    left.append(_filling(inner))
+            else:
+                left.append(inner)
+        if not any(isinstance(o, ir.Alloc) for o in outside):
+            return [op]
+        body = dataclasses.replace(op.body, ops=tuple(left))
+        return [*outside, dataclasses.replace(op, body=body)]
+
+    def is_hoisted(self, op: ir.Alloc, inside: set[ir.Operand], handed_on: set[ir.Operand]) -> bool:
+        memory = self.aliases.find(op.out)
+        if memory in handed_on or not self.classes[memory] <= inside | {op.out}:
+            return False
+        if any(o in inside for o in op.operands):
+            return False
+        return op.fill is None if op.like is not None else all(is_natural(n, self.made) for n in op.shape)
+
+    def is_cleared(self, op: ir.Alloc, loop: ir.For | ir.While) -> bool:
+        """Whether each trip leaves the array as it found it, full of zeros."""
+        is_zero = op.fill is not None and op.fill.value == 0
+        return is_zero and isinstance(loop, ir.For) and self.index_model.is_cleared(self.aliases.find(op.out), loop)
+
+
+def _filling(alloc: ir.Alloc) -> ir.Op:
+    """What stores the value that an array is filled with to all its elements."""
+    assert alloc.fill is not None
+    counters = [ir.Var("i", types.intp) for _ in alloc.shape]
+    made: ir.Op = ir.Store(array=alloc.out, index=tuple(counters), value=alloc.fill, origin=alloc.origin)
+    zero, one = ir.integer(0), ir.integer(1)
+    for counter, stop in zip(reversed(counters), reversed(alloc.shape), strict=True):
+        body = ir.Region((counter,), (made,), ())
+        made = ir.For(start=zero, stop=stop, step=one, inits=(), body=body, outs=(), origin=alloc.origin)
+    return made

@@ -1,0 +1,50 @@
+"""Clears of elements that nothing reads afterwards are left out.
+
+    y_bar = h_bar[i]                          y_bar = h_bar[i]
+    h_bar[i] = 0.0                            x_bar[i] += w * y_bar
+    x_bar[i] += w * y_bar
+
+In: a function. Out: the same without such clears. The adjoint of a store reads and clears the adjoint of the element,
+as an earlier value may have been read; where there is none, isl finds no read that comes after the clear.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Set
+
+from adjit.transform import ir
+from adjit.transform.alias import Aliases, is_reference, memory_read
+from adjit.transform.polyhedra import IndexModel, is_clear
+
+
+def leave_out_clears(function: ir.Function) -> ir.Function:
+    """The function without the clears of its own arrays that nothing reads."""
+    clears = [op for op in ir.walk(function.body) if isinstance(op, ir.Store) and is_clear(op)]
+    if not clears:
+        return function
+    aliases = Aliases(function)
+    shown = {aliases.find(o) for o in (*function.body.args, *function.body.yields) if is_reference(o)}
+    model = IndexModel(function)
+    readers: dict[ir.Operand, list[ir.Op]] = {}
+    for op in ir.walk(function.body):
+        arrays = (op.array,) if isinstance(op, ir.Store) and op.add else memory_read(op)
+        for memory in {aliases.find(array) for array in arrays}:
+            readers.setdefault(memory, []).append(op)
+    idle = {
+        clear
+        for clear in clears
+        if (memory := aliases.find(clear.array)) not in shown
+        and not any(model.may_read(clear, reader) for reader in readers.get(memory, ()))
+    }
+    return dataclasses.replace(function, body=_without(function.body, idle)) if idle else function
+
+
+def _without(region: ir.Region, idle: Set[ir.Op]) -> ir.Region:
+    ops: list[ir.Op] = []
+    for op in region.ops:
+        if op in idle:
+            continue
+        regions = [_without(inner, idle) for inner in op.regions]
+        ops.append(op.rebuilt(op.operands, regions, op.results) if regions else op)
+    return ir.Region(region.args, tuple(ops), region.yields)

@@ -1,0 +1,81 @@
+"""Sums of adjoints in innermost loops, written such that the compiler may add them up in any order, and so as vectors.
+
+In: a function, as it will be emitted. Out: the same, with such sums.
+
+    for i in range(n):                       for i in range(n):
+        y_bar[i] = k * x_bar[i]                  y_bar[i] = k * x_bar[i]
+        k_bar += y[i] * x_bar[i]                 k_bar = reassociable_add(k_bar, y[i] * x_bar[i])
+
+Values keep their bits: what flows into them (`reach.py`) is added up in the order of the program. A loop in which
+something else stands in the way of vectors stays as it is.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection
+
+from adjit.transform import ir
+from adjit.transform.alias import Aliases
+from adjit.transform.naturals import Naturals
+from adjit.transform.reach import Reach
+from adjit.transform.recurrence import recurrence
+from adjit.transform.sums import in_any_order, partial_sums
+from adjit.transform.vectorise import are_vectorisable, is_elementary
+
+
+def reassociate(function: ir.Function, values: Collection[int], vectormath: bool) -> ir.Function:
+    """The function with such sums; the results at the positions `values` keep all their bits."""
+    loops = [op for op in ir.walk(function.body) if isinstance(op, ir.For) and _may_be(op, vectormath)]
+    if not loops:
+        return function
+    aliases = Aliases(function)
+    reach, naturals = Reach(function, aliases, values), Naturals(function)
+    made: dict[ir.Op, ir.Op] = {}
+    for loop in loops:
+        names = {v for chain in _chains(loop) if not any(map(reach.has_var, chain)) for v in chain}
+        if not names:
+            continue
+        body = ir.Region(loop.body.args, tuple(in_any_order(op, names) for op in loop.body.ops), loop.body.yields)
+        reordered = dataclasses.replace(loop, body=body)
+        is_plain = loop.step == ir.integer(1) and naturals.counts(loop)
+        rest = recurrence(reordered, aliases, is_plain)
+        # what is left of a recurrence gets a loop of its own where there are functions to vectorise
+        has_strips = rest.free and any(map(is_elementary, ir.walk(loop.body)))
+        # arrays that may be one, as two that change places, are told apart when the loop is run
+        if rest.is_empty or has_strips or recurrence(reordered, _Apart(), is_plain).is_empty:
+            made[loop] = reordered
+    return dataclasses.replace(function, body=_region(function.body, made)) if made else function
+
+
+class _Apart:
+    """Arrays by their names."""
+
+    def find(self, array: ir.Operand) -> ir.Operand:
+        return array
+
+
+def _may_be(loop: ir.For, vectormath: bool) -> bool:
+    """Whether an innermost loop carries floats, and does nothing that vectors cannot."""
+    inside = list(ir.walk(loop.body))
+    if loop.stops or loop.parallel or not any(ir.is_float(arg.type) for arg in loop.body.args[1:]):
+        return False
+    if any(isinstance(op, ir.For | ir.While | ir.Raise) for op in inside):
+        return False
+    return are_vectorisable(loop.body.ops) and (vectormath or not any(map(is_elementary, inside)))
+
+
+def _chains(loop: ir.For) -> list[set[ir.Var]]:
+    """What the sums of the loop are called on their way through a trip."""
+    slots = zip(loop.body.args[1:], loop.body.yields, strict=True)
+    found = [partial_sums(arg, y, loop.body) for arg, y in slots if ir.is_float(arg.type)]
+    return [{v for v in chain if isinstance(v, ir.Var)} for chain in found if chain is not None]
+
+
+def _region(region: ir.Region, made: dict[ir.Op, ir.Op]) -> ir.Region:
+    ops: list[ir.Op] = []
+    for op in region.ops:
+        op = made.get(op, op)
+        regions = [_region(r, made) for r in op.regions]
+        ops.append(op.rebuilt(op.operands, regions, op.results) if regions else op)
+    return ir.Region(region.args, tuple(ops), region.yields)

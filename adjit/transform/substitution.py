@@ -1,0 +1,196 @@
+"""Elements of temporaries that cost less than their memory are worked out where they are read.
+
+In: a function whose array statements are fused. Out: the same without such arrays.
+
+    for k in range(n):                           for k in range(n):
+        d[k] = a[k] - b[k]                           s += (a[k] - b[k]) ** 2
+        s += d[k] ** 2                           w = f(s)
+    w = f(s)                                     for k in range(n):
+    for k in range(n): c[k] += w * d[k]              c[k] += w * (a[k] - b[k])
+
+The loops are array statements. That is what a person writes for coordinates of differences. What the elements are made
+of must not change in between.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from adjit.transform import ir
+from adjit.transform.alias import Aliases, memory_written
+from adjit.transform.cost import LOAD, cost
+from adjit.transform.simplify import simplify
+
+MOST_CYCLES = 4  # of an element, beside those to load one
+MOST_PLACES = 4  # where it is worked out
+
+
+def substitute_elements(function: ir.Function) -> ir.Function:
+    """The function with cheap elements in the place of arrays."""
+    while True:
+        found = _Substitution(function).once()
+        if found is None:
+            return function
+        function = simplify(found)
+
+
+class _Substitution:
+    def __init__(self, function: ir.Function):
+        self.function = function
+        self.aliases = Aliases(function)
+        self.made: dict[ir.Operand, ir.Op] = {}
+        self.counters: dict[ir.Operand, ir.For] = {}
+        self.home: dict[ir.Op, ir.Region] = {}
+        self.above: dict[ir.Region, ir.Op] = {}
+        self.users: dict[ir.Operand, list[ir.Op]] = {}
+        self.held: set[ir.Operand] = set(function.body.yields)
+        self._walk(function.body)
+
+    def _walk(self, region: ir.Region) -> None:
+        for op in region.ops:
+            self.home[op] = region
+            self.made.update((out, op) for out in op.results)
+            for operand in op.operands:
+                if ir.is_array(operand):
+                    self.users.setdefault(operand, []).append(op)
+            if isinstance(op, ir.For):
+                self.counters[op.body.args[0]] = op
+            for inner in op.regions:
+                self.above[inner] = op
+                self.held.update(inner.yields)
+                self._walk(inner)
+
+    def once(self) -> ir.Function | None:
+        """The function without the next such array, None if there is none."""
+        for op in self.made.values():
+            if isinstance(op, ir.Alloc) and op.out not in self.held:
+                made = self.without(op)
+                if made is not None:
+                    return made
+        return None
+
+    def around(self, op: ir.Op, region: ir.Region) -> list[ir.Op] | None:
+        """What is around an operation up to a region, from the outside in, and itself; None if the region is not."""
+        found = [op]
+        while self.home[found[0]] is not region:
+            if self.home[found[0]] not in self.above:
+                return None
+            found.insert(0, self.above[self.home[found[0]]])
+        return found
+
+    def without(self, alloc: ir.Alloc) -> ir.Function | None:
+        users = self.users.get(alloc.out, [])
+        stores = [op for op in users if isinstance(op, ir.Store)]
+        loads = [op for op in users if isinstance(op, ir.Load)]
+        if len(stores) != 1 or len(stores) + len(loads) != len(users) or not 0 < len(loads) <= MOST_PLACES:
+            return None
+        (store,), region = stores, self.home[alloc]
+        nest = self.around(store, region)
+        # what the user wrote as loops stays one
+        if store.add or nest is None or not all(isinstance(op, ir.For) and op.order_free for op in nest[:-1]):
+            return None
+        ranges = [self.counters.get(index) for index in store.index]
+        if len(set(ranges)) != len(nest) - 1 or set(ranges) != set(nest[:-1]) or len(ranges) != len(nest) - 1:
+            return None
+        element = self.element(store.value, nest[0])
+        if element is None or not self.stays(element, region, nest[0], loads):
+            return None
+        return self.substituted(store, ranges, element, loads)
+
+    # ------------------------------------------------------------------------------------------- may it be
+
+    def element(self, value: ir.Operand, nest: ir.Op) -> list[ir.Op] | None:
+        """The operations of a nest that make a value; None if they cost too much, or do not stand alone."""
+        inside = set(ir.with_inner(nest))
+        counters = {op.body.args[0] for op in inside if isinstance(op, ir.For)}
+        args = {a for op in inside for r in op.regions for a in r.args} - counters
+        found: dict[ir.Op, None] = {}
+        pending = [value]
+        while pending:
+            operand = pending.pop()
+            if operand in args:
+                return None
+            op = self.made.get(operand)
+            if op in found or op not in inside:
+                continue
+            is_plain = isinstance(op, ir.Call) and not op.effect and not any(map(ir.is_array, (*op.args, *op.outs)))
+            if not is_plain and not isinstance(op, ir.Load):
+                return None
+            found[op] = None
+            pending += op.operands
+        cycles = [cost(op) for op in found]
+        if not found or sum(c or 0 for c in cycles) > MOST_CYCLES + LOAD or None in cycles:
+            return None
+        return [op for op in ir.with_inner(nest) if op in found]
+
+    def stays(self, element: list[ir.Op], region: ir.Region, nest: ir.Op, loads: list[ir.Load]) -> bool:
+        """Whether all loads come later in the region, and nothing changes what the element is made of before them."""
+        tops: list[ir.Op] = []
+        for load in loads:
+            around = self.around(load, region)
+            if around is None:
+                return False
+            tops.append(around[0])
+        first = region.ops.index(nest)
+        places = [region.ops.index(top) for top in tops]
+        if min(places) <= first:
+            return False
+        memory = {self.aliases.find(op.array) for op in element if isinstance(op, ir.Load)}
+        between = [inner for op in region.ops[first : max(places) + 1] for inner in ir.with_inner(op)]
+        written = [memory_written(op) for op in between]
+        return not any(w is not None and self.aliases.find(w) in memory for w in written)
+
+    # ------------------------------------------------------------------------------------------- doing it
+
+    def substituted(
+        self, store: ir.Store, ranges: list[ir.For | None], element: list[ir.Op], loads: list[ir.Load]
+    ) -> ir.Function | None:
+        """The function with the element worked out in the innermost loops whose counters the loads are indexed by."""
+        assert isinstance(store.array, ir.Var)
+        heads: dict[ir.For, list[ir.Op]] = {}
+        values: dict[tuple[ir.For, tuple[ir.Operand, ...]], ir.Operand] = {}
+        mapping: dict[ir.Var, ir.Operand] = {}
+        for load in loads:
+            around = {self.counters.get(index): index for index in load.index}
+            for loop, index in zip(ranges, load.index, strict=True):
+                other = self.counters.get(index)
+                if other is None or loop is None or _range(other) != _range(loop):
+                    return None
+            chain = self.around(load, self.function.body)
+            assert chain is not None
+            inner = [op for op in chain if isinstance(op, ir.For) and op in around][-1]
+            key = (inner, load.index)
+            if key not in values:
+                cloner = ir.Cloner(
+                    {loop.body.args[0]: i for loop, i in zip(ranges, load.index, strict=True) if loop is not None}
+                )
+                made = [cloner.op(op) for op in element]
+                named = ir.Var(store.array.name, store.value.type, store.array.user)
+                value = cloner.operand(store.value)
+                outs = [[named if out is value else out for out in op.results] for op in made]
+                again = [op.rebuilt(op.operands, (), own) for op, own in zip(made, outs, strict=True)]
+                heads.setdefault(inner, []).extend(again)
+                values[key] = named
+            mapping[load.out] = values[key]
+        body = _rewritten(self.function.body, {store, *loads}, heads)
+        ops = tuple(ir.substituted(op, mapping) for op in body.ops)
+        return dataclasses.replace(self.function, body=dataclasses.replace(body, ops=ops))
+
+
+def _range(loop: ir.For) -> tuple[ir.Operand, ir.Operand, ir.Operand]:
+    return loop.start, loop.stop, loop.step
+
+
+def _rewritten(region: ir.Region, left_out: set[ir.Op], heads: dict[ir.For, list[ir.Op]]) -> ir.Region:
+    """The region without some operations, and with others at the start of some loops."""
+    ops: list[ir.Op] = []
+    for op in region.ops:
+        if op in left_out:
+            continue
+        if op.regions:
+            regions = [_rewritten(r, left_out, heads) for r in op.regions]
+            if isinstance(op, ir.For) and op in heads:
+                regions = [dataclasses.replace(regions[0], ops=(*heads[op], *regions[0].ops))]
+            op = op.rebuilt(op.operands, regions, op.results)
+        ops.append(op)
+    return dataclasses.replace(region, ops=tuple(ops))
