@@ -98,7 +98,7 @@ class _Search:
         ops = [self.inside(op) for op in region.ops]
         for b, op in enumerate(region.ops):
             target = _target(op) if isinstance(op, ir.For) else None
-            if target is None or ops[b] is not op:
+            if target is None or ops[b] is not op or self.reads_its_target(target):
                 continue
             for a in range(b - 1, -1, -1):
                 edit = self.edit(region.ops, a, b, target) if ops[a] is region.ops[a] else None
@@ -111,6 +111,11 @@ class _Search:
         if all(new is old for new, old in zip(ops, region.ops, strict=True)):
             return region
         return ir.Region(region.args, tuple(ops), region.yields)
+
+    def reads_its_target(self, target: _Target) -> bool:
+        """Whether the nest looks at the array that it adds to, and so at what would not be there yet."""
+        others = (op for op in ir.walk(target.spine[0].body) if op is not target.store and not op.regions)
+        return any(self.touches(op, target.store.array) for op in others)
 
     def inside(self, op: ir.Op) -> ir.Op:
         regions = [self.region(r) for r in op.regions]
@@ -167,11 +172,14 @@ class _Search:
     ) -> list[ir.Op] | None:
         """The operations that make the value, as they stand, to be made again in the other nest; None if not there."""
         own = {out: op for loop in spine for op in loop.body.ops for out in op.results}
+        carried = {arg for loop in spine for arg in loop.body.args[1:]}
         kept = {w.value: w for w in spine[-1].body.ops if isinstance(w, ir.Store) and not w.add}
         known = {op.array for op in ir.walk(target.spine[0].body) if isinstance(op, ir.Load)}
         found: dict[ir.Var, ir.Op] = {}
 
         def needs(operand: ir.Operand) -> bool:
+            if operand in carried:
+                return False
             if not isinstance(operand, ir.Var) or operand in found or operand not in own:
                 return True
             op = own[operand]

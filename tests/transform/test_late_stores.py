@@ -120,3 +120,34 @@ def test_the_adjoint_of_a_stencil():
     first = reverse.split("min(1, ")[0]
     assert "difference_bars[" in first
     assert not re.search(r"\bb_bar_2\[.*\] \+?=", first)
+
+
+def test_a_nest_that_reads_what_it_adds_to_stays():
+    p = Program(a=VECTOR)
+    n = p.size(p["a"])
+    w = p.alloc(n, fill=1.0, name="w")
+    nest(p, 0, n, lambda i: p.put(w, i, value=p.mul(3.0, p.get(p["a"], i))))
+    nest(p, 0, n, lambda i: p.put(w, i, value=p.get(w, i), add=True))
+    function = p.function(w)
+    assert move_stores(function) is function
+
+
+def test_what_the_first_nest_carries_stays():
+    p = Program(a=VECTOR)
+    n = p.size(p["a"])
+    w = p.alloc(n, fill=1.0, name="w")
+    i, carried = ir.Var("i", I), ir.Var("s", p.get(p["a"], ir.integer(0)).type)
+    with p.region() as ops:
+        total = p.add(carried, p.get(p["a"], i))
+        p.put(w, i, value=total)
+    p.emit(
+        ir.For(
+            start=ir.integer(0), stop=n, step=ir.integer(1), inits=(ir.Const(0.0, carried.type),),
+            body=ir.Region((i, carried), tuple(ops), (total,)), outs=(ir.Var("s", carried.type),),
+        )
+    )  # fmt: skip
+    nest(p, 0, n, lambda j: p.put(w, j, value=p.mul(2.0, p.get(p["a"], j)), add=True))
+    function = p.function(w)
+    moved = move_stores(function)
+    np.testing.assert_array_equal(evaluate(function, A)[0], evaluate(moved, A)[0])
+    assert moved is function
