@@ -30,6 +30,7 @@ from adjit.transform.maps import fuse_maps
 from adjit.transform.origins import move_origins
 from adjit.transform.parallel import parallel, serial
 from adjit.transform.report import Record, recording
+from adjit.transform.reuse import reuse_memory
 from adjit.transform.reverse import reverse
 from adjit.transform.rows import by_rows, by_whole_rows
 from adjit.transform.simplify import simplify
@@ -54,6 +55,8 @@ def source(derivative: Derivative, arg_types: Sequence[types.Type], vectormath: 
 def _for_machine(derivative: Derivative, function: ir.Function, vectormath: bool) -> ir.Function:
     """The function as it is emitted: with threads, lanes and vectors, or without."""
     made = function if derivative.kind in _CUT else _threaded(derivative, function)
+    if derivative.strategy.uses("reuse"):
+        made = checked(reuse_memory(made), "reusing")
     if derivative.strategy.uses("lanes"):
         made = checked(lay_lanes(made, _values(derivative, made.result)), "in lanes")
     return checked(vectorise(made), "vectorised") if vectormath else made

@@ -13,7 +13,7 @@ from collections.abc import Set
 from dataclasses import dataclass
 from typing import Literal
 
-MECHANISMS = frozenset({"expand", "fills", "fuse", "gather", "lanes", "maps", "promote"})
+MECHANISMS = frozenset({"expand", "fills", "fuse", "gather", "lanes", "maps", "promote", "reuse"})
 
 
 @dataclass(frozen=True)

@@ -18,32 +18,29 @@ def trimmed_grad(x, lower, upper):
         y_view_item_tape[i] = y_view_item
         y[i] = y_view_item * upper
     # ---- reverse sweep
-    y_bar = workspace.empty_like(y)
     x_bar = np.zeros_like(x)
     # L218: return np.dot(y, y)
     result = workspace.empty(x.size)
     for i in range(x.size):
         result[i] = y[i]
+    result_2 = workspace.empty(x.size)
     for i in range(x.size):
-        y_bar[i] = result[i]
-    result = workspace.empty(x.size)
+        result_2[i] = y[i]
     for i in range(x.size):
-        result[i] = y[i]
-    for i in range(x.size):
-        y_bar[i] += result[i]
+        result[i] += result_2[i]
     # L217: y[:-1] *= upper
     upper_bar = 0.0
     for i in range(x.size - 1):
-        stored_bar = y_bar[i]
+        stored_bar = result[i]
         upper_bar += y_view_item_tape[i] * stored_bar
-        y_bar[i] = upper * stored_bar
+        result[i] = upper * stored_bar
     # L216: y[1:] -= lower * x[:-1]
     lower_bar = 0.0
     for i in range(x.size - 1):
-        stored_bar = y_bar[i + 1]
+        stored_bar = result[i + 1]
         lower_bar -= x[i] * stored_bar
         x_bar[i] += lower * -stored_bar
     # L215: y = x.copy()
     for i in range(x.size):
-        x_bar[i] += y_bar[i]
+        x_bar[i] += result[i]
     return x_bar, lower_bar, upper_bar
