@@ -55,10 +55,10 @@ def source(derivative: Derivative, arg_types: Sequence[types.Type], vectormath: 
 def _for_machine(derivative: Derivative, function: ir.Function, vectormath: bool) -> ir.Function:
     """The function as it is emitted: with threads, lanes and vectors, or without."""
     made = function if derivative.kind in _CUT else _threaded(derivative, function)
-    if derivative.strategy.uses("reuse"):
-        made = checked(reuse_memory(made), "reusing")
     if derivative.strategy.uses("lanes"):
         made = checked(lay_lanes(made, _values(derivative, made.result)), "in lanes")
+    if derivative.strategy.uses("reuse"):
+        made = checked(reuse_memory(made), "reusing")
     return checked(vectorise(made), "vectorised") if vectormath else made
 
 
