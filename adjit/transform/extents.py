@@ -56,7 +56,7 @@ def _of_slice(view: ir.Slice, axis: int) -> ir.Operand | Axis | None:
 def _of_call(call: ir.Call, axis: int) -> Axis | None:
     if is_product(call):
         left, right = call.args
-        axes = [*((left, k) for k in range(_ndim(left) - 1)), *((right, k) for k in range(1, _ndim(right)))]
+        axes = [*((left, k) for k in range(ndim(left) - 1)), *((right, k) for k in range(1, ndim(right)))]
         return axes[axis]
     like = _SHAPED_LIKE.get(call.callee)
     return None if like is None else (call.args[like], axis)
@@ -69,6 +69,7 @@ def is_product(op: ir.Call) -> bool:
     return all(isinstance(a.type, types.Array) and 1 <= a.type.ndim <= 2 for a in op.args)
 
 
-def _ndim(array: ir.Operand) -> int:
+def ndim(array: ir.Operand) -> int:
+    """How many axes an array has."""
     assert isinstance(array.type, types.Array)
     return array.type.ndim

@@ -88,7 +88,9 @@ class Layout:
         """Whether anything is printed between a comment and the next one."""
         for statement in rest:
             if isinstance(statement, Assign) and isinstance(statement.op, ir.Comment):
-                return False
+                if statement.op.text in ir.HEADINGS:
+                    return False
+                continue
             if self._is_something([statement]) and not isinstance(statement, Return):
                 return True
         return False

@@ -35,6 +35,7 @@ from adjit.transform.origins import move_origins
 from adjit.transform.parallel import parallel, serial
 from adjit.transform.reassociation import reassociate
 from adjit.transform.report import Record, recording
+from adjit.transform.reuse import reuse_memory
 from adjit.transform.reverse import reverse
 from adjit.transform.rows import by_rows, by_whole_rows
 from adjit.transform.simplify import simplify
@@ -63,6 +64,8 @@ def _for_machine(derivative: Derivative, function: ir.Function, vectormath: bool
     if derivative.strategy.uses("lanes"):
         made = checked(write_extrema(made), "extrema")
         made = checked(lay_lanes(made, _values(derivative, made.result)), "in lanes")
+    if derivative.strategy.uses("reuse"):
+        made = checked(reuse_memory(made), "reusing")
     if derivative.strategy.uses("reassociate"):
         made = checked(reassociate(made, _values(derivative, made.result), vectormath), "reassociated")
     if vectormath:

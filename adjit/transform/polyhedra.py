@@ -11,16 +11,17 @@ is the safe one: yes.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Mapping, Sequence
 
 import islpy as isl
-from numba import types
 
 from adjit.transform import ir
 from adjit.transform.affine import ONE, Affine, Chain, Constraint, Iterations, Loop, loops_in
 from adjit.transform.alias import Aliases, memory_read
 from adjit.transform.conditions import Access, Text, Unknown
+from adjit.transform.extents import ndim
 from adjit.transform.separation import Separation
 
 MOST_OPERATIONS = 200_000  # of isl, a question: some ten milliseconds
@@ -34,11 +35,6 @@ def _unknown(unknowns: list[Unknown]) -> Affine:
     """One more index of which nothing is known."""
     unknowns.append(Unknown(len(unknowns)))
     return Affine({unknowns[-1]: 1})
-
-
-def _ndim(array: ir.Operand) -> int:
-    assert isinstance(array.type, types.Array)
-    return array.type.ndim
 
 
 class IndexModel:
@@ -75,6 +71,11 @@ class IndexModel:
     def may_read(self, store: ir.Store, read: ir.Op) -> bool:
         """Whether `read` may read an element after `store` has written it, and before any other store does."""
         return any(self._overwrites(self._write(store), access) for access in self._read(read))
+
+    def may_touch_later(self, store: ir.Store, array: ir.Var, op: ir.Op) -> bool:
+        """Whether `op` may touch an element of an array after `store` has written to the same one of its own array."""
+        write = dataclasses.replace(self._write(store), root=array)
+        return any(access is None or self._overwrites(write, access) for access in self._touched(op))
 
     def is_private(self, memory: ir.Operand, loop: ir.For | ir.While, is_ignored: Callable[[ir.Op], bool]) -> bool:
         """Whether all that a trip of the loop reads of an alias class was stored in that trip before.
@@ -213,7 +214,7 @@ class IndexModel:
         constraints: list[Constraint] = []
         unknowns: list[Unknown] = []
         if index is None:
-            entries = [_unknown(unknowns) for _ in range(_ndim(array))]
+            entries = [_unknown(unknowns) for _ in range(ndim(array))]
         else:
             places = [self._position(chain, array, axis, operand) for axis, operand in enumerate(index)]
             entries = [_unknown(unknowns) if place is None else place for place in places]
@@ -225,7 +226,7 @@ class IndexModel:
                 of_view = dict(zip(definition.axes, entries, strict=True))
                 entries = [of_view[axis] for axis in range(len(entries))]
             elif isinstance(definition, ir.Reshape):
-                entries = [_unknown(unknowns) for _ in range(_ndim(definition.base))]
+                entries = [_unknown(unknowns) for _ in range(ndim(definition.base))]
             else:
                 break
             array = definition.base

@@ -5,9 +5,9 @@
 ; holds at most @limit bytes: the blocks that came longest ago make room. A lock guards the slots for the time of a scan;
 ; a thread that does not get it soon allocates and frees as if there were no pool, so that nothing ever waits.
 ;
-; A block is aligned to 64 bytes; its size, and where the allocation begins, stand in the two words before it. For a block
-; from @huge bytes on, the system is asked for pages of 2 MB through @advise, which is madvise or null, as NumPy does for its
-; arrays: what goes through a long tape misses few pages then.
+; A block is aligned to 64 bytes; its size, and where the allocation begins, stand in the two words before it. From @huge bytes
+; on it is a mapping of its own, for which the system is asked to use pages of 2 MB, as NumPy does for its arrays: what goes
+; through a long tape misses few pages then. @map, @unmap and @advise are mmap, munmap and madvise, or null where there are none.
 
 %slot = type { ptr, i64, i64 }        ; block or null, its size, when it came
 
@@ -18,7 +18,11 @@
 @limit = internal global i64 1073741824
 @threshold = internal global i64 1048576
 @huge = internal constant i64 4194304
+@map = internal global ptr null
+@unmap = internal global ptr null
 @advise = internal global ptr null
+@map_flags = internal global i32 0
+@advice = internal global i32 0
 
 declare ptr @NRT_Allocate(i64)
 declare void @NRT_Free(ptr)
@@ -57,9 +61,23 @@ define void @adjit_pool_limits(i64 %limit, i64 %threshold) {
   ret void
 }
 
-define void @adjit_pool_advise(ptr %madvise) {
+define void @adjit_pool_pages(ptr %mmap, ptr %munmap, ptr %madvise, i32 %flags, i32 %advice) {
+  store ptr %mmap, ptr @map
+  store ptr %munmap, ptr @unmap
   store ptr %madvise, ptr @advise
+  store i32 %flags, ptr @map_flags
+  store i32 %advice, ptr @advice
   ret void
+}
+
+; Whether a block of this size is a mapping of its own.
+define internal i1 @is_mapped(i64 %size) {
+  %least = load i64, ptr @huge
+  %is_huge = icmp uge i64 %size, %least
+  %map = load ptr, ptr @map
+  %can_map = icmp ne ptr %map, null
+  %both = and i1 %is_huge, %can_map
+  ret i1 %both
 }
 
 ; Frees what the pool holds; 0 if another thread had the lock.
@@ -113,27 +131,27 @@ none:
   br label %fresh
 fresh:
   %room = add i64 %size, 128
-  %start = call ptr @NRT_Allocate(i64 %room)
-  %is_null = icmp eq ptr %start, null
-  br i1 %is_null, label %failed, label %big
-big:
-  %address = ptrtoint ptr %start to i64
-  %least = load i64, ptr @huge
-  %is_huge = icmp uge i64 %size, %least
-  %advise = load ptr, ptr @advise
-  %can_advise = icmp ne ptr %advise, null
-  %wanted = and i1 %is_huge, %can_advise
-  br i1 %wanted, label %ask, label %align
-ask:
-  %into = add i64 %address, 4095
-  %first = and i64 %into, -4096
-  %end = add i64 %address, %room
-  %length = sub i64 %end, %first
-  %page = inttoptr i64 %first to ptr
-  ; MADV_HUGEPAGE; where the kernel has none, all stays as it is
-  %ignored = call i32 %advise(ptr %page, i64 %length, i32 14)
+  %is_mapped = call i1 @is_mapped(i64 %size)
+  br i1 %is_mapped, label %own_pages, label %heap
+own_pages:
+  %map = load ptr, ptr @map
+  %flags = load i32, ptr @map_flags
+  %pages = call ptr %map(ptr null, i64 %room, i32 3, i32 %flags, i32 -1, i64 0)
+  %no_pages = icmp eq ptr %pages, inttoptr (i64 -1 to ptr)
+  br i1 %no_pages, label %failed, label %advise
+advise:
+  %tell = load ptr, ptr @advise
+  %advice = load i32, ptr @advice
+  ; where the kernel has no such pages, all stays as it is
+  %ignored = call i32 %tell(ptr %pages, i64 %room, i32 %advice)
   br label %align
+heap:
+  %chunk = call ptr @NRT_Allocate(i64 %room)
+  %is_null = icmp eq ptr %chunk, null
+  br i1 %is_null, label %failed, label %align
 align:
+  %start = phi ptr [ %pages, %advise ], [ %chunk, %heap ]
+  %address = ptrtoint ptr %start to i64
   %past = add i64 %address, 127
   %aligned = and i64 %past, -64
   %made = inttoptr i64 %aligned to ptr
@@ -230,6 +248,16 @@ done:
 define internal void @release(ptr %block) {
   %start_word = getelementptr ptr, ptr %block, i64 -1
   %start = load ptr, ptr %start_word
+  %size_word = getelementptr i64, ptr %block, i64 -2
+  %size = load i64, ptr %size_word
+  %is_mapped = call i1 @is_mapped(i64 %size)
+  br i1 %is_mapped, label %own_pages, label %heap
+own_pages:
+  %unmap = load ptr, ptr @unmap
+  %room = add i64 %size, 128
+  %ignored = call i32 %unmap(ptr %start, i64 %room)
+  ret void
+heap:
   call void @NRT_Free(ptr %start)
   ret void
 }

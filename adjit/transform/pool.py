@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import mmap
 import sys
 from pathlib import Path
 from typing import Any
@@ -62,8 +63,10 @@ class _Pool:
         self.clear = self._function("adjit_pool_clear", ctypes.c_int32)
         self.limits = self._function("adjit_pool_limits", None, ctypes.c_int64, ctypes.c_int64)
         if sys.platform == "linux":
-            advise = self._function("adjit_pool_advise", None, ctypes.c_void_p)
-            advise(ctypes.cast(ctypes.CDLL(None).madvise, ctypes.c_void_p))
+            libc = ctypes.CDLL(None)
+            pages = self._function("adjit_pool_pages", None, *[ctypes.c_void_p] * 3, ctypes.c_int32, ctypes.c_int32)
+            system = [ctypes.cast(f, ctypes.c_void_p) for f in (libc.mmap, libc.munmap, libc.madvise)]
+            pages(*system, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, mmap.MADV_HUGEPAGE)
         _maker.value = self._engine.get_function_address("adjit_pool_array")
 
     def _function(self, name: str, result: Any, *arguments: Any) -> Any:

@@ -16,7 +16,7 @@ from typing import Literal
 MECHANISMS = frozenset(
     {
         "expand", "fills", "fuse", "gather", "hoist", "interchange", "lanes", "maps", "promote", "reassociate",
-        "substitute",
+        "reuse", "substitute",
     }
 )  # fmt: skip
 

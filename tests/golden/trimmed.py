@@ -19,14 +19,11 @@ def trimmed_grad(x, lower, upper):
         y_view_item_tape[i] = y_view_item
         y[i] = y_view_item * upper
     # ---- reverse sweep
-    y_bar = workspace.empty_like(y)
     x_bar = np.zeros_like(x)
     # L218: return np.dot(y, y)
-    result = workspace.empty(x.size)
+    y_bar = workspace.empty(x.size)
     for i in range(x.size):
-        result[i] = y[i]
-    for i in range(x.size):
-        y_bar[i] = result[i]
+        y_bar[i] = y[i]
     result = workspace.empty(x.size)
     for i in range(x.size):
         result[i] = y[i]

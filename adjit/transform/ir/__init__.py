@@ -11,7 +11,17 @@ things are resolved by the front end and do not occur here.
 """
 
 from adjit.transform.ir.builder import Builder, element_name
-from adjit.transform.ir.control import FORWARD_SWEEP, REVERSE_SWEEP, REVERSE_TRIP, Comment, For, If, Raise, While
+from adjit.transform.ir.control import (
+    FORWARD_SWEEP,
+    HEADINGS,
+    REVERSE_SWEEP,
+    REVERSE_TRIP,
+    Comment,
+    For,
+    If,
+    Raise,
+    While,
+)
 from adjit.transform.ir.core import (
     Call,
     Const,
@@ -66,6 +76,7 @@ from adjit.transform.ir.walking import (
 
 __all__ = [
     "FORWARD_SWEEP",
+    "HEADINGS",
     "REVERSE_SWEEP",
     "REVERSE_TRIP",
     "VIEWS",

@@ -131,6 +131,7 @@ class Raise(Op):
 
 # The headings of the two sweeps, and of the second half of a trip that does both.
 FORWARD_SWEEP, REVERSE_SWEEP, REVERSE_TRIP = "---- forward sweep", "---- reverse sweep", "---- reverse of the trip"
+HEADINGS = (FORWARD_SWEEP, REVERSE_SWEEP, REVERSE_TRIP)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
