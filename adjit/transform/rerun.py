@@ -131,7 +131,8 @@ def _new_results(loop: ir.For, shadows: set[ir.Var]) -> list[int]:
 def _stores(primal: Primal, loop: ir.For) -> list[ir.Store]:
     """The stores of a trip, but those into arrays that it makes itself."""
     inside = set(ir.walk(loop.body))
-    return [op for op in inside if isinstance(op, ir.Store) and primal.made_by(op.array) not in inside]
+    stores = (op for op in ir.walk(loop.body) if isinstance(op, ir.Store))
+    return [op for op in stores if primal.made_by(op.array) not in inside]
 
 
 def _roots(primal: Primal, loop: ir.For) -> dict[ir.Operand, list[ir.Var]]:

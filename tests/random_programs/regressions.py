@@ -170,3 +170,30 @@ def program(x, y, u, v, A, k, n, idx):
     return 0.2 * np.sum(A / (1.6 + np.sin(v[2:]))) + np.sum(A * 0.5)
 """,
 )
+
+# a pullback has views of one array as arguments of their own: a store to one of them was taken for lost
+regression(
+    "views_of_what_a_pullback_puts_back",
+    """
+def program(x, y, u, v, A, k, n, idx):
+    c = 0
+    while c < 3:
+        c += 1
+        u[:-1] = v[-4:].copy()
+        A[2, 0] = 0.2 * A[2:].sum()
+    u[u > -0.2718] = 0.2 * np.dot(u[-3:], u[2::-1])
+    return x + y + np.sum(u * 0.3) + np.sum(v * 0.4) + np.sum(A * 0.5)
+""",
+)
+
+# what a nest adds to an array is what it reads of it: no store before it may go past that
+regression(
+    "added_to_itself",
+    """
+def program(x, y, u, v, A, k, n, idx):
+    w = u
+    w[1] = u[0] * u[2]
+    u += w
+    return np.sum(w * w) * x
+""",
+)
