@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.alias import is_reference
+from adjit.transform.alias import Aliases, is_reference, memory_read
 from adjit.transform.mirror import MirroredLoop, Sweeps
 from adjit.transform.overwriting import Primal
 from adjit.transform.report import Provided, Remark, Restored, Scheduled, note, recording
@@ -161,6 +161,29 @@ def _is_one_name(primal: Primal, loop: ir.For, memory: ir.Operand, roots: Sequen
     return len(roots) == 1 and names <= set(roots)
 
 
+def _without_lost_stores(trip: ir.Function, shadows: set[ir.Var]) -> ir.Function:
+    """A trip run again without what it stores and its adjoint does not read: state is put back before the next one."""
+    aliases = Aliases(trip)
+    kept = {aliases.find(v) for v in (*trip.body.yields, *shadows) if is_reference(v)}
+    for op in ir.walk(trip.body):
+        if not isinstance(op, (ir.Store, ir.Extent, *ir.VIEWS)):
+            kept |= {aliases.find(o) for o in (*op.operands, *op.results) if is_reference(o)}
+            kept |= {aliases.find(array) for array in memory_read(op)}
+        elif isinstance(op, ir.Store) and is_reference(op.value):
+            kept.add(aliases.find(op.value))
+    lost = {aliases.find(p) for p in trip.body.args if ir.is_array(p)} - kept
+    return dataclasses.replace(trip, body=_without_stores(trip.body, lost, aliases)) if lost else trip
+
+
+def _without_stores(region: ir.Region, lost: set[ir.Operand], aliases: Aliases) -> ir.Region:
+    ops: list[ir.Op] = []
+    for op in region.ops:
+        if not isinstance(op, ir.Store) or aliases.find(op.array) not in lost:
+            regions = [_without_stores(r, lost, aliases) for r in op.regions]
+            ops.append(op.rebuilt(op.operands, regions, op.results) if regions else op)
+    return ir.Region(region.args, tuple(ops), region.yields)
+
+
 class Rerun:
     """One loop whose trips are run again. `join_trip` makes both sweeps of a trip, taken as a function."""
 
@@ -241,7 +264,7 @@ class Rerun:
                 # a sum: what it adds up to is of no account here
                 mapping[arg] = typed_const(0, arg.type)
         with recording() as noted:
-            trip = self.join_trip(self._trip(shadows))
+            trip = _without_lost_stores(self.join_trip(self._trip(shadows)), set(shadows.values()))
         note(*(dataclasses.replace(record, trip=loop) for record in noted if isinstance(record, Provided)))
         note(*(record for record in noted if isinstance(record, Restored | Remark)))
         why = "each trip starts from nothing that others leave" if self.snapshots is None else ""

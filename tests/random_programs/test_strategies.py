@@ -21,7 +21,7 @@ def test_some_random_programs(name: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("name", FORCED)
 def test_many_random_programs(name: str) -> None:
-    run(60, FORCED[name])
+    run(40, FORCED[name])
 
 
 def run_checkpointed(examples: int) -> None:
@@ -43,7 +43,7 @@ def test_some_with_checkpointed_calls() -> None:
 
 @pytest.mark.long
 def test_many_with_checkpointed_calls() -> None:
-    run_checkpointed(400)
+    run_checkpointed(200)
 
 
 @pytest.mark.long

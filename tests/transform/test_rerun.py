@@ -309,3 +309,14 @@ def slices(u, k, steps):
 
 def test_a_slice_store_may_run_again():
     assert "checkpoint_distance" in check(slices, (0, 1), U * 0.5, 0.3, 5)
+
+
+def test_a_trip_run_again_stores_nothing_that_its_adjoint_does_not_read():
+    """The state after the trip is put back before the next one is looked at."""
+    source = check(swapped, (0, 1), U * 0.5, 0.3, 6)
+    again = source.split("taken = last if")[1].split("---- reverse of the trip")[0]
+    assert not re.search(r"\b[uv](_\d)?\[.*\] = ", again)
+    # in place, later trips of the inner loop read what it stores
+    source = check(in_place, (0, 1), U * 0.5, 0.3, 6)
+    again = source.split("taken = last if")[1].split("---- reverse of the trip")[0]
+    assert re.search(r"\bu(_\d)?\[.*\] = ", again)
