@@ -1,7 +1,8 @@
 """Which array references may name the same memory, without regard to where in the function one stands.
 
 In: a function. Out: `Aliases`, which gives each array and each tape its class; memory of two classes is disjoint.
-Arguments are taken to be disjoint, as the runtime checks where one of them is written.
+Arguments are taken to be disjoint, as the runtime checks where one of them is written, but for those that the function
+says may overlap.
 
     v = u[1:]            u and v are one class
     for ...: u, w = w, u     u and w are one class
@@ -49,6 +50,8 @@ class Aliases:
 
     def __init__(self, function: ir.Function):
         self._above: dict[ir.Operand, ir.Operand] = {}
+        for first, *others in function.overlapping:
+            self._above.update(dict.fromkeys(others, first))
         for op in ir.walk(function.body):
             self.note(op)
         self.written = frozenset(

@@ -60,7 +60,8 @@ def source(derivative: Derivative, arg_types: Sequence[types.Type], vectormath: 
 
 def _for_machine(derivative: Derivative, function: ir.Function, vectormath: bool) -> ir.Function:
     """The function as it is emitted: with threads, lanes and vectors, or without."""
-    if derivative.kind == "split_reverse" and _may_overlap(function):
+    if function.overlapping:
+        # what they prove of elements they prove of arrays under one name
         return function
     made = function if derivative.kind in _CUT else _threaded(derivative, function)
     if derivative.strategy.uses("lanes"):
@@ -75,12 +76,6 @@ def _for_machine(derivative: Derivative, function: ir.Function, vectormath: bool
     if derivative.strategy.uses("hoist"):
         made = checked(hoist_scratch(made), "hoisted")
     return hide_counters(made)
-
-
-def _may_overlap(function: ir.Function) -> bool:
-    """Whether a reverse sweep on its own gets several arrays of memory that it changes, which may be views of one."""
-    _, changed, _ = function.params
-    return sum(ir.is_array(leaf) for leaf in ir.leaves(changed)) > 1
 
 
 def _without_marks(function: ir.Function) -> ir.Function:

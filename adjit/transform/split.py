@@ -12,7 +12,7 @@ which share memory among themselves as the originals do.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numba import types
@@ -65,6 +65,7 @@ def split(
         params=(params[:cut], params[cut:], *joint.params[len(joint.params) - len(names) :]),
         body=ir.Region((*params, *seeds), tuple(second), bars),
         result=tuple(range(len(bars))),
+        overlapping=_overlapping(joint, saved, renamed),
     )
     return forward, reverse
 
@@ -133,6 +134,18 @@ def _changed(
     for op in second:
         touched.update(aliases.find(inner.array) for inner in (op, *_inside(op)) if isinstance(inner, ir.Store))
     return {s for s in saved if ir.is_array(s) and aliases.find(s) in touched}
+
+
+def _overlapping(
+    joint: ir.Function, saved: Sequence[ir.Var], renamed: Mapping[ir.Var, ir.Operand]
+) -> tuple[tuple[ir.Var, ...], ...]:
+    """The arrays handed over that may be names of one memory, such as an array and a view of it."""
+    aliases = Aliases(joint)
+    groups: dict[ir.Operand, list[ir.Var]] = {}
+    for array in saved:
+        if ir.is_array(array) and array not in renamed:
+            groups.setdefault(aliases.find(array), []).append(array)
+    return tuple(tuple(group) for group in groups.values() if len(group) > 1)
 
 
 def _own_results(

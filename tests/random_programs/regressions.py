@@ -197,3 +197,65 @@ def program(x, y, u, v, A, k, n, idx):
     return np.sum(w * w) * x
 """,
 )
+
+# a pullback has `u` and `v`, which may be one array, as arguments of their own: a load of one went past a store to the
+# other
+regression(
+    "names_of_one_array_in_a_pullback",
+    """
+def helper_0(a, q):
+    for i1 in range((q // 2) % 4):
+        a = np.exp(0.3 * np.sin(abs(0.3 * i1 - 0.31)))
+        s2 = np.sin(0.5 * (a - q) * 0.2 * abs(a - 0.31))
+    return a
+
+
+def program(x, y, u, v, A, k, n, idx):
+    for i1 in range(4, 3, -2):
+        A = A
+        w2 = 0.3 * np.cumsum(u[::-1]) / (1.6 + np.sin(u))
+    for e3 in u:
+        m4 = np.ones((4, 3))
+        m5 = np.zeros((4, 3))
+        p7 = 1
+        for i6 in range(3):
+            m4 *= 0.8 + 0.1 * abs(x - 0.31)
+            m4[:, i6] = 0.7 * m4[:, i6] - m5[:, i6]
+            p7 += i6
+        s8 = np.sum(m4 * m5 + 0.5 * m4[::-1])
+        u = v
+        for i9 in range(1, 5):
+            m10 = np.sin(A[::-1, ::-1]) / (1.6 + np.sin(A[:, -3][:, None]))
+            m11 = np.zeros((4, 3))
+            p13 = 0
+            for i12 in range(3):
+                m10 += 0.3 * u[::2]
+                m10[i12] = 0.5 * m11[0] + np.tanh(x)
+                m10[:, i12:] *= v[p13 : p13 + 3 - i12]
+                p13 += 0
+            s14 = np.sum(m10 * m11 + 0.5 * m10)
+            v[:-2] *= 1.0 - 0.2 * np.sin(A[i9 - 1, ::-1])
+            v[:] = 0.4 * (v) ** 2
+        if k % 3 == 0:
+            return np.log(2.0 + np.tanh(np.exp(0.3 * np.sin(e3))))
+    for i15 in range(((n * 3 + n) % 5) % 3, 4, 2):
+        for i17, e16 in enumerate(u[:3]):
+            i18 = idx[i15]
+            s19 = 0.0
+            y = 0.2 * u.sum() / (1.7 + np.cos((1.3 + 0.2 * np.cos(v[i17 - 1])) ** -1))
+        u = u
+        y = 0.3 * A[i15].max()
+        if y > 0.4142:
+            if i15 % 2 == 0:
+                break
+            m20 = A.T
+            x, y = y, np.sin(0.5 * y * x)
+        else:
+            v[i15 - 1] *= 0.8 + 0.2 * np.maximum(x, 0.4)
+            y = abs(A[i15 - 1, -3] / (1.7 + np.cos(v[i15])) - 0.31)
+            v[i15], u[i15 - 1] = np.log(2.0 + np.tanh(A[i15, i15 - 1])), (y - k) * 0.2
+    u[idx[idx[2]]] = 0.5 * ((x if n % 2 == 0 else A[0, idx[idx[idx[1]]]]) - np.sin(u[idx[-3]]))
+    u[1:5] += 0.3 * v[:-1]
+    return x + y + np.sum(u * 0.3) + np.sum(v * 0.4) + np.sum(A * 0.5)
+""",
+)

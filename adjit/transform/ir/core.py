@@ -166,6 +166,7 @@ class Function:
     """A function. `params` has a tree of Vars a parameter (`body.args` are their leaves, in order), `names` its names.
 
     `result` is the tree of the returned value: an integer k stands for `body.yields[k]`, None for None.
+    `overlapping`: groups of parameters that may be names of one memory; others never are.
     """
 
     name: str
@@ -175,6 +176,7 @@ class Function:
     result: Tree
     doc: str = ""
     origin: Origin | None = None
+    overlapping: tuple[tuple[Var, ...], ...] = ()
 
 
 Tree = Any  # nested tuples; the leaves of a parameter are Vars, those of a result integers into `body.yields`
