@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from numba import types
 
+import adjit
 from adjit.runtime.trees import snapshot
 from adjit.transform import ir, pipeline
+from adjit.transform.alias import Aliases
 from adjit.transform.emit import emit
 from adjit.transform.pipeline import Derivative
 from adjit.transform.verify import verify
@@ -220,3 +222,25 @@ def test_tapes_of_arrays_stay_inside():
     value, saved, changed = python(emit(forward))(np.array([1.5, 2.0]), 3)
     assert saved is changed is None
     np.testing.assert_allclose(value, remade(np.array([1.5, 2.0]), 3), rtol=1e-15)
+
+
+def in_place_through_a_view(x):
+    u = x.copy()
+    v = u[1:]
+    for i in range(v.size):
+        v[i] = np.sin(v[i] * u[i])
+    for i in range(v.size):
+        u[i] = u[i] * v[i]
+    return np.dot(u, u) * np.dot(v, v)
+
+
+def test_the_pullback_knows_which_of_its_arrays_may_be_one():
+    derivative = Derivative(in_place_through_a_view, "split_reverse", (0,), given=(VECTOR,))
+    made = pipeline.build(derivative, (VECTOR, F))
+    (group,) = made.overlapping
+    assert {"u", "v"} <= {array.name for array in group}
+    aliases = Aliases(made)
+    assert len({aliases.find(array) for array in group}) == 1
+    x = np.array([0.3, 0.8, -0.4, 1.1])
+    _, pullback = adjit.vjp(in_place_through_a_view, x)
+    np.testing.assert_allclose(pullback(1.0)[0], adjit.grad(in_place_through_a_view)(x), rtol=1e-12)
