@@ -11,7 +11,6 @@ that makes it, is a nest of loops over all of it.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
 
 from adjit.transform import ir
 from adjit.transform.affine import Affine, Iterations
@@ -21,18 +20,11 @@ from adjit.transform.alias import Aliases
 def leave_out_fills(function: ir.Function) -> ir.Function:
     """The function without the zeros that are overwritten before anything reads them."""
     found = _Fills(function)
-    for region in _regions(function.body):
+    for region in ir.regions(function.body):
         found.look(region)
     if not found.stores:
         return function
     return dataclasses.replace(function, body=found.rewritten(function.body))
-
-
-def _regions(region: ir.Region) -> Iterator[ir.Region]:
-    yield region
-    for op in region.ops:
-        for inner in op.regions:
-            yield from _regions(inner)
 
 
 class _Fills:

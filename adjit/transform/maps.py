@@ -14,7 +14,7 @@ wrote are only fused with array statements, and only where an array goes away.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from adjit.transform import ir
 from adjit.transform.alias import Aliases, is_reference, memory_read, memory_written
@@ -47,12 +47,6 @@ def _named(function: ir.Function, names: Mapping[ir.Var, ir.Var]) -> ir.Function
     return dataclasses.replace(function, body=Renamer(gone).whole(function.body)) if gone else function
 
 
-def _inside(op: ir.Op) -> Iterator[ir.Op]:
-    yield op
-    for region in op.regions:
-        yield from ir.walk(region)
-
-
 class _Effects:
     """What an operation reads, writes and makes, by alias class."""
 
@@ -60,14 +54,16 @@ class _Effects:
         self.reads: set[ir.Operand] = set()
         self.writes: set[ir.Operand] = set()
         self.is_ordered = False
-        for inner in _inside(op):
+        for inner in ir.with_inner(op):
             self.reads.update(map(aliases.find, memory_read(inner)))
             written = memory_written(inner)
             if written is not None:
                 self.writes.add(aliases.find(written))
             self.is_ordered |= isinstance(inner, ir.Raise) or (isinstance(inner, ir.Call) and inner.effect)
         self.op = op
-        self.touching = [inner for inner in _inside(op) if memory_read(inner) or memory_written(inner) is not None]
+        self.touching = [
+            inner for inner in ir.with_inner(op) if memory_read(inner) or memory_written(inner) is not None
+        ]
         self.uses = {o for o in ir.reads(op) if isinstance(o, ir.Var)}
         self.makes = set(op.results)
 
@@ -150,15 +146,15 @@ class _Fusion:
         return bool(one & other) and len(one | other) <= MOST_ARRAYS and not self.may_cross(first, second, "!=")
 
     def arrays(self, loop: ir.For) -> set[ir.Operand]:
-        return {op.array for op in _inside(loop) if isinstance(op, ir.Load | ir.Store)}
+        return {op.array for op in ir.with_inner(loop) if isinstance(op, ir.Load | ir.Store)}
 
     def saves_array(self, first: ir.For, second: ir.For) -> bool:
         """Whether some array is stored in the first loop, read in the second, and of no use to anyone else."""
-        inside = {*_inside(first), *_inside(second)}
-        stored = {op.array for op in _inside(first) if isinstance(op, ir.Store) and op.array in self.scratch}
-        loaded = {op.array for op in _inside(second) if isinstance(op, ir.Load)}
-        stored |= {op.array for op in _inside(first) if isinstance(op, ir.Store) and op.array in self.filled}
-        loaded |= {op.base for op in _inside(second) if isinstance(op, ir.Slice)}
+        inside = {*ir.with_inner(first), *ir.with_inner(second)}
+        stored = {op.array for op in ir.with_inner(first) if isinstance(op, ir.Store) and op.array in self.scratch}
+        loaded = {op.array for op in ir.with_inner(second) if isinstance(op, ir.Load)}
+        stored |= {op.array for op in ir.with_inner(first) if isinstance(op, ir.Store) and op.array in self.filled}
+        loaded |= {op.base for op in ir.with_inner(second) if isinstance(op, ir.Slice)}
         elements = (ir.Load, ir.Store, ir.Slice)
         return any(
             self.users[array] <= inside and all(isinstance(u, elements) for u in self.users[array])
@@ -212,7 +208,7 @@ class _Fusion:
     # ------------------------------------------------------------------------------------------- fusing
 
     def fused(self, first: ir.For, second: ir.For) -> ir.For:
-        for op in _inside(first):
+        for op in ir.with_inner(first):
             if (
                 isinstance(op, ir.Store)
                 and isinstance(op.value, ir.Var)
@@ -246,4 +242,4 @@ class _Fusion:
 
 def _is_map(loop: ir.For) -> bool:
     """Whether nothing is summed up in the loop, so that it can be vectorised as it stands."""
-    return not any(isinstance(op, ir.For) and op.outs for op in _inside(loop))
+    return not any(isinstance(op, ir.For) and op.outs for op in ir.with_inner(loop))

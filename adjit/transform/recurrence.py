@@ -13,7 +13,6 @@ that they take from the others, which may all run first.
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -136,7 +135,7 @@ class _Split:
         """The memory, of what the loop writes, that an operation reads and writes."""
         reads: set[ir.Operand] = set()
         writes: set[ir.Operand] = set()
-        for inner in _within(op):
+        for inner in ir.with_inner(op):
             reads.update(self.aliases.find(a) for a in memory_read(inner))
             target = memory_written(inner)
             if target is not None:
@@ -170,9 +169,3 @@ def _free_sums(loop: ir.For) -> dict[ir.Var, set[ir.Op]]:
             if all(isinstance(op, ir.Call) and op.callee in (reassociable_add, reassociable_sub) for op in adding):
                 found[arg] = adding
     return found
-
-
-def _within(op: ir.Op) -> Iterator[ir.Op]:
-    yield op
-    for region in op.regions:
-        yield from ir.walk(region)

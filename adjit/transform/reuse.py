@@ -82,13 +82,6 @@ def _is_the_users(alloc: ir.Alloc) -> bool:
     return alloc.out.user or is_shadow
 
 
-def _regions(region: ir.Region) -> Iterator[ir.Region]:
-    yield region
-    for op in region.ops:
-        for inner in op.regions:
-            yield from _regions(inner)
-
-
 class _Search:
     def __init__(self, function: ir.Function):
         self.function = function
@@ -114,7 +107,7 @@ class _Search:
 
     def pair(self, refused: set[ir.Op]) -> tuple[ir.Alloc, ir.Var] | None:
         """An array, and the one whose memory it takes; `refused` are those that have been looked at in vain."""
-        for region in _regions(self.function.body):
+        for region in ir.regions(self.function.body):
             for alloc in region.ops:
                 if not isinstance(alloc, ir.Alloc) or alloc.fill is not None or alloc in refused:
                     continue

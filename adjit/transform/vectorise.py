@@ -14,7 +14,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -102,7 +102,7 @@ class _Pass:
         is_plain = loop.step == ir.integer(1) and self.naturals.counts(loop)
         rest = recurrence(loop, self.aliases, is_plain)
         first = [op for op in loop.body.ops if op not in rest.ops]
-        if not are_vectorisable(first) or not any(is_elementary(i) for op in first for i in _within(op)):
+        if not are_vectorisable(first) or not any(is_elementary(i) for op in first for i in ir.with_inner(op)):
             return loop
         replaced = dataclasses.replace(loop, body=_replaced(loop.body, frozenset(rest.ops)))
         if rest.is_empty:
@@ -132,7 +132,7 @@ def _is_plain_power(op: ir.Call) -> bool:
 def are_vectorisable(ops: Sequence[ir.Op]) -> bool:
     """Whether operations without inner loops become instructions that vectors have."""
     for op in ops:
-        for inner in _within(op):
+        for inner in ir.with_inner(op):
             if isinstance(inner, ir.Call):
                 is_plain = _is_plain_power(inner) or inner.callee in (reassociable_add, reassociable_sub)
                 is_plain = is_plain or (is_cheap(inner) and inner.callee not in _SCALAR)
@@ -153,12 +153,6 @@ def _with(op: ir.Op) -> ir.Op:
         assert isinstance(op, ir.Call)
         return dataclasses.replace(op, callee=ELEMENTARY[op.callee])
     return op.rebuilt(op.operands, [_replaced(r) for r in op.regions], op.results) if op.regions else op
-
-
-def _within(op: ir.Op) -> Iterator[ir.Op]:
-    yield op
-    for region in op.regions:
-        yield from ir.walk(region)
 
 
 def _trips(loop: ir.For) -> float:

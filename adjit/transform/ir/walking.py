@@ -32,6 +32,14 @@ def with_inner(op: Op) -> Iterator[Op]:
         yield from walk(region)
 
 
+def regions(region: Region) -> Iterator[Region]:
+    """The region and all regions in it, outer before inner."""
+    yield region
+    for op in region.ops:
+        for inner in op.regions:
+            yield from regions(inner)
+
+
 def reads(op: Op) -> Iterator[Operand]:
     """Every operand of `op` and of what is inside it, yields included."""
     yield from op.operands
