@@ -12,7 +12,7 @@ which share memory among themselves as the originals do.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numba import types
@@ -65,7 +65,7 @@ def split(
         params=(params[:cut], params[cut:], *joint.params[len(joint.params) - len(names) :]),
         body=ir.Region((*params, *seeds), tuple(second), bars),
         result=tuple(range(len(bars))),
-        overlapping=_overlapping(joint, saved, renamed),
+        overlapping=_overlapping(joint, [s for s in saved if s in changed]),
     )
     return forward, reverse
 
@@ -85,7 +85,7 @@ def _all_defined(ops: Sequence[ir.Op], saved: Sequence[ir.Var]) -> list[ir.Op]:
     size = -1
     while size != len(wanted):
         size = len(wanted)
-        for op in (inner for top in ops for inner in (top, *_inside(top))):
+        for op in (inner for top in ops for inner in ir.with_inner(top)):
             joined: list[tuple[ir.Operand, ...]] = []
             if isinstance(op, ir.If):
                 joined = [(out, op.then.yields[k], op.orelse.yields[k]) for k, out in enumerate(op.outs)]
@@ -132,19 +132,16 @@ def _changed(
     aliases = Aliases(joint)
     touched = {aliases.find(b) for b in bars if ir.is_array(b)}
     for op in second:
-        touched.update(aliases.find(inner.array) for inner in (op, *_inside(op)) if isinstance(inner, ir.Store))
+        touched.update(aliases.find(inner.array) for inner in ir.with_inner(op) if isinstance(inner, ir.Store))
     return {s for s in saved if ir.is_array(s) and aliases.find(s) in touched}
 
 
-def _overlapping(
-    joint: ir.Function, saved: Sequence[ir.Var], renamed: Mapping[ir.Var, ir.Operand]
-) -> tuple[tuple[ir.Var, ...], ...]:
-    """The arrays handed over that may be names of one memory, such as an array and a view of it."""
+def _overlapping(joint: ir.Function, changed: Sequence[ir.Var]) -> tuple[tuple[ir.Var, ...], ...]:
+    """The arrays that may be names of one memory which is changed, such as an array and a view of it."""
     aliases = Aliases(joint)
     groups: dict[ir.Operand, list[ir.Var]] = {}
-    for array in saved:
-        if ir.is_array(array) and array not in renamed:
-            groups.setdefault(aliases.find(array), []).append(array)
+    for array in changed:
+        groups.setdefault(aliases.find(array), []).append(array)
     return tuple(tuple(group) for group in groups.values() if len(group) > 1)
 
 
@@ -162,7 +159,3 @@ def _own_results(
             value = out
         yields.append(value)
     return first, yields
-
-
-def _inside(op: ir.Op) -> list[ir.Op]:
-    return [inner for region in op.regions for inner in ir.walk(region)]
