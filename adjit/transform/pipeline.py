@@ -75,7 +75,7 @@ def _for_machine(derivative: Derivative, function: ir.Function, vectormath: bool
         made = checked(vectorise(made), "vectorised")
     if derivative.strategy.uses("hoist"):
         made = checked(hoist_scratch(made), "hoisted")
-    return hide_counters(made)
+    return checked(hide_counters(made), "downward")
 
 
 def _without_marks(function: ir.Function) -> ir.Function:
