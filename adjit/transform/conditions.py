@@ -7,14 +7,18 @@ In: affine forms, accesses and operations. Out: text, in which a prefix tells th
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+
+import islpy as isl
 
 from adjit.transform import ir
 from adjit.transform.affine import Affine, Constraint, Iterations, Symbol
 
 TRUE = "0 = 0"
+MOST_OPERATIONS = 200_000  # of isl, a question: some ten milliseconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,3 +110,22 @@ class Text:
         if same_trip:
             cases.append(f"({self.equal(shared, left, right)})")
         return f"({' or '.join(cases)})" if cases else None
+
+
+@functools.lru_cache(maxsize=2**14)
+def is_empty(first: str, *others: str) -> bool:
+    """Whether the first set without all others is empty; false if that takes too long to find out.
+
+    Passes ask much the same of a program before and after their changes, and so does the next derivative of it.
+    """
+    context = isl.Context()
+    context.set_max_operations(MOST_OPERATIONS)
+    try:
+        rest = isl.Set.read_from_str(context, first)
+        for other in others:
+            rest = rest.subtract(isl.Set.read_from_str(context, other))
+            if rest.is_empty():
+                return True
+        return bool(rest.is_empty())
+    except isl.Error:
+        return False

@@ -22,8 +22,8 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.alias import Aliases, memory_read
 from adjit.transform.contraction import contracted_tapes
+from adjit.transform.joint import Joint
 from adjit.transform.report import Scheduled, note
-from adjit.transform.storage import Joint
 from adjit.transform.sums import is_sum
 from adjit.transform.types import typed_const
 
@@ -88,7 +88,9 @@ class _Fusion:
         self.effects = [_Effects(op, self.aliases) for op in self.ops]
         self.primal_of = {self.aliases.find(s): self.aliases.find(p) for p, s in joint.shadows.items()}
         self.parts = {self.aliases.find(array): loops for array, loops in joint.scratch.items()}
-        self.allocated = {op.out for op in ir.walk(function.body) if isinstance(op, ir.Alloc)}
+        # arrays that are no part of another one
+        self.whole = {op.out for op in ir.walk(function.body) if isinstance(op, ir.Alloc)}
+        self.whole |= set(function.body.args).difference(*function.overlapping)
         # where memory is made
         self.roots: dict[ir.Operand, set[ir.Var]] = {}
         for op in ir.walk(function.body):
@@ -221,7 +223,7 @@ class _Fusion:
             if isinstance(op, ir.Load | ir.Store) and self.aliases.find(op.array) == memory:
                 here = {axis for axis, i in enumerate(op.index) if i is counter}
                 axes = here if axes is None else axes & here
-                if op.array not in self.allocated:
+                if op.array not in self.whole:
                     return False
             elif any(ir.is_array(o) and self.aliases.find(o) == memory for o in op.operands):
                 return False

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from adjit.transform import ir
+from adjit.transform.affine import Affine
 from adjit.transform.alias import Aliases, memory_read
 from adjit.transform.expansion import Scratch
 from adjit.transform.polyhedra import IndexModel
@@ -105,6 +106,9 @@ class Primal:
         if expanded != self.expanded:
             self.expanded = expanded
             self._index_model = IndexModel(self.function, expanded)
+
+    def extent(self, array: ir.Operand, axis: int) -> Affine | None:
+        return self._index_model.iterations.extent(array, axis)
 
     def is_private(self, memory: ir.Operand, loop: ir.For) -> bool:
         """Whether each trip of the loop writes all that it reads of an alias class first."""

@@ -12,29 +12,17 @@ is the safe one: yes.
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Callable, Mapping, Sequence
 
-import islpy as isl
-
 from adjit.transform import ir
-from adjit.transform.affine import ONE, Affine, Chain, Constraint, Iterations, Loop, loops_in
+from adjit.transform.accesses import Accesses
+from adjit.transform.affine import Affine, Chain, Constraint, Iterations, Loop, loops_in
 from adjit.transform.alias import Aliases, memory_read
-from adjit.transform.conditions import Access, Text, Unknown
-from adjit.transform.extents import ndim
+from adjit.transform.conditions import TRUE, Access, Text, is_empty
 from adjit.transform.separation import Separation
 
-MOST_OPERATIONS = 200_000  # of isl, a question: some ten milliseconds
 MOST_LOOPS = 8
 MOST_STORES_BETWEEN = 12
-
-_FRESH = (ir.Alloc, ir.Copy, ir.Call)
-
-
-def _unknown(unknowns: list[Unknown]) -> Affine:
-    """One more index of which nothing is known."""
-    unknowns.append(Unknown(len(unknowns)))
-    return Affine({unknowns[-1]: 1})
 
 
 class IndexModel:
@@ -49,10 +37,8 @@ class IndexModel:
         self._aliases = Aliases(function)
         self._separate = Separation(function)
         self._answers: dict[tuple[ir.Op, ir.Op], bool] = {}
-        self._reads: dict[ir.Op, list[Access]] = {}
-        self._writes: dict[ir.Op, Access] = {}
-        self._params = frozenset(function.body.args)
         self._text = Text(self._iterations)
+        self._accesses = Accesses(function, self._iterations, self._text, self._expanded)
         self._stores = [op for op in ir.walk(function.body) if isinstance(op, ir.Store)]
 
     def may_overwrite(self, read: ir.Op, write: ir.Op) -> bool:
@@ -60,21 +46,21 @@ class IndexModel:
         key = (read, write)
         if key not in self._answers:
             self._answers[key] = isinstance(write, ir.Store) and any(
-                self._overwrites(access, self._write(write)) for access in self._read(read)
+                self._overwrites(access, self._accesses.write(write)) for access in self._accesses.read(read)
             )
         return self._answers[key]
 
     def stored_may_be_overwritten(self, store: ir.Store, other: ir.Store) -> bool:
         """Whether `other` may be the first to overwrite an element after `store` has written it."""
-        return self._overwrites(self._write(store), self._write(other))
+        return self._overwrites(self._accesses.write(store), self._accesses.write(other))
 
     def may_read(self, store: ir.Store, read: ir.Op) -> bool:
         """Whether `read` may read an element after `store` has written it, and before any other store does."""
-        return any(self._overwrites(self._write(store), access) for access in self._read(read))
+        return any(self._overwrites(self._accesses.write(store), access) for access in self._accesses.read(read))
 
     def may_touch_later(self, store: ir.Store, array: ir.Var, op: ir.Op) -> bool:
         """Whether `op` may touch an element of an array after `store` has written to the same one of its own array."""
-        write = dataclasses.replace(self._write(store), root=array)
+        write = dataclasses.replace(self._accesses.write(store), root=array)
         return any(access is None or self._overwrites(write, access) for access in self._touched(op))
 
     def is_private(self, memory: ir.Operand, loop: ir.For | ir.While, is_ignored: Callable[[ir.Op], bool]) -> bool:
@@ -85,16 +71,38 @@ class IndexModel:
         for op in ir.walk(loop.body):
             arrays = [op.array] if isinstance(op, ir.Store) and op.add else memory_read(op)
             if any(self._aliases.find(a) == memory for a in arrays) and not is_ignored(op):
-                reads = [r for r in self._read(op) if self._aliases.find(r.root) == memory]
+                reads = [r for r in self._accesses.read(op) if self._aliases.find(r.root) == memory]
                 if not all(self._is_stored(access, loop) for access in reads):
                     return False
         return True
+
+    def reads_older(
+        self, array: ir.Operand, loop: ir.For, changes: Sequence[ir.Store], places: Sequence[ir.Operand]
+    ) -> bool:
+        """Whether a trip of the loop reads of an array what it has not stored there, and one of `changes` may store.
+
+        places: the arrays that stores may be to that are meant.
+        """
+
+        def is_meant(access: Access, arrays: Sequence[ir.Operand]) -> bool:
+            if access.is_root:
+                return access.root in arrays
+            return any(self._aliases.may_share(access.root, other) for other in arrays)
+
+        stores = [access for op in changes if is_meant(access := self._accesses.write(op), places)]
+        if not stores:
+            return False
+        for op in ir.walk(loop.body):
+            reads = [access for access in self._accesses.read(op) if is_meant(access, [array])]
+            if not all(self._is_stored(access, loop, of=stores) for access in reads):
+                return True
+        return False
 
     def is_own(self, memory: ir.Operand, loop: ir.For) -> bool:
         """Whether each trip of the loop touches elements of its own: along some axis the index tells the trip."""
         axes: set[tuple[int, Affine]] | None = None
         for op in ir.walk(loop.body):
-            accesses = [self._write(op)] if isinstance(op, ir.Store) else self._read(op)
+            accesses = [self._accesses.write(op)] if isinstance(op, ir.Store) else self._accesses.read(op)
             for access in accesses:
                 if self._aliases.find(access.root) != memory:
                     continue
@@ -106,7 +114,7 @@ class IndexModel:
     def is_cleared(self, memory: ir.Operand, loop: ir.For) -> bool:
         """Whether a trip of the loop stores zero last to each element of an alias class that it changes."""
         stores = [op for op in ir.walk(loop.body) if isinstance(op, ir.Store) and not is_clear(op)]
-        changes = [self._write(op) for op in stores if self._aliases.find(op.array) == memory]
+        changes = [self._accesses.write(op) for op in stores if self._aliases.find(op.array) == memory]
         return all(self._is_stored(access, loop, after=True) for access in changes)
 
     def is_inside(self, op: ir.Op, access: ir.Load | ir.Store) -> bool:
@@ -116,13 +124,15 @@ class IndexModel:
             index, extent = self._iterations.value(operand), self._iterations.extent(access.array, axis)
             if index is None or extent is None:
                 return False
-            if not self._holds(chain, index, ">=") or not self._holds(chain, index.plus(extent, -1), "<"):
+            if not self._accesses.holds(chain, index, ">=") or not self._accesses.holds(
+                chain, index.plus(extent, -1), "<"
+            ):
                 return False
         return True
 
     def is_natural(self, op: ir.Op, value: Affine) -> bool:
         """Whether the integer is not below zero wherever the operation is run."""
-        return self._holds(self._iterations.places[op].chain, value, ">=")
+        return self._accesses.holds(self._iterations.places[op].chain, value, ">=")
 
     def may_meet(self, one: ir.Op, other: ir.Op, around: ir.Op, trips: tuple[ir.Op, str, ir.Op] | None = None) -> bool:
         """Whether both may touch one element, which one of them changes, in one trip of the loops around `around`.
@@ -144,7 +154,7 @@ class IndexModel:
         """The elements that an operation reads or writes; None for the entries of a tape."""
         if isinstance(op, ir.Push | ir.Pull):
             return [None]
-        return [self._write(op)] if isinstance(op, ir.Store) else [*self._read(op)]
+        return [self._accesses.write(op)] if isinstance(op, ir.Store) else [*self._accesses.read(op)]
 
     def _meet(
         self, one: Access | None, other: Access | None, around: ir.Op, trips: tuple[ir.Op, str, ir.Op] | None
@@ -165,7 +175,7 @@ class IndexModel:
             chain = self._iterations.places[access.op].chain
             dimensions += text.names((*loops_in(chain), *access.unknowns), prefix)
             conditions += text.domain(access, prefix)
-        return len(dimensions) > 2 * MOST_LOOPS or not _is_empty(text.set(dimensions, conditions))
+        return len(dimensions) > 2 * MOST_LOOPS or not is_empty(text.set(dimensions, conditions))
 
     def may_meet_in_other_trip(self, loop: ir.For, op: ir.Op, store: ir.Store, beyond: int = 0) -> bool:
         """Whether `op` may touch an element in one trip of `loop` that `store` writes in another one.
@@ -173,12 +183,12 @@ class IndexModel:
         Both are inside the loop. Arrays that come from different places are taken to be the same memory.
         `beyond`: trips so many places apart, and nearer ones, do not count.
         """
-        touched = [self._write(op)] if isinstance(op, ir.Store) else self._read(op)
-        return any(self._meets_in_other_trip(loop, access, self._write(store), beyond) for access in touched)
+        touched = [self._accesses.write(op)] if isinstance(op, ir.Store) else self._accesses.read(op)
+        return any(self._meets_in_other_trip(loop, access, self._accesses.write(store), beyond) for access in touched)
 
     def element(self, store: ir.Store) -> tuple[ir.Operand, tuple[Affine, ...]] | None:
         """The array where its memory is named first, and the element of it, counted from the front, if affine."""
-        access = self._write(store)
+        access = self._accesses.write(store)
         return None if access.unknowns else (access.root, access.index)
 
     def has_elements(self, array: ir.Operand, axis: int, first: Affine, last: Affine) -> bool:
@@ -188,118 +198,7 @@ class IndexModel:
             return False
         some = Constraint(last.plus(first, -1), ">=")
         beyond = (Constraint(first, "<"), Constraint(last.plus(extent, -1), ">="))
-        return all(_is_empty(self._text.set([], self._text.all((some, end), "r"))) for end in beyond)
-
-    # ------------------------------------------------------------------------------------------- accesses
-
-    def _read(self, op: ir.Op) -> list[Access]:
-        if op not in self._reads:
-            arrays = memory_read(op)
-            if isinstance(op, ir.Store):
-                self._reads[op] = [self._write(op)] if op.add else []
-            elif isinstance(op, ir.Load):
-                self._reads[op] = [self._access(op, op.array, op.index)]
-            else:
-                self._reads[op] = [self._access(op, a, None) for a in arrays if ir.is_array(a)]
-        return self._reads[op]
-
-    def _write(self, op: ir.Store) -> Access:
-        if op not in self._writes:
-            self._writes[op] = self._access(op, op.array, op.index)
-        return self._writes[op]
-
-    def _access(self, op: ir.Op, array: ir.Operand, index: Sequence[ir.Operand] | None) -> Access:
-        """The access to `array[index]`, or to all of the array, followed through views to the root."""
-        chain = self._iterations.places[op].chain
-        constraints: list[Constraint] = []
-        unknowns: list[Unknown] = []
-        if index is None:
-            entries = [_unknown(unknowns) for _ in range(ndim(array))]
-        else:
-            places = [self._position(chain, array, axis, operand) for axis, operand in enumerate(index)]
-            entries = [_unknown(unknowns) if place is None else place for place in places]
-        while True:
-            definition = self._iterations.definitions.get(array) if isinstance(array, ir.Var) else None
-            if isinstance(definition, ir.Slice):
-                entries = self._through_slice(chain, definition, entries, constraints, unknowns)
-            elif isinstance(definition, ir.Transpose):
-                of_view = dict(zip(definition.axes, entries, strict=True))
-                entries = [of_view[axis] for axis in range(len(entries))]
-            elif isinstance(definition, ir.Reshape):
-                entries = [_unknown(unknowns) for _ in range(ndim(definition.base))]
-            else:
-                break
-            array = definition.base
-        is_root = isinstance(array, ir.Const) or array in self._params or isinstance(definition, _FRESH)
-        entries = [Affine({loop: 1}) for loop in self._expanded.get(array, ())] + list(entries)
-        return Access(op, array, is_root, tuple(entries), tuple(constraints), tuple(unknowns))
-
-    def _position(self, chain: Chain, array: ir.Operand, axis: int, operand: ir.Operand) -> Affine | None:
-        """The index counted from the front; None if it is not affine, or from the front in some trips only."""
-        index = self._iterations.value(operand)
-        if index is None or self._holds(chain, index, ">="):
-            return index
-        extent = self._iterations.extent(array, axis)
-        return index.plus(extent) if extent is not None and self._holds(chain, index, "<") else None
-
-    def _through_slice(
-        self,
-        chain: Chain,
-        view: ir.Slice,
-        entries: Sequence[Affine],
-        constraints: list[Constraint],
-        unknowns: list[Unknown],
-    ) -> list[Affine]:
-        """Indices into the view as indices into its base; what the bounds of the view say of them is added."""
-        found: list[Affine] = []
-        rest = iter(entries)
-        for selector in view.selectors:
-            if isinstance(selector, ir.At):
-                place = self._position(chain, view.base, len(found), selector.index)
-                found.append(_unknown(unknowns) if place is None else place)
-                continue
-            entry = next(rest)
-            if isinstance(selector, ir.NewAxis):
-                continue
-            start = self._start(chain, view.base, len(found), selector)
-            if start is None:
-                found.append(_unknown(unknowns))
-                continue
-            first, step = start
-            entry = first.plus(entry, step)
-            stop = None if selector.stop is None else self._iterations.value(selector.stop)
-            if step > 0 and stop is not None and self._holds(chain, stop, ">="):
-                constraints.append(Constraint(entry.plus(stop, -1), "<"))
-            found.append(entry)
-        return found
-
-    def _start(self, chain: Chain, base: ir.Operand, axis: int, span: ir.Span) -> tuple[Affine, int] | None:
-        """The first element that the slice takes and its step, None if they are not known."""
-        step = ONE if span.step is None else self._iterations.value(span.step)
-        if step is None or not step.is_constant or step.constant == 0:
-            return None
-        if span.start is None:
-            if step.constant > 0:
-                return Affine(), step.constant
-            extent = self._iterations.extent(base, axis)
-            return None if extent is None else (extent.plus(ONE, -1), step.constant)
-        start = self._iterations.value(span.start)
-        # a start from the end, or one beyond it where the step goes down, is clipped to the array
-        if start is None or step.constant < 0 or not self._holds(chain, start, ">="):
-            return None
-        return start, step.constant
-
-    def _holds(self, chain: Chain, value: Affine, relation: str) -> bool:
-        """Whether the relation (>= or <) of the value to zero holds in each trip of the loops in the chain."""
-        if (
-            relation == ">="
-            and value.constant >= 0
-            and all(factor > 0 and not isinstance(symbol, ir.Var) for symbol, factor in value.terms.items())
-        ):
-            return True  # counters and extents are never negative
-        opposite = Constraint(value, "<" if relation == ">=" else ">=")
-        conditions = self._text.all((*self._iterations.domain(chain), opposite), "r")
-        return _is_empty(self._text.set(self._text.names(loops_in(chain), "r"), conditions))
+        return all(is_empty(self._text.set([], self._text.all((some, end), "r"))) for end in beyond)
 
     # ------------------------------------------------------------------------------------------- the question
 
@@ -324,14 +223,14 @@ class IndexModel:
         if exact:
             conditions += text.same_element(read, "r", write, "w")
         sets = [text.set(dimensions, conditions)]
-        if _is_empty(*sets):
+        if is_empty(*sets):
             return False
         if exact:
             for store in self._stores:
-                between = self._between(read, self._write(store), write) if store is not write.op else None
+                between = self._between(read, self._accesses.write(store), write) if store is not write.op else None
                 if between is not None and len(sets) <= MOST_STORES_BETWEEN:
                     sets.append(text.set(dimensions, [between]))
-        return len(sets) == 1 or not _is_empty(*sets)
+        return len(sets) == 1 or not is_empty(*sets)
 
     def _meets_in_other_trip(self, loop: ir.For, one: Access, write: Access, beyond: int) -> bool:
         if one.root != write.root:
@@ -352,7 +251,7 @@ class IndexModel:
         apart = f"({here} < {there} - {beyond} or {here} > {there} + {beyond})"
         conditions += [text.equal(outer, "r", "w"), apart]
         conditions += text.same_element(one, "r", write, "w")
-        return not _is_empty(text.set(dimensions, conditions))
+        return not is_empty(text.set(dimensions, conditions))
 
     def _between(self, read: Access, kill: Access, write: Access) -> str | None:
         """When `kill` is sure to overwrite the element after `read` and before `write`; None if nothing is sure."""
@@ -376,10 +275,11 @@ class IndexModel:
         inside = " and ".join(conditions)
         return f"exists ({', '.join(counters)} : {inside})" if counters else inside
 
-    def _is_stored(self, read: Access, loop: Loop, after: bool = False) -> bool:
+    def _is_stored(self, read: Access, loop: Loop, after: bool = False, of: Sequence[Access] | None = None) -> bool:
         """Whether each element that is read was stored in the same trip of the loop, in operations that surely ran.
 
         after: whether zero is surely stored to each element later in the trip.
+        of: only elements in the places of these accesses count.
         """
         text, chain = self._text, self._iterations.places[read.op].chain
         if not read.is_root or len(loops_in(chain)) > MOST_LOOPS:
@@ -393,14 +293,29 @@ class IndexModel:
             if (extent := self._iterations.extent(read.root, axis)) is not None
         ]
         dimensions = text.names((*loops_in(chain), *read.unknowns), "r")
-        sets = [text.set(dimensions, [*text.domain(read, "r"), *text.all(inside, "r")])]
+        conditions = [*text.domain(read, "r"), *text.all(inside, "r")]
+        if of is not None:
+            conditions.append(f"({' or '.join(self._in_place_of(read, other) for other in of)})")
+        sets = [text.set(dimensions, conditions)]
         for store in self._stores:
             if store.add or (after and not is_clear(store)):
                 continue
-            stored = self._stored_in_trip(self._write(store), read, loop, after)
+            stored = self._stored_in_trip(self._accesses.write(store), read, loop, after)
             if stored is not None and len(sets) <= MOST_STORES_BETWEEN:
                 sets.append(text.set(dimensions, [stored]))
-        return _is_empty(*sets)
+        return is_empty(*sets)
+
+    def _in_place_of(self, read: Access, other: Access) -> str:
+        """That what is read stands where another access, maybe to another array, gets to."""
+        text = self._text
+        if not other.is_root:
+            return TRUE
+        loops = loops_in(self._iterations.places[other.op].chain)
+        pairs = zip(read.index, other.index, strict=True)
+        inside = [*text.domain(other, "w"), *(f"{text.value(a, 'r')} = {text.value(b, 'w')}" for a, b in pairs)]
+        names = text.names((*loops, *other.unknowns), "w")
+        conditions = " and ".join(inside) or TRUE
+        return f"(exists ({', '.join(names)} : {conditions}))" if names else f"({conditions})"
 
     def _stored_in_trip(self, store: Access, read: Access, loop: Loop, after: bool) -> str | None:
         """When `store` is sure to store to what is read, earlier or later in the trip; None if nothing is sure."""
@@ -437,25 +352,6 @@ class IndexModel:
             same_trip = self._text.equal(loops_in(chain), "k", prefix)
             return [same_trip] if numbers[around] == number else []
         return [self._text.equal(loops_in(chain[:-1]), "k", prefix)]
-
-
-@functools.lru_cache(maxsize=2**14)
-def _is_empty(first: str, *others: str) -> bool:
-    """Whether the first set without all others is empty; false if that takes too long to find out.
-
-    Passes ask much the same of a program before and after their changes, and so does the next derivative of it.
-    """
-    context = isl.Context()
-    context.set_max_operations(MOST_OPERATIONS)
-    try:
-        rest = isl.Set.read_from_str(context, first)
-        for other in others:
-            rest = rest.subtract(isl.Set.read_from_str(context, other))
-            if rest.is_empty():
-                return True
-        return bool(rest.is_empty())
-    except isl.Error:
-        return False
 
 
 def is_clear(op: ir.Store) -> bool:

@@ -21,7 +21,8 @@ from dataclasses import dataclass
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.alias import Aliases, is_reference, memory_read
+from adjit.transform.alias import is_reference
+from adjit.transform.exposed import cycles, exposed
 from adjit.transform.mirror import MirroredLoop, Sweeps
 from adjit.transform.overwriting import Primal
 from adjit.transform.report import Provided, Remark, Restored, Scheduled, note, recording
@@ -67,17 +68,28 @@ def state_of(primal: Primal, loop: ir.For | ir.While, shadows: set[ir.Var], want
     carried = [primal.aliases.find(args[k]) for k in arrays]
     roots = _roots(primal, loop)
     starts = [_root(primal, loop.inits[k]) for k in arrays]
-    if len(set(starts)) != len(starts) or any(set(roots.get(c, ())) - set(starts) for c in carried):
+    names = {primal.aliases.find(v) for v in ir.free_vars(loop.body) if is_reference(v)}
+    if len(set(starts)) != len(starts) or any(c in names or set(roots.get(c, ())) - set(starts) for c in carried):
         return Refusal("Its arrays have several names.")
+    turning = {k for cycle in cycles(loop, arrays) if len(cycle) > 1 for k in cycle}
     around: list[ir.Var] = []
     for memory in dict.fromkeys(primal.aliases.find(op.array) for op in _stores(primal, loop)):
         if memory in carried or memory not in roots:
             continue
         if not _is_one_name(primal, loop, memory, roots[memory]):
             return Refusal("An array that it changes has several names.")
-        if memory in wanted or not primal.is_private(memory, loop):
-            around.extend(roots[memory])
-    return State(tuple(_numbers(loop)), arrays, tuple(around))
+        around.extend(roots[memory])
+    read_slots, read_around = exposed(primal, loop, arrays, around)
+    read_slots |= {k for k, memory in zip(arrays, carried, strict=True) if memory in wanted}
+    read_around |= {array for array in around if primal.aliases.find(array) in wanted}
+    return State(
+        numbers=tuple(_numbers(loop)),
+        arrays=tuple(k for k in arrays if k in read_slots),
+        around=tuple(array for array in around if array in read_around),
+        change_places=tuple(k for k in arrays if k in turning),
+        in_place=tuple(k for k in arrays if k not in turning),
+        new=tuple(new),
+    )
 
 
 def requests_for(
@@ -161,29 +173,6 @@ def _is_one_name(primal: Primal, loop: ir.For, memory: ir.Operand, roots: Sequen
     return len(roots) == 1 and names <= set(roots)
 
 
-def _without_lost_stores(trip: ir.Function, shadows: set[ir.Var]) -> ir.Function:
-    """A trip run again without what it stores and its adjoint does not read: state is put back before the next one."""
-    aliases = Aliases(trip)
-    kept = {aliases.find(v) for v in (*trip.body.yields, *shadows) if is_reference(v)}
-    for op in ir.walk(trip.body):
-        if not isinstance(op, (ir.Store, ir.Extent, *ir.VIEWS)):
-            kept |= {aliases.find(o) for o in (*op.operands, *op.results) if is_reference(o)}
-            kept |= {aliases.find(array) for array in memory_read(op)}
-        elif isinstance(op, ir.Store) and is_reference(op.value):
-            kept.add(aliases.find(op.value))
-    lost = {aliases.find(p) for p in trip.body.args if ir.is_array(p)} - kept
-    return dataclasses.replace(trip, body=_without_stores(trip.body, lost, aliases)) if lost else trip
-
-
-def _without_stores(region: ir.Region, lost: set[ir.Operand], aliases: Aliases) -> ir.Region:
-    ops: list[ir.Op] = []
-    for op in region.ops:
-        if not isinstance(op, ir.Store) or aliases.find(op.array) not in lost:
-            regions = [_without_stores(r, lost, aliases) for r in op.regions]
-            ops.append(op.rebuilt(op.operands, regions, op.results) if regions else op)
-    return ir.Region(region.args, tuple(ops), region.yields)
-
-
 class Rerun:
     """One loop whose trips are run again. `join_trip` makes both sweeps of a trip, taken as a function."""
 
@@ -241,21 +230,25 @@ class Rerun:
         args, yields = loop.body.args[1:], loop.body.yields
         before = ir.Builder()
         before.origin = loop.origin
-        start, stop, step = mirrored_range(before, loop, backwards=self.snapshots is not None)
+        is_ordered = self.snapshots is not None or bool(self.state.change_places)
+        start, stop, step = mirrored_range(before, loop, backwards=is_ordered)
         counter = dataclasses.replace(loop.body.args[0])
         # shadows that the loop passes around go back the way they came
-        new = _new_results(loop, set(shadows.values()))
-        passed = [k for k, arg in enumerate(args) if is_reference(arg) and k not in (*self.state.arrays, *new)]
+        state = self.state
+        fixed = (*state.in_place, *state.new, *(state.change_places if self.kept is not None else ()))
+        passed = [k for k, arg in enumerate(args) if is_reference(arg) and k not in fixed]
         ends = {k: dataclasses.replace(args[k]) for k in passed}
         mapping: dict[ir.Var, ir.Operand] = {loop.body.args[0]: counter}
         mapping.update({args[k]: ends[next(j for j in passed if yields[j] is args[k])] for k in passed})
-        mapping.update({args[k]: loop.inits[k] for k in new})
+        mapping.update({args[k]: loop.inits[k] for k in fixed})
+        starts = {k: mapping[args[k]] for k in passed}
         builder = ir.Builder()
         builder.origin = loop.origin
         taken, remaining = ir.Var("taken", types.intp), None
         if self.snapshots is not None:
             place = trip_number(builder, loop, counter)
-            values, remaining = self.snapshots.advance(builder, place, taken)
+            places = {k: starts[k] for k in state.change_places}
+            values, remaining = self.snapshots.advance(builder, place, taken, places)
             mapping.update({args[k]: value for k, value in values.items()})
         elif self.kept is not None:
             mapping.update({args[k]: value for k, value in self.kept.go_back(builder).items()})
@@ -264,7 +257,7 @@ class Rerun:
                 # a sum: what it adds up to is of no account here
                 mapping[arg] = typed_const(0, arg.type)
         with recording() as noted:
-            trip = _without_lost_stores(self.join_trip(self._trip(shadows)), set(shadows.values()))
+            trip = self.join_trip(self._trip(shadows))
         note(*(dataclasses.replace(record, trip=loop) for record in noted if isinstance(record, Provided)))
         note(*(record for record in noted if isinstance(record, Restored | Remark)))
         why = "each trip starts from nothing that others leave" if self.snapshots is None else ""
@@ -277,12 +270,12 @@ class Rerun:
                 continue
             builder.emit(ir.unpaired(cloner.op(op)))
         body_args, inits, outs = [*item.args], [*item.inits], [*item.outs]
-        body_yields = [cloner.operand(y) for y in trip.body.yields]
+        body_yields = [cloner.operand(y) for y in trip.body.yields[: len(item.args)]]
         for k in passed:
             body_args.append(ends[k])
             inits.append(loop.outs[k])
             outs.append(dataclasses.replace(args[k]))
-            body_yields.append(mapping[args[k]])
+            body_yields.append(starts[k])
         if self.snapshots is not None and remaining is not None:
             body_args.append(taken)
             inits.append(self.snapshots.taken)
@@ -318,7 +311,7 @@ class Rerun:
         if self.snapshots is None:
             return builder.ops
         with builder.region() as ops:
-            self.snapshots.go_back(builder, ir.integer(0))
+            self.snapshots.go_back(builder, ir.integer(0), {})
         has_trips = builder.call(operator.gt, self.snapshots.trips, ir.integer(0), type=types.boolean, name="has_trips")
         builder.emit(
             ir.If(condition=has_trips, then=ir.Region((), tuple(ops), ()), orelse=ir.Region((), (), ()), outs=())

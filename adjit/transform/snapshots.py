@@ -19,18 +19,26 @@ from dataclasses import dataclass, field
 from numba import types
 
 from adjit.transform import ir
+from adjit.transform.alias import is_reference
 from adjit.transform.support import checkpoint_distance
 from adjit.transform.trips import trip_number
-from adjit.transform.types import array_type, array_type_of
+from adjit.transform.types import array_type, array_type_of, typed_const
 
 
 @dataclass(frozen=True)
 class State:
-    """What a trip starts from: carried numbers and arrays, by slot, and the arrays around the loop that it changes."""
+    """What a trip starts from: carried numbers and arrays, by slot, and the arrays around the loop that it changes.
+
+    Other arrays need no snapshot: those that `change_places` from trip to trip are there but for what they hold, those
+    in `place` are the ones before the loop, and `new` ones each trip makes for what is after the loop.
+    """
 
     numbers: tuple[int, ...]
     arrays: tuple[int, ...]
     around: tuple[ir.Var, ...]
+    change_places: tuple[int, ...]
+    in_place: tuple[int, ...]
+    new: tuple[int, ...]
 
     @property
     def is_empty(self) -> bool:
@@ -102,17 +110,16 @@ class Snapshots:
         )
         return outs
 
-    def go_back(self, builder: ir.Builder, number: ir.Operand) -> dict[int, ir.Operand]:
-        """Puts snapshot `number` back into the arrays; gives the carried values that it has."""
-        found: dict[int, ir.Operand] = {}
-        for slot in self.state.numbers:
-            found[slot] = builder.load(self.kept[slot], (number,), _name(self.loop.body.args[1 + slot]))
+    def go_back(
+        self, builder: ir.Builder, number: ir.Operand, places: Mapping[int, ir.Operand]
+    ) -> dict[int, ir.Operand]:
+        """Puts snapshot `number` back into the arrays, which are in these places; gives the carried numbers."""
         for slot in self.state.arrays:
-            _copy(builder, self.kept[slot], (number,), self.loop.inits[slot], ())
-            found[slot] = self.loop.inits[slot]
+            _copy(builder, self.kept[slot], (number,), places.get(slot, self.loop.inits[slot]), ())
         for array in self.state.around:
             _copy(builder, self.kept[array], (number,), array, ())
-        return found
+        names = {slot: _name(self.loop.body.args[1 + slot]) for slot in self.state.numbers}
+        return {slot: builder.load(self.kept[slot], (number,), name) for slot, name in names.items()}
 
     # ----------------------------------------------------------------------------------------------------- both sweeps
 
@@ -135,13 +142,17 @@ class Snapshots:
         )  # fmt: skip
 
     def advance(
-        self, builder: ir.Builder, place: ir.Operand, taken: ir.Operand
+        self, builder: ir.Builder, place: ir.Operand, taken: ir.Operand, places: Mapping[int, ir.Operand]
     ) -> tuple[dict[int, ir.Operand], ir.Operand]:
-        """From the last snapshot to the trip `place`: the carried values there, and the snapshots left before it."""
+        """From the last snapshot to the trip `place`: the carried values there, and the snapshots left before it.
+
+        places: where the arrays that change places are in that trip.
+        """
         loop = self.loop
         last = builder.call(operator.sub, taken, ir.integer(1), type=types.intp, name="last")
         from_place = builder.load(self.places, (last,), "snapshot")
-        values = self.go_back(builder, last)
+        starts = self._turned_back(builder, from_place, place, places)
+        values = {**self.go_back(builder, last, starts), **starts}
         end = builder.call(operator.add, place, ir.integer(1), type=types.intp, name="end")
         left = builder.call(operator.sub, end, from_place, type=types.intp, name="left")
         free = builder.call(operator.sub, self.size, last, type=types.intp, name="free")
@@ -154,7 +165,11 @@ class Snapshots:
             now = self.now({slot: args.get(slot, loop.inits[slot]) for slot in range(len(loop.inits))})
             more, later = self.take_if_due(builder, trip, end, taken_arg, due_arg, now)
             counter = _counter(builder, loop, trip)
-            cloner = ir.Cloner({loop.body.args[0]: counter, **{loop.body.args[1 + s]: a for s, a in args.items()}})
+            # other numbers are sums, and what they add up to is of no account
+            sums = {arg: typed_const(0, arg.type) for arg in loop.body.args[1:] if not is_reference(arg)}
+            names = {**{slot: loop.inits[slot] for slot in self.state.in_place}, **args}
+            known = {loop.body.args[1 + slot]: value for slot, value in names.items()}
+            cloner = ir.Cloner({**sums, loop.body.args[0]: counter, **known})
             for op in loop.body.ops:
                 builder.emit(ir.unpaired(cloner.op(op)))
             yields = tuple(cloner.operand(loop.body.yields[slot]) for slot in slots)
@@ -171,6 +186,24 @@ class Snapshots:
         is_here = builder.call(operator.eq, from_place, place, type=types.boolean, name="is_here")
         remaining = builder.call(ir.select, is_here, last, taken_out, type=types.intp, name="taken")
         return dict(outs), remaining
+
+    def _turned_back(
+        self, builder: ir.Builder, start: ir.Operand, stop: ir.Operand, places: Mapping[int, ir.Operand]
+    ) -> dict[int, ir.Operand]:
+        """Where arrays are in the trip `start`, from where they are in the trip `stop`."""
+        if not places:
+            return {}
+        body, slots = self.loop.body, list(places)
+        args = {slot: _fresh(body.args[1 + slot]) for slot in slots}
+        outs = {slot: _fresh(body.args[1 + slot]) for slot in slots}
+        yields = tuple(args[next(j for j in slots if body.yields[j] is body.args[1 + slot])] for slot in slots)
+        builder.emit(
+            ir.For(
+                start=start, stop=stop, step=ir.integer(1), inits=tuple(places.values()), outs=tuple(outs.values()),
+                body=ir.Region((ir.Var("trip", types.intp), *args.values()), (), yields), origin=self.loop.origin,
+            )
+        )  # fmt: skip
+        return dict(outs)
 
     def now(self, carried: Sequence[ir.Operand] | Mapping[int, ir.Operand]) -> Now:
         """The state as it is where the carried values are these."""
@@ -199,7 +232,7 @@ class Kept:
         """Puts the arrays back; gives the carried values."""
         for array, copy in self.copies:
             _copy(builder, copy, (), array, ())
-        return {slot: self.loop.inits[slot] for slot in (*self.state.numbers, *self.state.arrays)}
+        return {slot: self.loop.inits[slot] for slot in (*self.state.numbers, *self.state.change_places)}
 
 
 Now = Mapping[object, ir.Operand]

@@ -17,7 +17,6 @@ from __future__ import annotations
 import dataclasses
 import operator
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from numba import types
 
@@ -26,6 +25,8 @@ from adjit.transform import ir
 from adjit.transform.alias import is_reference, memory_read
 from adjit.transform.expansion import expanded
 from adjit.transform.forward_edits import ForwardEdits
+from adjit.transform.fuse import fuse
+from adjit.transform.joint import Joint
 from adjit.transform.mirror import Group, Mirror, MirroredIf, MirroredLoop, Sweeps
 from adjit.transform.overwriting import Primal
 from adjit.transform.planning import plan
@@ -34,25 +35,12 @@ from adjit.transform.rerun import Refusal, Request, Rerun, state_of
 from adjit.transform.retrace import Step, retraceable
 from adjit.transform.scopes import Carried, Scope
 from adjit.transform.shadows import carried_args
+from adjit.transform.simplify import simplify
 from adjit.transform.source import place_of
+from adjit.transform.steps import checked
 from adjit.transform.strategy import Strategy
 from adjit.transform.trips import has_one_trip, mirrored_range
 from adjit.transform.types import array_type_of
-
-
-@dataclass(frozen=True)
-class Joint:
-    """Both sweeps in one function: the value's leaves if asked for, then the adjoints.
-
-    `shadows` has the shadow of each array that has one, `scratch` the arrays of which a trip of these loops has a part
-    to itself, `tapes` how many axes the tapes of the loops of the outermost level have.
-    """
-
-    function: ir.Function
-    shadows: dict[ir.Operand, ir.Var]
-    scratch: dict[ir.Operand, Sequence[ir.For]]
-    primal: Primal
-    tapes: dict[ir.Op, int]
 
 
 def join(
@@ -261,7 +249,21 @@ class _Storage:
                 self.put(op, scope)
 
     def both_sweeps_of_a_trip(self, trip: Sweeps) -> ir.Function:
-        return join(trip, (), False, self.strategy, self.requests).function
+        """The sweeps of a trip. Of the memory that it changes shadows alone are of account after it: the rest is put
+        back before the next trip."""
+        joint = join(trip, (), False, self.strategy, self.requests)
+        body = joint.function.body
+        params = (*body.args, *ir.free_vars(body))
+        shadows = [shadow for shadow in dict.fromkeys(joint.shadows.values()) if shadow in params]
+        function = dataclasses.replace(
+            joint.function,
+            names=tuple(p.name for p in params),
+            params=params,
+            body=ir.Region(params, body.ops, (*body.yields, *shadows)),
+            result=tuple(range(len(body.yields) + len(shadows))),
+        )
+        function = checked(simplify(checked(function, "reversed")), "stored")
+        return checked(simplify(fuse(function, joint)), "fused") if self.strategy.uses("fuse") else function
 
     def loop(self, item: MirroredLoop, scope: Scope) -> None:
         op = item.op

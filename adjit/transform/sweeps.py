@@ -19,6 +19,7 @@ from adjit.transform.fills import leave_out_fills
 from adjit.transform.fuse import fuse
 from adjit.transform.gather import gather
 from adjit.transform.idle_clears import leave_out_clears
+from adjit.transform.joint import Joint
 from adjit.transform.late_stores import move_stores
 from adjit.transform.mirror import Sweeps
 from adjit.transform.promotion import promote_sums
@@ -26,7 +27,7 @@ from adjit.transform.report import note, recording
 from adjit.transform.rerun import requests_for
 from adjit.transform.simplify import simplify
 from adjit.transform.steps import checked
-from adjit.transform.storage import Joint, join
+from adjit.transform.storage import join
 from adjit.transform.strategy import Strategy
 
 

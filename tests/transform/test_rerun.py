@@ -272,6 +272,17 @@ def drawn(x, n):
     return x
 
 
+def under_two_names(x, n):
+    """The array that `a` is, is now `u` and now `v`."""
+    a, b = x.copy(), 2.0 * x
+    u, v = a, b
+    for t in adjit.checkpoint(range(n), 2):
+        for i in range(x.size):
+            v[i] = u[i] * u[i] * 0.5 + a[i] * v[i]
+        u, v = v, u
+    return (u * u * v).sum()
+
+
 def of_something_else(x, n):
     for t in adjit.checkpoint((1, 2)):
         x = x * x
@@ -290,6 +301,7 @@ def run_time_number(x, n):
         (left_early, 0.5, "how many trips"),
         (renewed, U, "anew"),
         (drawn, 0.5, "random"),
+        (under_two_names, U, "several names"),
         (of_something_else, 0.5, "neither a range"),
         (run_time_number, 0.5, "literal"),
     ],
