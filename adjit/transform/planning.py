@@ -75,7 +75,10 @@ class _Planning:
         for op in ir.walk(primal.top):
             for operand in dict.fromkeys(ir.reads(op)):
                 self.users.setdefault(operand, []).append(op)
+        # the earliest point of the reverse sweep at which a value may be made again, for whatever reads it there
         self.bounds: dict[ir.Var, int] = {}
+        for op in reversed(list(ir.walk(primal.top))):
+            self.bounds.update((out, self._bound(out)) for out in op.results)
         self.network = _Network()
         self.weighed: dict[ir.Op, int] = {}
 
@@ -123,25 +126,22 @@ class _Planning:
         if region is home:
             self.needed[operand] = max(undone, self.needed.get(operand, -1))
 
-    def bound(self, value: ir.Var) -> int:
-        """The earliest point of the reverse sweep at which a value may be made again, for whatever reads it there."""
-        if value not in self.bounds:
-            self.bounds[value] = -1
-            found = self.needed.get(value, -1)
-            home, _ = self.primal.made[value]
-            for op in self.users.get(value, ()):
-                if not is_cheap(op):
-                    continue
-                inner = max((self.bound(out) for out in op.results), default=-1)
-                region = self.primal.region_of[op]
-                while inner >= 0 and region is not home and region is not self.primal.top:
-                    owner = self.primal.owner[region]
-                    inner, region = self.primal.position[owner] + 1, self.primal.region_of[owner]
-                # otherwise the operation is around the value
-                if region is home:
-                    found = max(found, inner)
-            self.bounds[value] = found
-        return self.bounds[value]
+    def _bound(self, value: ir.Var) -> int:
+        """That of a value, once those of all values made after it are known."""
+        found = self.needed.get(value, -1)
+        home, _ = self.primal.made[value]
+        for op in self.users.get(value, ()):
+            if not is_cheap(op):
+                continue
+            inner = max((self.bounds.get(out, -1) for out in op.results), default=-1)
+            region = self.primal.region_of[op]
+            while inner >= 0 and region is not home and region is not self.primal.top:
+                owner = self.primal.owner[region]
+                inner, region = self.primal.position[owner] + 1, self.primal.region_of[owner]
+            # otherwise the operation is around the value
+            if region is home:
+                found = max(found, inner)
+        return found
 
     # ------------------------------------------------------------------------------------------------- the network
 
@@ -206,7 +206,7 @@ class _Planning:
         if cycles is None:
             return None
         region, place = self.primal.region_of[op], self.primal.position[op]
-        undone = max((self.bound(out) for out in op.results), default=-1)
+        undone = max((self.bounds[out] for out in op.results), default=-1)
         for inner in ir.with_inner(op):
             if isinstance(inner, ir.Load) and self.primal.is_stored_between(inner, region, place, undone):
                 return None

@@ -23,6 +23,7 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.alias import is_reference
 from adjit.transform.exposed import cycles, exposed
+from adjit.transform.joint import Joint
 from adjit.transform.mirror import MirroredLoop, Sweeps
 from adjit.transform.overwriting import Primal
 from adjit.transform.report import Provided, Remark, Restored, Scheduled, note, recording
@@ -171,6 +172,21 @@ def _is_one_name(primal: Primal, loop: ir.For, memory: ir.Operand, roots: Sequen
     """Whether the loop sees the memory under one name only, that of where it is made."""
     names = {v for v in ir.free_vars(loop.body) if is_reference(v) and primal.aliases.find(v) == memory}
     return len(roots) == 1 and names <= set(roots)
+
+
+def with_what_is_around(trip: Joint) -> ir.Function:
+    """The sweeps of a trip as a function of all that they read. Of the memory that they change shadows alone are of
+    account after the trip: the rest is put back before the next one."""
+    body = trip.function.body
+    params = (*body.args, *ir.free_vars(body))
+    shadows = [shadow for shadow in dict.fromkeys(trip.shadows.values()) if shadow in params]
+    return dataclasses.replace(
+        trip.function,
+        names=tuple(p.name for p in params),
+        params=params,
+        body=ir.Region(params, body.ops, (*body.yields, *shadows)),
+        result=tuple(range(len(body.yields) + len(shadows))),
+    )
 
 
 class Rerun:

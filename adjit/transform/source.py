@@ -68,6 +68,13 @@ class FunctionSource:
         """The name as generated code may use it."""
         return self.name if self.name.isidentifier() else "anonymous"
 
+    @property
+    def first_line(self) -> Place:
+        """Where the function begins."""
+        number = self._text.line_shift + 1
+        text = self._text.lines[number - 1].rstrip("\n")
+        return Place(self.filename, self.name, number, 0, len(text), text)
+
     def place(self, node: cst.CSTNode) -> Place:
         """The span of a node on its first line."""
         line, column, end_line, end_column = self._span(node)

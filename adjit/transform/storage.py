@@ -31,7 +31,7 @@ from adjit.transform.mirror import Group, Mirror, MirroredIf, MirroredLoop, Swee
 from adjit.transform.overwriting import Primal
 from adjit.transform.planning import plan
 from adjit.transform.report import How, Provided, Remark, Restored, Swept, note, recording
-from adjit.transform.rerun import Refusal, Request, Rerun, state_of
+from adjit.transform.rerun import Refusal, Request, Rerun, state_of, with_what_is_around
 from adjit.transform.retrace import Step, retraceable
 from adjit.transform.scopes import Carried, Scope
 from adjit.transform.shadows import carried_args
@@ -249,20 +249,8 @@ class _Storage:
                 self.put(op, scope)
 
     def both_sweeps_of_a_trip(self, trip: Sweeps) -> ir.Function:
-        """The sweeps of a trip. Of the memory that it changes shadows alone are of account after it: the rest is put
-        back before the next trip."""
         joint = join(trip, (), False, self.strategy, self.requests)
-        body = joint.function.body
-        params = (*body.args, *ir.free_vars(body))
-        shadows = [shadow for shadow in dict.fromkeys(joint.shadows.values()) if shadow in params]
-        function = dataclasses.replace(
-            joint.function,
-            names=tuple(p.name for p in params),
-            params=params,
-            body=ir.Region(params, body.ops, (*body.yields, *shadows)),
-            result=tuple(range(len(body.yields) + len(shadows))),
-        )
-        function = checked(simplify(checked(function, "reversed")), "stored")
+        function = checked(simplify(checked(with_what_is_around(joint), "reversed")), "stored")
         return checked(simplify(fuse(function, joint)), "fused") if self.strategy.uses("fuse") else function
 
     def loop(self, item: MirroredLoop, scope: Scope) -> None:
@@ -407,33 +395,60 @@ class _Storage:
 
     def require(self, operand: ir.Operand, scope: Scope) -> None:
         """Sees to it that a value of the primal is there at this point of the mirror of its region."""
-        if not isinstance(operand, ir.Var) or operand in scope.mapping or operand not in self.made:
+        again: dict[ir.Op, bool] = {}
+        # what it is made of comes first; a chain of values may be longer than Python's stack
+        pending = [operand]
+        while pending:
+            value = pending[-1]
+            op = self.maker(value, scope)
+            if op is not None and op not in again:
+                again[op] = self.is_recomputable(op, scope)
+            is_again = op is not None and again[op]
+            operands = ir.reads(op) if op is not None and is_again else ()
+            first = next((o for o in operands if self.is_missing(o, scope)), None)
+            if first is not None:
+                pending.append(first)
+            else:
+                self.provide(pending.pop(), is_again, scope)
+
+    def is_missing(self, value: ir.Operand, scope: Scope) -> bool:
+        """Whether it is a value of the mirror's region that is not there yet."""
+        if not isinstance(value, ir.Var) or value in scope.mapping or value not in self.made:
+            return False
+        region, _ = self.made[value]
+        return region is scope.region and region is not self.top and value not in self.primal.expanded
+
+    def maker(self, value: ir.Operand, scope: Scope) -> ir.Op | None:
+        """The operation that makes a missing value; None if a carried value, or an edit of the forward sweep."""
+        if not isinstance(value, ir.Var) or not self.is_missing(value, scope) or value in self.edits.overwritten:
+            return None
+        region, k = self.made[value]
+        return region.ops[k] if k >= 0 and value in region.ops[k].results else None
+
+    def provide(self, value: ir.Operand, is_again: bool, scope: Scope) -> None:
+        """Makes a value again, if what it is made of is there, or gets it from where it is kept."""
+        if not isinstance(value, ir.Var) or value in scope.mapping or value not in self.made:
             return
-        region, k = self.made[operand]
-        if region is self.top or operand in self.primal.expanded:
-            self.provided(operand, "alive" if region is self.top else "with axes")
+        region, _ = self.made[value]
+        if region is self.top or value in self.primal.expanded:
+            self.provided(value, "alive" if region is self.top else "with axes")
             return
         if region is not scope.region:
             return
-        store = self.stored_at.get(operand)
-        if operand in self.edits.overwritten or k < 0:
-            self.tape(operand, scope)
-            return
-        op = region.ops[k]
-        if operand not in op.results:
-            # made by an edit of the forward sweep, such as the number of trips of a loop
-            self.tape(operand, scope)
-        elif self.is_recomputable(op, scope):
+        op, store = self.maker(value, scope), self.stored_at.get(value)
+        if op is None:
+            self.tape(value, scope)
+        elif is_again:
             self.recompute(op, scope)
         elif store is not None and store not in self.saved:
-            load = ir.Load(array=store.array, index=store.index, out=dataclasses.replace(operand))
+            load = ir.Load(array=store.array, index=store.index, out=dataclasses.replace(value))
             self.put(load, scope)
-            scope.mapping[operand] = load.out
-            self.provided(operand, "loaded again", load.out)
+            scope.mapping[value] = load.out
+            self.provided(value, "loaded again", load.out)
         else:
             if isinstance(op, ir.Alloc):
                 self.taped_arrays.append(op)
-            self.tape(operand, scope)
+            self.tape(value, scope)
 
     def is_recomputable(self, op: ir.Op, scope: Scope) -> bool:
         if not self.plan.is_again(op):

@@ -56,7 +56,16 @@ def elaborate(function: Any, arg_types: Sequence[types.Type], build_derivative: 
         for leaf in ir.leaves(tuple(params)):
             if isinstance(leaf.type, types.Array):
                 ctx.new_array(leaf)
-        result = _body(ctx, source, dict(zip(names, values, strict=True)), False, False)
+        try:
+            result = _body(ctx, source, dict(zip(names, values, strict=True)), False, False)
+        except RecursionError as error:
+            # positions are found by going just as deep
+            raise errors.Unsupported(
+                f"an expression or block of so many levels in {source.name}",
+                source.first_line,
+                "Python's stack does not go that deep (see sys.setrecursionlimit).",
+                "Take it apart into several statements.",
+            ) from error
         tree, yields = result_of(source, result)
         yields = [_owned(ctx, y, ir.leaves(tuple(params))) for y in yields]
     naming = _Naming(ctx.called)
