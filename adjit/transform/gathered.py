@@ -163,7 +163,7 @@ class Edits:
         nest: list[ir.Op] = [*writer.ops, *ops]
         for axis, left, a, b in reversed(list(zip(gather.axes, rest, low, high, strict=True))):
             if not self._is_harmless(gather, terms[0], axis, left, a, b):
-                nest = _guarded(axis.trips, nest, writer.origin)
+                nest = guarded(axis.trips, nest, writer.origin)
         return nest
 
     def _is_harmless(self, gather: Gather, term: Term, axis: Axis, rest: int, low: int, high: int) -> bool:
@@ -229,7 +229,7 @@ class Edits:
         return ir.Region(region.args, tuple(ops), region.yields)
 
 
-def _guarded(trips: Affine, ops: list[ir.Op], origin: ir.Origin | None) -> list[ir.Op]:
+def guarded(trips: Affine, ops: list[ir.Op], origin: ir.Origin | None) -> list[ir.Op]:
     """The operations where the loop makes a trip."""
     if trips.is_constant:
         return ops if trips.constant > 0 else []

@@ -1,4 +1,4 @@
-"""A store to elements that a nest further on adds to goes there: one pass over the array in the place of two.
+"""A store, or addition, to elements that a nest further on adds to goes there: one pass over the array, not two.
 
     for i in range(1, n - 1):                  for i in range(1, n - 1):
         e_bars[i + 1] = k[i] * v_bar[i]            e_bars[i + 1] = k[i] * v_bar[i]
@@ -10,7 +10,7 @@
                                                    u_bar[i] += e_bars[i] + e_bars[i + 2]
 
 In: a function. Out: the same with such stores moved. The second nest is cut where the first one begins and ends; what
-is stored is computed once more, from elements that are still what they were.
+is stored or added is computed once more, from elements that are still what they were.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class _Search:
         if spine is None:
             return None
         stores = [op for op in spine[-1].body.ops if isinstance(op, ir.Store)]
-        store = next((op for op in stores if not op.add and op.array is target.store.array), None)
+        store = next((op for op in stores if op.array is target.store.array), None)
         axes = None if store is None else _axes(spine, store.index)
         if store is None or axes is None or set(axes) != set(target.axes):
             return None
@@ -266,5 +266,5 @@ class _Edit:
         builder.origin = last.origin
         stored, rest = cloner.operand(self.store.value), outer.operand(last.value)
         total = builder.call(operator.add, stored, rest, type=stored.type, name="total")
-        builder.store(last.array, [outer.operand(i) for i in last.index], total)
+        builder.store(last.array, [outer.operand(i) for i in last.index], total, add=self.store.add)
         return builder.ops

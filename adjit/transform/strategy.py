@@ -16,7 +16,7 @@ from typing import Literal
 MECHANISMS = frozenset(
     {
         "expand", "fills", "fuse", "gather", "hoist", "interchange", "lanes", "maps", "promote", "reassociate",
-        "reuse", "substitute",
+        "reuse", "rims", "substitute",
     }
 )  # fmt: skip
 

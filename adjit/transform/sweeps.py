@@ -1,7 +1,7 @@
 """From the mirror of a function to both sweeps in one: the reverse half of the road.
 
     sweeps ──► storage ──► simplify ──► fuse ──► simplify ──► promotion ──► clears ──► idle clears ──► gather
-           ──► ascending ──► carried clears ──► late stores ──► fills
+           ──► ascending ──► carried clears ──► zero rims ──► late stores ──► fills
 
 In: `Sweeps`. Out: a function of the arguments and the seeds, to the value's leaves if asked for and the adjoints. Which
 loops run their trips again is known only when it is seen which keep tapes; then storage is decided once more.
@@ -29,6 +29,7 @@ from adjit.transform.simplify import simplify
 from adjit.transform.steps import checked
 from adjit.transform.storage import join
 from adjit.transform.strategy import Strategy
+from adjit.transform.zero_rims import read_in_place
 
 
 def both_sweeps(
@@ -70,7 +71,11 @@ def _finished(function: ir.Function, strategy: Strategy) -> ir.Function:
     if strategy.uses("gather"):
         function = checked(simplify(ascending(gather(function))), "gathered")
     carried = checked(carry_clears(function), "carried")
-    moved = checked(move_stores(carried), "moved")
+    rimmed = checked(read_in_place(carried), "rims") if strategy.uses("rims") else carried
+    if rimmed is not carried:
+        # the elements that are added to are now those that are cleared
+        rimmed = checked(carry_clears(checked(simplify(rimmed), "simplified")), "carried")
+    moved = checked(move_stores(rimmed), "moved")
     function = moved if moved is carried else checked(simplify(moved), "simplified")
     return checked(leave_out_fills(function), "filled") if strategy.uses("fills") else function
 

@@ -1,7 +1,7 @@
 import numpy as np
 
 from adjit.transform import workspace
-from adjit.transform.support import opaque, reassociable_add
+from adjit.transform.support import reassociable_add
 
 
 def smooth_grad(u, rate, steps):
@@ -27,22 +27,29 @@ def smooth_grad(u, rate, steps):
     for i in range(u.size):
         now_item = now[i]
         now_bar_2[i] += now_item * now_item + 2.0 * now_item * now_item
-    sum_bars = workspace.zeros(max(u.size + 2, 4))
+    rim = np.empty(1)
+    rim_2 = np.empty(1)
     rate_bar = 0.0
     for t in range(steps - 1, -1, -1):
-        t = opaque(t)
-        for i in range(1, u.size - 1):
-            # L89: after[i] = now[i] + rate * (now[i - 1] - 2.0 * now[i] + now[i + 1])
-            stored_bar = now_bar_2[i]
-            rate_bar = reassociable_add(rate_bar, sum_tape[t, i - 1] * stored_bar)
-            sum_bars[i + 1] = rate * stored_bar
         # L89: after[i] = now[i] + rate * (now[i - 1] - 2.0 * now[i] + now[i + 1])
-        for i in range(min(1, u.size)):
-            after_bar_2[i] += sum_bars[i] + sum_bars[i + 2]
+        is_any = u.size > 2
+        if is_any:
+            rim[0] = now_bar_2[0]
+            now_bar_2[0] = 0.0
+            rim_2[0] = now_bar_2[u.size - 1]
+            now_bar_2[u.size - 1] = 0.0
         for i in range(1, u.size - 1):
-            after_bar_2[i] = now_bar_2[i] - 2.0 * sum_bars[i + 1] + (sum_bars[i] + sum_bars[i + 2])
-        for i in range(max(u.size - 1, 1), u.size):
-            after_bar_2[i] += sum_bars[i] + sum_bars[i + 2]
+            rate_bar = reassociable_add(rate_bar, sum_tape[t, i - 1] * now_bar_2[i])
+        for i in range(1, u.size - 1):
+            stored_bar = now_bar_2[i]
+            after_bar_2[i] = (
+                stored_bar - 2.0 * (rate * stored_bar) + rate * (now_bar_2[i - 1] + now_bar_2[i + 1])
+            )
+        if is_any:
+            now_bar_2[0] = rim[0]
+            now_bar_2[u.size - 1] = rim_2[0]
+            after_bar_2[0] += rate * now_bar_2[1]
+            after_bar_2[u.size - 1] += rate * now_bar_2[u.size - 2]
         now_bar_2, after_bar_2 = after_bar_2, now_bar_2
     # L89: after[i] = now[i] + rate * (now[i - 1] - 2.0 * now[i] + now[i + 1])
     if steps > 0:

@@ -21,12 +21,12 @@ def trimmed_grad(x, lower, upper):
     # ---- reverse sweep
     x_bar = np.zeros_like(x)
     # L218: return np.dot(y, y)
-    y_bar = workspace.empty(x.size)
-    for i in range(x.size):
-        y_bar[i] = y[i]
     result = workspace.empty(x.size)
     for i in range(x.size):
         result[i] = y[i]
+    y_bar = workspace.empty(x.size)
+    for i in range(x.size):
+        y_bar[i] = y[i]
     for i in range(x.size):
         y_bar[i] += result[i]
     # L217: y[:-1] *= upper

@@ -30,7 +30,6 @@ STRATEGIES = {
     "histogram": ["parallel: h private to a chunk, added up in order", "parallel: x_bar disjoint"],
     "linear_diffusion": [
         "parallel: w disjoint",
-        "parallel: stored_bars disjoint",
         "parallel: w_bar_n2 disjoint",
     ],
     "paths": [

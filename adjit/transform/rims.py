@@ -1,0 +1,275 @@
+"""Writes gathers that read what they add up where it is: what is around that is put aside, and zero for the time being.
+
+In: a place found by `zero_rims.py`. Out: the function with it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from numba import types
+
+from adjit.transform import ir
+from adjit.transform.affine import Affine
+from adjit.transform.boxes import Bound, Part, around, shifted, whole
+from adjit.transform.gathered import guarded
+from adjit.transform.types import array_type
+from adjit.transform.whole_numbers import Writer
+
+_Fill = Callable[[Writer, Sequence[Affine]], None]
+
+
+@dataclass(frozen=True)
+class Term:
+    """What is gathered from `shifts` further on, so many times."""
+
+    shifts: tuple[int, ...]
+    coefficient: float
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis of the contributions: `low` to `high` are made, `below` before and `above` behind are added to.
+
+    counter, element: the counters of the two nests.
+    place: where in the array of contributions the first counter's is, less that counter.
+    ends: operands that are `low` and `high`, if there are any.
+    """
+
+    counter: ir.Var
+    element: ir.Var
+    low: Affine
+    high: Affine
+    below: int
+    above: int
+    place: Affine
+    ends: Mapping[str, ir.Operand]
+
+    def bound(self, bound: Bound) -> Affine:
+        end, more = bound
+        return {"low": self.low, "high": self.high}[end].plus(Affine(constant=more))
+
+    def operand(self, writer: Writer, bound: Bound) -> ir.Operand:
+        end, more = bound
+        return self.ends[end] if end in self.ends and not more else writer.integer(self.bound(bound))
+
+    def beside(self, shifts: Sequence[int]) -> tuple[int, int]:
+        """How far before and behind what is made the gather reaches, for elements that are also made."""
+        low, high = max(-self.below, 0), min(self.above, 0)
+        return max(0, -(low + min(shifts))), max(0, high + max(shifts))
+
+
+@dataclass(frozen=True)
+class Place:
+    """Contributions, kept by `store` in the nest `maker` as multiples of what `load` reads, and the gather of them."""
+
+    kept: ir.Alloc
+    store: ir.Store
+    maker: ir.For
+    load: ir.Load
+    multiple: tuple[ir.Op, ...]
+    gather: ir.For
+    addition: ir.Store
+    target: tuple[Affine, ...]
+    axes: tuple[Axis, ...]
+    terms: tuple[Term, ...]
+    clear: ir.Store | None
+
+    def rim(self) -> list[tuple[Part, ...]]:
+        """What is around the elements that contribute and is read with them."""
+        shifts = zip(*(term.shifts for term in self.terms), strict=True)
+        reach = [axis.beside(each) for axis, each in zip(self.axes, shifts, strict=True)]
+        return list(around([(0, 0)] * len(reach), reach))
+
+    def others(self) -> list[tuple[Term, tuple[Part, ...]]]:
+        """Which terms elements get that do not contribute themselves."""
+        inner = [(min(axis.below, 0), min(axis.above, 0)) for axis in self.axes]
+        outer = [(axis.below, axis.above) for axis in self.axes]
+        found: list[tuple[Term, tuple[Part, ...]]] = []
+        for box in around(inner, outer):
+            for term in self.terms:
+                parts = [shifted(part, shift) for part, shift in zip(box, term.shifts, strict=True)]
+                if all(part is not None for part in parts):
+                    found.append((term, tuple(part for part in parts if part is not None)))
+        return found
+
+    # --------------------------------------------------------------------------------------------------- writing
+
+    def applied(self, function: ir.Function) -> ir.Function:
+        made = Writer(self.kept.origin)
+        asides = self._asides(made)
+        instead: dict[ir.Op, list[ir.Op]] = {
+            self.kept: made.ops,
+            self.store: [],
+            self.gather: [*self._gathered(), *self._where_some([*self._over(asides, True), *self._others()])],
+        }
+        if self.clear is not None:
+            instead[self.clear] = []
+            instead[self.gather] += self._cleared()
+        before: dict[ir.Op, list[ir.Op]] = {self.maker: self._where_some(self._over(asides, False))}
+        return dataclasses.replace(function, body=_rewritten(function.body, instead, before))
+
+    def _where_some(self, ops: list[ir.Op]) -> list[ir.Op]:
+        """The operations where anything contributes."""
+        for axis in reversed(self.axes):
+            ops = guarded(axis.high.plus(axis.low, -1), ops, self.addition.origin) if ops else []
+        return ops
+
+    def _nest(self, writer: Writer, box: Sequence[Part], fill: _Fill, parallel: bool = False) -> None:
+        """The loops over a box; `fill` writes what they do, with their counters. What is one trip needs no loop."""
+        counters: list[Affine] = []
+        loops: list[tuple[ir.Var, ir.Operand, ir.Operand]] = []
+        for axis, part in zip(self.axes, box, strict=True):
+            if part.is_one:
+                counters.append(axis.bound(part.starts[0]))
+                continue
+            counter = dataclasses.replace(axis.counter)
+            starts, stops = ([axis.operand(writer, bound) for bound in ends] for ends in (part.starts, part.stops))
+            loops.append((counter, _one(writer, max, starts), _one(writer, min, stops)))
+            counters.append(Affine({counter: 1}))
+        with writer.region() as ops:
+            fill(writer, counters)
+        for counter, start, stop in reversed(loops):
+            body = ir.Region((counter,), tuple(ops), ())
+            ops = [
+                ir.For(
+                    start=start, stop=stop, step=ir.integer(1), inits=(), outs=(), body=body, order_free=True,
+                    parallel=parallel and counter is loops[0][0], origin=writer.origin,
+                )
+            ]  # fmt: skip
+        for op in ops:
+            writer.emit(op)
+
+    def _element(self, counters: Sequence[Affine], writer: Writer, shifts: Sequence[int]) -> list[ir.Operand]:
+        """The element that counters, so much further on, contribute a multiple of."""
+        places = [axis.counter for axis in self.axes]
+        order = [places.index(index) for index in self.load.index if isinstance(index, ir.Var)]
+        return [writer.integer(counters[k].plus(Affine(constant=shifts[k]))) for k in order]
+
+    def _asides(self, writer: Writer) -> list[tuple[tuple[Part, ...], ir.Var]]:
+        """The parts of the rim, and an array for what is in each."""
+        found: list[tuple[tuple[Part, ...], ir.Var]] = []
+        for box in self.rim():
+            shape: list[ir.Operand] = []
+            for axis, part in self._long(box):
+                trips = writer.integer(axis.bound(part.stops[0]).plus(axis.bound(part.starts[0]), -1))
+                if not isinstance(trips, ir.Const):
+                    trips = writer.call(max, trips, ir.integer(0), type=types.intp, name="n")
+                shape.append(trips)
+            aside = ir.Var("rim", array_type(self.load.out.type, max(len(shape), 1)))
+            writer.emit(ir.Alloc(shape=tuple(shape) or (ir.integer(1),), out=aside))
+            found.append((box, aside))
+        return found
+
+    def _long(self, box: Sequence[Part]) -> list[tuple[Axis, Part]]:
+        return [(axis, part) for axis, part in zip(self.axes, box, strict=True) if not part.is_one]
+
+    def _over(self, asides: Sequence[tuple[tuple[Part, ...], ir.Var]], is_back: bool) -> list[ir.Op]:
+        """Puts the rim aside and zeros into it, or what was put aside back."""
+        writer = Writer(self.addition.origin)
+        for box, aside in asides:
+            self._nest(writer, box, functools.partial(self._move, box, aside, is_back))
+        return writer.ops
+
+    def _move(
+        self, box: Sequence[Part], aside: ir.Var, is_back: bool, writer: Writer, counters: Sequence[Affine]
+    ) -> None:
+        array, element = self.load.array, self._element(counters, writer, [0] * len(counters))
+        places = [
+            writer.integer(counter.plus(axis.bound(part.starts[0]), -1))
+            for counter, axis, part in zip(counters, self.axes, box, strict=True)
+            if not part.is_one
+        ] or [ir.integer(0)]
+        if is_back:
+            writer.store(array, element, writer.load(aside, places))
+        else:
+            writer.store(aside, places, writer.load(array, element))
+            writer.store(array, element, ir.Const(0.0, self.load.out.type))
+
+    def _gathered(self) -> list[ir.Op]:
+        """The gather for the elements that contribute themselves."""
+        writer = Writer(self.addition.origin)
+        box = [whole(min(axis.below, 0), min(axis.above, 0)) for axis in self.axes]
+        self._nest(writer, box, self._adding(self.terms), self.gather.parallel)
+        return writer.ops
+
+    def _others(self) -> list[ir.Op]:
+        writer = Writer(self.addition.origin)
+        for term, box in self.others():
+            self._nest(writer, box, self._adding([term]))
+        return writer.ops
+
+    def _cleared(self) -> list[ir.Op]:
+        writer = Writer(self.addition.origin)
+
+        def clear(writer: Writer, counters: Sequence[Affine]) -> None:
+            element = self._element(counters, writer, [0] * len(counters))
+            writer.store(self.load.array, element, ir.Const(0.0, self.load.out.type))
+
+        self._nest(writer, [whole(0, 0)] * len(self.axes), clear)
+        return writer.ops
+
+    def _adding(self, terms: Sequence[Term]) -> _Fill:
+        def add(writer: Writer, counters: Sequence[Affine]) -> None:
+            total: ir.Operand | None = None
+            # one product in the place of many
+            common = abs(terms[0].coefficient)
+            if any(abs(term.coefficient) != common for term in terms):
+                common = 1.0
+            for term in terms:
+                total = self._added(writer, total, term, term.coefficient / common, counters)
+            assert total is not None
+            if common != 1.0:
+                total = writer.call(operator.mul, ir.Const(common, total.type), total, type=total.type)
+            cloner = ir.Cloner({self.load.out: total})
+            for op in self.multiple:
+                writer.emit(cloner.op(op))
+            own = {axis.element: counter for axis, counter in zip(self.axes, counters, strict=True)}
+            index = [writer.integer(_substituted(entry, own)) for entry in self.target]
+            writer.store(self.addition.array, index, cloner.operand(self.store.value), add=True)
+
+        return add
+
+    def _added(
+        self, writer: Writer, total: ir.Operand | None, term: Term, coefficient: float, counters: Sequence[Affine]
+    ) -> ir.Operand:
+        value: ir.Operand = writer.load(self.load.array, self._element(counters, writer, term.shifts))
+        callee = operator.add
+        if coefficient < 0 and total is not None:
+            coefficient, callee = -coefficient, operator.sub
+        if coefficient == -1.0:
+            value = writer.call(operator.neg, value, type=value.type)
+        elif coefficient != 1.0:
+            value = writer.call(operator.mul, ir.Const(coefficient, value.type), value, type=value.type)
+        return value if total is None else writer.call(callee, total, value, type=value.type, name="total")
+
+
+def _one(writer: Writer, of: object, values: Sequence[ir.Operand]) -> ir.Operand:
+    """The latest, or the earliest, of some integers."""
+    return values[0] if len(values) == 1 else writer.call(of, *values, type=types.intp, name="n")
+
+
+def _substituted(value: Affine, counters: Mapping[ir.Var, Affine]) -> Affine:
+    found = Affine(constant=value.constant)
+    for symbol, factor in value.terms.items():
+        known = counters.get(symbol) if isinstance(symbol, ir.Var) else None
+        found = found.plus(Affine({symbol: 1}) if known is None else known, factor)
+    return found
+
+
+def _rewritten(
+    region: ir.Region, instead: Mapping[ir.Op, Sequence[ir.Op]], before: Mapping[ir.Op, Sequence[ir.Op]]
+) -> ir.Region:
+    ops: list[ir.Op] = []
+    for op in region.ops:
+        ops += before.get(op, ())
+        if op in instead:
+            ops += instead[op]
+            continue
+        regions = [_rewritten(inner, instead, before) for inner in op.regions]
+        ops.append(op.rebuilt(op.operands, regions, op.results) if regions else op)
+    return ir.Region(region.args, tuple(ops), region.yields)
