@@ -37,17 +37,8 @@ def ascending(function: ir.Function) -> ir.Function:
             start, stop = (writer.integer(end) for end in bounds)
             made = dataclasses.replace(loop, start=start, stop=stop, step=ir.integer(1))
             turned[loop] = [*writer.ops, made]
-    return dataclasses.replace(function, body=_region(function.body, turned)) if turned else function
+    return dataclasses.replace(function, body=ir.replaced(function.body, turned)) if turned else function
 
 
 def _is_descending(op: ir.Op) -> bool:
     return isinstance(op, ir.For) and op.step == ir.integer(-1)
-
-
-def _region(region: ir.Region, turned: dict[ir.Op, list[ir.Op]]) -> ir.Region:
-    ops: list[ir.Op] = []
-    for op in region.ops:
-        *before, made = turned.get(op, [op])
-        regions = [_region(r, turned) for r in op.regions]
-        ops += [*before, made.rebuilt(made.operands, regions, made.results) if regions else made]
-    return ir.Region(region.args, tuple(ops), region.yields)

@@ -83,22 +83,14 @@ class _Pair:
     out: ir.Operand | None
 
     def applied(self, function: ir.Function) -> ir.Function:
-        ops: list[ir.Op] = []
-        for op in function.body.ops:
-            ops.append(self._edited(op) if op is self.loop else op)
-            if op is self.loop and self.out is not None:
-                ops += self._clearing(function, self.out)
-        return dataclasses.replace(function, body=dataclasses.replace(function.body, ops=tuple(ops)))
-
-    def _edited(self, op: ir.Op) -> ir.Op:
-        if op is self.addition.op:
-            assert isinstance(op, ir.Store)
-            return dataclasses.replace(op, add=False)
-        regions = [
-            dataclasses.replace(r, ops=tuple(self._edited(inner) for inner in r.ops if inner is not self.clear.op))
-            for r in op.regions
-        ]
-        return op.rebuilt(op.operands, regions, op.results) if regions else op
+        addition = self.addition.op
+        assert isinstance(addition, ir.Store)
+        instead: dict[ir.Op, Sequence[ir.Op]] = {
+            self.clear.op: (),
+            addition: (dataclasses.replace(addition, add=False),),
+            self.loop: (self.loop, *(self._clearing(function, self.out) if self.out is not None else ())),
+        }
+        return dataclasses.replace(function, body=ir.replaced(function.body, instead))
 
     def _clearing(self, function: ir.Function, out: ir.Operand) -> list[ir.Op]:
         """The clear that is left over: that of the last trip, if there is one."""

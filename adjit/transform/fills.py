@@ -22,17 +22,15 @@ def leave_out_fills(function: ir.Function) -> ir.Function:
     found = _Fills(function)
     for region in ir.regions(function.body):
         found.look(region)
-    if not found.stores:
-        return function
-    return dataclasses.replace(function, body=found.rewritten(function.body))
+    body = ir.replaced(function.body, found.instead)
+    return function if body is function.body else dataclasses.replace(function, body=body)
 
 
 class _Fills:
     def __init__(self, function: ir.Function):
         self.aliases = Aliases(function)
         self.iterations = Iterations(function)
-        self.allocs: set[ir.Op] = set()
-        self.stores: set[ir.Op] = set()
+        self.instead: dict[ir.Op, tuple[ir.Op]] = {}
 
     def look(self, region: ir.Region) -> None:
         for k, op in enumerate(region.ops):
@@ -41,8 +39,8 @@ class _Fills:
             first = next((later for later in region.ops[k + 1 :] if self.touches(later, op.out)), None)
             store = None if first is None else self.first_store(first, op)
             if store is not None:
-                self.allocs.add(op)
-                self.stores.add(store)
+                self.instead[op] = (dataclasses.replace(op, fill=None),)
+                self.instead[store] = (dataclasses.replace(store, add=False),)
 
     def touches(self, op: ir.Op, array: ir.Var) -> bool:
         """Whether an operation, or one inside it, may look at the array or hand it on; its extents do not count."""
@@ -94,18 +92,6 @@ class _Fills:
         if loop.step == ir.integer(-1):
             return _is_zero(start.plus(extent, -1).plus(Affine(constant=1))) and _is_zero(stop.plus(Affine(constant=1)))
         return False
-
-    def rewritten(self, region: ir.Region) -> ir.Region:
-        ops: list[ir.Op] = []
-        for op in region.ops:
-            if isinstance(op, ir.Alloc) and op in self.allocs:
-                op = dataclasses.replace(op, fill=None)
-            elif isinstance(op, ir.Store) and op in self.stores:
-                op = dataclasses.replace(op, add=False)
-            elif op.regions:
-                op = op.rebuilt(op.operands, [self.rewritten(r) for r in op.regions], op.results)
-            ops.append(op)
-        return ir.Region(region.args, tuple(ops), region.yields)
 
 
 def _is_zero(value: Affine) -> bool:

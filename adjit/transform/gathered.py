@@ -214,19 +214,10 @@ class Edits:
     def applied(self, function: ir.Function) -> ir.Function:
         if not self._instead:
             return function
-        return dataclasses.replace(function, body=self._region(function.body))
-
-    def _region(self, region: ir.Region) -> ir.Region:
-        ops: list[ir.Op] = []
-        for op in region.ops:
-            ops += self._before.get(op, [])
-            if op in self._instead:
-                ops += self._instead[op]
-            else:
-                regions = [self._region(r) for r in op.regions]
-                ops.append(op.rebuilt(op.operands, regions, op.results) if regions else op)
-            ops += self._after.get(op, [])
-        return ir.Region(region.args, tuple(ops), region.yields)
+        instead: dict[ir.Op, list[ir.Op]] = {}
+        for op in {**self._before, **self._instead, **self._after}:
+            instead[op] = [*self._before.get(op, ()), *self._instead.get(op, (op,)), *self._after.get(op, ())]
+        return dataclasses.replace(function, body=ir.replaced(function.body, instead))
 
 
 def guarded(trips: Affine, ops: list[ir.Op], origin: ir.Origin | None) -> list[ir.Op]:

@@ -11,7 +11,6 @@ as an earlier value may have been read; where there is none, isl finds no read t
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Set
 
 from adjit.transform import ir
 from adjit.transform.alias import Aliases, is_reference, memory_read
@@ -37,14 +36,4 @@ def leave_out_clears(function: ir.Function) -> ir.Function:
         if (memory := aliases.find(clear.array)) not in shown
         and not any(model.may_read(clear, reader) for reader in readers.get(memory, ()))
     }
-    return dataclasses.replace(function, body=_without(function.body, idle)) if idle else function
-
-
-def _without(region: ir.Region, idle: Set[ir.Op]) -> ir.Region:
-    ops: list[ir.Op] = []
-    for op in region.ops:
-        if op in idle:
-            continue
-        regions = [_without(inner, idle) for inner in op.regions]
-        ops.append(op.rebuilt(op.operands, regions, op.results) if regions else op)
-    return ir.Region(region.args, tuple(ops), region.yields)
+    return dataclasses.replace(function, body=ir.replaced(function.body, dict.fromkeys(idle, ()))) if idle else function

@@ -18,7 +18,7 @@ order before. In a stencil, elements meet, and so a loop over time stays where i
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 
 from adjit.transform import ir
 from adjit.transform.alias import Aliases, memory_read, memory_written
@@ -157,7 +157,7 @@ class _View:
             return self._with_value(alloc, loop)
         by = smaller(alloc, axis)
         body = dataclasses.replace(loop.body, ops=(made_smaller(alloc, by), *loop.body.ops))
-        made = _replaced(self.function.body, {alloc: (), loop: (dataclasses.replace(loop, body=body),)})
+        made = ir.replaced(self.function.body, {alloc: (), loop: (dataclasses.replace(loop, body=body),)})
         ops = without_axes(made.ops, {alloc.out: by})
         return dataclasses.replace(self.function, body=dataclasses.replace(made, ops=tuple(ops)))
 
@@ -168,7 +168,7 @@ class _View:
             return None
         zero = typed_const(0, array_type_of(alloc.out).dtype)
         body = as_value(loop.body, alloc.out, zero if alloc.fill is None else alloc.fill)
-        made = _replaced(self.function.body, {alloc: (), loop: (dataclasses.replace(loop, body=body),)})
+        made = ir.replaced(self.function.body, {alloc: (), loop: (dataclasses.replace(loop, body=body),)})
         return dataclasses.replace(self.function, body=made)
 
     # ------------------------------------------------------------------------------------------- turning a loop
@@ -185,7 +185,7 @@ class _View:
         cloner = ir.Cloner()
         body = cloner.region(dataclasses.replace(outer.body, ops=tuple(rest)))
         left = (dataclasses.replace(outer, body=body),) if outer.outs else ()
-        return dataclasses.replace(self.function, body=_replaced(self.function.body, {outer: (*left, made)}))
+        return dataclasses.replace(self.function, body=ir.replaced(self.function.body, {outer: (*left, made)}))
 
     def _may_turn(self, outer: ir.For, inner: ir.For) -> bool:
         if outer.stops or outer.parallel or outer.snapshots is not None or inner.outs or inner.step != ir.integer(1):
@@ -246,16 +246,3 @@ def _turned_body(outer: ir.For, inner: ir.For) -> ir.Region:
     turned = dataclasses.replace(outer, body=dataclasses.replace(outer.body, ops=tuple(ops)))
     outs = tuple(dataclasses.replace(out) for out in outer.outs)
     return ir.Region(inner.body.args, (dataclasses.replace(turned, outs=outs),), ())
-
-
-def _replaced(region: ir.Region, made: dict[ir.Op, Sequence[ir.Op]]) -> ir.Region:
-    """The region with other operations in the place of some, at any depth."""
-    ops: list[ir.Op] = []
-    for op in region.ops:
-        if op in made:
-            ops += made[op]
-        elif op.regions:
-            ops.append(op.rebuilt(op.operands, [_replaced(r, made) for r in op.regions], op.results))
-        else:
-            ops.append(op)
-    return ir.Region(region.args, tuple(ops), region.yields)

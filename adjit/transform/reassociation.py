@@ -31,7 +31,7 @@ def reassociate(function: ir.Function, values: Collection[int], vectormath: bool
         return function
     aliases = Aliases(function)
     reach, naturals = Reach(function, aliases, values), Naturals(function)
-    made: dict[ir.Op, ir.Op] = {}
+    made: dict[ir.Op, tuple[ir.Op]] = {}
     for loop in loops:
         names = {v for chain in _chains(loop) if not any(map(reach.has_var, chain)) for v in chain}
         if not names:
@@ -44,8 +44,8 @@ def reassociate(function: ir.Function, values: Collection[int], vectormath: bool
         has_strips = rest.free and any(map(is_elementary, ir.walk(loop.body)))
         # arrays that may be one, as two that change places, are told apart when the loop is run
         if rest.is_empty or has_strips or recurrence(reordered, _Apart(), is_plain).is_empty:
-            made[loop] = reordered
-    return dataclasses.replace(function, body=_region(function.body, made)) if made else function
+            made[loop] = (reordered,)
+    return dataclasses.replace(function, body=ir.replaced(function.body, made)) if made else function
 
 
 class _Apart:
@@ -70,12 +70,3 @@ def _chains(loop: ir.For) -> list[set[ir.Var]]:
     slots = zip(loop.body.args[1:], loop.body.yields, strict=True)
     found = [partial_sums(arg, y, loop.body) for arg, y in slots if ir.is_float(arg.type)]
     return [{v for v in chain if isinstance(v, ir.Var)} for chain in found if chain is not None]
-
-
-def _region(region: ir.Region, made: dict[ir.Op, ir.Op]) -> ir.Region:
-    ops: list[ir.Op] = []
-    for op in region.ops:
-        op = made.get(op, op)
-        regions = [_region(r, made) for r in op.regions]
-        ops.append(op.rebuilt(op.operands, regions, op.results) if regions else op)
-    return ir.Region(region.args, tuple(ops), region.yields)

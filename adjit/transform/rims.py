@@ -104,14 +104,14 @@ class Place:
         asides = self._asides(made)
         instead: dict[ir.Op, list[ir.Op]] = {
             self.kept: made.ops,
+            self.maker: [*self._where_some(self._over(asides, False)), self.maker],
             self.store: [],
             self.gather: [*self._gathered(), *self._where_some([*self._over(asides, True), *self._others()])],
         }
         if self.clear is not None:
             instead[self.clear] = []
             instead[self.gather] += self._cleared()
-        before: dict[ir.Op, list[ir.Op]] = {self.maker: self._where_some(self._over(asides, False))}
-        return dataclasses.replace(function, body=_rewritten(function.body, instead, before))
+        return dataclasses.replace(function, body=ir.replaced(function.body, instead))
 
     def _where_some(self, ops: list[ir.Op]) -> list[ir.Op]:
         """The operations where anything contributes."""
@@ -259,17 +259,3 @@ def _substituted(value: Affine, counters: Mapping[ir.Var, Affine]) -> Affine:
         known = counters.get(symbol) if isinstance(symbol, ir.Var) else None
         found = found.plus(Affine({symbol: 1}) if known is None else known, factor)
     return found
-
-
-def _rewritten(
-    region: ir.Region, instead: Mapping[ir.Op, Sequence[ir.Op]], before: Mapping[ir.Op, Sequence[ir.Op]]
-) -> ir.Region:
-    ops: list[ir.Op] = []
-    for op in region.ops:
-        ops += before.get(op, ())
-        if op in instead:
-            ops += instead[op]
-            continue
-        regions = [_rewritten(inner, instead, before) for inner in op.regions]
-        ops.append(op.rebuilt(op.operands, regions, op.results) if regions else op)
-    return ir.Region(region.args, tuple(ops), region.yields)

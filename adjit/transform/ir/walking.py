@@ -9,7 +9,7 @@ In: an operation or a region. Out: what it holds, or one like it.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from numba import types
 
@@ -76,6 +76,21 @@ def is_float(type_: Type) -> bool:
 
 def is_array(operand: Operand) -> bool:
     return isinstance(operand.type, types.Array)
+
+
+def replaced(region: Region, instead: Mapping[Op, Sequence[Op]]) -> Region:
+    """The region with other operations in the place of some, at any depth, also inside those that take a place.
+
+    What is not changed stays the object it is.
+    """
+    ops: list[Op] = []
+    for op in region.ops:
+        for made in instead.get(op, (op,)):
+            regions = [replaced(inner, instead) for inner in made.regions]
+            is_same = all(new is old for new, old in zip(regions, made.regions, strict=True))
+            ops.append(made if is_same else made.rebuilt(made.operands, regions, made.results))
+    is_same = len(ops) == len(region.ops) and all(new is old for new, old in zip(ops, region.ops, strict=True))
+    return region if is_same else Region(region.args, tuple(ops), region.yields)
 
 
 def unpaired(op: Op) -> Op:
