@@ -45,7 +45,8 @@ class _Search:
         self.function = function
         self.model = IndexModel(function)
         self.iterations: Iterations = self.model.iterations
-        self.distinct = Distinct(function, Aliases(function))
+        self.aliases = Aliases(function)
+        self.distinct = Distinct(function, self.aliases)
         self.users: dict[ir.Operand, list[ir.Op]] = {}
         self.held: set[ir.Operand] = set(function.body.yields)
         self.home: dict[ir.Op, ir.Region] = {}
@@ -194,6 +195,9 @@ class _Search:
             return False
         region = self.home[place.maker]
         array = place.load.array
+        # what is the caller's is not written to, not for a moment
+        if not isinstance(array, ir.Var) or any(self.aliases.may_share(array, p) for p in self.function.body.args):
+            return False
         for op in region.ops[region.ops.index(place.maker) : region.ops.index(place.gather) + 1]:
             for inner in ir.with_inner(op):
                 written = memory_written(inner) if inner is not place.clear else None

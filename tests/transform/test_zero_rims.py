@@ -220,3 +220,23 @@ def test_second_order():
     gradient = adjit.grad(nine_points)
     wanted = (gradient(u + 1e-5 * v, 0.3, 3) - gradient(u - 1e-5 * v, 0.3, 3)) / 2e-5
     np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-7 * np.abs(wanted).max())
+
+
+def spread(u, c):
+    v = np.zeros(u.shape)
+    for i in range(1, u.shape[0] - 1):
+        for j in range(1, u.shape[1] - 1):
+            v[i, j] = c * (u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1])
+    return v
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_a_seed_is_not_written_to(target):
+    """An array that the caller gives may be read-only, or be read by another thread."""
+    u = plate(6, 7)
+    _, pullback = adjit.vjp(spread, u, 0.3, target=target)
+    seed = np.cos(plate(6, 7))
+    seed.flags.writeable = False
+    wanted = differences(lambda u, c: (spread(u, c) * seed).sum(), (u, 0.3), 0)
+    found, _ = pullback(seed)
+    np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-8)
