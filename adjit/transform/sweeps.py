@@ -25,6 +25,7 @@ from adjit.transform.mirror import Sweeps
 from adjit.transform.promotion import promote_sums
 from adjit.transform.report import note, recording
 from adjit.transform.rerun import requests_for
+from adjit.transform.room import leave_room
 from adjit.transform.simplify import simplify
 from adjit.transform.steps import checked
 from adjit.transform.storage import join
@@ -47,7 +48,7 @@ def both_sweeps(
     note(*noted)
     if strategy.uses("promote"):
         fused = checked(promote_sums(fused, joint.shadows.values()), "promoted")
-    return _finished(fused, strategy)
+    return _limited(_finished(fused, strategy), limit)
 
 
 def sweeps_apart(sweeps: Sweeps, extra: Sequence[ir.Var], limit: int | None, strategy: Strategy) -> ir.Function:
@@ -62,7 +63,7 @@ def sweeps_apart(sweeps: Sweeps, extra: Sequence[ir.Var], limit: int | None, str
             with recording() as noted:
                 stored = _stored(join(sweeps, extra, True, strategy, requests))
     note(*noted)
-    return _finished(stored, strategy)
+    return _limited(_finished(stored, strategy), limit)
 
 
 def _finished(function: ir.Function, strategy: Strategy) -> ir.Function:
@@ -78,6 +79,10 @@ def _finished(function: ir.Function, strategy: Strategy) -> ir.Function:
     moved = checked(move_stores(rimmed), "moved")
     function = moved if moved is carried else checked(simplify(moved), "simplified")
     return checked(leave_out_fills(function), "filled") if strategy.uses("fills") else function
+
+
+def _limited(function: ir.Function, limit: int | None) -> ir.Function:
+    return function if limit is None else checked(simplify(checked(leave_room(function), "limited")), "simplified")
 
 
 def _stored(joint: Joint) -> ir.Function:

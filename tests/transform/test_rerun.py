@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import re
+import tracemalloc
 
 import numba
 import numpy as np
@@ -224,6 +225,49 @@ def test_a_limit_makes_loops_run_again(limit):
 def test_limits_that_are_none(wrong):
     with pytest.raises(adjit.TypeMismatch, match="memory"):
         adjit.grad(plain, memory_limit=wrong)
+
+
+def heat(u, k, steps):
+    u = u.copy()
+    v = u.copy()
+    for t in range(steps):
+        for i in range(1, u.shape[0] - 1):
+            for j in range(1, u.shape[1] - 1):
+                around = u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1]
+                v[i, j] = u[i, j] + k[i, j] * (around - 4.0 * u[i, j])
+        u, v = v, u
+    return (u * u).sum()
+
+
+def run_twice(u, k, steps):
+    """Two loops that share what there is."""
+    for t in range(steps):
+        for i in range(1, u.shape[0]):
+            u[i] = u[i - 1] * np.cos(u[i])
+    for t in range(steps):
+        for i in range(1, u.shape[0]):
+            u[i] = u[i] + k[i] * np.sin(u[i - 1])
+    return (u * u).sum()
+
+
+@pytest.mark.parametrize("function", [heat, run_twice])
+def test_all_arrays_count_towards_a_limit(function):
+    draw = np.random.default_rng(0)
+    shape = (24, 24) if function is heat else 576
+    u, k = draw.random(shape), 0.2 * draw.random(shape)
+    limit, bars, peaks = 90_000, [], []
+    for options in ({"memory_limit": limit}, {}):
+        gradient = adjit.grad(function, wrt=(0, 1), target="python", **options)
+        gradient(u.copy(), k, 1)
+        given = u.copy()
+        tracemalloc.start()
+        bars.append(gradient(given, k, 24))
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    # Python has some numbers and arrays to describe as well
+    assert 0.8 * limit < peaks[0] <= limit + 2_000 < peaks[1]
+    for one, other in zip(*bars, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-10)
 
 
 # ------------------------------------------------------------------------------------------------------ from nothing
