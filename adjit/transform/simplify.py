@@ -345,7 +345,7 @@ class _Pass:
         return kept
 
     def hoist(self, body: ir.Region, done: list[ir.Op], scope: _Scope) -> ir.Region:
-        """Puts sizes and sums of integers that are the same in each trip before the loop. None of them can fail."""
+        """Puts sizes, and integers made of them, that are the same in each trip before the loop. None can fail."""
         kept: list[ir.Op] = []
         for op in body.ops:
             if self.is_invariant(op):
@@ -357,8 +357,7 @@ class _Pass:
 
     def is_invariant(self, op: ir.Op) -> bool:
         if isinstance(op, ir.Call):
-            cheap = canonical(op.callee) in (operator.add, operator.sub, operator.mul, operator.neg)
-            if not cheap or not all(isinstance(o.type, types.Integer) for o in (*op.args, *op.outs)):
+            if not _is_total(op) or not all(isinstance(o.type, types.Integer) for o in (*op.args, *op.outs)):
                 return False
         elif not isinstance(op, ir.Extent):
             return False
@@ -375,6 +374,14 @@ class _Pass:
             return True
         # any argument of a loop and any result of control flow may be the undefined one
         return isinstance(self._definitions.get(operand), _DEFINITE)
+
+
+def _is_total(op: ir.Call) -> bool:
+    """Whether it is arithmetic that has a result for any integers."""
+    callee = canonical(op.callee)
+    if callee in (operator.floordiv, operator.mod):
+        return isinstance(op.args[1], ir.Const) and op.args[1].value != 0
+    return callee in (operator.add, operator.sub, operator.mul, operator.neg)
 
 
 def _all_reads(region: ir.Region) -> Sequence[ir.Operand]:

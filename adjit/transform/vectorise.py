@@ -53,6 +53,8 @@ ELEMENTARY: dict[Any, Any] = {
 _SCALAR = frozenset({operator.floordiv, operator.mod, math.floor, math.ceil})
 # Powers that the compiler has its own instructions for.
 _PLAIN_POWERS = (-1.0, 0.5, 1.0, 2.0)
+# Numbers beside one another that a trip stores: with more, as in chunks of directions, the trips are not made vectors.
+_MOST_BESIDE = 4
 _FEWEST_TRIPS = 8  # of a loop of which the number is known, to be worth a second loop
 
 
@@ -100,6 +102,8 @@ class _Pass:
         if loop.stops or any(isinstance(op, ir.Raise) for op in inner) or not any(map(is_elementary, inner)):
             return loop
         is_plain = loop.step == ir.integer(1) and self.naturals.counts(loop)
+        if _stores_rows(inner):
+            return loop
         rest = recurrence(loop, self.aliases, is_plain)
         first = [op for op in loop.body.ops if op not in rest.ops]
         if not are_vectorisable(first) or not any(is_elementary(i) for op in first for i in ir.with_inner(op)):
@@ -141,6 +145,15 @@ def are_vectorisable(ops: Sequence[ir.Op]) -> bool:
             elif not isinstance(inner, ir.Load | ir.Store | ir.If | ir.Comment):
                 return False
     return True
+
+
+def _stores_rows(ops: Sequence[ir.Op]) -> bool:
+    """Whether a trip stores to many elements beside one another, so that those of other trips are far from them."""
+    beside: dict[ir.Operand, set[ir.Operand]] = {}
+    for op in ops:
+        if isinstance(op, ir.Store) and len(op.index) > 1 and isinstance(op.index[-1], ir.Const):
+            beside.setdefault(op.array, set()).add(op.index[-1])
+    return any(len(places) > _MOST_BESIDE for places in beside.values())
 
 
 def _replaced(region: ir.Region, kept: frozenset[ir.Op] = frozenset()) -> ir.Region:

@@ -270,6 +270,23 @@ def test_sizes_are_computed_before_loops():
     assert evaluate(f, np.array([1.0, 2.0])) == (3.0,)
 
 
+@pytest.mark.parametrize(("divisor", "is_moved"), [(2, True), (0, False), ("n", False)])
+def test_quotients_that_cannot_fail_are_computed_before_loops(divisor, is_moved):
+    """Otherwise a loop over half an array inside another loop has a number of trips that is not known."""
+    p = Program(a=VECTOR, n=I)
+    by = p["n"] if divisor == "n" else ir.integer(divisor)
+
+    def body(i, s):
+        return (p.add(s, p.call(operator.floordiv, p.size(p["a"]), by, type=I)),)
+
+    (s,) = p.loop((p.size(p["a"]),), (0,), body)
+    f = simplified(p.function(s))
+    (loop,) = [op for op in f.body.ops if isinstance(op, ir.For)]
+    made = [op for op in ir.walk(f.body) if isinstance(op, ir.Call) and op.callee is operator.floordiv]
+    assert len(made) == 1
+    assert (made[0] in f.body.ops) == is_moved == (made[0] not in loop.body.ops)
+
+
 def test_what_may_be_undefined_is_not_moved():
     p = Program(a=VECTOR, n=I, c=B)
 

@@ -1,6 +1,7 @@
 """Which loops call the vectorisable functions, and that they compute what they did."""
 
 import dataclasses
+import linecache
 import math
 import re
 
@@ -262,3 +263,22 @@ def test_nothing_is_left_of_what_the_recurrence_computes_itself():
     first, second = "\n".join(lines).split("for k in range(n):")[1:]
     assert "i_start +" not in first
     assert "i_start +" in second
+
+
+def rows_of(width):
+    """Stores to so many elements beside one another."""
+    lines = [f"def rows_of_{width}(x, y):", "    for i in range(x.size):", "        e = math.exp(x[i])"]
+    lines += [f"        y[i, {d}] = e * {d + 1}.0" for d in range(width)]
+    text = "\n".join([*lines, "    return y.sum()", ""])
+    filename = f"<rows_of_{width}>"
+    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+    names = {"math": math}
+    exec(compile(text, filename, "exec"), names)
+    return names[f"rows_of_{width}"]
+
+
+@pytest.mark.parametrize(("width", "is_vector"), [(1, True), (4, True), (5, False), (8, False)])
+def test_trips_that_store_long_rows_keep_their_functions(width, is_vector):
+    """As with a chunk of directions: the compiler makes vectors of the row, and none of the trips."""
+    made = pipeline.primal(rows_of(width), (types.Array(types.float64, 1, "C"), types.Array(types.float64, 2, "C")))
+    assert ("vectormath.exp" in emit(vectorise(made)).text) == is_vector
