@@ -39,7 +39,6 @@ OPTIONS = options()
 if READY not in os.environ:
     # glibc and numba read these when they start
     threads = {"NUMBA_NUM_THREADS": str(OPTIONS.threads), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    threads["OMP_WAIT_POLICY"] = "passive"
     os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **KEEP_MEMORY, **threads, READY: "1"})
 
 import numpy as np  # noqa: E402
