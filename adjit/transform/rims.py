@@ -210,7 +210,7 @@ class Place:
             element = self._element(counters, writer, [0] * len(counters))
             writer.store(self.load.array, element, ir.Const(0.0, self.load.out.type))
 
-        self._nest(writer, [whole(0, 0)] * len(self.axes), clear)
+        self._nest(writer, [whole(0, 0)] * len(self.axes), clear, self.gather.parallel)
         return writer.ops
 
     def _adding(self, terms: Sequence[Term]) -> _Fill:
