@@ -21,6 +21,7 @@ from adjit.transform.types import array_type
 from adjit.transform.whole_numbers import Writer
 
 _Fill = Callable[[Writer, Sequence[Affine]], None]
+_Item = tuple[tuple[Part, ...], _Fill]
 
 
 @dataclass(frozen=True)
@@ -102,47 +103,62 @@ class Place:
     def applied(self, function: ir.Function) -> ir.Function:
         made = Writer(self.kept.origin)
         asides = self._asides(made)
+        others = [(box, self._adding([term])) for term, box in self.others()]
         instead: dict[ir.Op, list[ir.Op]] = {
             self.kept: made.ops,
             self.maker: [*self._where_some(self._over(asides, False)), self.maker],
             self.store: [],
-            self.gather: [*self._gathered(), *self._where_some([*self._over(asides, True), *self._others()])],
+            self.gather: [*self._gathered(), *self._where_some([*self._over(asides, True), *others])],
         }
         if self.clear is not None:
             instead[self.clear] = []
             instead[self.gather] += self._cleared()
         return dataclasses.replace(function, body=ir.replaced(function.body, instead))
 
-    def _where_some(self, ops: list[ir.Op]) -> list[ir.Op]:
-        """The operations where anything contributes."""
+    def _where_some(self, items: Sequence[_Item]) -> list[ir.Op]:
+        """What is done around what contributes, where anything does."""
+        writer = Writer(self.addition.origin)
+        self._nests(writer, items)
+        ops = writer.ops
         for axis in reversed(self.axes):
             ops = guarded(axis.high.plus(axis.low, -1), ops, self.addition.origin) if ops else []
         return ops
 
-    def _nest(self, writer: Writer, box: Sequence[Part], fill: _Fill, parallel: bool = False) -> None:
-        """The loops over a box; `fill` writes what they do, with their counters. What is one trip needs no loop."""
-        counters: list[Affine] = []
-        loops: list[tuple[ir.Var, ir.Operand, ir.Operand]] = []
-        for axis, part in zip(self.axes, box, strict=True):
+    def _nests(self, writer: Writer, items: Sequence[_Item], counters: tuple[Affine, ...] = ()) -> None:
+        """Loops over boxes, with what is done in each; those that share their outer loops are run together.
+
+        What is done in one box has nothing to do with what is done in another. What is one trip needs no loop.
+        """
+        if len(counters) == len(self.axes):
+            for _, fill in items:
+                fill(writer, counters)
+            return
+        axis = self.axes[len(counters)]
+        parts = dict.fromkeys(box[len(counters)] for box, _ in items)
+        for part in parts:
+            inner = [item for item in items if item[0][len(counters)] == part]
             if part.is_one:
-                counters.append(axis.bound(part.starts[0]))
+                self._nests(writer, inner, (*counters, axis.bound(part.starts[0])))
                 continue
             counter = dataclasses.replace(axis.counter)
             starts, stops = ([axis.operand(writer, bound) for bound in ends] for ends in (part.starts, part.stops))
-            loops.append((counter, _one(writer, max, starts), _one(writer, min, stops)))
-            counters.append(Affine({counter: 1}))
-        with writer.region() as ops:
-            fill(writer, counters)
-        for counter, start, stop in reversed(loops):
-            body = ir.Region((counter,), tuple(ops), ())
-            ops = [
+            start, stop = _one(writer, max, starts), _one(writer, min, stops)
+            with writer.region() as ops:
+                self._nests(writer, inner, (*counters, Affine({counter: 1})))
+            writer.emit(
                 ir.For(
-                    start=start, stop=stop, step=ir.integer(1), inits=(), outs=(), body=body, order_free=True,
-                    parallel=parallel and counter is loops[0][0], origin=writer.origin,
+                    start=start, stop=stop, step=ir.integer(1), inits=(), outs=(), order_free=True,
+                    body=ir.Region((counter,), tuple(ops), ()), origin=writer.origin,
                 )
-            ]  # fmt: skip
-        for op in ops:
-            writer.emit(op)
+            )  # fmt: skip
+
+    def _nest(self, box: Sequence[Part], fill: _Fill) -> list[ir.Op]:
+        """A nest over elements that contribute, parallel as the gather is."""
+        writer = Writer(self.addition.origin)
+        self._nests(writer, [(tuple(box), fill)])
+        *before, outermost = writer.ops
+        assert isinstance(outermost, ir.For)
+        return [*before, dataclasses.replace(outermost, parallel=self.gather.parallel)]
 
     def _element(self, counters: Sequence[Affine], writer: Writer, shifts: Sequence[int]) -> list[ir.Operand]:
         """The element that counters, so much further on, contribute a multiple of."""
@@ -168,12 +184,9 @@ class Place:
     def _long(self, box: Sequence[Part]) -> list[tuple[Axis, Part]]:
         return [(axis, part) for axis, part in zip(self.axes, box, strict=True) if not part.is_one]
 
-    def _over(self, asides: Sequence[tuple[tuple[Part, ...], ir.Var]], is_back: bool) -> list[ir.Op]:
+    def _over(self, asides: Sequence[tuple[tuple[Part, ...], ir.Var]], is_back: bool) -> list[_Item]:
         """Puts the rim aside and zeros into it, or what was put aside back."""
-        writer = Writer(self.addition.origin)
-        for box, aside in asides:
-            self._nest(writer, box, functools.partial(self._move, box, aside, is_back))
-        return writer.ops
+        return [(box, functools.partial(self._move, box, aside, is_back)) for box, aside in asides]
 
     def _move(
         self, box: Sequence[Part], aside: ir.Var, is_back: bool, writer: Writer, counters: Sequence[Affine]
@@ -192,33 +205,22 @@ class Place:
 
     def _gathered(self) -> list[ir.Op]:
         """The gather for the elements that contribute themselves."""
-        writer = Writer(self.addition.origin)
         box = [whole(min(axis.below, 0), min(axis.above, 0)) for axis in self.axes]
-        self._nest(writer, box, self._adding(self.terms), self.gather.parallel)
-        return writer.ops
-
-    def _others(self) -> list[ir.Op]:
-        writer = Writer(self.addition.origin)
-        for term, box in self.others():
-            self._nest(writer, box, self._adding([term]))
-        return writer.ops
+        return self._nest(box, self._adding(self.terms))
 
     def _cleared(self) -> list[ir.Op]:
-        writer = Writer(self.addition.origin)
-
         def clear(writer: Writer, counters: Sequence[Affine]) -> None:
             element = self._element(counters, writer, [0] * len(counters))
             writer.store(self.load.array, element, ir.Const(0.0, self.load.out.type))
 
-        self._nest(writer, [whole(0, 0)] * len(self.axes), clear, self.gather.parallel)
-        return writer.ops
+        return self._nest([whole(0, 0)] * len(self.axes), clear)
 
     def _adding(self, terms: Sequence[Term]) -> _Fill:
         def add(writer: Writer, counters: Sequence[Affine]) -> None:
             total: ir.Operand | None = None
             # one product in the place of many
             common = abs(terms[0].coefficient)
-            if any(abs(term.coefficient) != common for term in terms):
+            if common == 0.0 or any(abs(term.coefficient) != common for term in terms):
                 common = 1.0
             for term in terms:
                 total = self._added(writer, total, term, term.coefficient / common, counters)

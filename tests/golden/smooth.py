@@ -47,8 +47,8 @@ def smooth_grad(u, rate, steps):
             )
         if is_any:
             now_bar_2[0] = rim[0]
-            now_bar_2[u.size - 1] = rim_2[0]
             after_bar_2[0] += rate * now_bar_2[1]
+            now_bar_2[u.size - 1] = rim_2[0]
             after_bar_2[u.size - 1] += rate * now_bar_2[u.size - 2]
         now_bar_2, after_bar_2 = after_bar_2, now_bar_2
     # L89: after[i] = now[i] + rate * (now[i - 1] - 2.0 * now[i] + now[i + 1])
