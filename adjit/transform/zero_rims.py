@@ -10,7 +10,8 @@
 
 In: a function with the gathers of `gather.py`. Out: the same without those arrays of contributions that cost no more
 than a product each. One pass over memory takes the place of two; what is around the elements that contribute is put
-aside. Contributions are multiplied once they are added up.
+aside. Contributions are multiplied once they are added up; an infinite multiplier makes nan of the rim's zeros, where
+contributions that were kept would have been infinite.
 """
 
 from __future__ import annotations
