@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-import linecache
 import math
 
-import numpy as np
 import pytest
 
 import adjit
 from adjit.transform.strategy import FORCED
+from tests.defining import define
 
 LONG = 400  # some levels of calls a statement are more than the thousand that Python allows
-
-
-def written(text, name):
-    """The function of this text, which `inspect` finds the source of."""
-    filename = f"<{name}>"
-    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-    names = {"math": math, "np": np}
-    exec(compile(text, filename, "exec"), names)
-    return names[name]
 
 
 def chain(statements):
     lines = [f"        y = math.sin(y) + 0.{k % 9 + 1} * y * x / (1.0 + y * y)" for k in range(statements)]
     head = "def chain(x, n):\n    total = 0.0\n    for t in range(n):\n        y = x + t\n"
-    return written(head + "\n".join(lines) + "\n        total += y\n    return total\n", "chain")
+    text = head + "\n".join(lines) + "\n        total += y\n    return total\n"
+    return define(text, "<chain>", math=math)["chain"]
 
 
 def slope(function, x, n, h=1e-6):
@@ -43,6 +34,6 @@ def test_a_chain_of_statements(name):
 
 def test_an_expression_of_many_terms_is_refused_at_its_function():
     terms = " + ".join(f"{k}.0 * x" for k in range(LONG))
-    function = written(f"def terms(x):\n    return {terms}\n", "terms")
+    function = define(f"def terms(x):\n    return {terms}\n", "<terms>")["terms"]
     with pytest.raises(adjit.Unsupported, match=r"so many levels in terms(.|\n)*:1 in terms"):
         adjit.grad(function)(0.5)

@@ -60,7 +60,7 @@ class _Trips:
     def __init__(self, primal: Primal, loop: ir.For, among: Sequence[tuple[int, ...]]):
         self.loop = loop
         free = [v for v in ir.free_vars(loop.body) if isinstance(v, ir.Var)]
-        self.params = {k: _fresh(loop.body.args[1 + k]) for cycle in among for k in cycle}
+        self.params = {k: dataclasses.replace(loop.body.args[1 + k]) for cycle in among for k in cycle}
         self.more: list[ir.Var] = []
         checks = self._alike(primal, among)
         any_trip = self._trip(self._start())
@@ -107,7 +107,7 @@ class _Trips:
         """Values that a trip may start from: these arrays, and any numbers."""
         args = self.loop.body.args
         numbers = [arg for k, arg in enumerate(args) if k - 1 not in self.params]
-        made = {arg: _fresh(arg) for arg in numbers}
+        made = {arg: dataclasses.replace(arg) for arg in numbers}
         self.more += made.values()
         return {**made, **{args[1 + k]: param for k, param in self.params.items()}}
 
@@ -115,11 +115,7 @@ class _Trips:
         """A trip and what the next one starts from."""
         cloner = ir.Cloner(state)
         ops = [ir.unpaired(cloner.op(op)) for op in self.loop.body.ops]
-        counter = _fresh(self.loop.body.args[0])
+        counter = dataclasses.replace(self.loop.body.args[0])
         self.more.append(counter)
         yields = map(cloner.operand, self.loop.body.yields)
         return ops, {self.loop.body.args[0]: counter, **dict(zip(self.loop.body.args[1:], yields, strict=True))}
-
-
-def _fresh(var: ir.Var) -> ir.Var:
-    return ir.Var(var.name, var.type, var.user)

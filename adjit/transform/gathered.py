@@ -188,15 +188,7 @@ class Edits:
     ) -> ir.Var:
         places = zip(gather.axes, kept.widths, counters, shifts, strict=True)
         value = writer.load(kept.array, [self._place(writer, *place) for place in places])
-        coefficient = term.coefficient
-        callee = operator.add
-        if coefficient < 0 and total is not None:
-            callee, coefficient = operator.sub, -coefficient
-        if coefficient == -1.0:
-            value = writer.call(operator.neg, value, type=value.type)
-        elif coefficient != 1.0:
-            value = writer.call(operator.mul, ir.Const(coefficient, value.type), value, type=value.type)
-        return value if total is None else writer.call(callee, total, value, type=value.type, name="total")
+        return plus_times(writer, total, term.coefficient, value)
 
     def _index(
         self, writer: Writer, gather: Gather, term: Term, counters: Sequence[ir.Var], rest: Sequence[int]
@@ -218,6 +210,18 @@ class Edits:
         for op in {**self._before, **self._instead, **self._after}:
             instead[op] = [*self._before.get(op, ()), *self._instead.get(op, (op,)), *self._after.get(op, ())]
         return dataclasses.replace(function, body=ir.replaced(function.body, instead))
+
+
+def plus_times(writer: Writer, total: ir.Operand | None, coefficient: float, value: ir.Var) -> ir.Var:
+    """A sum, if there is one so far, and so many times a value more."""
+    callee = operator.add
+    if coefficient < 0 and total is not None:
+        callee, coefficient = operator.sub, -coefficient
+    if coefficient == -1.0:
+        value = writer.call(operator.neg, value, type=value.type)
+    elif coefficient != 1.0:
+        value = writer.call(operator.mul, ir.Const(coefficient, value.type), value, type=value.type)
+    return value if total is None else writer.call(callee, total, value, type=value.type, name="total")
 
 
 def guarded(trips: Affine, ops: list[ir.Op], origin: ir.Origin | None) -> list[ir.Op]:

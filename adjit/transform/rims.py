@@ -16,7 +16,7 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.affine import Affine
 from adjit.transform.boxes import Bound, Part, around, shifted, whole
-from adjit.transform.gathered import guarded
+from adjit.transform.gathered import guarded, plus_times
 from adjit.transform.types import array_type
 from adjit.transform.whole_numbers import Writer
 
@@ -80,10 +80,14 @@ class Place:
     terms: tuple[Term, ...]
     clear: ir.Store | None
 
+    def reach(self) -> list[tuple[int, int]]:
+        """How far before and behind the elements that contribute the gather reads, an axis."""
+        shifts = zip(*(term.shifts for term in self.terms), strict=True)
+        return [axis.beside(each) for axis, each in zip(self.axes, shifts, strict=True)]
+
     def rim(self) -> list[tuple[Part, ...]]:
         """What is around the elements that contribute and is read with them."""
-        shifts = zip(*(term.shifts for term in self.terms), strict=True)
-        reach = [axis.beside(each) for axis, each in zip(self.axes, shifts, strict=True)]
+        reach = self.reach()
         return list(around([(0, 0)] * len(reach), reach))
 
     def others(self) -> list[tuple[Term, tuple[Part, ...]]]:
@@ -223,7 +227,8 @@ class Place:
             if common == 0.0 or any(abs(term.coefficient) != common for term in terms):
                 common = 1.0
             for term in terms:
-                total = self._added(writer, total, term, term.coefficient / common, counters)
+                value = writer.load(self.load.array, self._element(counters, writer, term.shifts))
+                total = plus_times(writer, total, term.coefficient / common, value)
             assert total is not None
             if common != 1.0:
                 total = writer.call(operator.mul, ir.Const(common, total.type), total, type=total.type)
@@ -235,19 +240,6 @@ class Place:
             writer.store(self.addition.array, index, cloner.operand(self.store.value), add=True)
 
         return add
-
-    def _added(
-        self, writer: Writer, total: ir.Operand | None, term: Term, coefficient: float, counters: Sequence[Affine]
-    ) -> ir.Operand:
-        value: ir.Operand = writer.load(self.load.array, self._element(counters, writer, term.shifts))
-        callee = operator.add
-        if coefficient < 0 and total is not None:
-            coefficient, callee = -coefficient, operator.sub
-        if coefficient == -1.0:
-            value = writer.call(operator.neg, value, type=value.type)
-        elif coefficient != 1.0:
-            value = writer.call(operator.mul, ir.Const(coefficient, value.type), value, type=value.type)
-        return value if total is None else writer.call(callee, total, value, type=value.type, name="total")
 
 
 def _one(writer: Writer, of: object, values: Sequence[ir.Operand]) -> ir.Operand:

@@ -30,7 +30,7 @@ class State:
     """What a trip starts from: carried numbers and arrays, by slot, and the arrays around the loop that it changes.
 
     Other arrays need no snapshot: those that `change_places` from trip to trip are there but for what they hold, those
-    in `place` are the ones before the loop, and `new` ones each trip makes for what is after the loop.
+    `in_place` are the ones before the loop, and `new` ones each trip makes for what is after the loop.
     """
 
     numbers: tuple[int, ...]

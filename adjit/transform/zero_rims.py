@@ -208,12 +208,9 @@ class _Search:
                     is_own = isinstance(inner, ir.Load) and read is array and inner.index == place.load.index
                     if not is_own and not self.distinct.are_distinct(read, array):
                         return False
-        shifts = list(zip(*(term.shifts for term in place.terms), strict=True))
-        for k, index in enumerate(place.load.index):
-            axis, each = next((a, s) for a, s in zip(place.axes, shifts, strict=True) if a.counter is index)
-            below, above = axis.beside(each)
+        for axis, (below, above) in zip(place.axes, place.reach(), strict=True):
             first, last = axis.low.plus(Affine(constant=-below)), axis.high.plus(Affine(constant=above - 1))
-            if not self.model.has_elements(array, k, first, last):
+            if not self.model.has_elements(array, place.load.index.index(axis.counter), first, last):
                 return False
         return True
 

@@ -7,7 +7,6 @@ every bound and offset: which elements contribute, what is around them, what a t
 from __future__ import annotations
 
 import itertools
-import linecache
 import random
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -17,6 +16,7 @@ import pytest
 
 import adjit
 from adjit.transform.strategy import FORCED
+from tests.defining import define
 
 COUNTERS, EXTENTS = "ijl", "nmp"
 SIZES = {1: (1, 2, 3, 4, 5, 8), 2: (1, 2, 4, 5, 7), 3: (1, 4, 5)}
@@ -80,11 +80,7 @@ class Stencil:
     def function(self, is_plain: bool = False) -> Callable[..., float]:
         """`is_plain`: without a checkpoint."""
         text = self.text.replace("adjit.checkpoint(range(steps), 2)", "range(steps)") if is_plain else self.text
-        filename = f"<stencil {id(self)} {is_plain}>"
-        linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-        scope: dict[str, Any] = {"np": np, "adjit": adjit}
-        exec(compile(text, filename, "exec"), scope)
-        found: Callable[..., float] = scope["stencil"]
+        found: Callable[..., float] = define(text, f"<stencil {id(self)} {is_plain}>", np=np, adjit=adjit)["stencil"]
         return found
 
     def arguments(self) -> list[tuple[Any, ...]]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import linecache
 import random
 
 import numpy as np
 import pytest
 
 import adjit
+from tests.defining import define
 
 
 def inner_products(function, arguments, wrt, target="python"):
@@ -83,11 +83,7 @@ def stencil(seed):
     if generator.random() < 0.5:
         lines.append("        x, y = y, x")
     text = "\n".join([*lines, "    return np.sum(y * y) + np.sum(x * y)", ""])
-    filename = f"<stencil {seed}>"
-    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-    scope = {"np": np}
-    exec(compile(text, filename, "exec"), scope)
-    return scope["stencil"], rank
+    return define(text, f"<stencil {seed}>", np=np)["stencil"], rank
 
 
 def arguments_of(rank, sizes):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
 import re
 
 import numpy as np
@@ -12,6 +11,7 @@ from numba import types
 
 import adjit
 from adjit.transform import ir, pipeline
+from tests.defining import define
 from tests.programs.harness import check
 from tests.transform.array_programs import write
 
@@ -272,10 +272,7 @@ def test_no_array_statement_leaves_an_array_behind():
 @given(strategies.randoms(use_true_random=False))
 def test_random_array_programs(draw):
     text = write(draw)
-    filename = f"<array program {hash(text)}>"
-    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-    scope = {"__name__": "array_program"}
-    exec(compile(text, filename, "exec"), scope)
+    scope = define(text, f"<array program {hash(text)}>", __name__="array_program")
     wave = np.sin(1.0 + 0.9 * np.arange(16.0))
     check(
         scope["program"],

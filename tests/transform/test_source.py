@@ -1,5 +1,4 @@
 import functools
-import linecache
 
 import libcst as cst
 import numba
@@ -7,6 +6,7 @@ import pytest
 
 from adjit.errors import SourceUnavailable
 from adjit.transform.source import read_source
+from tests.defining import define
 
 
 def decorated(function):
@@ -177,12 +177,6 @@ def test_an_empty_cell_is_left_out():
     assert read_source(f).closure == {}
     later = 1
     assert read_source(f).closure == {"later": 1}
-
-
-def define(text, filename, **names):
-    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-    exec(compile(text, filename, "exec"), names)
-    return names
 
 
 def test_notebooks_and_generated_code():

@@ -1,7 +1,6 @@
 """Which loops call the vectorisable functions, and that they compute what they did."""
 
 import dataclasses
-import linecache
 import math
 import re
 
@@ -14,6 +13,7 @@ from adjit.transform import ir, pipeline
 from adjit.transform.emit import emit
 from adjit.transform.strategy import Strategy
 from adjit.transform.vectorise import vectorise
+from tests.defining import define
 
 X = np.random.default_rng(0).uniform(0.1, 2.0, 700)
 
@@ -270,11 +270,7 @@ def rows_of(width):
     lines = [f"def rows_of_{width}(x, y):", "    for i in range(x.size):", "        e = math.exp(x[i])"]
     lines += [f"        y[i, {d}] = e * {d + 1}.0" for d in range(width)]
     text = "\n".join([*lines, "    return y.sum()", ""])
-    filename = f"<rows_of_{width}>"
-    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-    names = {"math": math}
-    exec(compile(text, filename, "exec"), names)
-    return names[f"rows_of_{width}"]
+    return define(text, f"<rows of {width}>", math=math)[f"rows_of_{width}"]
 
 
 @pytest.mark.parametrize(("width", "is_vector"), [(1, True), (4, True), (5, False), (8, False)])
