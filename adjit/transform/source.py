@@ -81,6 +81,10 @@ class FunctionSource:
         text = self._text.lines[line - 1].rstrip("\n")
         return Place(self.filename, self.name, line, column, end_column if end_line == line else len(text), text)
 
+    def holds(self, node: cst.CSTNode) -> bool:
+        """Whether the node is of this text, and not of that of a rule."""
+        return node in self._text.positions
+
     def origin(self, node: cst.CSTNode, comments: Sequence[str] = ()) -> Origin:
         """The span of a statement and its text on one line; of a compound one, its header (`for i in range(n):`)."""
         line, column, end_line, end_column = self._span(node)

@@ -25,13 +25,16 @@ from adjit.transform.workspace import product_type
 Type = types.Type
 Layout = Literal["C", "F", "A"]
 
-# How numba says that it has no such call, or no type for the callee at all.
+# How numba says that it has no such call, or no type for the callee at all. Typings that expect arrays and are given
+# something else fail in their own code: `np.argmax(k)` asks an integer for its dtype.
 _FAILURES = (
-    numba_errors.TypingError,
-    numba_errors.NumbaTypeError,
-    numba_errors.NumbaValueError,
+    numba_errors.NumbaError,
+    numba_errors.UnsupportedBytecodeError,
     NotImplementedError,
     ValueError,
+    AttributeError,
+    IndexError,
+    TypeError,
 )
 
 
@@ -54,7 +57,11 @@ def call_type(callee: Any, args: tuple[Type, ...], options: tuple[tuple[str, Any
     if short is not None and (found := call_type(short, args)) is not None:
         return found
     context = _context()
-    named = {name: _option_type(value) for name, value in options}
+    try:
+        named = {name: _option_type(value) for name, value in options}
+    except ValueError:
+        # a function, say, which has no type
+        return None
     try:
         function_type = context.resolve_value_type(callee)
         signature = context.resolve_function_type(function_type, args, named)

@@ -776,6 +776,7 @@ def sums_an_unknown_axis(a, k):
       test_errors.py:+1 in sums_an_axis_that_is_not_there
         return a.sum(axis=2)[0]
                ^^^^^^^^^^^^^
+      Give an axis from -2 to 1.
     """,
     np.ones((2, 2)),
 )
@@ -814,10 +815,11 @@ def where_with_one_argument(a):
 
 @refused(
     """
-    TypeMismatch: the rows of np.array differ in length
+    TypeMismatch: the rows of an array differ in length
       test_errors.py:+1 in ragged_array
         b = np.array([[a[0], a[1]], [a[2]]])
             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      Give all rows one length.
     """,
     np.ones(3),
 )

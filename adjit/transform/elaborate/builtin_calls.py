@@ -18,7 +18,7 @@ from adjit.transform.elaborate import scalars
 from adjit.transform.elaborate.creation import CREATION
 from adjit.transform.elaborate.elementwise import as_lazy, elementwise, operand, store_all, total, where
 from adjit.transform.elaborate.frame import Frame
-from adjit.transform.elaborate.handlers import Handler, bound, identity, refused
+from adjit.transform.elaborate.handlers import Handler, axis_argument, bound, identity, refused, taken
 from adjit.transform.elaborate.operators import both, either, truth
 from adjit.transform.elaborate.python_builtins import PYTHON_BUILTINS
 from adjit.transform.elaborate.shaping import SHAPING, SHAPING_METHODS
@@ -28,21 +28,12 @@ from adjit.transform.elaborate.whole import whole_call
 
 def _sum(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     ctx = frame.ctx
-    value, axis = bound(frame, "np.sum", "a axis?", args, named)
+    value, axis = bound(frame, "np.sum", "a:array axis?", args, named)
     assert value is not None
-    if not is_array(value):
-        raise ctx.fail(errors.TypeMismatch, "np.sum of something that is not an array")
     if axis is None or (isinstance(axis, Static) and axis.value is None):
         return total(ctx, value)
-    if not isinstance(axis, ir.Const):
-        raise ctx.fail(
-            errors.Unsupported, "np.sum over an axis that is not constant", "", "Write the axis as a number."
-        )
-    if not -ndim(value) <= axis.value < ndim(value):
-        raise ctx.fail(errors.TypeMismatch, f"axis {axis.value} of an array of rank {ndim(value)}")
-    if ndim(value) == 1:
-        return total(ctx, value)
-    return total(ctx, value, int(axis.value) % ndim(value))
+    place = axis_argument(frame, "np.sum", axis, ndim(value))
+    return total(ctx, value) if ndim(value) == 1 else total(ctx, value, place)
 
 
 def _where(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
@@ -50,16 +41,14 @@ def _where(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
         raise frame.ctx.fail(
             errors.Unsupported, "np.where with one argument", "", "Use the three-argument form, or a mask as an index."
         )
-    condition, yes, no = args
-    if not all(is_array(a) or is_number(a) for a in args):
-        raise frame.ctx.fail(errors.TypeMismatch, "np.where of something that is not a number or an array")
+    condition, yes, no = (taken(frame, "np.where", "value", a) for a in args)
     return where(frame.ctx, condition, yes, no)
 
 
 def _any_all(name: str) -> Handler:
     def handle(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
         ctx = frame.ctx
-        (value,) = bound(frame, name, "a", args, named)
+        (value,) = bound(frame, f"np.{name}", "a:array", args, named)
         assert value is not None
         lazy = as_lazy(ctx, value)
         combine = either if name == "any" else both
@@ -75,7 +64,7 @@ def _any_all(name: str) -> Handler:
 
 def _dot(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     ctx = frame.ctx
-    left, right, out = bound(frame, "np.dot", "a b out?", args, named)
+    left, right, out = bound(frame, "np.dot", "a:value b:value out:array?", args, named)
     assert left is not None
     assert right is not None
     if is_number(left) or is_number(right):

@@ -29,8 +29,20 @@ from adjit.transform.elaborate.checkpoints import checkpointed
 from adjit.transform.elaborate.constants import wrap
 from adjit.transform.elaborate.elementwise import converted, elementwise, materialise, operand, store_all
 from adjit.transform.elaborate.frame import Frame, LocalFunction
+from adjit.transform.elaborate.handlers import taken
+from adjit.transform.elaborate.operators import spelt_out
 from adjit.transform.elaborate.shaping import array_attribute
-from adjit.transform.elaborate.values import Complex, Lazy, Method, Static, TupleValue, Value, is_array, is_number
+from adjit.transform.elaborate.values import (
+    Complex,
+    Lazy,
+    Method,
+    Static,
+    TupleValue,
+    Value,
+    described,
+    is_array,
+    is_number,
+)
 from adjit.transform.elaborate.whole import compiled, whole_call, with_options
 from adjit.transform.marks import Checkpointed
 from adjit.transform.types import call_type, dtype_of
@@ -85,13 +97,17 @@ def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Val
         return _complex_call(frame, callee, args)
     if _is_hashable(callee) and callee in INTRINSICS:
         return INTRINSICS[callee](frame, args, named)
+    if getattr(callee, "__module__", None) == "_operator" and not named:
+        found = spelt_out(frame, callee, args)
+        if found is not None:
+            return found
     entry = lookup(callee)
     if entry is not None:
         return _by_rule(frame, callee, entry, args, named, node)
     if hasattr(callee, "derivative"):
         return ctx.inline_derivative(callee.derivative, args, named)
     if isinstance(callee, FunctionType | Dispatcher):
-        if getattr(callee, "__module__", "").split(".")[0] in ("numpy", "math", "scipy", "random"):
+        if (getattr(callee, "__module__", None) or "").split(".")[0] in ("numpy", "math", "scipy", "random"):
             return _without_rule(frame, callee, args, named, node)
         return _inlined(frame, callee, args, named)
     if isinstance(callee, np.ufunc):
@@ -246,20 +262,21 @@ def _elementwise(frame: Frame, callee: Any, args: Sequence[Value], named: Mappin
             target = args.pop()
     elif named:
         raise ctx.fail(errors.Unsupported, f"keyword arguments of {getattr(callee, '__name__', callee)}")
-    if not all(is_array(a) or is_number(a) for a in args):
-        raise ctx.fail(
-            errors.TypeMismatch, f"{getattr(callee, '__name__', callee)} of something that is not a number or an array"
-        )
-    if target is None and not any(is_array(a) for a in args):
-        numbers = [a for a in args if isinstance(a, ir.Var | ir.Const)]
-        return scalars.scalar(ctx, _callable(callee, numbers), numbers)
-    first = args[0]
-    kinds = [a for a in args if isinstance(a, ir.Var | ir.Const | Lazy)]
-    result = elementwise(ctx, _callable(callee, kinds), args) if any(is_array(a) for a in args) else first
-    if target is None:
+    is_of_math = getattr(callee, "__module__", None) == "math"
+    kind = "number" if is_of_math else "value"
+    args = [taken(frame, getattr(callee, "__name__", str(callee)), kind, a) for a in args]
+    result: Value
+    if any(is_array(a) for a in args):
+        result = elementwise(ctx, _callable(callee, args), args)
+    else:
+        numbers = [operand(ctx, a) for a in args]
+        result = scalars.scalar(ctx, _callable(callee, numbers), numbers)
+    if target is None or (isinstance(target, Static) and target.value is None):
         return result
-    if not isinstance(target, ir.Var):
-        raise ctx.fail(errors.TypeMismatch, "the output argument is not an array")
+    if not isinstance(target, ir.Var) or not is_array(target):
+        raise ctx.fail(
+            errors.TypeMismatch, f"{described(target)} as the output of {callee.__name__}", "", "Give it an array."
+        )
     store_all(ctx, target, result)
     return target
 

@@ -7,7 +7,6 @@ In: a shape or the elements. Out: an array, allocated and stored into.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,12 +16,13 @@ from numba import types
 from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate import scalars
+from adjit.transform.elaborate.displays import array_of
 from adjit.transform.elaborate.elementwise import as_lazy, converted, materialise, operand, shape_of
-from adjit.transform.elaborate.frame import Context, Frame, static_items
-from adjit.transform.elaborate.handlers import Handler, bound, dtype_argument, shape_argument
+from adjit.transform.elaborate.frame import Context, Frame
+from adjit.transform.elaborate.handlers import Handler, bound, dtype_argument, shape_argument, taken
 from adjit.transform.elaborate.values import Lazy, Static, Value, dtype, is_array, is_number
 from adjit.transform.elaborate.whole import whole_call
-from adjit.transform.types import array_type, call_type, typed_const
+from adjit.transform.types import array_type, typed_const
 
 
 def alloc(
@@ -47,10 +47,8 @@ def _creator(name: str, fill: int | None) -> Handler:
 
 def _like_creator(name: str, fill: int | None) -> Handler:
     def create(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-        prototype, kind = bound(frame, name, "a dtype?", args, named)
+        prototype, kind = bound(frame, name, "a:array dtype?", args, named)
         assert prototype is not None
-        if not is_array(prototype):
-            raise frame.ctx.fail(errors.TypeMismatch, f"{name} of something that is not an array")
         type_ = dtype_argument(frame, kind, dtype(prototype))
         constant = None if fill is None else typed_const(fill, type_)
         return alloc(frame.ctx, shape_of(frame.ctx, prototype), type_, constant)
@@ -59,14 +57,14 @@ def _like_creator(name: str, fill: int | None) -> Handler:
 
 
 def _full(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    shape, value, kind = bound(frame, "np.full", "shape fill_value dtype?", args, named)
+    shape, value, kind = bound(frame, "np.full", "shape fill_value:number dtype?", args, named)
     assert shape is not None
     assert value is not None
     return _filled(frame, shape_argument(frame, shape), value, kind)
 
 
 def _full_like(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    prototype, value, kind = bound(frame, "np.full_like", "a fill_value dtype?", args, named)
+    prototype, value, kind = bound(frame, "np.full_like", "a:array fill_value:number dtype?", args, named)
     assert prototype is not None
     assert value is not None
     type_ = kind if kind is not None else Static(dtype(prototype))
@@ -75,8 +73,6 @@ def _full_like(frame: Frame, args: list[Value], named: dict[str, Value]) -> Valu
 
 def _filled(frame: Frame, shape: Sequence[ir.Operand], value: Value, kind: Value | None) -> Value:
     ctx = frame.ctx
-    if not is_number(value):
-        raise ctx.fail(errors.TypeMismatch, "the fill value is not a number")
     assert isinstance(value, ir.Var | ir.Const)
     type_ = dtype_argument(frame, kind, value.type)
     if isinstance(value, ir.Const):
@@ -86,11 +82,11 @@ def _filled(frame: Frame, shape: Sequence[ir.Operand], value: Value, kind: Value
 
 def _arange(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     ctx = frame.ctx
-    *ends, kind = bound(frame, "np.arange", "start stop? step? dtype?", args, named)
+    *ends, kind = bound(frame, "np.arange", "start:number stop? step? dtype?", args, named)
     given = [e for e in ends if e is not None and not (isinstance(e, Static) and e.value is None)]
     if len(given) < 3 and ends[2] in given:
         raise ctx.fail(errors.Unsupported, "np.arange with a step and no stop", "", "Give start, stop and step.")
-    grid = whole_call(ctx, np.arange, [operand(ctx, e) for e in given])
+    grid = whole_call(ctx, np.arange, [operand(ctx, taken(frame, "np.arange", "number", e)) for e in given])
     return converted(ctx, grid, dtype_argument(frame, kind, dtype(grid)))
 
 
@@ -104,29 +100,7 @@ def _array(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
         return converted(ctx, made, dtype_argument(frame, kind, dtype(value))) if kind is not None else made
     if is_number(value):
         raise ctx.fail(errors.Unsupported, "np.array of a number", "", "Use np.full((), x), or keep the number.")
-    extents, flat = _display(ctx, value)
-    type_: types.Type = flat[0].type if flat else types.float64
-    for leaf in flat[1:]:
-        wider = call_type(operator.add, (type_, leaf.type))
-        assert wider is not None
-        type_ = wider if type_ != leaf.type else type_
-    type_ = dtype_argument(frame, kind, type_)
-    out = alloc(ctx, [ir.integer(n) for n in extents], type_, None)
-    for place, leaf in zip(np.ndindex(*extents), flat, strict=True):
-        ctx.builder.store(out, [ir.integer(int(p)) for p in place], scalars.cast(ctx, leaf, type_))
-    return out
-
-
-def _display(ctx: Context, value: Value) -> tuple[tuple[int, ...], list[ir.Operand]]:
-    if is_number(value):
-        assert isinstance(value, ir.Var | ir.Const)
-        return (), [value]
-    items = static_items(ctx, value, "what np.array is made of")
-    parts = [_display(ctx, item) for item in items]
-    if any(p[0] != parts[0][0] for p in parts):
-        raise ctx.fail(errors.TypeMismatch, "the rows of np.array differ in length")
-    inner = parts[0][0] if parts else ()
-    return (len(items), *inner), [leaf for p in parts for leaf in p[1]]
+    return array_of(ctx, value, dtype_argument(frame, kind, None))
 
 
 def _asarray(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:

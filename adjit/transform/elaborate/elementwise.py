@@ -17,8 +17,9 @@ from numba import types
 from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate import scalars
+from adjit.transform.elaborate.displays import array_of
 from adjit.transform.elaborate.frame import Context
-from adjit.transform.elaborate.values import Index, Lazy, Value, is_array, is_number, ndim
+from adjit.transform.elaborate.values import Index, Lazy, TupleValue, Value, described, is_array, is_number, ndim
 from adjit.transform.support import broadcast_extent, stored_extent
 from adjit.transform.types import array_type, array_type_of, call_type, typed_const
 
@@ -31,9 +32,13 @@ def shape_of(ctx: Context, value: Value) -> tuple[ir.Operand, ...]:
 
 
 def as_lazy(ctx: Context, array: Value) -> Lazy:
-    """An array as an expression of its own elements."""
+    """An array, or what NumPy takes for one, as an expression of its own elements."""
+    if isinstance(array, TupleValue):
+        array = array_of(ctx, array)
     if isinstance(array, Lazy):
         return array
+    if not is_array(array):
+        raise ctx.fail(errors.TypeMismatch, f"{described(array)} where an array is needed", "", "Give an array.")
     assert isinstance(array, ir.Var | ir.Const)
     assert isinstance(array.type, types.Array)
     return Lazy(ctx.shape(array), array.type.dtype, lambda index: ctx.builder.load(array, index), (array,))
@@ -99,6 +104,7 @@ def _index_name(index: ir.Operand) -> str:
 
 def elementwise(ctx: Context, callee: Any, args: Sequence[Value], name: str = "") -> Value:
     """A scalar function applied to arrays and numbers, lazily; of arrays of rank 0 it is a number, as in NumPy."""
+    args = [array_of(ctx, a) if isinstance(a, TupleValue) else a for a in args]
     shape = broadcast_shapes(ctx, [shape_of(ctx, a) for a in args if is_array(a)])
     dtypes = tuple(scalars_type(a) for a in args)
     dtype = call_type(callee, dtypes)
@@ -194,9 +200,12 @@ def materialise(ctx: Context, value: Value, name: str = "", user: bool = False) 
 
 def operand(ctx: Context, value: Value) -> ir.Operand:
     """An operand of the IR: lazy expressions are computed."""
-    made = materialise(ctx, value)
+    made = array_of(ctx, value) if isinstance(value, TupleValue) else materialise(ctx, value)
     if not isinstance(made, ir.Var | ir.Const):
-        raise ctx.fail(errors.Unsupported, "this is neither a number nor an array")
+        raise ctx.fail(
+            errors.Unsupported, f"{described(value)} where a number or an array is needed", "",
+            "Give a number or an array.",
+        )  # fmt: skip
     return made
 
 
@@ -207,6 +216,8 @@ def store_all(ctx: Context, target: ir.Var, value: Value, accumulate: Any = None
     target, it is computed into an array of its own first.
     """
     shape = ctx.shape(target)
+    if isinstance(value, TupleValue):
+        value = array_of(ctx, value)
     if is_array(value) and _reads_elsewhere(ctx, value, target):
         lazy = as_lazy(ctx, value)
         value = materialise(ctx, lazy, f"{target.name}_new")

@@ -16,7 +16,7 @@ from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate.values import Poison, TupleValue, Value
 from adjit.transform.source import FunctionSource
-from adjit.transform.types import const, is_integer
+from adjit.transform.types import const
 
 ANYWHERE = "anywhere"  # the root of an array that may be any of those reachable here
 
@@ -61,7 +61,7 @@ class Context:
         node: cst.CSTNode | None = None,
     ) -> errors.AdjitError:
         """The error to raise, at the user's line."""
-        if node is not None and self.frame is not None and not self.frame.is_rule:
+        if node is not None and self.frame is not None and self.frame.source.holds(node):
             place: errors.Place | None = self.frame.source.place(node)
         else:
             place = self.place()
@@ -221,9 +221,9 @@ class Guess(Exception):
 
 def as_index(ctx: Context, value: Value, what: str) -> ir.Operand:
     """An integer operand, or the error that says what should have been one."""
-    if isinstance(value, ir.Var | ir.Const) and is_integer(value.type):
+    if isinstance(value, ir.Var | ir.Const) and isinstance(value.type, types.Integer):
         return value
-    raise ctx.fail(errors.TypeMismatch, f"{what} is not an integer")
+    raise ctx.fail(errors.TypeMismatch, f"{what} is not an integer", "", "Make it one, with int(...).")
 
 
 def static_items(ctx: Context, value: Value, what: str) -> tuple[Value, ...]:

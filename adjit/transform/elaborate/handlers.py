@@ -2,19 +2,22 @@
 
 In: the values of a call, by position and by name. Out: one for each parameter, None where not given.
 
-    bound(frame, "np.full", "shape fill_value dtype?", (%n, 0.0), {})  ->  [%n, 0.0, None]
+    bound(frame, "np.full", "shape fill_value:number dtype?", (%n, 0.0), {})  ->  [%n, 0.0, None]
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from numba import types
 
 from adjit import errors
 from adjit.transform import ir
+from adjit.transform.elaborate.displays import array_of
+from adjit.transform.elaborate.elementwise import operand
 from adjit.transform.elaborate.frame import Frame, as_index
-from adjit.transform.elaborate.values import Static, TupleValue, Value
+from adjit.transform.elaborate.values import Static, TupleValue, Value, described, is_array, is_number
 from adjit.transform.types import dtype_of
 
 Handler = Callable[[Frame, list[Value], dict[str, Value]], Value]
@@ -23,13 +26,21 @@ Handler = Callable[[Frame, list[Value], dict[str, Value]], Value]
 def bound(
     frame: Frame, name: str, parameters: str, args: Sequence[Value], named: dict[str, Value]
 ) -> list[Value | None]:
-    """Arguments in the order of `parameters` ('shape dtype?'), None where not given."""
+    """Arguments in the order of `parameters` ('a:array dtype?'), None where not given.
+
+    What a parameter takes may stand behind its name: an `array` (tuples and lists of numbers are made one, as in
+    NumPy), a `number`, or a `value`, which is either. Without that the handler asks.
+    """
     ctx = frame.ctx
-    names = parameters.split()
-    required = [n for n in names if not n.endswith("?")]
-    names = [n.removesuffix("?") for n in names]
+    kinds = dict(_kind(p) for p in parameters.split())
+    names = list(kinds)
+    required = [p.partition(":")[0] for p in parameters.split() if not p.endswith("?")]
     if len(args) > len(names):
-        raise ctx.fail(errors.Unsupported, f"{len(args)} arguments for {name}", "numba does not take them.")
+        takes = "1 argument" if len(names) == 1 else f"at most {len(names)} arguments"
+        raise ctx.fail(
+            errors.TypeMismatch, f"{name} is given {len(args)} arguments", f"It takes {takes}: {', '.join(names)}.",
+            "Leave the others out.",
+        )  # fmt: skip
     found: dict[str, Value] = dict(zip(names, args, strict=False))
     for key, value in named.items():
         if key not in names or key in found:
@@ -42,8 +53,58 @@ def bound(
         found[key] = value
     for key in required:
         if key not in found:
-            raise ctx.fail(errors.TypeMismatch, f"{name} needs `{key}`")
-    return [found.get(n) for n in names]
+            raise ctx.fail(errors.TypeMismatch, f"{name} needs `{key}`", "", f"Give `{key}`.")
+    return [taken(frame, name, kinds[n], found[n]) if n in found else None for n in names]
+
+
+def _kind(parameter: str) -> tuple[str, str]:
+    name, _, kind = parameter.removesuffix("?").partition(":")
+    return name, kind
+
+
+def taken(frame: Frame, name: str, kind: str, value: Value) -> Value:
+    """An argument, if it is of the kind that the function takes."""
+    ctx = frame.ctx
+    if kind in ("array", "value") and isinstance(value, TupleValue):
+        return array_of(ctx, value)
+    is_taken, what = _KINDS[kind]
+    if not is_taken(value):
+        raise ctx.fail(errors.TypeMismatch, f"{name} of {described(value)}", "", f"Give it {what}.")
+    return value
+
+
+_KINDS: dict[str, tuple[Callable[[Value], bool], str]] = {
+    "": (lambda value: True, ""),
+    "array": (is_array, "an array"),
+    "number": (is_number, "a number"),
+    "value": (lambda value: is_array(value) or is_number(value), "a number or an array"),
+}
+
+
+def operands_of(frame: Frame, name: str, args: Sequence[Value], named: dict[str, Value], most: int) -> list[ir.Operand]:
+    """Between one and `most` numbers, by position."""
+    if named or not 1 <= len(args) <= most:
+        takes = "1 number" if most == 1 else f"1 to {most} numbers"
+        given = f"{len(args)} arguments" + (f" and `{next(iter(named))}`" if named else "")
+        raise frame.ctx.fail(errors.TypeMismatch, f"{name} is given {given}", "", f"Give it {takes}, by position.")
+    return [operand(frame.ctx, taken(frame, name, "number", a)) for a in args]
+
+
+def axis_argument(frame: Frame, name: str, value: Value | None, ndim: int) -> int:
+    """An axis of an array of that rank, from 0 on."""
+    ctx = frame.ctx
+    if not isinstance(value, ir.Const) or not isinstance(value.type, types.Integer):
+        raise ctx.fail(
+            errors.Unsupported, f"{name} over an axis that is not constant", "", "Write the axis as a number."
+        )
+    if not -ndim <= value.value < ndim:
+        raise ctx.fail(
+            errors.TypeMismatch,
+            f"axis {value.value} of an array of rank {ndim}",
+            "",
+            f"Give an axis from {-ndim} to {ndim - 1}.",
+        )
+    return int(value.value) % ndim
 
 
 def shape_argument(frame: Frame, value: Value) -> tuple[ir.Operand, ...]:
@@ -53,12 +114,17 @@ def shape_argument(frame: Frame, value: Value) -> tuple[ir.Operand, ...]:
     return (as_index(ctx, value, "the shape"),)
 
 
-def dtype_argument(frame: Frame, value: Value | None, default: types.Type) -> types.Type:
+Type = TypeVar("Type", types.Type, types.Type | None)
+
+
+def dtype_argument(frame: Frame, value: Value | None, default: Type) -> Type:
     if value is None or (isinstance(value, Static) and value.value is None):
         return default
     found = dtype_of(value.value) if isinstance(value, Static) else None
     if found is None:
-        raise frame.ctx.fail(errors.TypeMismatch, "this is not a dtype")
+        raise frame.ctx.fail(
+            errors.TypeMismatch, f"{described(value)} where a dtype is needed", "", "Give one, such as np.float64."
+        )
     return found
 
 
@@ -70,5 +136,7 @@ def refused(what: str, instead: str) -> Handler:
 
 
 def identity(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    (value,) = args
+    """Of a real number or array, which is its own real part and conjugate."""
+    (value,) = bound(frame, "np.real or np.conj", "a:value", args, named)
+    assert value is not None
     return value

@@ -130,7 +130,7 @@ def _basic(ctx: Context, array: ir.Operand, entries: Sequence[Value]) -> Place:
             selectors.append(e.span)
         elif isinstance(e, Static) and e.value is None:
             selectors.append(ir.NewAxis())
-        elif isinstance(e, ir.Var | ir.Const) and is_integer(e.type):
+        elif isinstance(e, ir.Var | ir.Const) and isinstance(e.type, types.Integer):
             selectors.append(ir.At(e))
         else:
             raise ctx.fail(errors.TypeMismatch, "an index must be an integer, a slice, newaxis, Ellipsis or an array")

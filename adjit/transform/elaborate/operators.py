@@ -8,7 +8,7 @@ In: an operator and values. Out: the value of the result.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from numba import types
@@ -55,6 +55,19 @@ COMPARISONS: dict[str, Any] = {
 }
 
 
+_OF_TWO = {*BINARY.values(), *COMPARISONS.values()}
+_OF_ONE = set(UNARY.values())
+
+
+def spelt_out(frame: Frame, callee: Any, args: Sequence[Value]) -> Value | None:
+    """A call of a function of `operator`, which is the operator; None for other functions."""
+    if len(args) == 2 and callee in _OF_TWO:
+        return binary(frame, callee, args[0], args[1])
+    if len(args) == 1 and callee in _OF_ONE:
+        return unary(frame, callee, args[0])
+    return None
+
+
 def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
     """`left callee right`, arithmetic or comparison."""
     ctx = frame.ctx
@@ -72,7 +85,7 @@ def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
             left, right = _weak_against(left, right), _weak_against(right, left)
         return elementwise(ctx, callee, (left, right))
     if isinstance(left, TupleValue) and isinstance(right, TupleValue):
-        if callee is operator.add:
+        if callee is operator.add and left.is_list == right.is_list:
             return TupleValue(left.items + right.items, left.is_list)
         if callee in (operator.eq, operator.ne):
             return _tuples_equal(frame, callee, left, right)
@@ -112,8 +125,7 @@ def _tuples_equal(frame: Frame, callee: Any, left: TupleValue, right: TupleValue
     result: ir.Operand = ir.boolean(len(left.items) == len(right.items))
     if len(left.items) == len(right.items):
         for a, b in zip(left.items, right.items, strict=True):
-            same = binary(frame, operator.eq, a, b)
-            assert isinstance(same, ir.Var | ir.Const)
+            same = truth(frame, binary(frame, operator.eq, a, b))
             result = both(frame, result, scalars.ready(same))
     return scalars.negated(frame.ctx, result) if callee is operator.ne else result
 
@@ -179,8 +191,7 @@ def compare(frame: Frame, name: str, left: Value, right: Value) -> Value:
             )
         found: ir.Operand = ir.boolean(False)
         for item in right.items:
-            same_item = binary(frame, operator.eq, left, item)
-            assert isinstance(same_item, ir.Var | ir.Const)
+            same_item = truth(frame, binary(frame, operator.eq, left, item))
             found = either(frame, found, scalars.ready(same_item))
         return found if name == "In" else scalars.negated(ctx, found)
     return binary(frame, COMPARISONS[name], left, right)

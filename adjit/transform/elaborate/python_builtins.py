@@ -22,15 +22,27 @@ from adjit.transform import ir
 from adjit.transform.elaborate import complexes, scalars
 from adjit.transform.elaborate.elementwise import elementwise, operand, shape_of, total
 from adjit.transform.elaborate.frame import Frame, LocalFunction, as_index, static_items
-from adjit.transform.elaborate.handlers import Handler, bound, refused
-from adjit.transform.elaborate.values import Paired, Range, Static, TupleValue, Value, is_array, is_number, ndim
+from adjit.transform.elaborate.handlers import Handler, bound, operands_of, refused
+from adjit.transform.elaborate.operators import binary
+from adjit.transform.elaborate.values import (
+    Paired,
+    Range,
+    Static,
+    TupleValue,
+    Value,
+    described,
+    is_array,
+    is_number,
+    ndim,
+)
 from adjit.transform.marks import Checkpointed, checkpoint
 from adjit.transform.types import const, is_integer
 
 
 def _range(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     ctx = frame.ctx
-    ends = [as_index(ctx, a, "an end of range") for a in args]
+    given = operands_of(frame, "range", args, named, 3)
+    ends = [as_index(ctx, a, "an end of range") for a in given]
     ends = [scalars.cast(ctx, e, types.intp) for e in ends]
     if len(ends) == 1:
         ends = [ir.integer(0), *ends]
@@ -82,11 +94,13 @@ def _zip(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
 
 
 def _len(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    (value,) = args
+    (value,) = bound(frame, "len", "obj", args, named)
     if isinstance(value, TupleValue):
         return ir.integer(len(value.items))
+    assert value is not None
     if not is_array(value) or ndim(value) == 0:
-        raise frame.ctx.fail(errors.TypeMismatch, "len of something that has no length")
+        what = described(value) if not is_array(value) else "an array of rank 0"
+        raise frame.ctx.fail(errors.TypeMismatch, f"len of {what}", "", "Give it an array or a tuple.")
     return shape_of(frame.ctx, value)[0]
 
 
@@ -110,22 +124,17 @@ def _extreme(callee: Any) -> Handler:
 
 
 def _abs(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    (value,) = args
+    (value,) = bound(frame, "abs", "x:value", args, named)
+    assert value is not None
     if is_array(value):
         return elementwise(frame.ctx, np.absolute, (value,))
-    if not is_number(value):
-        raise frame.ctx.fail(errors.TypeMismatch, "abs of something that is not a number or an array")
     return scalars.scalar(frame.ctx, abs, (operand(frame.ctx, value),))
 
 
-def _to_number(kind: types.Type) -> Handler:
+def _to_number(name: str, kind: types.Type) -> Handler:
     def handle(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-        (value,) = args
-        if is_array(value) and ndim(value) == 0:
-            value = frame.ctx.builder.load(operand(frame.ctx, value), ())
-        if not is_number(value):
-            raise frame.ctx.fail(errors.TypeMismatch, f"{kind} of something that is not a number")
-        number = operand(frame.ctx, value)
+        items = [frame.ctx.builder.load(operand(frame.ctx, a), ()) if is_array(a) and ndim(a) == 0 else a for a in args]
+        (number,) = operands_of(frame, name, items, named, 1)
         if isinstance(kind, types.Boolean):
             return scalars.truth(frame.ctx, number)
         if is_integer(kind) and isinstance(number.type, types.Float):
@@ -137,41 +146,44 @@ def _to_number(kind: types.Type) -> Handler:
 
 def _complex(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     ctx = frame.ctx
-    parts = [operand(ctx, a) for a in args]
-    return complexes.make(ctx, *parts)
+    return complexes.make(ctx, *operands_of(frame, "complex", args, named, 2))
 
 
 def _complex_function(name: str) -> Handler:
     def handle(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-        return complexes.function(frame.ctx, name, complexes.promote(frame.ctx, args[0]))
+        (value,) = bound(frame, f"cmath.{name}", "z", args, named)
+        assert value is not None
+        return complexes.function(frame.ctx, name, complexes.promote(frame.ctx, value))
 
     return handle
 
 
 def _round(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     ctx = frame.ctx
-    if not all(is_number(a) for a in args) or named:
-        raise ctx.fail(errors.TypeMismatch, "round of something that is not a number", "", "Use np.round for arrays.")
-    return scalars.scalar(ctx, round, [operand(ctx, a) for a in args])
+    if any(is_array(a) for a in args):
+        raise ctx.fail(errors.TypeMismatch, "round of an array", "", "Use np.round for arrays.")
+    return scalars.scalar(ctx, round, operands_of(frame, "round", args, named, 2))
 
 
 def _tuple_builtin(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    (value,) = args
+    (value,) = bound(frame, "tuple", "iterable", args, named)
+    assert value is not None
     return TupleValue(static_items(frame.ctx, value, "the argument of tuple"))
 
 
 def _sum_builtin(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     ctx = frame.ctx
-    value, *rest = args
+    value, start = bound(frame, "sum", "iterable start:number?", args, named)
+    assert value is not None
+    rest = [] if start is None else [start]
     if is_array(value):
         if ndim(value) != 1:
             raise ctx.fail(errors.Unsupported, "Python's sum of an array of rank above 1", "", "Use np.sum.")
         result: Value = total(ctx, value)
         return scalars.scalar(ctx, operator.add, (operand(ctx, rest[0]), operand(ctx, result))) if rest else result
-    items = static_items(ctx, value, "the argument of sum")
-    accumulated = operand(ctx, rest[0]) if rest else const(0)
-    for item in items:
-        accumulated = scalars.scalar(ctx, operator.add, (accumulated, operand(ctx, item)))
+    accumulated = rest[0] if rest else const(0)
+    for item in static_items(ctx, value, "the argument of sum"):
+        accumulated = binary(frame, operator.add, accumulated, item)
     return accumulated
 
 
@@ -185,9 +197,9 @@ PYTHON_BUILTINS: dict[Any, Handler] = {
     max: _extreme(max),
     min: _extreme(min),
     abs: _abs,
-    float: _to_number(types.float64),
-    int: _to_number(types.intp),
-    bool: _to_number(types.boolean),
+    float: _to_number("float", types.float64),
+    int: _to_number("int", types.intp),
+    bool: _to_number("bool", types.boolean),
     complex: _complex,
     round: _round,
     tuple: _tuple_builtin,

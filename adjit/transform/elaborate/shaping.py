@@ -27,7 +27,7 @@ from adjit.transform.elaborate.elementwise import (
     stretched,
 )
 from adjit.transform.elaborate.frame import Context, Frame
-from adjit.transform.elaborate.handlers import Handler, bound, dtype_argument, shape_argument
+from adjit.transform.elaborate.handlers import Handler, axis_argument, bound, dtype_argument, shape_argument, taken
 from adjit.transform.elaborate.values import Lazy, Static, TupleValue, Value, dtype, is_array, is_number, ndim
 from adjit.transform.types import array_type, array_type_of, transposed_type
 
@@ -131,6 +131,9 @@ def _reshape(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
             errors.Unsupported, f"argument `{next(iter(named))}` of reshape", "numba does not take it."
         )
     owner, *rest = args
+    owner = taken(frame, "reshape", "array", owner)
+    if not rest:
+        raise frame.ctx.fail(errors.TypeMismatch, "reshape without a shape", "", "Give the extents, or a tuple.")
     shape: list[ir.Operand] = []
     for part in rest:
         shape.extend(shape_argument(frame, part))
@@ -138,13 +141,13 @@ def _reshape(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
 
 
 def _ravel(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    (value,) = bound(frame, "ravel", "a", args, named)
+    (value,) = bound(frame, "ravel", "a:array", args, named)
     assert value is not None
     return ravel(frame.ctx, value)
 
 
 def _flatten(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    (value,) = bound(frame, "flatten", "a", args, named)
+    (value,) = bound(frame, "flatten", "a:array", args, named)
     assert value is not None
     flat = ravel(frame.ctx, value)
     source = operand(frame.ctx, value) if not isinstance(value, Lazy) else None
@@ -156,33 +159,34 @@ def _flatten(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
 def _transpose(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     ctx = frame.ctx
     owner, *rest = args
+    owner = taken(frame, "transpose", "array", owner)
     axes = list(range(ndim(owner)))[::-1]
     if named:
         rest = [*rest, *named.values()]
     if rest and not (isinstance(rest[0], Static) and rest[0].value is None):
         given = rest[0].items if isinstance(rest[0], TupleValue) else tuple(rest)
-        if not all(isinstance(g, ir.Const) for g in given):
-            raise ctx.fail(errors.Unsupported, "transpose with axes that are not constant")
-        axes = [int(g.value) % ndim(owner) for g in given if isinstance(g, ir.Const)]
+        axes = [axis_argument(frame, "transpose", g, ndim(owner)) for g in given]
+        if sorted(axes) != list(range(ndim(owner))):
+            raise ctx.fail(
+                errors.TypeMismatch, "transpose with other axes than the array has", "", "Name each axis once."
+            )
     return transpose(ctx, owner, tuple(axes))
 
 
 def _swapaxes(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    owner, a, b = bound(frame, "swapaxes", "a axis1 axis2", args, named)
-    if not isinstance(a, ir.Const) or not isinstance(b, ir.Const) or owner is None:
-        raise frame.ctx.fail(errors.Unsupported, "swapaxes with axes that are not constant")
+    owner, a, b = bound(frame, "swapaxes", "a:array axis1 axis2", args, named)
+    assert owner is not None
     axes = list(range(ndim(owner)))
-    p, q = int(a.value) % len(axes), int(b.value) % len(axes)
+    p, q = (axis_argument(frame, "swapaxes", axis, ndim(owner)) for axis in (a, b))
     axes[p], axes[q] = axes[q], axes[p]
     return transpose(frame.ctx, owner, tuple(axes))
 
 
 def _expand_dims(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     ctx = frame.ctx
-    owner, axis = bound(frame, "np.expand_dims", "a axis", args, named)
-    if not isinstance(axis, ir.Const) or owner is None:
-        raise ctx.fail(errors.Unsupported, "np.expand_dims with an axis that is not constant")
-    place = int(axis.value) % (ndim(owner) + 1)
+    owner, axis = bound(frame, "np.expand_dims", "a:array axis", args, named)
+    assert owner is not None
+    place = axis_argument(frame, "np.expand_dims", axis, ndim(owner) + 1)
     lazy = as_lazy(ctx, owner)
     shape = (*lazy.shape[:place], ir.integer(1), *lazy.shape[place:])
     return Lazy(shape, lazy.dtype, lambda i: lazy.element(i[:place] + i[place + 1 :]), lazy.sources, lazy.sources)
@@ -190,7 +194,7 @@ def _expand_dims(frame: Frame, args: list[Value], named: dict[str, Value]) -> Va
 
 def _broadcast_to(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     ctx = frame.ctx
-    value, shape = bound(frame, "np.broadcast_to", "array shape", args, named)
+    value, shape = bound(frame, "np.broadcast_to", "array:value shape", args, named)
     assert value is not None
     assert shape is not None
     extents = shape_argument(frame, shape)
@@ -201,7 +205,7 @@ def _broadcast_to(frame: Frame, args: list[Value], named: dict[str, Value]) -> V
 
 def _copy(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     ctx = frame.ctx
-    (value,) = bound(frame, "copy", "a", args, named)
+    (value,) = bound(frame, "copy", "a:array", args, named)
     if isinstance(value, Lazy):
         return materialise(ctx, value)
     assert isinstance(value, ir.Var | ir.Const)
@@ -214,13 +218,13 @@ def _copy(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
 
 
 def _ascontiguous(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    (value,) = bound(frame, "np.ascontiguousarray", "a", args, named)
+    (value,) = bound(frame, "np.ascontiguousarray", "a:array", args, named)
     assert value is not None
     return contiguous(frame.ctx, value)
 
 
 def _astype(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    owner, kind = bound(frame, "astype", "a dtype", args, named)
+    owner, kind = bound(frame, "astype", "a:array dtype", args, named)
     assert owner is not None
     return materialise(
         frame.ctx, converted(frame.ctx, as_lazy(frame.ctx, owner), dtype_argument(frame, kind, dtype(owner)))
@@ -228,21 +232,25 @@ def _astype(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
 
 
 def _shape(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    return TupleValue(tuple(shape_of(frame.ctx, args[0])))
+    (value,) = bound(frame, "np.shape", "a:value", args, named)
+    assert value is not None
+    return TupleValue(tuple(shape_of(frame.ctx, value)))
 
 
 def _size(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    (value,) = bound(frame, "np.size", "a", args, named)
+    (value,) = bound(frame, "np.size", "a:value", args, named)
     assert value is not None
     return size(frame.ctx, value) if is_array(value) else ir.integer(1)
 
 
 def _ndim(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    return ir.integer(ndim(args[0]))
+    (value,) = bound(frame, "np.ndim", "a:value", args, named)
+    assert value is not None
+    return ir.integer(ndim(value))
 
 
 def _fill(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    owner, value = bound(frame, "fill", "a value", args, named)
+    owner, value = bound(frame, "fill", "a:array value:number", args, named)
     if not isinstance(owner, ir.Var) or value is None or not is_number(value):
         raise frame.ctx.fail(errors.Unsupported, "fill of this array with this value")
     store_all(frame.ctx, owner, value)

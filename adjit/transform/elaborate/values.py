@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 from numba import types
@@ -100,6 +101,36 @@ class Poison:
 
 
 Value = ir.Var | ir.Const | Static | TupleValue | Lazy | Complex | Method | Range | Paired | SliceValue | Poison
+
+
+def described(value: Value) -> str:
+    """What a value is, in an error."""
+    if isinstance(value, TupleValue):
+        return "a list" if value.is_list else "a tuple"
+    if isinstance(value, Complex):
+        return "a complex number"
+    if isinstance(value, Range):
+        return "a range"
+    if isinstance(value, Paired):
+        return "an enumeration" if None in value.parts else "a zip"
+    if isinstance(value, SliceValue):
+        return "a slice"
+    if isinstance(value, Method):
+        return f"the method `{value.name}`, which is not called"
+    if isinstance(value, Poison):
+        return "a value whose type depends on the path taken"
+    if not isinstance(value, Static):
+        return "an array" if is_array(value) else "a number"
+    if value.value is None or value.value is Ellipsis:
+        return "None" if value.value is None else "`...`"
+    if isinstance(value.value, str | bytes):
+        return "a string"
+    name = getattr(value.value, "__name__", None) or getattr(value.value, "name", None)
+    kind = "a module" if isinstance(value.value, ModuleType) else "a type" if isinstance(value.value, type) else None
+    kind = kind or ("a function" if callable(value.value) or isinstance(name, str) else None)
+    if kind is None:
+        return f"an object of type {type(value.value).__name__}"
+    return f"{kind} ({name})" if isinstance(name, str) else kind
 
 
 def is_array(value: Value) -> bool:

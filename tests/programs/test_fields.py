@@ -1,0 +1,30 @@
+"""Programs of fields, as their people write them: right in all modes, or refused for what is not taken yet."""
+
+import pytest
+
+import adjit
+from tests.programs.fields import FIELDS
+from tests.programs.harness import check
+from tests.programs.rows import Row
+
+REFUSED = {
+    "reach_cost": "the method `append` of a list",
+    "ozone": "unpacking of something that is not a tuple",
+    "thin_film_reflectance": "a complex number as an element of an array",
+    "counterflow_duty": "`mul` of",
+    "wright_fisher_likelihood": "a list comprehension is not supported",
+}
+
+
+@pytest.mark.parametrize("row", FIELDS.rows, ids=lambda row: row.name)
+def test_program(row: Row) -> None:
+    if row.name in REFUSED:
+        with pytest.raises(adjit.Unsupported, match=REFUSED[row.name]):
+            adjit.grad(row.function, row.active)(*row.arguments())
+        return
+    check(row.function, row.arguments, row.active, second=row.second, tolerance=row.tolerance)
+
+
+@pytest.mark.parametrize("row", [row for row in FIELDS.rows if row.compiled], ids=lambda row: row.name)
+def test_compiled(row: Row) -> None:
+    check(row.function, row.arguments, row.active, second=False, target="cpu", tolerance=row.tolerance)
