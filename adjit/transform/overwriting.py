@@ -167,7 +167,7 @@ class Primal:
             if isinstance(home, ir.Alloc) and home.out in self.expanded:
                 region, made = self.expanded[home.out][-1].body, -1
             depth = next((k for k, (inside, _, _) in enumerate(a) if inside is region), None)
-            if depth is None or a[depth][1] <= made:
+            if depth is None or a[depth][1] < made:
                 return False
             a, b = a[depth:], b[depth:]
         for (region, p, op), (_, q, other) in zip(a, b, strict=False):
