@@ -8,6 +8,7 @@ In: an argument or a result. Out: its `Template` (what a tangent or a seed of it
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -147,7 +148,7 @@ def snapshot(values: Sequence[Any]) -> tuple[Any, ...]:
     copies: dict[int, Any] = {}
     for group in _sharing(list(arrays.values())):
         if len(group) == 1:
-            copies[id(group[0])] = group[0].copy(order="K")
+            copies[id(group[0])] = _copied(group[0])
         else:
             copies |= _copied_together(group)
     return tuple(_replaced(value, copies) for value in values)
@@ -180,6 +181,18 @@ def _sharing(arrays: list[np.ndarray[Any, Any]]) -> list[list[np.ndarray[Any, An
             groups.append([array])
         end = max(end, high)
     return groups
+
+
+def _copied(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """A copy that is contiguous exactly if the original is: of what is not, ravel and its kin make copies."""
+    if array.flags.contiguous or array.flags.f_contiguous:
+        return array.copy(order="K")
+    *outer, last = array.shape
+    is_in_rows = math.prod(outer) > 1
+    memory = np.empty((*outer, last + 1) if is_in_rows else (*outer, last, 2), array.dtype)
+    copied: np.ndarray[Any, Any] = memory[..., :last] if is_in_rows else memory[..., 0]
+    copied[...] = array
+    return copied
 
 
 def _copied_together(group: list[np.ndarray[Any, Any]]) -> dict[int, Any]:

@@ -20,6 +20,7 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.folding import Folding, is_scalar
 from adjit.transform.naming import Globals
+from adjit.transform.types import array_type_of
 from adjit.transform.workspace import product_type
 
 # How tightly an expression binds, loosest first.
@@ -200,7 +201,7 @@ class Expressions:
                 shape = self.operands(op.shape) if op.shape else "()"
                 return Text(f"{self.atom(op.base)}.reshape({shape})")
             case ir.Copy():
-                return Text(f"{self.atom(op.source)}.copy()")
+                return Text(self.copy(op))
             case ir.Alloc():
                 return Text(self.alloc(op))
             case ir.NewTape():
@@ -209,6 +210,11 @@ class Expressions:
                 return self.default(op.out.type)
             case _:
                 raise NotImplementedError(type(op).__name__)
+
+    def copy(self, op: ir.Copy) -> str:
+        # copy() makes C order, in numba as in NumPy
+        source = self.atom(op.source)
+        return f"{source}.T.copy().T" if array_type_of(op.out).layout == "F" else f"{source}.copy()"
 
     def element(self, array: ir.Operand, index: Sequence[ir.Operand]) -> str:
         return f"{self.atom(array)}[{self.operands(index) or '()'}]"

@@ -51,3 +51,13 @@ def test_snapshot_of_a_matrix_and_its_transpose():
     assert second[2, 1] == -1.0
     assert first.flags.c_contiguous
     assert second.flags.f_contiguous
+
+
+def test_snapshot_of_what_is_not_contiguous_is_not_contiguous():
+    matrix = np.arange(24.0).reshape(4, 6)
+    for array in (matrix[:, ::2], matrix[::2].T, matrix[:, :1], matrix[:1, ::3], matrix[0, ::2], matrix[::-1, 2:]):
+        (copied,) = snapshot((array,))
+        np.testing.assert_array_equal(copied, array)
+        assert not np.shares_memory(copied, array)
+        assert not copied.flags.c_contiguous
+        assert not copied.flags.f_contiguous

@@ -20,6 +20,7 @@ import numpy as np
 from numba import types
 
 from adjit.transform import ir
+from adjit.transform.types import array_type_of
 
 MOST_TRIPS = 1_000_000
 
@@ -167,7 +168,8 @@ class Interpreter:
             self.set(op.out, np.full(self.index(op.shape), fill, dtype=dtype))
 
     def copy(self, op: ir.Copy) -> None:
-        self.set(op.out, self.read(op.source).copy())
+        order = "F" if array_type_of(op.out).layout == "F" else "C"
+        self.set(op.out, self.read(op.source).copy(order))
 
     def extent(self, op: ir.Extent) -> None:
         self.set(op.out, self.read(op.array).shape[op.axis])

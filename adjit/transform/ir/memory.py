@@ -60,7 +60,7 @@ class Alloc(Op):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Copy(Op):
-    """A fresh array with the contents of `source` (numba's x.copy())."""
+    """A fresh array with the contents of `source`, in Fortran order if the result's type says so, else in C order."""
 
     source: Operand
     out: Var
