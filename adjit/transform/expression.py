@@ -273,7 +273,11 @@ class Expressions:
         if callee in INFIX and len(args) == 2:
             return self.infix(*INFIX[callee], self.operand(args[0]), self.operand(args[1]))
         if callee in PREFIX and len(args) == 1:
-            return self.negation(args[0]) if callee is operator.not_ else self.prefix(*PREFIX[callee], args[0])
+            # Python's ~True is -2, compiled code's is False
+            is_negation = callee is operator.not_ or (
+                callee is operator.invert and isinstance(args[0].type, types.Boolean)
+            )
+            return self.negation(args[0]) if is_negation else self.prefix(*PREFIX[callee], args[0])
         if callee is ir.cast:
             return self.cast(args[0], op.outs[0].type)
         if callee is ir.select:

@@ -291,3 +291,9 @@ def test_tapes_type_in_numba():
     values = np.arange(1.0, 4.0)
     expected = run(function, values, 3)
     assert expected == python(emit(function))(values, 3) == numba.njit(python(emit(function)))(values, 3)
+
+
+def test_the_inverse_of_a_boolean_is_its_negation():
+    # in plain Python ~True is -2, which is true
+    assert expression(lambda b, c: b.do(operator.invert, c, type=B), B, c=B) == "not c"
+    assert expression(lambda b, n: b.do(operator.invert, n, type=I), I, n=I) == "~n"
