@@ -62,7 +62,7 @@ class Folding:
         self._users: set[str] = set(function.names)  # names of the user's
         self._versions: set[str] = set()  # names that a value may take over from another
         self._counters: set[ir.Var] = set()
-        self._results: set[ir.Operand] = set()  # of calls
+        self._makers: dict[ir.Operand, ir.Op] = {}  # of what may itself fold into its reader
         self._extents: dict[ir.Var, ir.Extent] = {}
         self._sizes: dict[ir.Var, int] = {}
         self._aliases = Aliases(function)
@@ -109,8 +109,8 @@ class Folding:
             for operand in operands_of(op):
                 self._use(operand, region, position)
             self._note_names(op.results, bool(op.regions))
-            if isinstance(op, ir.Call):
-                self._results.update(op.results)
+            if isinstance(op, (ir.Call, ir.Load, ir.Pull, ir.If)):
+                self._makers.update(dict.fromkeys(op.results, op))
             for inner in op.regions:
                 self._note_names(inner.args, True)
                 self._count(inner, op)
@@ -196,9 +196,12 @@ class Folding:
             return True
         if not isinstance(read, ir.Var):
             return False
-        if read in self._results and self._uses[read] == 1 and self._uses[op.results[0]] > 1:
-            # what is read nowhere else goes in here, and should not be written again and again
-            return False
+        maker = self._makers.get(read)
+        if maker is not None and self._uses[read] == 1:
+            # it goes in here, which must not be written again and again, nor beyond a store to what it reads
+            is_repeated = self._uses[op.results[0]] > 1
+            if is_repeated or not self._reads_well(maker):
+                return False
         return read in self._counters or self._keeps_its_name(read)
 
     def _keeps_its_name(self, var: ir.Var) -> bool:

@@ -1,9 +1,10 @@
 """All programs of the language tests: one row a feature of the language that adjit takes."""
 
 from tests.programs.arrays import ARRAYS
+from tests.programs.counting import COUNTING
 from tests.programs.expressions import EXPRESSIONS
 from tests.programs.functions import FUNCTIONS
 from tests.programs.loops import LOOPS
 from tests.programs.statements import STATEMENTS
 
-TABLE = [row for rows in (STATEMENTS, LOOPS, EXPRESSIONS, ARRAYS, FUNCTIONS) for row in rows.rows]
+TABLE = [row for rows in (STATEMENTS, LOOPS, EXPRESSIONS, ARRAYS, FUNCTIONS, COUNTING) for row in rows.rows]

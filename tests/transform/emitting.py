@@ -11,7 +11,7 @@ from adjit.transform.emit import Emitted, emit
 from adjit.transform.verify import verify
 
 F, I, B, F32 = types.float64, types.intp, types.boolean, types.float32
-VECTOR, MATRIX = types.Array(F, 1, "C"), types.Array(F, 2, "C")
+VECTOR, MATRIX, INTS = types.Array(F, 1, "C"), types.Array(F, 2, "C"), types.Array(I, 1, "C")
 add, sub, mul, div, lt = operator.add, operator.sub, operator.mul, operator.truediv, operator.lt
 
 

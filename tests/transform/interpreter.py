@@ -12,6 +12,7 @@ Undefined may be handed on but not read; np.empty is filled with nan, so that wh
 
 from __future__ import annotations
 
+import operator
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -149,6 +150,8 @@ class Interpreter:
         args = [self.read(a) for a in op.args]
         if op.callee is ir.cast:
             made = cast(args[0], op.outs[0].type)
+        elif op.callee is operator.invert and isinstance(op.args[0].type, types.Boolean):
+            made = not args[0]
         else:
             made = op.callee(*args, **dict(op.options))
         if len(op.outs) == 1:

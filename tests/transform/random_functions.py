@@ -1,7 +1,8 @@
 """Random functions in the IR, well-typed and finite: nested loops and branches that hand on, swap and overwrite values.
 
 In: a seed. Out: an `ir.Function` and arguments for it. Names are drawn from a small pool, so that many variables want
-the same one, and some of them that of a module or of a builtin.
+the same one, and some of them that of a module or of a builtin. Elements of integer arrays are counted up in place, and
+swapped, and `i + 1` of what was read before is read after it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from adjit.transform import ir
 
 F, I, B = types.float64, types.intp, types.boolean
 VECTOR = types.Array(F, 1, "C")
+INTS = types.Array(I, 1, "C")
 VIEW = types.Array(F, 1, "A")
 NAMES = ("x", "y", "s", "t", "x", "s", "i", "n", "np", "math", "abs", "range", "add", "mul", "x_bar", "x_2", "max")
 SIZE = 5  # of every array that is a parameter
@@ -42,8 +44,9 @@ class RandomFunction:
         floats = [self.var(F, name) for name in ("x", "y")]
         ints = [self.var(I, "n")]
         arrays = [self.var(VECTOR, name) for name in ("a", "b")]
-        params = [*floats, *ints, *arrays]
-        self.scope: dict[ir.Type, list[ir.Var]] = {F: floats, I: ints, B: [], VECTOR: arrays, VIEW: []}
+        counts = [self.var(INTS, "c")]
+        params = [*floats, *ints, *arrays, *counts]
+        self.scope: dict[ir.Type, list[ir.Var]] = {F: floats, I: ints, B: [], VECTOR: arrays, INTS: counts, VIEW: []}
         self.hollow: list[ir.Var] = []  # floats that may be undefined: handed on and never read
         self.block(depth)
         results = [self.old(t) for t in (F, F, I, B)] + [self.checksum()]
@@ -54,7 +57,7 @@ class RandomFunction:
     def checksum(self) -> ir.Operand:
         """One number that all that is known at the end goes into."""
         found: ir.Operand = ir.Const(0.0, F)
-        for k, var in enumerate(self.scope[F] + self.scope[I]):
+        for k, var in enumerate([*self.scope[F], *self.scope[I], self.element(I), self.element(F)]):
             term = self.call(ir.cast, F, var) if var.type == I else var
             scaled = self.call(operator.mul, F, term, ir.Const(float(k + 1), F))
             found = self.call(operator.add, F, found, scaled)
@@ -62,7 +65,7 @@ class RandomFunction:
 
     def arguments(self) -> tuple[Any, ...]:
         ticks[0] = 0
-        arrays = (np.linspace(-1.0, 1.0, SIZE), np.cos(np.arange(SIZE)))
+        arrays = (np.linspace(-1.0, 1.0, SIZE), np.cos(np.arange(SIZE)), np.arange(SIZE) % 3)
         return np.float64(0.7), np.float64(-1.3), np.int64(3), *arrays
 
     # ---------------------------------------------------------------------------------------------- values
@@ -111,6 +114,7 @@ class RandomFunction:
     def kinds(self, depth: int) -> Sequence[Any]:
         simple = [self.arithmetic] * 4 + [self.late] * 2
         simple += [self.integers, self.boolean, self.read, self.write, self.memory, self.pair]
+        simple += [self.count, self.count, self.swap, self.beside, self.whole]
         if self.effects:
             simple.append(self.effect)
         return simple + ([self.branch, self.branch, self.loop, self.loop, self.repeat] if depth else [])
@@ -152,8 +156,87 @@ class RandomFunction:
         self.known(self.call(operator.mul, F, temporary, self.old(F)))
 
     def integers(self, depth: int) -> None:
-        made = self.call(self.draw.choice((operator.add, operator.sub, operator.mul)), I, self.old(I), self.old(I))
+        one = self.element(I) if self.chance(0.4) else self.old(I)
+        made = self.call(self.draw.choice((operator.add, operator.sub, operator.mul)), I, one, self.old(I))
         self.known(self.call(operator.mod, I, made, ir.integer(7)))
+
+    def element(self, type_: ir.Type) -> ir.Var:
+        """An element, under a name of nobody's."""
+        array = self.old(INTS) if type_ == I else self.array()
+        out = ir.Var(self.draw.choice(NAMES), type_)
+        self.b.emit(ir.Load(array=array, index=(self.index(array),), out=out))
+        return out
+
+    def count(self, depth: int) -> None:
+        """`c[k] += 1`, in one operation or in three, and what was read before it."""
+        array = self.old(INTS)
+        index = self.element(I) if self.chance(0.3) else self.old(I)
+        index = self.call(operator.mod, I, index, ir.integer(SIZE))
+        step = ir.integer(self.draw.choice((1, -1, 2)))
+        if self.chance(0.5):
+            self.b.store(array, (index,), step, True)
+            return
+        before = self.var(I)
+        self.b.emit(ir.Load(array=array, index=(index,), out=before))
+        after = self.call(self.draw.choice((operator.add, operator.sub)), I, before, step)
+        value = self.call(operator.mod, I, after, ir.integer(9)) if self.chance(0.3) else after
+        self.b.store(array, (index,), value)
+        self.known(self.draw.choice((before, after, value)))
+
+    def whole(self, depth: int) -> None:
+        """A call on a whole array, a copy or a view, read some statements later, and once."""
+        source: ir.Operand = self.array()
+        kind = self.draw.randrange(4)
+        if kind == 0:
+            made = ir.Var(self.draw.choice(NAMES), VECTOR)
+            self.b.emit(ir.Copy(source=source, out=made))
+            source = made
+        elif kind == 1:
+            source = self.call(np.sin, VECTOR, source)
+        elif kind == 2:
+            made = ir.Var(self.draw.choice(NAMES), VIEW)
+            self.b.emit(ir.Slice(base=source, selectors=(ir.Span(ir.integer(1), None, None),), out=made))
+            source = made
+        if self.chance(0.5):
+            self.draw.choice((self.write, self.write, self.swap))(0)
+        total = ir.Var(self.draw.choice(NAMES), F)
+        self.b.emit(ir.Call(callee=np.max, args=(source,), outs=(total,)))
+        for _ in range(self.draw.randrange(2)):
+            self.draw.choice(self.kinds(min(depth, 1)))(min(depth, 1))
+        self.known(self.call(operator.add, F, total, self.old(F)))
+
+    def swap(self, depth: int) -> None:
+        type_ = self.draw.choice((F, I))
+        array = self.old(INTS) if type_ == I else self.array()
+        places = self.index(array), self.index(array)
+        found = self.var(type_), self.var(type_)
+        for place, out in zip(places, found, strict=True):
+            self.b.emit(ir.Load(array=array, index=(place,), out=out))
+        for place, out in zip(places, reversed(found), strict=True):
+            self.b.store(array, (place,), out)
+        self.known(self.draw.choice(found))
+
+    def beside(self, depth: int) -> None:
+        """`item + 1`, read several times, here and further in, with statements between."""
+        base = self.element(I) if self.chance(0.7) else self.old(I)
+        beside = ir.Var(self.draw.choice(NAMES), I)
+        self.b.emit(
+            ir.Call(callee=self.draw.choice((operator.add, operator.sub)), args=(base, self.const(I)), outs=(beside,))
+        )
+        if self.chance(0.5):
+            self.known(beside)
+        for _ in range(self.draw.randrange(1, 4)):
+            kind = self.draw.randrange(4)
+            if kind == 0:
+                self.known(self.call(operator.mul, F, self.old(F), self.call(ir.cast, F, beside)))
+            elif kind == 1:
+                array = self.array()
+                place = self.call(operator.mod, I, beside, ir.integer(2 if array.type == VIEW else SIZE))
+                self.b.store(array, (place,), self.old(F))
+            elif kind == 2:
+                self.count(0)
+            else:
+                self.draw.choice(self.kinds(min(depth, 1)))(min(depth, 1))
 
     def boolean(self, depth: int) -> None:
         kind = self.draw.randrange(4)
@@ -203,7 +286,7 @@ class RandomFunction:
     # ---------------------------------------------------------------------------------------------- control flow
 
     def branch(self, depth: int) -> None:
-        kinds = [self.draw.choice((F, F, I, B, VECTOR)) for _ in range(self.draw.randrange(4))]
+        kinds = [self.draw.choice((F, F, I, B, VECTOR, INTS)) for _ in range(self.draw.randrange(4))]
         outs = [self.var(t) for t in kinds]
         hollow = self.var(F) if self.chance(0.3) else None
         condition = self.old(B)
@@ -231,7 +314,7 @@ class RandomFunction:
         self.b.emit(ir.If(condition=condition, then=regions[0], orelse=regions[1], outs=tuple(outs)))
 
     def carried(self) -> tuple[list[ir.Type], list[ir.Operand], list[bool]]:
-        kinds = [self.draw.choice((F, F, F, I, VECTOR)) for _ in range(self.draw.randrange(1, 4))]
+        kinds = [self.draw.choice((F, F, F, I, VECTOR, INTS)) for _ in range(self.draw.randrange(1, 4))]
         inits = [self.old(t) for t in kinds]
         hollow = [False] * len(kinds)
         if self.hollow and self.chance(0.5):
@@ -319,8 +402,11 @@ class RandomFunction:
                     self.known(arg)
             if self.chance(0.5):
                 self.arithmetic(0)
-                self.write(0)
+                self.draw.choice((self.write, self.count, self.swap))(0)
             going = self.call(operator.lt, B, outer[-1], ir.integer(3))
+            if self.chance(0.5):
+                small = self.call(operator.le, B, self.element(I), ir.integer(4))
+                going = self.call(operator.and_, B, going, small)
         self.scope = saved
         ops, yields = self.trip(inner, [], hollow, False, depth)
         more = ir.Var(self.draw.choice(NAMES), I)

@@ -6,7 +6,7 @@ import numpy as np
 
 from adjit.transform import ir
 from adjit.transform.support import broadcast_extent
-from tests.transform.emitting import MATRIX, VECTOR, Builder, F, I, add, body_of, div, mul, sub, u
+from tests.transform.emitting import INTS, MATRIX, VECTOR, Builder, F, I, add, body_of, div, mul, sub, u
 
 
 def test_loads_do_not_move_past_stores_to_the_same_memory():
@@ -90,3 +90,29 @@ def test_results_that_nobody_reads_have_no_name():
     b.do(broadcast_extent, n, n, type=I)
     b.do(np.random.normal, effect=True)
     assert body_of(b.function({"n": n}, (n,))) == "broadcast_extent(n, n)\nnp.random.normal()\nreturn n"
+
+
+def test_old_elements_are_read_before_they_are_stepped():
+    b = Builder()
+    c, x = u("c", INTS), u("x", VECTOR)
+    after = b.do(add, b.at(c, 0), 1, type=I)
+    b.put(c, 0, value=after)
+    first = b.at(x, after)
+    b.put(c, 0, value=7)
+    text = body_of(b.function({"c": c, "x": x}, (b.do(mul, first, b.do(ir.cast, after)),)))
+    assert text == "index = c[0] + 1\nc[0] = index\nc[0] = 7\nreturn x[index] * float(index)"
+
+
+def test_old_elements_do_not_move_into_loops():
+    b = Builder()
+    c, x, s, out = u("c", INTS), u("x", VECTOR), u("s"), u("s")
+    beside = b.do(sub, b.at(c, 0), 1, type=I)
+
+    def body() -> tuple[ir.Var, ...]:
+        b.put(c, 0, value=3)
+        return (b.do(add, s, b.at(x, beside)),)
+
+    b.loop(u("i", I), (0, 3, 1), [(out, 0.0, s)], body)
+    assert body_of(b.function({"c": c, "x": x}, (out,))) == (
+        "index = c[0] - 1\ns = 0.0\nfor i in range(3):\n    c[0] = 3\n    s += x[index]\nreturn s"
+    )
