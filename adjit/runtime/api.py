@@ -62,7 +62,8 @@ def value_and_grad(function: Any = None, wrt: Wrt = 0, *, has_aux: bool = False,
 def jvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any], **options: Any) -> tuple[Any, Any]:
     """The value at `primals` and its change along `tangents`, one an argument, shaped as the arguments.
 
-    The tangent of an integer or boolean is ignored. Raises TypeMismatch if a tangent is unlike its argument.
+    The tangent of an integer or boolean is ignored; that of a complex argument, which is held fixed, has to be zero.
+    Raises TypeMismatch if a tangent is unlike its argument.
     """
     spec, chosen = specification(function), make_options(options)
     arguments = bind(spec, primals)
@@ -94,8 +95,9 @@ def push(
 def vjp(function: Any, *arguments: Any, **options: Any) -> tuple[Any, Pullback]:
     """The value, and the function that takes an adjoint of it (a seed) to the adjoints of the arguments.
 
-    The pullback returns a tuple with an entry an argument, None where none flows (integers). It may be called many
-    times, and the arguments may be changed in between. The seed is shaped as the value; a tuple where that is one.
+    The pullback returns a tuple with an entry an argument, None where none flows (integers, complex numbers). It may
+    be called many times, and the arguments may be changed in between. The seed is shaped as the value; a tuple where
+    that is one.
     """
     spec, chosen = specification(function), make_options(options)
     return evaluate(spec, chosen, bind(spec, arguments), range(len(arguments)))

@@ -55,7 +55,7 @@ def template(value: Any) -> Template:
         return Leaf(active, True, value.dtype, value.shape, order, None if active else np.zeros_like(value))
     if isinstance(value, np.floating | float):
         return Leaf(True, False, np.dtype(type(value)), (), "C", None)
-    if isinstance(value, np.generic | int):
+    if isinstance(value, np.generic | int | complex):
         return Leaf(False, False, None, (), "C", type(value)(0))
     return Leaf(False, False, None, (), "C", value)
 
@@ -73,8 +73,20 @@ def conform(given: Any, wanted: Template, what: str) -> Any:
         parts = zip(given, wanted.parts, strict=True)
         return wanted.build([conform(g, w, f"{what}[{k}]") for k, (g, w) in enumerate(parts)])
     if not wanted.is_active:
+        if np.iscomplexobj(wanted.zero):
+            _check_zero(given, what)
         return wanted.zero
     return _array(given, wanted, what) if wanted.is_array else _number(given, wanted, what)
+
+
+def _check_zero(given: Any, what: str) -> None:
+    """Complex arguments are held fixed: anything but zero would be lost."""
+    if given is not None and np.any(np.asarray(given) != 0):
+        raise TypeMismatch(
+            f"{what}, which is complex, is not zero",
+            why="Derivatives are with respect to real numbers; a complex argument is held fixed.",
+            instead="Pass its real and imaginary part as two arguments, and make the complex number of them inside.",
+        )
 
 
 def _number(given: Any, wanted: Leaf, what: str) -> Any:

@@ -18,6 +18,7 @@ from adjit import errors
 from adjit.transform import ir
 from adjit.transform.activity import Activity
 from adjit.transform.elaborate import scalars
+from adjit.transform.elaborate.arrays import store
 from adjit.transform.elaborate.elementwise import as_lazy
 from adjit.transform.elaborate.function import BuildDerivative
 from adjit.transform.elaborate.values import Value, is_array
@@ -127,7 +128,6 @@ class Adjoints:
         ctx = context(self.builder, self.build)
         shadow = self.shadow(array)
         assert isinstance(shadow.type, types.Array)
-        dtype = shadow.type.dtype
         lazy = as_lazy(ctx, contribution)
         if lazy.ndim != shadow.type.ndim:
             raise errors.InternalError(
@@ -135,7 +135,7 @@ class Adjoints:
             )
         ctx.nest(
             ctx.shape(shadow),
-            lambda index: self.builder.store(shadow, index, scalars.cast(ctx, lazy.element(index), dtype), add=True),
+            lambda index: store(ctx, shadow, index, lazy.element(index), add=True),
         )
 
     def take(self, value: ir.Var) -> ir.Operand | None:

@@ -282,6 +282,8 @@ class Expressions:
             return self.cast(args[0], op.outs[0].type)
         if callee is ir.select:
             return conditional(*(self.operand(a) for a in args))
+        if callee in (np.real, np.imag):
+            return Text(f"{self.atom(args[0])}.{callee.__name__}")
         if callee is operator.getitem:
             return Text(f"{self.atom(args[0])}[{self.text(args[1])}]")
         options = [f"{key}={self.static(value)}" for key, value in op.options]

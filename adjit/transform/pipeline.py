@@ -391,7 +391,14 @@ def _active_leaves(
         found = ir.leaves(tree)
         name = function.names[position]
         if not any(ir.is_float(leaf.type) for leaf in found):
-            kind = str(getattr(arg_types[position], "dtype", arg_types[position]))
+            kind = getattr(arg_types[position], "dtype", arg_types[position])
+            if isinstance(kind, types.Complex):
+                raise errors.WrongWrt(
+                    f"`{name}` of {function.name} is {_shown(arg_types[position])}",
+                    _place(function),
+                    "Derivatives are with respect to real numbers; a complex argument is held fixed.",
+                    "Pass its real and imaginary part as two arguments, and make the complex number of them inside.",
+                )
             raise errors.WrongWrt(
                 f"`{name}` of {function.name} is {_shown(arg_types[position])}, which carries no derivative",
                 _place(function),

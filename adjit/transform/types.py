@@ -174,10 +174,24 @@ def dtype_of(value: Any) -> Type | None:
         return types.intp
     if value is bool:
         return types.boolean
+    if value is complex:
+        return types.complex128
     if isinstance(value, str | np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
         from_numpy = np.dtype(value)
         return type_of(np.zeros(1, from_numpy)[0])
     return None
+
+
+def complex_of(part: Type) -> types.Complex:
+    """The type of the complex numbers with parts of this type."""
+    made: types.Complex = types.complex64 if part == types.float32 else types.complex128
+    return made
+
+
+def part_of(type_: types.Complex) -> Type:
+    """The type of the real and of the imaginary part."""
+    part: Type = type_.underlying_float
+    return part
 
 
 def is_integer(type_: Type) -> bool:

@@ -969,16 +969,16 @@ def without_a_rule(a):
 
 @refused(
     """
-    NoRule: tan of a complex number has no derivative rule
+    NoRule: arctan of complex numbers has no derivative rule
       test_errors.py:+1 in without_a_rule_for_complex_numbers
-        return np.tan(1j * x).imag
-               ^^^^^^^^^^^^^^
+        return np.arctan(1j * x).imag
+               ^^^^^^^^^^^^^^^^^
       Write it with real and imaginary parts.
     """,
     1.5,
 )
 def without_a_rule_for_complex_numbers(x):
-    return np.tan(1j * x).imag
+    return np.arctan(1j * x).imag
 
 
 @refused(

@@ -13,7 +13,6 @@ import dataclasses
 import operator
 
 import libcst as cst
-from numba import types
 
 from adjit import errors
 from adjit.transform import ir
@@ -22,7 +21,7 @@ from adjit.transform.elaborate.elementwise import materialise, store_all
 from adjit.transform.elaborate.expressions import evaluate, subscript_place
 from adjit.transform.elaborate.frame import Frame
 from adjit.transform.elaborate.operators import BINARY, binary
-from adjit.transform.elaborate.values import Lazy, TupleValue, Value, is_array, is_number
+from adjit.transform.elaborate.values import Complex, Lazy, TupleValue, Value, is_array, is_numeric, operands_in
 
 
 def assignment(frame: Frame, node: cst.Assign) -> None:
@@ -51,7 +50,7 @@ def augmented_assignment(frame: Frame, node: cst.AugAssign) -> None:
     if isinstance(target, cst.Subscript):
         place = subscript_place(frame, target)
         value = evaluate(frame, node.value)
-        if not is_number(value) and not is_array(value):
+        if not is_numeric(value):
             raise ctx.fail(errors.Unsupported, "this value cannot be stored in an array", node=node)
         indexing.update(ctx, place, callee, value)
         return
@@ -59,8 +58,8 @@ def augmented_assignment(frame: Frame, node: cst.AugAssign) -> None:
         raise ctx.fail(errors.Unsupported, "augmented assignment to an attribute", "", "Assign to a variable.", target)
     old = evaluate(frame, target)
     value = evaluate(frame, node.value)
-    if isinstance(old, ir.Var | ir.Const) and isinstance(old.type, types.Array):
-        if isinstance(old, ir.Const):
+    if isinstance(old, ir.Var | ir.Const | Complex) and is_array(old):
+        if any(isinstance(o, ir.Const) for o in operands_in(old)):
             raise ctx.fail(errors.Unsupported, "a global array is changed", "", "Copy it first.", node)
         if callee is operator.matmul:
             raise ctx.fail(

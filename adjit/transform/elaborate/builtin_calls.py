@@ -19,10 +19,11 @@ from adjit.transform.elaborate.creation import CREATION
 from adjit.transform.elaborate.elementwise import as_lazy, elementwise, operand, store_all, total, where
 from adjit.transform.elaborate.frame import Frame
 from adjit.transform.elaborate.handlers import Handler, axis_argument, bound, identity, refused, taken
+from adjit.transform.elaborate.operators import binary as by_operator
 from adjit.transform.elaborate.operators import both, either, truth
 from adjit.transform.elaborate.python_builtins import PYTHON_BUILTINS
 from adjit.transform.elaborate.shaping import SHAPING, SHAPING_METHODS
-from adjit.transform.elaborate.values import Static, Value, is_array, is_number, ndim
+from adjit.transform.elaborate.values import Static, Value, is_array, is_complex, is_number, ndim
 from adjit.transform.elaborate.whole import whole_call
 
 
@@ -67,6 +68,8 @@ def _dot(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     left, right, out = bound(frame, "np.dot", "a:value b:value out:array?", args, named)
     assert left is not None
     assert right is not None
+    if is_complex(left) or is_complex(right):
+        return by_operator(frame, operator.matmul if is_array(left) and is_array(right) else operator.mul, left, right)
     if is_number(left) or is_number(right):
         return (
             elementwise(ctx, operator.mul, (left, right))

@@ -9,9 +9,10 @@ In: a callee and the values it is called with. Out: the value of the call.
 
 from __future__ import annotations
 
+import cmath
 import inspect
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -24,13 +25,14 @@ from adjit import errors
 from adjit.rules.registry import Entry, lookup
 from adjit.transform import ir
 from adjit.transform.elaborate import complexes, scalars
+from adjit.transform.elaborate.arrays import shape_of
 from adjit.transform.elaborate.builtin_calls import INTRINSICS, METHODS
 from adjit.transform.elaborate.checkpoints import checkpointed
 from adjit.transform.elaborate.constants import wrap
-from adjit.transform.elaborate.elementwise import converted, elementwise, materialise, operand, store_all
-from adjit.transform.elaborate.frame import Frame, LocalFunction
+from adjit.transform.elaborate.elementwise import converted, elementwise, materialise, operand, paired, part, store_all
+from adjit.transform.elaborate.frame import Context, Frame, LocalFunction
 from adjit.transform.elaborate.handlers import taken
-from adjit.transform.elaborate.operators import spelt_out
+from adjit.transform.elaborate.operators import product, spelt_out, truth
 from adjit.transform.elaborate.shaping import array_attribute
 from adjit.transform.elaborate.values import (
     Complex,
@@ -40,12 +42,15 @@ from adjit.transform.elaborate.values import (
     TupleValue,
     Value,
     described,
+    dtype,
     is_array,
+    is_complex,
     is_number,
+    is_numeric,
 )
 from adjit.transform.elaborate.whole import compiled, whole_call, with_options
 from adjit.transform.marks import Checkpointed
-from adjit.transform.types import call_type, dtype_of
+from adjit.transform.types import call_type, dtype_of, typed_const
 
 
 def attribute(frame: Frame, owner: Value, name: str) -> Value:
@@ -56,11 +61,8 @@ def attribute(frame: Frame, owner: Value, name: str) -> Value:
             shown = getattr(owner.value, "__name__", repr(owner.value))
             raise ctx.fail(errors.Unsupported, f"{shown} has no attribute `{name}`")
         return wrap(ctx, getattr(owner.value, name))
-    if isinstance(owner, Complex):
-        if name in ("real", "imag"):
-            part: ir.Operand = getattr(owner, name)
-            return part
-        return Method(owner, name)
+    if is_complex(owner) and name in ("real", "imag"):
+        return part(ctx, owner, name)
     if is_array(owner):
         found = array_attribute(ctx, owner, name)
         return Method(owner, name) if found is None else found
@@ -93,8 +95,10 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
 
 def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Value], node: cst.CSTNode) -> Value:
     ctx = frame.ctx
-    if any(isinstance(a, Complex) for a in args) and not isinstance(callee, FunctionType | Dispatcher):
-        return _complex_call(frame, callee, args)
+    if any(map(_has_complex, args)) or getattr(callee, "__module__", "") == "cmath":
+        found = _complex_call(frame, callee, args, named, node)
+        if found is not None:
+            return found
     if _is_hashable(callee) and callee in INTRINSICS:
         return INTRINSICS[callee](frame, args, named)
     if getattr(callee, "__module__", None) == "_operator" and not named:
@@ -113,7 +117,7 @@ def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Val
     if isinstance(callee, np.ufunc):
         return _elementwise(frame, callee, args, named)
     kind = dtype_of(callee)
-    if kind is not None and len(args) == 1 and not named:
+    if kind is not None and len(args) == 1 and not named and is_numeric(args[0]):
         return converted(ctx, args[0], kind)
     return _without_rule(frame, callee, args, named, node)
 
@@ -305,8 +309,10 @@ def _method(
 ) -> Value:
     ctx = frame.ctx
     owner = method.owner
-    if isinstance(owner, Complex):
-        return complexes.function(ctx, method.name, owner)
+    if is_complex(owner):
+        found = _complex_method(frame, method, args, named, node)
+        if found is not None:
+            return found
     if is_number(owner) and method.name in ("conjugate", "conj", "item"):
         return owner
     if isinstance(owner, TupleValue):
@@ -323,23 +329,96 @@ def _method(
     return _resolved(frame, function, [owner, *args], dict(named), node)
 
 
-def _complex_call(frame: Frame, callee: Any, args: Sequence[Value]) -> Value:
-    ctx = frame.ctx
-    if callee is complex and len(args) == 1:
-        return args[0]
-    if len(args) == 1 and isinstance(args[0], Complex):
-        name = getattr(callee, "__name__", "")
-        if name in ("real", "imag"):
-            part: ir.Operand = getattr(args[0], name)
-            return part
-        return complexes.function(ctx, name, args[0])
-    name = getattr(callee, "__name__", "")
-    arithmetic = {"add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "divide": operator.truediv}
-    if len(args) == 2 and name in arithmetic:
-        return complexes.binary(ctx, arithmetic[name], args[0], args[1])
-    raise ctx.fail(
-        errors.NoRule,
-        f"{name} of complex numbers has no derivative rule",
-        "",
-        "Write it with real and imaginary parts.",
-    )
+# ----------------------------------------------------------------------------------------------------- complex numbers
+
+# What is done to an array of complex numbers by doing it to the real parts and to the imaginary parts.
+_BY_PARTS = frozenset((
+    np.ascontiguousarray, np.broadcast_to, np.column_stack, np.concatenate, np.copy, np.cumsum, np.diag, np.diff,
+    np.dstack, np.expand_dims, np.flip, np.fliplr, np.flipud, np.hstack, np.ravel, np.repeat, np.reshape, np.roll,
+    np.rot90, np.stack, np.swapaxes, np.take, np.trace, np.transpose, np.tril, np.triu, np.vstack,
+))  # fmt: skip
+_METHODS_BY_PARTS = frozenset((
+    "copy", "cumsum", "flatten", "item", "ravel", "repeat", "reshape", "swapaxes", "take", "trace", "transpose",
+))  # fmt: skip
+
+
+def _has_complex(value: Value) -> bool:
+    return any(map(_has_complex, value.items)) if isinstance(value, TupleValue) else is_complex(value)
+
+
+def _complex_call(
+    frame: Frame, callee: Any, args: list[Value], named: dict[str, Value], node: cst.CSTNode
+) -> Value | None:
+    """A call with complex numbers among its arguments; None where it is one as any other."""
+    ctx, name = frame.ctx, getattr(callee, "__name__", str(callee))
+    library = getattr(callee, "__module__", "").split(".")[0] in ("numpy", "math", "cmath", "scipy", "random")
+    if isinstance(callee, FunctionType | Dispatcher) and not library:
+        return None
+    if callee is bool and len(args) == 1:
+        return truth(frame, args[0])
+    if not named and all(map(is_numeric, args)):
+        if name in ("real", "imag") and len(args) == 1:
+            return part(ctx, args[0], name)
+        if callee is cmath.polar and len(args) == 1:
+            return TupleValue(tuple(_applied(ctx, f, args) for f in (abs, cmath.phase)))
+        if complexes.is_known(callee, len(args)):
+            return _applied(ctx, callee, args)
+    if callee in (np.dot, operator.matmul) and len(args) == 2 and all(map(is_array, args)):
+        return product(frame, np.dot, args[0], args[1])
+    if callee is np.vdot and len(args) == 2:
+        return product(frame, np.dot, *(_resolved(frame, np.ravel, [a], {}, node) for a in _conjugated(ctx, args)))
+    if _is_hashable(callee) and callee in _BY_PARTS:
+        return _by_parts(ctx, args[0], lambda a: _resolved(frame, callee, [a, *args[1:]], named, node))
+    entry = lookup(callee)
+    if (_is_hashable(callee) and callee in INTRINSICS) or (entry is not None and entry.decomposition is not None):
+        return None
+    if dtype_of(callee) is not None:
+        return None
+    raise complexes.no_rule(ctx, name)
+
+
+def _conjugated(ctx: Context, args: Sequence[Value]) -> list[Value]:
+    """The arguments of np.vdot as those of a dot product."""
+    first = _applied(ctx, np.conj, [args[0]]) if is_complex(args[0]) else args[0]
+    return [first, args[1]]
+
+
+def _applied(ctx: Context, callee: Any, args: Sequence[Value]) -> Value:
+    """A function of numbers, of which one is complex, or of arrays of them."""
+    if any(map(is_array, args)):
+        return elementwise(ctx, callee, args)
+    return complexes.call(ctx, callee, [a for a in args if isinstance(a, ir.Var | ir.Const | Complex)])
+
+
+def _by_parts(ctx: Context, value: Value, run: Callable[[Value], Value]) -> Value:
+    """The complex value whose parts `run` makes of the parts of `value`, or of the arrays in that tuple."""
+    if isinstance(value, TupleValue):
+        items = [materialise(ctx, item) for item in value.items]
+        sides = [TupleValue(tuple(_part_or_zero(ctx, item, name) for item in items)) for name in ("real", "imag")]
+        return paired(*(materialise(ctx, run(side)) for side in sides))
+    whole = materialise(ctx, value)
+    return paired(*(materialise(ctx, run(part(ctx, whole, name))) for name in ("real", "imag")))
+
+
+def _part_or_zero(ctx: Context, value: Value, name: str) -> Value:
+    """A part of something that need not be complex."""
+    if is_complex(value):
+        return part(ctx, value, name)
+    if name == "real" or not is_numeric(value):
+        return value
+    zero = typed_const(0, dtype(value))
+    return Lazy(shape_of(ctx, value), dtype(value), lambda index: zero, ()) if is_array(value) else zero
+
+
+def _complex_method(
+    frame: Frame, method: Method, args: Sequence[Value], named: Mapping[str, Value], node: cst.CSTNode
+) -> Value | None:
+    """A method of a complex number, or of an array of them; None where it is one as any other array's."""
+    ctx, owner, name = frame.ctx, method.owner, method.name
+    if name in ("conj", "conjugate"):
+        return _applied(ctx, np.conj, [owner])
+    if isinstance(owner, Complex) and not is_array(owner):
+        return owner if name == "item" else complexes.function(ctx, name, owner)
+    if name in _METHODS_BY_PARTS:
+        return _by_parts(ctx, owner, lambda a: _method(frame, Method(a, name), args, named, node))
+    return None

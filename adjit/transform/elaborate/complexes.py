@@ -1,61 +1,167 @@
-"""Complex numbers inside a program, as pairs of real ones; their derivatives follow from those of the parts.
+"""Complex numbers as pairs of real ones, arrays of them as pairs of arrays; derivatives are those of the parts.
 
-In: numbers, of which one is complex. Out: a pair of real operands, or a real one.
+In: numbers, of which one is complex. Out: a pair of real operands, or a real one. No operation makes a value of a
+complex type, for nothing could differentiate it: complex arguments and constants are taken apart where they come in.
 
     z * w    (z.real * w.real - z.imag * w.imag,  z.real * w.imag + z.imag * w.real)
 """
 
 from __future__ import annotations
 
+import cmath
 import math
 import operator
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 from numba import types
 
 from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate import scalars
 from adjit.transform.elaborate.frame import Context
-from adjit.transform.elaborate.values import Complex, Value, is_number
-from adjit.transform.types import typed_const
+from adjit.transform.elaborate.values import Complex, Number, operands_in
+from adjit.transform.types import call_type, complex_of, part_of, type_of, typed_const
 
-_ZERO = ir.Const(0.0, types.float64)
-
-
-def literal(value: complex) -> Complex:
-    return Complex(ir.Const(value.real, types.float64), ir.Const(value.imag, types.float64))
+Side = Callable[[], Number]
 
 
-def promote(ctx: Context, value: Value) -> Complex:
-    if isinstance(value, Complex):
-        return value
-    if is_number(value):
-        assert isinstance(value, ir.Var | ir.Const)
-        return Complex(scalars.cast(ctx, value, types.float64), _ZERO)
-    raise ctx.fail(
-        errors.Unsupported, "complex arithmetic with arrays", "", "Keep real and imaginary part in real arrays."
+def literal(value: complex | np.complexfloating[Any, Any]) -> Complex:
+    """A complex number that is known."""
+    type_ = type_of(value)
+    assert isinstance(type_, types.Complex)
+    part = part_of(type_)
+    return Complex(typed_const(float(value.real), part), typed_const(float(value.imag), part))
+
+
+def apart(ctx: Context, value: ir.Operand, name: str = "") -> Complex:
+    """The parts of a number of a complex type: an argument, or an element of one. It is held fixed."""
+    assert isinstance(value.type, types.Complex)
+    part, name = part_of(value.type), name or (value.name if isinstance(value, ir.Var) else "value")
+    return Complex(
+        ctx.builder.call(np.real, value, type=part, name=f"{name}_real"),
+        ctx.builder.call(np.imag, value, type=part, name=f"{name}_imag"),
     )
 
 
-def make(ctx: Context, real: ir.Operand, imag: ir.Operand = _ZERO) -> Complex:
-    return Complex(scalars.cast(ctx, real, types.float64), scalars.cast(ctx, imag, types.float64))
+def make(ctx: Context, real: ir.Operand, imag: ir.Operand | None = None) -> Complex:
+    """The pair of two real numbers, as floats of one type."""
+    type_ = _float(real.type)
+    if imag is None:
+        return Complex(scalars.cast(ctx, real, type_), typed_const(0.0, type_))
+    wider = call_type(operator.add, (type_, _float(imag.type)))
+    assert wider is not None
+    return Complex(scalars.cast(ctx, real, wider), scalars.cast(ctx, imag, wider))
 
 
-def binary(ctx: Context, callee: Any, left: Value, right: Value) -> Value:
-    if (
-        callee is operator.pow
-        and isinstance(right, ir.Const)
-        and isinstance(right.type, types.Integer)
-        and right.value >= 0
-    ):
-        result: Complex = literal(1.0)
-        for _ in range(int(right.value)):
-            result = _times(ctx, result, promote(ctx, left))
-        return result
+def _float(type_: types.Type) -> types.Type:
+    return type_ if isinstance(type_, types.Float) else types.float64
+
+
+def promote(ctx: Context, value: Number) -> Complex:
+    return value if isinstance(value, Complex) else make(ctx, value)
+
+
+def cast(ctx: Context, value: Number, type_: types.Type) -> Number:
+    """`value` as a number of a type that may be complex."""
+    if isinstance(type_, types.Complex):
+        pair, part = promote(ctx, value), part_of(type_)
+        return Complex(scalars.cast(ctx, pair.real, part), scalars.cast(ctx, pair.imag, part))
+    return scalars.cast(ctx, real(ctx, value), type_)
+
+
+def real(ctx: Context, value: Number) -> ir.Operand:
+    """A number that has to be real."""
+    if isinstance(value, Complex):
+        raise ctx.fail(
+            errors.TypeMismatch,
+            "a complex number where a real one belongs",
+            "",
+            "Take its .real, its .imag or its abs().",
+        )
+    return value
+
+
+def number_type(value: Number) -> types.Type:
+    return complex_of(value.real.type) if isinstance(value, Complex) else value.type
+
+
+def chosen(ctx: Context, condition: ir.Operand, then: Side, orelse: Side, name: str = "value") -> Number:
+    """A conditional expression; `then` and `orelse` are functions that emit and return their side's number."""
+    if isinstance(condition, ir.Const):
+        return then() if condition.value else orelse()
+    with ctx.builder.region() as yes_ops:
+        yes = then()
+    with ctx.builder.region() as no_ops:
+        no = orelse()
+    type_ = scalars.common(ctx, number_type(yes), number_type(no))
+    with ctx.builder.region() as yes_cast:
+        yes = cast(ctx, yes, type_)
+    with ctx.builder.region() as no_cast:
+        no = cast(ctx, no, type_)
+    outs: tuple[ir.Var, ...] = (ir.Var(name, type_),)
+    if isinstance(type_, types.Complex):
+        outs = tuple(ir.Var(f"{name}_{part}", part_of(type_)) for part in ("real", "imag"))
+    ctx.builder.emit(
+        ir.If(
+            condition=condition,
+            then=ir.Region((), (*yes_ops, *yes_cast), operands_in(yes)),
+            orelse=ir.Region((), (*no_ops, *no_cast), operands_in(no)),
+            outs=outs,
+        )
+    )
+    return Complex(*outs) if len(outs) == 2 else outs[0]
+
+
+def _branch(ctx: Context, condition: ir.Operand, then: Side, orelse: Side, name: str) -> Complex:
+    return promote(ctx, chosen(ctx, condition, then, orelse, name))
+
+
+# ------------------------------------------------------------------------------------------------------------- calls
+
+_BINARY = {
+    "add": operator.add, "sub": operator.sub, "subtract": operator.sub, "mul": operator.mul, "multiply": operator.mul,
+    "truediv": operator.truediv, "divide": operator.truediv, "true_divide": operator.truediv, "pow": operator.pow,
+    "power": operator.pow, "eq": operator.eq, "equal": operator.eq, "ne": operator.ne, "not_equal": operator.ne,
+}  # fmt: skip
+
+
+def is_complex_call(callee: Any, args: Sequence[Any]) -> bool:
+    """Whether a call is one of complex numbers: of one, or of a function that makes them."""
+    return any(isinstance(a, Complex) for a in args) or getattr(callee, "__module__", "") == "cmath"
+
+
+def is_known(callee: Any, count: int) -> bool:
+    """Whether `call` has the function of so many numbers."""
+    name = getattr(callee, "__name__", "")
+    if getattr(callee, "__module__", "") == "math":
+        # it takes none
+        return False
+    return name in _FUNCTIONS if count == 1 else count == 2 and (name in _BINARY or callee is cmath.rect)
+
+
+def call(ctx: Context, callee: Any, args: Sequence[Number], name: str = "") -> Number:
+    """The call of a function of numbers, real or complex."""
+    if not is_complex_call(callee, args):
+        return scalars.scalar(ctx, callee, [real(ctx, a) for a in args], name)
+    known = getattr(callee, "__name__", str(callee))
+    if len(args) == 2 and known in _BINARY:
+        return binary(ctx, _BINARY[known], args[0], args[1])
+    if callee is cmath.rect and len(args) == 2:
+        size, angle = real(ctx, args[0]), real(ctx, args[1])
+        return _turned(ctx, size, angle)
+    if len(args) == 1:
+        return function(ctx, known, promote(ctx, args[0]))
+    raise no_rule(ctx, known)
+
+
+def binary(ctx: Context, callee: Any, left: Number, right: Number) -> Number:
+    if callee is operator.pow:
+        return _power(ctx, left, right)
     a, b = promote(ctx, left), promote(ctx, right)
     if callee in (operator.add, operator.sub):
-        return Complex(scalars.scalar(ctx, callee, (a.real, b.real)), scalars.scalar(ctx, callee, (a.imag, b.imag)))
+        return Complex(_call(ctx, callee, a.real, b.real), _call(ctx, callee, a.imag, b.imag))
     if callee is operator.mul:
         if not isinstance(left, Complex):
             return Complex(_mul(ctx, a.real, b.real), _mul(ctx, a.real, b.imag))
@@ -64,80 +170,258 @@ def binary(ctx: Context, callee: Any, left: Value, right: Value) -> Value:
         return _times(ctx, a, b)
     if callee is operator.truediv:
         if not isinstance(right, Complex):
-            return Complex(
-                scalars.scalar(ctx, operator.truediv, (a.real, b.real)),
-                scalars.scalar(ctx, operator.truediv, (a.imag, b.real)),
-            )
-        size = _add(ctx, _mul(ctx, b.real, b.real), _mul(ctx, b.imag, b.imag))
-        above = _times(ctx, a, Complex(b.real, scalars.scalar(ctx, operator.neg, (b.imag,))))
-        return Complex(
-            scalars.scalar(ctx, operator.truediv, (above.real, size)),
-            scalars.scalar(ctx, operator.truediv, (above.imag, size)),
-        )
+            return _over(ctx, a, b.real)
+        # by parts of a number of size 1, whose squares neither overflow nor vanish
+        size = _size(ctx, b)
+        unit = _over(ctx, b, size)
+        return _over(ctx, _times(ctx, a, conjugate(ctx, unit)), size)
+    if callee in (operator.eq, operator.ne):
+        combine = operator.and_ if callee is operator.eq else operator.or_
+        return _call(ctx, combine, _call(ctx, callee, a.real, b.real), _call(ctx, callee, a.imag, b.imag))
     raise ctx.fail(
         errors.Unsupported, f"`{callee.__name__}` of complex numbers", "", "Write it with real and imaginary parts."
     )
 
 
-def unary(ctx: Context, callee: Any, value: Complex) -> Value:
+def unary(ctx: Context, callee: Any, value: Complex) -> Number:
     if callee is operator.neg:
-        return Complex(
-            scalars.scalar(ctx, operator.neg, (value.real,)), scalars.scalar(ctx, operator.neg, (value.imag,))
-        )
+        return Complex(_call(ctx, operator.neg, value.real), _call(ctx, operator.neg, value.imag))
     if callee is operator.pos:
         return value
+    if callee is operator.not_:
+        return scalars.negated(ctx, truth(ctx, value))
     raise ctx.fail(errors.Unsupported, f"`{callee.__name__}` of a complex number")
 
 
+def truth(ctx: Context, value: Number) -> ir.Operand:
+    """The boolean that Python's `if` makes of a number."""
+    if not isinstance(value, Complex):
+        return scalars.truth(ctx, value)
+    return _call(ctx, operator.or_, scalars.truth(ctx, value.real), scalars.truth(ctx, value.imag))
+
+
 def conjugate(ctx: Context, value: Complex) -> Complex:
-    return Complex(value.real, scalars.scalar(ctx, operator.neg, (value.imag,)))
+    return Complex(value.real, _call(ctx, operator.neg, value.imag))
 
 
-def function(ctx: Context, name: str, value: Complex) -> Value:
+def function(ctx: Context, name: str, value: Complex) -> Number:
     """A function of one complex number by the name that NumPy and cmath give it."""
-    if name in ("abs", "absolute", "fabs"):
-        return scalars.scalar(ctx, math.hypot, (value.real, value.imag))
-    if name in ("angle", "phase"):
-        return scalars.scalar(ctx, math.atan2, (value.imag, value.real))
-    if name in ("conj", "conjugate"):
-        return conjugate(ctx, value)
-    if name == "exp":
-        size = scalars.scalar(ctx, math.exp, (value.real,))
-        return Complex(
-            _mul(ctx, size, scalars.scalar(ctx, math.cos, (value.imag,))),
-            _mul(ctx, size, scalars.scalar(ctx, math.sin, (value.imag,))),
-        )
-    if name == "log":
-        size = scalars.scalar(ctx, math.hypot, (value.real, value.imag))
-        return Complex(
-            scalars.scalar(ctx, math.log, (size,)), scalars.scalar(ctx, math.atan2, (value.imag, value.real))
-        )
-    if name == "square":
-        return _times(ctx, value, value)
-    if name == "sqrt":
-        # the principal root: sqrt((|z| + x) / 2) + i sign(y) sqrt((|z| - x) / 2)
-        size = scalars.scalar(ctx, math.hypot, (value.real, value.imag))
-        half = typed_const(0.5, types.float64)
-        real = scalars.scalar(ctx, math.sqrt, (_mul(ctx, half, _add(ctx, size, value.real)),))
-        rest = scalars.scalar(ctx, operator.sub, (size, value.real))
-        imag = scalars.scalar(ctx, math.sqrt, (_mul(ctx, half, rest),))
-        return Complex(real, scalars.scalar(ctx, math.copysign, (imag, value.imag)))
-    raise ctx.fail(
+    found = _FUNCTIONS.get(name)
+    if found is None:
+        raise no_rule(ctx, name)
+    return found(ctx, value)
+
+
+def no_rule(ctx: Context, name: str) -> errors.AdjitError:
+    return ctx.fail(
         errors.NoRule,
-        f"{name} of a complex number has no derivative rule",
+        f"{name} of complex numbers has no derivative rule",
         "",
         "Write it with real and imaginary parts.",
     )
 
 
+# ------------------------------------------------------------------------------------------------------- functions
+
+
+def _size(ctx: Context, z: Complex) -> ir.Operand:
+    return _call(ctx, math.hypot, z.real, z.imag)
+
+
+def _angle(ctx: Context, z: Complex) -> ir.Operand:
+    return _call(ctx, math.atan2, z.imag, z.real)
+
+
+def _turned(ctx: Context, size: ir.Operand, angle: ir.Operand) -> Complex:
+    """The number of that size and angle."""
+    return make(ctx, _mul(ctx, size, _call(ctx, math.cos, angle)), _mul(ctx, size, _call(ctx, math.sin, angle)))
+
+
+def _exp(ctx: Context, z: Complex) -> Complex:
+    return _turned(ctx, _call(ctx, math.exp, z.real), z.imag)
+
+
+def _log(ctx: Context, z: Complex) -> Complex:
+    return Complex(_call(ctx, math.log, _size(ctx, z)), _angle(ctx, z))
+
+
+def _log_to_base(base: float) -> Callable[[Context, Complex], Complex]:
+    return lambda ctx, z: _over(ctx, _log(ctx, z), typed_const(math.log(base), z.real.type))
+
+
+def _sqrt(ctx: Context, z: Complex) -> Complex:
+    """The principal root: t + i y / 2t with t = sqrt((|z| + x) / 2), and the other way round where x is negative."""
+    half, two, zero = (typed_const(v, z.real.type) for v in (0.5, 2.0, 0.0))
+    size = _size(ctx, z)
+
+    def right() -> Complex:
+        t = _call(ctx, math.sqrt, _mul(ctx, half, _call(ctx, operator.add, size, z.real)))
+        # at 0 the imaginary part is itself 0
+        quotient = scalars.branch(
+            ctx,
+            _call(ctx, operator.gt, t, zero),
+            lambda: _call(ctx, operator.truediv, z.imag, _mul(ctx, two, t)),
+            scalars.ready(z.imag),
+        )
+        return Complex(t, quotient)
+
+    def left() -> Complex:
+        t = _call(ctx, math.sqrt, _mul(ctx, half, _call(ctx, operator.sub, size, z.real)))
+        above = _call(ctx, abs, z.imag)
+        return Complex(_call(ctx, operator.truediv, above, _mul(ctx, two, t)), _call(ctx, math.copysign, t, z.imag))
+
+    return _branch(ctx, _call(ctx, operator.ge, z.real, zero), right, left, "root")
+
+
+def _crossed(
+    first: Any, second: Any, third: Any, fourth: Any, sign: Any = None
+) -> Callable[[Context, Complex], Complex]:
+    """`first(x) second(y) + i third(x) fourth(y)`; `sign`: neg, of the imaginary part."""
+
+    def function(ctx: Context, z: Complex) -> Complex:
+        real = _mul(ctx, _call(ctx, first, z.real), _call(ctx, second, z.imag))
+        imag = _mul(ctx, _call(ctx, third, z.real), _call(ctx, fourth, z.imag))
+        return Complex(real, imag if sign is None else _call(ctx, sign, imag))
+
+    return function
+
+
+def _tangents(ctx: Context, t: ir.Operand, h: ir.Operand) -> tuple[ir.Operand, ir.Operand]:
+    """`t (1 - h^2) / (1 + t^2 h^2)` and `h (1 + t^2) / (1 + t^2 h^2)`: the parts of tan, from tan(x) and tanh(y)."""
+    one = typed_const(1.0, t.type)
+    th = _mul(ctx, t, h)
+    below = _call(ctx, operator.add, one, _mul(ctx, th, th))
+    less = _mul(ctx, _call(ctx, operator.sub, one, h), _call(ctx, operator.add, one, h))
+    more = _call(ctx, operator.add, one, _mul(ctx, t, t))
+    return (
+        _call(ctx, operator.truediv, _mul(ctx, t, less), below),
+        _call(ctx, operator.truediv, _mul(ctx, h, more), below),
+    )
+
+
+def _tan(ctx: Context, z: Complex) -> Complex:
+    return Complex(*_tangents(ctx, _call(ctx, math.tan, z.real), _call(ctx, math.tanh, z.imag)))
+
+
+def _tanh(ctx: Context, z: Complex) -> Complex:
+    small, large = _tangents(ctx, _call(ctx, math.tan, z.imag), _call(ctx, math.tanh, z.real))
+    return Complex(large, small)
+
+
+def _either_part(predicate: Any) -> Callable[[Context, Complex], ir.Operand]:
+    return lambda ctx, z: _call(ctx, operator.or_, _call(ctx, predicate, z.real), _call(ctx, predicate, z.imag))
+
+
+def _is_finite(ctx: Context, z: Complex) -> ir.Operand:
+    return _call(ctx, operator.and_, _call(ctx, math.isfinite, z.real), _call(ctx, math.isfinite, z.imag))
+
+
+_FUNCTIONS: dict[str, Callable[[Context, Complex], Number]] = {
+    **dict.fromkeys(("abs", "absolute", "fabs"), _size),
+    **dict.fromkeys(("angle", "phase"), _angle),
+    **dict.fromkeys(("conj", "conjugate"), conjugate),
+    "real": lambda ctx, z: z.real,
+    "imag": lambda ctx, z: z.imag,
+    **dict.fromkeys(("complex", "positive"), lambda ctx, z: z),
+    "neg": lambda ctx, z: unary(ctx, operator.neg, z),
+    "negative": lambda ctx, z: unary(ctx, operator.neg, z),
+    "not_": lambda ctx, z: unary(ctx, operator.not_, z),
+    "exp": _exp,
+    "log": _log,
+    "log2": _log_to_base(2.0),
+    "log10": _log_to_base(10.0),
+    "sqrt": _sqrt,
+    "square": lambda ctx, z: _times(ctx, z, z),
+    "reciprocal": lambda ctx, z: binary(ctx, operator.truediv, typed_const(1.0, z.real.type), z),
+    "sin": _crossed(math.sin, math.cosh, math.cos, math.sinh),
+    "cos": _crossed(math.cos, math.cosh, math.sin, math.sinh, operator.neg),
+    "sinh": _crossed(math.sinh, math.cos, math.cosh, math.sin),
+    "cosh": _crossed(math.cosh, math.cos, math.sinh, math.sin),
+    "tan": _tan,
+    "tanh": _tanh,
+    "isnan": _either_part(math.isnan),
+    "isinf": _either_part(math.isinf),
+    "isfinite": _is_finite,
+}
+
+# ----------------------------------------------------------------------------------------------------------- powers
+
+
+def _power(ctx: Context, base: Number, exponent: Number) -> Complex:
+    if isinstance(exponent, Complex):
+        return _complex_power(ctx, promote(ctx, base), exponent)
+    z = promote(ctx, base)
+    if isinstance(exponent, ir.Const) and float(exponent.value).is_integer() and abs(exponent.value) <= 64:
+        return _inverted_below_zero(ctx, _product_of(ctx, z, abs(int(exponent.value))), exponent)
+    if not isinstance(exponent.type, types.Float):
+        return _inverted_below_zero(ctx, _repeated(ctx, z, _call(ctx, abs, exponent)), exponent)
+    angle = _mul(ctx, exponent, _angle(ctx, z))
+    return _turned(ctx, _call(ctx, operator.pow, _size(ctx, z), exponent), angle)
+
+
+def _product_of(ctx: Context, z: Complex, count: int) -> Complex:
+    """z * z * ... * z, by squares."""
+    result: Complex | None = None
+    while count:
+        if count % 2:
+            result = z if result is None else _times(ctx, result, z)
+        count //= 2
+        if count:
+            z = _times(ctx, z, z)
+    return result or Complex(typed_const(1.0, z.real.type), typed_const(0.0, z.real.type))
+
+
+def _repeated(ctx: Context, z: Complex, count: ir.Operand) -> Complex:
+    """z * z * ... * z, as a loop: a number of factors known at run time."""
+    type_ = z.real.type
+    args = [ir.Var(name, type_) for name in ("power_real", "power_imag")]
+    outs = [ir.Var(name, type_) for name in ("power_real", "power_imag")]
+    with ctx.builder.region() as ops:
+        product = _times(ctx, Complex(args[0], args[1]), z)
+    body = ir.Region((ir.Var("k", types.intp), *args), tuple(ops), (product.real, product.imag))
+    ctx.builder.emit(
+        ir.For(
+            start=ir.integer(0), stop=scalars.cast(ctx, count, types.intp), step=ir.integer(1),
+            inits=(typed_const(1.0, type_), typed_const(0.0, type_)), body=body, outs=tuple(outs),
+        )
+    )  # fmt: skip
+    return Complex(outs[0], outs[1])
+
+
+def _inverted_below_zero(ctx: Context, z: Complex, exponent: ir.Operand) -> Complex:
+    is_below = _call(ctx, operator.lt, exponent, typed_const(0, exponent.type))
+    return _branch(ctx, is_below, lambda: function(ctx, "reciprocal", z), lambda: z, "power")
+
+
+def _complex_power(ctx: Context, z: Complex, w: Complex) -> Complex:
+    """`exp(w log z)`; of 0 it is 1 where the exponent is 0, and 0 elsewhere."""
+    size = _size(ctx, z)
+
+    def at_zero() -> Complex:
+        one, zero = typed_const(1.0, z.real.type), typed_const(0.0, z.real.type)
+        return Complex(scalars.branch(ctx, truth(ctx, w), scalars.ready(zero), scalars.ready(one)), zero)
+
+    def elsewhere() -> Complex:
+        return _exp(ctx, _times(ctx, w, Complex(_call(ctx, math.log, size), _angle(ctx, z))))
+
+    return _branch(ctx, _call(ctx, operator.eq, size, typed_const(0.0, size.type)), at_zero, elsewhere, "power")
+
+
+# ------------------------------------------------------------------------------------------------------- arithmetic
+
+
 def _times(ctx: Context, a: Complex, b: Complex) -> Complex:
-    real = scalars.scalar(ctx, operator.sub, (_mul(ctx, a.real, b.real), _mul(ctx, a.imag, b.imag)))
-    return Complex(real, _add(ctx, _mul(ctx, a.real, b.imag), _mul(ctx, a.imag, b.real)))
+    real = _call(ctx, operator.sub, _mul(ctx, a.real, b.real), _mul(ctx, a.imag, b.imag))
+    return Complex(real, _call(ctx, operator.add, _mul(ctx, a.real, b.imag), _mul(ctx, a.imag, b.real)))
+
+
+def _over(ctx: Context, a: Complex, b: ir.Operand) -> Complex:
+    return Complex(_call(ctx, operator.truediv, a.real, b), _call(ctx, operator.truediv, a.imag, b))
 
 
 def _mul(ctx: Context, left: ir.Operand, right: ir.Operand) -> ir.Operand:
     return scalars.scalar(ctx, operator.mul, (left, right))
 
 
-def _add(ctx: Context, left: ir.Operand, right: ir.Operand) -> ir.Operand:
-    return scalars.scalar(ctx, operator.add, (left, right))
+def _call(ctx: Context, callee: Any, *args: ir.Operand) -> ir.Operand:
+    return scalars.scalar(ctx, callee, args)

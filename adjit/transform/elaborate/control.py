@@ -16,8 +16,18 @@ from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate import scalars
 from adjit.transform.elaborate.frame import ANYWHERE, Context, Frame, Guess
-from adjit.transform.elaborate.values import LEAF, Complex, Poison, Shape, Value, leaves_of, rebuild, structure
-from adjit.transform.types import unify
+from adjit.transform.elaborate.values import (
+    LEAF,
+    Poison,
+    Shape,
+    TupleValue,
+    Value,
+    joint,
+    leaves_of,
+    rebuild,
+    structure,
+)
+from adjit.transform.types import typed_const, unify
 
 BREAK, CONTINUE, RETURN, VALUE = "%break", "%continue", "%return", "%value"
 EXPRESSION = "%expression"  # the value of a conditional expression while its sides are elaborated
@@ -113,19 +123,15 @@ def _join(
     assert known is not None
     if isinstance(known, Poison):
         return known
-    shape = structure(known)
+    shape: Shape | None = structure(known)
     if a is not None and b is not None:
         if isinstance(b, Poison):
             return b
-        if isinstance(a, Complex) != isinstance(b, Complex):
-            a, b = _as_complex(a), _as_complex(b)
-            if a is None or b is None:
-                return Poison("It is a complex number on one path only.")
-            shape = structure(a)
-        elif structure(b) != shape:
-            return Poison("It holds values of different kinds on two paths.")
-    a_leaves = leaves_of(a) if a is not None else [None] * len(leaves_of(known))
-    b_leaves = leaves_of(b) if b is not None else [None] * len(leaves_of(known))
+        shape = joint(structure(a), structure(b))
+    a_leaves = _leaves_as(shape, a) if shape is not None else None
+    b_leaves = _leaves_as(shape, b) if shape is not None else None
+    if shape is None or a_leaves is None or b_leaves is None:
+        return Poison("It holds values of different kinds on two paths.")
     made: list[ir.Operand] = []
     for x, y in zip(a_leaves, b_leaves, strict=True):
         if x is not None and (x is y or x == y):
@@ -146,12 +152,23 @@ def _join(
     return rebuild(shape, made)
 
 
-def _as_complex(value: Value) -> Value | None:
-    if isinstance(value, Complex):
-        return value
-    if isinstance(value, ir.Var | ir.Const) and value.type == types.float64:
-        return Complex(value, ir.Const(0.0, types.float64))
-    return None
+def _leaves_as(shape: Shape, value: Value | None) -> Sequence[ir.Operand | None] | None:
+    """The operands that `value` has when it is put together like `shape`, real numbers taken as complex ones.
+
+    None for each where there is no value; None if it cannot be put together so.
+    """
+    if shape.kind == "complex" and isinstance(value, ir.Var | ir.Const):
+        if isinstance(value.type, types.Array):
+            return None
+        part = value.type if isinstance(value.type, types.Float) else types.float64
+        return (value, typed_const(0.0, part))
+    if shape.kind in ("tuple", "list"):
+        items = value.items if isinstance(value, TupleValue) else [None] * len(shape.parts)
+        found = [_leaves_as(part, item) for part, item in zip(shape.parts, items, strict=True)]
+        return None if None in found else [leaf for leaves in found if leaves is not None for leaf in leaves]
+    if value is None:
+        return [None] * {"leaf": 1, "complex": 2}.get(shape.kind, 0)
+    return leaves_of(value)
 
 
 def _variable(name: str, type_: types.Type) -> ir.Var:
@@ -268,7 +285,10 @@ def _wider(ctx: Context, name: str, slot: _Slot, value: Value | None) -> _Slot:
     found = _entry_slot(value)
     if slot.shape is None or (slot.guessed and (found.shape != slot.shape or found.types != slot.types)):
         return found
-    if found.shape != slot.shape:
+    assert found.shape is not None
+    shape = joint(slot.shape, found.shape)
+    leaves = None if shape is None else _leaves_as(shape, value)
+    if shape is None or leaves is None:
         raise ctx.fail(
             errors.Unsupported,
             f"`{name}` changes its kind in the loop",
@@ -276,12 +296,28 @@ def _wider(ctx: Context, name: str, slot: _Slot, value: Value | None) -> _Slot:
             "Use different names, or keep one kind of value in it.",
         )  # fmt: skip
     merged: list[types.Type] = []
-    for mine, other in zip(slot.types, found.types, strict=True):
-        both = unify(mine, other)
+    for mine, leaf in zip(_types_as(shape, slot.shape, slot.types), leaves, strict=True):
+        assert leaf is not None
+        both = unify(mine, leaf.type)
         if both is None:
-            raise ctx.fail(errors.TypeMismatch, f"`{name}` is {mine} when the loop starts and {other} after a trip")
+            raise ctx.fail(errors.TypeMismatch, f"`{name}` is {mine} when the loop starts and {leaf.type} after a trip")
         merged.append(both)
-    return _Slot(slot.shape, tuple(merged), slot.guessed)
+    return _Slot(shape, tuple(merged), slot.guessed)
+
+
+def _types_as(shape: Shape, own: Shape, kinds: Iterable[types.Type]) -> list[types.Type]:
+    """The types of the leaves of something put together like `own`, once it is put together like `shape`."""
+    rest = iter(kinds)
+
+    def of(wanted: Shape, mine: Shape) -> list[types.Type]:
+        if mine.kind in ("tuple", "list"):
+            return [t for w, m in zip(wanted.parts, mine.parts, strict=True) for t in of(w, m)]
+        if mine.kind == "leaf" and wanted.kind == "complex":
+            part = next(rest)
+            return [part, part if isinstance(part, types.Float) else types.float64]
+        return [next(rest) for _ in range({"leaf": 1, "complex": 2}.get(mine.kind, 0))]
+
+    return of(shape, own)
 
 
 def _finish(
@@ -305,10 +341,11 @@ def _finish(
             continue
         initial = before.get(name)
         known = initial is not None and not isinstance(initial, Poison)
-        start: list[ir.Operand | None] = list(leaves_of(initial)) if known and initial is not None else []
+        start = list(_leaves_as(slot.shape, initial) or ()) if known and initial is not None else []
         # control has not left when the loop is entered
         start = start or [ir.boolean(False) if name in FLAGS else None] * len(slot.types)
-        final = leaves_of(after[name]) if name in after else [*args[name]]
+        final = _leaves_as(slot.shape, after[name]) if name in after else [*args[name]]
+        assert final is not None
         for s, f, t in zip(start, final, slot.types, strict=True):
             held: list[ir.Op] = []
             inits.append(_brought(ctx, name, s, t, held))

@@ -15,22 +15,14 @@ from numba import types
 
 from adjit import errors
 from adjit.transform import ir
-from adjit.transform.elaborate import scalars
+from adjit.transform.elaborate import complexes
+from adjit.transform.elaborate.arrays import allocated, shape_of
 from adjit.transform.elaborate.displays import array_of
-from adjit.transform.elaborate.elementwise import as_lazy, converted, materialise, operand, shape_of
-from adjit.transform.elaborate.frame import Context, Frame
+from adjit.transform.elaborate.elementwise import as_lazy, converted, materialise, operand
+from adjit.transform.elaborate.frame import Frame
 from adjit.transform.elaborate.handlers import Handler, bound, dtype_argument, shape_argument, taken
-from adjit.transform.elaborate.values import Lazy, Static, Value, dtype, is_array, is_number
+from adjit.transform.elaborate.values import Complex, Lazy, Static, Value, dtype, is_array, is_numeric
 from adjit.transform.elaborate.whole import whole_call
-from adjit.transform.types import array_type, typed_const
-
-
-def alloc(
-    ctx: Context, shape: Sequence[ir.Operand], kind: types.Type, fill: ir.Const | None, name: str = "array"
-) -> ir.Var:
-    out = ir.Var(name, array_type(kind, len(shape)))
-    ctx.builder.emit(ir.Alloc(shape=tuple(shape), out=out, fill=fill))
-    return ctx.new_array(out, shape)
 
 
 def _creator(name: str, fill: int | None) -> Handler:
@@ -38,9 +30,7 @@ def _creator(name: str, fill: int | None) -> Handler:
         shape, kind = bound(frame, name, "shape dtype?", args, named)
         assert shape is not None
         type_ = dtype_argument(frame, kind, types.float64)
-        return alloc(
-            frame.ctx, shape_argument(frame, shape), type_, None if fill is None else typed_const(fill, type_), "array"
-        )
+        return allocated(frame.ctx, shape_argument(frame, shape), type_, fill, "array")
 
     return create
 
@@ -50,21 +40,20 @@ def _like_creator(name: str, fill: int | None) -> Handler:
         prototype, kind = bound(frame, name, "a:array dtype?", args, named)
         assert prototype is not None
         type_ = dtype_argument(frame, kind, dtype(prototype))
-        constant = None if fill is None else typed_const(fill, type_)
-        return alloc(frame.ctx, shape_of(frame.ctx, prototype), type_, constant)
+        return allocated(frame.ctx, shape_of(frame.ctx, prototype), type_, fill, "array")
 
     return create
 
 
 def _full(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    shape, value, kind = bound(frame, "np.full", "shape fill_value:number dtype?", args, named)
+    shape, value, kind = bound(frame, "np.full", "shape fill_value:scalar dtype?", args, named)
     assert shape is not None
     assert value is not None
     return _filled(frame, shape_argument(frame, shape), value, kind)
 
 
 def _full_like(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    prototype, value, kind = bound(frame, "np.full_like", "a:array fill_value:number dtype?", args, named)
+    prototype, value, kind = bound(frame, "np.full_like", "a:array fill_value:scalar dtype?", args, named)
     assert prototype is not None
     assert value is not None
     type_ = kind if kind is not None else Static(dtype(prototype))
@@ -73,11 +62,11 @@ def _full_like(frame: Frame, args: list[Value], named: dict[str, Value]) -> Valu
 
 def _filled(frame: Frame, shape: Sequence[ir.Operand], value: Value, kind: Value | None) -> Value:
     ctx = frame.ctx
-    assert isinstance(value, ir.Var | ir.Const)
-    type_ = dtype_argument(frame, kind, value.type)
+    assert isinstance(value, ir.Var | ir.Const | Complex)
+    type_ = dtype_argument(frame, kind, dtype(value))
     if isinstance(value, ir.Const):
-        return alloc(ctx, shape, type_, typed_const(value.value, type_))
-    return Lazy(tuple(shape), type_, lambda index: scalars.cast(ctx, value, type_), ())
+        return allocated(ctx, shape, type_, value.value, "array")
+    return Lazy(tuple(shape), type_, lambda index: complexes.cast(ctx, value, type_), ())
 
 
 def _arange(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
@@ -98,7 +87,7 @@ def _array(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     if is_array(value):
         made = materialise(ctx, as_lazy(ctx, value), "array")
         return converted(ctx, made, dtype_argument(frame, kind, dtype(value))) if kind is not None else made
-    if is_number(value):
+    if is_numeric(value):
         raise ctx.fail(errors.Unsupported, "np.array of a number", "", "Use np.full((), x), or keep the number.")
     return array_of(ctx, value, dtype_argument(frame, kind, None))
 

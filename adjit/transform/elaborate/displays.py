@@ -14,38 +14,34 @@ from numba import types
 
 from adjit import errors
 from adjit.transform import ir
-from adjit.transform.elaborate import scalars
+from adjit.transform.elaborate.arrays import allocated, store
 from adjit.transform.elaborate.frame import Context
-from adjit.transform.elaborate.values import TupleValue, Value, described, is_number
-from adjit.transform.types import array_type, call_type
+from adjit.transform.elaborate.values import Complex, Number, TupleValue, Value, described, dtype, is_array, is_numeric
+from adjit.transform.types import call_type
 
 
-def array_of(ctx: Context, value: Value, kind: types.Type | None = None) -> ir.Var:
+def array_of(ctx: Context, value: Value, kind: types.Type | None = None) -> Number:
     """The array that np.array makes of a display; `kind`: of its elements, instead of their common one."""
     extents, flat = _elements(ctx, value)
-    type_ = kind or _common_type(flat)
-    out = ir.Var("array", array_type(type_, len(extents)))
-    shape = [ir.integer(n) for n in extents]
-    ctx.builder.emit(ir.Alloc(shape=tuple(shape), out=out))
-    ctx.new_array(out, shape)
+    out = allocated(ctx, [ir.integer(n) for n in extents], kind or _common_type(flat), None, "array")
     for place, leaf in zip(np.ndindex(*extents), flat, strict=True):
-        ctx.builder.store(out, [ir.integer(int(p)) for p in place], scalars.cast(ctx, leaf, type_))
+        store(ctx, out, [ir.integer(int(p)) for p in place], leaf)
     return out
 
 
-def _common_type(flat: list[ir.Operand]) -> types.Type:
-    type_: types.Type = flat[0].type if flat else types.float64
+def _common_type(flat: list[Number]) -> types.Type:
+    type_: types.Type = dtype(flat[0]) if flat else types.float64
     for leaf in flat[1:]:
-        if type_ != leaf.type:
-            wider = call_type(operator.add, (type_, leaf.type))
+        if type_ != dtype(leaf):
+            wider = call_type(operator.add, (type_, dtype(leaf)))
             assert wider is not None
             type_ = wider
     return type_
 
 
-def _elements(ctx: Context, value: Value) -> tuple[tuple[int, ...], list[ir.Operand]]:
-    if is_number(value):
-        assert isinstance(value, ir.Var | ir.Const)
+def _elements(ctx: Context, value: Value) -> tuple[tuple[int, ...], list[Number]]:
+    if is_numeric(value) and not is_array(value):
+        assert isinstance(value, ir.Var | ir.Const | Complex)
         return (), [value]
     if not isinstance(value, TupleValue):
         raise ctx.fail(

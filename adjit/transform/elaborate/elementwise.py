@@ -16,19 +16,26 @@ from numba import types
 
 from adjit import errors
 from adjit.transform import ir
-from adjit.transform.elaborate import scalars
+from adjit.transform.elaborate import complexes, scalars
+from adjit.transform.elaborate.arrays import allocated, allocated_part, load, shape_of, store
 from adjit.transform.elaborate.displays import array_of
 from adjit.transform.elaborate.frame import Context
-from adjit.transform.elaborate.values import Index, Lazy, TupleValue, Value, described, is_array, is_number, ndim
+from adjit.transform.elaborate.values import (
+    Complex,
+    Index,
+    Lazy,
+    Number,
+    TupleValue,
+    Value,
+    described,
+    dtype,
+    is_array,
+    is_complex,
+    ndim,
+    operands_in,
+)
 from adjit.transform.support import broadcast_extent, stored_extent
-from adjit.transform.types import array_type, array_type_of, call_type, typed_const
-
-
-def shape_of(ctx: Context, value: Value) -> tuple[ir.Operand, ...]:
-    if isinstance(value, Lazy):
-        return value.shape
-    assert isinstance(value, ir.Var | ir.Const)
-    return ctx.shape(value) if isinstance(value.type, types.Array) else ()
+from adjit.transform.types import array_type, call_type, part_of, typed_const
 
 
 def as_lazy(ctx: Context, array: Value) -> Lazy:
@@ -39,9 +46,8 @@ def as_lazy(ctx: Context, array: Value) -> Lazy:
         return array
     if not is_array(array):
         raise ctx.fail(errors.TypeMismatch, f"{described(array)} where an array is needed", "", "Give an array.")
-    assert isinstance(array, ir.Var | ir.Const)
-    assert isinstance(array.type, types.Array)
-    return Lazy(ctx.shape(array), array.type.dtype, lambda index: ctx.builder.load(array, index), (array,))
+    assert isinstance(array, ir.Var | ir.Const | Complex)
+    return Lazy(shape_of(ctx, array), dtype(array), lambda index: load(ctx, array, index), operands_in(array))
 
 
 def broadcast_shapes(ctx: Context, shapes: Sequence[tuple[ir.Operand, ...]]) -> tuple[ir.Operand, ...]:
@@ -67,10 +73,10 @@ def _common_extent(ctx: Context, left: ir.Operand, right: ir.Operand) -> ir.Oper
     return ctx.builder.call(broadcast_extent, left, right, type=types.intp, name="n")
 
 
-def stretched(ctx: Context, value: Value, shape: Sequence[ir.Operand]) -> Callable[[Index], ir.Operand]:
+def stretched(ctx: Context, value: Value, shape: Sequence[ir.Operand]) -> Callable[[Index], Number]:
     """The element of `value` broadcast to `shape`. Whether an axis has size 1 is asked once, outside the loops."""
-    if is_number(value):
-        assert isinstance(value, ir.Var | ir.Const)
+    if not is_array(value):
+        assert isinstance(value, ir.Var | ir.Const | Complex)
         number = value
         return lambda index: number
     lazy = as_lazy(ctx, value)
@@ -84,7 +90,7 @@ def stretched(ctx: Context, value: Value, shape: Sequence[ir.Operand]) -> Callab
         else:
             flags.append(scalars.scalar(ctx, operator.ne, (extent, ir.integer(1)), name="is_wide"))
 
-    def element(index: Index) -> ir.Operand:
+    def element(index: Index) -> Number:
         own: list[ir.Operand] = []
         for flag, i in zip(flags, index[offset:], strict=True):
             if flag is None:
@@ -106,17 +112,17 @@ def elementwise(ctx: Context, callee: Any, args: Sequence[Value], name: str = ""
     """A scalar function applied to arrays and numbers, lazily; of arrays of rank 0 it is a number, as in NumPy."""
     args = [array_of(ctx, a) if isinstance(a, TupleValue) else a for a in args]
     shape = broadcast_shapes(ctx, [shape_of(ctx, a) for a in args if is_array(a)])
-    dtypes = tuple(scalars_type(a) for a in args)
-    dtype = call_type(callee, dtypes)
-    if dtype is None:
+    dtypes = tuple(dtype(a) for a in args)
+    kind = call_type(callee, dtypes)
+    if kind is None:
         shown = ", ".join(str(d) for d in dtypes)
         raise ctx.fail(errors.TypeMismatch, f"numba has no {getattr(callee, '__name__', callee)}({shown})")
     elements = [stretched(ctx, a, shape) for a in args]
     if not shape:
-        return scalars.scalar(ctx, callee, [e(()) for e in elements], name)
+        return complexes.call(ctx, callee, [e(()) for e in elements], name)
     sources, moved = _sources(args, shape)
     return Lazy(
-        shape, dtype, lambda index: scalars.scalar(ctx, callee, [e(index) for e in elements], name), sources, moved
+        shape, kind, lambda index: complexes.call(ctx, callee, [e(index) for e in elements], name), sources, moved
     )
 
 
@@ -125,49 +131,56 @@ def where(ctx: Context, condition: Value, yes: Value, no: Value) -> Value:
     args = (condition, yes, no)
     arrays = [a for a in args if is_array(a)]
     if not arrays:
-        assert isinstance(condition, ir.Var | ir.Const)
-        assert isinstance(yes, ir.Var | ir.Const)
-        assert isinstance(no, ir.Var | ir.Const)
-        return scalars.branch(ctx, scalars.truth(ctx, condition), lambda: yes, lambda: no, "selected")
+        assert isinstance(condition, ir.Var | ir.Const | Complex)
+        assert isinstance(yes, ir.Var | ir.Const | Complex)
+        assert isinstance(no, ir.Var | ir.Const | Complex)
+        return _chosen(ctx, condition, lambda: yes, lambda: no)
     shape = broadcast_shapes(ctx, [shape_of(ctx, a) for a in arrays])
     elements = [stretched(ctx, a, shape) for a in args]
-    dtype = call_type(operator.add, (scalars_type(yes), scalars_type(no)))
-    if isinstance(scalars_type(yes), types.Boolean) and isinstance(scalars_type(no), types.Boolean):
-        dtype = types.boolean
-    if dtype is None:
+    common = call_type(operator.add, (dtype(yes), dtype(no)))
+    if isinstance(dtype(yes), types.Boolean) and isinstance(dtype(no), types.Boolean):
+        common = types.boolean
+    if common is None:
         raise ctx.fail(errors.TypeMismatch, "the two sides of np.where have no common type")
-    kind = dtype
+    kind = common
 
-    def element(index: Index) -> ir.Operand:
-        chosen = scalars.branch(
-            ctx,
-            scalars.truth(ctx, elements[0](index)),
-            lambda: elements[1](index),
-            lambda: elements[2](index),
-            "selected",
-        )
-        return scalars.cast(ctx, chosen, kind)
+    def element(index: Index) -> Number:
+        chosen = _chosen(ctx, elements[0](index), lambda: elements[1](index), lambda: elements[2](index))
+        return complexes.cast(ctx, chosen, kind)
 
     sources, moved = _sources(args, shape)
     return Lazy(shape, kind, element, sources, moved)
 
 
-def converted(ctx: Context, value: Value, dtype: types.Type) -> Value:
+def _chosen(ctx: Context, condition: Number, yes: Callable[[], Number], no: Callable[[], Number]) -> Number:
+    """One of two numbers, of which the other is not evaluated."""
+    return complexes.chosen(ctx, complexes.truth(ctx, condition), yes, no, "selected")
+
+
+def converted(ctx: Context, value: Value, kind: types.Type) -> Value:
     """Elements cast to another type."""
-    if is_number(value):
-        assert isinstance(value, ir.Var | ir.Const)
-        return scalars.cast(ctx, value, dtype)
+    if not is_array(value):
+        assert isinstance(value, ir.Var | ir.Const | Complex)
+        return complexes.cast(ctx, value, kind)
     lazy = as_lazy(ctx, value)
     return Lazy(
-        lazy.shape, dtype, lambda index: scalars.cast(ctx, lazy.element(index), dtype), lazy.sources, lazy.moved
+        lazy.shape, kind, lambda index: complexes.cast(ctx, lazy.element(index), kind), lazy.sources, lazy.moved
     )
 
 
-def scalars_type(value: Value) -> types.Type:
+def part(ctx: Context, value: Value, name: str) -> Value:
+    """The part, "real" or "imag", of what is a complex number, or an array of them."""
     if isinstance(value, Lazy):
-        return value.dtype
-    assert isinstance(value, ir.Var | ir.Const)
-    return value.type.dtype if isinstance(value.type, types.Array) else value.type
+        lazy = value
+
+        def element(index: Index) -> Number:
+            found: ir.Operand = getattr(complexes.promote(ctx, lazy.element(index)), name)
+            return found
+
+        assert isinstance(lazy.dtype, types.Complex)
+        return Lazy(lazy.shape, part_of(lazy.dtype), element, lazy.sources, lazy.moved)
+    assert isinstance(value, Complex)
+    return value.real if name == "real" else value.imag
 
 
 def _sources(
@@ -180,10 +193,10 @@ def _sources(
             sources.extend(a.sources)
             moved.extend(a.moved if a.shape == shape else a.sources)
         elif is_array(a):
-            assert isinstance(a, ir.Var | ir.Const)
-            sources.append(a)
+            assert isinstance(a, ir.Var | ir.Const | Complex)
+            sources.extend(operands_in(a))
             if ndim(a) != len(shape):
-                moved.append(a)
+                moved.extend(operands_in(a))
     return tuple(sources), tuple(moved)
 
 
@@ -191,15 +204,25 @@ def materialise(ctx: Context, value: Value, name: str = "", user: bool = False) 
     """A lazy expression as a fresh array; anything else as it is."""
     if not isinstance(value, Lazy):
         return value
-    out = ir.Var(name or "values", array_type(value.dtype, value.ndim), user)
-    ctx.builder.emit(ir.Alloc(shape=value.shape, out=out))
-    ctx.new_array(out, value.shape)
-    ctx.nest(value.shape, lambda index: ctx.builder.store(out, index, value.element(index)))
+    name = name or "values"
+    out: Number
+    if isinstance(value.dtype, types.Complex):
+        out = allocated(ctx, value.shape, value.dtype, None, name)
+    else:
+        out = allocated_part(ctx, value.shape, value.dtype, None, name, user)
+    ctx.nest(value.shape, lambda index: store(ctx, out, index, value.element(index)))
     return out
 
 
 def operand(ctx: Context, value: Value) -> ir.Operand:
     """An operand of the IR: lazy expressions are computed."""
+    if is_complex(value):
+        raise ctx.fail(
+            errors.Unsupported,
+            "complex numbers here",
+            "They are pairs of real ones, which this does not take.",
+            "Write it with real and imaginary parts.",
+        )
     made = array_of(ctx, value) if isinstance(value, TupleValue) else materialise(ctx, value)
     if not isinstance(made, ir.Var | ir.Const):
         raise ctx.fail(
@@ -209,18 +232,19 @@ def operand(ctx: Context, value: Value) -> ir.Operand:
     return made
 
 
-def store_all(ctx: Context, target: ir.Var, value: Value, accumulate: Any = None) -> None:
+def store_all(ctx: Context, target: Number, value: Value, accumulate: Any = None) -> None:
     """`target[...] = value` or, with an operator, `target[...] op= value`, with broadcasting.
 
     The right side is evaluated before the store, as NumPy does: where it reads what is overwritten elsewhere in the
     target, it is computed into an array of its own first.
     """
-    shape = ctx.shape(target)
+    shape = shape_of(ctx, target)
     if isinstance(value, TupleValue):
         value = array_of(ctx, value)
     if is_array(value) and _reads_elsewhere(ctx, value, target):
         lazy = as_lazy(ctx, value)
-        value = materialise(ctx, lazy, f"{target.name}_new")
+        stored = operands_in(target)[0]
+        value = materialise(ctx, lazy, f"{stored.name}_new" if isinstance(stored, ir.Var) else "")
     if is_array(value):
         source_shape = shape_of(ctx, value)
         if len(source_shape) > len(shape):
@@ -233,39 +257,52 @@ def store_all(ctx: Context, target: ir.Var, value: Value, accumulate: Any = None
                     ir.Call(callee=stored_extent, args=(extent, own), outs=(ir.Var("n", types.intp),), effect=True)
                 )
     element = stretched(ctx, value, shape)
-    dtype = array_type_of(target).dtype
-    adds = accumulate in (operator.add, operator.sub) and ir.is_float(dtype) and scalars_type(value) == dtype
+    kind = dtype(target)
+    has_derivative = isinstance(kind, types.Float | types.Complex)
+    adds = accumulate in (operator.add, operator.sub) and has_derivative and dtype(value) == kind
 
     def body(index: Index) -> None:
         new = element(index)
         if adds:
-            added = new if accumulate is operator.add else scalars.scalar(ctx, operator.neg, (new,))
-            ctx.builder.store(target, index, added, add=True)
+            added = new if accumulate is operator.add else complexes.call(ctx, operator.neg, (new,))
+            store(ctx, target, index, added, add=True)
             return
         if accumulate is not None:
-            new = scalars.scalar(ctx, accumulate, (ctx.builder.load(target, index), new))
-        ctx.builder.store(target, index, scalars.cast(ctx, new, dtype))
+            new = complexes.call(ctx, accumulate, (load(ctx, target, index), new))
+        store(ctx, target, index, new)
 
     ctx.nest(shape, body)
 
 
-def _reads_elsewhere(ctx: Context, value: Value, target: ir.Var) -> bool:
+def _reads_elsewhere(ctx: Context, value: Value, target: Number) -> bool:
     """Whether an element of `value` may read an element of the target other than the one it is stored to."""
     lazy = as_lazy(ctx, value)
-    for source in lazy.sources:
-        if ctx.may_alias(source, target) and (source is not target or any(source is m for m in lazy.moved)):
-            return True
-    return lazy.shape != ctx.shape(target) and any(ctx.may_alias(s, target) for s in lazy.sources)
+    met = [(source, t) for source in lazy.sources for t in operands_in(target) if ctx.may_alias(source, t)]
+    if any(source is not t or any(source is m for m in lazy.moved) for source, t in met):
+        return True
+    return bool(met) and lazy.shape != shape_of(ctx, target)
+
+
+def paired(real: Value, imag: Value) -> Complex:
+    """A complex value from parts that are computed."""
+    assert isinstance(real, ir.Var | ir.Const)
+    assert isinstance(imag, ir.Var | ir.Const)
+    return Complex(real, imag)
 
 
 def total(ctx: Context, value: Value, axis: int | None = None) -> Value:
     """np.sum, over everything or along one axis."""
+    if is_complex(value):
+        pair = materialise(ctx, value)
+        assert isinstance(pair, Complex)
+        return paired(total(ctx, pair.real, axis), total(ctx, pair.imag, axis))
     lazy = as_lazy(ctx, value)
     dtype = types.intp if isinstance(lazy.dtype, types.Boolean | types.Integer) else lazy.dtype
     zero = typed_const(0, dtype)
 
-    def add(element: ir.Operand, partial: ir.Operand) -> ir.Operand:
-        return scalars.cast(ctx, scalars.scalar(ctx, operator.add, (partial, scalars.cast(ctx, element, dtype))), dtype)
+    def add(element: Number, partial: ir.Operand) -> ir.Operand:
+        term = scalars.cast(ctx, complexes.real(ctx, element), dtype)
+        return scalars.cast(ctx, scalars.scalar(ctx, operator.add, (partial, term)), dtype)
 
     if axis is None:
         return ctx.reduce(lazy.shape, zero, lambda index, partial: add(lazy.element(index), partial), "total")
@@ -277,7 +314,7 @@ def total(ctx: Context, value: Value, axis: int | None = None) -> Value:
         ctx.new_array(out, rest)
 
         def accumulate(index: Index) -> None:
-            value = scalars.cast(ctx, lazy.element(index), dtype)
+            value = scalars.cast(ctx, complexes.real(ctx, lazy.element(index)), dtype)
             ctx.builder.store(out, (*index[:axis], *index[axis + 1 :]), value, add=True)
 
         ctx.nest(lazy.shape, accumulate, ordered=(axis,))

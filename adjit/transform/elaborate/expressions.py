@@ -236,7 +236,7 @@ def _attribute(frame: Frame, node: cst.Attribute) -> Value:
     return attribute(frame, owner, node.attr.value)
 
 
-def subscript_place(frame: Frame, node: cst.Subscript) -> indexing.Place:
+def subscript_place(frame: Frame, node: cst.Subscript) -> indexing.Place | indexing.Pair:
     """Where a subscript points."""
     base = evaluate(frame, node.value)
     if not is_array(base):

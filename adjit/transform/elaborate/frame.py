@@ -14,7 +14,7 @@ from numba import types
 
 from adjit import errors
 from adjit.transform import ir
-from adjit.transform.elaborate.values import Poison, TupleValue, Value
+from adjit.transform.elaborate.values import Complex, Poison, TupleValue, Value
 from adjit.transform.source import FunctionSource
 from adjit.transform.types import const
 
@@ -30,6 +30,8 @@ class Context:
         self.roots: dict[ir.Var, frozenset[object]] = {}
         # the extent that is left of another without so many elements, and the list of operations that it is made in
         self._shortened: dict[tuple[ir.Operand, int], tuple[ir.Operand, list[ir.Op]]] = {}
+        # the real and imaginary parts of global arrays
+        self.parts: dict[int, Complex] = {}
         # what the user calls a value that has no name, and where
         self.called: dict[ir.Var, tuple[str, ir.Origin | None]] = {}
         # every binding of a variable of the user's: its name, the statement, the numbers and arrays in its value

@@ -20,6 +20,7 @@ from numba import types
 from adjit import errors
 from adjit.transform import ir
 from adjit.transform.alias import Aliases, memory_written
+from adjit.transform.elaborate import complexes
 from adjit.transform.elaborate.constants import wrap
 from adjit.transform.elaborate.control import VALUE
 from adjit.transform.elaborate.elementwise import materialise
@@ -27,7 +28,7 @@ from adjit.transform.elaborate.expressions import evaluate
 from adjit.transform.elaborate.frame import Context, Frame, Guess, LocalFunction
 from adjit.transform.elaborate.statements import block
 from adjit.transform.elaborate.syntax import always_returns, assigned
-from adjit.transform.elaborate.values import Complex, Static, TupleValue, Value
+from adjit.transform.elaborate.values import Complex, Lazy, Static, TupleValue, Value, operands_in
 from adjit.transform.report import Elaborated, note
 from adjit.transform.source import FunctionSource, place_of, read_source
 from adjit.transform.support import check_separate
@@ -56,6 +57,8 @@ def elaborate(function: Any, arg_types: Sequence[types.Type], build_derivative: 
         for leaf in ir.leaves(tuple(params)):
             if isinstance(leaf.type, types.Array):
                 ctx.new_array(leaf)
+        taken: dict[ir.Var, Complex] = {}
+        values = [_taken_apart(ctx, value, taken) for value in values]
         try:
             result = _body(ctx, source, dict(zip(names, values, strict=True)), False, False)
         except RecursionError as error:
@@ -81,7 +84,7 @@ def elaborate(function: Any, arg_types: Sequence[types.Type], build_derivative: 
     _check_globals(made)
     bound = ((name, origin, naming.operand(o)) for name, origin, v in ctx.bound for o in _operands_in(v))
     note(Elaborated(made, tuple(bound)))
-    return _without_side_effects(made)
+    return _without_side_effects(made, taken)
 
 
 def _operands_in(value: Value) -> list[ir.Operand]:
@@ -133,6 +136,26 @@ def parameter(ctx: Context, name: str, type_: types.Type) -> tuple[ir.Tree, Valu
     if isinstance(type_, types.Dispatcher):
         return var, Static(type_.dispatcher)
     return var, var
+
+
+def _taken_apart(ctx: Context, value: Value, taken: dict[ir.Var, Complex]) -> Value:
+    """An argument of which what is complex stands as its parts; those of an array are copies, noted in `taken`."""
+    if isinstance(value, TupleValue):
+        return TupleValue(tuple(_taken_apart(ctx, item, taken) for item in value.items))
+    if not isinstance(value, ir.Var):
+        return value
+    if isinstance(value.type, types.Complex):
+        return complexes.apart(ctx, value)
+    if isinstance(value.type, types.Array) and isinstance(value.type.dtype, types.Complex):
+        array, shape = value, ctx.shape(value)
+        element = Lazy(
+            shape, value.type.dtype, lambda index: complexes.apart(ctx, ctx.builder.load(array, index)), (array,)
+        )
+        parts = materialise(ctx, element, value.name)
+        assert isinstance(parts, Complex)
+        taken[value] = parts
+        return parts
+    return value
 
 
 def result_of(source: FunctionSource, value: Value) -> tuple[ir.Tree, list[ir.Operand]]:
@@ -192,11 +215,11 @@ def _check_globals(function: ir.Function) -> None:
             )
 
 
-def _without_side_effects(function: ir.Function) -> ir.Function:
-    """The function with copies of the arguments that it writes into."""
+def _without_side_effects(function: ir.Function, taken: Mapping[ir.Var, Complex]) -> ir.Function:
+    """The function with copies of the arguments that it writes into; `taken`: those that are copied already."""
     aliases = Aliases(function)
     arrays = [p for p in function.body.args if isinstance(p.type, types.Array)]
-    written = [p for p in arrays if aliases.is_written(p)]
+    written = [p for p in arrays if any(map(aliases.is_written, operands_in(taken.get(p, p))))]
     if not written:
         return function
     entry: list[ir.Op] = []
@@ -206,6 +229,8 @@ def _without_side_effects(function: ir.Function) -> ir.Function:
                 entry.append(ir.Call(callee=check_separate, args=(p, q), outs=(), effect=True, origin=None))
     mapping: dict[ir.Var, ir.Operand] = {}
     for p in written:
+        if p in taken:
+            continue
         assert isinstance(p.type, types.Array)
         own = dataclasses.replace(p, type=p.type)
         mapping[p] = own

@@ -2,7 +2,7 @@
 
 In: the values of a call, by position and by name. Out: one for each parameter, None where not given.
 
-    bound(frame, "np.full", "shape fill_value:number dtype?", (%n, 0.0), {})  ->  [%n, 0.0, None]
+    bound(frame, "np.full", "shape fill_value:scalar dtype?", (%n, 0.0), {})  ->  [%n, 0.0, None]
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from adjit.transform import ir
 from adjit.transform.elaborate.displays import array_of
 from adjit.transform.elaborate.elementwise import operand
 from adjit.transform.elaborate.frame import Frame, as_index
-from adjit.transform.elaborate.values import Static, TupleValue, Value, described, is_array, is_number
+from adjit.transform.elaborate.values import Static, TupleValue, Value, described, is_array, is_number, is_numeric
 from adjit.transform.types import dtype_of
 
 Handler = Callable[[Frame, list[Value], dict[str, Value]], Value]
@@ -29,7 +29,7 @@ def bound(
     """Arguments in the order of `parameters` ('a:array dtype?'), None where not given.
 
     What a parameter takes may stand behind its name: an `array` (tuples and lists of numbers are made one, as in
-    NumPy), a `number`, or a `value`, which is either. Without that the handler asks.
+    NumPy), a real `number`, a `scalar`, which may be complex, or a `value`, any of these. Without, the handler asks.
     """
     ctx = frame.ctx
     kinds = dict(_kind(p) for p in parameters.split())
@@ -76,8 +76,9 @@ def taken(frame: Frame, name: str, kind: str, value: Value) -> Value:
 _KINDS: dict[str, tuple[Callable[[Value], bool], str]] = {
     "": (lambda value: True, ""),
     "array": (is_array, "an array"),
-    "number": (is_number, "a number"),
-    "value": (lambda value: is_array(value) or is_number(value), "a number or an array"),
+    "number": (is_number, "a real number"),
+    "scalar": (lambda value: is_numeric(value) and not is_array(value), "a number"),
+    "value": (is_numeric, "a number or an array"),
 }
 
 

@@ -17,29 +17,34 @@ from numba import types
 
 from adjit import errors
 from adjit.transform import ir
-from adjit.transform.elaborate import scalars
+from adjit.transform.elaborate import complexes, scalars
+from adjit.transform.elaborate.arrays import shape_of, store
 from adjit.transform.elaborate.elementwise import (
     as_lazy,
     elementwise,
     materialise,
     operand,
-    shape_of,
+    paired,
     store_all,
     stretched,
 )
 from adjit.transform.elaborate.frame import Context
 from adjit.transform.elaborate.values import (
+    Complex,
     Index,
     Lazy,
+    Number,
     SliceValue,
     Static,
     TupleValue,
     Value,
     dtype,
     is_array,
+    is_complex,
     is_number,
+    is_numeric,
 )
-from adjit.transform.types import array_type, array_type_of, is_integer, slice_type
+from adjit.transform.types import array_type, array_type_of, complex_of, is_integer, slice_type
 
 
 @dataclass(frozen=True)
@@ -53,8 +58,24 @@ class Place:
     axis: int = 0
 
 
-def resolve(ctx: Context, base: Value, entries: Sequence[Value]) -> Place:
+@dataclass(frozen=True)
+class Pair:
+    """A place in an array of complex numbers: that in the real parts, and that in the imaginary ones."""
+
+    real: Place
+    imag: Place
+
+
+def resolve(ctx: Context, base: Value, entries: Sequence[Value]) -> Place | Pair:
     """The place that `base[entries]` names. Views are made on the way."""
+    if is_complex(base):
+        pair = materialise(ctx, base)
+        assert isinstance(pair, Complex)
+        return Pair(_resolved(ctx, pair.real, entries), _resolved(ctx, pair.imag, entries))
+    return _resolved(ctx, base, entries)
+
+
+def _resolved(ctx: Context, base: Value, entries: Sequence[Value]) -> Place:
     array = operand(ctx, base)
     if not isinstance(array.type, types.Array):
         raise ctx.fail(errors.TypeMismatch, "a number cannot be indexed")
@@ -158,8 +179,13 @@ def _basic(ctx: Context, array: ir.Operand, entries: Sequence[Value]) -> Place:
     return Place("view", out)
 
 
-def read(ctx: Context, place: Place) -> Value:
+def read(ctx: Context, place: Place | Pair) -> Value:
     """The value at a place."""
+    if isinstance(place, Pair):
+        real, imag = read(ctx, place.real), read(ctx, place.imag)
+        if isinstance(real, Lazy) and isinstance(imag, Lazy):
+            return _lazy_pair(ctx, real, imag)
+        return paired(real, imag)
     if place.kind == "element":
         return ctx.builder.load(place.array, place.index)
     if place.kind == "view":
@@ -167,6 +193,14 @@ def read(ctx: Context, place: Place) -> Value:
     if place.kind == "gather":
         return _gathered(ctx, place)
     return _selected(ctx, place)
+
+
+def _lazy_pair(ctx: Context, real: Lazy, imag: Lazy) -> Lazy:
+    def element(index: Index) -> Number:
+        return Complex(complexes.real(ctx, real.element(index)), complexes.real(ctx, imag.element(index)))
+
+    sources, moved = (*real.sources, *imag.sources), (*real.moved, *imag.moved)
+    return Lazy(real.shape, complex_of(real.dtype), element, sources, moved)
 
 
 def _gathered(ctx: Context, place: Place) -> Lazy:
@@ -235,8 +269,14 @@ def _selected(ctx: Context, place: Place) -> Value:
     return out
 
 
-def write(ctx: Context, place: Place, value: Value) -> None:
+def write(ctx: Context, place: Place | Pair, value: Value) -> None:
     """`base[entries] = value`."""
+    if isinstance(place, Pair):
+        real, imag = _parts(ctx, value)
+        write(ctx, place.real, real)
+        write(ctx, place.imag, imag)
+        return
+    _check_real(ctx, value)
     array = _writable(ctx, place.array)
     kind = _array(array).dtype
     if place.kind == "element":
@@ -250,6 +290,24 @@ def write(ctx: Context, place: Place, value: Value) -> None:
         _scatter(ctx, place, array, value)
     else:
         _store_selected(ctx, place, array, value)
+
+
+def _parts(ctx: Context, value: Value) -> tuple[Value, Value]:
+    """The parts of what is stored among complex numbers; both are there before one is stored."""
+    if not is_numeric(value):
+        raise ctx.fail(errors.Unsupported, "this value cannot be stored in an array")
+    made = materialise(ctx, value)
+    return (made.real, made.imag) if isinstance(made, Complex) else (made, ir.Const(0.0, types.float64))
+
+
+def _check_real(ctx: Context, value: Value) -> None:
+    if is_complex(value):
+        raise ctx.fail(
+            errors.TypeMismatch,
+            "a complex number is stored in an array of real ones",
+            "",
+            "Store its .real, or make the array with dtype=np.complex128.",
+        )
 
 
 def _writable(ctx: Context, array: ir.Operand) -> ir.Var:
@@ -279,7 +337,7 @@ def _scatter(ctx: Context, place: Place, array: ir.Var, value: Value) -> None:
     def body(index: Index) -> None:
         where = ctx.builder.load(places, index[axis : axis + len(places_shape)])
         target = (*index[:axis], where, *index[axis + len(places_shape) :])
-        ctx.builder.store(array, target, scalars.cast(ctx, element(index), array_type_of(array).dtype))
+        store(ctx, array, target, element(index))
 
     ctx.nest(full, body, ordered=range(len(full)))
 
@@ -321,8 +379,12 @@ def _store_selected(ctx: Context, place: Place, array: ir.Var, value: Value) -> 
     )
 
 
-def update(ctx: Context, place: Place, operation: Any, value: Value) -> None:
+def update(ctx: Context, place: Place | Pair, operation: Any, value: Value) -> None:
     """`base[entries] op= value`."""
+    if isinstance(place, Pair):
+        _update_pair(ctx, place, operation, value)
+        return
+    _check_real(ctx, value)
     array = _writable(ctx, place.array)
     kind = _array(array).dtype
     if place.kind == "element":
@@ -341,6 +403,23 @@ def update(ctx: Context, place: Place, operation: Any, value: Value) -> None:
     else:
         from_elementwise = _updated(ctx, place, operation, value)
         write(ctx, place, from_elementwise)
+
+
+def _update_pair(ctx: Context, place: Pair, operation: Any, value: Value) -> None:
+    if operation in (operator.add, operator.sub):
+        real, imag = _parts(ctx, value)
+        update(ctx, place.real, operation, real)
+        update(ctx, place.imag, operation, imag)
+        return
+    old = read(ctx, place)
+    if is_array(old):
+        write(ctx, place, elementwise(ctx, operation, (old, value)))
+        return
+    assert isinstance(old, Complex)
+    if is_array(value) or not is_numeric(value):
+        raise ctx.fail(errors.TypeMismatch, "an array is stored in a single element")
+    assert isinstance(value, ir.Var | ir.Const | Complex)
+    write(ctx, place, complexes.binary(ctx, operation, old, value))
 
 
 def _updated(ctx: Context, place: Place, operation: Any, value: Value) -> Value:

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate import indexing, scalars
+from adjit.transform.elaborate.arrays import shape_of
 from adjit.transform.elaborate.elementwise import materialise
 from adjit.transform.elaborate.frame import Frame
 from adjit.transform.elaborate.values import Paired, Range, TupleValue, Value, is_array, ndim
@@ -56,8 +57,7 @@ def _length(frame: Frame, iterated: Value) -> ir.Operand:
     if isinstance(iterated, TupleValue):
         return ir.integer(len(iterated.items))
     if is_array(iterated) and ndim(iterated) > 0:
-        assert isinstance(iterated, ir.Var | ir.Const)
-        return ctx.shape(iterated)[0]
+        return shape_of(ctx, iterated)[0]
     raise ctx.fail(
         errors.Unsupported, "a loop over this", "", "Loop over a range, an array, a tuple, enumerate(...) or zip(...)."
     )

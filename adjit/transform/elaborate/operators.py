@@ -16,9 +16,19 @@ from numba import types
 from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate import complexes, scalars
-from adjit.transform.elaborate.elementwise import elementwise, operand
+from adjit.transform.elaborate.elementwise import elementwise, materialise, operand, paired
 from adjit.transform.elaborate.frame import Frame
-from adjit.transform.elaborate.values import Complex, Static, TupleValue, Value, dtype, is_array, is_number
+from adjit.transform.elaborate.values import (
+    Complex,
+    Static,
+    TupleValue,
+    Value,
+    dtype,
+    is_array,
+    is_complex,
+    is_number,
+    is_numeric,
+)
 from adjit.transform.elaborate.whole import whole_call
 from adjit.transform.types import typed_const
 
@@ -71,8 +81,8 @@ def spelt_out(frame: Frame, callee: Any, args: Sequence[Value]) -> Value | None:
 def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
     """`left callee right`, arithmetic or comparison."""
     ctx = frame.ctx
-    if isinstance(left, Complex) or isinstance(right, Complex):
-        return complexes.binary(ctx, callee, left, right)
+    if (is_complex(left) or is_complex(right)) and is_numeric(left) and is_numeric(right):
+        return _of_complexes(frame, callee, left, right)
     if is_number(left) and is_number(right):
         assert isinstance(left, ir.Var | ir.Const)
         assert isinstance(right, ir.Var | ir.Const)
@@ -99,6 +109,40 @@ def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
         errors.Unsupported,
         f"`{getattr(callee, '__name__', callee)}` of these values",
         "They are not numbers or arrays.",
+    )
+
+
+def _of_complexes(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
+    """`left callee right` of which one is complex."""
+    ctx = frame.ctx
+    if callee is operator.matmul:
+        return product(frame, callee, left, right)
+    if is_array(left) or is_array(right):
+        return elementwise(ctx, callee, (left, right))
+    assert isinstance(left, ir.Var | ir.Const | Complex)
+    assert isinstance(right, ir.Var | ir.Const | Complex)
+    return complexes.binary(ctx, callee, left, right)
+
+
+def product(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
+    """The matrix product of arrays of which one is complex, in real ones: of `np.dot` or `@`."""
+    ctx = frame.ctx
+    left, right = materialise(ctx, left), materialise(ctx, right)
+
+    def of(a: Value, b: Value) -> Value:
+        return whole_call(ctx, callee, (operand(ctx, a), operand(ctx, b)), "product")
+
+    def combined(operation: Any, a: Value, b: Value) -> Value:
+        return materialise(ctx, binary(frame, operation, a, b), "product")
+
+    if not isinstance(left, Complex):
+        assert isinstance(right, Complex)
+        return paired(of(left, right.real), of(left, right.imag))
+    if not isinstance(right, Complex):
+        return paired(of(left.real, right), of(left.imag, right))
+    return paired(
+        combined(operator.sub, of(left.real, right.real), of(left.imag, right.imag)),
+        combined(operator.add, of(left.real, right.imag), of(left.imag, right.real)),
     )
 
 
@@ -146,7 +190,7 @@ def either(frame: Frame, left: ir.Operand, right: Callable[[], ir.Operand]) -> i
 
 def unary(frame: Frame, callee: Any, value: Value) -> Value:
     ctx = frame.ctx
-    if isinstance(value, Complex):
+    if isinstance(value, Complex) and not is_array(value):
         return complexes.unary(ctx, callee, value)
     if callee is operator.not_:
         return scalars.negated(ctx, truth(frame, value))
@@ -161,9 +205,9 @@ def unary(frame: Frame, callee: Any, value: Value) -> Value:
 def truth(frame: Frame, value: Value) -> ir.Operand:
     """The boolean of a value in a condition."""
     ctx = frame.ctx
-    if is_number(value):
-        assert isinstance(value, ir.Var | ir.Const)
-        return scalars.truth(ctx, value)
+    if is_numeric(value) and not is_array(value):
+        assert isinstance(value, ir.Var | ir.Const | Complex)
+        return complexes.truth(ctx, value)
     if isinstance(value, Static):
         return ir.boolean(bool(value.value))
     if isinstance(value, TupleValue):

@@ -8,7 +8,6 @@ In: the values of a call. Out: a value, mostly a number.
 from __future__ import annotations
 
 import builtins
-import cmath
 import dataclasses
 import operator
 from typing import Any
@@ -20,11 +19,13 @@ from numba import types
 from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate import complexes, scalars
-from adjit.transform.elaborate.elementwise import elementwise, operand, shape_of, total
+from adjit.transform.elaborate.arrays import shape_of
+from adjit.transform.elaborate.elementwise import elementwise, operand, total
 from adjit.transform.elaborate.frame import Frame, LocalFunction, as_index, static_items
 from adjit.transform.elaborate.handlers import Handler, bound, operands_of, refused
 from adjit.transform.elaborate.operators import binary
 from adjit.transform.elaborate.values import (
+    Complex,
     Paired,
     Range,
     Static,
@@ -146,16 +147,14 @@ def _to_number(name: str, kind: types.Type) -> Handler:
 
 def _complex(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     ctx = frame.ctx
-    return complexes.make(ctx, *operands_of(frame, "complex", args, named, 2))
-
-
-def _complex_function(name: str) -> Handler:
-    def handle(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-        (value,) = bound(frame, f"cmath.{name}", "z", args, named)
-        assert value is not None
-        return complexes.function(frame.ctx, name, complexes.promote(frame.ctx, value))
-
-    return handle
+    real, imag = bound(frame, "complex", "real:scalar? imag:scalar?", args, named)
+    real = const(0.0) if real is None else real
+    if imag is None:
+        assert isinstance(real, ir.Var | ir.Const | Complex)
+        return complexes.promote(ctx, real)
+    if not isinstance(real, Complex) and not isinstance(imag, Complex):
+        return complexes.make(ctx, operand(ctx, real), operand(ctx, imag))
+    return binary(frame, operator.add, real, binary(frame, operator.mul, complexes.literal(1j), imag))
 
 
 def _round(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
@@ -207,6 +206,4 @@ PYTHON_BUILTINS: dict[Any, Handler] = {
     dict: refused("a dictionary", "Use variables or arrays."),
     print: refused("print inside a differentiated function", "Take it out; ADJIT_DUMP=1 prints what is compiled."),
     builtins.sum: _sum_builtin,
-    cmath.exp: _complex_function("exp"),
-    cmath.phase: _complex_function("angle"),
 }

@@ -76,6 +76,13 @@ def scalar(ctx: Context, callee: Any, args: Sequence[ir.Operand], name: str = ""
     if type_ is None:
         shown = ", ".join(str(a.type) for a in args)
         raise ctx.fail(errors.TypeMismatch, f"numba has no {getattr(callee, '__name__', callee)}({shown})")
+    if isinstance(type_, types.Complex):
+        raise ctx.fail(
+            errors.NoRule,
+            f"{name_of(callee)}, which gives a complex number, has no derivative rule",
+            "",
+            "Write it with real and imaginary parts.",
+        )
     folded = fold(callee, args, type_)
     if folded is not None:
         return folded
@@ -115,7 +122,7 @@ def branch(ctx: Context, condition: ir.Operand, then: Side, orelse: Side, name: 
         yes = then()
     with ctx.builder.region() as no_ops:
         no = orelse()
-    type_ = _common(ctx, yes.type, no.type)
+    type_ = common(ctx, yes.type, no.type)
     with ctx.builder.region() as yes_cast:
         yes = cast(ctx, yes, type_)
     with ctx.builder.region() as no_cast:
@@ -132,7 +139,7 @@ def branch(ctx: Context, condition: ir.Operand, then: Side, orelse: Side, name: 
     return out
 
 
-def _common(ctx: Context, left: types.Type, right: types.Type) -> types.Type:
+def common(ctx: Context, left: types.Type, right: types.Type) -> types.Type:
     from_numba = unify(left, right)
     if from_numba is None:
         raise ctx.fail(errors.TypeMismatch, f"the two sides are of types {left} and {right}")

@@ -17,18 +17,22 @@ from numba import types
 from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate import scalars
-from adjit.transform.elaborate.elementwise import (
-    as_lazy,
-    converted,
-    materialise,
-    operand,
-    shape_of,
-    store_all,
-    stretched,
-)
+from adjit.transform.elaborate.arrays import shape_of
+from adjit.transform.elaborate.elementwise import as_lazy, converted, materialise, operand, paired, store_all, stretched
 from adjit.transform.elaborate.frame import Context, Frame
 from adjit.transform.elaborate.handlers import Handler, axis_argument, bound, dtype_argument, shape_argument, taken
-from adjit.transform.elaborate.values import Lazy, Static, TupleValue, Value, dtype, is_array, is_number, ndim
+from adjit.transform.elaborate.values import (
+    Complex,
+    Lazy,
+    Number,
+    Static,
+    TupleValue,
+    Value,
+    dtype,
+    is_array,
+    is_complex,
+    ndim,
+)
 from adjit.transform.types import array_type, array_type_of, transposed_type
 
 
@@ -44,6 +48,13 @@ def array_attribute(ctx: Context, owner: Value, name: str) -> Value | None:
         return Static(np.dtype(str(dtype(owner))) if not isinstance(dtype(owner), types.Boolean) else np.dtype(bool))
     if name == "real":
         return owner
+    if name in ("T", "flat") and is_complex(owner):
+        pair = materialise(ctx, owner)
+        assert isinstance(pair, Complex)
+        real, imag = (array_attribute(ctx, p, name) for p in (pair.real, pair.imag))
+        assert real is not None
+        assert imag is not None
+        return paired(real, imag)
     if name == "T":
         return transpose(ctx, owner, tuple(range(ndim(owner)))[::-1])
     if name == "flat":
@@ -64,7 +75,7 @@ def transpose(ctx: Context, value: Value, axes: tuple[int, ...]) -> Value:
     if isinstance(value, Lazy):
         lazy = value
 
-        def element(index: tuple[ir.Operand, ...]) -> ir.Operand:
+        def element(index: tuple[ir.Operand, ...]) -> Number:
             return lazy.element(tuple(index[axes.index(k)] for k in range(len(axes))))
 
         return Lazy(tuple(lazy.shape[a] for a in axes), lazy.dtype, element, lazy.sources, lazy.sources)
@@ -250,8 +261,9 @@ def _ndim(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
 
 
 def _fill(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    owner, value = bound(frame, "fill", "a:array value:number", args, named)
-    if not isinstance(owner, ir.Var) or value is None or not is_number(value):
+    owner, value = bound(frame, "fill", "a:array value:scalar", args, named)
+    assert value is not None
+    if not isinstance(owner, ir.Var | Complex):
         raise frame.ctx.fail(errors.Unsupported, "fill of this array with this value")
     store_all(frame.ctx, owner, value)
     return Static(None)

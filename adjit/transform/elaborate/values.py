@@ -6,6 +6,7 @@ results.
 
     (x, (y, 2))    TupleValue((%x, TupleValue((%y, 2))))
     a * b + 1      Lazy: the scalar body of an elementwise expression, written as a loop where it is stored or summed
+    x + 1j         Complex(%x, 1.0), a pair of numbers; an array of complex numbers is a pair of arrays
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 from numba import types
 
 from adjit.transform import ir
+from adjit.transform.types import complex_of
 
 Index = tuple[ir.Operand, ...]
 
@@ -43,7 +45,7 @@ class Lazy:
 
     shape: tuple[ir.Operand, ...]
     dtype: types.Type
-    element: Callable[[Index], ir.Operand]
+    element: Callable[[Index], Number]
     sources: tuple[ir.Operand, ...]
     # sources that are read at an index other than the element's own: such an expression cannot be stored over them
     moved: tuple[ir.Operand, ...] = ()
@@ -55,10 +57,13 @@ class Lazy:
 
 @dataclass(frozen=True)
 class Complex:
-    """A complex number as its real and imaginary part."""
+    """A complex number, or an array of them, as its real and imaginary part: two numbers or two arrays, of one type."""
 
     real: ir.Operand
     imag: ir.Operand
+
+
+Number = ir.Operand | Complex
 
 
 @dataclass(frozen=True)
@@ -135,16 +140,36 @@ def described(value: Value) -> str:
 
 def is_array(value: Value) -> bool:
     """An array or an array expression."""
+    if isinstance(value, Complex):
+        return is_array(value.real)
     return isinstance(value, Lazy) or (isinstance(value, ir.Var | ir.Const) and isinstance(value.type, types.Array))
 
 
 def is_number(value: Value) -> bool:
+    """A real number."""
     return isinstance(value, ir.Var | ir.Const) and not isinstance(value.type, types.Array)
+
+
+def is_numeric(value: Value) -> bool:
+    """A number or an array, real or complex."""
+    return isinstance(value, ir.Var | ir.Const | Lazy | Complex)
+
+
+def is_complex(value: Value) -> bool:
+    """A complex number, or an array of them."""
+    return isinstance(value, Complex) or (isinstance(value, Lazy) and isinstance(value.dtype, types.Complex))
+
+
+def operands_in(value: Number) -> tuple[ir.Operand, ...]:
+    """The operand, or the two that a complex value is."""
+    return (value.real, value.imag) if isinstance(value, Complex) else (value,)
 
 
 def dtype(value: Value) -> types.Type:
     if isinstance(value, Lazy):
         return value.dtype
+    if isinstance(value, Complex):
+        return complex_of(dtype(value.real))
     assert isinstance(value, ir.Var | ir.Const)
     return value.type.dtype if isinstance(value.type, types.Array) else value.type
 
@@ -152,6 +177,8 @@ def dtype(value: Value) -> types.Type:
 def ndim(value: Value) -> int:
     if isinstance(value, Lazy):
         return value.ndim
+    if isinstance(value, Complex):
+        return ndim(value.real)
     assert isinstance(value, ir.Var | ir.Const)
     return value.type.ndim if isinstance(value.type, types.Array) else 0
 
@@ -175,6 +202,18 @@ def structure(value: Value) -> Shape:
     if isinstance(value, Complex):
         return Shape("complex")
     return Shape("static", (value,))
+
+
+def joint(left: Shape, right: Shape) -> Shape | None:
+    """How a value is put together that is `left` on one path and `right` on another; a number may become complex."""
+    if left == right:
+        return left
+    if {left.kind, right.kind} == {"leaf", "complex"}:
+        return Shape("complex")
+    if left.kind == right.kind and left.kind in ("tuple", "list") and len(left.parts) == len(right.parts):
+        parts = [joint(a, b) for a, b in zip(left.parts, right.parts, strict=True)]
+        return None if None in parts else Shape(left.kind, tuple(parts))
+    return None
 
 
 def leaves_of(value: Value) -> list[ir.Operand]:

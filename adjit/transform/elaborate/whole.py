@@ -92,6 +92,13 @@ def whole_call(
         return Static(None)
     outs = tuple(ir.Var(name if len(parts) == 1 else f"{name}_{k}", unliteral(t)) for k, t in enumerate(parts))
     for out in outs:
+        if isinstance(getattr(out.type, "dtype", out.type), types.Complex):
+            raise ctx.fail(
+                errors.NoRule,
+                f"{name}, which gives complex numbers, has no derivative rule",
+                "",
+                "Write it with real and imaginary parts.",
+            )
         if not isinstance(out.type, types.Array | types.Number | types.Boolean):
             raise ctx.fail(
                 errors.Unsupported, f"{name} returns {out.type}", "Only numbers, arrays and tuples of them are taken."

@@ -1,0 +1,128 @@
+"""Complex numbers: programs of every kind with them, what is refused of them, and what a derived function takes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adjit
+from adjit.errors import AdjitError
+from tests.programs.complex_numbers import COMPLEX, PHASES, array_argument, size_of_a_multiple
+from tests.programs.harness import check
+from tests.programs.rows import Row
+
+
+@pytest.mark.parametrize("row", COMPLEX.rows, ids=lambda row: row.name)
+@pytest.mark.filterwarnings("error::numpy.exceptions.ComplexWarning")
+def test_program(row: Row) -> None:
+    check(row.function, row.arguments, row.active, second=row.second, expected=row.expected)
+
+
+@pytest.mark.parametrize("row", [r for r in COMPLEX.rows if r.compiled], ids=lambda row: row.name)
+def test_compiled_program(row: Row) -> None:
+    check(row.function, row.arguments, row.active, second=False, expected=row.expected, target="cpu")
+
+
+def test_every_derivative_sees_a_fixed_complex_argument() -> None:
+    x, options = np.array([0.5, -0.2, 0.7]), {"target": "python"}
+    right = adjit.grad(lambda x: array_argument(x, PHASES), **options)(x)
+    curvature = np.diag(2.0 * np.abs(PHASES) ** 2)
+    for derived in (adjit.grad, adjit.jacobian, adjit.jacfwd, adjit.jacrev):
+        np.testing.assert_allclose(derived(array_argument, **options)(x, PHASES), right)
+    np.testing.assert_allclose(adjit.hessian(array_argument, **options)(x, PHASES), curvature)
+    np.testing.assert_allclose(adjit.hvp(array_argument, **options)(x, PHASES, np.ones(3)), curvature.sum(axis=1))
+    for nothing in (0, 0j, None):
+        assert adjit.jvp(size_of_a_multiple, (0.5, 1 + 1j), (1.0, nothing), **options)[1] == pytest.approx(2**0.5)
+    pulled = adjit.vjp(size_of_a_multiple, 0.5, 1 + 1j, **options)[1](1.0)
+    assert pulled == (pytest.approx(2**0.5), None)
+
+
+def test_single_precision() -> None:
+    """As numba computes: with a float64 in double precision, from parts that are of single precision."""
+    x, a = np.array([0.5, -0.2, 0.7]), PHASES.astype(np.complex64)
+    found = adjit.grad(array_argument, target="python")(x, a)
+    np.testing.assert_allclose(found, adjit.grad(array_argument, target="python")(x, a.astype(complex)), rtol=1e-14)
+    assert found.dtype == np.float64
+    narrow = adjit.grad(array_argument, target="python")(x.astype(np.float32), a)
+    np.testing.assert_allclose(narrow, found, rtol=1e-5)
+    assert narrow.dtype == np.float32
+
+
+FIXED = "Derivatives are with respect to real numbers; a complex argument is held fixed."
+PARTS = "Pass its real and imaginary part as two arguments, and make the complex number of them inside."
+
+
+@pytest.mark.parametrize("wrt", [1, "z", (0, 1)])
+@pytest.mark.parametrize(("z", "is_what"), [(1j, "of type complex128"), (PHASES, "an array of complex128")])
+def test_no_derivative_with_respect_to_complex_numbers(wrt: Any, z: Any, is_what: str) -> None:
+    for derived in (adjit.grad, adjit.jacfwd, adjit.jacrev):
+        with pytest.raises(AdjitError) as fault:
+            derived(size_of_a_multiple, wrt, target="python")(0.5, z)
+        what, _, *rest = str(fault.value).splitlines()
+        assert what == f"WrongWrt: `z` of size_of_a_multiple is {is_what}"
+        assert rest == [
+            "  Derivatives are with respect to real numbers; a complex argument is held fixed.",
+            f"  {PARTS}",
+        ]
+
+
+def test_a_tangent_of_a_complex_argument_is_not_lost() -> None:
+    with pytest.raises(AdjitError) as fault:
+        adjit.jvp(size_of_a_multiple, (0.5, 1j), (0.0, 1.0), target="python")
+    assert str(fault.value) == (
+        f"TypeMismatch: the tangent of argument 'z', which is complex, is not zero\n  {FIXED}\n  {PARTS}"
+    )
+
+
+def one_array_twice(x, z, w):
+    z[0] = x
+    return abs(w[0])
+
+
+def test_a_complex_array_given_twice_is_refused_where_one_is_written() -> None:
+    with pytest.raises(AdjitError, match="two arguments share memory"):
+        adjit.grad(one_array_twice, target="python")(0.5, PHASES, PHASES)
+    assert adjit.grad(one_array_twice, target="python")(0.5, PHASES.copy(), PHASES) == 0.0
+
+
+def ordered(x):
+    return x if x * 1j > 0 else 0.0
+
+
+def stored(x):
+    a = np.zeros(2)
+    a[0] = x * 1j
+    return a[0]
+
+
+def added(x):
+    a = np.zeros(2)
+    a += x * 1j
+    return a[0]
+
+
+def whole(x):
+    return np.abs(np.linalg.det(np.ones((2, 2)) * x * 1j))
+
+
+def of_math(x):
+    return math.sin(x * 1j)
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (ordered, "Unsupported: `gt` of complex numbers"),
+        (stored, "TypeMismatch: a complex number is stored in an array of real ones"),
+        (added, "TypeMismatch: a complex number where a real one belongs"),
+        (whole, "NoRule: det of complex numbers has no derivative rule"),
+        (of_math, "NoRule: sin of complex numbers has no derivative rule"),
+    ],
+)
+def test_what_complex_numbers_do_not_have(function: Any, message: str) -> None:
+    with pytest.raises(AdjitError) as fault:
+        adjit.grad(function, target="python")(0.5)
+    assert str(fault.value).splitlines()[0] == message
