@@ -16,12 +16,23 @@ from adjit.errors import (
     TypeMismatch,
     Unsupported,
     Unwritten,
+    WrongCall,
     WrongWrt,
 )
-from adjit.runtime.api import grad, hvp, jvp, stop_gradient, value_and_grad, vjp
+from adjit.runtime.api import (
+    grad,
+    hessian,
+    hvp,
+    jacfwd,
+    jacobian,
+    jacrev,
+    jvp,
+    stop_gradient,
+    value_and_grad,
+    vjp,
+)
 from adjit.runtime.cache import cache_info, clear_cache
 from adjit.runtime.check import check_grads
-from adjit.runtime.jacobian import hessian, jacfwd, jacobian, jacrev
 from adjit.transform.marks import checkpoint
 from adjit.transform.pool import clear_workspaces, workspace_bytes
 
@@ -36,6 +47,7 @@ __all__ = [
     "TypeMismatch",
     "Unsupported",
     "Unwritten",
+    "WrongCall",
     "WrongWrt",
     "cache_info",
     "check_grads",

@@ -16,10 +16,11 @@ from typing import Any
 import numba
 
 from adjit.errors import AdjitError
-from adjit.runtime.api import grad, make_options, positions_of, specification
+from adjit.runtime.api import grad
 from adjit.runtime.dispatch import Derived, Interpreted, derive
 from adjit.runtime.notation import to_types
-from adjit.transform.derivative import Derivative
+from adjit.runtime.options import Options
+from adjit.transform.derivative import made
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -87,8 +88,7 @@ def _derived(
     if mode == "reverse":
         return grad(function, wrt), (types,)
     given = to_types(types)
-    positions, _ = positions_of(specification(function), wrt)
-    made = Derivative(function=function, kind="jvp", wrt=positions)
+    tangent = made("jvp", function, wrt)
     # no tangent for what is held fixed
-    tangents = [type_ if k in positions else numba.types.none for k, type_ in enumerate(given)]
-    return derive(made, make_options({})), (*given, *tangents)
+    tangents = [type_ if k in (tangent.wrt or ()) else numba.types.none for k, type_ in enumerate(given)]
+    return derive(tangent, Options()), (*given, *tangents)

@@ -84,6 +84,10 @@ class WrongWrt(AdjitError):
     """`wrt` names no parameter, or one that carries no derivative."""
 
 
+class WrongCall(AdjitError, TypeError):
+    """The arguments of a call do not fit the parameters, or there is no such option."""
+
+
 class NotScalar(AdjitError):
     """A gradient was asked of a function whose result is not one number."""
 

@@ -39,7 +39,7 @@ def test_forward(program, capsys):
 
 def test_refusal(program, capsys):
     assert cli.main(["source", f"{program}:energy", "--wrt", "z"]) == 1
-    assert capsys.readouterr().err.startswith("WrongWrt: there is no parameter 'z'")
+    assert capsys.readouterr().err.startswith("WrongWrt: energy has no parameter 'z'")
 
 
 @pytest.mark.parametrize("where", ["energy", "no_such_file.py:energy"])

@@ -22,25 +22,27 @@ bound anew, but not an array whose elements changed. A pullback belongs to the v
 from __future__ import annotations
 
 import functools
-import inspect
-from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numba import types
 from numba.extending import overload, typeof_impl
 
 from adjit import rules
-from adjit.errors import Stretched, TypeMismatch, WrongWrt
-from adjit.runtime.dispatch import Derived, Interpreted, Options, derive, plain_signature
-from adjit.runtime.notation import to_bytes
+from adjit.errors import Stretched, TypeMismatch, WrongCall
+from adjit.runtime.dispatch import derive, register
+from adjit.runtime.jacobian import DerivedJacobian, InterpretedJacobian
+from adjit.runtime.options import Options, make_options
+from adjit.runtime.products import DerivedProduct, InterpretedProduct
 from adjit.runtime.trees import Template, conform, described, is_active, snapshot, template, zero
 from adjit.transform import derivative as derivatives
-from adjit.transform.derivative import Derivative
+from adjit.transform.derivative import Derivative, Wrt, shown, specification
 from adjit.transform.marks import Checkpointed, checkpoint
 
-Wrt = int | str | Sequence[int | str]
+if TYPE_CHECKING:
+    from adjit.runtime.explain import Explanation
+
 Value = TypeVar("Value")
 
 
@@ -51,12 +53,12 @@ def grad(function: Any = None, wrt: Wrt = 0, *, has_aux: bool = False, **options
     function returns (value, aux) and the result is (gradient, aux). Also a decorator: `@grad`, `@grad(wrt="x")`.
     Raises NotScalar, WrongWrt and whatever stands in the way of differentiating the function, at the first call.
     """
-    return _derived(function, "grad", wrt, has_aux, options)
+    return _derived(function, "grad", wrt, options, has_aux)
 
 
 def value_and_grad(function: Any = None, wrt: Wrt = 0, *, has_aux: bool = False, **options: Any) -> Any:
     """Like `grad`, and the value with it: (value, gradient), or ((value, aux), gradient)."""
-    return _derived(function, "value_and_grad", wrt, has_aux, options)
+    return _derived(function, "value_and_grad", wrt, options, has_aux)
 
 
 def jvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any], **options: Any) -> tuple[Any, Any]:
@@ -68,8 +70,11 @@ def jvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any], **option
     spec, chosen = specification(function), make_options(options)
     arguments = bind(spec, primals)
     if not isinstance(tangents, tuple | list) or len(tangents) != len(primals):
-        raise TypeMismatch(f"the tangents are {described(tangents)}, not a tuple of {len(primals)}")
-    names, shapes = list(signature(spec).parameters), [template(a) for a in arguments]
+        raise TypeMismatch(
+            f"the tangents of {shown(spec)} are {described(tangents)}, not a tuple of {len(primals)}",
+            instead="Give one an argument that is given, shaped as that.",
+        )
+    names, shapes = list(derivatives.parameters(spec).parameters), [template(a) for a in arguments]
     dots = [conform(t, s, f"the tangent of argument {n!r}") for t, s, n in zip(tangents, shapes, names, strict=False)]
     dots += [zero(s) for s in shapes[len(dots) :]]
     return push(spec, chosen, arguments, shapes, dots, range(len(primals)))
@@ -111,7 +116,7 @@ def evaluate(spec: Any, options: Options, arguments: Sequence[Any], positions: S
     active = tuple(p for p in positions if p in carrying)
     if not active:
         value = value_of(spec, options)(*kept)
-        return value, Pullback(template(value), positions, active, _nothing)
+        return value, Pullback(spec, template(value), positions)
     forward = derive(Derivative(function=spec, kind="split_forward", wrt=active), options)
     try:
         value, saved, changed = forward.strict(*kept)
@@ -124,70 +129,107 @@ def evaluate(spec: Any, options: Options, arguments: Sequence[Any], positions: S
         # the value may be one of the arguments kept, and belongs to the caller
         (value,) = snapshot((value,))
         joint = derive(Derivative(function=spec, kind="vjp", wrt=active), options)
-        sweep: Callable[[Any], Any] = lambda seed: joint(*kept, seed)  # noqa: E731
         joint.prepare(*kept, zero(result))
-    else:
-        given = forward.argument_types(*kept)
-        reverse = derive(Derivative(function=spec, kind="split_reverse", wrt=active, given=given), options)
-        if forward.derivative.stretches:
-            reverse = reverse.stretching
-        sweep = lambda seed: reverse(saved, snapshot(changed), seed)  # noqa: E731
-        reverse.prepare(saved, snapshot(changed), zero(result))
-    return value, Pullback(result, positions, active, sweep)
+        return value, Pullback(spec, result, positions, active, joint, kept)
+    given = forward.argument_types(*kept)
+    reverse = derive(Derivative(function=spec, kind="split_reverse", wrt=active, given=given), options)
+    if forward.derivative.stretches:
+        reverse = reverse.stretching
+    reverse.prepare(saved, snapshot(changed), zero(result))
+    return value, Pullback(spec, result, positions, active, reverse, (saved,), (changed,))
 
 
 class Pullback:
     """The reverse sweep of one evaluation: seed -> an adjoint an argument.
 
     It starts from what the forward sweep saved. Where that cannot leave compiled code (a tape of arrays made anew in a
-    loop), both sweeps run.
+    loop), both sweeps run. `consumed`: what the sweep changes of that, so that each call gets a copy.
     """
 
     def __init__(
-        self, result: Template, positions: Sequence[int], active: tuple[int, ...], sweep: Callable[[Any], Any]
+        self,
+        spec: Any,
+        result: Template,
+        positions: Sequence[int],
+        active: tuple[int, ...] = (),
+        sweep: Any = None,
+        saved: tuple[Any, ...] = (),
+        consumed: tuple[Any, ...] = (),
     ) -> None:
         self.result = result
+        self._spec = spec
         self._positions = positions
         self._active = active
         self._sweep = sweep
+        self._saved = saved
+        self._consumed = consumed
 
-    def __call__(self, seed: Any) -> tuple[Any, ...]:
-        bars = self._sweep(conform(seed, self.result, "the seed"))
+    def __call__(self, *seeds: Any) -> tuple[Any, ...]:
+        if len(seeds) != 1:
+            raise WrongCall(
+                f"the pullback of {shown(self._spec)} takes one seed, not {len(seeds)}",
+                instead="Give one that is shaped as the value: a tuple where that is one.",
+            )
+        seed = conform(seeds[0], self.result, "the seed")
+        bars = () if self._sweep is None else self._sweep(*self._saved, *snapshot(self._consumed), seed)
         of = dict(zip(self._active, bars, strict=True))
         return tuple(of.get(position) for position in self._positions)
 
+    def __repr__(self) -> str:
+        return f"<pullback of {shown(self._spec)} with respect to {self._active}>"
 
-def _nothing(seed: Any) -> tuple[()]:
-    return ()
+    def source(self) -> str:
+        """The generated source that a call runs."""
+        return "" if self._sweep is None else str(self._sweep.source(*self._arguments()))
+
+    def explain(self) -> Explanation:
+        """What was decided for it, and why, as `explain` of a derivative says."""
+        if self._sweep is None:
+            raise WrongCall(
+                f"the pullback of {shown(self._spec)} does nothing: no argument is a float",
+                instead="Ask where an argument is one.",
+            )
+        explained: Explanation = self._sweep.explain(*self._arguments())
+        return explained
+
+    def _arguments(self) -> tuple[Any, ...]:
+        return (*self._saved, *self._consumed, zero(self.result))
 
 
 def hvp(function: Any = None, wrt: Wrt = 0, **options: Any) -> Any:
     """The product of the Hessian of a scalar function with a vector: `hvp(f)(*args, v)`, v as the argument (a tuple of
     those if `wrt` is one), without the Hessian. Forward over reverse: the price of a few gradients."""
-    if function is None:
-        return functools.partial(hvp, wrt=wrt, **options)
-    gradient = specification(grad(function, wrt, **options))
-    positions, single = positions_of(specification(function), wrt)
-    names = list(signature(gradient).parameters)
-    # the compiled function takes the vectors by position
-    order = sorted(range(len(positions)), key=positions.__getitem__)
-    derived = derive(Derivative(function=gradient, kind="hvp", wrt=positions), make_options(options))
+    return _derived(function, "hvp", wrt, options)
 
-    def product(*arguments: Any, **keywords: Any) -> Any:
-        if not arguments:
-            raise TypeError("the last argument is the vector")
-        *primals, vector = arguments
-        bound = primals if len(primals) == len(names) and not keywords else bind(gradient, primals, keywords)
-        vectors = (vector,) if single else vector
-        if not isinstance(vectors, tuple | list) or len(vectors) != len(positions):
-            raise TypeMismatch(f"the vector is not a tuple of {len(positions)}, as wrt is")
-        along = [
-            conform(v, template(bound[position]), f"the vector along {names[position]!r}")
-            for position, v in zip(positions, vectors, strict=True)
-        ]
-        return derived(*bound, *(along[k] for k in order))
 
-    return named_after(function, product)
+def jacfwd(function: Any = None, wrt: Wrt = 0, **options: Any) -> Any:
+    """The Jacobian, of shape result.shape + argument.shape, eight columns a forward sweep.
+
+    Its parameters are the function's. Where the result or an argument is a tuple, or `wrt` is one, so is the Jacobian:
+    by result first, then by argument. For functions with more results than arguments, or not many more arguments.
+    """
+    return _derived(function, "jacfwd", wrt, options)
+
+
+def jacrev(function: Any = None, wrt: Wrt = 0, **options: Any) -> Any:
+    """The Jacobian, as `jacfwd`'s, a row a reverse sweep after one forward sweep.
+
+    For functions with fewer results than arguments.
+    """
+    return _derived(function, "jacrev", wrt, options)
+
+
+def jacobian(function: Any = None, wrt: Wrt = 0, **options: Any) -> Any:
+    """The Jacobian, by columns (`jacfwd`) where that takes no more sweeps, of eight columns each, than there are rows,
+    and by rows (`jacrev`) otherwise. How many results there are is found out by one evaluation for each new tuple of
+    shapes (and integers) of the arguments; in compiled code it is by rows where the results are numbers and the
+    arguments arrays."""
+    return _derived(function, "jacobian", wrt, options)
+
+
+def hessian(function: Any = None, wrt: Wrt = 0, **options: Any) -> Any:
+    """The Hessian of a scalar function: the Jacobian, by columns, of its gradient."""
+    return _derived(function, "hessian", wrt, options)
 
 
 def stop_gradient(x: Value) -> Value:
@@ -201,6 +243,9 @@ def _compiled_stop_gradient(x):  # type: ignore[no-untyped-def]  # numba wants t
 
 
 rules.constant(stop_gradient)
+
+register("jacobian", DerivedJacobian, InterpretedJacobian)
+register("hvp", DerivedProduct, InterpretedProduct)
 
 
 @overload(checkpoint)
@@ -217,30 +262,15 @@ def _type_of_checkpointed(value: Checkpointed[..., Any], c: Any) -> Any:
 # --------------------------------------------------------------------------------------- what all of these do alike
 
 
-def _derived(function: Any, kind: str, wrt: Wrt, has_aux: bool, options: dict[str, Any]) -> Any:
+def _derived(function: Any, kind: str, wrt: Wrt, options: dict[str, Any], has_aux: bool = False) -> Any:
+    """The derived function, or a decorator that makes it."""
+    own = ("wrt", "has_aux") if kind in ("grad", "value_and_grad") else ("wrt",)
+    chosen = make_options(options, own)
+    if not isinstance(has_aux, bool):
+        raise WrongCall(f"has_aux={has_aux!r}", instead="Write has_aux=True or has_aux=False.")
     if function is None:
-        return functools.partial(_derived, kind=kind, wrt=wrt, has_aux=has_aux, options=options)
-    spec = specification(function)
-    positions, single = positions_of(spec, wrt)
-    made = Derivative(function=spec, kind=kind, wrt=positions, single=single, has_aux=has_aux)
-    return derive(made, make_options(options))
-
-
-def specification(function: Any) -> Any:
-    """What a Derivative is made of: the derivative that `function` computes, or the function itself."""
-    if isinstance(function, Checkpointed):
-        function = function.function  # which says something to those who call it
-    return function.derivative if isinstance(function, Derived | Interpreted) else function
-
-
-def make_options(options: dict[str, Any]) -> Options:
-    """TypeError for an option that there is not, as for any other keyword."""
-    fastmath = options.get("fastmath")
-    if isinstance(fastmath, set | frozenset | list | tuple):
-        options = {**options, "fastmath": frozenset(fastmath)}
-    if "memory_limit" in options:
-        options = {**options, "memory_limit": to_bytes(options["memory_limit"])}
-    return Options(**options)
+        return functools.partial(_derived, kind=kind, wrt=wrt, options=options, has_aux=has_aux)
+    return derive(derivatives.made(kind, function, wrt, has_aux, **chosen.for_derivatives()), chosen)
 
 
 def value_of(spec: Any, options: Options) -> Any:
@@ -249,56 +279,16 @@ def value_of(spec: Any, options: Options) -> Any:
     return derive(made, options)
 
 
-def signature(spec: Any) -> inspect.Signature:
-    """The parameters, each by position or by name."""
-    return _signature(spec if isinstance(spec, Derivative) else Derivative(function=spec, kind="primal", wrt=None))
-
-
-@functools.lru_cache(maxsize=4096)
-def _signature(derivative: Derivative) -> inspect.Signature:
-    return plain_signature(derivatives.signature(derivative))
-
-
-def bind(spec: Any, arguments: Sequence[Any], keywords: Mapping[str, Any] = MappingProxyType({})) -> tuple[Any, ...]:
-    """The arguments with the defaults of those left out. TypeError if there are too many or too few, as in any call."""
+def bind(spec: Any, arguments: Sequence[Any]) -> tuple[Any, ...]:
+    """The arguments with the defaults of those left out; WrongCall if there are too many or too few."""
     if not isinstance(arguments, tuple | list):
         raise TypeMismatch(
-            f"the arguments are {described(arguments)}, not a tuple", instead="Write (x,) for a single x."
+            f"the arguments of {shown(spec)} are {described(arguments)}, not a tuple",
+            instead="Write (x,) for a single x.",
         )
-    bound = signature(spec).bind(*arguments, **keywords)
-    bound.apply_defaults()
-    return bound.args
+    return derivatives.bound(spec, arguments)
 
 
 def active_positions(shapes: Sequence[Template]) -> tuple[int, ...]:
     """The arguments that a derivative flows into: floats, arrays of floats, and tuples with any of those."""
     return tuple(position for position, shape in enumerate(shapes) if is_active(shape))
-
-
-def positions_of(spec: Any, wrt: Wrt) -> tuple[tuple[int, ...], bool]:
-    """The positions that `wrt` names, and whether it is a single one; raises WrongWrt."""
-    names = list(signature(spec).parameters)
-    single = isinstance(wrt, int | str | np.integer)
-    asked = [wrt] if single else wrt
-    if not isinstance(asked, list | tuple) or not asked:
-        raise WrongWrt(f"wrt={wrt!r}", instead="Give a position or a name of a parameter, or a tuple of those.")
-    found = tuple(_position(one, names) for one in asked)
-    if len(set(found)) < len(found):
-        raise WrongWrt(f"wrt={wrt!r} names a parameter twice")
-    return found, single
-
-
-def _position(one: object, names: list[str]) -> int:
-    if isinstance(one, str) and one in names:
-        return names.index(one)
-    if isinstance(one, int | np.integer) and not isinstance(one, bool) and -len(names) <= one < len(names):
-        return int(one) % len(names)
-    raise WrongWrt(
-        f"there is no parameter {one!r} to differentiate with respect to",
-        why=f"The parameters are {', '.join(names)}." if names else "The function has no parameters.",
-    )
-
-
-def named_after(function: Any, made: Callable[..., Any]) -> Callable[..., Any]:
-    """`made` with the name and the documentation of the user's function."""
-    return functools.update_wrapper(made, function, updated=())

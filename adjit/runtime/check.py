@@ -7,17 +7,20 @@ In: a function and arguments. Out: nothing, or an AssertionError with the number
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from adjit.errors import WrongWrt
-from adjit.runtime.api import Wrt, active_positions, bind, make_options, positions_of, push, specification, value_of
-from adjit.runtime.dispatch import Options, derive
+from adjit.errors import WrongCall, WrongWrt
+from adjit.runtime.api import active_positions, bind, push, value_of
+from adjit.runtime.dispatch import derive
+from adjit.runtime.options import Options, make_options
 from adjit.runtime.trees import Template, conform, flat, map_leaves, nested, snapshot, template, zero
-from adjit.transform.derivative import Derivative
+from adjit.transform.derivative import Derivative, Wrt, positions_of, shown, specification
 
 # relative to the size of an argument; too large a step shows curvature, too small a one rounding, so the best counts
 STEPS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4)
@@ -38,12 +41,17 @@ def check_grads(
     Forward and reverse must agree to rounding, both with the differences of the function itself to `rtol`. The point
     must not be at a kink. Raises AssertionError with the three numbers.
     """
-    spec = specification(function)
+    spec, chosen = specification(function), make_options(options, ("wrt", "order", "rtol", "seed"))
+    if not isinstance(order, int) or isinstance(order, bool) or order < 1:
+        raise WrongCall(f"order={order!r}", instead="Give the number of derivatives to check: 1, 2, ...")
     bound = bind(spec, args)
     positions = active_positions([template(a) for a in bound]) if wrt is None else positions_of(spec, wrt)[0]
     if not positions:
-        raise WrongWrt("no argument is a float, so there is nothing to check")
-    point = _Point(function, spec, bound, positions, make_options(options))
+        raise WrongWrt(
+            f"no argument of {shown(spec)} is a float, so there is nothing to check",
+            instead="Pass floats, or arrays of floats.",
+        )
+    point = _Point(function, spec, bound, positions, chosen)
     draw = np.random.default_rng(seed)
     for _ in range(DIRECTIONS):
         point.check(draw, rtol, order)
@@ -78,8 +86,16 @@ class _Point:
 
     def run(self, arguments: Sequence[Any]) -> Any:
         """The function itself, on copies of the arguments: plain Python where it can be."""
+        given, names = snapshot(arguments), self.keywords
+        count = len(given) - len(names)
         with np.errstate(all="ignore"):
-            return self.function(*snapshot(arguments))
+            return self.function(*given[:count], **dict(zip(names, given[count:], strict=True)))
+
+    @functools.cached_property
+    def keywords(self) -> list[str]:
+        """The parameters, which are the last ones, that Python takes by name alone."""
+        kinds = inspect.signature(self.function, follow_wrapped=False).parameters.values()
+        return [p.name for p in kinds if p.kind is p.KEYWORD_ONLY]
 
     def check(self, draw: np.random.Generator, rtol: float, order: int) -> None:
         shapes = [template(a) for a in self.arguments]

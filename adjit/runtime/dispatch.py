@@ -30,58 +30,22 @@ from numba.core.dispatcher import Dispatcher, _FunctionCompiler  # type: ignore[
 from numba.core.registry import CPUDispatcher
 from numba.core.serialize import ReduceMixin
 from numba.core.targetconfig import ConfigStack
-from numba.core.typing.typeof import typeof
 
-from adjit.errors import AdjitError, InternalError, Stretched, TypeMismatch, Unsupported
+from adjit.errors import AdjitError, InternalError, Stretched, TypeMismatch, Unsupported, WrongCall
+from adjit.runtime.arguments import check_type, check_value, specialised, type_of
 from adjit.runtime.cache import DerivativeCache
 from adjit.runtime.compile import load
 from adjit.runtime.notation import to_text, to_types
+from adjit.runtime.options import Options
+from adjit.runtime.trees import described
 from adjit.transform import derivative as derivatives
 from adjit.transform import pool
-from adjit.transform.derivative import Derivative
+from adjit.transform.derivative import Derivative, root, shown
 from adjit.transform.functions import python_function
-from adjit.transform.strategy import CHEAPEST, Strategy
 
 if TYPE_CHECKING:
     from adjit.runtime.explain import Explanation
     from adjit.transform.emit import Emitted
-
-# numba would also take array expressions apart, which costs time to compile and gains nothing here
-_ONLY_PRANGE = {
-    **dict.fromkeys(("comprehension", "reduction", "inplace_binop", "setitem", "numpy", "stencil", "fusion"), False),
-    "prange": True,
-}
-
-
-@dataclass(frozen=True)
-class Options:
-    """How generated code is made and compiled.
-
-    fastmath:     numba's flags; the default only lets a product and a sum fuse
-    vectormath:   elementary functions of our own where the machine can then work on several numbers at once
-    cache:        compiled code is kept for later processes
-    memory_limit: the bytes that snapshots of loops may take, whose trips are then run again; None: no such loops
-    strategy:     which mechanisms the transformation uses
-    """
-
-    target: str = "cpu"
-    fastmath: bool | frozenset[str] = frozenset({"contract"})
-    parallel: bool = False
-    vectormath: bool = True
-    cache: bool = False
-    memory_limit: int | None = None
-    strategy: Strategy = CHEAPEST
-
-    def for_numba(self) -> dict[str, Any]:
-        return {
-            "nopython": True,
-            "nogil": True,
-            "boundscheck": None,
-            "error_model": "numpy",
-            "fastmath": self.fastmath if isinstance(self.fastmath, bool) else set(self.fastmath),
-            "parallel": ParallelOptions(dict(_ONLY_PRANGE)) if self.parallel else False,  # type: ignore[no-untyped-call]
-        }
-
 
 # ------------------------------------------------------------------------------------------------- derived functions
 
@@ -106,14 +70,23 @@ class _Specialising:
         return derive(derivative, options)
 
     def __repr__(self) -> str:
-        name = getattr(root(self.derivative), "__name__", "function")
-        return f"<{self.derivative.kind} of {name} with respect to {self.derivative.wrt}>"
+        made = self.derivative
+        inner = made.function.function if made.kind == "hvp" else made.function
+        return f"<{made.kind} of {shown(inner)} with respect to {made.wrt}>"
 
     def source(self, *arguments: Any) -> str:
         """The generated source for these arguments: values, numba types or text such as "float64[:], int"."""
+        asked = self._for(arguments)
+        if asked is not self:
+            return str(asked.source(*arguments))
         given = self._types_of(arguments)
         with global_compiler_lock:
-            return self._kept_text(given) or self._emitted(self._specialised(given)).text
+            text: str = self._kept_text(given) or self._emitted(self._specialised(given)).text
+            return text
+
+    def _for(self, arguments: Sequence[Any]) -> Any:
+        """The derived function that runs when this one is called so."""
+        return self
 
     def _emitted(self, given: tuple[types.Type, ...]) -> Emitted:
         # the transformation and the libraries that it stands on are loaded when the first derivative is made
@@ -126,7 +99,7 @@ class _Specialising:
         # plain Python has no vectors
         return self.options.vectormath and self.options.target != "python"
 
-    def into(self, *arguments: Any, out: Any, **keywords: Any) -> Any:
+    def into(self, *arguments: Any, out: Any = inspect.Parameter.empty, **keywords: Any) -> Any:
         """What a call returns, with the gradient in arrays of the caller's: nothing large is allocated.
 
         `out` is built like the gradient: an array for an array, None for a number, whose gradient is returned as ever.
@@ -134,14 +107,19 @@ class _Specialising:
         """
         made = self.derivative
         if made.kind not in ("grad", "value_and_grad") or made.wrt is None:
-            raise Unsupported(f"{self!r} with arrays to store into", instead="Use grad or value_and_grad.")
-        if len(arguments) < len(self.__signature__.parameters) or keywords:
-            bound = self.__signature__.bind(*arguments, **keywords)
-            bound.apply_defaults()
-            arguments = bound.args
+            raise Unsupported(f"{shown(made)} with arrays to store into", instead="Use grad or value_and_grad.")
+        if out is inspect.Parameter.empty:
+            raise WrongCall(
+                f"{shown(made)}.into is called without `out`", instead="Give out=, which is built like the gradient."
+            )
+        if len(arguments) != len(self.__signature__.parameters) or keywords:
+            arguments = derivatives.bound(made, arguments, keywords)
         outputs = (out,) if made.single else out
         if not isinstance(outputs, tuple) or len(outputs) != len(made.wrt):
-            raise TypeMismatch(f"`out` is not a tuple of {len(made.wrt)}, as the gradient is")
+            raise TypeMismatch(
+                f"`out` of {shown(made)}.into is {described(out)}, not a tuple of {len(made.wrt)}",
+                instead="Give it as the gradient is: an entry an argument in wrt.",
+            )
         return self._storing(*arguments, *outputs)
 
     @functools.cached_property
@@ -160,6 +138,10 @@ class _Specialising:
         from adjit.runtime.explain import explanation
         from adjit.transform import pipeline
 
+        asked = self._for(arguments)
+        if asked is not self:
+            found: Explanation = asked.explain(*arguments)
+            return found
         with global_compiler_lock:
             given = self._types_of(arguments)
             made, records = pipeline.explained(self.derivative, given, self._vectorises)
@@ -174,7 +156,7 @@ class _Specialising:
 
     def _describe(self, derivative: Derivative, options: Options) -> None:
         self.derivative, self.options = derivative, options
-        self.__signature__ = plain_signature(derivatives.signature(derivative))
+        self.__signature__ = derivatives.parameters(derivative)
 
     def _dress(self) -> None:
         """Name, documentation and module are the user's function's; the parameters are our own."""
@@ -195,7 +177,21 @@ class _Specialising:
         """What a cache wants to know of generated code."""
 
     def _specialised(self, given: Sequence[types.Type]) -> tuple[types.Type, ...]:
-        return tuple(_specialised(t, name) for t, name in zip(given, self.__signature__.parameters, strict=True))
+        found = tuple(map(specialised, given))
+        if self._is_checked:
+            for name, type_ in zip(self.__signature__.parameters, found, strict=True):
+                check_type(shown(self.derivative), name, type_)
+        return found
+
+    @property
+    def _is_checked(self) -> bool:
+        """Whether the arguments come from the user: what a forward sweep saved is of every kind."""
+        return self.derivative.kind != "split_reverse"
+
+    def _check_values(self, arguments: Sequence[Any]) -> None:
+        if self._is_checked:
+            for name, value in zip(self.__signature__.parameters, arguments, strict=False):
+                check_value(shown(self.derivative), name, value)
 
     def argument_types(self, *arguments: Any) -> tuple[types.Type, ...]:
         """The types for which these arguments are specialised; strings with their values."""
@@ -236,11 +232,15 @@ class Derived(_Specialising, CPUDispatcher):
         except Stretched:
             if self.derivative.stretches:
                 raise
-        return self.stretching(*args, **kws)
+        except TypeError:
+            # what numba raises of a call that does not fit does not name the function
+            derivatives.check_call(shown(self.derivative), self.__signature__, len(args), kws)
+            raise
+        return self.stretching.strict(*args, **kws)
 
-    def strict(self, *args: Any) -> Any:
-        """A call that raises Stretched where the code would have to be made anew."""
-        return super().__call__(*args)
+    def strict(self, *args: Any, **kws: Any) -> Any:
+        """A call, with all checked that the user gave, that raises Stretched where the code has to be made anew."""
+        return CPUDispatcher.__call__(self, *args, **kws)
 
     # in compiled code nothing could be made anew, so that it gets the code that assumes nothing
 
@@ -255,6 +255,7 @@ class Derived(_Specialising, CPUDispatcher):
         return self.stretching.get_overload(sig)
 
     def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
+        self._check_values(args)
         try:
             return super()._compile_for_args(*args, **kws)  # type: ignore[misc]
         except InternalError:
@@ -330,14 +331,13 @@ class Interpreted(_Specialising, ReduceMixin):  # type: ignore[misc]
         self._dress()
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
-        bound = self.__signature__.bind(*arguments, **keywords)
-        bound.apply_defaults()
+        given = derivatives.bound(self.derivative, arguments, keywords)
         try:
-            return self.strict(*bound.args)
+            return self.strict(*given)
         except Stretched:
             if self.derivative.stretches:
                 raise
-        return self.stretching(*bound.args)
+        return self.stretching.strict(*given)
 
     def strict(self, *arguments: Any) -> Any:
         """A call that raises Stretched where the code would have to be made anew."""
@@ -353,6 +353,7 @@ class Interpreted(_Specialising, ReduceMixin):  # type: ignore[misc]
         given = tuple(map(type_of, arguments))
         found = self._made.get(given)
         if found is None:
+            self._check_values(arguments)
             with global_compiler_lock:
                 # another thread may have made it while this one waited
                 found = self._made.get(given) or self._made.setdefault(given, self._specialise(given))
@@ -360,42 +361,6 @@ class Interpreted(_Specialising, ReduceMixin):  # type: ignore[misc]
 
 
 # -------------------------------------------------------------------------------------------------------- parameters
-
-
-def root(derivative: Derivative) -> Any:
-    """The user's function under derivatives of derivatives."""
-    function = derivative.function
-    while isinstance(function, Derivative):
-        function = function.function
-    return function
-
-
-def type_of(value: object) -> types.Type:
-    """numba's type of a value, that of a string with the value in it; `pyobject` if it has none."""
-    if isinstance(value, str):
-        return types.StringLiteral(value)
-    try:
-        found: types.Type = typeof(value)  # type: ignore[no-untyped-call]
-        return found
-    except (errors.NumbaValueError, ValueError):
-        return types.pyobject
-
-
-def plain_signature(signature: inspect.Signature) -> inspect.Signature:
-    """The parameters as numba can take them: each by position or by name."""
-    for p in signature.parameters.values():
-        if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
-            stars = "*" if p.kind is p.VAR_POSITIONAL else "**"
-            raise Unsupported(
-                f"the parameter {stars}{p.name}", instead="Name the parameters one by one, or pass a tuple."
-            )
-    plain = [p.replace(kind=p.POSITIONAL_OR_KEYWORD) for p in signature.parameters.values()]
-    try:
-        return signature.replace(parameters=plain)
-    except ValueError:
-        raise Unsupported(
-            "a keyword-only parameter without a default after one that has a default", instead="Give it a default."
-        ) from None
 
 
 def _stub(function: Any, signature: inspect.Signature) -> FunctionType:
@@ -411,22 +376,6 @@ def _stub(function: Any, signature: inspect.Signature) -> FunctionType:
     return stub
 
 
-def _specialised(given: types.Type, name: str) -> types.Type:
-    """The type that the transformation sees: numbers without their values, strings with them."""
-    if isinstance(given, types.Omitted):
-        given = type_of(given.value)
-    if isinstance(given, types.Literal) and not isinstance(given, types.StringLiteral):
-        given = types.unliteral(given)  # type: ignore[no-untyped-call]
-    if isinstance(given, types.List | types.ListType):
-        raise TypeMismatch(f"argument {name!r} is a list", instead="Pass a NumPy array: np.array(...).")
-    if given is types.pyobject:
-        raise TypeMismatch(
-            f"argument {name!r} has a type that numba does not know",
-            instead="Pass numbers, NumPy arrays of numbers, or tuples of those.",
-        )
-    return given
-
-
 # -------------------------------------------------------------------------------------------- one object a derivative
 
 
@@ -437,18 +386,23 @@ class _Slot:
     seen: tuple[object, ...] = ()
 
 
+_CLASSES: dict[str, tuple[type[Derived], type[Interpreted]]] = {}
+
+
+def register(kind: str, compiled: type[Derived], interpreted: type[Interpreted]) -> None:
+    """The classes of derived functions of a kind that does something of its own in a call."""
+    _CLASSES[kind] = compiled, interpreted
+
+
 def derive(derivative: Derivative, options: Options) -> Any:
     """The derived function, the same object for each request, until a global that the function reads is rebound."""
-    if options.target not in ("cpu", "python"):
-        raise Unsupported(f"target {options.target!r}", instead='Write target="cpu" or target="python".')
-    derivative = dataclasses.replace(
-        derivative, memory_limit=options.memory_limit, strategy=options.strategy, parallel=options.parallel
-    )
+    derivative = dataclasses.replace(derivative, **options.for_derivatives())
     slot, seen = _slot(derivative, options), tuple(_visible(root(derivative)))
     with slot.lock:
         if slot.derived is None or not _same(slot.seen, seen):
-            kind = Interpreted if options.target == "python" or config.DISABLE_JIT else Derived  # type: ignore[attr-defined]
-            slot.derived, slot.seen = kind(derivative, options), seen
+            is_plain = options.target == "python" or config.DISABLE_JIT  # type: ignore[attr-defined]
+            compiled, interpreted = _CLASSES.get(derivative.kind, (Derived, Interpreted))
+            slot.derived, slot.seen = (interpreted if is_plain else compiled)(derivative, options), seen
         return slot.derived
 
 

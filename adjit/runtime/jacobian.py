@@ -1,87 +1,77 @@
-"""Jacobians and Hessians, by columns or by rows.
+"""`jacobian`, which is by columns or by rows, as the sizes in a call suggest.
 
-In: a function of numbers and arrays. Out: a function that returns the matrix, of shape result.shape + argument.shape.
+In: arguments. Out: the matrix that `jacfwd` or `jacrev` gives, whichever takes fewer sweeps.
 
-    jacfwd(f)(x)[i, j] == d f(x)[i] / d x[j]
-
-Where the result or an argument is a tuple, or `wrt` is one, so is the Jacobian: by result first, then by argument.
+    jacobian(residuals)(x)      30 residuals of 4 numbers: one sweep of four columns
 """
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numba import types
 
-from adjit.runtime.api import (
-    Wrt,
-    bind,
-    grad,
-    make_options,
-    named_after,
-    positions_of,
-    specification,
-    value_of,
-)
-from adjit.runtime.dispatch import derive
+from adjit.runtime.dispatch import Derived, Interpreted, derive
 from adjit.runtime.trees import Template, leaves, template
+from adjit.transform import derivative as derivatives
 from adjit.transform.derivative import WIDEST, Derivative
 
 MOST_KEPT = 4096  # shapes of arguments that a Jacobian's choice is remembered for
 
 
-def jacfwd(function: Any = None, wrt: Wrt = 0, **options: Any) -> Any:
-    """The Jacobian, eight columns a forward sweep, in one compiled function, which @njit code can call too.
+class _Choosing:
+    """Each call goes to the Jacobian by columns, if that takes no more sweeps than there are rows, or by rows."""
 
-    Its parameters are the function's. For functions with more results than arguments, or not many more arguments.
-    """
-    return _derived(jacfwd, function, wrt, options)
+    derivative: Derivative
+    options: Any
 
-
-def jacrev(function: Any = None, wrt: Wrt = 0, **options: Any) -> Any:
-    """The Jacobian, a row a reverse sweep after one forward sweep, in one compiled function, as `jacfwd`.
-
-    For functions with fewer results than arguments.
-    """
-    return _derived(jacrev, function, wrt, options)
-
-
-def _derived(entry: Any, function: Any, wrt: Wrt, options: dict[str, Any]) -> Any:
-    if function is None:
-        return functools.partial(entry, wrt=wrt, **options)
-    spec = specification(function)
-    positions, single = positions_of(spec, wrt)
-    made = Derivative(function=spec, kind=entry.__name__, wrt=positions, single=single)
-    return derive(made, make_options(options))
-
-
-def jacobian(function: Any = None, wrt: Wrt = 0, **options: Any) -> Any:
-    """The Jacobian, by columns (`jacfwd`) where that takes no more sweeps, of eight columns each, than there are rows,
-    and by rows (`jacrev`) otherwise. How many results there are is found out by one evaluation for each new tuple of
-    shapes (and integers) of the arguments."""
-    if function is None:
-        return functools.partial(jacobian, wrt=wrt, **options)
-    spec, chosen = specification(function), make_options(options)
-    positions, _ = positions_of(spec, wrt)
-    forward, reverse = jacfwd(function, wrt, **options), jacrev(function, wrt, **options)
-    taken: dict[Any, Any] = {}
-
-    def matrix(*arguments: Any, **keywords: Any) -> Any:
-        given = bind(spec, arguments, keywords) if keywords else arguments
-        key = tuple(map(_kind, given))
-        found = taken.get(key)
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        if keywords:
+            arguments = derivatives.bound(self.derivative, arguments, keywords)
+        key = tuple(map(_kind, arguments))
+        found = self._taken.get(key)
         if found is None:
-            bound = bind(spec, given)
-            columns = sum(_size(template(bound[p])) for p in positions)
-            rows = _size(template(value_of(spec, chosen)(*bound)))
-            if len(taken) >= MOST_KEPT:
-                taken.clear()
-            found = taken[key] = forward if -(-columns // WIDEST) <= rows else reverse
-        return found(*given)
+            if len(self._taken) >= MOST_KEPT:
+                self._taken.clear()
+            found = self._taken[key] = self._suited(arguments)
+        return found(*arguments)
 
-    return named_after(function, matrix)
+    @functools.cached_property
+    def _taken(self) -> dict[Any, Any]:
+        return {}
+
+    @functools.cached_property
+    def _ways(self) -> tuple[Any, Any]:
+        """The Jacobian by columns, and by rows."""
+        kinds = (dataclasses.replace(self.derivative, kind=kind) for kind in ("jacfwd", "jacrev"))
+        by_columns, by_rows = (derive(made, self.options) for made in kinds)
+        return by_columns, by_rows
+
+    def _suited(self, arguments: Sequence[Any]) -> Any:
+        made = self.derivative
+        given = derivatives.bound(made, arguments)
+        assert made.wrt is not None
+        columns = sum(_size(template(given[p])) for p in made.wrt)
+        inner = made.function if isinstance(made.function, Derivative) else Derivative(made.function, "primal")
+        rows = _size(template(derive(inner, self.options)(*given)))
+        return self._ways[-(-columns // WIDEST) > rows]
+
+    def _for(self, arguments: Sequence[Any]) -> Any:
+        """What a call with these values runs; of types alone the sizes are not known."""
+        return self if any(isinstance(a, types.Type | str) for a in arguments) else self._suited(arguments)
+
+
+class DerivedJacobian(_Choosing, Derived):
+    pass
+
+
+class InterpretedJacobian(_Choosing, Interpreted):  # type: ignore[misc]
+    pass
 
 
 def _kind(argument: Any) -> Any:
@@ -91,13 +81,6 @@ def _kind(argument: Any) -> Any:
     if isinstance(argument, tuple):
         return tuple(map(_kind, argument))
     return argument if isinstance(argument, int) else None
-
-
-def hessian(function: Any = None, wrt: Wrt = 0, **options: Any) -> Any:
-    """The Hessian of a scalar function: the Jacobian, by columns, of its gradient."""
-    if function is None:
-        return functools.partial(hessian, wrt=wrt, **options)
-    return jacfwd(grad(function, wrt, **options), wrt, **options)
 
 
 def _size(found: Template) -> int:

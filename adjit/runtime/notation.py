@@ -1,12 +1,6 @@
-"""How adjit writes argument types, in file names, errors and `source("float64[:], int")`.
+"""What users write for types and amounts of memory: `source("float64[:], int")`, `memory_limit="200 MB"`.
 
-In: numba types, or text. Out: text, or numba types.
-
-    float64[:, :]        a C-ordered matrix, which is what NumPy makes
-    float64[::1, :]      a Fortran-ordered one
-    float64[:, :] strided      neither
-    (float64, int64)     a tuple
-    'lower'              a string, which is part of the type
+In: text, as `transform/notation.py` writes types. Out: numba types, or bytes.
 """
 
 from __future__ import annotations
@@ -17,6 +11,7 @@ import re
 from numba import types
 
 from adjit.errors import TypeMismatch
+from adjit.transform.notation import to_text as to_text
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
@@ -38,23 +33,6 @@ def to_bytes(amount: int | str | None) -> int | None:
 
 
 PYTHON_NAMES = {"float": types.float64, "int": types.intp, "bool": types.boolean, "None": types.none}
-
-
-def to_text(type_: types.Type) -> str:
-    """A type as adjit writes it."""
-    if isinstance(type_, types.Array):
-        axes = [":"] * type_.ndim
-        if type_.layout == "F" and type_.ndim > 1:
-            axes[0] = "::1"
-        strided = " strided" if type_.layout == "A" else ""
-        fixed = "" if type_.mutable else " readonly"
-        return f"{to_text(type_.dtype)}[{', '.join(axes)}]{strided}{fixed}"
-    if isinstance(type_, types.BaseTuple):
-        parts = [to_text(t) for t in type_.types]  # type: ignore[attr-defined]
-        return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
-    if isinstance(type_, types.StringLiteral):
-        return repr(type_.literal_value)
-    return str(type_)
 
 
 def to_types(text: str) -> tuple[types.Type, ...]:

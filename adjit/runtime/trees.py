@@ -69,7 +69,10 @@ def conform(given: Any, wanted: Template, what: str) -> Any:
     """A fresh copy of a seed or tangent with the types of `wanted`; raises TypeMismatch, in which `what` names it."""
     if isinstance(wanted, Branch):
         if not isinstance(given, tuple | list) or len(given) != len(wanted.parts):
-            raise TypeMismatch(f"{what} is {described(given)}, not a tuple of {len(wanted.parts)}")
+            raise TypeMismatch(
+                f"{what} is {described(given)}, not a tuple of {len(wanted.parts)}",
+                instead="Build it like what it belongs to.",
+            )
         parts = zip(given, wanted.parts, strict=True)
         return wanted.build([conform(g, w, f"{what}[{k}]") for k, (g, w) in enumerate(parts)])
     if not wanted.is_active:
@@ -93,15 +96,20 @@ def _number(given: Any, wanted: Leaf, what: str) -> Any:
     assert wanted.dtype is not None
     is_number = isinstance(given, int | float | np.integer | np.floating) and not isinstance(given, bool)
     if not is_number and not (isinstance(given, np.ndarray) and given.ndim == 0 and given.dtype.kind in "fiu"):
-        raise TypeMismatch(f"{what} is {described(given)}, not a number")
+        raise TypeMismatch(f"{what} is {described(given)}, not a number", instead="Give a float.")
     return float(given) if wanted.dtype == np.float64 else wanted.dtype.type(given)
 
 
 def _array(given: Any, wanted: Leaf, what: str) -> Any:
     if not isinstance(given, np.ndarray) or given.shape != wanted.shape:
-        raise TypeMismatch(f"{what} is {described(given)}, not an array of shape {wanted.shape}")
+        raise TypeMismatch(
+            f"{what} is {described(given)}, not an array of shape {wanted.shape}",
+            instead="Give a NumPy array of that shape.",
+        )
     if given.dtype.kind not in "fiu":
-        raise TypeMismatch(f"{what} is an array of {given.dtype}, not of {wanted.dtype}")
+        raise TypeMismatch(
+            f"{what} is an array of {given.dtype}, not of {wanted.dtype}", instead=f"Give one of {wanted.dtype}."
+        )
     # a copy always: one array may be given as two tangents, or be an argument as well
     return np.array(given, dtype=wanted.dtype, order=wanted.order)  # type: ignore[call-overload]
 

@@ -3,19 +3,32 @@
 In: a function and a kind. Out: a `Derivative`, which the pipeline turns into source for a tuple of argument types.
 
     Derivative(energy, "vjp", (0,))      its parameters: those of energy, and `out_bar`
+    made("hessian", energy, "x")         the Jacobian of the gradient
 """
 
 from __future__ import annotations
 
+import functools
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numba import types
 
-from adjit.transform import functions
+from adjit.errors import WrongCall, WrongWrt
+from adjit.transform.functions import python_function
+from adjit.transform.functions import signature as own_signature
+from adjit.transform.marks import Checkpointed
+from adjit.transform.parameters import listed, misfit, plain
 from adjit.transform.strategy import CHEAPEST, Strategy
+
+if TYPE_CHECKING:
+    from adjit.transform import ir
+
+Wrt = int | str | Sequence[int | str]
 
 # Columns of a Jacobian that forward mode makes at once: their values are unrolled, and fill a vector register or two.
 WIDEST = 8
@@ -26,10 +39,11 @@ class Derivative:
     """What to derive: `kind` of `function`, which may be a derivative itself.
 
     kind:   'primal', 'grad', 'value_and_grad', 'vjp' (arguments and seed to adjoints), 'jvp' (arguments and tangents
-            to value and tangent), 'hvp' (arguments and the tangents of those in `wrt` to the tangent), 'jacfwd' and
-            'jacrev' (arguments to Jacobian, made by columns or by rows), 'split_forward' (arguments to value, what is
-            saved, and what of it the reverse sweep changes; None where that cannot be handed on) or 'split_reverse'
-            (those two and seed to adjoints; `given`: the types of the arguments)
+            to value and tangent), 'hvp' (of a gradient: arguments and a vector, which is a tuple unless `single`, to
+            the tangent), 'jacfwd' and 'jacrev' (arguments to Jacobian, made by columns or by rows), 'jacobian' (one
+            of those, as the types suggest), 'split_forward' (arguments to value, what is saved, and what of it the
+            reverse sweep changes; None where that cannot be handed on) or 'split_reverse' (those two and seed to
+            adjoints; `given`: the types of the arguments)
     wrt:    positions of the arguments to differentiate with respect to; `single`: the result is bare, not a tuple. The
             tangents of the other arguments are ignored
     into:   (of 'grad' and 'value_and_grad') there is a last parameter an argument of `wrt`, which takes its gradient
@@ -54,26 +68,156 @@ class Derivative:
     parallel: bool = False
 
 
+@dataclass(frozen=True, eq=False)
+class Enclosed:
+    """A function defined inside one that is compiled: what it reads around it are further parameters, the last ones."""
+
+    name: str
+    parameters: inspect.Signature
+    own: int  # how many parameters are in its text
+    elaborate: Callable[[Sequence[types.Type], Callable[[Any, tuple[types.Type, ...]], ir.Function]], ir.Function]
+
+
+# ---------------------------------------------------------------------------------------------------- what is asked for
+
+
+def made(kind: str, function: Any, wrt: Wrt = 0, has_aux: bool = False, **settings: Any) -> Derivative:
+    """The derivative that `adjit.<kind>(function, wrt)` stands for; WrongWrt if `wrt` does not fit."""
+    spec = specification(function)
+    positions, single = positions_of(spec, wrt)
+    if kind in ("hvp", "hessian"):
+        spec = Derivative(function=spec, kind="grad", wrt=positions, single=single, **settings)
+        kind = "jacfwd" if kind == "hessian" else kind
+    return Derivative(function=spec, kind=kind, wrt=positions, single=single, has_aux=has_aux, **settings)
+
+
+def specification(function: Any) -> Any:
+    """What a Derivative is made of: the derivative that `function` computes, or the function itself."""
+    if isinstance(function, Checkpointed):
+        function = function.function  # which says something to those who call it
+    found = getattr(function, "derivative", None)
+    return found if isinstance(found, Derivative) else function
+
+
+def root(derivative: Derivative) -> Any:
+    """The user's function under derivatives of derivatives."""
+    function = derivative.function
+    while isinstance(function, Derivative):
+        function = function.function
+    return function
+
+
+def shown(spec: Any) -> str:
+    """What a message calls a function or a derivative of it: `grad(energy)`."""
+    if not isinstance(spec, Derivative):
+        return str(getattr(spec, "__name__", None) or getattr(spec, "name", "the function"))
+    inner = spec.function.function if spec.kind == "hvp" else spec.function
+    return shown(inner) if spec.kind == "primal" else f"{spec.kind}({shown(inner)})"
+
+
+def positions_of(spec: Any, wrt: Wrt) -> tuple[tuple[int, ...], bool]:
+    """The positions that `wrt` names, and whether it is a single one; raises WrongWrt."""
+    names = list(parameters(spec).parameters)[: _own(spec)]
+    single = isinstance(wrt, int | str | np.integer)
+    asked = [wrt] if single else wrt
+    if not isinstance(asked, list | tuple) or not asked:
+        raise WrongWrt(
+            f"wrt={wrt!r} for {shown(spec)}",
+            why=_named(names),
+            instead="Give a position or a name of a parameter, or a tuple of those.",
+        )
+    found = tuple(_position(spec, one, names) for one in asked)
+    if len(set(found)) < len(found):
+        raise WrongWrt(
+            f"wrt={wrt!r} names a parameter of {shown(spec)} twice", why=_named(names), instead="Name each one once."
+        )
+    return found, single
+
+
+def _own(spec: Any) -> int | None:
+    while isinstance(spec, Derivative):
+        spec = spec.function
+    return spec.own if isinstance(spec, Enclosed) else None
+
+
+def _position(spec: Any, one: object, names: list[str]) -> int:
+    if isinstance(one, str) and one in names:
+        return names.index(one)
+    if isinstance(one, int | np.integer) and not isinstance(one, bool) and -len(names) <= one < len(names):
+        return int(one) % len(names)
+    raise WrongWrt(
+        f"{shown(spec)} has no parameter {one!r} to differentiate with respect to",
+        why=_named(names),
+        instead="Give a position or a name of a parameter, or a tuple of those.",
+    )
+
+
+def _named(names: Sequence[str]) -> str:
+    return f"Its parameters are {', '.join(names)}." if names else "It has no parameters."
+
+
+# ---------------------------------------------------------------------------------------------------------- parameters
+
+
+def parameters(spec: Any) -> inspect.Signature:
+    """The parameters of a derivative or a function, each by position or by name."""
+    derivative = spec if isinstance(spec, Derivative) else Derivative(function=spec, kind="primal")
+    # what is defined inside a function lives no longer than that is compiled
+    return signature(derivative) if isinstance(root(derivative), Enclosed) else _parameters(derivative)
+
+
+@functools.lru_cache(maxsize=4096)
+def _parameters(derivative: Derivative) -> inspect.Signature:
+    return signature(derivative)
+
+
+def bound(
+    spec: Any, arguments: Sequence[Any], keywords: Mapping[str, Any] = MappingProxyType({}), name: str = ""
+) -> tuple[Any, ...]:
+    """The arguments of a call with the defaults of those left out; raises WrongCall."""
+    expected = parameters(spec)
+    check_call(name or shown(spec), expected, len(arguments), keywords)
+    found = expected.bind(*arguments, **keywords)
+    found.apply_defaults()
+    return found.args
+
+
+def check_call(name: str, expected: inspect.Signature, given: int, keywords: Mapping[str, Any]) -> None:
+    """WrongCall if a call of `name` does not fit its parameters."""
+    problem = misfit(name, expected, given, keywords)
+    if problem:
+        raise WrongCall(problem, why=listed(expected), instead="Give each one value, by position or by name.")
+
+
 def signature(derivative: Derivative) -> inspect.Signature:
     """The parameters of the derived function."""
-    inner = derivative.function
-    own = signature(inner) if isinstance(inner, Derivative) else functions.signature(functions.python_function(inner))
-    parameters = list(own.parameters.values())
     if derivative.kind == "split_reverse":
         return inspect.Signature([_parameter(name) for name in ("saved", "changed", "out_bar")])
+    own = list(_own_signature(derivative.function).parameters.values())
+    bare = [p.replace(default=inspect.Parameter.empty) for p in own]
     if derivative.kind == "vjp":
-        parameters = [p.replace(default=inspect.Parameter.empty) for p in parameters]
-        parameters.append(_parameter(_unused("out_bar", parameters)))
-    elif derivative.into:
+        return inspect.Signature([*bare, _parameter(_unused("out_bar", bare))])
+    if derivative.into:
         assert derivative.wrt is not None
-        taken = [p.replace(default=inspect.Parameter.empty) for p in parameters]
-        parameters = [*taken, *(_parameter(_unused(f"{taken[p].name}_bar", taken)) for p in derivative.wrt)]
-    elif derivative.kind in ("jvp", "hvp"):
-        parameters = [p.replace(default=inspect.Parameter.empty) for p in parameters]
-        for position, p in enumerate(list(parameters)):
-            if derivative.kind == "jvp" or derivative.wrt is None or position in derivative.wrt:
-                parameters.append(_parameter(_unused(f"{p.name}_dot", parameters)))
-    return inspect.Signature(parameters)
+        return inspect.Signature([*bare, *(_parameter(_unused(f"{bare[p].name}_bar", bare)) for p in derivative.wrt)])
+    if derivative.kind == "hvp":
+        assert derivative.wrt is not None
+        vector = f"{bare[derivative.wrt[0]].name}_dot" if derivative.single else "vectors"
+        return inspect.Signature([*bare, _parameter(_unused(vector, bare))])
+    if derivative.kind == "jvp":
+        for p in own:
+            bare.append(_parameter(_unused(f"{p.name}_dot", bare)))
+        return inspect.Signature(bare)
+    return inspect.Signature(own)
+
+
+def _own_signature(function: Any) -> inspect.Signature:
+    if isinstance(function, Derivative):
+        return signature(function)
+    if isinstance(function, Enclosed):
+        return function.parameters
+    found = python_function(function)
+    return plain(found.__name__, own_signature(found))
 
 
 def _parameter(name: str) -> inspect.Parameter:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from numba import types
@@ -19,7 +19,7 @@ from numba import types
 from adjit import errors
 from adjit.transform import ir
 from adjit.transform.columns import by_columns
-from adjit.transform.derivative import Derivative, signature
+from adjit.transform.derivative import Derivative, Enclosed, parameters, root, shown, signature
 from adjit.transform.dissolve import dissolve
 from adjit.transform.downward import hide_counters
 from adjit.transform.elaborate.function import elaborate, without_comments
@@ -31,6 +31,7 @@ from adjit.transform.interchange import turn_inside_out
 from adjit.transform.into import into
 from adjit.transform.lanes import lay_lanes
 from adjit.transform.maps import fuse_maps
+from adjit.transform.notation import to_text
 from adjit.transform.origins import move_origins
 from adjit.transform.parallel import parallel, serial
 from adjit.transform.reassociation import reassociate
@@ -41,6 +42,7 @@ from adjit.transform.rows import by_rows, by_whole_rows
 from adjit.transform.simplify import simplify
 from adjit.transform.sink import sink
 from adjit.transform.sizes import settle_sizes
+from adjit.transform.source import FunctionSource, read_source
 from adjit.transform.split import split
 from adjit.transform.steps import checked
 from adjit.transform.strategy import CHEAPEST, Strategy
@@ -117,6 +119,7 @@ def explained(
 def _built(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
     if derivative.kind == "primal":
         return _primal_of(derivative, arg_types)
+    _check_wrt(derivative, arg_types)
     return _without_marks(_KINDS[derivative.kind](derivative, arg_types))
 
 
@@ -176,7 +179,7 @@ def _gradient(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.F
         count = len(arg_types) - len(derivative.wrt)
         arg_types, outputs = arg_types[:count], arg_types[count:]
     function = _primal_of(derivative, arg_types)
-    trees, wrt = _active_leaves(derivative, function, arg_types)
+    trees, wrt = _active_leaves(derivative, function)
     value_tree, aux_tree = function.result, None
     if derivative.has_aux:
         if not isinstance(function.result, tuple) or len(function.result) != 2:
@@ -206,7 +209,7 @@ def _gradient(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.F
 def _vjp(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
     *own_types, seed_type = arg_types
     function = _primal_of(derivative, tuple(own_types))
-    trees, wrt = _active_leaves(derivative, function, tuple(own_types))
+    trees, wrt = _active_leaves(derivative, function)
     name = list(signature(derivative).parameters)[-1]
     tree = _parameter_tree(name, seed_type)
     leaves = ir.leaves(tree)
@@ -222,7 +225,7 @@ def _split(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Func
     is_forward = derivative.kind == "split_forward"
     own_types = arg_types if is_forward else derivative.given
     function = _primal_of(derivative, own_types)
-    trees, wrt = _active_leaves(derivative, function, own_types)
+    trees, wrt = _active_leaves(derivative, function)
     # in one half of the cut, what shares memory is not seen any more
     threaded = functools.partial(_threaded, derivative)
     halves = _halves(derivative, function, wrt, threaded)
@@ -292,17 +295,28 @@ def _seed(seed: ir.Var | None, result: ir.Operand) -> ir.Var | None:
 def _jvp(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
     count = len(arg_types) // 2
     function = _primal_of(derivative, arg_types[:count])
-    made = _pushed(derivative, function, dict(enumerate(arg_types[count:])), range(count))
+    names = list(signature(derivative).parameters)[count:]
+    trees = [_parameter_tree(n, t) for n, t in zip(names, arg_types[count:], strict=True)]
+    made = _pushed(derivative, function, dict(enumerate(trees)), trees, names)
     return _finished(checked(simplify(made), "simplified"), derivative, function, made.result, "jvp")
 
 
 def _hvp(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
-    """The tangent of a gradient alone; the vectors are tangents of the arguments in `wrt`, in the order of those."""
+    """The tangent of a gradient alone, along a vector: the tangent of the argument in `wrt`, or a tuple of those."""
     assert derivative.wrt is not None
-    wrt = sorted(derivative.wrt)
-    count = len(arg_types) - len(wrt)
-    function = _primal_of(derivative, arg_types[:count])
-    made = _pushed(derivative, function, dict(zip(wrt, arg_types[count:], strict=True)), wrt)
+    *own_types, vector = arg_types
+    function = _primal_of(derivative, tuple(own_types))
+    name = list(signature(derivative).parameters)[-1]
+    parts = (vector,) if derivative.single else tuple_parts(vector) if isinstance(vector, types.BaseTuple) else ()
+    if len(parts) != len(derivative.wrt):
+        raise errors.TypeMismatch(
+            f"the vector of {shown(derivative)} is of type {to_text(vector)}, not a tuple of {len(derivative.wrt)}",
+            instead="Give one vector an argument in wrt, shaped as that.",
+        )
+    given = [f"{function.names[p]}_dot" for p in derivative.wrt]
+    trees = tuple(_parameter_tree(n, t) for n, t in zip(given, parts, strict=True))
+    last = trees[0] if derivative.single else trees
+    made = _pushed(derivative, function, dict(zip(derivative.wrt, trees, strict=True)), [last], [name])
     values = len(function.body.yields)
     result = ir.map_tree(lambda k: None if k is None else k - values, made.result[1])
     body = dataclasses.replace(made.body, yields=made.body.yields[values:])
@@ -311,36 +325,72 @@ def _hvp(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Functi
 
 
 def _pushed(
-    derivative: Derivative, function: ir.Function, dot_types: dict[int, types.Type], positions: Sequence[int]
+    derivative: Derivative,
+    function: ir.Function,
+    tangents: Mapping[int, ir.Tree],
+    trees: Sequence[ir.Tree],
+    names: Sequence[str],
 ) -> ir.Function:
-    """Forward mode with a tangent for the arguments at `positions`, whose types are given."""
-    names = list(signature(derivative).parameters)[len(function.params) :]
-    trees = [_parameter_tree(n, dot_types[p]) for n, p in zip(names, positions, strict=True)]
-    of = dict(zip(positions, trees, strict=True))
+    """Forward mode with tangents of the arguments at these positions; `trees`: the parameters, of these names."""
     dots: list[ir.Var | None] = []
     for position, own in enumerate(function.params):
-        own_leaves = ir.leaves(own)
-        leaves = ir.leaves(of[position]) if position in of else [None] * len(own_leaves)
-        if len(leaves) != len(own_leaves):
-            raise errors.TypeMismatch("a tangent is not built like its argument", _place(function))
         is_wanted = derivative.wrt is None or position in derivative.wrt
-        dots.extend(
-            leaf if leaf is not None and is_wanted and ir.is_float(p.type) and ir.is_float(leaf.type) else None
-            for leaf, p in zip(leaves, own_leaves, strict=True)
-        )
+        own_leaves = ir.leaves(own)
+        leaves = ir.leaves(tangents[position]) if position in tangents else [None] * len(own_leaves)
+        if len(leaves) != len(own_leaves):
+            raise _unlike(derivative, function.names[position])
+        for leaf, p in zip(leaves, own_leaves, strict=True):
+            is_active = leaf is not None and is_wanted and ir.is_float(p.type)
+            if is_active and not _is_like(leaf.type, p.type):
+                raise _unlike(derivative, function.names[position], leaf.type, p.type)
+            dots.append(leaf if is_active else None)
     return checked(forward(function, dots, trees, names, build), "forward")
 
 
+def _is_like(tangent: types.Type, own: types.Type) -> bool:
+    """Whether a tangent has the type for an argument; the layout of an array is its own."""
+    if isinstance(tangent, types.Array) and isinstance(own, types.Array):
+        return bool(tangent.dtype == own.dtype and tangent.ndim == own.ndim)
+    return bool(tangent == own)
+
+
+def _unlike(
+    derivative: Derivative, name: str, tangent: types.Type | None = None, own: types.Type | None = None
+) -> errors.TypeMismatch:
+    which = "the vector along" if derivative.kind == "hvp" else "the tangent of argument"
+    why = "" if tangent is None or own is None else f"It is of type {to_text(tangent)}, the argument {to_text(own)}."
+    return errors.TypeMismatch(
+        f"{which} {name!r} of {shown(derivative)} is not like its argument",
+        why=why,
+        instead="Give a float for a float, and an array of that type and rank for an array.",
+    )
+
+
 def _jacfwd(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
+    return _by_columns(derivative, _primal_of(derivative, arg_types))
+
+
+def _jacrev(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
+    return _by_rows(derivative, _primal_of(derivative, arg_types))
+
+
+def _jacobian(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
+    """By rows where those are few and the columns may be many: results are numbers, arguments arrays."""
     function = _primal_of(derivative, arg_types)
-    trees, _ = _active_leaves(derivative, function, arg_types)
+    trees, _ = _active_leaves(derivative, function)
+    has_arrays = any(ir.is_array(leaf) for leaf in ir.leaves(tuple(trees)))
+    suits_rows = has_arrays and not any(ir.is_array(y) for y in function.body.yields)
+    return (_by_rows if suits_rows else _by_columns)(derivative, function)
+
+
+def _by_columns(derivative: Derivative, function: ir.Function) -> ir.Function:
+    trees, _ = _active_leaves(derivative, function)
     made = checked(by_columns(function, trees, derivative.single, build), "columns")
     return _finished(checked(simplify(made), "simplified"), derivative, function, made.result, "jacobian")
 
 
-def _jacrev(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
-    function = _primal_of(derivative, arg_types)
-    trees, wrt = _active_leaves(derivative, function, arg_types)
+def _by_rows(derivative: Derivative, function: ir.Function) -> ir.Function:
+    trees, wrt = _active_leaves(derivative, function)
     halves = _halves(derivative, function, wrt)
     made = None if halves is None else by_rows(function, trees, derivative.single, halves, build)
     if made is None:
@@ -362,6 +412,7 @@ _KINDS: dict[str, Callable[[Derivative, tuple[types.Type, ...]], ir.Function]] =
     "hvp": _hvp,
     "jacfwd": _jacfwd,
     "jacrev": _jacrev,
+    "jacobian": _jacobian,
     "split_forward": _split,
     "split_reverse": _split,
 }
@@ -379,41 +430,57 @@ def _place(function: ir.Function) -> errors.Place | None:
     return errors.Place(origin.filename, origin.function, origin.line, origin.column, origin.column, "")
 
 
-def _active_leaves(
-    derivative: Derivative, function: ir.Function, arg_types: Sequence[types.Type]
-) -> tuple[list[ir.Tree], list[ir.Var]]:
-    """The trees of the arguments to differentiate with respect to, and the float leaves in them."""
-    assert derivative.wrt is not None
-    trees: list[ir.Tree] = []
-    wrt: list[ir.Var] = []
-    for position in derivative.wrt:
-        tree = function.params[position]
-        found = ir.leaves(tree)
-        name = function.names[position]
-        if not any(ir.is_float(leaf.type) for leaf in found):
-            kind = getattr(arg_types[position], "dtype", arg_types[position])
-            if isinstance(kind, types.Complex):
+def _check_wrt(derivative: Derivative, arg_types: Sequence[types.Type]) -> None:
+    """WrongWrt where an argument to differentiate with respect to holds no float."""
+    given = derivative.given if derivative.kind == "split_reverse" else arg_types
+    names = list(parameters(derivative.function).parameters)
+    for position in derivative.wrt or ():
+        type_ = unliteral(given[position])
+        if not _holds_float(type_):
+            name = names[position]
+            if isinstance(getattr(type_, "dtype", type_), types.Complex):
                 raise errors.WrongWrt(
-                    f"`{name}` of {function.name} is {_shown(arg_types[position])}",
-                    _place(function),
+                    f"`{name}` of {shown(derivative.function)} is {_shown(given[position])}",
+                    _first_line(root(derivative)),
                     "Derivatives are with respect to real numbers; a complex argument is held fixed.",
                     "Pass its real and imaginary part as two arguments, and make the complex number of them inside.",
                 )
             raise errors.WrongWrt(
-                f"`{name}` of {function.name} is {_shown(arg_types[position])}, which carries no derivative",
-                _place(function),
-                f"Only floats do; it came as {kind}.",
+                f"`{name}` of {shown(derivative.function)} is {_shown(given[position])}, which carries no derivative",
+                _first_line(root(derivative)),
+                "Only floats do, and arrays and tuples of them.",
                 f"Pass a float, or leave `{name}` out of wrt.",
             )
-        trees.append(tree)
-        wrt.extend(leaf for leaf in found if ir.is_float(leaf.type))
-    return trees, wrt
+
+
+def _holds_float(type_: types.Type) -> bool:
+    if isinstance(type_, types.BaseTuple):
+        return any(map(_holds_float, tuple_parts(type_)))
+    return ir.is_float(type_)
+
+
+def _first_line(function: Any) -> errors.Place | None:
+    return None if isinstance(function, Enclosed) else _place_at(read_source(function))
+
+
+def _place_at(found: FunctionSource) -> errors.Place:
+    origin = found.origin(found.node)
+    return errors.Place(origin.filename, origin.function, origin.line, origin.column, origin.column, "")
+
+
+def _active_leaves(derivative: Derivative, function: ir.Function) -> tuple[list[ir.Tree], list[ir.Var]]:
+    """The trees of the arguments to differentiate with respect to, and the float leaves in them."""
+    assert derivative.wrt is not None
+    trees = [function.params[position] for position in derivative.wrt]
+    return trees, [leaf for leaf in ir.leaves(tuple(trees)) if ir.is_float(leaf.type)]
 
 
 def _shown(type_: types.Type) -> str:
     if isinstance(type_, types.Array):
         return f"an array of {type_.dtype}"
-    return f"of type {type_}"
+    if isinstance(type_, types.NoneType):
+        return "None"
+    return f"of type {to_text(type_)}"
 
 
 def _check_scalar(function: ir.Function, tree: ir.Tree) -> None:
@@ -467,6 +534,7 @@ _TITLES = {
     "hvp": "Change along a vector",
     "jacfwd": "Jacobian, by columns,",
     "jacrev": "Jacobian, by rows,",
+    "jacobian": "Jacobian",
     "split_forward": "Value, and what the adjoint needs,",
     "split_reverse": "Adjoint, from what was saved,",
 }

@@ -1085,7 +1085,7 @@ refused(
     """
     WrongWrt: `x` of half_square is of type int64, which carries no derivative
       test_errors.py:+0 in half_square
-      Only floats do; it came as int64.
+      Only floats do, and arrays and tuples of them.
       Pass a float, or leave `x` out of wrt.
     """,
     3,
@@ -1094,7 +1094,7 @@ refused(
     """
     WrongWrt: `x` of half_square is of type bool, which carries no derivative
       test_errors.py:+0 in half_square
-      Only floats do; it came as bool.
+      Only floats do, and arrays and tuples of them.
       Pass a float, or leave `x` out of wrt.
     """,
     True,
@@ -1103,46 +1103,51 @@ refused(
     """
     WrongWrt: `x` of half_square is an array of int64, which carries no derivative
       test_errors.py:+0 in half_square
-      Only floats do; it came as int64.
+      Only floats do, and arrays and tuples of them.
       Pass a float, or leave `x` out of wrt.
     """,
     np.arange(3),
 )(half_square)
 refused(
     """
-    WrongWrt: `pair` of first_item is of type UniTuple(int64 x 2), which carries no derivative
+    WrongWrt: `pair` of first_item is of type (int64, int64), which carries no derivative
       test_errors.py:+0 in first_item
-      Only floats do; it came as int64.
+      Only floats do, and arrays and tuples of them.
       Pass a float, or leave `pair` out of wrt.
     """,
     (1, 2),
 )(first_item)
 refused(
     """
-    WrongWrt: there is no parameter 2 to differentiate with respect to
-      The parameters are x, n.
+    WrongWrt: half_square has no parameter 2 to differentiate with respect to
+      Its parameters are x, n.
+      Give a position or a name of a parameter, or a tuple of those.
     """,
     1.5,
     wrt=2,
 )(half_square)
 refused(
     """
-    WrongWrt: there is no parameter 'y' to differentiate with respect to
-      The parameters are x, n.
+    WrongWrt: half_square has no parameter 'y' to differentiate with respect to
+      Its parameters are x, n.
+      Give a position or a name of a parameter, or a tuple of those.
     """,
     1.5,
     wrt="y",
 )(half_square)
 refused(
     """
-    WrongWrt: wrt=(0, 'x') names a parameter twice
+    WrongWrt: wrt=(0, 'x') names a parameter of half_square twice
+      Its parameters are x, n.
+      Name each one once.
     """,
     1.5,
     wrt=(0, "x"),
 )(half_square)
 refused(
     """
-    WrongWrt: wrt=()
+    WrongWrt: wrt=() for half_square
+      Its parameters are x, n.
       Give a position or a name of a parameter, or a tuple of those.
     """,
     1.5,
@@ -1150,7 +1155,8 @@ refused(
 )(half_square)
 refused(
     """
-    WrongWrt: wrt=1.0
+    WrongWrt: wrt=1.0 for half_square
+      Its parameters are x, n.
       Give a position or a name of a parameter, or a tuple of those.
     """,
     1.5,
@@ -1158,14 +1164,14 @@ refused(
 )(half_square)
 refused(
     """
-    TypeMismatch: argument 'x' is a list
+    TypeMismatch: argument `x` of grad(half_square) is a list
       Pass a NumPy array: np.array(...).
     """,
     [1.0, 2.0],
 )(half_square)
 refused(
     """
-    TypeMismatch: argument 'x' has a type that numba does not know
+    TypeMismatch: argument `x` of grad(half_square) is of type object
       Pass numbers, NumPy arrays of numbers, or tuples of those.
     """,
     object(),
@@ -1236,7 +1242,8 @@ refused(
 )(exponential)
 refused(
     """
-    Unsupported: the parameter *xs
+    Unsupported: the parameter *xs of starred
+      How many arguments there are has to be known to compile it.
       Name the parameters one by one, or pass a tuple.
     """,
     1.5,
@@ -1288,7 +1295,7 @@ def _pushed(*tangents: Any) -> Any:
         (lambda: _pulled(np.ones((3, 1))), "the seed is an array of shape (3, 1), not an array of shape (3,)"),
         (lambda: _pulled(1.0), "the seed is of type float, not an array of shape (3,)"),
         (lambda: _pulled((np.ones(3),)), "the seed is a tuple of 1, not an array of shape (3,)"),
-        (lambda: _pushed(np.ones(3)), "the tangents are a tuple of 1, not a tuple of 2"),
+        (lambda: _pushed(np.ones(3)), "the tangents of scaled_sum are a tuple of 1, not a tuple of 2"),
         (
             lambda: _pushed(np.ones(4), 0.0),
             "the tangent of argument 'a' is an array of shape (4,), not an array of shape (3,)",
@@ -1303,7 +1310,9 @@ def _pushed(*tangents: Any) -> Any:
 def test_seeds_and_tangents_that_do_not_fit(call: Callable[[], Any], message: str) -> None:
     with pytest.raises(AdjitError) as fault:
         call()
-    assert str(fault.value) == f"TypeMismatch: {message}"
+    instead = "Give a float." if "a number" in message else "Give a NumPy array of that shape."
+    instead = "Give one an argument that is given, shaped as that." if "a tuple of 2" in message else instead
+    assert str(fault.value) == f"TypeMismatch: {message}\n  {instead}"
 
 
 def written_product(a: Any, b: Any) -> Any:

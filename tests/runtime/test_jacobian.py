@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from adjit.errors import WrongWrt
-from adjit.runtime.jacobian import hessian, jacfwd, jacobian, jacrev
+from adjit.runtime.api import hessian, jacfwd, jacobian, jacrev
 from tests.runtime.programs import X, energy, overwritten, pair, scaled
 
 OF = [jacfwd, jacrev, jacobian]

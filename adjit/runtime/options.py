@@ -1,0 +1,101 @@
+"""How generated code is made and compiled, as users ask for it.
+
+In: keyword arguments. Out: `Options`, or WrongCall with the options that there are.
+
+    make_options({"memory_limit": "200 MB"}, own=("wrt",))
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba.core.cpu_options import ParallelOptions
+
+from adjit.errors import Unsupported, WrongCall
+from adjit.runtime.notation import to_bytes
+from adjit.transform.strategy import CHEAPEST, Strategy
+
+# numba would also take array expressions apart, which costs time to compile and gains nothing here
+_ONLY_PRANGE = {
+    **dict.fromkeys(("comprehension", "reduction", "inplace_binop", "setitem", "numpy", "stencil", "fusion"), False),
+    "prange": True,
+}
+_SWITCHES = ("parallel", "vectormath", "cache")
+_FASTMATH = frozenset(("fast", "nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc"))  # LLVM's flags
+_NAMES = ("target", "fastmath", "memory_limit", *_SWITCHES)
+
+
+@dataclass(frozen=True)
+class Options:
+    """How generated code is made and compiled.
+
+    fastmath:     numba's flags; the default only lets a product and a sum fuse
+    vectormath:   elementary functions of our own where the machine can then work on several numbers at once
+    cache:        compiled code is kept for later processes
+    memory_limit: the bytes that snapshots of loops may take, whose trips are then run again; None: no such loops
+    strategy:     which mechanisms the transformation uses
+    """
+
+    target: str = "cpu"
+    fastmath: bool | frozenset[str] = frozenset({"contract"})
+    parallel: bool = False
+    vectormath: bool = True
+    cache: bool = False
+    memory_limit: int | None = None
+    strategy: Strategy = CHEAPEST
+
+    def for_numba(self) -> dict[str, Any]:
+        return {
+            "nopython": True,
+            "nogil": True,
+            "boundscheck": None,
+            "error_model": "numpy",
+            "fastmath": self.fastmath if isinstance(self.fastmath, bool) else set(self.fastmath),
+            "parallel": ParallelOptions(dict(_ONLY_PRANGE)) if self.parallel else False,  # type: ignore[no-untyped-call]
+        }
+
+    def for_derivatives(self) -> dict[str, Any]:
+        """What the transformation reads of it."""
+        return {"memory_limit": self.memory_limit, "strategy": self.strategy, "parallel": self.parallel}
+
+
+def make_options(given: dict[str, Any], own: Sequence[str] = ()) -> Options:
+    """The options as given by name; `own`: the other names that the function takes, for the message."""
+    for name in given:
+        if name not in _NAMES and name != "strategy":
+            known = (*own, *_NAMES)
+            close = difflib.get_close_matches(name, known, 1)
+            raise WrongCall(
+                f"there is no option {name!r}",
+                why=f"The options are {', '.join(known)}.",
+                instead=f"Did you mean {close[0]}?" if close else "Leave it out.",
+            )
+    for name in _SWITCHES:
+        if not isinstance(given.get(name, False), bool | np.bool_):
+            raise WrongCall(f"{name}={given[name]!r}", instead=f"Write {name}=True or {name}=False.")
+    if given.get("target", "cpu") not in ("cpu", "python"):
+        raise Unsupported(f"target {given['target']!r}", instead='Write target="cpu" or target="python".')
+    if not isinstance(given.get("strategy", CHEAPEST), Strategy):
+        raise WrongCall(f"strategy={given['strategy']!r}", instead="Leave it out: it is for adjit's own tests.")
+    made: dict[str, Any] = {name: bool(value) if name in _SWITCHES else value for name, value in given.items()}
+    if "fastmath" in given:
+        made["fastmath"] = _fastmath(given["fastmath"])
+    if "memory_limit" in given:
+        made["memory_limit"] = to_bytes(given["memory_limit"])
+    return Options(**made)
+
+
+def _fastmath(given: Any) -> bool | frozenset[str]:
+    if isinstance(given, bool):
+        return given
+    if isinstance(given, set | frozenset | list | tuple) and _FASTMATH.issuperset(given):
+        return frozenset(given)
+    raise WrongCall(
+        f"fastmath={given!r}",
+        why=f"LLVM's flags are {', '.join(sorted(_FASTMATH))}.",
+        instead="Write fastmath=True, fastmath=False, or a set of those flags.",
+    )
