@@ -1,194 +1,570 @@
 """What is asked of the derivatives of one program.
 
-In: a `Program`. Out: `Outcome.FINE`; `REFUSED` with the reason, if the compiler does not take the program and says so;
-`UNFIT`, if plain Python raises, or differences of different steps disagree, as next to a jump. AssertionError for a
-wrong answer.
+In: a `Program`, and how it is asked. Out: a `Verdict`: FINE; REFUSED with the message, if the compiler does not take the program
+and says where and what to do; UNFIT, if plain Python raises or the program is not smooth there; else what is wrong.
 
-    check(Program("... return x * np.sin(y)"))     Verdict(Outcome.FINE)
+    check(Program("def program(x): ..."), How(second=True))     Verdict(Outcome.FINE)
+
+The value is plain Python's. What reverse mode gives along a direction is what forward mode gives, and that is what the
+complex step gives where it can, else differences. The generated text computes what the IR it is written from means,
+and compiled code what the text does. Nothing of the caller's changes, and nothing that is handed out shares memory.
 """
 
 from __future__ import annotations
 
+import copy
 import itertools
-import linecache
 import math
-from collections.abc import Callable
+import random
+import re
+import traceback
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from enum import Enum, auto
+from enum import Enum
 from typing import Any
 
 import numpy as np
 
 import adjit
 from adjit import errors
+from adjit.runtime import dispatch
 from adjit.runtime.dispatch import Options, derive
+from adjit.transform import ir, pipeline
 from adjit.transform.pipeline import Derivative
-from adjit.transform.strategy import CHEAPEST, Strategy
-from tests.random_programs.strategy import Program
+from adjit.transform.strategy import FORCED
+from tests.random_programs import analytic
+from tests.random_programs.analytic import flat, like
+from tests.random_programs.program import Program
+from tests.random_programs.writing.world import Unfit, limited
+from tests.transform import interpreter
 
-ACTIVE = (0, 1, 2, 3, 4)
 STEPS = (3e-2, 1e-2, 3e-3, 1e-3, 3e-4)
-_serial = itertools.count()
+LARGEST = 1e6
+SECONDS = 60.0
 
 
 class Outcome(Enum):
-    FINE = auto()
-    REFUSED = auto()
-    UNFIT = auto()
+    FINE = "fine"
+    REFUSED = "refused"
+    UNFIT = "unfit"
+    WRONG_VALUE = "wrong value"
+    WRONG_DERIVATIVE = "wrong derivative"
+    CHANGED = "caller's array changed or shared"
+    TEXT = "text is not its IR"
+    COMPILED = "compiled is not the text"
+    INTERNAL = "internal error"
+    RAW = "raw exception"
+    NUMBA = "numba cannot compile"
+    MESSAGE = "message without place or advice"
+    ENDLESS = "takes too long"
+
+    @property
+    def is_failure(self) -> bool:
+        return self not in (Outcome.FINE, Outcome.REFUSED, Outcome.UNFIT)
 
 
 @dataclass(frozen=True)
 class Verdict:
+    """`cause`: the same for failures that one defect makes, as far as can be told."""
+
     outcome: Outcome
     why: str = ""
+    cause: str = ""
 
 
-def load(text: str, compiled: bool = True) -> Callable[..., float]:
-    """The function `program`; without `compiled`, its helpers are plain Python too."""
-    filename = f"<random program {next(_serial)}>"
-    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-    if not compiled:
-        text = text.replace("@njit\n", "\n")
-    scope: dict[str, Any] = {"__name__": "random_program"}
-    exec(compile(text, filename, "exec"), scope)
-    found: Callable[..., float] = scope["program"]
-    return found
+@dataclass(frozen=True)
+class How:
+    """What is asked beside first derivatives by both modes."""
+
+    compiled: bool = False
+    second: bool = False
+    twice: bool = False
+    into: bool = False
+    others: bool = True
+    strategy: str | None = None
+
+    @classmethod
+    def of(cls, seed: int, compiled: bool = False, strategy: str | None = None, every_compiled: int = 0) -> How:
+        """Shares of the programs are asked more; the same for the same seed."""
+        draw = random.Random(f"how {seed}")
+        if strategy is None and draw.random() < 0.1:
+            strategy = draw.choice(sorted(FORCED))
+        return cls(
+            compiled=compiled or (every_compiled > 0 and seed % every_compiled == 0),
+            second=draw.random() < 0.12,
+            twice=draw.random() < 0.06,
+            into=draw.random() < 0.06,
+            strategy=strategy,
+        )
 
 
-def check(program: Program, target: str = "python", second: bool = False, strategy: Strategy = CHEAPEST) -> Verdict:
-    function, plain = load(program.text), load(program.text, compiled=False)
-    arguments = program.arguments
-    direction = _direction(arguments)
-    with np.errstate(all="ignore"):
-        try:
-            value = plain(*program.arguments)
-            expected = _along(plain, arguments, direction)
-        except (ValueError, ZeroDivisionError, OverflowError, IndexError, UnboundLocalError) as fault:
-            return Verdict(Outcome.UNFIT, f"plain Python: {fault!r}")
-    if not math.isfinite(value) or abs(value) > 1e6:
-        return Verdict(Outcome.UNFIT, "not bounded")
-    if expected is None:
-        return Verdict(Outcome.UNFIT, "not smooth")
-    if not abs(expected) < 1e6:
-        return Verdict(Outcome.UNFIT, "too steep")
+class Wrong(Exception):
+    def __init__(self, outcome: Outcome, why: str, cause: str = "") -> None:
+        super().__init__(outcome, why)
+        self.outcome, self.why, self.cause = outcome, why, cause
+
+
+class NotSmooth(Exception):
+    """Nothing can be said about derivatives here."""
+
+
+def check(program: Program, how: How = How()) -> Verdict:
     try:
-        _first_order(function, arguments, direction, value, expected, target, strategy)
-        if second:
-            _second_order(function, arguments, direction, target, strategy)
-    except errors.InternalError:
-        raise
-    except errors.AdjitError as refusal:
-        return Verdict(Outcome.REFUSED, str(refusal))
+        with limited(SECONDS), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return _checked(program, how)
+    except Unfit:
+        return Verdict(Outcome.ENDLESS, f"more than {SECONDS} s")
+
+
+def _checked(program: Program, how: How) -> Verdict:
+    try:
+        case = _Case(program, how)
+    except Exception as fault:  # noqa: BLE001  what plain Python does not run is no program
+        return Verdict(Outcome.UNFIT, f"plain Python: {fault!r}")
+    if not case.is_moderate():
+        return Verdict(Outcome.UNFIT, "not bounded")
+    try:
+        case.run()
+    except Wrong as fault:
+        return Verdict(fault.outcome, fault.why, fault.cause or fault.outcome.value)
+    except NotSmooth as fault:
+        return Verdict(Outcome.UNFIT, str(fault))
+    except errors.InternalError as fault:
+        is_numba = "numba does not compile" in fault.what
+        why = f"{fault}\n{fault.__cause__ or ''}"[:1500]
+        return Verdict(Outcome.NUMBA if is_numba else Outcome.INTERNAL, why, _cause(fault))
+    except errors.AdjitError as fault:
+        if not _is_helpful(fault):
+            return Verdict(Outcome.MESSAGE, str(fault), _normal(str(fault)))
+        return Verdict(Outcome.REFUSED, str(fault), _normal(fault.what + "\n" + fault.why))
+    except Exception as fault:  # noqa: BLE001  that is what is looked for
+        trace = "".join(traceback.format_exception(fault)[-4:])
+        return Verdict(Outcome.RAW, trace, _cause(fault))
     return Verdict(Outcome.FINE)
 
 
-def _first_order(
-    function: Any,
-    arguments: tuple[Any, ...],
-    direction: tuple[Any, ...],
-    value: float,
-    expected: float,
-    target: str,
-    strategy: Strategy,
-) -> None:
-    kept = [np.copy(a) for a in arguments]
-    found, bars = adjit.value_and_grad(function, ACTIVE, target=target, strategy=strategy)(*arguments)
-    _unchanged(kept, arguments, "reverse mode")
-    assert _close(found, value, 1e-11), f"the value is {found}, plain Python's {value}"
-    reverse = _dot(bars, direction)
-    found, forward = adjit.jvp(function, arguments, (*direction, 0, 0, np.zeros(4)), target=target)
-    _unchanged(kept, arguments, "forward mode")
-    assert _close(found, value, 1e-11), f"the value of forward mode is {found}, plain Python's {value}"
-    size = sum(float(np.sum(np.abs(b * d))) for b, d in zip(bars, direction, strict=True))
-    scale = 1.0 + size
-    assert abs(forward - reverse) <= 1e-10 * scale, f"forward {forward}, reverse {reverse}, differences {expected}"
-    assert abs(reverse - expected) <= 2e-6 * scale, f"forward and reverse {reverse}, differences {expected}"
+# ------------------------------------------------------------------------------------------------------- the checks
 
 
-def _second_order(
-    function: Any, arguments: tuple[Any, ...], direction: tuple[Any, ...], target: str, strategy: Strategy
-) -> None:
-    gradient = adjit.grad(function, ACTIVE, target=target, strategy=strategy)
-    tangents = (*direction, 0, 0, np.zeros(4))
+class _Case:
+    """A program with its derivatives."""
 
-    def at(step: float) -> tuple[Any, ...]:
-        moved = (a + step * d for a, d in zip(arguments, direction, strict=False))
-        return tuple(gradient(*moved, *arguments[5:]))
+    def __init__(self, program: Program, how: How) -> None:
+        self.program, self.how = program, how
+        plain, given = program.module(is_plain=True), program.module()
+        self.asked: dict[str, Any] = dict(plain.get("asked", {}))
+        self.plain_module, self.plain, self.function = plain, plain["program"], given["program"]
+        self.module = given
+        self.at(plain["arguments"]())
+        options = {k: v for k, v in self.asked.items() if k in ("parallel", "memory_limit", "fastmath", "vectormath")}
+        self.strategy = FORCED[how.strategy] if how.strategy else None
+        self.options = Options(target="python", **{**options, **({"strategy": self.strategy} if self.strategy else {})})
+        self.is_single = "float32" in program.text
+        # of some operations, relative to the numbers that are added up
+        self.rounding = 1e-4 if self.is_single else 1e-9
 
-    differences = []
-    for step in STEPS[1:]:
-        near = [p - m for p, m in zip(at(step), at(-step), strict=True)]
-        far = [p - m for p, m in zip(at(2 * step), at(-2 * step), strict=True)]
-        differences.append(_flat((8 * n - f) / (12 * step) for n, f in zip(near, far, strict=True)))
-    expected = _agreeing(differences)
-    kept = [np.copy(a) for a in arguments]
-    _, forward_over_reverse = adjit.jvp(gradient, arguments, tangents, target=target)
-    _unchanged(kept, arguments, "forward over reverse")
-    _, pullback = adjit.vjp(gradient, *arguments, target=target, strategy=strategy)
-    reverse_over_reverse = pullback(direction)[:5]
-    _unchanged(kept, arguments, "reverse over reverse")
-    along = derive(Derivative(function=function, kind="jvp", wrt=ACTIVE), Options(target=target))
-    _, pullback = adjit.vjp(along, *arguments, *tangents, target=target)
-    reverse_over_forward = pullback((0.0, 1.0))[:5]
-    _unchanged(kept, arguments, "reverse over forward")
-    made = {
-        "forward over reverse": _flat(forward_over_reverse),
-        "reverse over reverse": _flat(reverse_over_reverse),
-        "reverse over forward": _flat(reverse_over_forward),
-    }
-    scale = 1.0 + float(np.max(np.abs(made["forward over reverse"])))
-    if not scale < 1e8:
-        return
-    for name, product in made.items():
-        other = made["forward over reverse"]
-        assert np.all(np.abs(product - other) <= 1e-9 * scale), f"{name} {product}, forward over reverse {other}"
-        if expected is not None:
-            assert np.all(np.abs(product - expected) <= 1e-5 * scale), f"{name} {product}, differences {expected}"
+    def at(self, arguments: tuple[Any, ...]) -> None:
+        """Asked for these arguments from now on."""
+        self.arguments = arguments
+        carrying = [k for k, a in enumerate(arguments) if any(map(_is_float, flat(a)))]
+        self.wrt = tuple(k for k in self.asked.get("wrt", carrying) if k in carrying)
+        draw = np.random.default_rng(7)
+        self.direction = tuple(_random(a, draw) if k in self.wrt else _zero(a) for k, a in enumerate(arguments))
+        with np.errstate(all="ignore"):
+            self.value = self.plain(*self.fresh())
+        self.is_number = isinstance(self.value, float | np.floating)
+        self.seed = 1.0 if self.is_number else _random(self.value, draw)
+
+    def fresh(self) -> tuple[Any, ...]:
+        """The arguments once more, sharing what they share."""
+        return _copied(self.arguments)
+
+    def is_moderate(self) -> bool:
+        """Whether it can be asked at all."""
+        leaves = [x for x in flat(self.value) if _is_float(x)]
+        if not leaves or not self.wrt or any(np.asarray(x).dtype.kind == "c" for x in flat(self.value)):
+            return False
+        return all(bool(np.all(np.isfinite(x))) and bool(np.all(np.abs(x) < LARGEST)) for x in leaves)
+
+    def run(self) -> None:
+        with watched():
+            self.first_order()
+            if self.how.others and "others" in self.plain_module:
+                self.same_for_others()
+            if self.how.twice:
+                self.pullback_twice()
+            if self.how.into or self.asked.get("way") == "into":
+                self.stored_into()
+            if self.how.second and self.is_number:
+                self.second_order()
+        if self.how.compiled:
+            self.compiled()
+
+    # ------------------------------------------------------------------------------------------ first order
+
+    def reverse(self, options: Options) -> tuple[Any, tuple[Any, ...]]:
+        """The value, and an adjoint for each of wrt."""
+        arguments = self.fresh()
+        if self.is_number:
+            made = derive(Derivative(function=self.function, kind="value_and_grad", wrt=self.wrt), options)
+            value, bars = made(*arguments)
+        else:
+            made = derive(Derivative(function=self.function, kind="vjp", wrt=self.wrt), options)
+            value, bars = None, made(*arguments, self.seed)
+        self.unchanged(arguments, "reverse mode")
+        self.apart(arguments, bars)
+        return value, tuple(bars)
+
+    def forward(self, options: Options) -> tuple[Any, Any]:
+        arguments = self.fresh()
+        made = derive(Derivative(function=self.function, kind="jvp", wrt=self.wrt), options)
+        found = made(*arguments, *self.direction)
+        self.unchanged(arguments, "forward mode")
+        return found
+
+    def first_order(self) -> None:
+        value, bars = self.reverse(self.options)
+        if value is not None:
+            self.same_value(value, "reverse mode")
+        found, tangent = self.forward(self.options)
+        self.same_value(found, "forward mode")
+        self.bars = bars
+        reverse = sum(_dot(bar, self.direction[k]) for k, bar in zip(self.wrt, bars, strict=True))
+        forward = _dot(self.seed, tangent)
+        self.agree(reverse, forward, bars)
+
+    def agree(self, reverse: float, forward: float, bars: Sequence[Any]) -> None:
+        sizes = [_size(bar, self.direction[k]) for k, bar in zip(self.wrt, bars, strict=True)]
+        scale = 1.0 + sum(sizes)
+        exact = self.by_complex_step()
+        if not (math.isfinite(reverse) and math.isfinite(forward)):
+            differences = None if exact is not None else self.by_differences()
+            right = exact if exact is not None else differences
+            if right is not None and math.isfinite(right):
+                raise Wrong(Outcome.WRONG_DERIVATIVE, f"reverse {reverse}, forward {forward}, right {right}")
+            raise NotSmooth("not finite")
+        if scale > 1e8:
+            raise NotSmooth("too steep")
+        if abs(forward - reverse) > self.rounding * scale:
+            right = exact if exact is not None else self.by_differences()
+            raise Wrong(Outcome.WRONG_DERIVATIVE, f"reverse {reverse}, forward {forward}, right {right}")
+        if exact is not None and abs(exact - reverse) <= 10 * self.rounding * scale:
+            return
+        differences = self.by_differences()
+        if differences is None:
+            raise NotSmooth("differences disagree")
+        tolerance = 5e-3 if self.is_single else 3e-6
+        if abs(differences - reverse) > tolerance * scale:
+            raise Wrong(
+                Outcome.WRONG_DERIVATIVE, f"forward and reverse {reverse}, differences {differences}, complex step {exact}"
+            )
+
+    def by_complex_step(self) -> float | None:
+        found = analytic.along(self.program, self.fresh(), self.direction)
+        if found is None:
+            return None
+        seeds = [s for s, v in zip(flat(self.seed), flat(self.value), strict=True) if _is_float(v)]
+        if len(found) != len(seeds):
+            return None
+        return float(sum(np.sum(s * f) for s, f in zip(seeds, found, strict=True)))
+
+    def by_differences(self) -> float | None:
+        """Of fourth order; None if the function is not smooth there."""
+        arguments = tuple(_double(a) for a in self.arguments)
+
+        def at(step: float) -> float:
+            moved = tuple(_moved(a, step, d) for a, d in zip(_copied(arguments), self.direction, strict=True))
+            return _dot(self.seed, self.plain(*moved))
+
+        found = []
+        with np.errstate(all="ignore"):
+            for step in STEPS:
+                try:
+                    made = (8 * (at(step) - at(-step)) - (at(2 * step) - at(-2 * step))) / (12 * step)
+                except Exception:  # noqa: BLE001  it is not defined so far away
+                    continue
+                found.append(np.array([made]))
+        best = _agreeing(found)
+        return None if best is None else float(best[0])
+
+    # ------------------------------------------------------------------------------------------ other ways to ask
+
+    def same_for_others(self) -> None:
+        """Made for one size, asked for another."""
+        arguments, kept = self.arguments, (self.value, self.seed, self.direction, self.bars)
+        try:
+            self.at(self.plain_module["others"]())
+        except Exception:  # noqa: BLE001  plain Python does not take them
+            fits = False
+        else:
+            fits = self.is_moderate()
+        if fits:
+            try:
+                self.first_order()
+            except NotSmooth:
+                pass
+        self.at(arguments)
+        self.value, self.seed, self.direction, self.bars = kept
+
+    def pullback_twice(self) -> None:
+        arguments = self.fresh()
+        options = {k: v for k, v in self.asked.items() if k in ("parallel", "memory_limit")}
+        value, pullback = adjit.vjp(self.function, *arguments, target="python", **options)
+        self.unchanged(arguments, "vjp")
+        self.same_value(value, "vjp")
+        first, second = pullback(self.seed), pullback(self.seed)
+        for k, bar in zip(self.wrt, self.bars, strict=True):
+            self.same(first[k], bar, "the pullback, and the gradient", Outcome.WRONG_DERIVATIVE)
+            self.same(second[k], first[k], "the second call of the pullback, and the first", Outcome.WRONG_DERIVATIVE)
+
+    def stored_into(self) -> None:
+        if not self.is_number:
+            return
+        arguments = self.fresh()
+        out = tuple(_room(self.arguments[k]) for k in self.wrt)
+        made = derive(Derivative(function=self.function, kind="grad", wrt=self.wrt), self.options)
+        found = made.into(*arguments, out=out)
+        self.unchanged(arguments, "into")
+        for mine, bar in zip(found, self.bars, strict=True):
+            self.same(mine, bar, "into, and the gradient", Outcome.WRONG_DERIVATIVE)
+
+    def second_order(self) -> None:
+        gradient = derive(Derivative(function=self.function, kind="grad", wrt=self.wrt), self.options)
+        spec = gradient.derivative
+        along = tuple(self.direction[k] for k in self.wrt)
+        arguments = self.fresh()
+        made = derive(Derivative(function=spec, kind="jvp", wrt=self.wrt), self.options)
+        _, forward = made(*arguments, *self.direction)
+        self.unchanged(arguments, "forward over reverse")
+        back = derive(Derivative(function=spec, kind="vjp", wrt=self.wrt), self.options)(*self.fresh(), along)
+        forward, back = _flat(forward), _flat(back)
+        scale = 1.0 + float(np.max(np.abs(forward), initial=0.0))
+        if not scale < LARGEST:
+            return
+        differences = []
+        doubled = tuple(map(_double, self.arguments)) if not self.is_single else self.arguments
+        if not self.is_single:
+            for step in STEPS[1:]:
+                near, far = (
+                    [_flat(gradient(*(_moved(a, s * k, d) for a, d in zip(_copied(doubled), self.direction, strict=True)))) for k in (1, -1)]
+                    for s in (step, 2 * step)
+                )
+                differences.append((8 * (near[0] - near[1]) - (far[0] - far[1])) / (12 * step))
+        expected = _agreeing(differences)
+        if np.max(np.abs(forward - back), initial=0.0) > 10 * self.rounding * scale:
+            why = f"forward over reverse {forward}, reverse over reverse {back}, differences {expected}"
+            raise Wrong(Outcome.WRONG_DERIVATIVE, why, "second order")
+        if expected is not None and np.max(np.abs(forward - expected), initial=0.0) > 3e-5 * scale:
+            raise Wrong(Outcome.WRONG_DERIVATIVE, f"second order {forward}, differences {expected}", "second order")
+
+    def compiled(self) -> None:
+        options = dispatch.dataclasses.replace(self.options, target="cpu")
+        value, bars = self.reverse(options)
+        if value is not None:
+            self.same(value, self.value, "the compiled value, and plain Python's", Outcome.COMPILED)
+        for mine, bar in zip(bars, self.bars, strict=True):
+            self.same(mine, bar, "the compiled gradient, and the text's", Outcome.COMPILED)
+
+    # ------------------------------------------------------------------------------------------ comparisons
+
+    def same_value(self, got: Any, who: str) -> None:
+        if len(flat(got)) != len(flat(self.value)):
+            raise Wrong(Outcome.WRONG_VALUE, f"{who} gives {got!r}, plain Python {self.value!r}")
+        for mine, right in zip(flat(got), flat(self.value), strict=True):
+            self.same(mine, right, f"the value of {who}, and plain Python's", Outcome.WRONG_VALUE)
+
+    def same(self, mine: Any, right: Any, who: str, outcome: Outcome) -> None:
+        for a, b in zip(flat(mine), flat(right), strict=True):
+            if not _close(a, b, self.rounding):
+                raise Wrong(outcome, f"{who}: {a!r} and {b!r}")
+
+    def unchanged(self, arguments: tuple[Any, ...], mode: str) -> None:
+        for old, new in zip(flat(self.arguments), flat(arguments), strict=True):
+            if not np.array_equal(old, new):
+                raise Wrong(Outcome.CHANGED, f"{mode} changed an array of the caller", "changed")
+
+    def apart(self, arguments: tuple[Any, ...], bars: Any) -> None:
+        own = [a for a in flat(bars) if isinstance(a, np.ndarray)]
+        others = [a for a in flat(arguments) if isinstance(a, np.ndarray)]
+        if any(np.shares_memory(a, b) for k, a in enumerate(own) for b in [*own[:k], *others]):
+            raise Wrong(Outcome.CHANGED, "adjoints share memory", "shared")
+        for k, bar in zip(self.wrt, bars, strict=True):
+            for mine, argument in zip(flat(bar), flat(self.arguments[k]), strict=True):
+                if isinstance(argument, np.ndarray) and _is_float(argument):
+                    if np.shape(mine) != argument.shape or mine.dtype != argument.dtype:
+                        why = f"an adjoint of {mine.dtype}{np.shape(mine)} for {argument.dtype}{argument.shape}"
+                        raise Wrong(Outcome.WRONG_DERIVATIVE, why, "shape or type of an adjoint")
 
 
-def _unchanged(kept: list[Any], arguments: tuple[Any, ...], mode: str) -> None:
-    for old, new in zip(kept, arguments, strict=True):
-        assert np.array_equal(old, new), f"{mode} changed an array of the caller"
+# ------------------------------------------------------------------------------------------ the text against its IR
 
 
-def _direction(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    rng = np.random.default_rng(7)
-    return tuple(
-        rng.uniform(-1.0, 1.0, np.shape(a)) if np.shape(a) else float(rng.uniform(0.3, 1.0)) for a in arguments[:5]
-    )
+@contextmanager
+def watched() -> Iterator[None]:
+    """All that is generated for plain Python also runs as IR, and both have to give the same."""
+    emit, specialise = pipeline.emit, dispatch.Interpreted._specialise
+    written: list[ir.Function] = []
+
+    def noted(function: ir.Function) -> Any:
+        written.append(function)
+        return emit(function)
+
+    def both(self: Any, given: Any) -> Any:
+        made = specialise(self, given)
+        function = written[-1]
+
+        def run(*arguments: Any) -> Any:
+            again = _copied(arguments)
+            result = made(*arguments)
+            _compare(function, again, result)
+            return result
+
+        return run
+
+    pipeline.emit, dispatch.Interpreted._specialise = noted, both  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        pipeline.emit, dispatch.Interpreted._specialise = emit, specialise  # type: ignore[method-assign]
 
 
-def _along(function: Callable[..., float], arguments: tuple[Any, ...], direction: tuple[Any, ...]) -> float | None:
-    """The derivative by differences of fourth order; None if the function is not smooth there."""
+def _compare(function: ir.Function, arguments: tuple[Any, ...], result: Any) -> None:
+    try:
+        expected = interpreter.run(function, *arguments)
+    except (interpreter.IllTyped, interpreter.UndefinedRead) as fault:
+        raise Wrong(Outcome.TEXT, f"the IR of {function.name}: {fault!r}", _cause(fault)) from None
+    tolerance = 1e-4 if any(getattr(a, "dtype", None) == np.float32 for a in flat(arguments)) else 1e-9
+    mine, right = flat(result), flat(expected)
+    if len(mine) != len(right) or not all(itertools.starmap(lambda a, b: _close(a, b, tolerance), zip(mine, right, strict=True))):
+        raise Wrong(Outcome.TEXT, f"{function.name}: the text gives {result!r}, its IR {expected!r}")
 
-    def at(step: float) -> float:
-        moved = (a + step * d for a, d in zip(arguments, direction, strict=False))
-        return float(function(*moved, *(np.copy(a) if np.shape(a) else a for a in arguments[5:])))
 
-    found = []
-    for step in STEPS:
-        found.append(np.array([(8 * (at(step) - at(-step)) - (at(2 * step) - at(-2 * step))) / (12 * step)]))
-    best = _agreeing(found)
-    return None if best is None else float(best[0])
+# ------------------------------------------------------------------------------------------------------- details
+
+
+def _is_float(value: Any) -> bool:
+    return isinstance(value, float | np.floating) or (isinstance(value, np.ndarray) and value.dtype.kind == "f")
+
+
+def _copied(tree: Any, known: dict[int, Any] | None = None) -> Any:
+    """A copy with the layouts of the arrays; what is one array stays one."""
+    known = {} if known is None else known
+    if isinstance(tree, tuple):
+        return tuple(_copied(part, known) for part in tree)
+    if isinstance(tree, np.ndarray):
+        if id(tree) not in known:
+            known[id(tree)] = like(tree) if tree.dtype != object else tree.copy()
+        return known[id(tree)]
+    return copy.copy(tree)
+
+
+def _random(like_: Any, draw: np.random.Generator) -> Any:
+    if isinstance(like_, tuple):
+        return tuple(_random(part, draw) for part in like_)
+    if isinstance(like_, np.ndarray):
+        if like_.dtype.kind != "f":
+            return np.zeros_like(like_)
+        return draw.uniform(-1.0, 1.0, like_.shape).astype(like_.dtype)
+    return type(like_)(draw.uniform(0.3, 1.0)) if _is_float(like_) else _zero(like_)
+
+
+def _zero(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(map(_zero, value))
+    return np.zeros_like(value) if isinstance(value, np.ndarray) else type(value)(0)
+
+
+def _room(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(map(_room, value))
+    if isinstance(value, np.ndarray):
+        return np.full(value.shape, np.nan, value.dtype) if value.dtype.kind == "f" else None
+    return None
+
+
+def _double(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(map(_double, value))
+    if isinstance(value, np.ndarray) and value.dtype == np.float32:
+        return like(value, np.float64)
+    return float(value) if isinstance(value, np.float32) else value
+
+
+def _moved(value: Any, step: float, direction: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_moved(v, step, d) for v, d in zip(value, direction, strict=True))
+    if not _is_float(value):
+        return value
+    if isinstance(value, np.ndarray):
+        value += step * direction
+        return value
+    return value + step * direction
+
+
+def _dot(left: Any, right: Any) -> float:
+    pairs = zip(flat(left), flat(right), strict=True)
+    return float(sum(np.sum(np.asarray(a) * b) for a, b in pairs if a is not None and b is not None and _is_float(b)))
+
+
+def _size(left: Any, right: Any) -> float:
+    pairs = zip(flat(left), flat(right), strict=True)
+    return float(sum(np.sum(np.abs(np.asarray(a) * b)) for a, b in pairs if a is not None and b is not None))
+
+
+def _flat(tree: Any) -> Any:
+    parts = [np.ravel(np.asarray(p)) for p in flat(tree) if p is not None]
+    return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def _close(a: Any, b: Any, tolerance: float) -> bool:
+    if a is None or b is None:
+        return a is None and b is None
+    a, b = np.asarray(a), np.asarray(b)
+    if a.shape != b.shape:
+        return False
+    if a.dtype.kind in "biu" and b.dtype.kind in "biu":
+        return bool(np.all(a == b))
+    if a.dtype.kind not in "fciub" or b.dtype.kind not in "fciub":
+        return True
+    scale = 1.0 + np.max(np.abs(b[np.isfinite(b)]), initial=0.0)
+    with np.errstate(all="ignore"):
+        near = np.abs(a - b) <= tolerance * scale
+    return bool(np.all(near | (a == b) | (np.isnan(a) & np.isnan(b))))
 
 
 def _agreeing(differences: list[Any]) -> Any:
     """The one that is nearest to the one with the next step; None if no two are near."""
-    gaps = [float(np.max(np.abs(a - b))) for a, b in itertools.pairwise(differences)]
+    if len(differences) < 2:
+        return None
+    gaps = [float(np.max(np.abs(a - b), initial=0.0)) for a, b in itertools.pairwise(differences)]
     gaps = [gap if math.isfinite(gap) else math.inf for gap in gaps]
     best = int(np.argmin(gaps))
-    size = 1.0 + float(np.max(np.abs(differences[best])))
+    size = 1.0 + float(np.max(np.abs(differences[best]), initial=0.0))
     # a jump between any two points shows in the smaller steps at the latest
     return differences[best + 1] if gaps[best] <= 1e-6 * size else None
 
 
-def _dot(bars: tuple[Any, ...], direction: tuple[Any, ...]) -> float:
-    return sum(float(np.sum(b * d)) for b, d in zip(bars, direction, strict=True))
+def _is_helpful(fault: errors.AdjitError) -> bool:
+    """Whether a message says where, and what to do."""
+    return fault.place is not None and bool(fault.instead)
 
 
-def _flat(parts: Any) -> Any:
-    return np.concatenate([np.ravel(p) for p in parts])
+def _normal(message: str) -> str:
+    """A message without what differs from program to program."""
+    text = re.sub(r"`[^`]*`|'[^']*'", "`_`", message)
+    text = re.sub(r"random program \d+|<[^>]*>", "_", text)
+    return re.sub(r"\b\d+\b", "0", text)[:300]
 
 
-def _close(a: float, b: float, tolerance: float) -> bool:
-    return abs(a - b) <= tolerance * (1.0 + abs(b))
+def _cause(fault: BaseException) -> str:
+    """The kind of an error and where it was raised, in whatever it was raised for."""
+    root = fault
+    while root.__cause__ is not None:
+        root = root.__cause__
+    frames = traceback.extract_tb(root.__traceback__)
+    own = [f for f in frames if "/adjit/" in f.filename] or frames
+    place = f"{own[-1].filename.rpartition('/')[2]}:{own[-1].name}" if own else ""
+    return f"{type(root).__name__} {place} {_normal(str(root).splitlines()[0] if str(root) else '')}"[:200]

@@ -1,0 +1,59 @@
+"""A program under test, as text that stands for itself: what it computes, for which arguments, and what is asked of it.
+
+    def program(x, u):
+        u[0] += x
+        return np.sum(u * u)
+
+
+    def arguments():
+        return 0.3, np.array([0.1, 0.7])
+
+
+    asked = {"wrt": (0,)}
+
+`asked` has the positions that are differentiated (left out: all that carry a derivative), options of the derivative
+(parallel, memory_limit), and the ways of asking (WAYS). A second set of arguments may stand in `others()`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+import re
+from dataclasses import dataclass
+from typing import Any
+
+HEADER = """import math
+
+import numpy as np
+from numba import njit, prange
+
+import adjit
+
+
+"""
+
+# what plain Python runs: the helpers as they stand
+_DECORATED = re.compile(r"(?m)^(\s*)@njit(\(.*\))?\n")
+_serial = itertools.count()
+
+
+@dataclass(frozen=True)
+class Program:
+    text: str
+
+    def module(self, is_plain: bool = False) -> dict[str, Any]:
+        """What the text defines; `is_plain`: without numba."""
+        text = self.source(is_plain)
+        filename = f"<random program {next(_serial)}>"
+        linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+        scope: dict[str, Any] = {"__name__": "random_program"}
+        exec(compile(text, filename, "exec"), scope)
+        return scope
+
+    def source(self, is_plain: bool = False) -> str:
+        text = self.text if self.text.startswith("import") else HEADER + self.text
+        return _DECORATED.sub("", text) if is_plain else text
+
+    def __repr__(self) -> str:
+        return f"program:\n{self.text}"

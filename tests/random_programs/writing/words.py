@@ -1,0 +1,827 @@
+"""The lines that people write, as patterns: see `holes.py` for what stands in angle brackets.
+
+CALLS give arrays, PAIRS several results, NUMBERS numbers; FATES is what becomes of an array, which is `$` there; VIEWS
+are all ways to see its memory; LINES are other statements, LOOPS what scientific code does.
+"""
+
+from __future__ import annotations
+
+# ------------------------------------------------------------------------------------------------------- library calls
+
+CALLS = """
+np.linalg.solve(<M>, <~M>)
+np.linalg.solve(<M>, <v>)
+np.linalg.solve(<M>, <E>)
+np.linalg.inv(<M>)
+np.linalg.inv(<M> @ <M>.T + np.eye(<M>.shape[0]))
+np.linalg.pinv(<A>)
+np.linalg.pinv(<M>)
+np.linalg.cholesky(<M> @ <M>.T + np.eye(<M>.shape[0]))
+np.linalg.cholesky(<A> @ <A>.T + 2.0 * np.eye(<A>.shape[0]))
+np.linalg.eigvalsh(<M> + <M>.T)
+np.linalg.eigh(<M> + <M>.T)[0]
+np.linalg.qr(<M>)[1]
+np.linalg.svd(<A>)[1]
+np.linalg.lstsq(<A>, <A> @ <A>[0])[0]
+np.linalg.lstsq(<M>, <v>)[0]
+np.linalg.matrix_power(<M>, 2)
+np.cumsum(<E>)
+np.cumsum(<v>)
+np.cumsum(<A>, axis=0)
+np.cumprod(<v>)
+np.cumprod(<V>)
+np.sort(<v>)
+np.sort(<V>)
+np.partition(<v>, 1)
+np.concatenate((<v>, <V>))
+np.concatenate((<A>, <~A>))
+np.concatenate((<A>, <~A>), axis=1)
+np.stack((<v>, <~v>))
+np.stack((<v>, <~v>), axis=1)
+np.hstack((<v>, <V>))
+np.vstack((<v>, <~v>))
+np.column_stack((<v>, <~v>))
+np.append(<v>, <x>)
+np.append(<v>, <V>)
+np.where(<v> > 0.1237, <~v>, <x>)
+np.where(<m>, <v>, <x>)
+np.where(<A> > 0.1237, <~A>, <A>)
+np.clip(<v>, -0.5, 0.7)
+np.clip(<E>, <c>, 2.5)
+<v>.clip(-0.4, 0.6)
+np.minimum(<v>, <x>)
+np.maximum(<A>, <x>)
+np.roll(<v>, 1)
+np.roll(<v>, -<n>)
+np.roll(<A>, 1)
+np.flip(<v>)
+np.flip(<A>)
+np.fliplr(<A>)
+np.flipud(<A>)
+np.rot90(<A>)
+np.diff(<v>)
+np.diff(<V>)
+np.ediff1d(<v>)
+np.outer(<v>, <V>)
+np.kron(<A>, <M>)
+np.cross(<v>[:3], <~v>[:3])
+np.tril(<A>)
+np.triu(<A>, 1)
+np.diag(<v>)
+np.diag(<A>)
+np.diag(<A>).copy()
+np.diagflat(<v>)
+np.repeat(<v>, 2)
+np.repeat(<A>, 2)
+np.interp(<v>, np.array([-1.0, 0.0, 0.5, 2.0]), np.array([0.1, 0.7, -0.2, 0.4]))
+np.interp(<V>, np.linspace(-2.0, 2.0, 4), <A>[0, 0] * np.array([0.1, 0.7, -0.2, 0.4]))
+np.convolve(<v>, <~v>)
+np.convolve(<v>, np.array([0.25, 0.5, 0.25]))
+np.correlate(<v>, np.array([0.25, 0.5]))
+np.gradient(<v>)
+np.vander(<v>)
+np.linspace(<x>, <x>, 4)
+np.linspace(0.0, <f>, <n> + 2)
+np.logspace(<c>, <f>, 3)
+np.arange(<v>.size) * <f>
+np.arange(4.0) + <f>
+np.full(3, <x>)
+np.full((2, 3), <x>)
+np.full_like(<v>, <x>)
+np.ones_like(<A>)
+np.zeros_like(<v>)
+np.eye(3)
+np.identity(<v>.size)
+np.array([<x>, <x>, <x>])
+np.array([[<x>, <y>], [<y>, <x>]])
+np.array([<v>[0], <x>])
+np.asarray(<v>)
+np.ascontiguousarray(<A>)
+np.asfortranarray(<A>)
+np.asarray(<v>, dtype=np.float64)
+np.copy(<v>)
+<A>.copy()
+<v>.astype(np.float64)
+<v>.astype(np.float32)
+np.take(<v>, <I>)
+np.take(<A>, <I>, axis=0)
+np.extract(<v> > 0.0, <v>)
+np.compress(<m>, <v>)
+np.bincount(<I>, weights=<v>, minlength=4)
+np.nan_to_num(<v>)
+np.trapezoid(<A>)
+np.sum(<A>, axis=0)
+np.sum(<A>, axis=1)
+<A>.sum(axis=0)
+np.mean(<A>, axis=1)
+np.max(<A>, axis=0)
+<A>.min(axis=1)
+np.sum(<T>, axis=2)
+np.sum(<T>, axis=0)
+np.prod(<A>, axis=0)
+np.cov(<A>)
+np.quantile(<v>, np.array([0.2, 0.7]))
+np.reshape(<A>, -1)
+<A>.reshape(<A>.size)
+<v>.reshape(-1, 1)
+<v>.reshape((1, <v>.size))
+<A>.ravel()
+<A>.flatten()
+<A>.T.ravel()
+np.ravel(<A>.T)
+np.transpose(<A>)
+np.transpose(<T>, (2, 0, 1))
+<T>.transpose(1, 0, 2)
+np.swapaxes(<A>, 0, 1)
+np.expand_dims(<v>, 1)
+np.expand_dims(<v>, 0) * <A>[:, :1]
+np.broadcast_to(<v>, (2, <v>.size)) * <x>
+np.atleast_2d(<v>)
+np.squeeze(<v>.reshape(1, -1))
+<A> @ <A>.T
+<A>.T @ <A>
+<M> @ <M>
+<M> @ <v>
+<v> @ <M>
+np.dot(<M>, <v>)
+np.dot(<A>, <A>.T)
+<A>.dot(<A>.T)
+<A>.T @ (<A> @ <A>.T)
+(<A> * <x>) @ <A>.T
+(<M> + <x> * np.eye(<M>.shape[0])) @ <v>
+<M> @ (<M> @ <v>)
+<A>[:, 0:2] @ <A>[:, 0:2].T
+np.matmul(<M>, <v>)
+np.multiply.outer(<v>, <v>)
+np.einsum("ij,j->i", <M>, <v>)
+np.tensordot(<M>, <v>, 1)
+np.linalg.inv(<M>) @ <v>
+np.sqrt(<v> ** 2 + 0.1)
+np.exp(<v>) / np.sum(np.exp(<v>))
+np.exp(-<A>)
+np.sinc(<v>)
+np.arctan2(<v>, <~v> + 2.0)
+np.hypot(<v>, <~v>)
+np.log1p(<v> ** 2)
+np.abs(<v> * <z>)
+(<v> * <z>).real
+np.real(<Z> * <x>)
+np.abs(<Z> * <f> + <z>)
+(<Z> * <v>).imag
+np.exp(1j * <v>).real
+<v>[<I>]
+<A>[<I>]
+<A>[:, [0, 1]]
+<A>[[0, 1]]
+<A>[[1, 0], [0, 1]]
+<v>[[0, -1, 0]]
+<v>[<m>]
+<v>[<v> > 0.0]
+<v>[np.argsort(<v>)]
+<v>[np.nonzero(<v> > 0.0)[0]]
+<v>[<J> % 2]
+<J> * <v>
+<v> * (<J> + <J>)
+<v> + <J>
+<J> / 2
+<v> * <m>
+""".strip().splitlines()
+
+PAIRS = """
+<!e>, <!Q> = np.linalg.eigh(<M> + <M>.T)
+<!Q>, <!R> = np.linalg.qr(<M>)
+<!Q>, <!R> = np.linalg.qr(<A>)
+<!U>, <!d>, <!W> = np.linalg.svd(<A>, False)
+<!g>, <!t> = np.linalg.slogdet(<M>)
+<!U>, <!d>, <!W> = np.linalg.svd(<M>)
+<!r>, <!w> = <v> + <x>, <v> * <x>
+<!r>, <!w> = np.cumsum(<v>), np.sort(<v>)
+<!r> = <!w> = <E>
+<!r> = <!w> = <x>
+""".strip().splitlines()
+
+NUMBERS = """
+np.sum(<E>)
+np.prod(<v>)
+np.median(<v>)
+np.var(<E>)
+np.std(<v>)
+np.ptp(<v>)
+np.percentile(<v>, 30.0)
+np.average(<v>, weights=np.abs(<~v>) + 0.3)
+np.linalg.det(<M>)
+np.linalg.slogdet(<M>)[1]
+np.linalg.norm(<E>)
+np.linalg.norm(<v>, 1)
+np.linalg.norm(<v>, np.inf)
+np.linalg.cond(<M>)
+np.trace(<A> @ <A>.T)
+np.interp(<f>, np.array([-1.0, 0.1, 2.0]), np.array([0.3, -0.5, 0.9]))
+np.interp(<f>, np.linspace(-1.0, 2.0, <v>.size), <v>)
+np.trapezoid(<v>)
+np.dot(<v>, <M> @ <v>)
+<v> @ <M> @ <v>
+<v> @ np.linalg.solve(<M>, <v>)
+np.max(<v>) - np.min(<v>)
+np.argmax(<v>) * <f>
+float(np.sum(<m>)) * <x>
+np.sum(<J>) * <x>
+(<f> * (<J> + <J>)).sum()
+<J>[0] * <f>
+np.count_nonzero(<v> > 0.0) * <x>
+np.searchsorted(np.array([-0.5, 0.2, 0.8]), <f>) * <x>
+math.erf(<x>)
+math.lgamma(2.0 + <y> ** 2)
+math.hypot(<x>, <y>)
+math.copysign(<x>, <f>)
+<x> % 1.3
+<x> // 0.4 + <f>
+divmod(<x>, 0.7)[1]
+<f> ** <n>
+abs(<f>) ** <x>
+np.sign(<x>) * <f>
+round(<f>, 1) + <x>
+sum([<x>, <y>, <f>])
+max(<x>, <y>, 0.1)
+<x> if <b> else <y>
+<v>.dot(<~v>)
+<v>.item(0)
+<A>.T[0] @ <A>[:, 0]
+(<A> @ <A>.T)[0, 0]
+np.sum(<A>[:, 0] * <A>[:, -1])
+np.sum(<A>[<I>] ** 2)
+<t>[0] * <t>[1]
+""".strip().splitlines()
+
+# ------------------------------------------------------------------------------------------------ what becomes of them
+
+FATES = r"""
+$ += 0.3
+$ *= <x>
+$ -= <x>
+$ /= 1.5 + <x> ** 2
+$ **= 2
+$[0] = <x>
+$[-1] += <x>
+$[1:] += $[:-1]
+$[:-1] *= $[1:]
+$[::2] = <x>
+$[:] = $ * $
+$[...] = np.sin($)
+$[$ > 0.0] *= <c>
+$[$ < 0.2] = <x>
+$[[0, 1]] = $[[1, 0]]
+$[[0, -1]] += <x>
+$[[1, 0]] *= <c>
+$ = $ * <x> + $
+$ = np.sin($)
+$ += <~$>
+$ *= <~$>
+$[:] = <~$>
+$ = <~$> + $
+$[0], $[1] = $[1], $[0]
+$[0] = $[-1] = <x>
+$.sort()
+$.fill(<x>)
+np.fill_diagonal($, <x>)
+$[0] *= np.sum($)
+$ *= np.sum($)
+$ -= np.mean($)
+$ /= np.linalg.norm($) + 1.0
+$[0, 0] = <x>
+$[:, 0] *= <x>
+$[0] = $[1] * <x>
+$[:, [0, 1]] = $[:, [1, 0]]
+$ = $.T
+$ = $[::-1]
+$ = $.copy()
+$[<k>] += <h>
+$[<k>] = $[<k>] + <h>
+$[<k>] *= <x> + <h>
+for <i> in range(len($)):\n    $[<i>] *= <x>
+for <i> in range(1, len($)):\n    $[<i>] += $[<i> - 1] * <c>
+for <i> in range(<n>):\n    $ *= 0.5\n    $[0] += <x>
+for <i> in range(<n>):\n    $ = $ * 0.5 + <c>
+if <q>:\n    $[0] = <x>
+if <q>:\n    $ = $ * <x>\nelse:\n    $ = np.cos($)
+<!s> = np.sum($)\n$ *= <x>
+<!s> = np.sum($ * $)\n$[0] = <!s>
+<!s> = $[0] * <x>\n$[0] = <!s> + 1.0
+<!w> = $ * $\n$ += 1.0
+<!w> = $\n$ = $ + <x>
+<!w> = $\n<!w> *= <x>
+<!w> = $ @ $\n$ *= <c>
+""".strip().splitlines()
+
+VIEWS = """
+$[1:]
+$[::-1]
+$[::2]
+$[:-1]
+$[...]
+$[:]
+$.T
+$.reshape(-1)
+$.reshape($.size)
+$.ravel()
+np.ravel($)
+$[1:].ravel()
+$[:, 0].ravel()
+$[:, :1].ravel()
+$.T.ravel()
+$.flatten()
+$[0]
+$[-1]
+$[:, 0]
+$[0, :]
+$[:, ::-1]
+$[1:, :1]
+$[None]
+$[:, None]
+$[np.newaxis, :]
+np.expand_dims($, 1)
+np.expand_dims($, 0)
+np.broadcast_to($, (2, $.size))
+np.transpose($)
+np.swapaxes($, 0, 1)
+np.asarray($)
+np.asarray($, dtype=np.float64)
+np.ascontiguousarray($)
+np.asfortranarray($)
+np.atleast_1d($)
+np.atleast_2d($)
+np.squeeze($)
+np.diag($)
+$.diagonal()
+np.flip($)
+np.flipud($)
+np.fliplr($)
+np.rot90($)
+np.real($)
+$.real
+np.copy($)
+$.view()
+$.astype(np.float64)
+$.swapaxes(0, 1)
+$.transpose()
+$ if <q> else $[::-1]
+$[0] if <q> else $[1]
+""".strip().splitlines()
+
+# --------------------------------------------------------------------------------------------------------- statements
+
+LINES = r"""
+<!s> = <x>
+<!s> = <x>
+<!s> = <x> + <h>
+<!s> = <h> + <x>
+<!s> = <h> * <h>
+<!s> = <h>
+<s> = <x>
+<s> += <x>
+<s> += <h>
+<s> *= <y>
+<s> -= <x> * <y>
+<s>, <!s> = <x>, <y>
+<s>, <!s> = <h>, <x>
+<!r> = <E>
+<!r> = <V>
+<v>[<k>] = <x>
+<v>[<k>] += <x>
+<v>[<k>] *= <x>
+<v>[<k>] += <h>
+<v>[<k>] = <v>[<k>] + <h>
+<v>[<k>] -= <v>[<k>] * <h>
+<v>[int(<h>) % 2] += <x>
+<v>[<k>], <v>[<k>] = <v>[<k>], <v>[<k>]
+<A>[<k>, <k>] += <x>
+<A>[0] += <A>[1]
+<A>[0], <!r> = <x>, <A>[1]
+<A>[:, 0] = <x>
+<A>[[0, 1]] = <A>[[1, 0]]
+<A>[:, [0, 1]] = <A>[:, [1, 0]]
+<A>[[0, 1], [1, 0]] += <x>
+<A>[<I>] = <x>
+<A>[<I>, 0] *= <x>
+<A>[0, <I>] = <x>
+<v>[<I>] = <x>
+<v>[<I>] += <x>
+<v>[<I>] = <~v>
+<v>[<m>] = <x>
+<v>[<m>] *= <x>
+<v>[<v> > 0.0] = 0.0
+<v>[<v> < 0.1] += <x>
+<A>[<A> > 0.3] *= <c>
+<v>[:] = <~v>
+<v>[1:] = <v>[:-1]
+<v>[:-1] = <v>[1:]
+<v>[1:] += <x> * <v>[:-1]
+<v>[::2] *= <x>
+<v> += <~v>
+<v> *= <~v>
+<a> += <x>
+<a> *= <y>
+<a> *= <~a>
+<v> = <~v>
+<A> = <~A>
+<v> = <v>[::-1]
+<v> = <M> @ <v>
+<v>, <!r> = <~v>, <v>
+<v>, <=v> = <=v>, <v>
+<v>[0] = <x>\n<!s> = <v>[0] * <v>[1]\n<v>[0] = <x>
+<!r> = np.zeros(<v>.size)\nfor <i> in range(<v>.size):\n    <!r>[<i>] = <v>[<i>] * <x>
+<!r> = np.empty_like(<v>)\nfor <i> in range(<v>.size):\n    <!r>[<i>] = <x> * <v>[<i>] ** 2
+<!r> = np.zeros_like(<A>)\nfor <i> in range(<A>.shape[0]):\n    <!r>[<i>] = <A>[<i>] * <x>
+<!r> = np.zeros((<n>, <v>.size))\nfor <i> in range(<!r>.shape[0]):\n    <!r>[<i>, :] = <v> * <y>\n<!t> = np.sum(<!r>, axis=0)
+<!c> = np.zeros(3, dtype=np.int64)\nfor <i> in range(<v>.size):\n    <!c>[<i> % 3] += 1\n    <s> += <v>[<i>] * <!c>[<i> % 3]
+<J>[0] += 1\n<!s> = <x> * <J>[0]
+<J>[<k>] += 1\n<!s> = <v>[0] * <J>[<k>] + <x>
+<J>[0] -= 1\n<s> += <v>[<J>[0] % 2]\n<J>[1] = <J>[0]
+<J>[0], <J>[1] = <J>[1], <J>[0]\n<!s> = <x> * <J>[0]
+<!c> = np.array([0])\nfor <i> in range(<n>):\n    <!c>[0] += 1\n    <s> += <v>[0] * <!c>[0]
+<!c> = np.array([0])\nwhile <!c>[0] < <n>:\n    <!c>[0] += 1\n    <s> += <x> * <!c>[0]
+<!c> = 0\nfor <i> in range(<v>.size):\n    if <v>[<i>] > 0.1237:\n        <!c> += 1\n        <s> += <v>[<i>] * <!c>
+<!c> = np.zeros(4, dtype=np.int64)\nfor <i> in range(<v>.size):\n    <!b> = int(abs(<v>[<i>]) * 2.0) % 4\n    <!c>[<!b>] += 1\n    <s> += <v>[<i>] * <!c>[<!b>]
+<!q> = <J> + <J>\n<!s> = np.sum(<!q> * <x>)
+<!q> = <J> * <J>\n<!r> = <!q> * <v>
+<!q> = <J> - <J>[::-1]\n<!r> = <v> + <!q>
+<!q> = -<J>\n<!r> = <v> * <!q>
+<!q> = <m> + <m>\n<!r> = <v> * <!q>
+<!q> = <J>.copy()\n<!q>[0] = 2\n<!s> = <x> * <!q>[0] * <J>[0]
+<!q> = <J>[1:]\n<!q>[0] += 1\n<!s> = <x> * <J>[1]
+assert <v>.size < 100
+<!y> = np.sqrt(<v> - <v>)\n<!y>[:] = 2.0\n<!s> = np.sum(<!y> * <!y> * <v>)
+<!y> = np.sqrt(np.abs(<v> - <v>[0]))\n<!y>[0] = 2.0\n<!s> = (<!y> * <!y> * <v>).sum()
+<!g> = math.sin if <q> else math.cos\n<!s> = <!g>(<x>)
+<!g> = lambda r: r * <x>\n<!s> = <!g>(<x>) + <!g>(<y>)
+<!g> = lambda r, t: r * <f> - t\n<!s> = <!g>(<x>, <!g>(<y>, <c>))
+def <!g>(r):\n    return r * <x>\n<!s> = <!g>(<x>)
+def <!g>():\n    <v>[0] += <x>\n    return <v>[0]\n<!s> = <v>[0] * <!g>()
+def <!g>(r):\n    r[0] = <x>\n    return r[0] * <f>\n<!s> = <!g>(<v>) * <v>[0] + <!g>(<v>)
+def <!g>(r):\n    r[0] += <x>\n    return r[0]\n<!s> = <v>[0] + <!g>(<v>)
+def <!g>(r):\n    r[0] += <x>\n    return r[0]\n<v>[0] += <!g>(<v>)
+def <!g>(r):\n    r[0] += <x>\n    return r[0]\n<v>[0] = <v>[0] * <!g>(<v>)
+def <!g>(r):\n    r[0] *= 0.5\n    return r[0]\n<!s> = max(<v>[0], <!g>(<v>)) - <v>[0] * <!g>(<v>)
+def <!g>(r):\n    r[0] *= 0.5\n    return r[0]\n<!s> = 0.0\nwhile abs(<!g>(<v>)) > 0.2:\n    <!s> += <v>[0]
+def <!g>(r):\n    r[0] *= 0.5\n    return r[0]\nif <!g>(<v>) > 0.1237 and <!g>(<v>) < 0.4:\n    <s> += <v>[0]
+def <!g>(r):\n    r[0] += 1\n    return r[0]\n<!c> = np.array([0, 0])\n<!s> = <v>[<!g>(<!c>) % 2] * <v>[<!g>(<!c>) % 2]
+def <!g>(r):\n    r[0] += 1\n    return r[0]\n<!c> = np.array([0, 0])\n<v>[<!g>(<!c>) % 2] += <x> * <!g>(<!c>)
+def <!g>(out, r):\n    for i in range(r.size):\n        out[i] = r[i] * <f>\n<!r> = np.empty(<v>.size)\n<!g>(<!r>, <v>)
+def <!g>(out, r):\n    out[:] = r * r\n    return\n<!r> = np.empty_like(<v>)\n<!g>(<!r>, <v>)\n<!r> *= <x>
+def <!g>(r):\n    if r.size > 10:\n        return\n    r[0] = <x>\n<!g>(<v>)
+def <!g>(r, t):\n    if r > t:\n        return r * t\n    if r > 0.0:\n        return r\n    return t * t\n<!s> = <!g>(<x>, <y>)
+def <!g>(r):\n    return r[1:], r[0]\n<!r>, <!s> = <!g>(<v>)\n<!r>[0] = <x>
+def <!g>(r):\n    return r[::-1]\n<!r> = <!g>(<v>)\n<!r>[0] *= <x>
+def <!g>(h, r):\n    return h(r) * r\n<!s> = <!g>(lambda r: r * <f>, <x>)
+def <!g>(h, r):\n    return h(h(r))\n<!s> = <!g>(lambda t: <!g>(lambda r: r * <f>, t), <x>)
+<!r> = <E>\n<!s> = np.sum(<!r>)\ndel <!r>
+<!t> = (<x>, <v>, <n>)\n<!s> = <!t>[0] * <!t>[1][0] + <!t>[2]
+<!t> = <x>, <y>\n<!s>, <!r> = <!t>
+<!t> = [<x>, <y>, <f>]\n<!s> = 0.0\nfor <!e> in <!t>:\n    <!s> += <!e> * <!e>
+<!s>, *<!t> = <x>, <y>, <f>
+(<!s> := <x>)
+<!s> = (<!t> := <x>) * <!t>
+""".strip().splitlines()
+
+# ---------------------------------------------------------------------------------------------------- scientific code
+
+LOOPS = """
+# time stepping with buffers that change places
+<!a>, <!b> = <v>.copy(), np.zeros_like(<v>)
+for <i> in range(<n>):
+    for <!j> in range(1, <v>.size - 1):
+        <!b>[<!j>] = <!a>[<!j>] + 0.2 * (<!a>[<!j> - 1] - 2.0 * <!a>[<!j>] + <!a>[<!j> + 1])
+    <!a>, <!b> = <!b>, <!a>
+
+# time stepping of a whole array
+<!a> = <v>.copy()
+for <i> in adjit.checkpoint(range(<n>)):
+    <!a> = np.sin(<!a>) * <!a> + <c>
+
+<!a> = <v> * 1.0
+for <i> in adjit.checkpoint(range(<n>), 2):
+    <!a> += 0.1 * np.cos(<!a>) * <f>
+
+<!a> = <v>
+for <i> in adjit.checkpoint(range(len(<v>))):
+    <!a> = <!a> * <!a> + <x>
+
+# running sums
+<!t> = 0.0
+<!r> = np.empty(<v>.size)
+for <i> in range(<v>.size):
+    <!t> += <v>[<i>]
+    <!r>[<i>] = <!t> / (<i> + 1)
+
+# a stencil in place
+for <i> in range(1, <v>.size - 1):
+    <v>[<i>] = 0.5 * <v>[<i>] + 0.25 * (<v>[<i> - 1] + <v>[<i> + 1])
+
+<v>[1:-1] += <x> * (<v>[2:] - 2.0 * <v>[1:-1] + <v>[:-2])
+
+for <i> in range(<n>):
+    <!l> = np.zeros_like(<v>)
+    <!l>[1:-1] = <v>[2:] - <v>[:-2]
+    <v> = <v> + 0.1 * <!l>
+
+# the Thomas algorithm
+<!n> = <v>.size
+<!d>, <!w> = <v>.copy(), np.full(<!n>, 3.0) + <f>
+for <i> in range(1, <!n>):
+    <!m> = 1.0 / <!w>[<i> - 1]
+    <!w>[<i>] -= <!m>
+    <!d>[<i>] -= <!m> * <!d>[<i> - 1]
+<!d>[-1] /= <!w>[-1]
+for <i> in range(<!n> - 2, -1, -1):
+    <!d>[<i>] = (<!d>[<i>] - <!d>[<i> + 1]) / <!w>[<i>]
+
+# Newton's method
+<!r> = 1.0 + <f> ** 2
+<!c> = 0
+while abs(<!r> * <!r> - 2.3) > 1e-12 and <!c> < 30:
+    <!r> -= (<!r> * <!r> - (2.3 + 0.1 * <f>)) / (2.0 * <!r>)
+    <!c> += 1
+
+# Horner
+<!p> = 0.0
+for <!e> in <v>:
+    <!p> = <!p> * <f> + <!e>
+
+<!p> = <v>[-1]
+for <i> in range(<v>.size - 2, -1, -1):
+    <!p> = <v>[<i>] + <!p> * <x1>
+
+# a table that is looked up
+<!t> = np.sin(np.arange(6.0) * 0.4)
+<!s> = 0.0
+for <i> in range(<v>.size):
+    <!w> = abs(<v>[<i>]) * 2.0
+    <!k> = int(<!w>)
+    <!s> += <!t>[<!k>] + (<!w> - <!k>) * (<!t>[<!k> + 1] - <!t>[<!k>])
+
+# a moving average
+<!w> = 2
+<!r> = np.empty(<v>.size - <!w> + 1)
+for <i> in range(<!r>.size):
+    <!r>[<i>] = <v>[<i> : <i> + <!w>].mean()
+
+# Monte Carlo paths
+<!s> = 0.0
+for <i> in range(<A>.shape[0]):
+    <!p> = 1.0
+    for <!j> in range(<A>.shape[1]):
+        <!p> *= 1.0 + 0.1 * <A>[<i>, <!j>] + <c> * 0.1
+    if <!p> > 0.9137:
+        <!s> += <!p> - 0.9137
+
+# Givens rotations
+<!c>, <!s> = math.cos(<f>), math.sin(<f>)
+for <i> in range(<A>.shape[1]):
+    <!a>, <!b> = <A>[0, <i>], <A>[1, <i>]
+    <A>[0, <i>] = <!c> * <!a> - <!s> * <!b>
+    <A>[1, <i>] = <!s> * <!a> + <!c> * <!b>
+
+# elimination
+<!L> = <M>.copy()
+for <i> in range(<!L>.shape[0]):
+    for <!r> in range(<i> + 1, <!L>.shape[0]):
+        <!f> = <!L>[<!r>, <i>] / <!L>[<i>, <i>]
+        <!L>[<!r>, <i>:] -= <!f> * <!L>[<i>, <i>:]
+
+# substitution
+<!y> = np.zeros(<v>.size)
+for <i> in range(<v>.size):
+    <!y>[<i>] = (<v>[<i>] - <M>[<i>, :<i>] @ <!y>[:<i>]) / (2.0 + <M>[<i>, <i>] ** 2)
+
+# products of expressions in a loop
+<!a> = <v> * 1.0
+for <i> in range(<n>):
+    <!M> = (<M> * <x>) @ <M>.T
+    <!a> = <!a> + 0.1 * (<!M> @ <!a>)
+
+<!a> = <v> * 1.0
+for <i> in range(<n>):
+    <!a> = <!a> + 0.1 * (<M>.T @ (<M> @ <!a> - <v>))
+
+<!a> = <A>[0] * 1.0
+for <i> in range(<n>):
+    <!r> = <A> @ <!a> - <c>
+    <!a> = <!a> - 0.1 * (<A>.T @ <!r>)
+
+for <i> in range(<n>):
+    <v> = <v> + 0.1 * ((<M> + <x> * np.eye(<v>.size)) @ <v>)
+
+# an array that is born in a loop
+for <i> in range(<n>):
+    <!v> = <v> * <i> + <x>
+<!s> = np.sum(<!v> * <!v>)
+
+for <i> in range(<n>):
+    <!v> = np.zeros(<v>.size)
+    for <!j> in range(<v>.size):
+        <!v>[<!j>] = <v>[<!j>] * <x> + <i>
+<!s> = np.sum(<!v> * <v>)
+
+if <q>:
+    <!v> = <v> * <x>
+else:
+    <!v> = np.cumsum(<v>)
+<!v>[0] += <x>
+
+if <q>:
+    <!v> = np.zeros(<v>.size)
+    for <i> in range(<v>.size):
+        <!v>[<i>] = np.sin(<v>[<i>])
+    <s> += np.sum(<!v> * <v>)
+
+# scratch
+<!t> = 0.0
+<!w> = np.zeros(<v>.size)
+for <i> in range(<n>):
+    for <!j> in range(<v>.size):
+        <!w>[<!j>] = <v>[<!j>] * <i> + <c>
+    <!t> += np.sum(<!w> * <v>)
+
+for <i> in range(<n>):
+    <!w> = np.zeros(<v>.size)
+    for <!k> in range(2):
+        for <!j> in range(<v>.size):
+            <!w>[<!j>] = <v>[<i>]
+    <v> += <!w>[::-1] * <!w>
+
+<!w> = np.empty((2, <v>.size))
+for <i> in range(<n>):
+    <!w>[0] = <v> * <x>
+    <!w>[1] = <!w>[0] + <v>
+    <v> = <v> + 0.1 * <!w>[1]
+
+<!w> = np.zeros((<n> + 1, <v>.size))
+<!w>[0] = <v>
+for <i> in range(<!w>.shape[0] - 1):
+    <!w>[<i> + 1] = 0.5 * <!w>[<i>] + np.sin(<!w>[<i>]) * <f>
+
+<!w> = np.zeros((3, 2, 2))
+for <i> in range(3):
+    <!w>[<i>, :, :] = <f> * np.eye(2) + <i>
+<!r> = <!w>[0, :, :] @ <!w>[1, :, :]
+
+# n bodies
+<!f> = np.zeros_like(<A>)
+for <i> in range(<A>.shape[0]):
+    for <!j> in range(<A>.shape[0]):
+        if <i> != <!j>:
+            <!d> = <A>[<!j>] - <A>[<i>]
+            <!f>[<i>] += <!d> / (np.sum(<!d> * <!d>) + 0.5) ** 1.5
+
+# an online mean
+<!m>, <!q> = 0.0, 0.0
+for <i> in range(<v>.size):
+    <!d> = <v>[<i>] - <!m>
+    <!m> += <!d> / (<i> + 1)
+    <!q> += <!d> * (<v>[<i>] - <!m>)
+
+<!c> = np.zeros(2, dtype=np.int64)
+<!m> = np.zeros(2)
+for <i> in range(<v>.size):
+    <!b> = 1 if <v>[<i>] > 0.1237 else 0
+    <!c>[<!b>] += 1
+    <!m>[<!b>] += (<v>[<i>] - <!m>[<!b>]) / <!c>[<!b>]
+
+# a histogram
+<!h> = np.zeros(4)
+for <i> in range(<v>.size):
+    <!h>[<I>[<i>]] += <v>[<i>] * <x>
+
+# in parallel
+<!r> = np.empty(<v>.size)
+for <i> in prange(<v>.size):
+    <!r>[<i>] = np.sin(<v>[<i>]) * <f>
+
+<!s> = 0.0
+for <i> in prange(<v>.size):
+    <!s> += <v>[<i>] * <v>[<i>] * <f>
+
+<!r> = np.zeros(<A>.shape[0])
+for <i> in prange(<A>.shape[0]):
+    <!t> = 0.0
+    for <!j> in range(<A>.shape[1]):
+        <!t> += <A>[<i>, <!j>] ** 2 * <c>
+    <!r>[<i>] = <!t>
+
+for <i> in prange(1, <v>.size):
+    <v>[<i>] = <v>[<i>] * <v>[<i> - 1]
+
+<!r> = np.zeros(<v>.size)
+for <i> in prange(<v>.size):
+    <!w> = np.zeros(2)
+    <!w>[0] = <v>[<i>]
+    <!w>[1] = <!w>[0] * <f>
+    <!r>[<i>] = np.sum(<!w>)
+
+# Runge-Kutta
+<!y>, <!h> = <v>.copy(), 0.1
+for <i> in range(<n>):
+    <!k> = np.sin(<!y>) * <f>
+    <!l> = np.sin(<!y> + 0.5 * <!h> * <!k>) * <f>
+    <!y> = <!y> + <!h> * <!l>
+
+<!q>, <!p> = <v>.copy(), np.zeros(<v>.size)
+for <i> in range(<n>):
+    <!p> -= 0.05 * <!q> * <f>
+    <!q> += 0.1 * <!p>
+    <!p> -= 0.05 * <!q>
+
+# a power iteration
+<!v> = <v> + 2.0
+for <i> in range(<n>):
+    <!v> = <M> @ <!v>
+    <!v> = <!v> / np.linalg.norm(<!v>)
+
+<!v> = <v> + 2.0
+for <i> in range(<n>):
+    <!w> = np.linalg.solve(<M>, <!v>)
+    <!w> /= np.sqrt(<!w> @ <!w>)
+    <!v> = <!w>
+
+# bisection
+<!l>, <!h> = -3.0, 3.0
+while <!h> - <!l> > 0.4:
+    <!m> = 0.5 * (<!l> + <!h>)
+    if <!m> ** 3 > <f>:
+        <!h> = <!m>
+    else:
+        <!l> = <!m>
+<!s> = (<!l> + <!h>) * <x>
+
+# a loop that is left
+<!s> = 0.0
+for <i> in range(<v>.size):
+    if <v>[<i>] < -0.3137:
+        continue
+    <!s> += <v>[<i>] * <x>
+    if <!s> > 1.137:
+        break
+
+for <i>, <!e> in enumerate(<v>):
+    <v>[<i>] = <!e> * <x> + <i>
+
+for <!e>, <!g> in zip(<v>, <~v>):
+    <s> += <!e> * <!g>
+
+for <!r> in <A>:
+    <!r> *= <x>
+    <s> += <!r>[0]
+
+for <i> in range(<A>.shape[0]):
+    <!r> = <A>[<i>]
+    <!r>[0] = <x>
+    <!r> += <!r>[::-1]
+
+# backtracking
+<!t> = 1.0
+<!c> = 0
+while np.sum((<v> - <!t> * <f>) ** 2) > 1.137 and <!c> < 3:
+    <!t> *= 0.5
+    <!c> += 1
+
+# a recurrence
+<!a>, <!b> = <f>, <x>
+for <i> in range(<n>):
+    <!a>, <!b> = <!b>, 0.5 * (<!a> + <!b>) * <!b>
+
+# Gram-Schmidt
+<!Q> = <M>.copy()
+for <i> in range(<!Q>.shape[1]):
+    for <!j> in range(<i>):
+        <!Q>[:, <i>] -= (<!Q>[:, <!j>] @ <!Q>[:, <i>]) * <!Q>[:, <!j>]
+    <!Q>[:, <i>] /= np.sqrt(np.sum(<!Q>[:, <i>] ** 2))
+
+# a softmax
+<!z> = <v> - np.max(<v>)
+np.exp(<!z>, <!z>)
+<!z> /= np.sum(<!z>)
+
+<!z> = <A> @ <A>.T
+for <i> in range(<!z>.shape[0]):
+    <!z>[<i>] = np.exp(<!z>[<i>] - np.max(<!z>[<i>]))
+    <!z>[<i>] /= <!z>[<i>].sum()
+
+# a queue
+<!b> = np.zeros(2)
+<!h> = np.array([0])
+<!s> = 0.0
+for <i> in range(<v>.size):
+    <!s> += <!b>[<!h>[0]]
+    <!b>[<!h>[0]] = <v>[<i>]
+    <!h>[0] = (<!h>[0] + 1) % 2
+""".strip()
+
+
+def _paragraphs(text: str) -> list[str]:
+    """Blocks between empty lines; comments that head them say what they are, and are kept in a part of the programs."""
+    return [block for block in text.split("\n\n") if block.strip()]
+
+
+BLOCKS = _paragraphs(LOOPS)
+LINES = [line.replace("\\n", "\n") for line in LINES]
+FATES = [line.replace("\\n", "\n") for line in FATES]
