@@ -39,7 +39,7 @@ class Adjoints:
         self.function = shadows.forward
         self.in_forward = shadows.of
         self.renewed = shadows.renewed
-        self.selective = selective(self.function, activity.aliases)
+        self.selective = selective(self.function, activity)
         self.likeness = Likeness(shadows.forward)
         self.activity = activity
         self.build = build

@@ -28,6 +28,7 @@ from adjit.transform.elaborate.function import BuildDerivative
 from adjit.transform.elaborate.values import Value, is_array, is_number
 from adjit.transform.report import Differentiated, note
 from adjit.transform.rules_as_ir import apply, context, no_rule, operands_of, pure_operations_for
+from adjit.transform.selective import is_partly_undefined, unless_zero
 from adjit.transform.shadows import carried_args
 from adjit.transform.transposition import tangent_body
 from adjit.transform.types import array_type, array_type_of, typed_const
@@ -216,15 +217,20 @@ class _Forward:
         if not pairs:
             return None
         names = [d.name for d in self.directions.new(out)]
-        return tuple(self.combined([(p, d[k]) for p, d in pairs], out, name) for k, name in enumerate(names))
+        is_apart = len(pairs) > 1 and is_partly_undefined(op)
+        return tuple(self.combined([(p, d[k]) for p, d in pairs], out, name, is_apart) for k, name in enumerate(names))
 
-    def combined(self, pairs: Sequence[tuple[ir.Operand, ir.Operand]], out: ir.Var, name: str) -> ir.Operand:
-        """The sum of partials times tangents, in one direction."""
+    def combined(
+        self, pairs: Sequence[tuple[ir.Operand, ir.Operand]], out: ir.Var, name: str, is_apart: bool
+    ) -> ir.Operand:
+        """The sum of partials times tangents, in one direction; `is_apart`: what does not move adds nothing."""
         total: ir.Operand | None = None
         for partial, dot in pairs:
             if _is_zero(dot):
                 continue
             term = self.times(partial, dot, out, name)
+            if is_apart and not isinstance(partial, ir.Const):
+                term = unless_zero(self.builder, dot, term)
             if total is None:
                 total = term
             else:

@@ -23,6 +23,7 @@ from adjit.transform.separation import Separation
 
 MOST_LOOPS = 8
 MOST_STORES_BETWEEN = 12
+SOME = 8  # what sizes are at least where only many elements and trips count
 
 
 class IndexModel:
@@ -57,6 +58,24 @@ class IndexModel:
     def may_read(self, store: ir.Store, read: ir.Op) -> bool:
         """Whether `read` may read an element after `store` has written it, and before any other store does."""
         return any(self._overwrites(self._accesses.write(store), access) for access in self._accesses.read(read))
+
+    def may_be_lost(self, store: ir.Store, reads: Sequence[ir.Op]) -> bool:
+        """Whether an element may be overwritten after `store` has written it, and before any of `reads` reads it.
+
+        False where it is not known which arrays are stored to.
+        """
+        written = self._accesses.write(store)
+        ends = [self._accesses.write(op) for op in self._stores if not op.add]
+        known = [end for end in ends if end.is_root and end.root == written.root]
+        return written.is_root and any(self._is_unread(written, self._of(written, reads), end) for end in known)
+
+    def may_stay_unread(self, store: ir.Store, reads: Sequence[ir.Op]) -> bool:
+        """Whether none of `reads` may ever read an element after `store` has written it, of arrays of some size.
+
+        False where it is not known which array is stored to.
+        """
+        written = self._accesses.write(store)
+        return written.is_root and self._is_unread(written, self._of(written, reads), None)
 
     def may_touch_later(self, store: ir.Store, array: ir.Var, op: ir.Op) -> bool:
         """Whether `op` may touch an element of an array after `store` has written to the same one of its own array."""
@@ -232,6 +251,34 @@ class IndexModel:
                     sets.append(text.set(dimensions, [between]))
         return len(sets) == 1 or not is_empty(*sets)
 
+    def _of(self, written: Access, reads: Sequence[ir.Op]) -> list[Access]:
+        return [access for op in reads for access in self._accesses.read(op) if access.root == written.root]
+
+    def _is_unread(self, written: Access, readers: Sequence[Access], end: Access | None) -> bool:
+        """Whether an element may be written, and not be read until `end` overwrites it, or ever."""
+        text = self._text
+        dimensions = text.names((*loops_in(self._iterations.places[written.op].chain), *written.unknowns), "r")
+        conditions = text.domain(written, "r")
+        for axis, index in enumerate(written.index[len(self._expanded.get(written.root, ())) :]):
+            extent = self._iterations.extent(written.root, axis)
+            if extent is not None:
+                conditions += text.all([Constraint(index.plus(extent, -1), "<")], "r")
+        if end is not None:
+            later = text.before(written.op, "r", end.op, "w")
+            if later is None:
+                return False
+            dimensions += text.names((*loops_in(self._iterations.places[end.op].chain), *end.unknowns), "w")
+            conditions += [later, *text.domain(end, "w"), *text.same_element(written, "r", end, "w")]
+        if len(dimensions) > 2 * MOST_LOOPS:
+            return True
+        if is_empty(text.set(dimensions, conditions)):
+            return False
+        found = [self._between(written, reader, end) for reader in readers]
+        read = [between for between in found if between is not None][:MOST_STORES_BETWEEN]
+        if end is None:
+            conditions += text.at_least(SOME, (*conditions, *read))
+        return not is_empty(text.set(dimensions, conditions), *(text.set(dimensions, [between]) for between in read))
+
     def _meets_in_other_trip(self, loop: ir.For, one: Access, write: Access, beyond: int) -> bool:
         if one.root != write.root:
             return True
@@ -253,13 +300,14 @@ class IndexModel:
         conditions += text.same_element(one, "r", write, "w")
         return not is_empty(text.set(dimensions, conditions))
 
-    def _between(self, read: Access, kill: Access, write: Access) -> str | None:
-        """When `kill` is sure to overwrite the element after `read` and before `write`; None if nothing is sure."""
-        if not kill.is_root or kill.root != read.root or kill.unknowns:
+    def _between(self, read: Access, kill: Access, write: Access | None) -> str | None:
+        """When `kill` is sure to touch the element after `read` and before `write`; None if nothing is sure."""
+        is_whole = not isinstance(kill.op, ir.Load | ir.Store) and kill.root in memory_read(kill.op)
+        if not kill.is_root or kill.root != read.root or (kill.unknowns and not is_whole):
             return None
         text = self._text
         after = text.before(read.op, "r", kill.op, "k")
-        before = text.before(kill.op, "k", write.op, "w")
+        before = TRUE if write is None else text.before(kill.op, "k", write.op, "w")
         chain = self._iterations.places[kill.op].chain
         if after is None or before is None:
             return None
@@ -267,11 +315,13 @@ class IndexModel:
         for depth, (around, _) in enumerate(chain):
             if not self._iterations.is_certain(around):
                 inner = chain[: depth + 1]
-                shown = [*self._shared_run(inner, read, "r"), *self._shared_run(inner, write, "w")]
+                shown = self._shared_run(inner, read, "r")
+                if write is not None:
+                    shown = [*shown, *self._shared_run(inner, write, "w")]
                 if not shown:
                     return None
                 conditions.append(f"({' or '.join(shown)})")
-        counters = text.names(loops_in(chain), "k")
+        counters = text.names((*loops_in(chain), *kill.unknowns), "k")
         inside = " and ".join(conditions)
         return f"exists ({', '.join(counters)} : {inside})" if counters else inside
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable, Sequence
 
-import numpy as np
 from numba import types
 
 from adjit import errors
@@ -31,7 +30,7 @@ from adjit.transform.elaborate.values import TupleValue, is_array, is_number
 from adjit.transform.mirror import Group, Mirror, MirroredIf, MirroredLoop, Sweeps
 from adjit.transform.report import Differentiated, note
 from adjit.transform.rules_as_ir import apply, context, no_rule, operands_of, pure_operations_for, zero_like
-from adjit.transform.selective import is_bounded
+from adjit.transform.selective import is_bounded, unless_zero
 from adjit.transform.shadows import Shadows, carried_args
 from adjit.transform.transposition import transposed_tangent
 from adjit.transform.types import typed_const, writable
@@ -305,20 +304,8 @@ class _Reverse(Adjoints):
         for arg, partial in self.by_argument(op.args, partials):
             contribution = self.times(partial, bar, bar_name(arg))
             if is_selective and contribution is not None and not isinstance(partial, ir.Const):
-                contribution = self.unless_zero(bar, contribution)
+                contribution = unless_zero(self.builder, bar, contribution)
             self.add(arg, contribution)
-
-    def unless_zero(self, bar: ir.Operand, contribution: ir.Operand) -> ir.Operand:
-        """What a value that nobody selected contributes: zero, even if its partial is infinite or undefined.
-
-        Where the partial is finite the product stays as it is, so its own derivative does.
-        """
-        is_zero = self.builder.call(operator.eq, bar, typed_const(0, bar.type), type=types.boolean, name="is_zero")
-        is_nan = self.builder.call(np.isnan, contribution, type=types.boolean, name="is_nan")
-        unread = self.builder.call(operator.and_, is_zero, is_nan, type=types.boolean, name="is_unread")
-        zero = typed_const(0, contribution.type)
-        name = contribution.name if isinstance(contribution, ir.Var) else "bar"
-        return self.builder.call(ir.select, unread, zero, contribution, type=contribution.type, name=name)
 
     def by_argument(
         self, args: Sequence[ir.Operand], partials: Sequence[ir.Operand]

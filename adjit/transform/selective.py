@@ -1,50 +1,283 @@
-"""Numbers of which a branch decides whether they count: their adjoint may be zero because nobody read them.
+"""Numbers that may go unread: their adjoint is then zero, whatever their partials are.
 
-In: a function. Out: those numbers. Zero times an infinite or undefined partial must stay zero for them.
+In: a function and its activity. Out: those of which a partial may be infinite or undefined; zero times that must stay
+zero for them.
 
     s = np.sqrt(x)                          at x == 0 the partial of s is infinite, but its element is not selected
     y = np.where(x > 0.0, s, 1.0)
+    s[0] = 2.0                              or is overwritten before anything reads it
+
+A number is read if one of its uses is sure to run and what that makes is read, too. That goes round loops, so every
+number counts as read until all its uses are out of the question. Of elements of arrays, isl is asked.
+
+Where a branch or a store decides, nothing infinite or undefined gets through, be it the program's own input. Elsewhere,
+as for elements that nobody happens to read, what goes in is taken to be finite.
 """
 
 from __future__ import annotations
 
+import builtins
+import math
 import operator
+from collections.abc import Iterator
+
+import numpy as np
+from numba import types
 
 from adjit.transform import ir
-from adjit.transform.alias import Aliases
+from adjit.transform.activity import Activity
+from adjit.transform.alias import Aliases, is_reference, memory_read
+from adjit.transform.polyhedra import IndexModel
+from adjit.transform.shadows import carried_args
+from adjit.transform.types import typed_const
 
 # the partials of these are finite whatever goes in
 _BOUNDED = (operator.add, operator.sub, operator.neg, operator.pos, ir.cast, ir.select)
+_DIVISIONS = (operator.truediv, np.divide)
+# and of these, for finite arguments
+_SMOOTH = {
+    *_BOUNDED, operator.mul, max, min, builtins.abs, np.add, np.subtract, np.multiply, np.negative, np.square,
+    np.absolute, np.fabs, math.fabs, np.maximum, np.minimum, np.fmax, np.fmin, math.sin, np.sin, math.cos, np.cos,
+    math.exp, np.exp, math.exp2, np.exp2, math.expm1, np.expm1, math.sinh, np.sinh, math.cosh, np.cosh, math.tanh,
+    np.tanh, math.atan, np.arctan, math.asinh, np.arcsinh, math.hypot, np.hypot, math.erf, math.erfc, np.logaddexp,
+    np.logaddexp2, np.sinc, math.radians, np.radians, np.deg2rad, math.degrees, np.degrees, np.rad2deg,
+    math.copysign, np.copysign,
+}  # fmt: skip
 
 
-def selective(function: ir.Function, aliases: Aliases) -> set[ir.Var]:
-    """The float results of calls that go, on numbers, into an element that some branch alone reads."""
-    chosen = _read_in_branches(function.body, aliases, False)
-    made = {out: op for op in ir.walk(function.body) for out in op.results}
-    found: set[ir.Var] = set()
-    pending = [
-        op.value for op in ir.walk(function.body) if isinstance(op, ir.Store) and aliases.find(op.array) in chosen
-    ]
-    while pending:
-        value = pending.pop()
-        if not isinstance(value, ir.Var) or value in found or not ir.is_float(value.type):
-            continue
-        op = made.get(value)
-        if isinstance(op, ir.Call) and not any(ir.is_array(a) for a in op.args):
-            found.add(value)
-            pending.extend(op.args)
-    return found
+def selective(function: ir.Function, activity: Activity) -> set[ir.Var]:
+    """The active float results of calls on numbers that may go unread."""
+    calls = [op for op in ir.walk(function.body) if isinstance(op, ir.Call) and _is_of_numbers(op, activity)]
+    if all(is_bounded(op) for op in calls):
+        return set()
+    reading = _Reading(function, activity)
+    wild = _wild(function, activity.aliases)
+    unread = reading.unread(wild) if any(out in wild for op in calls for out in op.outs) else set()
+    found = {out for op in calls for out in op.outs if out in wild and out in unread}
+    return found | _made_of(reading.decided(wild, unread), reading.made)
+
+
+def is_partly_undefined(op: ir.Call) -> bool:
+    """Whether one partial may be infinite or undefined where another one is neither, as of (-2.0) ** y."""
+    return len(op.args) > 1 and not _is_smooth(op) and op.callee not in _DIVISIONS
 
 
 def is_bounded(op: ir.Call) -> bool:
     return op.callee in _BOUNDED
 
 
-def _read_in_branches(region: ir.Region, aliases: Aliases, inside: bool) -> set[ir.Operand]:
+def unless_zero(builder: ir.Builder, factor: ir.Operand, product: ir.Operand) -> ir.Operand:
+    """A partial times an adjoint or tangent; zero where that is zero, even if the partial is infinite or undefined.
+
+    Where the partial is finite the product stays as it is, so its own derivative does.
+    """
+    is_zero = builder.call(operator.eq, factor, typed_const(0, factor.type), type=types.boolean, name="is_zero")
+    is_nan = builder.call(np.isnan, product, type=types.boolean, name="is_nan")
+    unread = builder.call(operator.and_, is_zero, is_nan, type=types.boolean, name="is_unread")
+    zero = typed_const(0, product.type)
+    name = product.name if isinstance(product, ir.Var) else "product"
+    return builder.call(ir.select, unread, zero, product, type=product.type, name=name)
+
+
+def _is_smooth(op: ir.Call) -> bool:
+    if op.callee in (*_DIVISIONS, operator.pow, np.power, math.pow):
+        right = op.args[1]
+        return (
+            isinstance(right, ir.Const)
+            and not ir.is_array(right)
+            and (right.value >= 1 or (right.value != 0 and op.callee in _DIVISIONS))
+        )
+    return op.callee in _SMOOTH
+
+
+def _is_of_numbers(op: ir.Call, activity: Activity) -> bool:
+    return any(map(activity.is_active, op.outs)) and not any(map(is_reference, (*op.args, *op.outs)))
+
+
+def _wild(function: ir.Function, aliases: Aliases) -> set[ir.Operand]:
+    """Numbers that may be infinite, or have such partials, though all that goes into the function is finite; and the
+    memory that they are stored in.
+    """
     found: set[ir.Operand] = set()
-    for op in region.ops:
-        if inside and isinstance(op, ir.Load) and ir.is_float(op.out.type):
-            found.add(aliases.find(op.array))
-        for inner in op.regions:
-            found |= _read_in_branches(inner, aliases, inside or isinstance(op, ir.If))
+    size = -1
+    while size != len(found):
+        size = len(found)
+        for op in ir.walk(function.body):
+            for out, *of in _goes_into(op):
+                is_source = isinstance(op, ir.Call) and not _is_smooth(op)
+                if is_source or any(aliases.find(o) in found for o in of):
+                    found.add(aliases.find(out))
     return found
+
+
+def _goes_into(op: ir.Op) -> Iterator[tuple[ir.Operand, ...]]:
+    """What an operation makes or changes, before what goes into it."""
+    if isinstance(op, ir.Call):
+        yield from ((out, *op.args) for out in op.outs)
+    elif isinstance(op, ir.Store):
+        yield op.array, op.value
+    elif isinstance(op, ir.Load):
+        yield op.out, op.array
+    elif isinstance(op, ir.Copy):
+        yield op.out, op.source
+    elif isinstance(op, ir.If):
+        yield from zip(op.outs, op.then.yields, op.orelse.yields, strict=True)
+    elif isinstance(op, ir.For | ir.While):
+        for arg, init, y, out in zip(carried_args(op), op.inits, op.body.yields, op.outs, strict=False):
+            yield arg, init, y
+            yield out, init, y
+
+
+def _made_of(stores: list[ir.Store], made: dict[ir.Var, ir.Op]) -> set[ir.Var]:
+    """The float results of calls on numbers that go into what is stored."""
+    found: set[ir.Var] = set()
+    pending = [store.value for store in stores]
+    while pending:
+        value = pending.pop()
+        if not isinstance(value, ir.Var) or value in found or not ir.is_float(value.type):
+            continue
+        op = made.get(value)
+        if isinstance(op, ir.Call) and not any(map(ir.is_array, op.args)):
+            found.add(value)
+            pending.extend(op.args)
+    return found
+
+
+# What has to be read for a use to count, all of it: numbers, stores, and numbers in a branch.
+_Node = ir.Operand | ir.Store | tuple[ir.Operand, ir.Region]
+_Use = tuple[_Node, ...]
+
+
+class _Reading:
+    def __init__(self, function: ir.Function, activity: Activity):
+        self.function = function
+        self.activity = activity
+        self.find = activity.aliases.find
+        self.model = IndexModel(function)
+        self.made = {out: op for op in ir.walk(function.body) for out in op.results}
+        # the branches around what makes a number, innermost last
+        self.branches: dict[ir.Operand, tuple[ir.Region, ...]] = {}
+        self.other: dict[ir.Region, ir.Region] = {}
+        self.uses: dict[_Node, list[_Use]] = {}
+        # elements of these are looked at in ways that are not followed
+        self.shown = {self.find(y) for y in function.body.yields if is_reference(y)}
+        self.stores: dict[ir.Operand, list[ir.Store]] = {}
+        self.loads: dict[ir.Operand, list[ir.Load]] = {}
+        self.calls: dict[ir.Operand, list[ir.Op]] = {}
+        self.chosen: set[ir.Operand] = set()
+        regions = [function.body, *ir.regions(function.body)]
+        self.met = {o for region in regions for o in (*region.yields, *(r for op in region.ops for r in op.operands))}
+        self._note(function.body, ())
+        for y in function.body.yields:
+            self._use(y, (), ())
+
+    # ---------------------------------------------------------------------------------------------------------- uses
+
+    def _note(self, region: ir.Region, branches: tuple[ir.Region, ...]) -> None:
+        self.branches.update(dict.fromkeys(region.args, branches))
+        for op in region.ops:
+            self.branches.update(dict.fromkeys(op.results, branches))
+            self._note_memory(op, bool(branches))
+            if isinstance(op, ir.If):
+                self.other.update({op.then: op.orelse, op.orelse: op.then})
+                for side in op.regions:
+                    self._note(side, (*branches, side))
+                    for y, out in zip(side.yields, op.outs, strict=True):
+                        self._use(y, (*branches, side), (out,))
+            else:
+                for inner in op.regions:
+                    self._note(inner, branches)
+            for value, use in self._uses(op):
+                self._use(value, branches, use)
+
+    def _note_memory(self, op: ir.Op, is_in_branch: bool) -> None:
+        if isinstance(op, ir.Store):
+            self.stores.setdefault(self.find(op.array), []).append(op)
+        elif isinstance(op, ir.Load):
+            self.loads.setdefault(self.find(op.array), []).append(op)
+            if is_in_branch and ir.is_float(op.out.type):
+                self.chosen.add(self.find(op.array))
+        elif isinstance(op, ir.Push | ir.Pull):
+            self.shown.add(self.find(op.tape))
+        elif isinstance(op, ir.Call):
+            for array in memory_read(op):
+                self.calls.setdefault(self.find(array), []).append(op)
+
+    def _use(self, value: ir.Operand, branches: tuple[ir.Region, ...], use: _Use) -> None:
+        """A use in branches is one where the number is made if there is one in the other branches as well."""
+        if is_reference(value) or not self.activity.is_active(value):
+            return
+        outside = len(self.branches[value])
+        node: _Node = value if len(branches) == outside else (value, branches[-1])
+        self.uses.setdefault(node, []).append(use)
+        for depth in range(len(branches) - 1, outside - 1, -1):
+            side = branches[depth]
+            around: _Node = value if depth == outside else (value, branches[depth - 1])
+            both = ((value, side), (value, self.other[side]))
+            if both[1] not in self.uses:
+                self.uses.setdefault(both[1], [])
+                self.uses.setdefault(around, []).append(both)
+
+    def _uses(self, op: ir.Op) -> Iterator[tuple[ir.Operand, _Use]]:
+        """What an operation itself uses, and what has to be read for that to count."""
+        if isinstance(op, ir.Call):
+            if op.callee is ir.select and op.args[1] is not op.args[2]:
+                return
+            for out in op.outs:
+                if self.activity.is_active(out):
+                    for a in op.args:
+                        yield a, () if is_reference(out) else (out,)
+        elif isinstance(op, ir.Store):
+            yield op.value, (op,)
+        elif isinstance(op, ir.Push):
+            yield op.value, ()
+        elif isinstance(op, ir.For | ir.While):
+            for arg, init, y, out in zip(carried_args(op), op.inits, op.body.yields, op.outs, strict=False):
+                yield init, (arg,)
+                # what only the next trip reads is not read of the last one, and what is read after the last trip only
+                # is not read of those before
+                if arg in self.met and out in self.met:
+                    yield y, (arg,)
+                    yield y, (out,)
+
+    # -------------------------------------------------------------------------------------------------------- unread
+
+    def unread(self, wild: set[ir.Operand]) -> set[_Node]:
+        """The numbers that may go unread, and the stores of which an element may, as far as such go into them."""
+        found: set[_Node] = set()
+        values = list(reversed(self.branches))
+        nodes: list[_Node] = [*(n for n in self.uses if isinstance(n, tuple)), *values]
+        stores = [s for of in self.stores.values() for s in of if s.value in wild and self.activity.is_active(s.value)]
+        size = -1
+        while size != len(found):
+            size = len(found)
+            for node in nodes:
+                if node not in found and not any(found.isdisjoint(use) for use in self.uses.get(node, ())):
+                    found.add(node)
+            if size == len(found):
+                found |= {s for s in stores if s not in found and self._may_stay_unread(s, found)}
+        return found
+
+    def _may_stay_unread(self, store: ir.Store, unread: set[_Node]) -> bool:
+        memory = self.find(store.array)
+        return (
+            memory not in self.shown and self.model.may_stay_unread(store, self._reads(memory, unread))
+        ) or self.model.may_be_lost(store, self._reads(memory, unread))
+
+    def _reads(self, memory: ir.Operand, unread: set[_Node]) -> list[ir.Op]:
+        loads = [load for load in self.loads.get(memory, ()) if load.out not in unread]
+        return [*loads, *self.calls.get(memory, ())]
+
+    def decided(self, wild: set[ir.Operand], unread: set[_Node]) -> list[ir.Store]:
+        """The stores of which a branch or another store decides whether what they store is read."""
+        return [
+            store
+            for memory, stores in self.stores.items()
+            for store in stores
+            if memory in self.chosen
+            or (
+                self.activity.is_active(store.value)
+                and (store in unread or store.value not in wild)
+                and self.model.may_be_lost(store, self._reads(memory, unread))
+            )
+        ]
