@@ -75,8 +75,9 @@ class _Storage:
     def joint(self, extra_params: Sequence[ir.Var], with_value: bool) -> Joint:
         while True:
             self.edits = ForwardEdits(self.primal)
-            self.loads: set[ir.Op] = set()
-            self.whole_reads: set[tuple[ir.Op | None, ir.Operand]] = set()
+            # in the order in which they are met: from these comes the order in which arrays are given axes, and stand
+            self.loads: dict[ir.Op, None] = {}
+            self.whole_reads: dict[tuple[ir.Op | None, ir.Operand], None] = {}
             self.olds: dict[ir.Store, ir.Var] = {}
             self.taped_arrays: list[ir.Op] = []
             self.rerun: list[ir.For] = []
@@ -85,9 +86,9 @@ class _Storage:
             overwriting = self.overwriting()
             if self.expand(overwriting):
                 continue
-            if overwriting <= self.saved:
+            if self.saved.issuperset(overwriting):
                 break
-            self.saved |= overwriting
+            self.saved.update(overwriting)
         note(Swept(self.function, self.sweeps.shadows), *noted)
         forward, positions = self.edits.apply()
         ends = {start: positions[region] for region, (start, _) in scope.positions.items()}
@@ -130,32 +131,32 @@ class _Storage:
             values.append(y)
         return ops, values
 
-    def expand(self, overwriting: set[ir.Store]) -> bool:
+    def expand(self, overwriting: Sequence[ir.Store]) -> bool:
         """Gives scratch arrays that would be put back axes of their own instead; whether there are more of them."""
         if not self.strategy.uses("expand"):
             return False
-        makers = [self.primal.made_by(store.array) for store in overwriting - self.saved]
+        makers = [self.primal.made_by(store.array) for store in overwriting if store not in self.saved]
         allocs = [op for op in (*makers, *self.taped_arrays) if isinstance(op, ir.Alloc)]
         if not self.primal.expand(op.out for op in allocs):
             return False
         self.stored_at = self.primal.stored_values()
         return True
 
-    def overwriting(self) -> set[ir.Store]:
+    def overwriting(self) -> list[ir.Store]:
         """The stores that may overwrite what the reverse sweep reads."""
-        found = {store for load in self.loads for store in self.primal.overwriters(load)}
+        found = [store for load in self.loads for store in self.primal.overwriters(load)]
         for reader, array in self.whole_reads:
-            found.update(s for s in self.primal.stores.get(array, ()) if self.primal.may_follow(reader, s))
+            found += [s for s in self.primal.stores.get(array, ()) if self.primal.may_follow(reader, s)]
         for loop in self.rerun:
-            inside = set(ir.walk(loop.body))
-            found |= {store for op in inside for store in self.stores_after(op) if store not in inside}
-        return found
+            inside = dict.fromkeys(ir.walk(loop.body))
+            found += [store for op in inside for store in self.stores_after(op) if store not in inside]
+        return list(dict.fromkeys(found))
 
     def stores_after(self, reader: ir.Op) -> list[ir.Store]:
         """The stores that may change what an operation of the primal reads, after it."""
         if isinstance(reader, ir.Load):
             return self.primal.overwriters(reader)
-        memory = {self.aliases.find(array) for array in memory_read(reader)}
+        memory = dict.fromkeys(self.aliases.find(array) for array in memory_read(reader))
         stores = [s for array in memory for s in self.primal.stores.get(array, ())]
         return [s for s in stores if self.primal.may_follow(reader, s)]
 
@@ -197,7 +198,7 @@ class _Storage:
         """Memory of the primal that an adjoint operation reads, maybe through a view that it made itself."""
         self.aliases.note(op)
         for array in memory_read(op):
-            self.whole_reads.add((group, self.aliases.find(array)))
+            self.whole_reads[group, self.aliases.find(array)] = None
         for region in op.regions:
             for inner in region.ops:
                 self.note_reads(inner, group)
@@ -464,7 +465,7 @@ class _Storage:
             self.require(operand, scope)
         for inner in ir.with_inner(op):
             if isinstance(inner, ir.Load):
-                self.loads.add(inner)
+                self.loads[inner] = None
         cloner = ir.Cloner(scope.mapping)
         scope.ops.append(dataclasses.replace(cloner.op(op), origin=self.origin))
         for out in op.results:

@@ -1,0 +1,60 @@
+"""The texts of the golden and the benchmark functions, run as a program: one line for each, with a digest of its text.
+
+    python -m tests.transform.texts 3 golden gmm        those whose names begin so, sets in the third random order
+
+Each is emitted twice, with other orders and other addresses the second time; that both are the same is checked here.
+"""
+
+import hashlib
+import sys
+from pathlib import Path
+
+from tests.transform import shuffling
+
+shuffling.install()
+
+import numba  # noqa: E402
+
+from adjit.transform.pipeline import Derivative, source  # noqa: E402
+from tests.golden import generate, primals  # noqa: E402
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "benchmarks"))
+
+import kinds  # noqa: E402
+import numpy_style  # noqa: E402
+import workloads  # noqa: E402
+
+
+def functions():
+    """Names, and what emits the text for each."""
+    for case in primals.CASES:
+        yield f"golden {case.name}", lambda case=case: generate.generated(case)
+    shared = {w.name: w for w in workloads.shared(ROOT.parent / "shared" / "bench", "small")}
+    for w in [*workloads.own("small"), *kinds.kinds("small"), *shared.values()]:
+        yield w.name, lambda w=w: emitted(w.function, w)
+    for name, function in numpy_style.STYLES:
+        if name in shared:
+            yield f"{name} as {function.__name__}", lambda f=function, w=shared[name]: emitted(f, w)
+
+
+def emitted(function, workload):
+    derivative = Derivative(function, "value_and_grad", workload.wrt)
+    return source(derivative, tuple(map(numba.typeof, workload.arguments)), vectormath=True).module_text
+
+
+def main(seed, beginnings):
+    shuffling.draw.seed(seed)
+    junk = []
+    for name, emit in functions():
+        if not name.startswith(tuple(beginnings)):
+            continue
+        text = emit()
+        # what stays allocated here and there moves what comes after it
+        junk.append([object() for _ in range(shuffling.draw.randrange(2000))][:: shuffling.draw.randrange(2, 5)])
+        assert emit() == text, f"two texts for {name}"
+        print(name, hashlib.sha256(text.encode()).hexdigest())
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2:] or [""])
