@@ -20,7 +20,7 @@ import operator
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.alias import Aliases, memory_read
+from adjit.transform.alias import Aliases, memory_read, memory_written
 from adjit.transform.contraction import contracted_tapes
 from adjit.transform.joint import Joint
 from adjit.transform.report import Scheduled, note
@@ -179,7 +179,12 @@ class _Fusion:
                 return f"a trip's `{arg.name}` comes from the trip after it, and is not only added to"
         reverse = self.effects[b]
         stored = reverse.writes | (reverse.adds & reverse.reads)
-        for memory in stored:
+        targets = dict.fromkeys(
+            map(memory_written, ir.walk(mirror.body))
+        )  # in their order: the first one is the reason
+        for memory in dict.fromkeys(self.aliases.find(target) for target in targets if target is not None):
+            if memory not in stored:
+                continue
             if memory in self.primal_of:
                 # the shadow of what a trip makes for itself is zero again at the end of the trip
                 owner = self.primal_of[memory]

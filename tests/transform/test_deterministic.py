@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.golden import generate, primals
+from tests.golden.explained import programs
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -22,12 +23,12 @@ def digests(seed, *beginnings):
     return done.stdout.splitlines()
 
 
-def test_golden_functions_and_a_mixture():
+def test_golden_texts_and_a_mixture():
     # the mixture, emitted twice, has scratch arrays that are given axes, which came in the order of a set
-    golden = [line for line in digests(1, "golden", "gmm") if line.startswith("golden")]
-    assert golden == [
-        f"golden {case.name} {hashlib.sha256(generate.golden(case).read_bytes()).hexdigest()}" for case in primals.CASES
-    ]
+    found = [line for line in digests(1, "golden", "explained", "gmm") if not line.startswith("gmm")]
+    wanted = {f"golden {case.name}": generate.golden(case) for case in primals.CASES}
+    wanted |= {f"explained {name}": Path(programs.__file__).parent / f"{name}.txt" for name in programs.CASES}
+    assert found == [f"{name} {hashlib.sha256(file.read_bytes()).hexdigest()}" for name, file in wanted.items()]
 
 
 @pytest.mark.long

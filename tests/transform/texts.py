@@ -1,4 +1,4 @@
-"""The texts of the golden and the benchmark functions, run as a program: one line for each, with a digest of its text.
+"""The texts of golden and benchmark functions, and explanations, run as a program: a line each, with a digest of it.
 
     python -m tests.transform.texts 3 golden gmm        those whose names begin so, sets in the third random order
 
@@ -17,6 +17,7 @@ import numba  # noqa: E402
 
 from adjit.transform.pipeline import Derivative, source  # noqa: E402
 from tests.golden import generate, primals  # noqa: E402
+from tests.golden.explained import programs  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -30,6 +31,8 @@ def functions():
     """Names, and what emits the text for each."""
     for case in primals.CASES:
         yield f"golden {case.name}", lambda case=case: generate.generated(case)
+    for name, (derived, arguments) in programs.CASES.items():
+        yield f"explained {name}", lambda derived=derived, arguments=arguments: f"{derived.explain(*arguments)}\n"
     shared = {w.name: w for w in workloads.shared(ROOT.parent / "shared" / "bench", "small")}
     for w in [*workloads.own("small"), *kinds.kinds("small"), *shared.values()]:
         yield w.name, lambda w=w: emitted(w.function, w)

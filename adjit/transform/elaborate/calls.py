@@ -255,10 +255,11 @@ def _elementwise(frame: Frame, callee: Any, args: Sequence[Value], named: Mappin
     args = list(args)
     target: Value | None = None
     if isinstance(callee, np.ufunc):
-        if named.keys() - {"out"}:
+        other = next((name for name in named if name != "out"), None)
+        if other is not None:
             raise ctx.fail(
                 errors.Unsupported,
-                f"argument `{next(iter(named.keys() - {'out'}))}` of {callee.__name__}",
+                f"argument `{other}` of {callee.__name__}",
                 "numba does not take it.",
             )
         target = named.get("out")
