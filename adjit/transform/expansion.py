@@ -78,6 +78,8 @@ class Scratch:
         loops: list[ir.For] = []
         if not common or not all(self._is_known(o, common[0]) for o in alloc.operands):
             return ()
+        if not (_has_rows_like_it(alloc.out) or all(isinstance(op, ir.Load | ir.Store) for op in accesses)):
+            return ()
         for op in common:
             if isinstance(op, ir.If) and op not in self._chain[alloc]:
                 continue
@@ -98,6 +100,12 @@ class Scratch:
             return True
         chain, number = self._made[operand]
         return not chain and number < self._number[top]
+
+
+def _has_rows_like_it(array: ir.Var) -> bool:
+    """Whether a row of an array with more axes is of the same type."""
+    type_ = array_type_of(array)
+    return type_.layout == "C" and type_.ndim > 0
 
 
 def _counts(op: ir.Op) -> bool:
@@ -130,6 +138,7 @@ class _Expanding:
         self.loops_of = loops_of
         self.new: dict[ir.Operand, ir.Var] = {}
         self.allocs: dict[ir.Operand, ir.Alloc] = {}
+        # of the loops around the place that is looked at
         self.counters: dict[object, ir.Var] = {}
         # extents of the arrays as they were
         self.extents: dict[ir.Var, ir.Operand] = {}
@@ -182,7 +191,8 @@ class _Expanding:
         builder = ir.Builder()
         builder.origin = op.origin
         if isinstance(op, ir.Alloc) and op.out in self.loops_of:
-            if op.fill is not None and op.out in self.new:
+            # inside a loop that is not around it, each trip stores what it reads: nothing reads what it is filled with
+            if op.fill is not None and all(loop in self.counters for loop in self.loops_of[op.out]):
                 self.fill(builder, op)
             yield from builder.ops
             return
@@ -208,6 +218,8 @@ class _Expanding:
                 op = ir.substituted(op, {array: self.row(builder, array, prefix)})
         yield from builder.ops
         yield op if not op.regions else op.rebuilt(op.operands, [self.region(r) for r in op.regions], op.results)
+        if isinstance(op, ir.For) and op.pair is not None:
+            del self.counters[op.pair]
 
     def prefix(self, builder: ir.Builder, array: ir.Operand) -> list[ir.Operand]:
         return [place_in_range(builder, loop, self.counters[loop]) for loop in self.loops_of[array]]

@@ -20,7 +20,7 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.folding import Folding, is_scalar
 from adjit.transform.naming import Globals
-from adjit.transform.types import array_type_of
+from adjit.transform.types import array_type_of, written_selectors
 from adjit.transform.workspace import product_type
 
 # How tightly an expression binds, loosest first.
@@ -194,7 +194,8 @@ class Expressions:
             case ir.Extent():
                 return Text(f"{self.atom(op.array)}.{'size' if _ndim(op.array) == 1 else f'shape[{op.axis}]'}")
             case ir.Slice():
-                return Text(f"{self.atom(op.base)}[{', '.join(self.selector(s) for s in op.selectors)}]")
+                written = op.selectors[: written_selectors(array_type_of(op.base), op.selectors)]
+                return Text(f"{self.atom(op.base)}[{', '.join(self.selector(s) for s in written)}]")
             case ir.Transpose():
                 return self.transpose(op)
             case ir.Reshape():

@@ -141,9 +141,9 @@ def tuple_parts(type_: types.BaseTuple) -> tuple[Type, ...]:
 
 
 def slice_type(base: types.Array, selectors: Sequence[ir.Selector]) -> types.Array:
-    """The type of the view that basic indexing makes."""
+    """The type of the view that basic indexing makes, as it is written."""
     index: list[Type] = []
-    for s in selectors:
+    for s in selectors[: written_selectors(base, selectors)]:
         if isinstance(s, ir.At):
             index.append(types.intp)
         elif isinstance(s, ir.NewAxis):
@@ -154,6 +154,13 @@ def slice_type(base: types.Array, selectors: Sequence[ir.Selector]) -> types.Arr
     found = get_array_index_type(base, selected).result  # type: ignore[no-untyped-call]
     assert isinstance(found, types.Array)
     return found
+
+
+def written_selectors(base: types.Array, selectors: Sequence[ir.Selector]) -> int:
+    """How many of them are written: a[i], not a[i, :, :], whose elements lie side by side, which numba does not see."""
+    front = next((k for k, s in enumerate(selectors) if not isinstance(s, ir.At)), len(selectors))
+    is_part = base.layout == "C" and 0 < front < len(selectors) - 1 and all(s == ir.Span() for s in selectors[front:])
+    return front if is_part else len(selectors)
 
 
 def transposed_type(base: types.Array, axes: Sequence[int]) -> types.Array:

@@ -16,6 +16,7 @@ from numba import types
 from adjit.errors import InternalError
 from adjit.transform import ir
 from adjit.transform.text import op_text, region_text
+from adjit.transform.types import slice_type, transposed_type
 
 
 def verify(function: ir.Function) -> None:
@@ -120,6 +121,11 @@ class _Verifier:
         self.check(made.dtype == taken.dtype, f"a view of {taken.dtype} as {made.dtype}")
         self.check(made.ndim == ndim, f"the view has {ndim} axes, its type has {made.ndim}")
 
+    def layout(self, out: ir.Var, made: types.Array) -> None:
+        """What libraries and views are told of an array is what numba makes of the text."""
+        claimed = self.array(out).layout
+        self.check(claimed in ("A", made.layout) or made.ndim == 0, f"{out} is {made}, and said to be {out.type}")
+
     def stripped(self, yields: Sequence[ir.Operand], stops: bool) -> Sequence[ir.Operand]:
         """The carried values among what a loop body yields."""
         if not stops:
@@ -173,17 +179,21 @@ def _slice(v: _Verifier, op: ir.Slice) -> None:
     v.check(len(taken) == v.array(op.base).ndim, f"{len(taken)} selectors for {op.base.type}")
     v.integers("the selector", op.operands[1:])
     v.view(op.base, op.out, sum(not isinstance(s, ir.At) for s in op.selectors))
+    if any(not isinstance(s, ir.At) for s in op.selectors):
+        v.layout(op.out, slice_type(v.array(op.base), op.selectors))
 
 
 def _transpose(v: _Verifier, op: ir.Transpose) -> None:
     ndim = v.array(op.base).ndim
     v.check(sorted(op.axes) == list(range(ndim)), f"{op.axes} is no order of {ndim} axes")
     v.view(op.base, op.out, ndim)
+    v.layout(op.out, transposed_type(v.array(op.base), op.axes))
 
 
 def _reshape(v: _Verifier, op: ir.Reshape) -> None:
     v.integers("the extent", op.shape)
     v.view(op.base, op.out, len(op.shape))
+    v.check(v.array(op.base).layout == "C", f"{op.base!r} is not contiguous, but {op.base.type}")
 
 
 def _new_tape(v: _Verifier, op: ir.NewTape) -> None:

@@ -5,6 +5,8 @@ from tests.programs.counting import COUNTING
 from tests.programs.expressions import EXPRESSIONS
 from tests.programs.functions import FUNCTIONS
 from tests.programs.loops import LOOPS
+from tests.programs.matrices_in_loops import MATRICES_IN_LOOPS
 from tests.programs.statements import STATEMENTS
 
-TABLE = [row for rows in (STATEMENTS, LOOPS, EXPRESSIONS, ARRAYS, FUNCTIONS, COUNTING) for row in rows.rows]
+TABLES = (STATEMENTS, LOOPS, EXPRESSIONS, ARRAYS, FUNCTIONS, COUNTING, MATRICES_IN_LOOPS)
+TABLE = [row for rows in TABLES for row in rows.rows]

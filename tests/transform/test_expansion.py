@@ -169,3 +169,19 @@ def sums_of_trips(x):
 def test_few_trips(rows):
     found = adjit.grad(sums_of_trips, target="python")(X[:rows])
     np.testing.assert_allclose(found, differences(sums_of_trips, X[:rows]), rtol=1e-6, atol=1e-8)
+
+
+def written_over(x):
+    total = 0.0
+    for k in range(2):
+        w = np.ones(3)
+        for _ in range(2):
+            for j in range(3):
+                w[j] = x[k, j]
+            total += w[0] * w[2]
+    return total
+
+
+def test_what_no_trip_reads_is_not_filled():
+    source = source_of(written_over, X)
+    assert "= 1.0" not in source

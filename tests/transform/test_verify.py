@@ -54,12 +54,17 @@ def in_body(*ops: ir.Op, results: tuple[ir.Operand, ...] = (), **params: ir.Type
 
 
 X, A, K = ir.Var("x", F), ir.Var("a", VECTOR), ir.Var("k", I)
+M, T = ir.Var("m", MATRIX), ir.Var("t", types.Array(F, 2, "F"))
 ONE, ZERO, TRUE = ir.Const(1.0, F), ir.integer(0), ir.boolean(True)
 EMPTY = ir.Region((), (), ())
 
 
 def define_a(*ops: ir.Op, results: tuple[ir.Operand, ...] = ()) -> ir.Function:
     return in_body(ir.Alloc(shape=(ZERO,), out=A), *ops, results=results)
+
+
+def in_matrix(*ops: ir.Op) -> ir.Function:
+    return in_body(ir.Alloc(shape=(ZERO, ZERO), out=M), *ops)
 
 
 def a_for(init, arg, handed, out, stops=False):
@@ -94,6 +99,15 @@ BREACHES = {
     ),
     "axis 1 of array": lambda: define_a(ir.Extent(array=A, axis=1, out=K)),
     "is no order of 1 axes": lambda: define_a(ir.Transpose(base=A, axes=(1,), out=ir.Var("b", VECTOR))),
+    "b is array(float64, 2d, F), and said to be array(float64, 2d, C)": lambda: in_matrix(
+        ir.Transpose(base=M, axes=(1, 0), out=ir.Var("b", MATRIX))
+    ),
+    "b is array(float64, 2d, A), and said to be array(float64, 2d, C)": lambda: in_matrix(
+        ir.Slice(base=M, selectors=(ir.Span(), ir.Span(ZERO)), out=ir.Var("b", MATRIX))
+    ),
+    "t is not contiguous, but array(float64, 2d, F)": lambda: in_matrix(
+        ir.Transpose(base=M, axes=(1, 0), out=T), ir.Reshape(base=T, shape=(ZERO,), out=A)
+    ),
     "the condition 1.0 is float64, not a boolean": lambda: in_body(
         ir.If(condition=ONE, then=EMPTY, orelse=EMPTY, outs=())
     ),
