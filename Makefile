@@ -1,7 +1,8 @@
 # Each target sets up what it needs in .venv; on a fresh machine only make and a Python are required.
 #
 #   make demo        fit a Gaussian mixture to real data with a generated gradient
-#   make test        the test suite (a few minutes);  make test-long  the long random programs
+#   make test        the test suite (a few minutes);  make test-long  the long tests, and 2,000 random programs of today
+#   make fuzz        random programs until the time is up: ARGS="--seconds 600 --seed 7"
 #   make bench       generated against hand-written gradients
 #   make lint        ruff and mypy;  make format  lets ruff mend what it can
 #
@@ -17,7 +18,9 @@ CANDIDATES := python3 python3.13 python3.12 python3.11 python3.14 python
 PROBE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in $(CANDIDATES); do if $$p -c '$(PROBE)' >/dev/null 2>&1; then echo $$p; break; fi; done)
 
-.PHONY: demo test test-long bench lint format clean
+TODAY := $(shell date +%Y%m%d)
+
+.PHONY: demo test test-long fuzz bench lint format clean
 
 demo: $(VENV)/examples.stamp
 	$(BIN)/python examples/gaussian_mixture.py $(ARGS)
@@ -27,6 +30,10 @@ test: $(VENV)/test.stamp
 
 test-long: $(VENV)/test.stamp
 	$(BIN)/python -m pytest -n $(WORKERS) -m long $(ARGS)
+	$(BIN)/python -m tests.random_programs.fuzz --programs 2000 --seed $(TODAY) --jobs $(WORKERS) --every-compiled 50
+
+fuzz: $(VENV)/test.stamp
+	$(BIN)/python -m tests.random_programs.fuzz --jobs $(WORKERS) $(ARGS)
 
 bench: $(VENV)/base.stamp
 	$(BIN)/python benchmarks/run.py $(ARGS)
@@ -44,8 +51,8 @@ clean:
 	rm -rf $(VENV) build
 
 # two processes test at once: leave no more threads to each than there is a core for
-test test-long: export OPENBLAS_NUM_THREADS = 1
-test test-long: export OMP_NUM_THREADS = 1
+test test-long fuzz: export OPENBLAS_NUM_THREADS = 1
+test test-long fuzz: export OMP_NUM_THREADS = 1
 
 $(BIN)/python:
 	@if [ -z "$(PYTHON)" ]; then \

@@ -29,8 +29,8 @@ from tests.random_programs.program import Program
 from tests.random_programs.reducing import reduced
 from tests.random_programs.writing import write
 
-# so that what libraries keep of programs does not add up
-PROGRAMS_A_PROCESS = 400
+# what libraries keep of programs adds up; but a new process learns numba's types of all functions anew
+PROGRAMS_A_PROCESS = 2000
 SEEDS_APART = 1_000_000
 MOST_REFUSALS = 40
 

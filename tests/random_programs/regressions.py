@@ -1,17 +1,28 @@
 """Programs that once were wrong, each cut down to what it takes, with what was wrong.
 
-They have the signature of the random programs and go through the same checks, second order included.
+They go through the same checks as the random programs, second order included. Without arguments of their own they have ARGUMENTS.
 
     regression("name", "def program(x, y, u, v, A, k, n, idx): ...")
 """
 
 from __future__ import annotations
 
-REGRESSIONS: dict[str, str] = {}
+from tests.random_programs.program import Program
+
+ARGUMENTS = """
+
+def arguments():
+    wave = np.sin(1.0 + 0.9 * np.arange(22.0))
+    A = wave[10:].reshape(4, 3).copy()
+    return 0.62, -0.47, wave[:5].copy(), wave[5:10].copy(), A, 2, 4, np.array([2, 0, 1, 2])
+"""
+
+REGRESSIONS: dict[str, Program] = {}
 
 
 def regression(name: str, text: str) -> None:
-    REGRESSIONS[name] = text
+    assert name not in REGRESSIONS
+    REGRESSIONS[name] = Program(text if "def arguments" in text else text + ARGUMENTS)
 
 
 # a loop left by return, of which no trip runs: whether the function has returned was undefined after it

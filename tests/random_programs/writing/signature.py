@@ -9,6 +9,7 @@ Two sets of arguments come of one signature: the second has other lengths, for w
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,6 +40,13 @@ class Parameter:
     layout: str = ""
     dtype: str = ""
     same_as: str = ""
+    text: str = ""
+    is_held: bool = False
+
+    @property
+    def carries(self) -> bool:
+        """Whether a derivative flows into it."""
+        return not self.is_held and (self.kind in "fvAMTt" or bool(self.text))
 
 
 class Signature:
@@ -73,11 +81,27 @@ class Signature:
         self.parameters.append(made)
         return made.name
 
+    def give(self, stem: str, text: str, is_held: bool) -> str | None:
+        """A parameter of this value; its name."""
+        if len(self.parameters) >= MOST:
+            return None
+        taken = {p.name for p in self.parameters}
+        name = next(n for n in (stem, *(f"{stem}_{k}" for k in range(2, 20))) if n not in taken)
+        self.parameters.append(Parameter(name, "given", 0, text=text, is_held=is_held))
+        return name
+
     def _layout(self, kind: str) -> str:
         if not self.has_layouts:
             return ""
         kinds = ("", "strided", "reversed") if kind in "vZ" else ("", "fortran", "transposed", "strided", "reversed")
         return self.draw.choice(kinds)
+
+    def keep(self, text: str) -> None:
+        """Drops what a program does not speak of."""
+        self.parameters = [p for p in self.parameters if re.search(rf"\b{p.name}\b", text)] or self.parameters[:1]
+        names = self.names()
+        for p in self.parameters:
+            p.same_as = p.same_as if p.same_as in names else ""
 
     def names(self) -> list[str]:
         return [p.name for p in self.parameters]
@@ -93,9 +117,13 @@ class Signature:
         return f"def {name}():\n{''.join(lines)}    return {result or '()'}\n"
 
     def _value(self, p: Parameter, longer: int) -> str:
+        if p.text:
+            return p.text
         rng = random.Random(p.seed + longer)
         extent, other = self.extent + longer, self.other
         if p.kind == "f":
+            if self.is_single and p.seed % 2:
+                return f"np.float32({rng.uniform(-0.9, 1.5):.2f})"
             return f"{rng.uniform(-0.9, 1.5):.2f}"
         if p.kind == "n":
             return str(rng.choice((1, 2, 2, 3, 3, 4)))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tests.random_programs.program import HEADER, Program
-from tests.random_programs.writing import words
+from tests.random_programs.writing import rules, words
 from tests.random_programs.writing.holes import HOLE, Holes, Missing
 from tests.random_programs.writing.signature import Signature
 from tests.random_programs.writing.world import NUMPY, Scope, Unfit, World, run
@@ -43,6 +43,9 @@ class Writer:
         self.holes = Holes(draw, self._ask)
         self.is_outermost = True
         self.depth = 0
+        # the loops and branches around
+        self.heads: list[str] = []
+        self.returns_number = self.chance(0.94)
         self.world = World(self._start)
         self.holes.world = self.world
         self.worlds = [self.world]
@@ -66,6 +69,7 @@ class Writer:
         result = self.result()
         if result is None or not lines:
             return None
+        self.signature.keep("\n".join([*lines, result]))
         names = ", ".join(self.signature.names())
         body = "".join(f"    {line}\n" for line in [*lines, f"return {result}"])
         parts = [*self.texts, f"def program({names}):\n{body}", self.signature.text()]
@@ -78,7 +82,7 @@ class Writer:
     def result(self) -> str | None:
         """A number that much of what is there goes into; seldom arrays."""
         floats, arrays = self.world.floats(), self.world.arrays()
-        if self.chance(0.06) and arrays:
+        if not self.returns_number and arrays:
             some = self.draw.sample([*floats, *arrays], min(2, len(floats) + len(arrays)))
             return ", ".join(some)
         terms = floats[-4:]
@@ -90,7 +94,10 @@ class Writer:
 
     def asked(self, body: str) -> dict[str, Any]:
         made: dict[str, Any] = {}
-        carrying = [k for k, p in enumerate(self.signature.parameters) if p.kind in "fvAMTt"]
+        parameters = self.signature.parameters
+        carrying = [k for k, p in enumerate(parameters) if p.carries]
+        if any(p.is_held for p in parameters):
+            made["wrt"] = tuple(carrying)
         if self.chance(0.3) and len(carrying) > 1:
             made["wrt"] = tuple(sorted(self.draw.sample(carrying, self.draw.randrange(1, len(carrying)))))
         if "prange" in body:
@@ -134,7 +141,7 @@ class Writer:
     def statement(self) -> list[str]:
         makers: list[tuple[int, Callable[[], list[str]]]] = [
             (22, self.line), (16, self.called), (8, self.number), (6, self.several), (12, self.viewed),
-            (10, self.idiom), (3, self.new_helper),
+            (10, self.idiom), (3, self.new_helper), (6, self.ruled),
         ]  # fmt: skip
         if self.depth < 2:
             makers += [(14, self.loop), (8, self.branch), (5, self.while_loop)]
@@ -184,6 +191,28 @@ class Writer:
     def called(self) -> list[str]:
         """A result of a library, and what becomes of it."""
         lines = self.pattern(f"<!r> = {self.draw.choice(words.CALLS)}")
+        return lines + self.fates(lines) if lines else []
+
+    def ruled(self) -> list[str]:
+        """A call for one of the rules there are, with arguments from where it is smooth."""
+        if not self.is_outermost:
+            return []
+        call = self.draw.choice(rules.calls())
+        values = call.values(self.draw.randrange(100))
+        if values is None or len(self.signature.parameters) + len(values) > 8:
+            return []
+        renamed: dict[str, str] = {}
+        for k, (name, value) in enumerate(zip(call.names, values, strict=False)):
+            taken = any(name in world.values for world in self.worlds)
+            given = self.signature.give(self.holes.fresh(name) if taken else name, value, k not in call.active)
+            if given is None:
+                return []
+            renamed[name] = given
+        for world in self.worlds:
+            world.refresh()
+        text = re.sub(r"(?<![.\w])[a-z_]\w*(?!\w|\(|\.|=[^=])", lambda m: renamed.get(m[0], m[0]), call.text)
+        text = re.sub(r"(?<![.\w])(\w+)(?=\.(?!\w*\())", lambda m: renamed.get(m[0], m[0]), text)
+        lines = self.pattern(f"<!r> = {text}")
         return lines + self.fates(lines) if lines else []
 
     def several(self) -> list[str]:
@@ -255,7 +284,9 @@ class Writer:
 
     def compound(self, head: str, first: list[str], fixed: set[str], size: int, last: str = "") -> list[str]:
         self.holes.fixed |= fixed
+        self.heads.append(head.split()[0])
         body = self.block(first, size)
+        self.heads.pop()
         self.holes.fixed -= fixed
         if not body:
             return []
@@ -313,24 +344,30 @@ class Writer:
             test = self.holes.fill("<q>")
         except (Missing, Unfit):
             return []
+        self.heads.append("if")
         body = self.block([], self.draw.choice((1, 1, 2, 3)))
+        other = self.block([], self.draw.choice((1, 2))) if body and self.chance(0.5) else []
+        self.heads.pop()
         if not body:
             return []
         lines = [f"if {test}:", *[f"    {line}" for line in body]]
-        if self.chance(0.5):
-            other = self.block([], self.draw.choice((1, 2)))
-            if other:
-                lines += ["else:", *[f"    {line}" for line in other]]
+        if other:
+            lines += ["else:", *[f"    {line}" for line in other]]
         return lines if self.world.attempt("\n".join(lines)) else []
 
     def leave(self) -> list[str]:
+        """Out of a loop or of the function, on a condition. It is not tried here, but with what it stands in."""
+        loop = next((k for k in reversed(self.heads) if k != "if"), None)
+        if loop is None:
+            return []
         try:
             test = self.holes.fill("<q>")
+            kinds = ["break", "break", *([] if loop == "while" else ["continue", "continue"])]
+            if self.returns_number:
+                kinds.append(f"return {self.holes.fill('<x>')}")
         except (Missing, Unfit):
             return []
-        if len(self.worlds) < 2 or self.draw.random() < 0.5:
-            return []
-        return []  # not yet
+        return [f"if {test}:", f"    {self.draw.choice(kinds)}"]
 
     # ------------------------------------------------------------------------------------------ helpers
 
@@ -360,10 +397,10 @@ class Writer:
                 scope[renamed[name]] = value.copy() if isinstance(value, np.ndarray) else value
             return scope
 
-        outer = self.world, self.worlds, self.holes.fixed, self.depth
+        outer = self.world, self.worlds, self.holes.fixed, self.depth, self.heads, self.returns_number
         self.is_outermost = False
         self.world = self.holes.world = World(start)
-        self.worlds, self.holes.fixed, self.depth = [self.world], set(), 1
+        self.worlds, self.holes.fixed, self.depth, self.heads, self.returns_number = [self.world], set(), 1, [], True
         lines: list[str] = []
         for _ in range(6):
             if _count(lines) >= self.draw.choice((0, 1, 2, 3)):
@@ -371,12 +408,12 @@ class Writer:
             lines += self.statement()
         result = self.helper_result(list(renamed.values()))
         self.is_outermost = True
-        self.world, self.worlds, self.holes.fixed, self.depth = outer
+        self.world, self.worlds, self.holes.fixed, self.depth, self.heads, self.returns_number = outer
         self.holes.world = self.world
         if result is None:
             return
         name = f"{self.draw.choice(('step', 'bump', 'energy', 'shift', 'mix', 'update'))}{len(self.texts)}"
-        decorator = self.draw.choice(("", "", "@njit\n"))
+        decorator = self.draw.choice(("", "", "", "@njit\n", "@njit\n", "@adjit.checkpoint\n"))
         body = "".join(f"    {line}\n" for line in [*lines, f"return {result}"])
         text = f"{decorator}def {name}({', '.join(renamed.values())}):\n{body}"
         scope = start()
