@@ -184,6 +184,8 @@ class _Case:
 
     def is_moderate(self) -> bool:
         """Whether it can be asked at all."""
+        if not all(isinstance(x, int | float | np.number | np.bool_ | np.ndarray) for x in flat(self.value)):
+            return False
         leaves = [x for x in flat(self.value) if _is_float(x)]
         if not leaves or not self.wrt or any(np.asarray(x).dtype.kind == "c" for x in flat(self.value)):
             return False
@@ -276,7 +278,8 @@ class _Case:
         arguments = tuple(_double(a) for a in self.arguments)
 
         def at(step: float) -> float:
-            moved = tuple(_moved(a, step, d) for a, d in zip(_copied(arguments), self.direction, strict=True))
+            # one array given twice is moved as two
+            moved = tuple(_moved(_copied(a), step, d) for a, d in zip(arguments, self.direction, strict=True))
             return _dot(self.seed, self.plain(*moved))
 
         found = []
@@ -349,7 +352,7 @@ class _Case:
         if not self.is_single:
             for step in STEPS[1:]:
                 near, far = (
-                    [_flat(gradient(*(_moved(a, s * k, d) for a, d in zip(_copied(doubled), self.direction, strict=True)))) for k in (1, -1)]
+                    [_flat(gradient(*(_moved(a, s * k, d) for a, d in zip(map(_copied, doubled), self.direction, strict=True)))) for k in (1, -1)]
                     for s in (step, 2 * step)
                 )
                 differences.append((8 * (near[0] - near[1]) - (far[0] - far[1])) / (12 * step))
@@ -474,7 +477,9 @@ def _random(like_: Any, draw: np.random.Generator) -> Any:
 def _zero(value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(map(_zero, value))
-    return np.zeros_like(value) if isinstance(value, np.ndarray) else type(value)(0)
+    if isinstance(value, np.ndarray):
+        return np.zeros_like(value)
+    return type(value)(0) if isinstance(value, int | float | complex | np.number | np.bool_) else None
 
 
 def _room(value: Any) -> Any:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import ast
 import dataclasses
+import functools
 import multiprocessing
 import os
 import re
@@ -187,29 +188,45 @@ def shape(text: str) -> str:
     return re.sub(r"\b\d[\d.e-]*", "0", re.sub(r"(?<!\.)\b[a-zA-Z_]\w*", rename, body))
 
 
+# what tells nothing of its cause
+NUMBERS = (Outcome.WRONG_VALUE, Outcome.WRONG_DERIVATIVE, Outcome.TEXT, Outcome.COMPILED)
+
+
 def report(summary: Summary, options: argparse.Namespace) -> None:
-    shapes: set[str] = set()
-    number = 0
+    """Prints the failures, those of one cause once, and what is left of them."""
+    chosen: list[Done] = []
     for (kind, cause), failed in sorted(summary.failures.items(), key=lambda item: -len(item[1])):
-        # one cause of errors is one defect; wrong numbers tell nothing of theirs
-        tells = kind not in (Outcome.WRONG_VALUE.value, Outcome.WRONG_DERIVATIVE.value, Outcome.TEXT.value, Outcome.COMPILED.value)
+        is_number = Outcome(kind) in NUMBERS
         failed.sort(key=lambda done: len(done.text))
-        print(f"\n==== {kind}: {len(failed)} programs  {cause if tells else ''}\n     {' '.join(str(d.seed) for d in failed[:8])}")
-        for done in failed[: 1 if tells else options.most_reduced]:
-            if options.reduce_seconds <= 0 or done.verdict.cause.startswith("exit"):
-                print(done.text, done.verdict.why, sep="\n")
-                continue
-            program, verdict = least(done, options)
-            if shape(program.text) in shapes:
-                continue
-            shapes.add(shape(program.text))
-            number += 1
-            entry = f"# {kind}, seed {done.seed}: {_comment(verdict.why)}\n{program.text}"
-            print(entry, flush=True)
-            if options.found:
-                folder = Path(options.found)
-                folder.mkdir(parents=True, exist_ok=True)
-                (folder / f"{kind.replace(' ', '-')}-{done.seed}.py").write_text(entry)
+        print(f"==== {kind}: {len(failed)} programs  {'' if is_number else cause}".replace("\n", " "))
+        print(f"     {' '.join(str(done.seed) for done in failed[:12])}")
+        chosen += failed[: options.most_reduced if is_number else 1]
+    shapes: set[str] = set()
+    for done, program, verdict in _all_reduced(chosen, options):
+        if shape(program.text) in shapes:
+            continue
+        shapes.add(shape(program.text))
+        kind = done.verdict.outcome.value
+        entry = f"# {kind}, seed {done.seed}: {_comment(verdict.why)}\n{program.text}"
+        print(f"\n{entry}", flush=True)
+        if options.found:
+            folder = Path(options.found)
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / f"{kind.replace(' ', '-')}-{done.seed}.py").write_text(entry)
+
+
+def _all_reduced(chosen: list[Done], options: argparse.Namespace) -> Iterator[tuple[Done, Program, Verdict]]:
+    as_they_are = [d for d in chosen if options.reduce_seconds <= 0 or d.verdict.cause.startswith("exit")]
+    for done in as_they_are:
+        yield done, Program(done.text), done.verdict
+    others = [done for done in chosen if done not in as_they_are]
+    if others:
+        with multiprocessing.get_context("fork").Pool(options.jobs) as pool:
+            yield from pool.imap_unordered(functools.partial(_least, options=options), others)
+
+
+def _least(done: Done, options: argparse.Namespace) -> tuple[Done, Program, Verdict]:
+    return done, *least(done, options)
 
 
 def _comment(why: str) -> str:
@@ -261,6 +278,8 @@ def run(seeds: Iterator[int], options: argparse.Namespace) -> Summary:
     shown = start
     for done in sweep(seeds, options, end):
         summary.add(done)
+        if done.verdict.outcome.is_failure:
+            print(f"  seed {done.seed}: {done.verdict.outcome.value}  {done.verdict.cause[:110]}".replace("\n", " "), flush=True)
         if time.monotonic() > shown + 10.0:
             shown = time.monotonic()
             failed = sum(map(len, summary.failures.values()))

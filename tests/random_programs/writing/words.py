@@ -238,6 +238,10 @@ math.copysign(<x>, <f>)
 <x> // 0.4 + <f>
 divmod(<x>, 0.7)[1]
 <f> ** <n>
+(-<f>) ** <f>
+(<f> ** 2 + 0.1) ** <f>
+(-<f>) ** <n>
+np.power(abs(<f>), <y>)
 abs(<f>) ** <x>
 np.sign(<x>) * <f>
 round(<f>, 1) + <x>
@@ -475,6 +479,24 @@ def <!g>(r):\n    return r[::-1]\n<!r> = <!g>(<v>)\n<!r>[0] *= <x>
 def <!g>(h, r):\n    return h(r) * r\n<!s> = <!g>(lambda r: r * <f>, <x>)
 def <!g>(h, r):\n    return h(h(r))\n<!s> = <!g>(lambda t: <!g>(lambda r: r * <f>, t), <x>)
 <!r> = <E>\n<!s> = np.sum(<!r>)\ndel <!r>
+def <!g>(r, seen=[]):\n    seen.append(r)\n    return len(seen) * r\n<!s> = <!g>(<x>) + <!g>(<y>)
+def <!g>(r, t=<x>, k=2):\n    return r * t + k\n<!s> = <!g>(<x>) + <!g>(<y>, k=3)
+def <!g>(out, r):\n    for i in range(1, r.size):\n        out[i] += out[i - 1] * r[i]\n<!g>(<v>, <~v>)
+def <!g>(r):\n    r *= 2.0\n    return r\n<!s> = np.sum(<v> * <!g>(<v>))
+def <!g>(r):\n    r[0] += <x>\n    return r\n<!s> = <!g>(<v>)[0] * <v>[1] + np.sum(<!g>(<v>))
+def <!g>(r):\n    r[-1] = <x>\n    return 0\n<!s> = <v>[<!g>(<v>)] + <v>[-1]
+def <!g>(r):\n    r[0] += <x>\n    return r[0]\n<!t> = (<v>[0], <!g>(<v>), <v>[0])\n<!s> = <!t>[0] + <!t>[1] * <!t>[2]
+def <!g>(r):\n    r[0] += <x>\n    return r[0]\n<!s> = <v>[0] if <!g>(<v>) > 0.1237 else <!g>(<v>)
+def <!g>(r):\n    r[0] += <x>\n    return r[0]\n<!s> = <v>[0] < <!g>(<v>) < <v>[0] + 0.5
+def <!g>(r):\n    r[0] += <x>\n    return r[0]\n<!s> = np.array([<v>[0], <!g>(<v>), <v>[0]])
+def <!g>(r):\n    r[0] += <x>\n    return r[0]\n<!r> = <v> * <!g>(<v>) + <v>
+def <!g>(r):\n    r[0] += <x>\n    return r[0]\n<!r> = <v> + <!g>(<v>)
+def <!g>(r):\n    r[0] += <x>\n    return r[0]\n<v>[1:] *= <!g>(<v>)
+def <!g>(r):\n    r[0] += <x>\n    return r[0]\n<!r> = <!s> = <!g>(<v>)
+def <!g>(r):\n    r[0] += <x>\n    return r[0]\nwhile <!g>(<v>) < 1.137 and <v>[0] > -3.0:\n    <s> += <v>[0] ** 2\n    <v>[0] += 0.3
+def <!g>(r):\n    r[0] += <x>\n    return r[0]\nfor <i> in range(int(abs(<!g>(<v>))) + 1):\n    <s> += <v>[0]
+def <!g>(r):\n    r[0] += <x>\n    return r[0]\n<!s> = math.sin(<v>[0]) * <!g>(<v>) + max(<!g>(<v>), <v>[0])
+def <!g>(r):\n    r[0] += <x>\n    return r[0]\nif <v>[0] > 5.0 or <!g>(<v>) > 0.1237:\n    <s> += <v>[0]
 <!t> = (<x>, <v>, <n>)\n<!s> = <!t>[0] * <!t>[1][0] + <!t>[2]
 <!t> = <x>, <y>\n<!s>, <!r> = <!t>
 <!t> = [<x>, <y>, <f>]\n<!s> = 0.0\nfor <!e> in <!t>:\n    <!s> += <!e> * <!e>
