@@ -18,6 +18,7 @@ import numpy as np
 from numba import types
 
 from adjit.transform import ir
+from adjit.transform.types import is_small_integer
 
 Definitions = Mapping[ir.Var, ir.Op]
 Simpler = ir.Operand | tuple[ir.Call, ...] | None
@@ -68,6 +69,9 @@ def simpler(call: ir.Call, definitions: Definitions, uses: Mapping[ir.Var, int])
     if call.options or call.effect or len(call.outs) != 1 or not is_scalar(call.outs[0]):
         return None
     callee = canonical(call.callee)
+    if callee is not call.callee and is_small_integer(call.outs[0].type):
+        # a ufunc of small integers cuts off what the operator computes in 64 bits
+        return None
     rule = _RULES.get(callee)
     if rule is None or not all(is_scalar(a) for a in call.args):
         return None
@@ -98,9 +102,12 @@ class _Site:
         return (dataclasses.replace(self.call, callee=callee, args=args),)
 
     def negated(self, operand: ir.Operand) -> ir.Operand | None:
-        """x where the operand is -x of the same type."""
+        """x where the operand is -x of the same type: of integers that are cut off, in no other ring than their own."""
         found = inner(operand, operator.neg, self.definitions)
-        return found if found is not None and found.type == operand.type else None
+        if found is None or found.type != operand.type:
+            return None
+        is_exact = isinstance(found.type, types.Float) or found.type in (types.intp, self.type)
+        return found if is_exact else None
 
     def constant(self, value: float) -> ir.Const:
         return literal(value, self.type)

@@ -205,6 +205,16 @@ def is_integer(type_: Type) -> bool:
     return isinstance(type_, types.Integer | types.Boolean)
 
 
+def bits(type_: Type) -> int:
+    """The size of an integer, 1 for a boolean."""
+    return int(type_.bitwidth) if isinstance(type_, types.Integer) else 1  # type: ignore[attr-defined]
+
+
+def is_small_integer(type_: Type) -> bool:
+    """Whether it has fewer bits than what numba computes with."""
+    return isinstance(type_, types.Integer) and bits(type_) < 64
+
+
 def is_scalar(type_: Type) -> bool:
     return isinstance(type_, types.Number | types.Boolean)
 
@@ -226,4 +236,8 @@ def typed_const(value: float, type_: Type) -> ir.Const:
         return ir.Const(float(value), type_)
     if type_ == types.intp:
         return ir.Const(int(value), type_)
+    if isinstance(type_, types.Integer):
+        # what does not fit is cut off, as numba and NumPy's casts do
+        least: int = type_.minval
+        value = (int(value) - least) % (1 << bits(type_)) + least
     return ir.Const(np.dtype(str(type_)).type(value), type_)

@@ -12,6 +12,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 from numba import types
 
 from adjit import errors
@@ -35,7 +36,7 @@ from adjit.transform.elaborate.values import (
     operands_in,
 )
 from adjit.transform.support import broadcast_extent, stored_extent
-from adjit.transform.types import array_type, call_type, part_of, typed_const
+from adjit.transform.types import array_type, bits, call_type, is_integer, part_of, typed_const
 
 
 def as_lazy(ctx: Context, array: Value) -> Lazy:
@@ -112,18 +113,46 @@ def elementwise(ctx: Context, callee: Any, args: Sequence[Value], name: str = ""
     """A scalar function applied to arrays and numbers, lazily; of arrays of rank 0 it is a number, as in NumPy."""
     args = [array_of(ctx, a) if isinstance(a, TupleValue) else a for a in args]
     shape = broadcast_shapes(ctx, [shape_of(ctx, a) for a in args if is_array(a)])
-    dtypes = tuple(dtype(a) for a in args)
-    kind = call_type(callee, dtypes)
-    if kind is None:
-        shown = ", ".join(str(d) for d in dtypes)
-        raise ctx.fail(errors.TypeMismatch, f"numba has no {getattr(callee, '__name__', callee)}({shown})")
+    kind, is_narrow = _element_type(ctx, callee, args)
     elements = [stretched(ctx, a, shape) for a in args]
+
+    def element(index: Index) -> Number:
+        found = [e(index) for e in elements]
+        if is_narrow:
+            return scalars.wrapped(ctx, callee, [complexes.real(ctx, f) for f in found], kind, name)
+        made = complexes.call(ctx, callee, found, name)
+        return made if isinstance(made, Complex) else scalars.cast(ctx, made, kind)
+
     if not shape:
         return complexes.call(ctx, callee, [e(()) for e in elements], name)
     sources, moved = _sources(args, shape)
-    return Lazy(
-        shape, kind, lambda index: complexes.call(ctx, callee, [e(index) for e in elements], name), sources, moved
-    )
+    return Lazy(shape, kind, element, sources, moved)
+
+
+def _element_type(ctx: Context, callee: Any, args: Sequence[Value]) -> tuple[types.Type, bool]:
+    """The type of the elements of the result, and whether they are integers of fewer bits than numba's numbers have."""
+    dtypes = tuple(dtype(a) for a in args)
+    kind = call_type(callee, dtypes)
+    if callee in _NOT_OF_BOOLEANS and all(isinstance(d, types.Boolean) for d in dtypes):
+        raise ctx.fail(
+            errors.TypeMismatch,
+            "`-` of boolean arrays",
+            "NumPy refuses it.",
+            "Use ~ or ^, or convert them: a.astype(np.int64).",
+        )
+    if kind is None:
+        shown = ", ".join(str(d) for d in dtypes)
+        raise ctx.fail(errors.TypeMismatch, f"numba has no {getattr(callee, '__name__', callee)}({shown})")
+    if all(d in (types.float64, types.intp) for d in dtypes):
+        return kind, False
+    # of integers in arrays numba makes what NumPy makes, and of numbers what has 64 bits
+    found = call_type(callee, tuple(array_type(dtype(a), 1) if is_array(a) else dtype(a) for a in args))
+    if not isinstance(found, types.Array) or not is_integer(found.dtype) or not is_integer(kind):
+        return kind, False
+    return found.dtype, bits(found.dtype) < bits(kind)
+
+
+_NOT_OF_BOOLEANS = (operator.sub, operator.neg, np.subtract, np.negative)
 
 
 def where(ctx: Context, condition: Value, yes: Value, no: Value) -> Value:
@@ -137,12 +166,7 @@ def where(ctx: Context, condition: Value, yes: Value, no: Value) -> Value:
         return _chosen(ctx, condition, lambda: yes, lambda: no)
     shape = broadcast_shapes(ctx, [shape_of(ctx, a) for a in arrays])
     elements = [stretched(ctx, a, shape) for a in args]
-    common = call_type(operator.add, (dtype(yes), dtype(no)))
-    if isinstance(dtype(yes), types.Boolean) and isinstance(dtype(no), types.Boolean):
-        common = types.boolean
-    if common is None:
-        raise ctx.fail(errors.TypeMismatch, "the two sides of np.where have no common type")
-    kind = common
+    kind, _ = _element_type(ctx, operator.add, (yes, no))
 
     def element(index: Index) -> Number:
         chosen = _chosen(ctx, elements[0](index), lambda: elements[1](index), lambda: elements[2](index))
@@ -297,7 +321,10 @@ def total(ctx: Context, value: Value, axis: int | None = None) -> Value:
         assert isinstance(pair, Complex)
         return paired(total(ctx, pair.real, axis), total(ctx, pair.imag, axis))
     lazy = as_lazy(ctx, value)
-    dtype = types.intp if isinstance(lazy.dtype, types.Boolean | types.Integer) else lazy.dtype
+    dtype = lazy.dtype
+    if is_integer(dtype):
+        is_unsigned = isinstance(dtype, types.Integer) and not dtype.signed  # type: ignore[attr-defined]
+        dtype = types.uint64 if is_unsigned else types.intp
     zero = typed_const(0, dtype)
 
     def add(element: Number, partial: ir.Operand) -> ir.Operand:

@@ -18,7 +18,7 @@ from numba import types
 from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate.frame import Context
-from adjit.transform.types import call_type, typed_const, unify
+from adjit.transform.types import call_type, is_integer, typed_const, unify
 
 Side = Callable[[], ir.Operand]
 
@@ -57,7 +57,7 @@ def fold(callee: Any, args: Sequence[ir.Operand], type_: types.Type) -> ir.Const
         if callee not in _FOLDED:
             return None
         with np.errstate(all="ignore"):
-            value = callee(*(a.value for a in args if isinstance(a, ir.Const)))
+            value = callee(*(_plain(a.value) for a in args if isinstance(a, ir.Const)))
     except (ArithmeticError, ValueError, TypeError):
         return None
     if isinstance(value, complex) or (
@@ -67,6 +67,11 @@ def fold(callee: Any, args: Sequence[ir.Operand], type_: types.Type) -> ir.Const
     if isinstance(value, int) and abs(value) >= 2**63:
         return None
     return typed_const(value, type_)
+
+
+def _plain(value: Any) -> Any:
+    """A literal as numba computes with it: integers in more bits than NumPy's may have."""
+    return int(value) if isinstance(value, np.integer) else value
 
 
 def scalar(ctx: Context, callee: Any, args: Sequence[ir.Operand], name: str = "") -> ir.Operand:
@@ -86,7 +91,31 @@ def scalar(ctx: Context, callee: Any, args: Sequence[ir.Operand], name: str = ""
     folded = fold(callee, args, type_)
     if folded is not None:
         return folded
+    if callee in _WIDENING or isinstance(callee, np.ufunc):
+        args = _widened(ctx, args, type_)
     return ctx.builder.call(callee, *args, type=type_, name=name or name_of(callee))
+
+
+# Of small integers numba computes these in 64 bits, NumPy in as many bits as they have.
+_WIDENING = {
+    operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod, operator.pow, operator.lshift,
+    operator.and_, operator.or_, operator.xor, operator.neg, operator.invert, operator.pos, abs,
+}  # fmt: skip
+
+
+def _widened(ctx: Context, args: tuple[ir.Operand, ...], type_: types.Type) -> tuple[ir.Operand, ...]:
+    """Integers as they are computed with, so that the text says the same to numba and to plain Python."""
+    if not isinstance(type_, types.Number) or not all(is_integer(a.type) for a in args):
+        return args
+    return tuple(cast(ctx, a, type_) for a in args)
+
+
+def wrapped(ctx: Context, callee: Any, args: Sequence[ir.Operand], type_: types.Type, name: str = "") -> ir.Operand:
+    """The call of a function of small integers as NumPy makes it for the elements of arrays, in as many bits."""
+    wide = call_type(callee, tuple(a.type for a in args))
+    assert wide is not None
+    made = fold(callee, args, wide) or ctx.builder.call(callee, *args, type=wide, name=name or name_of(callee))
+    return cast(ctx, made, type_)
 
 
 def cast(ctx: Context, value: ir.Operand, type_: types.Type) -> ir.Operand:

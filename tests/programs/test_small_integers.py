@@ -1,0 +1,155 @@
+"""Integers of fewer than 64 bits, and booleans: arrays are cut off, as NumPy's; numbers have 64 bits, as numba's.
+
+docs/conventions.md says so. Values and derivatives are the same on both targets.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adjit
+from adjit.errors import AdjitError
+
+EIGHT = np.array([100, -128, 50, 7], np.int8)
+BYTES = np.array([200, 255, 3, 7], np.uint8)
+FLAGS = np.array([True, True, False, True])
+
+
+def wide(n: Any) -> Any:
+    return n.astype(np.int64)
+
+
+# What is computed of an array and of its elements, and what it is in NumPy once the types are written out.
+ARRAYS: dict[str, tuple[Any, Any]] = {
+    "sum": (lambda n: n + n, lambda n: n + n),
+    "kept": (lambda n: twice(n), lambda n: n + n),
+    "difference": (lambda n: n - n[::-1], lambda n: n - n[::-1]),
+    "product": (lambda n: n * n, lambda n: n * n),
+    "negative": (lambda n: -n, lambda n: -n),
+    "negative ufunc": (lambda n: np.negative(n), lambda n: -n),
+    "size": (lambda n: abs(n), lambda n: abs(n)),
+    "complement": (lambda n: ~n, lambda n: ~n),
+    "quotient": (lambda n: n // n[::-1], lambda n: n // n[::-1]),
+    "shifted": (lambda n: n << n, lambda n: n << n),
+    "ufuncs": (lambda n: np.add(n, n) + np.square(n), lambda n: np.add(n, n) + np.square(n)),
+    "with an element": (lambda n: n + n[0], lambda n: n + n[0]),
+    "chosen": (lambda n: np.where(n > 0, n, n + n), lambda n: np.where(n > 0, n, n + n)),
+    "larger": (lambda n: np.maximum(n, n + n), lambda n: np.maximum(n, n + n)),
+    "in place": (lambda n: stepped(n), lambda n: n + n),
+    "divided": (lambda n: n / n[::-1], lambda n: n / n[::-1]),
+    # a number written out has 64 bits, as in numba
+    "with a number": (lambda n: n + 100, lambda n: wide(n) + 100),
+    "times a number": (lambda n: n * 2, lambda n: wide(n) * 2),
+    "squared": (lambda n: n**2, lambda n: wide(n) ** 2),
+    "shifted by a number": (lambda n: n << 1, lambda n: wide(n) << 1),
+    "with another type": (lambda n: n + wide(n), lambda n: wide(n) * 2),
+    # sums and products are accumulated in 64 bits, in NumPy and in numba
+    "running sum": (lambda n: np.cumsum(n), lambda n: np.cumsum(n)),
+    "added up": (lambda n: np.sum(n) + n.prod(), lambda n: np.sum(n) + n.prod()),
+    "mean": (lambda n: np.mean(n), lambda n: np.mean(n)),
+    # numbers: 64 bits, as in numba
+    "elements": (lambda n: n[0] + n[1], lambda n: wide(n)[0] + wide(n)[1]),
+    "element times number": (lambda n: n[0] * 3 + 100, lambda n: wide(n)[0] * 3 + 100),
+    "counted": (lambda n: counted(n), lambda n: np.sum(wide(n))),
+}
+
+
+def twice(n):
+    m = n + n
+    return m.copy()
+
+
+def stepped(n):
+    m = n.copy()
+    m += n
+    return m
+
+
+def counted(n):
+    s = 0
+    for k in range(n.size):
+        s += n[k]
+    return s
+
+
+def check(name: str, n: np.ndarray, targets: tuple[str, ...] = ("python",)) -> None:
+    made, right = ARRAYS[name]
+    with np.errstate(all="ignore"):
+        factor = np.asarray(right(n), float) * np.ones(n.size)
+    x = np.array([0.5, 0.25, 2.0, -1.0])
+
+    def weighed(x, n):
+        return np.sum(x * made(n))
+
+    for target in targets:
+        value, gradient = adjit.value_and_grad(weighed, target=target)(x, n)
+        np.testing.assert_allclose(gradient, factor, rtol=1e-15, err_msg=f"{name}, {target}: reverse")
+        np.testing.assert_allclose(value, x @ factor, rtol=1e-14, err_msg=f"{name}, {target}: value")
+        tangent = adjit.jvp(weighed, (x, n), (np.ones(4), np.zeros_like(n)), target=target)[1]
+        np.testing.assert_allclose(tangent, factor.sum(), rtol=1e-14, err_msg=f"{name}, {target}: forward")
+
+
+@pytest.mark.parametrize("n", [EIGHT, BYTES], ids=["int8", "uint8"])
+@pytest.mark.parametrize("name", ARRAYS)
+def test_bytes(name: str, n: np.ndarray) -> None:
+    check(name, n)
+
+
+@pytest.mark.parametrize(
+    "name", ["sum", "product", "complement", "with a number", "elements", "counted", "added up", "mean"]
+)
+def test_booleans(name: str) -> None:
+    check(name, FLAGS)
+
+
+@pytest.mark.parametrize("name", ["sum", "negative", "with a number", "elements", "counted"])
+@pytest.mark.parametrize("dtype", [np.int16, np.int32, np.uint16, np.uint32])
+def test_other_sizes(name: str, dtype: Any) -> None:
+    info = np.iinfo(dtype)
+    check(name, np.array([info.max, info.min, info.max // 2 + 1, 7], dtype))
+
+
+def all_at_once(x, n):
+    m = n + n
+    one = np.sum(x * m) + 3.0 * np.sum(x * (n - n[::-1])) + 5.0 * np.sum(x * -n) + 7.0 * np.sum(x * (n * n))
+    two = np.sum(x * (n + 100)) + 5.0 * np.sum(x * np.where(n > 0, n, m))
+    return one + 11.0 * two + x[0] * (n[0] + n[1]) + x[1] * n[0] * 3 + 13.0 * x[2] * np.sum(n) + x[3] * counted(n)
+
+
+@pytest.mark.parametrize("n", [EIGHT, BYTES], ids=["int8", "uint8"])
+def test_both_targets_agree(n: np.ndarray) -> None:
+    x = np.array([0.5, 0.25, 2.0, -1.0])
+    plain, compiled = (adjit.value_and_grad(all_at_once, target=t)(x, n) for t in ("python", "cpu"))
+    np.testing.assert_allclose(compiled[0], plain[0], rtol=1e-14)
+    np.testing.assert_allclose(compiled[1], plain[1], rtol=1e-14)
+
+
+def difference_of_flags(x, n):
+    return np.sum(x * (n - n[::-1]))
+
+
+def negated_flags(x, n):
+    return np.sum(x * -n)
+
+
+@pytest.mark.parametrize("function", [difference_of_flags, negated_flags])
+def test_what_numpy_refuses_of_booleans(function: Any) -> None:
+    with pytest.raises(AdjitError) as fault:
+        adjit.grad(function, target="python")(np.ones(4), FLAGS)
+    what, *_, why, instead = str(fault.value).splitlines()
+    assert what == "TypeMismatch: `-` of boolean arrays"
+    assert why == "  NumPy refuses it."
+    assert instead == "  Use ~ or ^, or convert them: a.astype(np.int64)."
+
+
+def stored_literal(x, n):
+    m = n.copy()
+    m[0] = 300
+    return np.sum(x * m)
+
+
+def test_a_literal_that_does_not_fit_is_cut_off() -> None:
+    assert adjit.grad(stored_literal, target="python")(np.ones(4), EIGHT)[0] == 300 - 256
