@@ -38,7 +38,7 @@ from adjit.runtime.products import DerivedProduct, InterpretedProduct
 from adjit.runtime.trees import Template, conform, described, is_active, snapshot, template, zero
 from adjit.transform import derivative as derivatives
 from adjit.transform.derivative import Derivative, Wrt, shown, specification
-from adjit.transform.marks import Checkpointed, checkpoint
+from adjit.transform.marks import DERIVING, Checkpointed, checkpoint
 
 if TYPE_CHECKING:
     from adjit.runtime.explain import Explanation
@@ -243,6 +243,11 @@ def _compiled_stop_gradient(x):  # type: ignore[no-untyped-def]  # numba wants t
 
 
 rules.constant(stop_gradient)
+
+# what they make inside a function that is differentiated is a derivative as well
+DERIVING.update(
+    {made: made.__name__ for made in (grad, value_and_grad, jvp, vjp, hvp, jacfwd, jacrev, jacobian, hessian)}
+)
 
 register("jacobian", DerivedJacobian, InterpretedJacobian)
 register("hvp", DerivedProduct, InterpretedProduct)

@@ -73,8 +73,8 @@ class Enclosed:
     """A function defined inside one that is compiled: what it reads around it are further parameters, the last ones."""
 
     name: str
-    parameters: inspect.Signature
-    own: int  # how many parameters are in its text
+    given: inspect.Signature  # the parameters in its text, with their defaults
+    parameters: inspect.Signature  # those, and the others
     elaborate: Callable[[Sequence[types.Type], Callable[[Any, tuple[types.Type, ...]], ir.Function]], ir.Function]
 
 
@@ -117,7 +117,8 @@ def shown(spec: Any) -> str:
 
 def positions_of(spec: Any, wrt: Wrt) -> tuple[tuple[int, ...], bool]:
     """The positions that `wrt` names, and whether it is a single one; raises WrongWrt."""
-    names = list(parameters(spec).parameters)[: _own(spec)]
+    enclosed = enclosed_in(spec)
+    names = list((parameters(spec) if enclosed is None else enclosed.given).parameters)
     single = isinstance(wrt, int | str | np.integer)
     asked = [wrt] if single else wrt
     if not isinstance(asked, list | tuple) or not asked:
@@ -134,10 +135,10 @@ def positions_of(spec: Any, wrt: Wrt) -> tuple[tuple[int, ...], bool]:
     return found, single
 
 
-def _own(spec: Any) -> int | None:
-    while isinstance(spec, Derivative):
-        spec = spec.function
-    return spec.own if isinstance(spec, Enclosed) else None
+def enclosed_in(spec: Any) -> Enclosed | None:
+    """The function that this is or derives, if that is defined inside another."""
+    found = root(spec) if isinstance(spec, Derivative) else spec
+    return found if isinstance(found, Enclosed) else None
 
 
 def _position(spec: Any, one: object, names: list[str]) -> int:

@@ -13,6 +13,9 @@ from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 from adjit.errors import AdjitError
 
+# The functions of the interface that make derivatives, and the kind that each makes; the interface fills this in.
+DERIVING: dict[Any, str] = {}
+
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 

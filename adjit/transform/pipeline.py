@@ -187,7 +187,7 @@ def _gradient(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.F
                 f"{function.name} does not return a pair", _place(function), "has_aux asks for (value, aux)."
             )
         value_tree, aux_tree = function.result
-    _check_scalar(function, value_tree)
+    _check_scalar(derivative, function, value_tree)
     one = typed_const(1, function.body.yields[value_tree].type)
     seeds = [one if k == value_tree else None for k in range(len(function.body.yields))]
     with_value = derivative.kind == "value_and_grad" or derivative.has_aux
@@ -336,7 +336,7 @@ def _pushed(
     for position, own in enumerate(function.params):
         is_wanted = derivative.wrt is None or position in derivative.wrt
         own_leaves = ir.leaves(own)
-        leaves = ir.leaves(tangents[position]) if position in tangents else [None] * len(own_leaves)
+        leaves = ir.leaves(tangents[position]) if is_wanted and position in tangents else [None] * len(own_leaves)
         if len(leaves) != len(own_leaves):
             raise _unlike(derivative, function.names[position])
         for leaf, p in zip(leaves, own_leaves, strict=True):
@@ -483,7 +483,7 @@ def _shown(type_: types.Type) -> str:
     return f"of type {to_text(type_)}"
 
 
-def _check_scalar(function: ir.Function, tree: ir.Tree) -> None:
+def _check_scalar(derivative: Derivative, function: ir.Function, tree: ir.Tree) -> None:
     what = ""
     if isinstance(tree, tuple):
         what = f"a tuple of {len(tree)}"
@@ -497,7 +497,7 @@ def _check_scalar(function: ir.Function, tree: ir.Tree) -> None:
             what = f"a value of type {type_}"
     if what:
         raise errors.NotScalar(
-            f"the gradient of {function.name}, which returns {what}",
+            f"the gradient of {shown(derivative.function)}, which returns {what}",
             _place(function),
             "A gradient is that of one float.",
             "Sum it up, or use adjit.vjp or adjit.jacobian; for (value, aux) pass has_aux=True.",

@@ -24,11 +24,13 @@ from numba.core.dispatcher import Dispatcher
 from adjit import errors
 from adjit.rules.registry import Entry, lookup
 from adjit.transform import ir
+from adjit.transform.derivative import Derivative
 from adjit.transform.elaborate import complexes, scalars
 from adjit.transform.elaborate.arrays import shape_of
 from adjit.transform.elaborate.builtin_calls import INTRINSICS, METHODS
 from adjit.transform.elaborate.checkpoints import checkpointed
 from adjit.transform.elaborate.constants import wrap
+from adjit.transform.elaborate.derivatives import InnerPullback, asked, called, pulled
 from adjit.transform.elaborate.elementwise import converted, elementwise, materialise, operand, paired, part, store_all
 from adjit.transform.elaborate.frame import Context, Frame, LocalFunction
 from adjit.transform.elaborate.handlers import taken
@@ -49,7 +51,7 @@ from adjit.transform.elaborate.values import (
     is_numeric,
 )
 from adjit.transform.elaborate.whole import compiled, whole_call, with_options
-from adjit.transform.marks import Checkpointed
+from adjit.transform.marks import DERIVING, Checkpointed
 from adjit.transform.types import call_type, dtype_of, typed_const
 
 
@@ -105,11 +107,15 @@ def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Val
         found = spelt_out(frame, callee, args)
         if found is not None:
             return found
+    if _is_hashable(callee) and callee in DERIVING:
+        return asked(frame, DERIVING[callee], args, named)
+    if isinstance(callee, InnerPullback):
+        return pulled(frame, callee, args, named)
     entry = lookup(callee)
     if entry is not None:
         return _by_rule(frame, callee, entry, args, named, node)
-    if hasattr(callee, "derivative"):
-        return ctx.inline_derivative(callee.derivative, args, named)
+    if isinstance(getattr(callee, "derivative", None), Derivative):
+        return called(frame, callee, args, named)
     if isinstance(callee, FunctionType | Dispatcher):
         if (getattr(callee, "__module__", None) or "").split(".")[0] in ("numpy", "math", "scipy", "random"):
             return _without_rule(frame, callee, args, named, node)

@@ -45,7 +45,9 @@ class Context:
         # are literals weak), a derivative on argument values, a call of a function defined inside another, and which
         # parameters a rule reads once
         self.inline: Callable[[Any, Sequence[Value], Mapping[str, Value], bool, bool], Value]
-        self.inline_derivative: Callable[[Any, Sequence[Value], Mapping[str, Value]], Value]
+        self.inline_derivative: Callable[[Any, Sequence[Value]], Value]
+        # and the IR of such a function alone, with what it reads around it as arguments
+        self.elaborate_local: Callable[..., ir.Function]
         self.run_local: Callable[[Any, Sequence[Value], Mapping[str, Value]], Value]
         self.reads_once: Callable[[Any], tuple[bool, ...]]
 
@@ -206,7 +208,7 @@ class LocalFunction:
 
     @property
     def name(self) -> str:
-        return self.node.name.value if isinstance(self.node, cst.FunctionDef) else "a lambda"
+        return self.node.name.value if isinstance(self.node, cst.FunctionDef) else "<lambda>"
 
     @property
     def parameters(self) -> list[str]:

@@ -20,9 +20,11 @@ from numba import types
 from adjit import errors
 from adjit.transform import ir
 from adjit.transform.alias import Aliases, memory_written
+from adjit.transform.derivative import Enclosed
 from adjit.transform.elaborate import complexes
 from adjit.transform.elaborate.constants import wrap
 from adjit.transform.elaborate.control import VALUE
+from adjit.transform.elaborate.derivatives import seen_from_inside, type_of
 from adjit.transform.elaborate.elementwise import materialise
 from adjit.transform.elaborate.expressions import evaluate
 from adjit.transform.elaborate.frame import Context, Frame, Guess, LocalFunction
@@ -32,7 +34,7 @@ from adjit.transform.elaborate.values import Complex, Lazy, Static, TupleValue, 
 from adjit.transform.report import Elaborated, note
 from adjit.transform.source import FunctionSource, place_of, read_source
 from adjit.transform.support import check_separate
-from adjit.transform.types import tuple_parts, tuple_type, unliteral
+from adjit.transform.types import tuple_parts, unliteral
 
 DEEPEST = 64  # calls within calls
 
@@ -41,11 +43,59 @@ BuildDerivative = Callable[[Any, tuple[types.Type, ...]], ir.Function]
 
 def elaborate(function: Any, arg_types: Sequence[types.Type], build_derivative: BuildDerivative) -> ir.Function:
     """The typed IR of a Python function or dispatcher; `build_derivative` makes that of a derivative that it calls."""
+    if isinstance(function, Enclosed):
+        return function.elaborate(arg_types, build_derivative)
     source = read_source(function)
-    ctx = new_context(build_derivative)
     names = tuple(source.parameters.parameters)
-    if len(arg_types) != len(names):
-        raise errors.TypeMismatch(f"{source.name} takes {len(names)} arguments, not {len(arg_types)}")
+    return _elaborated(new_context(build_derivative), source, names, arg_types, dict)
+
+
+def _elaborate_local(
+    function: LocalFunction,
+    leaves: Sequence[ir.Operand],
+    leaf_names: Sequence[str],
+    arg_types: Sequence[types.Type],
+    build_derivative: BuildDerivative,
+) -> ir.Function:
+    """The IR of a function defined inside another: `leaves` of what it reads around it are its last arguments."""
+    home = function.frame.source
+    source = dataclasses.replace(home, name=function.name, node=function.node)
+    ctx = new_context(build_derivative)
+
+    def variables(given: dict[str, Value]) -> dict[str, Value]:
+        own = {name: given[name] for name in function.parameters}
+        mapping = {leaf: given[name] for leaf, name in zip(leaves, leaf_names, strict=True)}
+        around, _ = seen_from_inside(function, Frame(ctx, source), mapping)  # type: ignore[arg-type]
+        return {**around, **own}
+
+    return _elaborated(ctx, source, (*function.parameters, *leaf_names), arg_types, variables, len(leaf_names))
+
+
+def _check_unwritten(function: ir.Function, around: Sequence[ir.Tree]) -> None:
+    """Refuses a store into an array of the enclosing function: a derivative changes nothing around it."""
+    aliases = Aliases(function)
+    arrays = {aliases.find(p) for p in around if isinstance(p, ir.Var) and isinstance(p.type, types.Array)}
+    for op in ir.walk(function.body):
+        target = memory_written(op)
+        if target is not None and aliases.find(target) in arrays:
+            raise errors.Unsupported(
+                "an array of the enclosing function is changed by one that is differentiated inside it",
+                place_of(op.origin),
+                "A derivative changes nothing but what it returns.",
+                "Copy the array first.",
+            )
+
+
+def _elaborated(
+    ctx: Context,
+    source: FunctionSource,
+    names: Sequence[str],
+    arg_types: Sequence[types.Type],
+    variables: Callable[[dict[str, Value]], dict[str, Value]],
+    around: int = 0,
+) -> ir.Function:
+    """The IR of a function; `variables`: from the values of its parameters to what its body sees; `around`: how many of
+    them, the last ones, belong to the function around it."""
     params: list[ir.Tree] = []
     values: list[Value] = []
     for name, type_ in zip(names, arg_types, strict=True):
@@ -60,7 +110,7 @@ def elaborate(function: Any, arg_types: Sequence[types.Type], build_derivative: 
         taken: dict[ir.Var, Complex] = {}
         values = [_taken_apart(ctx, value, taken) for value in values]
         try:
-            result = _body(ctx, source, dict(zip(names, values, strict=True)), False, False)
+            result = _body(ctx, source, variables(dict(zip(names, values, strict=True))), False, False)
         except RecursionError as error:
             # positions are found by going just as deep
             raise errors.Unsupported(
@@ -75,13 +125,14 @@ def elaborate(function: Any, arg_types: Sequence[types.Type], build_derivative: 
     body = naming.region(ir.Region(tuple(ir.leaves(tuple(params))), tuple(ops), tuple(yields)))
     made = ir.Function(
         name=source.identifier,
-        names=names,
+        names=tuple(names),
         params=tuple(params),
         body=body,
         result=tree,
         origin=source.origin(source.node),
     )
     _check_globals(made)
+    _check_unwritten(made, params[len(params) - around :])
     bound = ((name, origin, naming.operand(o)) for name, origin, v in ctx.bound for o in _operands_in(v))
     note(Elaborated(made, tuple(bound)))
     return _without_side_effects(made, taken)
@@ -116,6 +167,7 @@ def new_context(build_derivative: BuildDerivative) -> Context:
     ctx.inline = functools.partial(_inline, ctx)
     ctx.inline_derivative = functools.partial(_inline_derivative, ctx, build_derivative)
     ctx.run_local = functools.partial(_run_local, ctx)
+    ctx.elaborate_local = _elaborate_local
     ctx.reads_once = _reads_once
     return ctx
 
@@ -383,13 +435,8 @@ def _bind(ctx: Context, source: FunctionSource, args: Sequence[Value], named: Ma
     return found
 
 
-def _inline_derivative(
-    ctx: Context, build: BuildDerivative, derivative: Any, args: Sequence[Value], named: Mapping[str, Value]
-) -> Value:
+def _inline_derivative(ctx: Context, build: BuildDerivative, derivative: Any, args: Sequence[Value]) -> Value:
     """The IR of a transformed function, copied into this one."""
-    args = [materialise(ctx, a) for a in args]
-    if named:
-        raise ctx.fail(errors.Unsupported, "keyword arguments of a transformed function", "", "Pass them by position.")
     function = without_comments(build(derivative, tuple(_type_of(ctx, a) for a in args)))
     leaves = [leaf for a in args for leaf in _leaves(a)]
     cloner = ir.Cloner(dict(zip(function.body.args, leaves, strict=True)))
@@ -425,18 +472,23 @@ def _result_value(tree: ir.Tree, yields: Sequence[ir.Operand]) -> Value:
 
 
 def _type_of(ctx: Context, value: Value) -> types.Type:
-    if isinstance(value, ir.Var | ir.Const):
-        return value.type
-    if isinstance(value, TupleValue):
-        return tuple_type([_type_of(ctx, v) for v in value.items])
-    if isinstance(value, Static) and value.value is None:
-        return types.none
-    raise ctx.fail(errors.Unsupported, "this argument of a transformed function")
+    found = type_of(value)
+    if found is None:
+        raise ctx.fail(
+            errors.Unsupported,
+            "an argument of a derivative that is no number, array, string or tuple of those",
+            "",
+            "Let the function that is differentiated read it as a global or enclosing name.",
+        )
+    return found
 
 
 def _leaves(value: Value) -> list[ir.Operand]:
     if isinstance(value, TupleValue):
         return [leaf for v in value.items for leaf in _leaves(v)]
+    if isinstance(value, Static):
+        # it is part of the type, and nothing reads it
+        return [ir.Const(None, types.none)]
     assert isinstance(value, ir.Var | ir.Const)
     return [value]
 

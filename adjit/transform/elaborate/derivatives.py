@@ -1,0 +1,494 @@
+"""Derivatives that a differentiated function makes itself: `adjit.grad(f)(x)`, for any f, also one defined inside.
+
+In: the values of a call of `adjit.grad` and the like. Out: a static value, whose call inlines the derivative's IR.
+
+    x - f(x) / adjit.grad(f)(x)          a step of Newton's method
+    adjit.grad(lambda t: a * t * t)(x)   what the lambda reads around it are further arguments of what is derived
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import libcst as cst
+from numba import types
+
+from adjit import errors
+from adjit.transform import ir
+from adjit.transform.derivative import (
+    Derivative,
+    Enclosed,
+    bound,
+    check_call,
+    enclosed_in,
+    made,
+    parameters,
+    shown,
+    specification,
+)
+from adjit.transform.elaborate import scalars
+from adjit.transform.elaborate.constants import wrap
+from adjit.transform.elaborate.elementwise import materialise
+from adjit.transform.elaborate.frame import Frame, LocalFunction
+from adjit.transform.elaborate.handlers import bound as taken
+from adjit.transform.elaborate.syntax import assigned
+from adjit.transform.elaborate.values import (
+    Complex,
+    Method,
+    Range,
+    Static,
+    TupleValue,
+    Value,
+    is_array,
+    is_number,
+    leaves_of,
+    structure,
+)
+from adjit.transform.marks import Checkpointed
+from adjit.transform.notation import to_text
+from adjit.transform.types import array_type_of, tuple_type
+
+
+@dataclass(frozen=True, eq=False)
+class Inner:
+    """A derivative made inside: `around` are the values of the last parameters of the function that it is of, and
+    `names` the variables that those were read from."""
+
+    derivative: Derivative
+    around: tuple[ir.Operand, ...] = ()
+    names: tuple[tuple[Frame, str, Value], ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class InnerPullback:
+    """What `adjit.vjp` gives inside: the adjoint of `derivative.function` at `given`, for results like `value`."""
+
+    derivative: Derivative
+    around: tuple[ir.Operand, ...]
+    given: tuple[Value, ...]
+    value: Value
+
+
+def asked(frame: Frame, kind: str, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
+    """The value of `adjit.<kind>(...)`."""
+    if kind == "jvp":
+        return _jvp(frame, *_known(frame, kind, "function primals tangents", args, named))
+    if kind == "vjp":
+        if named or not args:
+            raise _options(frame, kind, next(iter(named), "function"))
+        return _vjp(frame, args[0], args[1:])
+    has_aux = " has_aux?" if kind in ("grad", "value_and_grad") else ""
+    function, *rest = _known(frame, kind, "function wrt?" + has_aux, args, named)
+    settings = {name: _object(frame, value) for name, value in zip(("wrt", "has_aux"), rest, strict=False) if value}
+    target, around, names = _target(frame, function)
+    with placed(frame):
+        return Static(Inner(made(kind, target, **settings), around, names))
+
+
+def _known(frame: Frame, kind: str, expected: str, args: Sequence[Value], named: Mapping[str, Value]) -> list[Any]:
+    known = [name.rstrip("?") for name in expected.split()]
+    extra = next((name for name in named if name not in known), None)
+    if extra is not None:
+        raise _options(frame, kind, extra)
+    return taken(frame, f"adjit.{kind}", expected, args, dict(named))
+
+
+def _options(frame: Frame, kind: str, name: str) -> errors.AdjitError:
+    return frame.ctx.fail(
+        errors.WrongCall,
+        f"`{name}` of adjit.{kind} inside a differentiated function",
+        "How it is compiled is decided where the function around it is differentiated.",
+        "Leave it out.",
+    )
+
+
+def _object(frame: Frame, value: Value) -> Any:
+    """The Python object that a value known while compiling stands for."""
+    if isinstance(value, TupleValue):
+        return tuple(_object(frame, item) for item in value.items)
+    if isinstance(value, ir.Const | Static):
+        return value.value
+    raise frame.ctx.fail(
+        errors.Unsupported, "an argument of a derivative's maker that is not constant", "", "Write it as a literal."
+    )
+
+
+class placed:
+    """Within it, refusals that name no line name that of the call."""
+
+    def __init__(self, frame: Frame) -> None:
+        self.ctx = frame.ctx
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, fault: Any, trace: Any) -> None:
+        if isinstance(fault, errors.AdjitError) and fault.place is None:
+            raise self.ctx.fail(type(fault), fault.what, fault.why, fault.instead) from None
+
+
+# ------------------------------------------------------------------------------------------------------ what is derived
+
+
+def _target(frame: Frame, function: Value) -> tuple[Any, tuple[ir.Operand, ...], tuple[tuple[Frame, str, Value], ...]]:
+    """What a Derivative can be made of, and what it reads of the variables around it."""
+    found = function.value if isinstance(function, Static) else function
+    found = found.function if isinstance(found, Checkpointed) else found
+    if isinstance(found, LocalFunction):
+        free = _Free(frame)
+        free.of_function(found)
+        leaves = tuple(free.leaves)
+        return _enclosed(frame, found, leaves), leaves, tuple(free.names)
+    if isinstance(found, Inner):
+        return found.derivative, found.around, found.names
+    if isinstance(found, ir.Var | ir.Const | TupleValue | Complex | Method):
+        raise frame.ctx.fail(
+            errors.WrongCall, "a derivative of something that is not a function", "", "Pass a function."
+        )
+    return found, (), ()
+
+
+class _Free:
+    """The operands in the variables that a function defined inside reads around it, directly or through others."""
+
+    def __init__(self, frame: Frame) -> None:
+        self.frame = frame
+        self.leaves: dict[ir.Var, None] = {}
+        self.names: list[tuple[Frame, str, Value]] = []
+        self.met: set[int] = set()
+
+    def of_function(self, function: LocalFunction) -> None:
+        if id(function) in self.met:
+            return
+        self.met.add(id(function))
+        for name, value in _around(function).items():
+            self.names.append((function.frame, name, value))
+            self.of_value(value)
+        for value in function.defaults.values():
+            self.of_value(value)
+
+    def of_value(self, value: Value) -> None:
+        if isinstance(value, Static):
+            inner = value.value.function if isinstance(value.value, Checkpointed) else value.value
+            if isinstance(inner, LocalFunction):
+                self.of_function(inner)
+            elif isinstance(inner, Inner | InnerPullback):
+                self.leaves.update(dict.fromkeys(_variables(_operands_of(inner))))
+            return
+        if isinstance(value, Method):
+            self.of_value(value.owner)
+        self.leaves.update(dict.fromkeys(_variables(_operands(value))))
+
+
+def _variables(operands: Sequence[ir.Operand]) -> Iterator[ir.Var]:
+    return (o for o in operands if isinstance(o, ir.Var))
+
+
+def _operands_of(inner: Inner | InnerPullback) -> list[ir.Operand]:
+    if isinstance(inner, Inner):
+        return list(inner.around)
+    return [*inner.around, *(leaf for v in (*inner.given, inner.value) for leaf in leaves_of(v))]
+
+
+def _operands(value: Value) -> list[ir.Operand]:
+    return [value.start, value.stop, value.step] if isinstance(value, Range) else leaves_of(value)
+
+
+class _Names(cst.CSTVisitor):
+    """The names that are read or written, less those of attributes and of arguments by name."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, None] = {}
+
+    def visit_Name(self, node: cst.Name) -> None:
+        self.found[node.value] = None
+
+    def visit_Attribute(self, node: cst.Attribute) -> bool:
+        node.value.visit(self)
+        return False
+
+    def visit_Arg(self, node: cst.Arg) -> bool:
+        node.value.visit(self)
+        return False
+
+
+def _around(function: LocalFunction) -> dict[str, Value]:
+    """The variables that a function defined inside reads of those around it."""
+    names = _Names()
+    function.node.body.visit(names)
+    own = {*function.parameters}
+    if isinstance(function.node, cst.FunctionDef):
+        own |= set(assigned(function.node.body.body).names)
+    env = function.frame.env
+    return {name: env[name] for name in names.found if name in env and name not in own}
+
+
+def _enclosed(frame: Frame, function: LocalFunction, leaves: Sequence[ir.Operand]) -> Enclosed:
+    own = [
+        inspect.Parameter(
+            name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=function.defaults.get(name, inspect.Parameter.empty)
+        )
+        for name in function.parameters
+    ]
+    bare = [p.replace(default=inspect.Parameter.empty) for p in own]
+    names: list[str] = []
+    for leaf in leaves:
+        name = leaf.name if isinstance(leaf, ir.Var) else "value"
+        while name in names or name in function.parameters:
+            name += "_"
+        names.append(name)
+    more = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
+    name = function.name if isinstance(function.node, cst.FunctionDef) else "<lambda>"
+    return Enclosed(
+        name=name,
+        given=inspect.Signature(own),
+        parameters=inspect.Signature([*bare, *more]),
+        elaborate=lambda arg_types, build: frame.ctx.elaborate_local(function, leaves, names, arg_types, build),
+    )
+
+
+def seen_from_inside(
+    function: LocalFunction, home: Frame, mapping: Mapping[ir.Operand, ir.Operand]
+) -> tuple[dict[str, Value], dict[str, Value]]:
+    """What a function defined inside reads around it, and its defaults, as those of a compilation of its own."""
+    moved = _Moved(home, mapping)
+    return moved.variables(function), {name: moved.value(v) for name, v in function.defaults.items()}
+
+
+class _Moved:
+    """Values of the enclosing function, with other operands in them."""
+
+    def __init__(self, home: Frame, mapping: Mapping[ir.Operand, ir.Operand]) -> None:
+        self.home = home
+        self.mapping = mapping
+        self.functions: dict[int, LocalFunction] = {}
+
+    def variables(self, function: LocalFunction) -> dict[str, Value]:
+        return {name: self.value(value) for name, value in _around(function).items()}
+
+    def function(self, function: LocalFunction) -> LocalFunction:
+        if id(function) not in self.functions:
+            frame = Frame(self.home.ctx, function.frame.source, function.frame.is_rule, function.frame.weak)
+            defaults: dict[str, Value] = {}
+            self.functions[id(function)] = LocalFunction(function.node, frame, defaults)
+            frame.env = self.variables(function)
+            defaults.update((name, self.value(v)) for name, v in function.defaults.items())
+        return self.functions[id(function)]
+
+    def value(self, value: Value) -> Value:
+        if isinstance(value, ir.Var | ir.Const):
+            return self.operand(value)
+        if isinstance(value, TupleValue):
+            return dataclasses.replace(value, items=tuple(map(self.value, value.items)))
+        if isinstance(value, Complex):
+            return Complex(self.operand(value.real), self.operand(value.imag))
+        if isinstance(value, Method):
+            return Method(self.value(value.owner), value.name)
+        if isinstance(value, Range):
+            start, stop, step = (self.operand(end) for end in (value.start, value.stop, value.step))
+            return dataclasses.replace(value, start=start, stop=stop, step=step)
+        if isinstance(value, Static):
+            return Static(self.object(value.value))
+        return value
+
+    def operand(self, operand: ir.Operand) -> ir.Operand:
+        return self.mapping.get(operand, operand)
+
+    def object(self, thing: Any) -> Any:
+        if isinstance(thing, LocalFunction):
+            return self.function(thing)
+        if isinstance(thing, Checkpointed):
+            inner: Any = thing.function
+            return Checkpointed(self.function(inner)) if isinstance(inner, LocalFunction) else thing  # type: ignore[arg-type]
+        if isinstance(thing, Inner):
+            return Inner(thing.derivative, tuple(map(self.operand, thing.around)))
+        if isinstance(thing, InnerPullback):
+            around, given = tuple(map(self.operand, thing.around)), tuple(map(self.value, thing.given))
+            return InnerPullback(thing.derivative, around, given, self.value(thing.value))
+        return thing
+
+
+# ------------------------------------------------------------------------------------------------------------ the calls
+
+
+def called(frame: Frame, inner: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
+    """A call of a derivative, made inside or outside."""
+    ctx = frame.ctx
+    derivative: Derivative = inner.derivative
+    around = inner.around if isinstance(inner, Inner) else ()
+    if isinstance(inner, Inner):
+        _check_names(frame, inner)
+    with placed(frame):
+        if derivative.kind == "hvp":
+            given = _with_vector(frame, derivative, args, named)
+            return ctx.inline_derivative(derivative, (*given[:-1], *around, given[-1]))
+        return ctx.inline_derivative(derivative, (*_bound(frame, derivative, args, named), *around))
+
+
+def _check_names(frame: Frame, inner: Inner) -> None:
+    for home, name, value in inner.names:
+        now = home.env.get(name)
+        if now is not value and (
+            now is None or structure(now) != structure(value) or leaves_of(now) != leaves_of(value)
+        ):
+            raise frame.ctx.fail(
+                errors.Unsupported,
+                f"`{name}` is bound anew after {shown(inner.derivative)} was made of a function that reads it",
+                "",
+                "Make the derivative where it is called: adjit.grad(f)(x).",
+            )
+
+
+def _bound(frame: Frame, spec: Any, args: Sequence[Value], named: Mapping[str, Value]) -> list[Value]:
+    """The user's arguments of a call, with the defaults of those left out."""
+    enclosed = enclosed_in(spec)
+    if enclosed is None:
+        given: Sequence[Any] = bound(spec, args, named)
+    else:
+        check_call(shown(spec), enclosed.given, len(args), named)
+        found = enclosed.given.bind(*args, **named)
+        found.apply_defaults()
+        given = found.args
+    return [materialise(frame.ctx, g if isinstance(g, Value) else wrap(frame.ctx, g)) for g in given]
+
+
+def _with_vector(
+    frame: Frame, derivative: Derivative, args: Sequence[Value], named: Mapping[str, Value]
+) -> list[Value]:
+    last = list(parameters(derivative).parameters)[-1]
+    if last in named:
+        args, named = (*args, named[last]), {name: value for name, value in named.items() if name != last}
+    if not args:
+        raise errors.WrongCall(
+            f"{shown(derivative)} is called without a vector", instead="Give it last, after the function's arguments."
+        )
+    given = _bound(frame, derivative.function, args[:-1], named)
+    assert derivative.wrt is not None
+    vector = materialise(frame.ctx, args[-1])
+    alike = given[derivative.wrt[0]] if derivative.single else TupleValue(tuple(given[p] for p in derivative.wrt))
+    return [*given, _like(frame, vector, alike, "the vector")]
+
+
+def _jvp(frame: Frame, function: Value, primals: Value, tangents: Value) -> Value:
+    ctx = frame.ctx
+    target, around, _ = _target(frame, function)
+    if not isinstance(primals, TupleValue) or not isinstance(tangents, TupleValue):
+        raise ctx.fail(
+            errors.TypeMismatch, "the arguments of adjit.jvp are not tuples", "", "Write (x,) for a single x."
+        )
+    with placed(frame):
+        spec = specification(target)
+        given = _bound(frame, spec, primals.items, {})
+        if len(tangents.items) != len(primals.items):
+            raise errors.TypeMismatch(
+                f"{len(tangents.items)} tangents for {len(primals.items)} arguments of {shown(spec)}",
+                instead="Give one an argument that is given, shaped as that.",
+            )
+        active = _active(frame, given[: len(primals.items)], f"adjit.jvp of {shown(spec)}")
+        dots: list[Value] = [Static(None)] * (len(given) + len(around))
+        names = list(parameters(spec).parameters)
+        for p in active:
+            dots[p] = _like(frame, tangents.items[p], given[p], f"the tangent of argument `{names[p]}`")
+        return ctx.inline_derivative(Derivative(spec, "jvp", tuple(active)), (*given, *around, *dots))
+
+
+def _vjp(frame: Frame, function: Value, args: Sequence[Value]) -> Value:
+    """The pullback is that of the arguments as they are now."""
+    ctx = frame.ctx
+    target, around, _ = _target(frame, function)
+    with placed(frame):
+        spec = specification(target)
+        given = [_kept(frame, v) for v in _bound(frame, spec, args, {})]
+        kept = [_kept_operand(frame, o) for o in around]
+        active = _active(frame, given[: len(args)], f"adjit.vjp of {shown(spec)}")
+        primal = spec if isinstance(spec, Derivative) else Derivative(spec, "primal")
+        value = ctx.inline_derivative(primal, (*given, *kept))
+        adjoint = Derivative(spec, "vjp", tuple(active))
+        pullback = InnerPullback(adjoint, tuple(kept), tuple(given), value)
+        return TupleValue((value, Static(pullback)))
+
+
+def pulled(frame: Frame, pullback: InnerPullback, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
+    """A call of the pullback: an entry an argument, None where none flows."""
+    derivative = pullback.derivative
+    if named or len(args) != 1:
+        raise frame.ctx.fail(
+            errors.WrongCall,
+            f"the pullback of {shown(derivative.function)} takes one seed, not {len(args) + len(named)}",
+            "",
+            "Give one that is shaped as the value: a tuple where that is one.",
+        )
+    assert derivative.wrt is not None
+    with placed(frame):
+        seed = _like(frame, args[0], pullback.value, "the seed")
+        bars = frame.ctx.inline_derivative(derivative, (*pullback.given, *pullback.around, seed))
+    assert isinstance(bars, TupleValue)
+    of = dict(zip(derivative.wrt, bars.items, strict=True))
+    return TupleValue(tuple(of.get(p, Static(None)) for p in range(len(pullback.given))))
+
+
+def _kept(frame: Frame, value: Value) -> Value:
+    if isinstance(value, TupleValue):
+        return dataclasses.replace(value, items=tuple(_kept(frame, item) for item in value.items))
+    return _kept_operand(frame, value) if isinstance(value, ir.Var | ir.Const) else value
+
+
+def _kept_operand(frame: Frame, operand: ir.Operand) -> ir.Operand:
+    if not isinstance(operand.type, types.Array):
+        return operand
+    layout = operand.type.layout if operand.type.layout in "CF" else "C"
+    name = operand.name if isinstance(operand, ir.Var) else "values"
+    out = ir.Var(name, operand.type.copy(layout=layout, readonly=False))
+    frame.ctx.builder.emit(ir.Copy(source=operand, out=out))
+    return frame.ctx.new_array(out, frame.ctx.shape(operand))
+
+
+def _active(frame: Frame, given: Sequence[Value], what: str) -> list[int]:
+    active = [p for p, v in enumerate(given) if any(ir.is_float(leaf.type) for leaf in leaves_of(v))]
+    if not active:
+        raise errors.WrongWrt(f"{what}, of which no argument is a float", instead="Pass floats, or arrays of floats.")
+    return active
+
+
+def _like(frame: Frame, given: Value, wanted: Value, what: str) -> Value:
+    """A tangent or a seed with the types of what it belongs to; what carries no derivative is left as None."""
+    ctx = frame.ctx
+    if isinstance(wanted, TupleValue):
+        if not isinstance(given, TupleValue) or len(given.items) != len(wanted.items):
+            raise errors.TypeMismatch(
+                f"{what} is not a tuple of {len(wanted.items)}", instead="Build it like what it belongs to."
+            )
+        parts = zip(given.items, wanted.items, strict=True)
+        return TupleValue(tuple(_like(frame, g, w, f"{what}[{k}]") for k, (g, w) in enumerate(parts)))
+    if not isinstance(wanted, ir.Var | ir.Const) or not ir.is_float(wanted.type):
+        return Static(None)
+    given = materialise(ctx, given)
+    if isinstance(wanted.type, types.Array):
+        if is_array(given) and isinstance(given, ir.Var | ir.Const):
+            found = array_type_of(given)
+            if found.dtype == wanted.type.dtype and found.ndim == wanted.type.ndim:
+                return given
+    elif is_number(given) and isinstance(given, ir.Var | ir.Const) and not isinstance(given.type, types.Boolean):
+        return scalars.cast(ctx, given, wanted.type)
+    held = f"It is of type {to_text(given.type)}." if isinstance(given, ir.Var | ir.Const) else ""
+    raise errors.TypeMismatch(
+        f"{what} is not of type {to_text(wanted.type)}", why=held, instead="Build it like what it belongs to."
+    )
+
+
+def type_of(frame_value: Value) -> types.Type | None:
+    """The type of an argument of a derivative; None if it can be none."""
+    if isinstance(frame_value, ir.Var | ir.Const):
+        return frame_value.type
+    if isinstance(frame_value, TupleValue):
+        parts = [type_of(v) for v in frame_value.items]
+        return None if None in parts else tuple_type([p for p in parts if p is not None])
+    if isinstance(frame_value, Static) and frame_value.value is None:
+        return types.none
+    if isinstance(frame_value, Static) and isinstance(frame_value.value, str):
+        return types.StringLiteral(frame_value.value)
+    return None
