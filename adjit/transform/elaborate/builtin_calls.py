@@ -11,30 +11,103 @@ import operator
 from typing import Any
 
 import numpy as np
+from numba import types
 
 from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate import scalars
+from adjit.transform.elaborate.arrays import shape_of
 from adjit.transform.elaborate.creation import CREATION
 from adjit.transform.elaborate.elementwise import as_lazy, elementwise, operand, store_all, total, where
 from adjit.transform.elaborate.frame import Frame
-from adjit.transform.elaborate.handlers import Handler, axis_argument, bound, identity, refused, taken
+from adjit.transform.elaborate.handlers import Handler, axes_of, bound, identity, refused, taken
+from adjit.transform.elaborate.indexing import read, resolve
 from adjit.transform.elaborate.operators import binary as by_operator
 from adjit.transform.elaborate.operators import both, either, truth
 from adjit.transform.elaborate.python_builtins import PYTHON_BUILTINS
 from adjit.transform.elaborate.shaping import SHAPING, SHAPING_METHODS
-from adjit.transform.elaborate.values import Static, Value, is_array, is_complex, is_number, ndim
+from adjit.transform.elaborate.values import SliceValue, Static, Value, dtype, is_array, is_complex, is_number, ndim
 from adjit.transform.elaborate.whole import whole_call
+from adjit.transform.types import array_type
 
 
 def _sum(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    ctx = frame.ctx
-    value, axis = bound(frame, "np.sum", "a:array axis?", args, named)
+    value, axis, keepdims = bound(frame, "np.sum", "a:value axis? keepdims?", args, named)
     assert value is not None
-    if axis is None or (isinstance(axis, Static) and axis.value is None):
-        return total(ctx, value)
-    place = axis_argument(frame, "np.sum", axis, ndim(value))
-    return total(ctx, value) if ndim(value) == 1 else total(ctx, value, place)
+    if not is_array(value):
+        # a number is its own sum
+        return scalars.cast(frame.ctx, operand(frame.ctx, value), types.intp) if _is_boolean(value) else value
+    axes = axes_of(frame, "np.sum", axis, ndim(value))
+    return _kept_axes(frame, total(frame.ctx, value, axes), axes, ndim(value), keepdims)
+
+
+def _is_boolean(value: Value) -> bool:
+    return isinstance(dtype(value), types.Boolean)
+
+
+def _mean(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+    """np.mean along axes: the sum over the number of elements in it."""
+    ctx = frame.ctx
+    value, axis, keepdims = bound(frame, "np.mean", "a:array axis? keepdims?", args, named)
+    assert value is not None
+    axes = axes_of(frame, "np.mean", axis, ndim(value))
+    shape = shape_of(ctx, value)
+    count: ir.Operand = ir.integer(1)
+    for k in range(ndim(value)) if axes is None else axes:
+        count = scalars.scalar(ctx, operator.mul, (count, shape[k]))
+    sums = total(ctx, value, axes)
+    number = scalars.cast(ctx, count, dtype(value) if isinstance(dtype(value), types.Float) else types.float64)
+    return _kept_axes(frame, by_operator(frame, operator.truediv, sums, number), axes, ndim(value), keepdims)
+
+
+def _extremum(callee: Any) -> Handler:
+    """np.max and np.min, along axes one row after the other: so each row's ties share, as those of a whole array do."""
+    name = f"np.{callee.__name__}"
+
+    def handle(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+        ctx = frame.ctx
+        value, axis, keepdims = bound(frame, name, "a:array axis? keepdims?", args, named)
+        assert value is not None
+        rank = ndim(value)
+        axes = axes_of(frame, name, axis, rank)
+        if axes is None or len(axes) == rank:
+            return _kept_axes(frame, whole_call(ctx, callee, (operand(ctx, value),)), axes, rank, keepdims)
+        array = operand(ctx, value)
+        assert isinstance(array.type, types.Array)
+        shape = shape_of(ctx, array)
+        rest = tuple(shape[k] for k in range(rank) if k not in axes)
+        out = ir.Var("extrema", array_type(array.type.dtype, len(rest)))
+        ctx.builder.emit(ir.Alloc(shape=rest, out=out))
+        ctx.new_array(out, rest)
+
+        def row(index: tuple[ir.Operand, ...]) -> None:
+            given = iter(index)
+            place: list[Value] = [SliceValue(ir.Span()) if k in axes else next(given) for k in range(rank)]
+            found = whole_call(ctx, callee, (operand(ctx, read(ctx, resolve(ctx, array, place))),))
+            ctx.builder.store(out, index, operand(ctx, found))
+
+        ctx.nest(rest, row)
+        return _kept_axes(frame, out, axes, rank, keepdims)
+
+    return handle
+
+
+def _kept_axes(frame: Frame, reduced: Value, axes: tuple[int, ...] | None, rank: int, keepdims: Value | None) -> Value:
+    """With `keepdims` an axis of one element stands where each axis was that is gone."""
+    if keepdims is None or (isinstance(keepdims, ir.Const) and not keepdims.value):
+        return reduced
+    ctx = frame.ctx
+    if not isinstance(keepdims, ir.Const):
+        raise ctx.fail(errors.Unsupported, "keepdims that is not constant", "", "Write keepdims=True.")
+    gone = range(rank) if axes is None else axes
+    if not is_array(reduced):
+        number = operand(ctx, reduced)
+        full = ir.Var("values", array_type(number.type, rank))
+        ctx.builder.emit(ir.Alloc(shape=(ir.integer(1),) * rank, out=full))
+        ctx.builder.store(full, (ir.integer(0),) * rank, number)
+        return ctx.new_array(full, (ir.integer(1),) * rank)
+    place: list[Value] = [Static(None) if k in gone else SliceValue(ir.Span()) for k in range(rank)]
+    return read(ctx, resolve(ctx, reduced, place))
 
 
 def _where(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
@@ -95,6 +168,15 @@ INTRINSICS: dict[Any, Handler] = {
     np.dot: _dot,
     np.real: identity,
     np.conj: identity,
+}
+
+# What has a rule, or numba's own code, for whole arrays only.
+ALONG_AXES: dict[Any, Handler] = {
+    np.mean: _mean,
+    np.max: _extremum(np.max),
+    np.amax: _extremum(np.max),
+    np.min: _extremum(np.min),
+    np.amin: _extremum(np.min),
 }
 
 METHODS: dict[str, Handler] = {

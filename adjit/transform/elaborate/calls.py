@@ -27,7 +27,7 @@ from adjit.transform import ir
 from adjit.transform.derivative import Derivative
 from adjit.transform.elaborate import complexes, scalars
 from adjit.transform.elaborate.arrays import shape_of
-from adjit.transform.elaborate.builtin_calls import INTRINSICS, METHODS
+from adjit.transform.elaborate.builtin_calls import ALONG_AXES, INTRINSICS, METHODS
 from adjit.transform.elaborate.checkpoints import checkpointed
 from adjit.transform.elaborate.constants import wrap
 from adjit.transform.elaborate.derivatives import InnerPullback, asked, called, pulled
@@ -111,6 +111,8 @@ def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Val
         return asked(frame, DERIVING[callee], args, named)
     if isinstance(callee, InnerPullback):
         return pulled(frame, callee, args, named)
+    if (len(args) > 1 or named) and _is_hashable(callee) and callee in ALONG_AXES:
+        return ALONG_AXES[callee](frame, args, named)
     entry = lookup(callee)
     if entry is not None:
         return _by_rule(frame, callee, entry, args, named, node)

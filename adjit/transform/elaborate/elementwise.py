@@ -314,12 +314,12 @@ def paired(real: Value, imag: Value) -> Complex:
     return Complex(real, imag)
 
 
-def total(ctx: Context, value: Value, axis: int | None = None) -> Value:
-    """np.sum, over everything or along one axis."""
+def total(ctx: Context, value: Value, axes: Sequence[int] | None = None) -> Value:
+    """np.sum, over everything or along some axes."""
     if is_complex(value):
         pair = materialise(ctx, value)
         assert isinstance(pair, Complex)
-        return paired(total(ctx, pair.real, axis), total(ctx, pair.imag, axis))
+        return paired(total(ctx, pair.real, axes), total(ctx, pair.imag, axes))
     lazy = as_lazy(ctx, value)
     dtype = lazy.dtype
     if is_integer(dtype):
@@ -331,10 +331,11 @@ def total(ctx: Context, value: Value, axis: int | None = None) -> Value:
         term = scalars.cast(ctx, complexes.real(ctx, element), dtype)
         return scalars.cast(ctx, scalars.scalar(ctx, operator.add, (partial, term)), dtype)
 
-    if axis is None:
+    if axes is None or len(axes) == lazy.ndim:
         return ctx.reduce(lazy.shape, zero, lambda index, partial: add(lazy.element(index), partial), "total")
-    rest = lazy.shape[:axis] + lazy.shape[axis + 1 :]
-    if axis < lazy.ndim - 1 and ir.is_float(dtype):
+    left = [k for k in range(lazy.ndim) if k not in axes]
+    rest = tuple(lazy.shape[k] for k in left)
+    if lazy.ndim - 1 not in axes and ir.is_float(dtype):
         # row by row, as the elements are in memory
         out = ir.Var("totals", array_type(dtype, len(rest)))
         ctx.builder.emit(ir.Alloc(shape=rest, out=out, fill=zero))
@@ -342,17 +343,23 @@ def total(ctx: Context, value: Value, axis: int | None = None) -> Value:
 
         def accumulate(index: Index) -> None:
             value = scalars.cast(ctx, complexes.real(ctx, lazy.element(index)), dtype)
-            ctx.builder.store(out, (*index[:axis], *index[axis + 1 :]), value, add=True)
+            ctx.builder.store(out, tuple(index[k] for k in left), value, add=True)
 
-        ctx.nest(lazy.shape, accumulate, ordered=(axis,))
+        ctx.nest(lazy.shape, accumulate, ordered=tuple(axes))
         return out
 
     def element(index: Index) -> ir.Operand:
         return ctx.reduce(
-            (lazy.shape[axis],),
+            tuple(lazy.shape[k] for k in axes),
             zero,
-            lambda inner, partial: add(lazy.element((*index[:axis], *inner, *index[axis:])), partial),
+            lambda inner, partial: add(lazy.element(_merged(left, index, axes, inner)), partial),
             "total",
         )
 
     return materialise(ctx, Lazy(rest, dtype, element, lazy.sources, lazy.sources), "totals")
+
+
+def _merged(left: Sequence[int], index: Index, axes: Sequence[int], inner: Index) -> Index:
+    """The index whose entries at `left` and at `axes` are these."""
+    at = dict(zip((*left, *axes), (*index, *inner), strict=True))
+    return tuple(at[k] for k in range(len(at)))

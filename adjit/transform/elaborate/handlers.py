@@ -36,24 +36,27 @@ def bound(
     names = list(kinds)
     required = [p.partition(":")[0] for p in parameters.split() if not p.endswith("?")]
     if len(args) > len(names):
-        takes = "1 argument" if len(names) == 1 else f"at most {len(names)} arguments"
         raise ctx.fail(
-            errors.TypeMismatch, f"{name} is given {len(args)} arguments", f"It takes {takes}: {', '.join(names)}.",
-            "Leave the others out.",
-        )  # fmt: skip
+            errors.Unsupported,
+            f"{len(args)} arguments for {name}",
+            f"adjit takes {', '.join(names)}.",
+            "Write the computation without the others.",
+        )
     found: dict[str, Value] = dict(zip(names, args, strict=False))
     for key, value in named.items():
         if key not in names or key in found:
             raise ctx.fail(
                 errors.Unsupported,
-                f"argument `{key}` of {name}",
-                "numba does not take it.",
+                f"argument `{key}` of {name}" + (", given twice" if key in names else ""),
+                f"adjit takes {', '.join(names)}.",
                 "Write the computation without it.",
             )
         found[key] = value
     for key in required:
         if key not in found:
-            raise ctx.fail(errors.TypeMismatch, f"{name} needs `{key}`", "", f"Give `{key}`.")
+            raise ctx.fail(
+                errors.WrongCall, f"{name} is called without `{key}`", f"adjit takes {', '.join(names)}.", "Give it."
+            )
     return [taken(frame, name, kinds[n], found[n]) if n in found else None for n in names]
 
 
@@ -91,21 +94,21 @@ def operands_of(frame: Frame, name: str, args: Sequence[Value], named: dict[str,
     return [operand(frame.ctx, taken(frame, name, "number", a)) for a in args]
 
 
-def axis_argument(frame: Frame, name: str, value: Value | None, ndim: int) -> int:
+def axis_argument(frame: Frame, name: str, value: Value | None, rank: int) -> int:
     """An axis of an array of that rank, from 0 on."""
     ctx = frame.ctx
     if not isinstance(value, ir.Const) or not isinstance(value.type, types.Integer):
         raise ctx.fail(
-            errors.Unsupported, f"{name} over an axis that is not constant", "", "Write the axis as a number."
+            errors.Unsupported,
+            f"{name} over an axis that is known at run time only",
+            "Which axes are left has to be known when it is compiled.",
+            "Write the axis as a number, or a tuple of numbers.",
         )
-    if not -ndim <= value.value < ndim:
+    if not -rank <= value.value < rank:
         raise ctx.fail(
-            errors.TypeMismatch,
-            f"axis {value.value} of an array of rank {ndim}",
-            "",
-            f"Give an axis from {-ndim} to {ndim - 1}.",
+            errors.TypeMismatch, f"axis {value.value} of an array of rank {rank}", "", f"Give one from 0 to {rank - 1}."
         )
-    return int(value.value) % ndim
+    return int(value.value) % rank
 
 
 def shape_argument(frame: Frame, value: Value) -> tuple[ir.Operand, ...]:
@@ -127,6 +130,18 @@ def dtype_argument(frame: Frame, value: Value | None, default: Type) -> Type:
             errors.TypeMismatch, f"{described(value)} where a dtype is needed", "", "Give one, such as np.float64."
         )
     return found
+
+
+def axes_of(frame: Frame, name: str, axis: Value | None, rank: int) -> tuple[int, ...] | None:
+    """The axes that `axis` names, in order; None where it names none."""
+    ctx = frame.ctx
+    if axis is None or (isinstance(axis, Static) and axis.value is None):
+        return None
+    given = axis.items if isinstance(axis, TupleValue) else (axis,)
+    found = sorted(axis_argument(frame, name, one, rank) for one in given)
+    if len(set(found)) < len(found):
+        raise ctx.fail(errors.TypeMismatch, f"{name} over an axis twice", "", "Name each axis once.")
+    return tuple(found)
 
 
 def refused(what: str, instead: str) -> Handler:

@@ -108,36 +108,6 @@ class Poison:
 Value = ir.Var | ir.Const | Static | TupleValue | Lazy | Complex | Method | Range | Paired | SliceValue | Poison
 
 
-def described(value: Value) -> str:
-    """What a value is, in an error."""
-    if isinstance(value, TupleValue):
-        return "a list" if value.is_list else "a tuple"
-    if isinstance(value, Complex):
-        return "a complex number"
-    if isinstance(value, Range):
-        return "a range"
-    if isinstance(value, Paired):
-        return "an enumeration" if None in value.parts else "a zip"
-    if isinstance(value, SliceValue):
-        return "a slice"
-    if isinstance(value, Method):
-        return f"the method `{value.name}`, which is not called"
-    if isinstance(value, Poison):
-        return "a value whose type depends on the path taken"
-    if not isinstance(value, Static):
-        return "an array" if is_array(value) else "a number"
-    if value.value is None or value.value is Ellipsis:
-        return "None" if value.value is None else "`...`"
-    if isinstance(value.value, str | bytes):
-        return "a string"
-    name = getattr(value.value, "__name__", None) or getattr(value.value, "name", None)
-    kind = "a module" if isinstance(value.value, ModuleType) else "a type" if isinstance(value.value, type) else None
-    kind = kind or ("a function" if callable(value.value) or isinstance(name, str) else None)
-    if kind is None:
-        return f"an object of type {type(value.value).__name__}"
-    return f"{kind} ({name})" if isinstance(name, str) else kind
-
-
 def is_array(value: Value) -> bool:
     """An array or an array expression."""
     if isinstance(value, Complex):
@@ -192,6 +162,36 @@ class Shape:
 
 
 LEAF = Shape("leaf")
+
+
+def described(value: Value) -> str:
+    """What a value is, for a message."""
+    if isinstance(value, TupleValue):
+        return f"{'a list' if value.is_list else 'a tuple'} of {len(value.items)}"
+    if isinstance(value, Complex):
+        return "a complex number"
+    if isinstance(value, Method):
+        return f"the method `{value.name}`"
+    if isinstance(value, Range | Paired):
+        return "a range" if isinstance(value, Range) else "what enumerate or zip gives"
+    if isinstance(value, SliceValue | Poison):
+        return "a slice" if isinstance(value, SliceValue) else "a value whose type depends on the path taken"
+    if isinstance(value, Static):
+        return _described_object(value.value)
+    return "an array" if is_array(value) else "a number"
+
+
+def _described_object(thing: Any) -> str:
+    if thing is None or thing is Ellipsis:
+        return "None" if thing is None else "`...`"
+    if isinstance(thing, str):
+        return "a string"
+    name = getattr(thing, "__name__", None) or getattr(thing, "name", None)
+    if isinstance(thing, ModuleType):
+        return f"the module {name}"
+    if isinstance(thing, type):
+        return f"the class {name}"
+    return f"the function {name}" if isinstance(name, str) else f"an object of type {type(thing).__name__}"
 
 
 def structure(value: Value) -> Shape:
