@@ -17,6 +17,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.affine import Affine, Iterations
+from adjit.transform.shadows import carried_args
 from adjit.transform.support import fitting_snapshots
 from adjit.transform.types import array_type_of
 from adjit.transform.whole_numbers import Writer
@@ -27,7 +28,7 @@ def leave_room(function: ir.Function) -> ir.Function:
     calls = [op for op in function.body.ops if isinstance(op, ir.Call) and op.callee is fitting_snapshots]
     if not calls:
         return function
-    iterations = Iterations(function)
+    iterations, partly = Iterations(function), _partly_undefined(function)
     known: set[object] = set(function.body.args)
     instead: dict[ir.Op, list[ir.Op]] = {}
     for op in function.body.ops:
@@ -41,8 +42,28 @@ def leave_room(function: ir.Function) -> ir.Function:
             if others is not None:
                 room = writer.call(operator.sub, limit, others, type=types.intp, name="room")
                 instead[op] = [*writer.ops, dataclasses.replace(op, args=(trips, room, each))]
-        known.update(op.results)
+        known.update(out for out in op.results if out not in partly)
     return dataclasses.replace(function, body=ir.replaced(function.body, instead))
+
+
+def _partly_undefined(function: ir.Function) -> set[ir.Operand]:
+    """What has no value where some branch was not taken."""
+    found: set[ir.Operand] = set()
+    size = -1
+    while size != len(found):
+        size = len(found)
+        for op in ir.walk(function.body):
+            if isinstance(op, ir.Undefined) or (isinstance(op, (*ir.VIEWS, ir.Extent)) and op.operands[0] in found):
+                found.update(op.results)
+            elif isinstance(op, ir.If):
+                for out, *yields in zip(op.outs, op.then.yields, op.orelse.yields, strict=True):
+                    if not found.isdisjoint(yields):
+                        found.add(out)
+            elif isinstance(op, ir.For | ir.While):
+                for arg, init, y, out in zip(carried_args(op), op.inits, op.body.yields, op.outs, strict=False):
+                    if init in found or y in found:
+                        found.update((arg, out))
+    return found
 
 
 def _sizes(

@@ -19,7 +19,7 @@ from __future__ import annotations
 import builtins
 import math
 import operator
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 
 import numpy as np
 from numba import types
@@ -87,7 +87,7 @@ def _is_smooth(op: ir.Call) -> bool:
             and not ir.is_array(right)
             and (right.value >= 1 or (right.value != 0 and op.callee in _DIVISIONS))
         )
-    return op.callee in _SMOOTH
+    return isinstance(op.callee, Hashable) and op.callee in _SMOOTH
 
 
 def _is_of_numbers(op: ir.Call, activity: Activity) -> bool:

@@ -221,6 +221,35 @@ def test_a_limit_makes_loops_run_again(limit):
     assert "_tape = workspace.empty((" not in source
 
 
+def in_one_branch(u, k, steps):
+    """An array that is not there in the other branch, and a number."""
+    v, factor = u.copy(), 1.0
+    if k > 0.0:
+        rows = steps - 1
+        w = np.cumprod(u)
+        w[0] = 2.0
+        factor = 0.1 * np.sum(np.cumprod(w) * w)
+    for t in range(steps):
+        for i in range(v.size):
+            v[i] = np.sin(v[i]) * factor + k
+    if k > 0.0:
+        z = np.zeros((rows, rows))
+        for i in range(rows):
+            for j in range(rows):
+                z[i, j] = v[i] * v[j] * w[1]
+        return np.sum(z @ z) + np.sum(v)
+    return np.sum(v * v)
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_what_one_branch_makes_does_not_count_in_the_other(target):
+    limited = adjit.grad(in_one_branch, memory_limit=300, target=target)
+    free = adjit.grad(in_one_branch, target="python")
+    for k in (0.3, -0.3):
+        np.testing.assert_allclose(limited(U * 0.5, k, 5), free(U * 0.5, k, 5), rtol=1e-12)
+    assert "fitting_snapshots" in limited.source(U, 0.3, 5)
+
+
 @pytest.mark.parametrize("wrong", [0, -3, "much", "5 parsecs", 1.5, True])
 def test_limits_that_are_none(wrong):
     with pytest.raises(adjit.TypeMismatch, match="memory"):
