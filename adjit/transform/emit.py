@@ -23,6 +23,7 @@ import numpy as np
 
 from adjit.transform import ir
 from adjit.transform.coalesce import Classes, Group
+from adjit.transform.comments import commented
 from adjit.transform.expression import Expressions
 from adjit.transform.folding import Folding
 from adjit.transform.layout import INDENT, Layout
@@ -76,7 +77,7 @@ def emit(function: ir.Function, header: str = "") -> Emitted:
     lines = [f"# {line}".rstrip() for line in header.splitlines()]
     lines += [head] if len(head) <= WIDTH else wrapped(f"def {name}", f"({parameters})", ":", "")
     lines += _docstring(function.doc)
-    lines += layout.lines
+    lines += commented(function, layout.lines, layout.marks, layout.end)
     if not any(line.strip() and not line.lstrip().startswith("#") for line in layout.lines) and not function.doc:
         lines.append(f"{INDENT}pass")
     return Emitted(name, "\n".join(lines) + "\n", found.found)

@@ -1,4 +1,4 @@
-"""The lines of a function body: statements, comments, headings, and lines that are too long for one line.
+"""The lines of a function body: statements, headings, and lines that are too long for one line.
 
 In: the statements of a program, and the names of its variables. Out: lines of source.
 
@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from adjit.transform import ir
 from adjit.transform.coalesce import Classes
+from adjit.transform.comments import Mark
 from adjit.transform.expression import INFIX, PREFIX, Expressions, parenthesised
 from adjit.transform.folding import Folding, is_scalar
 from adjit.transform.statements import Assign, Branch, Break, Copies, Loop, Repeat, Return, Statement, Unpack
@@ -30,11 +31,12 @@ class Layout:
 
     def __init__(self, function: ir.Function, classes: Classes, folding: Folding, expressions: Expressions):
         self.lines: list[str] = []
+        self.marks: list[Mark] = []  # the lines of the user's statements in the forward sweep
+        self._end: int | None = None
         self._function = function
         self._classes = classes
         self._folding = folding
         self._print = expressions
-        self._commented: set[ir.Origin] = set()
         self._is_reverse = False
         self._is_in_nest = False
         self._headings = 0  # over the statements of the reverse sweep, so far
@@ -49,32 +51,45 @@ class Layout:
             and expressions.names(source) != expressions.names(target)
         }
 
+    @property
+    def end(self) -> int:
+        """The line before which the forward sweep ends."""
+        return len(self.lines) if self._end is None else self._end
+
     def block(self, statements: Sequence[Statement], indent: str, heading: ir.Origin | None = None) -> None:
         """Print `statements`. `heading` is the user's statement whose text stands above them already."""
         was_reverse = self._is_reverse
         for position, statement in enumerate(statements):
             origin = statement.origin
             if isinstance(statement, Assign) and isinstance(statement.op, ir.Comment):
+                if statement.op.text == ir.REVERSE_SWEEP:
+                    self._end = len(self.lines)
                 if self._heads_something(statements[position + 1 :]):
                     self._note(statement.op, indent)
                 self._is_reverse = self._is_reverse or statement.op.text in (ir.REVERSE_SWEEP, ir.REVERSE_TRIP)
                 heading = None
                 continue
+            start = len(self.lines)
             if origin is not None and self._prints(statement):
                 self._head(origin, heading, statements[position:], indent)
                 if not origin.text.startswith(COMPOUND):
                     heading = origin
             headings = self._headings
             self._statement(statement, indent, heading)
+            self._mark(start, indent, origin)
             if self._headings > headings:
                 heading = None  # inside the statement others came after it
         # the reverse sweep of one trip ends with the trip
         self._is_reverse = was_reverse
 
+    def _mark(self, start: int, indent: str, origin: ir.Origin | None) -> None:
+        """Notes which statement of the user's the lines from `start` on are for, if there are any."""
+        printed = self.lines[start:]
+        if origin is not None and not self._is_reverse and not all(line.lstrip().startswith("#") for line in printed):
+            self.marks.append(Mark(start, len(self.lines), indent, origin.text, origin))
+
     def _head(self, origin: ir.Origin, heading: ir.Origin | None, rest: Sequence[Statement], indent: str) -> None:
-        """What stands above: in the forward sweep the user's comments, in the reverse sweep the primal's line."""
-        if not self._is_reverse:
-            self._comments(origin, indent)
+        """What stands above: the primal's line in the reverse sweep, and an array statement in the forward sweep."""
         if origin == heading or not origin.text or origin.text.startswith(COMPOUND):
             return
         if self._is_reverse:
@@ -96,12 +111,6 @@ class Layout:
         return False
 
     # ---------------------------------------------------------------------------------------------- comments
-
-    def _comments(self, origin: ir.Origin, indent: str) -> None:
-        """The user's comments above a statement, once."""
-        if origin.comments and origin not in self._commented:
-            self._commented.add(origin)
-            self.lines += [indent + line for line in origin.comments]
 
     def _comment(self, text: str, indent: str) -> None:
         for line in text.splitlines():
@@ -152,6 +161,8 @@ class Layout:
                 self.lines.append(f"{indent}break")
             case Return(operands=operands):
                 rest = iter(operands)
+                if indent == INDENT and not self._is_reverse:
+                    self._end = len(self.lines)
                 self._line("return ", self._result(self._function.result, rest, outer=True), "", indent)
             case Unpack(source=source, tree=tree):
                 self.lines.append(f"{indent}{self._targets(tree, outer=True)} = {self._print.names(source)}")
@@ -209,8 +220,10 @@ class Layout:
         if not self._is_something(orelse):
             return
         inner = [s for s in orelse if self._is_something([s])]
-        if len(inner) == 1 and isinstance(inner[0], Branch) and not _has_comments(inner[0].origin):
+        if len(inner) == 1 and isinstance(inner[0], Branch):
+            start = len(self.lines)
             self._branch(inner[0], indent, heading, "elif")
+            self._mark(start, indent, inner[0].origin)
             return
         self.lines.append(f"{indent}else:")
         self._nested(orelse, indent, heading)
@@ -323,10 +336,12 @@ class Layout:
             if op is None:
                 self._line(f"{self._print.names(target)} = ", self._print.text(source), "", indent)
                 continue
+            start = len(self.lines)
             if op.origin is not None:
                 self._head(op.origin, heading, (), indent)
                 heading = op.origin
             self._assign_result(op, (target,), indent)
+            self._mark(start, indent, op.origin)
 
     # ---------------------------------------------------------------------------------------------- trees
 
@@ -356,10 +371,6 @@ def _is_call(op: ir.Op) -> bool:
 
 def _is(operand: ir.Operand, value: int) -> bool:
     return isinstance(operand, ir.Const) and operand.value == value
-
-
-def _has_comments(origin: ir.Origin | None) -> bool:
-    return origin is not None and bool(origin.comments)
 
 
 def _ordered(

@@ -24,8 +24,9 @@ import libcst as cst
 from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
 from adjit.errors import Place
+from adjit.transform.comments import comments_in
 from adjit.transform.functions import file_lines, python_function, signature, unavailable
-from adjit.transform.ir import Origin
+from adjit.transform.ir import Origin, UserComment
 
 FUTURE_FLAGS = functools.reduce(
     int.__or__, (getattr(__future__, n).compiler_flag for n in __future__.all_feature_names)
@@ -43,6 +44,7 @@ class _Text:
     line_shift: int
     # of the first line alone: a lambda starts in the middle of it
     column_shift: int
+    definition: ast.FunctionDef | ast.Lambda
 
     @functools.cached_property
     def positions(self) -> Mapping[cst.CSTNode, CodeRange]:
@@ -98,6 +100,12 @@ class FunctionSource:
             _on_one_line(self._text.module, node),
             tuple(comments),
         )
+
+    @property
+    def comments(self) -> tuple[UserComment, ...]:
+        """All the comments in the function."""
+        found = self._text.definition
+        return comments_in(found, self._text.lines) if isinstance(found, ast.FunctionDef) else ()
 
     def comments_above(self, statement: cst.CSTNode) -> tuple[str, ...]:
         """The comment lines directly before a statement."""
@@ -238,7 +246,7 @@ def _parse_function(found: ast.FunctionDef, lines: tuple[str, ...]) -> _Text:
         assert isinstance(node, cst.If)
         node = node.body.body[0]  # type: ignore[assignment]
     assert isinstance(node, cst.FunctionDef)
-    return _Text(module, node, lines, found.lineno - 1 - indented, 0)
+    return _Text(module, node, lines, found.lineno - 1 - indented, 0, found)
 
 
 def _parse_lambda(found: ast.Lambda, lines: tuple[str, ...]) -> _Text:
@@ -256,7 +264,7 @@ def _parse_lambda(found: ast.Lambda, lines: tuple[str, ...]) -> _Text:
     assert isinstance(line.body[0], cst.Expr)
     node = line.body[0].value
     assert isinstance(node, cst.Lambda)
-    return _Text(module, node, lines, found.lineno - 1, first - 1)
+    return _Text(module, node, lines, found.lineno - 1, first - 1, found)
 
 
 def _on_one_line(module: cst.Module, node: cst.CSTNode) -> str:

@@ -66,6 +66,7 @@ def split(
         body=ir.Region((*params, *seeds), tuple(second), bars),
         result=tuple(range(len(bars))),
         overlapping=_overlapping(joint, [s for s in saved if s in changed]),
+        comments=(),
     )
     return forward, reverse
 

@@ -475,7 +475,7 @@ class _Storage:
     def provided(self, value: ir.Var, how: How, copy: ir.Operand | None = None) -> None:
         region, k = self.made[value]
         op = region.ops[k] if k >= 0 else self.primal.owner.get(region)
-        note(Provided(value, how, None if op is None else op.origin, copy))
+        note(Provided(value, how, None if op is None else _assigned_at(op, value), copy))
 
     def tape(self, value: ir.Var, scope: Scope) -> None:
         """Keeps a value in the forward sweep: out of a branch as a result of the If, out of a loop on a tape."""
@@ -491,6 +491,17 @@ class _Storage:
             self.put(op, scope)
         scope.mapping[value] = loaded
         self.provided(value, "taped", loaded)
+
+
+def _assigned_at(op: ir.Op, value: ir.Operand) -> ir.Origin | None:
+    """The statement that gives a result of `op` its value: of an `if`, the last one in its branches that does."""
+    if isinstance(op, ir.If) and value in op.outs:
+        for region in (op.orelse, op.then):
+            made = region.yields[op.outs.index(value)]
+            maker = next((inner for inner in region.ops if made in inner.results), None)
+            if maker is not None:
+                return _assigned_at(maker, made)
+    return op.origin
 
 
 def _name(operand: ir.Operand) -> str:

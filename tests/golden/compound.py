@@ -7,6 +7,7 @@ def compound_grad(rates):
     """Gradient of compound at primals.py:132 with respect to rates."""
     # ---- forward sweep
     capital_tape = workspace.empty(rates.size)
+    # capital after each period, and its mean
     capital = 1.0
     for i in range(rates.size):
         capital_tape[i] = capital

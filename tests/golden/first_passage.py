@@ -7,6 +7,7 @@ def first_passage_grad(drift, noise, barrier):
     """Gradient of first_passage at primals.py:116 with respect to drift, noise."""
     # ---- forward sweep
     position_tape = workspace.empty(noise.size)
+    # time at which a walk crosses the barrier, linear between the steps
     position = 0.0
     trips = 0
     for k in range(noise.size):

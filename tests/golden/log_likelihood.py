@@ -39,6 +39,7 @@ def log_likelihood_value_and_grad(points, means, log_weights):
             for lane in range(lanes):
                 largest_tape[k, lane] = largest_lanes[lane]
                 distance_lanes[lane] = 0.0
+            # squared distance from the centre
             for d in range(points.shape[1]):
                 # offset = points[i, d] - means[k, d]
                 means_item = means[k, d]

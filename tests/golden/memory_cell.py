@@ -15,6 +15,7 @@ def memory_cell_grad(signal, weight, bias):
     state_tape = workspace.empty(signal.size)
     exp_tape_3 = workspace.empty(signal.size)
     output_tape = workspace.empty(signal.size)
+    # one unit with input, forget and output gates
     state = 0.0
     output = 0.0
     for t in range(signal.size):

@@ -2,6 +2,7 @@ def square_root_grad(a, tolerance):
     """Gradient of square_root at primals.py:47 with respect to a."""
     # ---- forward sweep
     x_tape = []
+    # Newton's iteration
     x = a
     trips = 0
     while abs(x * x - a) > tolerance:

@@ -71,7 +71,7 @@ def left(frame: Frame) -> ir.Operand:
 def conditional(frame: Frame, condition: ir.Operand, then: Callable[[], None], orelse: Callable[[], None]) -> None:
     """`if condition: then() else: orelse()`; afterwards the environment holds what is true on both sides."""
     ctx = frame.ctx
-    before = dict(frame.env)
+    before, origin = dict(frame.env), ctx.builder.origin
     with ctx.builder.region() as then_ops:
         then()
     after_then = frame.env
@@ -79,6 +79,7 @@ def conditional(frame: Frame, condition: ir.Operand, then: Callable[[], None], o
     with ctx.builder.region() as else_ops:
         orelse()
     after_else = frame.env
+    ctx.builder.origin = origin  # that of the last statement in a branch until now
     frame.env = {}
     yields: tuple[list[ir.Operand], list[ir.Operand]] = ([], [])
     outs: list[ir.Var] = []

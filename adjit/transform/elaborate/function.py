@@ -130,6 +130,7 @@ def _elaborated(
         body=body,
         result=tree,
         origin=source.origin(source.node),
+        comments=source.comments,
     )
     _check_globals(made)
     _check_unwritten(made, params[len(params) - around :])

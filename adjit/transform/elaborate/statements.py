@@ -155,7 +155,6 @@ def _if_with_rest(frame: Frame, node: cst.If, rest: Sequence[Any]) -> bool:
     ctx.frame, ctx.node = (frame, node) if not frame.is_rule else (ctx.frame, ctx.node)
     if not frame.is_rule:
         ctx.builder.origin = frame.source.origin(node, frame.source.comments_above(node))
-    origin = ctx.builder.origin
     test = condition(frame, node.test)
     if yes_leaves:
         no = [*no, *rest]
@@ -165,7 +164,6 @@ def _if_with_rest(frame: Frame, node: cst.If, rest: Sequence[Any]) -> bool:
         block(frame, yes if test.value else no)
         return True
     conditional(frame, test, lambda: block(frame, yes), lambda: block(frame, no))
-    ctx.builder.ops[-1] = dataclasses.replace(ctx.builder.ops[-1], origin=origin)
     return True
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from numba import types
 
@@ -29,6 +29,21 @@ class Origin:
     end_column: int
     text: str = ""
     comments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class UserComment:
+    """A comment of the user's, `# ...`: above, beside or, at the end of a block, below the statement on a line.
+
+    `code`: that statement, if it is on one line. `block`: the first and the last line of the block that the statement
+    stands in; None for that of the function.
+    """
+
+    text: str
+    line: int
+    code: str
+    block: tuple[int, int] | None
+    where: Literal["above", "beside", "below"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +181,8 @@ class Function:
     """A function. `params` has a tree of Vars a parameter (`body.args` are their leaves, in order), `names` its names.
 
     `result` is the tree of the returned value: an integer k stands for `body.yields[k]`, None for None.
-    `overlapping`: groups of parameters that may be names of one memory; others never are.
+    `overlapping`: groups of parameters that may be names of one memory; others never are. `comments`: the user's, in
+    order.
     """
 
     name: str
@@ -177,6 +193,7 @@ class Function:
     doc: str = ""
     origin: Origin | None = None
     overlapping: tuple[tuple[Var, ...], ...] = ()
+    comments: tuple[UserComment, ...] = ()
 
 
 Tree = Any  # nested tuples; the leaves of a parameter are Vars, those of a result integers into `body.yields`
