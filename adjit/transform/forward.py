@@ -140,7 +140,8 @@ class _Forward:
                 self.store(op)
         elif isinstance(op, ir.Push):
             if is_active(op.tape):
-                values = self.dot_or_zero(op.value)
+                assert isinstance(op.tape.type, types.List)
+                values = self.handed_on(op.value, op.tape.type.dtype)
                 for tape, value in zip(self.dots[op.tape], values, strict=True):
                     self.builder.emit(dataclasses.replace(op, tape=tape, value=value, origin=None))
         elif not any(is_active(out) for out in op.results):
@@ -180,7 +181,11 @@ class _Forward:
             self.builder.store(self.shadow(op.array), (*op.index, *at), value, op.add, op.promised)
 
     def call(self, op: ir.Call) -> None:
-        if not any(self.activity.is_active(out) for out in op.outs) or is_constant(op.callee):
+        if not any(self.activity.is_active(out) for out in op.outs):
+            return
+        if is_constant(op.callee):
+            # memory that something active gets into later
+            self.dots.update((out, self.zeros(out, out.name + SUFFIX)) for out in op.outs if is_array(out))
             return
         if len(op.outs) == 1 and is_number(op.outs[0]) and all(is_number(a) for a in op.args):
             dot = self.number_call(op)
@@ -261,12 +266,17 @@ class _Forward:
             if not self.activity.is_active(out):
                 continue
             assert isinstance(value, ir.Var | ir.Const)
-            if is_array(out) and any(value is d for d in given.values()):
-                # the rule handed an argument's tangent through: the result's is memory of its own
+            if is_array(out) and (any(value is d for d in given.values()) or not self.has_layout(value, out)):
+                # the rule handed an argument's tangent through, or a view: the result's is memory of its own
                 (copied,) = self.new(out)
                 self.builder.emit(ir.Copy(source=value, out=copied))
             else:
                 self.dots[out] = (value,)
+
+    def has_layout(self, dot: ir.Operand, out: ir.Operand) -> bool:
+        """Whether views of a result have their counterparts in this tangent of it."""
+        type_ = self.directions.type_of(out.type)
+        return not isinstance(type_, types.Array) or type_.layout in ("A", array_type_of(dot).layout)
 
     def one_by_one(self, op: ir.Call, rule: Any) -> None:
         """The tangent of a call on whole arrays, in a loop over the directions of the chunk."""
@@ -337,10 +347,19 @@ class _Forward:
         for side in op.regions:
             with self.builder.region() as ops:
                 self.region(side)
-                extra = [dot for k in active for dot in self.dot_or_zero(side.yields[k])]
+                extra = [dot for k in active for dot in self.handed_on(side.yields[k], op.outs[k].type)]
             sides.append(ir.Region((), tuple(ops), (*side.yields, *extra)))
         outs = tuple(dot for k in active for dot in self.new(op.outs[k]))
         self.builder.emit(dataclasses.replace(op, then=sides[0], orelse=sides[1], outs=(*op.outs, *outs)))
+
+    def handed_on(self, operand: ir.Operand, to: ir.Type) -> Tangent:
+        """The tangents of a value, of the type that those of what it becomes have."""
+        dots, type_ = self.dot_or_zero(operand), self.directions.type_of(to)
+        if not isinstance(type_, types.Array) or array_type_of(dots[0]).layout == type_.layout:
+            return dots
+        seen = ir.Var(f"{_name(operand)}{SUFFIX}", type_)
+        self.builder.emit(ir.Slice(base=dots[0], selectors=(ir.Span(),) * type_.ndim, out=seen))
+        return (seen,)
 
     def loop(self, op: ir.For | ir.While) -> None:
         args = carried_args(op)
@@ -348,11 +367,11 @@ class _Forward:
             k for k, out in enumerate(op.outs) if self.activity.is_active(out) or self.activity.is_active(args[k])
         ]
         active = [k for k in active if carries(args[k].type)]
-        inits = tuple(dot for k in active for dot in self.dot_or_zero(op.inits[k]))
+        inits = tuple(dot for k in active for dot in self.handed_on(op.inits[k], args[k].type))
         more = tuple(dot for k in active for dot in self.new(args[k]))
         with self.builder.region() as ops:
             self.region(op.body)
-            extra = [dot for k in active for dot in self.dot_or_zero(op.body.yields[k])]
+            extra = [dot for k in active for dot in self.handed_on(op.body.yields[k], args[k].type)]
         cut = len(op.outs)
         old = op.body.yields
         body = ir.Region((*op.body.args, *more), tuple(ops), (*old[:cut], *extra, *old[cut:]))

@@ -119,3 +119,36 @@ def bodies_in_matrices(position, velocity, mass):
         velocity += a * 0.05
         kinetic[t + 1], potential[t + 1] = energies(position, velocity, mass)
     return np.sum(kinetic * potential)
+
+
+# ------------------------------------------------------------- results that NumPy has in C order, and numba does not
+
+MATRIX = np.array([[3.0, 1.0, 0.2], [0.5, 2.5, 0.1], [0.3, 0.7, 4.0]])
+
+
+@add(lambda: (MATRIX.copy(),), compiled=True)
+def results_of_libraries_turned_and_flattened(a):
+    p, x = np.linalg.inv(a), np.linalg.solve(a, a * a)
+    return np.sum(np.sin(p.T.ravel()) * x.ravel()) + np.sum(np.linalg.qr(a)[1].T.ravel()[1:5] * x.T.ravel()[2])
+
+
+@add(lambda: (MATRIX.copy(),))
+def results_of_libraries_joined_and_carried(a):
+    if a[0, 0] > 0.0:
+        m = np.linalg.inv(a)
+    else:
+        m = a * 2.0
+    p = np.eye(3)
+    for k in range(3):
+        m = m @ a
+        p = np.linalg.solve(a + p, m) if k != 1 else p * m.T
+    return np.sum(m * p) + np.sum(p.T.ravel()[:4] * m.ravel()[2])
+
+
+@add(lambda: (vector(0.3, 0.7),))
+def constants_of_libraries_written_to(x):
+    p, q = np.eye(2), np.eye(2)
+    p[0, 1] = x[0] * x[1]
+    v = q[1:]
+    v[0, 0] = x[1]
+    return np.sum(p * x * q) + np.sum(v @ p)

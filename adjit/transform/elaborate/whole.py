@@ -90,7 +90,7 @@ def whole_call(
             )
         ctx.builder.emit(ir.Call(callee=callee, args=tuple(args), outs=(), options=options, effect=True))
         return Static(None)
-    outs = tuple(ir.Var(name if len(parts) == 1 else f"{name}_{k}", unliteral(t)) for k, t in enumerate(parts))
+    outs = tuple(ir.Var(name if len(parts) == 1 else f"{name}_{k}", _result_type(t)) for k, t in enumerate(parts))
     for out in outs:
         if isinstance(getattr(out.type, "dtype", out.type), types.Complex):
             raise ctx.fail(
@@ -108,3 +108,9 @@ def whole_call(
         if isinstance(out.type, types.Array):
             ctx.new_array(out)
     return TupleValue(outs) if isinstance(type_, types.BaseTuple) else outs[0]
+
+
+def _result_type(type_: types.Type) -> types.Type:
+    """The type of a result; what numba has in Fortran order NumPy has in C order, so neither is promised."""
+    made = unliteral(type_)
+    return made.copy(layout="A") if isinstance(made, types.Array) and made.layout == "F" else made
