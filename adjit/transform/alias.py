@@ -60,9 +60,9 @@ class Aliases:
 
     def note(self, op: ir.Op) -> None:
         """Takes in one more operation, such as a view made in a pass; what it looks at keeps its representative."""
-        for left, right in _joined(op):
-            if is_reference(left):
-                self._above[self.find(left)] = self.find(right)
+        for name, memory in _named(op):
+            if is_reference(name):
+                self._above[self.find(name)] = self.find(memory)
 
     def find(self, operand: ir.Operand) -> ir.Operand:
         """The representative of the operand's class."""
@@ -83,24 +83,47 @@ class Aliases:
         return self.find(operand) in self.written
 
 
-def _joined(op: ir.Op) -> Iterator[tuple[ir.Operand, ir.Operand]]:
-    """Pairs of operands of which `op` may make one name for the other."""
+def named_by(function: ir.Function, names: Iterable[ir.Operand]) -> set[ir.Operand]:
+    """The references whose memory these names may stand for, themselves among them.
+
+    Unlike a class it has a direction. Of what a loop hands on it has what was there before, not what has the same name
+    at another time:
+
+        for ...: y = a - x; y[0] = 1; x = y      y names what is made here, x also what was x before the loop
+    """
+    comes_from: dict[ir.Operand, list[ir.Operand]] = {}
+    for op in ir.walk(function.body):
+        for name, memory in _named(op):
+            comes_from.setdefault(name, []).append(memory)
+    found = set(names)
+    pending = list(found)
+    while pending:
+        more = [memory for memory in comes_from.get(pending.pop(), ()) if memory not in found]
+        found.update(more)
+        pending.extend(more)
+    return found
+
+
+def _named(op: ir.Op) -> Iterator[tuple[ir.Operand, ir.Operand]]:
+    """Pairs of operands of which `op` may make the first a name for memory of the second."""
     if isinstance(op, ir.VIEWS):
         yield op.out, op.base
     elif isinstance(op, ir.Push):
-        yield op.value, op.tape
+        yield op.tape, op.value
     elif isinstance(op, ir.Pull):
         yield op.out, op.tape
     elif isinstance(op, ir.If):
         yield from _zipped(op.outs, op.then.yields, op.orelse.yields)
-    elif isinstance(op, ir.For):
-        yield from _zipped(op.outs, op.inits, op.body.args[1:], op.body.yields)
-    elif isinstance(op, ir.While):
-        yield from _zipped(op.outs, op.inits, op.test.args, op.body.args, op.body.yields)
+    elif isinstance(op, ir.For | ir.While):
+        args = op.body.args[1:] if isinstance(op, ir.For) else op.body.args
+        yield from _zipped(op.outs, op.inits, op.body.yields)
+        yield from _zipped(args, op.inits, op.body.yields)
+        if isinstance(op, ir.While):
+            yield from _zipped(op.test.args, op.inits, op.body.yields)
 
 
-def _zipped(outs: Iterable[ir.Operand], *others: Iterable[ir.Operand]) -> Iterator[tuple[ir.Operand, ir.Operand]]:
-    # the boolean that a loop with `stops` yields last has no partner in outs
-    for out, *rest in zip(outs, *others, strict=False):
+def _zipped(names: Iterable[ir.Operand], *others: Iterable[ir.Operand]) -> Iterator[tuple[ir.Operand, ir.Operand]]:
+    # the boolean that a loop with `stops` yields last has no partner
+    for name, *rest in zip(names, *others, strict=False):
         for other in rest:
-            yield out, other
+            yield name, other

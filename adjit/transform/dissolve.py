@@ -119,7 +119,7 @@ class _Dissolving:
                 yield operand
                 continue
             self.home.pop(operand, None)
-            for element in self.elements.get(operand, [None]):
+            for element in self.known(operand):
                 if element is None:
                     raise _Refused(operand)
                 yield element
@@ -138,7 +138,7 @@ class _Dissolving:
         elif isinstance(op, ir.Copy) and self.is_small(op.source) and self.is_small(op.out):
             if self.shapes[self.find(op.source)] != self.shapes[self.find(op.out)]:
                 raise _Refused(op.out)
-            self.make(op.out, self.elements[self.operand(op.source)], done)
+            self.make(op.out, self.known(self.operand(op.source)), done)
         elif isinstance(op, ir.If | ir.For | ir.While):
             operands = list(self.passed(op.operands))
             regions = [self.region(r) for r in op.regions]
@@ -148,6 +148,15 @@ class _Dissolving:
                 if self.is_small(operand):
                     raise _Refused(operand)
             done.append(op.rebuilt([self.operand(o) for o in op.operands], op.regions, op.results))
+
+    def known(self, array: ir.Operand) -> Sequence[ir.Operand | None]:
+        """The elements by now; of an array from outside the function they are its numbers."""
+        shape = self.shapes[self.find(array)]
+        if not isinstance(array, ir.Const):
+            return self.elements.get(array) or [None] * math.prod(shape)
+        if array.value.shape != shape:
+            raise _Refused(array)
+        return [typed_const(element, array_type_of(array).dtype) for element in array.value.flat]
 
     def make(self, array: ir.Var, elements: Sequence[ir.Operand | None], done: list[ir.Op]) -> None:
         self.elements[array] = list(elements)
@@ -164,7 +173,7 @@ class _Dissolving:
             if not isinstance(index, ir.Const) or not -extent <= index.value < extent:
                 raise _Refused(array)
             place = place * extent + int(index.value) % extent
-        old = self.elements[array][place]
+        old = self.known(array)[place]
         if isinstance(op, ir.Load):
             if old is None:
                 raise _Refused(array)

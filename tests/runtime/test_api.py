@@ -165,6 +165,61 @@ def test_arguments_that_overlap():
     np.testing.assert_array_equal(y_bar, X[1:])
 
 
+def descent(x, a, b):
+    for _ in range(3):
+        rest = a @ x - b
+        x = x - 0.1 * (a.T @ rest)
+    return np.sum(x * x)
+
+
+def chosen_and_added_to(x, y, z):
+    t = x if z[0] > 0.0 else y * z
+    total = x * y
+    total += t
+    return np.sum(total)
+
+
+def replaced_and_then_written(x, y, z):
+    for _ in range(3):
+        x = y - x * z
+        x[0] = z[1]
+    while np.sum(x) < 3.0:
+        x = x + y * y + 0.5
+    return np.sum(x * y)
+
+
+@pytest.mark.parametrize("function", [descent, chosen_and_added_to, replaced_and_then_written])
+def test_one_array_for_arguments_that_nothing_is_written_into(function):
+    """Their names stand for other arrays later on, and those are written; the arguments are not."""
+    x = np.array([0.3, 0.8, 1.4])
+    given = (x, np.outer(x, 1.0 + x), x) if function is descent else (x, x, x)
+    apart = tuple(a.copy() for a in given)
+    for got, right in zip(
+        grad(function, wrt=(0, 1, 2), target="python")(*given),
+        grad(function, wrt=(0, 1, 2), target="python")(*apart),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(got, right)
+    dots = tuple(np.cos(a) for a in given)
+    assert jvp(function, given, dots, target="python") == jvp(function, apart, dots, target="python")
+    value, pullback = vjp(function, *given, target="python")
+    assert value == function(*given)
+    np.testing.assert_array_equal(pullback(1.0)[2], vjp(function, *apart, target="python")[1](1.0)[2])
+
+
+TABLE = np.array([0.5, -0.25, 2.0])
+
+
+def test_a_global_array_that_only_gives_its_name_away():
+    def function(x):
+        p = TABLE
+        for _ in range(2):
+            p = p * x
+        return np.sum(p)
+
+    np.testing.assert_allclose(grad(function, target="python")(X[:3]), 2.0 * TABLE * X[:3], rtol=1e-14)
+
+
 def test_adjoints_that_are_equal_are_two_arrays():
     x_bar, y_bar = vjp(lambda x, y: x + y, X, X.copy())[1](DOT)
     np.testing.assert_array_equal(x_bar, y_bar)

@@ -19,7 +19,7 @@ from numba import types
 
 from adjit import errors
 from adjit.transform import ir
-from adjit.transform.alias import Aliases, memory_written
+from adjit.transform.alias import Aliases, memory_written, named_by
 from adjit.transform.derivative import Enclosed
 from adjit.transform.elaborate import complexes
 from adjit.transform.elaborate.constants import wrap
@@ -254,12 +254,11 @@ def _owned(ctx: Context, operand: ir.Operand, params: Sequence[ir.Var]) -> ir.Op
 
 def _check_globals(function: ir.Function) -> None:
     """Refuses a store into a global array, under whatever name."""
-    aliases = Aliases(function)
-    operands = (o for op in ir.walk(function.body) for o in op.operands)
-    arrays = {aliases.find(o) for o in operands if isinstance(o, ir.Const) and isinstance(o.type, types.Array)}
-    for op in ir.walk(function.body):
-        target = memory_written(op)
-        if target is not None and aliases.find(target) in arrays:
+    stores = _stores(function)
+    if not any(isinstance(memory, ir.Const) for memory in named_by(function, stores.values())):
+        return
+    for op, target in stores.items():
+        if any(isinstance(memory, ir.Const) for memory in named_by(function, [target])):
             raise errors.Unsupported(
                 "a global array is changed",
                 place_of(op.origin),
@@ -268,11 +267,17 @@ def _check_globals(function: ir.Function) -> None:
             )
 
 
+def _stores(function: ir.Function) -> dict[ir.Op, ir.Operand]:
+    """What writes into memory, with the name under which it does."""
+    targets = ((op, memory_written(op)) for op in ir.walk(function.body))
+    return {op: target for op, target in targets if target is not None}
+
+
 def _without_side_effects(function: ir.Function, taken: Mapping[ir.Var, Complex]) -> ir.Function:
     """The function with copies of the arguments that it writes into; `taken`: those that are copied already."""
-    aliases = Aliases(function)
     arrays = [p for p in function.body.args if isinstance(p.type, types.Array)]
-    written = [p for p in arrays if any(map(aliases.is_written, operands_in(taken.get(p, p))))]
+    stored = named_by(function, _stores(function).values())
+    written = [p for p in arrays if any(part in stored for part in operands_in(taken.get(p, p)))]
     if not written:
         return function
     entry: list[ir.Op] = []
