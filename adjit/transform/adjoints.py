@@ -94,8 +94,11 @@ class Adjoints:
             like = array if region is self.function.body else self.likeness.of(array)
             # another layout would make another array
             like = like if writable(like.type) == writable(array.type) else array
-            if like is array and isinstance(op, ir.Alloc) and op.like is None and region is not self.function.body:
-                made = ir.Alloc(shape=op.shape, fill=zero, out=out, role=role)
+            shape = self.likeness.extents(array)
+            if isinstance(op, ir.Alloc) and op.like is None and region is not self.function.body:
+                shape = op.shape
+            if like is array and shape is not None:
+                made = ir.Alloc(shape=shape, fill=zero, out=out, role=role)
             else:
                 made = ir.Alloc(shape=(), like=like, fill=zero, out=out, role=role)
         self.opening[region].ops.append(made)

@@ -41,7 +41,8 @@ class Layout:
         self._is_in_nest = False
         self._headings = 0  # over the statements of the reverse sweep, so far
         self._pushed = {op.tape for op in ir.walk(function.body) if isinstance(op, ir.Push)}
-        # variables that are copied from: where one of them may be undefined, it must be given a value first
+        # variables that are copied from, or read by what the derivative adds: where one of them may be undefined, it
+        # must be given a value first
         self._copied = {
             expressions.names(source)
             for pairs in classes.copies.values()
@@ -49,7 +50,7 @@ class Layout:
             if isinstance(source, ir.Var)
             and source not in folding.folded
             and expressions.names(source) != expressions.names(target)
-        }
+        } | {expressions.names(arg) for arg in _read_undefined(function)}
 
     @property
     def end(self) -> int:
@@ -406,3 +407,52 @@ def _before(start: int, waits: Mapping[int, set[int]]) -> set[int]:
 def _is_nest(op: ir.For) -> bool:
     """Whether a loop stands for array statements: its counter is none of the user's."""
     return not op.body.args[0].user
+
+
+def _read_undefined(function: ir.Function) -> list[ir.Var]:
+    """What loops carry that a trip may not find assigned, and that may be read in one."""
+    sources: dict[ir.Var, list[ir.Operand]] = {}
+    undefined: set[ir.Operand] = set()
+    carried: list[tuple[ir.Var, ir.Operand]] = []
+    for op in ir.walk(function.body):
+        if isinstance(op, ir.Undefined):
+            undefined.add(op.out)
+        elif isinstance(op, ir.If):
+            for out, *yields in zip(op.outs, op.then.yields, op.orelse.yields, strict=True):
+                sources[out] = yields
+        elif isinstance(op, ir.For | ir.While):
+            args = op.body.args[1:] if isinstance(op, ir.For) else op.body.args
+            for out, arg, init, last in zip(op.outs, args, op.inits, op.body.yields, strict=False):
+                sources[out] = sources[arg] = [init, last]
+                carried.append((arg, init))
+    if not undefined:
+        return []
+    read: set[ir.Operand] = set()
+    pending = [o for op in function.body.ops for o in _read_in_loops(op)]
+    while pending:
+        operand = pending.pop()
+        if operand not in read:
+            read.add(operand)
+            pending.extend(sources.get(operand, ()) if isinstance(operand, ir.Var) else ())
+    found: list[ir.Var] = []
+    for arg, init in carried:
+        # loops come before those inside them
+        if init in undefined:
+            undefined.add(arg)
+            if arg in read:
+                found.append(arg)
+    return found
+
+
+def _read_in_loops(op: ir.Op) -> Iterator[ir.Operand]:
+    """What is read inside the loops of an operation, without what is only carried on."""
+    if isinstance(op, ir.For | ir.While):
+        for inner in (i for region in op.regions for i in ir.walk(region)):
+            if isinstance(inner, ir.For):
+                yield from (inner.start, inner.stop, inner.step)
+            elif not isinstance(inner, ir.While):
+                yield from inner.operands
+    else:
+        for region in op.regions:
+            for part in region.ops:
+                yield from _read_in_loops(part)

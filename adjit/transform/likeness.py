@@ -2,6 +2,7 @@
 
 w = v.copy()                                     w is like v
 for _ in range(n): v = <an array like v>         v is, in each trip, like what it was before the loop
+for _ in range(n): v = <an array like x>         and where it was nothing, like x
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ class Likeness:
     def __init__(self, function: ir.Function):
         self._made = {out: op for op in ir.walk(function.body) for out in op.results}
         self._slots: dict[ir.Var, tuple[ir.For | ir.While, int]] = {}
+        self._inside: dict[ir.Op, set[ir.Var]] = {}
         for op in ir.walk(function.body):
             if isinstance(op, ir.For | ir.While):
                 self._slots.update((arg, (op, k)) for k, arg in enumerate(carried_args(op)))
@@ -30,9 +32,37 @@ class Likeness:
                 return array
             op, k = slot
             before = op.inits[k]
+            if isinstance(before, ir.Var) and isinstance(self._made.get(before), ir.Undefined):
+                # the trip before made it, and there is none that could have been there before the loop
+                origin = self._origin(op.body.yields[k])
+                if not isinstance(origin, ir.Var) or self._is_inside(origin, op):
+                    return array
+                array = origin
+                continue
             if not isinstance(before, ir.Var) or self._origin(op.body.yields[k]) is not array:
                 return array
             array = before
+
+    def extents(self, array: ir.Var) -> tuple[ir.Operand, ...] | None:
+        """The extents of an array that only the trip before made, where they are the same in each trip."""
+        if array not in self._slots:
+            return None
+        op, k = self._slots[array]
+        before, made = op.inits[k], op.body.yields[k]
+        if not isinstance(before, ir.Var) or not isinstance(self._made.get(before), ir.Undefined):
+            return None
+        alloc = self._made.get(made) if isinstance(made, ir.Var) else None
+        if not isinstance(alloc, ir.Alloc) or alloc.like is not None:
+            return None
+        return None if any(isinstance(n, ir.Var) and self._is_inside(n, op) for n in alloc.shape) else alloc.shape
+
+    def _is_inside(self, var: ir.Var, loop: ir.For | ir.While) -> bool:
+        """Whether a trip of the loop makes it."""
+        if loop not in self._inside:
+            ops = list(ir.walk(loop.body))
+            own = [loop.body.args, *(op.results for op in ops), *(r.args for op in ops for r in op.regions)]
+            self._inside[loop] = {v for group in own for v in group}
+        return var in self._inside[loop]
 
     def _origin(self, array: ir.Operand) -> ir.Operand:
         """Back through copies, as far as they go."""

@@ -7,6 +7,7 @@ with wider ones until they hold.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -73,11 +74,11 @@ def conditional(frame: Frame, condition: ir.Operand, then: Callable[[], None], o
     ctx = frame.ctx
     before, origin = dict(frame.env), ctx.builder.origin
     with ctx.builder.region() as then_ops:
-        then()
+        _side(frame, then)
     after_then = frame.env
     frame.env = dict(before)
     with ctx.builder.region() as else_ops:
-        orelse()
+        _side(frame, orelse)
     after_else = frame.env
     ctx.builder.origin = origin  # that of the last statement in a branch until now
     frame.env = {}
@@ -89,6 +90,8 @@ def conditional(frame: Frame, condition: ir.Operand, then: Callable[[], None], o
         if a is b or (a is not None and b is not None and a == b):
             frame.env[name] = a if a is not None else b  # type: ignore[assignment]
             continue
+        a = _from_before(frame, name, b) if a is None else a
+        b = _from_before(frame, name, a) if b is None else b
         frame.env[name] = _join(ctx, name, a, b, then_ops, else_ops, yields, outs)
     ctx.builder.emit(
         ir.If(
@@ -101,6 +104,28 @@ def conditional(frame: Frame, condition: ir.Operand, then: Callable[[], None], o
     for out in outs:
         if isinstance(out.type, types.Array):
             _note_phi(ctx, out, [y[outs.index(out)] for y in yields])
+
+
+def _side(frame: Frame, run: Callable[[], None]) -> None:
+    """One side of a branch; nothing, where it reads what is assigned later on and has no type yet."""
+    before = dict(frame.env)
+    try:
+        run()
+    except Guess as guess:
+        if guess.name not in frame.sought:
+            raise
+        frame.env = before
+
+
+def _from_before(frame: Frame, name: str, like: Value | None) -> Value | None:
+    """What the trip before left in a variable that this one may not assign; None outside loops that assign it."""
+    if name not in frame.earlier or like is None or isinstance(like, Poison):
+        return None
+    known = frame.earlier[name]
+    if known is None:
+        leaves = [_variable(name, leaf.type) for leaf in leaves_of(like)]
+        known = frame.earlier[name] = rebuild(structure(like), leaves)
+    return known
 
 
 def _note_phi(ctx: Context, out: ir.Var, incoming: Iterable[ir.Operand]) -> None:
@@ -233,9 +258,16 @@ def carried_loop(
     ctx = frame.ctx
     before = dict(frame.env)
     slots = {name: _entry_slot(before.get(name)) for name in names}
+    outer, outer_sought = frame.earlier, frame.sought
+    sought: set[str] = set()
     for _ in range(12):
         args: dict[str, list[ir.Var]] = {}
         frame.env = dict(before)
+        # what is assigned in an inner loop alone is the outer loop's as well
+        earlier: dict[str, Value | None] = {
+            n: None for n, s in slots.items() if s.shape is None and not n.startswith("%")
+        }
+        frame.earlier, frame.sought = {**dict.fromkeys(outer), **outer, **earlier}, outer_sought | sought
         for name, slot in slots.items():
             args[name] = [_variable(name, t) for t in slot.types]
             if slot.shape is not None:
@@ -251,13 +283,32 @@ def carried_loop(
                             ctx.new_array(arg, roots=frozenset((ANYWHERE,)))
                 extra = body()
         except Guess as guess:
+            if guess.name in outer_sought and guess.name not in slots:
+                # the first trip around does not come here
+                frame.env = before
+                return
             if guess.name not in slots or slots[guess.name].shape is not None:
                 raise
-            slots[guess.name] = _Slot(LEAF, (types.float64,), guessed=True)
+            if guess.name in sought:
+                sought.discard(guess.name)
+                slots[guess.name] = _Slot(LEAF, (types.float64,), guessed=True)
+            else:
+                # once more without what reads it, which is not reached in the first trip
+                sought.add(guess.name)
             continue
         finally:
             frame.in_loop = was_in_loop
+            asked = {n: frame.earlier[n] for n in earlier}
+            frame.earlier, frame.sought = outer, outer_sought
         after = frame.env
+        if sought:
+            for name in sought:
+                found = _entry_slot(after.get(name))
+                slots[name] = dataclasses.replace(found, guessed=True)
+                if found.shape is None:
+                    slots[name] = _Slot(LEAF, (types.float64,), guessed=True)
+            sought.clear()
+            continue
         wider = {name: _wider(ctx, name, slot, after.get(name)) for name, slot in slots.items()}
         if all(w == s for w, s in zip(wider.values(), slots.values(), strict=True)):
             _finish(frame, before, slots, args, ops, after, extra, build)
@@ -265,9 +316,17 @@ def carried_loop(
         unread = [n for n in names if slots[n].shape is None]
         if all(wider[n] == slots[n] for n in names if n not in unread):
             # the rest holds; what the body assigns before it reads it needs no second look
+            known = {n: _entry_slot(asked.get(n)) for n in unread}
+            if any(known[n].shape is not None and known[n] != wider[n] for n in unread):
+                slots = wider
+                continue
             for n in unread:
                 slots[n] = wider[n]
-                args[n] = [_variable(n, t) for t in wider[n].types]
+                value = asked.get(n)
+                if value is None:
+                    args[n] = [_variable(n, t) for t in wider[n].types]
+                else:
+                    args[n] = [leaf for leaf in leaves_of(value) if isinstance(leaf, ir.Var)]
             _finish(frame, before, slots, args, ops, after, extra, build)
             return
         slots = wider
@@ -342,6 +401,9 @@ def _finish(
             continue
         initial = before.get(name)
         known = initial is not None and not isinstance(initial, Poison)
+        if not known:
+            initial = _from_before(frame, name, rebuild(slot.shape, args[name]))
+            known = initial is not None
         start = list(_leaves_as(slot.shape, initial) or ()) if known and initial is not None else []
         # control has not left when the loop is entered
         start = start or [ir.boolean(False) if name in FLAGS else None] * len(slot.types)

@@ -184,6 +184,10 @@ class Frame:
         self.weak = weak
         self.local_names: frozenset[str] = frozenset()
         self.in_loop = False
+        # the names that the innermost loop assigns and that were not assigned before it, with what the trip before left
+        # in them where somebody asked; and those of which the type is yet to be found
+        self.earlier: dict[str, Value | None] = {}
+        self.sought: frozenset[str] = frozenset()
         self.begun = 0  # how many operations there were when the statement at hand began
 
     def lookup(self, name: str) -> Value | None:

@@ -214,6 +214,10 @@ def _for(frame: Frame, node: cst.For) -> None:
         _unrolled(frame, node, static_items(iterated))
         return
     iterated = materialised_parts(frame, iterated)
+    if isinstance(iterated, Range) and _is_empty(iterated):
+        # what its body assigns is not assigned
+        block(frame, [] if node.orelse is None else body_of(node.orelse.body))
+        return
     names, stops = _loop_names(frame, node, [cst.AssignTarget(node.target)])
     outer_break = frame.env.get(BREAK)
     start, stop, step, item = iteration(frame, iterated)
@@ -246,6 +250,12 @@ def _for(frame: Frame, node: cst.For) -> None:
 
     carried_loop(frame, names, body, build)
     _after_loop(frame, node, outer_break)
+
+
+def _is_empty(trips: Range) -> bool:
+    """Whether a range of literals has no number in it."""
+    ends = [e.value for e in (trips.start, trips.stop, trips.step) if isinstance(e, ir.Const)]
+    return len(ends) == 3 and ends[2] != 0 and not range(*map(int, ends))
 
 
 def _unrolled(frame: Frame, node: cst.For, items: Sequence[Value]) -> None:
