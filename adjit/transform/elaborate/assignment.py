@@ -21,7 +21,18 @@ from adjit.transform.elaborate.elementwise import materialise, store_all
 from adjit.transform.elaborate.expressions import evaluate, subscript_place
 from adjit.transform.elaborate.frame import Frame
 from adjit.transform.elaborate.operators import BINARY, binary
-from adjit.transform.elaborate.values import Complex, Lazy, TupleValue, Value, is_array, is_numeric, operands_in
+from adjit.transform.elaborate.order import settled
+from adjit.transform.elaborate.values import (
+    Complex,
+    Lazy,
+    Method,
+    Paired,
+    TupleValue,
+    Value,
+    is_array,
+    is_numeric,
+    operands_in,
+)
 
 
 def assignment(frame: Frame, node: cst.Assign) -> None:
@@ -49,10 +60,11 @@ def augmented_assignment(frame: Frame, node: cst.AugAssign) -> None:
     target = node.target
     if isinstance(target, cst.Subscript):
         place = subscript_place(frame, target)
+        mark = len(ctx.builder.ops)
         value = evaluate(frame, node.value)
         if not is_numeric(value):
             raise ctx.fail(errors.Unsupported, "this value cannot be stored in an array", node=node)
-        indexing.update(ctx, place, callee, value)
+        indexing.update(ctx, place, callee, value, mark)
         return
     if not isinstance(target, cst.Name):
         raise ctx.fail(errors.Unsupported, "augmented assignment to an attribute", "", "Assign to a variable.", target)
@@ -66,6 +78,7 @@ def augmented_assignment(frame: Frame, node: cst.AugAssign) -> None:
                 errors.Unsupported, "`@=` on an array", "", f"Write `{target.value} = {target.value} @ ...`.", node
             )
         store_all(ctx, old, value, callee)
+        frame.env[target.value] = old
         return
     bind(frame, target.value, binary(frame, callee, old, value))
 
@@ -81,7 +94,9 @@ def assign(frame: Frame, target: cst.BaseExpression, value: Value, is_item: bool
         for element, item in zip(target.elements, items, strict=True):
             assign(frame, element.value, item, is_item=True)
     elif isinstance(target, cst.Subscript):
-        indexing.write(ctx, subscript_place(frame, target), value)
+        mark = len(ctx.builder.ops)
+        place = subscript_place(frame, target)
+        indexing.write(ctx, place, settled(ctx, value, mark))
     else:
         raise ctx.fail(errors.Unsupported, "assignment to an attribute", "", "Assign to a variable.", target)
 
@@ -115,7 +130,7 @@ def bind(frame: Frame, name: str, value: Value, is_item: bool = False) -> None:
 def named(frame: Frame, name: str, value: Value, is_item: bool = False) -> Value:
     """The value under the user's name, where it has none yet; lazy arrays are computed."""
     ctx = frame.ctx
-    if isinstance(value, Lazy):
+    if isinstance(value, Lazy | Method | Paired):
         return materialise(ctx, value, name, user=True)
     if not isinstance(value, ir.Var) or value.user or frame.is_rule:
         return value

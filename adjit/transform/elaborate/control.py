@@ -31,13 +31,15 @@ from adjit.transform.elaborate.values import (
 from adjit.transform.types import typed_const, unify
 
 BREAK, CONTINUE, RETURN, VALUE = "%break", "%continue", "%return", "%value"
+ENDED = "%ended"  # the test of a loop failed, where it stands in the trip
 EXPRESSION = "%expression"  # the value of a conditional expression while its sides are elaborated
 CHECKPOINTED = "%checkpointed"  # the value of a checkpointed call, as it leaves the loop that stands for the call
-FLAGS = (BREAK, CONTINUE, RETURN)
+FLAGS = (BREAK, CONTINUE, RETURN, ENDED)
 _SPOKEN = {
     BREAK: "broke",
     CONTINUE: "skip",
     RETURN: "returned",
+    ENDED: "ended",
     VALUE: "result",
     EXPRESSION: "chosen",
     CHECKPOINTED: "result",

@@ -25,7 +25,9 @@ from adjit.transform.elaborate.values import (
     Complex,
     Index,
     Lazy,
+    Method,
     Number,
+    Paired,
     TupleValue,
     Value,
     described,
@@ -225,7 +227,11 @@ def _sources(
 
 
 def materialise(ctx: Context, value: Value, name: str = "", user: bool = False) -> Value:
-    """A lazy expression as a fresh array; anything else as it is."""
+    """A lazy expression as a fresh array, also inside what is called or iterated over later; anything else as it is."""
+    if isinstance(value, Method):
+        return Method(materialise(ctx, value.owner), value.name)
+    if isinstance(value, Paired):
+        return Paired(tuple(p if p is None else materialise(ctx, p) for p in value.parts), value.first)
     if not isinstance(value, Lazy):
         return value
     name = name or "values"

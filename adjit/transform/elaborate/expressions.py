@@ -25,7 +25,9 @@ from adjit.transform.elaborate.control import EXPRESSION, conditional
 from adjit.transform.elaborate.elementwise import materialise
 from adjit.transform.elaborate.frame import Frame, Guess, LocalFunction
 from adjit.transform.elaborate.operators import BINARY, UNARY, binary, both, compare, either, truth, unary
-from adjit.transform.elaborate.values import Lazy, Poison, SliceValue, Static, TupleValue, Value, is_array, is_number
+from adjit.transform.elaborate.order import in_order, settled
+from adjit.transform.elaborate.syntax import contains
+from adjit.transform.elaborate.values import Poison, SliceValue, Static, TupleValue, Value, is_array, is_number
 from adjit.transform.types import const, is_integer
 
 
@@ -119,39 +121,9 @@ def local_function(frame: Frame, node: cst.Lambda | cst.FunctionDef) -> Value:
 # ------------------------------------------------------------------------------------------------- operators
 
 
-def _may_write(frame: Frame, node: cst.BaseExpression) -> bool:
-    """Whether evaluating this could change an array: it calls something other than a NumPy or math function."""
-    for function in _callees(node):
-        if isinstance(function, cst.Name):
-            value = frame.env.get(function.value) or frame.source.closure.get(function.value)
-            thing = value.value if isinstance(value, Static) else frame.source.globals.get(function.value)
-            if (callable(thing) and hasattr(thing, "__code__")) or hasattr(thing, "py_func"):
-                return True
-        elif not isinstance(function, cst.Attribute):
-            return True
-    return False
-
-
-class _Calls(cst.CSTVisitor):
-    def __init__(self) -> None:
-        self.found: list[cst.BaseExpression] = []
-
-    def visit_Call(self, node: cst.Call) -> None:
-        self.found.append(node.func)
-
-
-@functools.lru_cache(maxsize=4096)
-def _callees(node: cst.BaseExpression) -> tuple[cst.BaseExpression, ...]:
-    calls = _Calls()
-    node.visit(calls)
-    return tuple(calls.found)
-
-
 def _binary(frame: Frame, node: cst.BinaryOperation) -> Value:
-    left = evaluate(frame, node.left)
-    if isinstance(left, Lazy) and _may_write(frame, node.right):
-        left = materialise(frame.ctx, left)
-    right = evaluate(frame, node.right)
+    sides = (node.left, node.right)
+    left, right = in_order(frame.ctx, [functools.partial(evaluate, frame, side) for side in sides])
     return binary(frame, BINARY[type(node.operator).__name__], left, right)
 
 
@@ -170,9 +142,22 @@ def _boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
         # `x or y` of numbers is one of the numbers
         sides = (lambda: _number_of(frame, node.right)), (lambda: _operand(left))
         yes, no = sides if is_and else sides[::-1]
-        return scalars.branch(ctx, first, yes, no)
-    combine = both if is_and else either
-    return combine(frame, first, lambda: condition(frame, node.right))
+        return _choice(frame, first, yes, no, node) if _assigns(node) else scalars.branch(ctx, first, yes, no)
+    return _decided(frame, is_and, first, lambda: condition(frame, node.right), node)
+
+
+def _decided(
+    frame: Frame, is_and: bool, first: ir.Operand, second: Callable[[], ir.Operand], node: cst.BaseExpression
+) -> ir.Operand:
+    """`first and second`, or with `or`, of booleans, of which `first` is no literal."""
+    if not _assigns(node):
+        return (both if is_and else either)(frame, first, second)
+    known = scalars.ready(ir.boolean(not is_and))
+    return _operand(_choice(frame, first, second if is_and else known, known if is_and else second, node))
+
+
+def _assigns(node: cst.BaseExpression) -> bool:
+    return contains(node, cst.NamedExpr)
 
 
 def _operand(value: Value) -> ir.Operand:
@@ -193,31 +178,38 @@ def _comparison(frame: Frame, node: cst.Comparison) -> Value:
     def chain(k: int, left: Value) -> Value:
         target = node.comparisons[k]
         name = type(target.operator).__name__
-        if isinstance(left, Lazy) and _may_write(frame, target.comparator):
-            left = materialise(frame.ctx, left)
+        mark = len(frame.ctx.builder.ops)
         right = evaluate(frame, target.comparator)
-        result = compare(frame, name, left, right)
+        result = compare(frame, name, settled(frame.ctx, left, mark), right)
         if k + 1 == len(node.comparisons):
             return result
-        return both(frame, truth(frame, result), lambda: truth(frame, chain(k + 1, right)))
+        held = truth(frame, result)
+        if isinstance(held, ir.Const):
+            return chain(k + 1, right) if held.value else held
+        return _decided(frame, True, held, lambda: truth(frame, chain(k + 1, right)), node)
 
     return chain(0, left)
 
 
 def _conditional(frame: Frame, node: cst.IfExp) -> Value:
-    ctx = frame.ctx
     test = condition(frame, node.test)
     if isinstance(test, ir.Const):
         return evaluate(frame, node.body if test.value else node.orelse)
+    then, orelse = (functools.partial(evaluate, frame, side) for side in (node.body, node.orelse))
+    return _choice(frame, test, then, orelse, node)
+
+
+def _choice(
+    frame: Frame, test: ir.Operand, then: Callable[[], Value], orelse: Callable[[], Value], node: cst.BaseExpression
+) -> Value:
+    """The value of the side that is taken, with the variables that it assigns."""
+    ctx = frame.ctx
     outer = frame.env.pop(EXPRESSION, None)
 
-    def side(expression: cst.BaseExpression) -> Callable[[], None]:
-        def run() -> None:
-            frame.env[EXPRESSION] = materialise(ctx, evaluate(frame, expression))
+    def side(value: Callable[[], Value]) -> None:
+        frame.env[EXPRESSION] = materialise(ctx, value())
 
-        return run
-
-    conditional(frame, test, side(node.body), side(node.orelse))
+    conditional(frame, test, functools.partial(side, then), functools.partial(side, orelse))
     value = frame.env.pop(EXPRESSION)
     if outer is not None:
         frame.env[EXPRESSION] = outer
@@ -270,12 +262,13 @@ def _slice_end(frame: Frame, node: cst.BaseExpression | None) -> ir.Operand | No
 def _subscript(frame: Frame, node: cst.Subscript) -> Value:
     ctx = frame.ctx
     base = evaluate(frame, node.value)
+    mark = len(ctx.builder.ops)
     entries = _entries(frame, node)
     if isinstance(base, TupleValue):
         return _tuple_item(frame, base, entries, node)
     if not is_array(base):
         raise ctx.fail(errors.Unsupported, "a subscript of something that is not an array or a tuple", node=node)
-    return indexing.read(ctx, indexing.resolve(ctx, base, entries))
+    return indexing.read(ctx, indexing.resolve(ctx, settled(ctx, base, mark), entries))
 
 
 def _tuple_item(frame: Frame, base: TupleValue, entries: list[Value], node: cst.Subscript) -> Value:
@@ -320,13 +313,11 @@ def _chosen(frame: Frame, base: TupleValue, index: ir.Var) -> ir.Operand:
 
 def _call(frame: Frame, node: cst.Call) -> Value:
     ctx = frame.ctx
-    function = evaluate(frame, node.func)
+    parts = (node.func, *(argument.value for argument in node.args))
+    function, *values = in_order(ctx, [functools.partial(evaluate, frame, part) for part in parts])
     positional: list[Value] = []
     named: dict[str, Value] = {}
-    for k, argument in enumerate(node.args):
-        value = evaluate(frame, argument.value)
-        if isinstance(value, Lazy) and any(_may_write(frame, a.value) for a in node.args[k + 1 :]):
-            value = materialise(ctx, value)
+    for argument, value in zip(node.args, values, strict=True):
         if argument.star == "*":
             if not isinstance(value, TupleValue):
                 raise ctx.fail(errors.Unsupported, "`*` before something that is not a tuple", node=argument)

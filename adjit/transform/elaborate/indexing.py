@@ -29,6 +29,7 @@ from adjit.transform.elaborate.elementwise import (
     stretched,
 )
 from adjit.transform.elaborate.frame import Context
+from adjit.transform.elaborate.order import inserted, is_overwritten
 from adjit.transform.elaborate.values import (
     Complex,
     Index,
@@ -323,8 +324,7 @@ def _writable(ctx: Context, array: ir.Operand) -> ir.Var:
 
 def _scatter(ctx: Context, place: Place, array: ir.Var, value: Value) -> None:
     # one store after another: with repeated places the last one stays, as in NumPy
-    places, axis = place.advanced, place.axis
-    assert places is not None
+    places, axis = _apart(ctx, place, array), place.axis
     if is_array(value) and any(ctx.may_alias(s, array) for s in as_lazy(ctx, value).sources):
         # also where the value is an array already: it is this memory, or a view of it
         value = materialise(ctx, as_lazy(ctx, value), f"{array.name}_new")
@@ -340,6 +340,15 @@ def _scatter(ctx: Context, place: Place, array: ir.Var, value: Value) -> None:
         store(ctx, array, target, element(index))
 
     ctx.nest(full, body, ordered=range(len(full)))
+
+
+def _apart(ctx: Context, place: Place, array: ir.Var) -> ir.Operand:
+    """The places as they are before anything is stored: `k[k] = 0` stores into them."""
+    chosen = place.advanced
+    assert chosen is not None
+    if array_type_of(array).dtype != array_type_of(chosen).dtype or not ctx.may_alias(chosen, array):
+        return chosen
+    return operand(ctx, materialise(ctx, as_lazy(ctx, chosen), "places"))
 
 
 def _check_fits(ctx: Context, shape: tuple[ir.Operand, ...], value: Value) -> None:
@@ -379,10 +388,13 @@ def _store_selected(ctx: Context, place: Place, array: ir.Var, value: Value) -> 
     )
 
 
-def update(ctx: Context, place: Place | Pair, operation: Any, value: Value) -> None:
-    """`base[entries] op= value`."""
+def update(ctx: Context, place: Place | Pair, operation: Any, value: Value, mark: int) -> None:
+    """`base[entries] op= value`, where the operations from `mark` on are those of `value`.
+
+    What is updated is read before the value is evaluated; a view is a reference, and read after it.
+    """
     if isinstance(place, Pair):
-        _update_pair(ctx, place, operation, value)
+        _update_pair(ctx, place, operation, value, mark)
         return
     _check_real(ctx, value)
     array = _writable(ctx, place.array)
@@ -391,27 +403,39 @@ def update(ctx: Context, place: Place | Pair, operation: Any, value: Value) -> N
         if not is_number(value):
             raise ctx.fail(errors.TypeMismatch, "an array is stored in a single element")
         assert isinstance(value, ir.Var | ir.Const)
+        old: Value | None = None
+        if is_overwritten(ctx, (array,), mark):
+            old = inserted(ctx, mark, lambda: read(ctx, place))
         added = _as_addition(ctx, operation, value)
-        if added is not None and added.type == kind:
+        if old is None and added is not None and added.type == kind:
             ctx.builder.store(array, place.index, added, add=True)
             return
-        old = ctx.builder.load(array, place.index)
+        old = operand(ctx, read(ctx, place) if old is None else old)
         new = scalars.scalar(ctx, operation, (old, value))
         ctx.builder.store(array, place.index, scalars.cast(ctx, new, kind))
     elif place.kind == "view":
         store_all(ctx, array, value, operation)
     else:
-        from_elementwise = _updated(ctx, place, operation, value)
-        write(ctx, place, from_elementwise)
+        gathered = _read_before(ctx, place, mark)
+        write(ctx, place, materialise(ctx, elementwise(ctx, operation, (gathered, value)), "updated"))
 
 
-def _update_pair(ctx: Context, place: Pair, operation: Any, value: Value) -> None:
+def _read_before(ctx: Context, place: Place | Pair, mark: int) -> Value:
+    """The value at a place before the operations from `mark` on."""
+    places = (place.real, place.imag) if isinstance(place, Pair) else (place,)
+    read_from = [o for p in places for o in (p.array, p.advanced) if o is not None]
+    if is_overwritten(ctx, read_from, mark):
+        return inserted(ctx, mark, lambda: materialise(ctx, read(ctx, place)))
+    return read(ctx, place)
+
+
+def _update_pair(ctx: Context, place: Pair, operation: Any, value: Value, mark: int) -> None:
     if operation in (operator.add, operator.sub):
         real, imag = _parts(ctx, value)
-        update(ctx, place.real, operation, real)
-        update(ctx, place.imag, operation, imag)
+        update(ctx, place.real, operation, real, mark)
+        update(ctx, place.imag, operation, imag, mark)
         return
-    old = read(ctx, place)
+    old = _read_before(ctx, place, mark)
     if is_array(old):
         write(ctx, place, elementwise(ctx, operation, (old, value)))
         return
@@ -420,10 +444,6 @@ def _update_pair(ctx: Context, place: Pair, operation: Any, value: Value) -> Non
         raise ctx.fail(errors.TypeMismatch, "an array is stored in a single element")
     assert isinstance(value, ir.Var | ir.Const | Complex)
     write(ctx, place, complexes.binary(ctx, operation, old, value))
-
-
-def _updated(ctx: Context, place: Place, operation: Any, value: Value) -> Value:
-    return materialise(ctx, elementwise(ctx, operation, (read(ctx, place), value)), "updated")
 
 
 def _as_addition(ctx: Context, operation: Any, value: ir.Operand) -> ir.Operand | None:

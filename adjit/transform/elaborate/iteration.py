@@ -15,15 +15,8 @@ from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate import indexing, scalars
 from adjit.transform.elaborate.arrays import shape_of
-from adjit.transform.elaborate.elementwise import materialise
 from adjit.transform.elaborate.frame import Frame
 from adjit.transform.elaborate.values import Paired, Range, TupleValue, Value, is_array, ndim
-
-
-def materialised_parts(frame: Frame, iterated: Value) -> Value:
-    if isinstance(iterated, Paired):
-        return Paired(tuple(p if p is None else materialised_parts(frame, p) for p in iterated.parts), iterated.first)
-    return materialise(frame.ctx, iterated)
 
 
 def iteration(

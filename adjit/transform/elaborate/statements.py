@@ -14,7 +14,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import libcst as cst
 from numba import types
@@ -25,6 +25,7 @@ from adjit.transform.elaborate.assignment import annotated_assignment, assign, a
 from adjit.transform.elaborate.control import (
     BREAK,
     CONTINUE,
+    ENDED,
     FLAGS,
     RETURN,
     VALUE,
@@ -36,7 +37,8 @@ from adjit.transform.elaborate.control import (
 from adjit.transform.elaborate.elementwise import materialise
 from adjit.transform.elaborate.expressions import condition, evaluate, local_function
 from adjit.transform.elaborate.frame import Frame
-from adjit.transform.elaborate.iteration import is_static, iteration, materialised_parts, static_items
+from adjit.transform.elaborate.iteration import is_static, iteration, static_items
+from adjit.transform.elaborate.order import stored_to
 from adjit.transform.elaborate.promises import without_own_promises
 from adjit.transform.elaborate.syntax import always_leaves, assigned, body_of, contains, else_of
 from adjit.transform.elaborate.values import Paired, Range, Static, TupleValue, Value
@@ -182,13 +184,20 @@ def _loop_names(frame: Frame, node: cst.For | cst.While, more: Iterable[cst.CSTN
     return names, breaks or found.returns
 
 
-def _trip(frame: Frame, node: cst.For | cst.While, stops: bool) -> list[ir.Operand]:
-    """The body of a loop; what it yields besides the carried values."""
+def _trip(frame: Frame, node: cst.For | cst.While, stops: bool, test: ir.Operand | None = None) -> list[ir.Operand]:
+    """The body of a loop, which ends where `test` is false; what it yields besides the carried values."""
     for name in FLAGS:
         frame.env[name] = ir.boolean(False)
-    block(frame, body_of(node.body))
+    if test is None:
+        block(frame, body_of(node.body))
+    else:
+        conditional(frame, test, lambda: block(frame, body_of(node.body)), lambda: _end(frame))
     frame.env[CONTINUE] = ir.boolean(False)
     return [left(frame)] if stops else []
+
+
+def _end(frame: Frame) -> None:
+    frame.env[ENDED] = ir.boolean(True)
 
 
 def _after_loop(frame: Frame, node: cst.For | cst.While, outer_break: Value | None) -> None:
@@ -213,7 +222,7 @@ def _for(frame: Frame, node: cst.For) -> None:
     if isinstance(iterated, TupleValue) or (isinstance(iterated, Paired) and is_static(iterated)):
         _unrolled(frame, node, static_items(iterated))
         return
-    iterated = materialised_parts(frame, iterated)
+    iterated = materialise(ctx, iterated)
     if isinstance(iterated, Range) and _is_empty(iterated):
         # what its body assigns is not assigned
         block(frame, [] if node.orelse is None else body_of(node.orelse.body))
@@ -281,27 +290,35 @@ def _unrolled(frame: Frame, node: cst.For, items: Sequence[Value]) -> None:
     _after_loop(frame, node, outer_break)
 
 
+class _Test(NamedTuple):
+    """The test of a `while`: its operations and what they give; nothing, and true, where they are part of the trip."""
+
+    ops: Sequence[ir.Op]
+    held: ir.Operand
+    is_in_trip: bool
+
+
 def _while(frame: Frame, node: cst.While) -> None:
     ctx = frame.ctx
     origin = ctx.builder.origin
     names, stops = _loop_names(frame, node, [node.test])
     outer_break = frame.env.get(BREAK)
-    test_ops: list[ir.Op] = []
-    test_yield: list[ir.Operand] = []
+    test = _Test((), ir.boolean(True), True)
 
     def body() -> list[ir.Operand]:
+        nonlocal test
         ctx.builder.origin = origin
-        test_ops.clear()
         before = dict(frame.env)
         with ctx.builder.region() as ops:
             held = condition(frame, node.test)
-        test_ops.extend(ops)
-        test_yield[:] = [held]
-        if any(frame.env.get(n) is not before.get(n) for n in frame.env):
-            raise ctx.fail(
-                errors.Unsupported, "an assignment in the condition of while", "", "Assign in the body.", node
-            )
-        return _trip(frame, node, stops)
+        has_effect = bool(stored_to(ctx, ops)) or any(v is not before.get(n) for n, v in frame.env.items())
+        if not has_effect:
+            test = _Test(ops, held, False)
+            return _trip(frame, node, stops)
+        # what it does is done in the trip, and differentiated there: `while True: if not held: break`
+        test = _Test((), ir.boolean(True), True)
+        ctx.builder.ops.extend(ops)
+        return _trip(frame, node, True, held)
 
     def build(
         inits: tuple[ir.Operand, ...], args: tuple[ir.Var, ...], ops: list[ir.Op],
@@ -311,10 +328,11 @@ def _while(frame: Frame, node: cst.While) -> None:
         own = tuple(dataclasses.replace(a) for a in args)
         cloner = ir.Cloner(dict(zip(args, own, strict=True)))
         extents = [o for o in ops if isinstance(o, ir.Extent) and any(o.array is a for a in args)]
-        tested = tuple(cloner.op(o) for o in (*extents, *test_ops))
-        test = ir.Region(own, tested, (cloner.operand(test_yield[0]),))
+        tested = tuple(cloner.op(o) for o in (*extents, *test.ops))
+        region = ir.Region(own, tested, (cloner.operand(test.held),))
         body_region = ir.Region(args, tuple(ops), yields)
-        return ir.While(inits=inits, test=test, body=body_region, outs=outs, stops=stops, origin=origin)
+        stopping = stops or test.is_in_trip
+        return ir.While(inits=inits, test=region, body=body_region, outs=outs, stops=stopping, origin=origin)
 
     carried_loop(frame, names, body, build)
     _after_loop(frame, node, outer_break)
