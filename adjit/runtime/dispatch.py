@@ -236,6 +236,10 @@ class Derived(_Specialising, CPUDispatcher):
             # what numba raises of a call that does not fit does not name the function
             derivatives.check_call(shown(self.derivative), self.__signature__, len(args), kws)
             raise
+        except ValueError:
+            # numba has no type for an empty list, and says so with an error of its own
+            self._check_values(derivatives.bound(self.derivative, args, kws))
+            raise
         return self.stretching.strict(*args, **kws)
 
     def strict(self, *args: Any, **kws: Any) -> Any:

@@ -653,6 +653,90 @@ TABLE = np.ones(3)
 
 @refused(
     """
+    Unsupported: `total` is changed, whose default is an array
+      test_errors.py:+1 in adds_to_a_default
+        total[0] += x
+        ^^^^^^^^^^^^^
+      In Python all calls share it, so that each would start from what the last one left.
+      Write `total=None`, and `if total is None: total = np.zeros(...)` in the function.
+    """,
+    1.5,
+)
+def adds_to_a_default(x, total=np.zeros(2)):  # noqa: B008
+    total[0] += x
+    return total[0] * x
+
+
+def set_all(values):
+    values[:] = 2.0
+
+
+@refused(
+    """
+    Unsupported: `total` is changed, whose default is an array
+      test_errors.py:+1 in set_all
+        values[:] = 2.0
+        ^^^^^^^^^^^^^^^
+      In Python all calls share it, so that each would start from what the last one left.
+      Write `total=None`, and `if total is None: total = np.zeros(...)` in the function.
+    """,
+    1.5,
+)
+def changes_a_view_of_a_default(x, total=np.zeros(2)):  # noqa: B008
+    set_all(total[::-1])
+    return total[0] * x
+
+
+@refused(
+    """
+    TypeMismatch: argument 'seen' is a list
+      Pass a NumPy array: np.array(...).
+    """,
+    1.5,
+)
+def has_an_empty_list_as_default(x, seen=[]):  # noqa: B006
+    seen.append(x)
+    return len(seen) * x
+
+
+SEEN = [1.0]
+
+
+@refused(
+    """
+    Unsupported: the method `append` of a list from outside
+      test_errors.py:+1 in appends_to_a_global_list
+        SEEN.append(2.0)
+        ^^^^^^^^^^^^^^^^
+      What is there before the call is constant, as in numba.
+      Pass numbers and arrays as arguments, and return what changes.
+    """,
+    1.5,
+)
+def appends_to_a_global_list(x):
+    SEEN.append(2.0)
+    return x
+
+
+@refused(
+    """
+    Unsupported: a list that is changed in place
+      test_errors.py:+2 in extends_a_list
+        values += [x]
+        ^^^^^^^^^^^^^
+      It changes under every name that it has.
+      Write `values = values + [...]`, which makes another one.
+    """,
+    1.5,
+)
+def extends_a_list(x):
+    values = [x]
+    values += [x]
+    return values[0]
+
+
+@refused(
+    """
     Unsupported: a global array is changed
       test_errors.py:+1 in writes_a_global_array
         TABLE[0] = x

@@ -80,6 +80,14 @@ def augmented_assignment(frame: Frame, node: cst.AugAssign) -> None:
         store_all(ctx, old, value, callee)
         frame.env[target.value] = old
         return
+    if isinstance(old, TupleValue) and old.is_list:
+        raise ctx.fail(
+            errors.Unsupported,
+            "a list that is changed in place",
+            "It changes under every name that it has.",
+            f"Write `{target.value} = {target.value} + [...]`, which makes another one.",
+            node,
+        )
     bind(frame, target.value, binary(frame, callee, old, value))
 
 

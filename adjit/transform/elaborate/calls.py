@@ -124,6 +124,12 @@ def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Val
         return _inlined(frame, callee, args, named)
     if isinstance(callee, np.ufunc):
         return _elementwise(frame, callee, args, named)
+    if isinstance(getattr(callee, "__self__", None), list | dict | set):
+        raise ctx.fail(
+            errors.Unsupported, f"the method `{callee.__name__}` of a {type(callee.__self__).__name__} from outside",
+            "What is there before the call is constant, as in numba.",
+            "Pass numbers and arrays as arguments, and return what changes.", node,
+        )  # fmt: skip
     kind = dtype_of(callee)
     if kind is not None and len(args) == 1 and not named and is_numeric(args[0]):
         return converted(ctx, args[0], kind)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import libcst as cst
+import numpy as np
 from numba import types
 
 from adjit import errors
@@ -134,6 +135,7 @@ def _elaborated(
     )
     _check_globals(made)
     _check_unwritten(made, params[len(params) - around :])
+    _check_defaults(made, source)
     bound = ((name, origin, naming.operand(o)) for name, origin, v in ctx.bound for o in _operands_in(v))
     note(Elaborated(made, tuple(bound)))
     return _without_side_effects(made, taken)
@@ -271,6 +273,25 @@ def _stores(function: ir.Function) -> dict[ir.Op, ir.Operand]:
     """What writes into memory, with the name under which it does."""
     targets = ((op, memory_written(op)) for op in ir.walk(function.body))
     return {op: target for op, target in targets if target is not None}
+
+
+def _check_defaults(function: ir.Function, source: FunctionSource) -> None:
+    """Refuses a store into a parameter whose default is an array: Python keeps the change for the next call."""
+    parameters = source.parameters.parameters
+    defaults: dict[ir.Operand, str] = {
+        param: name
+        for name, param in zip(function.names, function.params, strict=True)
+        if isinstance(param, ir.Var) and name in parameters and isinstance(parameters[name].default, np.ndarray)
+    }
+    for op, target in _stores(function).items() if defaults else ():
+        for memory in named_by(function, [target]) & defaults.keys():
+            name = defaults[memory]
+            raise errors.Unsupported(
+                f"`{name}` is changed, whose default is an array",
+                place_of(op.origin),
+                "In Python all calls share it, so that each would start from what the last one left.",
+                f"Write `{name}=None`, and `if {name} is None: {name} = np.zeros(...)` in the function.",
+            )
 
 
 def _without_side_effects(function: ir.Function, taken: Mapping[ir.Var, Complex]) -> ir.Function:
