@@ -672,3 +672,62 @@ def pseudo_random_walk(x, n):
         seed = (seed * 5 + 3) % 16
         y = y + x * y if seed % 2 == 0 else y * 0.9 - x
     return y
+
+
+# ------------------------------------------------------------------- variables that a trip takes over from earlier ones
+
+
+@trap(lambda: (0.75,), why="the last trip assigns nothing before it leaves the loop")
+def assigned_in_trips_before_the_last(x):
+    n = 0
+    while True:
+        n += 1
+        if n > 4:
+            break
+        y = x * n
+        if y > 2.0:
+            z = y * y
+        else:
+            w = y * 3.0
+    return z * y + w
+
+
+@trap(lambda: (wave(3),), why="the last trips of the outer loop run no inner one")
+def assigned_in_an_inner_loop(a):
+    for i in range(4):
+        for j in range(3 - i):
+            v = a[j] * (i + 1)
+            z = v * v
+    return v * z
+
+
+@trap(lambda: (wave(2),), why="a tuple, assigned in the first trip alone")
+def assigned_in_the_first_trip(a):
+    for i in range(3):
+        if i == 0:
+            v, k = (a[0], a[1]), 2
+    return v[0] * v[1] * k
+
+
+@trap(lambda: (wave(2),), why="an integer in one trip, a float in the next, nothing in the last")
+def assigned_with_two_types(a):
+    for i in range(4):
+        if i == 1:
+            v = 2
+        if i == 2:
+            v = a[0] * 1.5
+    return v * a[1]
+
+
+@trap(lambda: (wave(3),), why="two functions have a variable of one name, and each loop assigns its own in some trips")
+def assigned_under_one_name(a):
+    def first(b):
+        for i in range(3):
+            if b[i] > 0.1:
+                v = b[i] * b[i]
+        return v
+
+    for i in range(3):
+        if i < 2:
+            v = first(a) * (i + 1)
+    return v * a[1]
