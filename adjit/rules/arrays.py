@@ -110,7 +110,7 @@ def flat(values):
     """A number or an array as a vector."""
     if np.ndim(values) == 0:
         return np.array([values])
-    return values.ravel()
+    return np.asarray(values).ravel()
 
 
 @decomposition(np.append)
@@ -215,6 +215,11 @@ def repeat(a, repeats):
 # ------------------------------------------------------------------------------------------------- diagonals, triangles
 
 
+def as_view(copy, base, what):
+    """`copy`, which stands for the read-only view of `base` that `what` takes in NumPy: the compiler notes it."""
+    return copy
+
+
 @decomposition(np.diag)
 def diag(v, k=0):
     if v.ndim == 1:
@@ -227,7 +232,14 @@ def diag(v, k=0):
     out = np.empty(n, v.dtype)
     for i in range(n):
         out[i] = v[i + max(-k, 0), i + max(k, 0)]
-    return out
+    return as_view(out, v, "np.diag")
+
+
+@decomposition(np.diagonal)
+def diagonal(a, offset=0):
+    if a.ndim != 2:
+        raise NotImplementedError("np.diagonal of more than two axes")
+    return np.diag(a, offset)
 
 
 @decomposition(np.diagflat)
@@ -296,21 +308,23 @@ def vander(x, N=None, increasing=False):
 def take(a, indices, axis=None):
     if axis is not None:
         if axis % a.ndim == 0:
-            return a[indices]
+            # of one place, too, a copy
+            return a[indices].copy() if np.ndim(indices) == 0 and a.ndim > 1 else a[(indices,)]
         if axis % a.ndim == 1:
-            return a[:, indices]
+            return a[:, indices].copy() if np.ndim(indices) == 0 else a[:, indices]
         raise NotImplementedError("np.take along an axis beyond the second")
     elements = a.ravel()
     if np.ndim(indices) == 0:
         if indices >= a.size or indices < -a.size:
             raise IndexError("Index out of bounds")
         return elements[indices]
-    out, places = np.empty(indices.size, a.dtype), indices.ravel()
+    chosen = np.asarray(indices)
+    out, places = np.empty(chosen.size, a.dtype), chosen.ravel()
     for k in range(places.size):
         if places[k] >= a.size or places[k] < -a.size:
             raise IndexError("Index out of bounds")
         out[k] = elements[places[k]]
-    return out.reshape(indices.shape)
+    return out.reshape(chosen.shape)
 
 
 @decomposition(np.extract)

@@ -55,6 +55,8 @@ def arange(start, stop=None, step=None, dtype=None, start_dot=0.0, stop_dot=0.0,
 def diff(a, n=1):
     if n == 1:
         return a[..., 1:] - a[..., :-1]
+    if n == 0:
+        return a
     if n < 0:
         raise ValueError("diff(): order must be non-negative")
     work, size = a.copy(), a.shape[a.ndim - 1]

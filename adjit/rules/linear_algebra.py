@@ -83,6 +83,8 @@ def cross(a, b):
 
 @decomposition(np.linalg.matrix_power)
 def matrix_power(a, n):
+    if n == 1:
+        return a
     base = np.linalg.inv(a) if n < 0 else a
     power = np.zeros(a.shape, a.dtype)
     for k in range(a.shape[0]):

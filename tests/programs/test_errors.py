@@ -590,47 +590,131 @@ def float_index(a):
 
 @refused(
     """
-    Unsupported: more than one array in an index
-      test_errors.py:+1 in two_arrays_in_an_index
-        return a[places, places].sum()
-               ^^^^^^^^^^^^^^^^^
-      numba takes a single one.
-      Write the gather as a loop.
-    """,
-    np.ones((2, 3)),
-    np.array([0, 1]),
-)
-def two_arrays_in_an_index(a, places):
-    return a[places, places].sum()
-
-
-@refused(
-    """
     Unsupported: a mask that does not cover the whole array
-      test_errors.py:+1 in mask_of_rows
-        return a[a[:, 0] > 0.0].sum()
-               ^^^^^^^^^^^^^^^^
+      test_errors.py:+1 in mask_of_two_axes
+        return a[a[:, :, 0] > 0.0].sum()
+               ^^^^^^^^^^^^^^^^^^^
       Write the selection as a loop.
     """,
-    np.ones((2, 3)),
+    np.ones((2, 3, 2)),
 )
-def mask_of_rows(a):
-    return a[a[:, 0] > 0.0].sum()
+def mask_of_two_axes(a):
+    return a[a[:, :, 0] > 0.0].sum()
 
 
 @refused(
     """
-    Unsupported: reshape of an array that is not contiguous in C order
-      test_errors.py:+1 in reshapes_the_transpose
-        return a.T.reshape(6)[1]
-               ^^^^^^^^^^^^^^
-      numba does not take it either.
-      Copy it first: np.ascontiguousarray(x).reshape(...).
+    Unsupported: a boolean as an index
+      test_errors.py:+1 in boolean_index
+        return a[a[0] > 0.0].sum()
+               ^^^^^^^^^^^^^
+      To NumPy it is a mask, not 0 or 1.
+      Write int(...).
+    """,
+    np.ones(3),
+)
+def boolean_index(a):
+    return a[a[0] > 0.0].sum()
+
+
+@refused(
+    """
+    Unsupported: a store into memory that reshape shares
+      test_errors.py:+2 in may_be_seen
+        a[0, 0] = 2.0
+        ^^^^^^^^^^^^^
+      What reshape gives at test_errors.py:+1 in may_be_seen is a view or a copy, by its layout when it runs, in NumPy.
+      Here it is a copy, and the other of the two is read after this store.
+      Take a copy there, with .copy(), or do this store before.
     """,
     np.ones((2, 3)),
 )
-def reshapes_the_transpose(a):
-    return a.T.reshape(6)[1]
+def may_be_seen(a):
+    row = a.T.reshape(6)
+    a[0, 0] = 2.0
+    return row[1] * a[0, 0]
+
+
+@refused(
+    """
+    Unsupported: a store into what np.broadcast_to gives
+      test_errors.py:+2 in is_stretched
+        rows[0, 1] = 2.0
+        ^^^^^^^^^^^^^^^^
+      It is a view that NumPy does not let one write to.
+      Take a copy first, with .copy().
+    """,
+    np.ones(3),
+)
+def is_stretched(a):
+    rows = np.broadcast_to(a, (2, 3))
+    rows[0, 1] = 2.0
+    return rows.sum()
+
+
+@refused(
+    """
+    Unsupported: augmented assignment to a view of one element
+      test_errors.py:+2 in adds_to_a_view_of_one_element
+        first += 1.0
+        ^^^^^^^^^^^^
+      NumPy stores into the array.
+      Store into the array, or write `first = first ...`.
+    """,
+    np.ones(3),
+)
+def adds_to_a_view_of_one_element(a):
+    first = a[..., 0]
+    first += 1.0
+    return a[0] * first
+
+
+@refused(
+    """
+    Unsupported: 2 arguments of nan_to_num
+      test_errors.py:+1 in changes_nans_in_place
+        return np.nan_to_num(a, False).sum()
+               ^^^^^^^^^^^^^^^^^^^^^^^
+      Its derivative is known for 1.
+      Write the computation without it.
+    """,
+    np.ones(3),
+)
+def changes_nans_in_place(a):
+    return np.nan_to_num(a, False).sum()
+
+
+@refused(
+    """
+    Unsupported: a list that is changed in place
+      test_errors.py:+3 in extends_a_list
+        taken += [a[1]]
+        ^^^^^^^^^^^^^^^
+      It may have other names.
+      Write `taken = taken ...`, or use an array.
+    """,
+    np.ones(3),
+)
+def extends_a_list(a):
+    whole = [a[0]]
+    taken = whole
+    taken += [a[1]]
+    return sum(whole)
+
+
+@refused(
+    """
+    Unsupported: partitioning in place
+      test_errors.py:+1 in partitions_in_place
+        a.partition(1)
+        ^^^^^^^^^^^^^^
+      Use np.partition, which returns a copy.
+    """,
+    np.ones(3),
+)
+def partitions_in_place(a):
+    a.partition(1)
+    return a[0]
 
 
 @refused(

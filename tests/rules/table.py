@@ -147,6 +147,7 @@ DIAGONALS: list[Row] = [
     row(np.diag, lambda v: np.diag(v), vector(3)),
     row(np.diag, lambda v: np.diag(v, -1), vector(3), note="below"),
     row(np.diag, lambda v: np.diag(v, 1), array(3, 4), note="of-matrix"),
+    row(np.diagonal, lambda a: np.diagonal(a, -1), array(3, 4)),
     row(np.diagflat, lambda v: np.diagflat(v, 1), array(2, 2)),
     row(np.trace, lambda a: np.trace(a), array(3, 3)),
     row(np.trace, lambda a: np.trace(a, -1), array(3, 4), note="below"),

@@ -30,7 +30,6 @@ from adjit.transform.elaborate.values import (
     TupleValue,
     Value,
     is_array,
-    is_numeric,
     operands_in,
 )
 
@@ -62,14 +61,17 @@ def augmented_assignment(frame: Frame, node: cst.AugAssign) -> None:
         place = subscript_place(frame, target)
         mark = len(ctx.builder.ops)
         value = evaluate(frame, node.value)
-        if not is_numeric(value):
-            raise ctx.fail(errors.Unsupported, "this value cannot be stored in an array", node=node)
         indexing.update(ctx, place, callee, value, mark)
         return
     if not isinstance(target, cst.Name):
         raise ctx.fail(errors.Unsupported, "augmented assignment to an attribute", "", "Assign to a variable.", target)
     old = evaluate(frame, target)
     value = evaluate(frame, node.value)
+    if isinstance(old, ir.Var) and old in ctx.elements_of_views:
+        raise ctx.fail(
+            errors.Unsupported, "augmented assignment to a view of one element", "NumPy stores into the array.",
+            f"Store into the array, or write `{target.value} = {target.value} ...`.", node,
+        )  # fmt: skip
     if isinstance(old, ir.Var | ir.Const | Complex) and is_array(old):
         if any(isinstance(o, ir.Const) for o in operands_in(old)):
             raise ctx.fail(errors.Unsupported, "a global array is changed", "", "Copy it first.", node)
@@ -77,7 +79,7 @@ def augmented_assignment(frame: Frame, node: cst.AugAssign) -> None:
             raise ctx.fail(
                 errors.Unsupported, "`@=` on an array", "", f"Write `{target.value} = {target.value} @ ...`.", node
             )
-        store_all(ctx, old, value, callee)
+        store_all(ctx, old, indexing.stored(ctx, value), callee)
         frame.env[target.value] = old
         return
     if isinstance(old, TupleValue) and old.is_list:
@@ -172,6 +174,8 @@ def _renamed(frame: Frame, name: str, value: ir.Var, user: bool) -> ir.Var | Non
                 following = ctx.builder.ops[later]
                 operands = [cloner.operand(o) for o in following.operands]
                 ctx.builder.ops[later] = following.rebuilt(operands, following.regions, following.results)
+            if value in ctx.elements_of_views:
+                ctx.elements_of_views.add(renamed)
             if value in ctx.shapes:
                 ctx.shapes[renamed] = ctx.shapes[value]
                 roots = ctx.roots[value]

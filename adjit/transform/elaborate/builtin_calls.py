@@ -14,6 +14,7 @@ import numpy as np
 from numba import types
 
 from adjit import errors
+from adjit.rules.arrays import as_view
 from adjit.transform import ir
 from adjit.transform.elaborate import scalars
 from adjit.transform.elaborate.arrays import shape_of
@@ -157,6 +158,14 @@ def _dot(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     return out
 
 
+def _as_view(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+    copy, base, what = args
+    assert isinstance(copy, ir.Var)
+    assert isinstance(what, Static)
+    frame.ctx.detached(copy, operand(frame.ctx, base), what.value, always=True, readonly=True)
+    return copy
+
+
 INTRINSICS: dict[Any, Handler] = {
     **CREATION,
     **SHAPING,
@@ -167,7 +176,7 @@ INTRINSICS: dict[Any, Handler] = {
     np.all: _any_all("all"),
     np.dot: _dot,
     np.real: identity,
-    np.conj: identity,
+    as_view: _as_view,
 }
 
 # What has a rule, or numba's own code, for whole arrays only.
@@ -187,6 +196,7 @@ METHODS: dict[str, Handler] = {
     "all": _any_all("all"),
     "conj": identity,
     "conjugate": identity,
-    "view": refused("the array method `view`", "Use astype, which converts."),
     "sort": refused("sorting in place", "Use np.sort, which returns a sorted copy."),
+    "partition": refused("partitioning in place", "Use np.partition, which returns a copy."),
+    "resize": refused("resizing in place", "Make an array of the new size and copy into it."),
 }

@@ -38,6 +38,7 @@ from adjit.transform.elaborate.operators import product, spelt_out, truth
 from adjit.transform.elaborate.shaping import array_attribute
 from adjit.transform.elaborate.values import (
     Complex,
+    Flat,
     Lazy,
     Method,
     Static,
@@ -45,6 +46,7 @@ from adjit.transform.elaborate.values import (
     Value,
     described,
     dtype,
+    elements,
     is_array,
     is_complex,
     is_number,
@@ -63,6 +65,10 @@ def attribute(frame: Frame, owner: Value, name: str) -> Value:
             shown = getattr(owner.value, "__name__", repr(owner.value))
             raise ctx.fail(errors.Unsupported, f"{shown} has no attribute `{name}`")
         return wrap(ctx, getattr(owner.value, name))
+    if isinstance(owner, Flat):
+        if name == "copy":
+            return Method(owner.array, name)
+        raise ctx.fail(errors.Unsupported, f"`.flat` has no attribute `{name}`", "", "Use ravel().")
     if is_complex(owner) and name in ("real", "imag"):
         return part(ctx, owner, name)
     if is_array(owner):
@@ -84,6 +90,7 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
         return _method(frame, function, args, named, node)
     if not isinstance(function, Static):
         raise ctx.fail(errors.Unsupported, "a call of something that is not a function", node=node)
+    args, named = [elements(a) for a in args], {name: elements(value) for name, value in named.items()}
     callee = function.value
     if isinstance(callee, Checkpointed):
         # what a call is made with is there before it
@@ -132,7 +139,9 @@ def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Val
         )  # fmt: skip
     kind = dtype_of(callee)
     if kind is not None and len(args) == 1 and not named and is_numeric(args[0]):
-        return converted(ctx, args[0], kind)
+        # NumPy's types give an array that is of them already
+        is_same = is_array(args[0]) and dtype(args[0]) == kind
+        return args[0] if is_same else converted(ctx, args[0], kind)
     return _without_rule(frame, callee, args, named, node)
 
 
@@ -246,6 +255,13 @@ def _bound(frame: Frame, callee: Any, rule: Any, args: Sequence[Value], named: M
     """Keyword arguments put in the order of the rule's parameters."""
     parameters = [p for p in inspect.signature(rule).parameters.values() if p.kind is not p.KEYWORD_ONLY]
     parameters = [p for p in parameters if not p.name.endswith("_dot")]
+    if len(args) > len(parameters) and all(p.kind is not p.VAR_POSITIONAL for p in parameters):
+        # the rule would not know of it
+        name = getattr(callee, "__name__", callee)
+        raise frame.ctx.fail(
+            errors.Unsupported, f"{len(args)} arguments of {name}", f"Its derivative is known for {len(parameters)}.",
+            "Write the computation without it.",
+        )  # fmt: skip
     result = list(args)
     rest = dict(named)
     for parameter in parameters[len(args) :]:

@@ -18,7 +18,7 @@ from adjit.transform import ir
 from adjit.transform.elaborate import complexes
 from adjit.transform.elaborate.arrays import allocated, shape_of
 from adjit.transform.elaborate.displays import array_of
-from adjit.transform.elaborate.elementwise import as_lazy, converted, materialise, operand
+from adjit.transform.elaborate.elementwise import converted, copied, operand
 from adjit.transform.elaborate.frame import Frame
 from adjit.transform.elaborate.handlers import Handler, bound, dtype_argument, shape_argument, taken
 from adjit.transform.elaborate.values import Complex, Lazy, Static, Value, dtype, is_array, is_numeric
@@ -85,7 +85,7 @@ def _array(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     value, kind = bound(frame, "np.array", "object dtype?", args, named)
     assert value is not None
     if is_array(value):
-        made = materialise(ctx, as_lazy(ctx, value), "array")
+        made = copied(ctx, value, "array")
         return converted(ctx, made, dtype_argument(frame, kind, dtype(value))) if kind is not None else made
     if is_numeric(value):
         raise ctx.fail(errors.Unsupported, "np.array of a number", "", "Use np.full((), x), or keep the number.")
@@ -93,9 +93,11 @@ def _array(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
 
 
 def _asarray(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    if args and is_array(args[0]) and len(args) == 1 and not named:
-        return args[0]
-    return _array(frame, args, named)
+    value, kind = bound(frame, "np.asarray", "a dtype?", args, named)
+    assert value is not None
+    if is_array(value) and dtype_argument(frame, kind, dtype(value)) == dtype(value):
+        return value
+    return _array(frame, [value] if kind is None else [value, kind], {})
 
 
 CREATION: dict[Any, Handler] = {

@@ -20,17 +20,21 @@ from adjit.transform.elaborate.values import Complex, Number, TupleValue, Value,
 from adjit.transform.types import call_type
 
 
-def array_of(ctx: Context, value: Value, kind: types.Type | None = None) -> Number:
-    """The array that np.array makes of a display; `kind`: of its elements, instead of their common one."""
+def array_of(ctx: Context, value: Value, kind: types.Type | None = None, of_none: types.Type = types.float64) -> Number:
+    """The array that np.array makes of a display; `kind`: of its elements, instead of their common one.
+
+    of_none: their type where there are no elements.
+    """
     extents, flat = _elements(ctx, value)
-    out = allocated(ctx, [ir.integer(n) for n in extents], kind or _common_type(flat), None, "array")
+    type_ = kind or (_common_type(flat) if flat else of_none)
+    out = allocated(ctx, [ir.integer(n) for n in extents], type_, None if flat else 0, "array")
     for place, leaf in zip(np.ndindex(*extents), flat, strict=True):
         store(ctx, out, [ir.integer(int(p)) for p in place], leaf)
     return out
 
 
 def _common_type(flat: list[Number]) -> types.Type:
-    type_: types.Type = dtype(flat[0]) if flat else types.float64
+    type_ = dtype(flat[0])
     for leaf in flat[1:]:
         if type_ != dtype(leaf):
             wider = call_type(operator.add, (type_, dtype(leaf)))

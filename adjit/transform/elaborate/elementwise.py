@@ -234,13 +234,24 @@ def materialise(ctx: Context, value: Value, name: str = "", user: bool = False) 
         return Paired(tuple(p if p is None else materialise(ctx, p) for p in value.parts), value.first)
     if not isinstance(value, Lazy):
         return value
+    out = copied(ctx, value, name, user)
+    if value.view_by:
+        for made in operands_in(out):
+            for source in value.sources:
+                ctx.detached(made, source, value.view_by, always=True, readonly=True)
+    return out
+
+
+def copied(ctx: Context, value: Value, name: str = "", user: bool = False) -> Number:
+    """An array or expression as a fresh array."""
+    lazy = as_lazy(ctx, value)
     name = name or "values"
     out: Number
-    if isinstance(value.dtype, types.Complex):
-        out = allocated(ctx, value.shape, value.dtype, None, name)
+    if isinstance(lazy.dtype, types.Complex):
+        out = allocated(ctx, lazy.shape, lazy.dtype, None, name)
     else:
-        out = allocated_part(ctx, value.shape, value.dtype, None, name, user)
-    ctx.nest(value.shape, lambda index: store(ctx, out, index, value.element(index)))
+        out = allocated_part(ctx, lazy.shape, lazy.dtype, None, name, user)
+    ctx.nest(lazy.shape, lambda index: store(ctx, out, index, lazy.element(index)))
     return out
 
 
@@ -275,17 +286,7 @@ def store_all(ctx: Context, target: Number, value: Value, accumulate: Any = None
         lazy = as_lazy(ctx, value)
         stored = operands_in(target)[0]
         value = materialise(ctx, lazy, f"{stored.name}_new" if isinstance(stored, ir.Var) else "")
-    if is_array(value):
-        source_shape = shape_of(ctx, value)
-        if len(source_shape) > len(shape):
-            raise ctx.fail(
-                errors.TypeMismatch, f"an array of rank {len(source_shape)} is stored in one of rank {len(shape)}"
-            )
-        for extent, own in zip(shape[len(shape) - len(source_shape) :], source_shape, strict=True):
-            if own not in (extent, ir.integer(1)):
-                ctx.builder.emit(
-                    ir.Call(callee=stored_extent, args=(extent, own), outs=(ir.Var("n", types.intp),), effect=True)
-                )
+    check_fits(ctx, shape, value)
     element = stretched(ctx, value, shape)
     kind = dtype(target)
     has_derivative = isinstance(kind, types.Float | types.Complex)
@@ -302,6 +303,18 @@ def store_all(ctx: Context, target: Number, value: Value, accumulate: Any = None
         store(ctx, target, index, new)
 
     ctx.nest(shape, body)
+
+
+def check_fits(ctx: Context, shape: Sequence[ir.Operand], value: Value) -> None:
+    """Checks that a value can be stored where an array of this shape is; the extents when it runs."""
+    own_shape = shape_of(ctx, value) if is_array(value) else ()
+    if len(own_shape) > len(shape):
+        raise ctx.fail(errors.TypeMismatch, f"an array of rank {len(own_shape)} is stored in one of rank {len(shape)}")
+    for extent, own in zip(shape[len(shape) - len(own_shape) :], own_shape, strict=True):
+        if own not in (extent, ir.integer(1)):
+            ctx.builder.emit(
+                ir.Call(callee=stored_extent, args=(extent, own), outs=(ir.Var("n", types.intp),), effect=True)
+            )
 
 
 def _reads_elsewhere(ctx: Context, value: Value, target: Number) -> bool:

@@ -22,12 +22,22 @@ from adjit.transform.elaborate import complexes, indexing, scalars
 from adjit.transform.elaborate.calls import attribute, call
 from adjit.transform.elaborate.constants import wrap
 from adjit.transform.elaborate.control import EXPRESSION, conditional
-from adjit.transform.elaborate.elementwise import materialise
+from adjit.transform.elaborate.elementwise import copied, materialise
 from adjit.transform.elaborate.frame import Frame, Guess, LocalFunction
 from adjit.transform.elaborate.operators import BINARY, UNARY, binary, both, compare, either, truth, unary
 from adjit.transform.elaborate.order import in_order, settled
 from adjit.transform.elaborate.syntax import contains
-from adjit.transform.elaborate.values import Poison, SliceValue, Static, TupleValue, Value, is_array, is_number
+from adjit.transform.elaborate.values import (
+    Flat,
+    Poison,
+    SliceValue,
+    Static,
+    TupleValue,
+    Value,
+    elements,
+    is_array,
+    is_number,
+)
 from adjit.transform.types import const, is_integer
 
 
@@ -123,7 +133,7 @@ def local_function(frame: Frame, node: cst.Lambda | cst.FunctionDef) -> Value:
 
 def _binary(frame: Frame, node: cst.BinaryOperation) -> Value:
     sides = (node.left, node.right)
-    left, right = in_order(frame.ctx, [functools.partial(evaluate, frame, side) for side in sides])
+    left, right = map(elements, in_order(frame.ctx, [functools.partial(evaluate, frame, side) for side in sides]))
     return binary(frame, BINARY[type(node.operator).__name__], left, right)
 
 
@@ -230,21 +240,32 @@ def _attribute(frame: Frame, node: cst.Attribute) -> Value:
 
 def subscript_place(frame: Frame, node: cst.Subscript) -> indexing.Place | indexing.Pair:
     """Where a subscript points."""
-    base = evaluate(frame, node.value)
+    base = elements(evaluate(frame, node.value))
     if not is_array(base):
         raise frame.ctx.fail(errors.Unsupported, "a subscript of something that is not an array", node=node)
     return indexing.resolve(frame.ctx, base, _entries(frame, node))
 
 
 def _entries(frame: Frame, node: cst.Subscript) -> list[Value]:
+    """What stands in the brackets: a tuple there is one entry an item, a tuple in a tuple is one entry."""
     entries: list[Value] = []
     for element in node.slice:
         if isinstance(element.slice, cst.Slice):
             ends = [_slice_end(frame, e) for e in (element.slice.lower, element.slice.upper, element.slice.step)]
             entries.append(SliceValue(ir.Span(*ends)))
+            continue
+        assert isinstance(element.slice, cst.Index)
+        entry = materialise(frame.ctx, evaluate(frame, element.slice.value))
+        if element.slice.star:
+            if not isinstance(entry, TupleValue):
+                raise frame.ctx.fail(errors.Unsupported, "`*` before something that is not a tuple", node=element)
+            entries.extend(entry.items)
         else:
-            assert isinstance(element.slice, cst.Index)
-            entries.append(materialise(frame.ctx, evaluate(frame, element.slice.value)))
+            entries.append(entry)
+    (only, *more) = node.slice
+    is_one = not more and isinstance(only.comma, cst.MaybeSentinel)
+    if is_one and len(entries) == 1 and isinstance(entries[0], TupleValue) and not entries[0].is_list:
+        return list(entries[0].items)
     return entries
 
 
@@ -266,6 +287,10 @@ def _subscript(frame: Frame, node: cst.Subscript) -> Value:
     entries = _entries(frame, node)
     if isinstance(base, TupleValue):
         return _tuple_item(frame, base, entries, node)
+    if isinstance(base, Flat):
+        selected = indexing.read(ctx, indexing.resolve(ctx, base.array, entries))
+        # an iterator has no views
+        return copied(ctx, selected) if is_array(selected) else selected
     if not is_array(base):
         raise ctx.fail(errors.Unsupported, "a subscript of something that is not an array or a tuple", node=node)
     return indexing.read(ctx, indexing.resolve(ctx, settled(ctx, base, mark), entries))

@@ -41,6 +41,10 @@ class Context:
         self.frame: Frame | None = None
         self.node: cst.CSTNode | None = None
         self.in_prange = False
+        # whether the copies that stand for views are noted, as they are in functions of the user's and not in rules
+        self.notes_views = False
+        # numbers that NumPy gives as views of rank 0
+        self.elements_of_views: set[ir.Operand] = set()
         # set by function.py, which knows statements: the body of a Python function on argument values (is it a rule's,
         # are literals weak), a derivative on argument values, a call of a function defined inside another, and which
         # parameters a rule reads once
@@ -109,6 +113,13 @@ class Context:
         if isinstance(array, ir.Const):
             return frozenset((id(array.value),))
         return self.roots.get(array, frozenset((ANYWHERE,)))
+
+    def detached(
+        self, copy: ir.Operand, base: ir.Operand, what: str, always: bool = False, readonly: bool = False
+    ) -> None:
+        """Take note of a copy where NumPy gives a view, `always` or by the layout at run time."""
+        if self.notes_views:
+            self.builder.emit(ir.Detached(base=base, copy=copy, what=what, always=always, readonly=readonly))
 
     def may_alias(self, left: ir.Operand, right: ir.Operand) -> bool:
         a, b = self.roots_of(left), self.roots_of(right)

@@ -22,6 +22,7 @@ from adjit import errors
 from adjit.transform import ir
 from adjit.transform.alias import Aliases, memory_written, named_by
 from adjit.transform.derivative import Enclosed
+from adjit.transform.detached import without_detached
 from adjit.transform.elaborate import complexes
 from adjit.transform.elaborate.constants import wrap
 from adjit.transform.elaborate.control import VALUE
@@ -97,6 +98,7 @@ def _elaborated(
 ) -> ir.Function:
     """The IR of a function; `variables`: from the values of its parameters to what its body sees; `around`: how many of
     them, the last ones, belong to the function around it."""
+    ctx.notes_views = True
     params: list[ir.Tree] = []
     values: list[Value] = []
     for name, type_ in zip(names, arg_types, strict=True):
@@ -136,6 +138,7 @@ def _elaborated(
     _check_globals(made)
     _check_unwritten(made, params[len(params) - around :])
     _check_defaults(made, source)
+    made = without_detached(made)
     bound = ((name, origin, naming.operand(o)) for name, origin, v in ctx.bound for o in _operands_in(v))
     note(Elaborated(made, tuple(bound)))
     return _without_side_effects(made, taken)

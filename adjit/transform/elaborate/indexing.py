@@ -8,19 +8,26 @@ In: an array and the entries of a subscript. Out: a `Place`, to read or write.
 
 from __future__ import annotations
 
+import dataclasses
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from numba import types
 
 from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate import complexes, scalars
-from adjit.transform.elaborate.arrays import shape_of, store
+from adjit.transform.elaborate.arrays import store
+from adjit.transform.elaborate.constants import wrap
+from adjit.transform.elaborate.displays import array_of
 from adjit.transform.elaborate.elementwise import (
     as_lazy,
+    broadcast_shapes,
+    check_fits,
+    copied,
     elementwise,
     materialise,
     operand,
@@ -30,6 +37,7 @@ from adjit.transform.elaborate.elementwise import (
 )
 from adjit.transform.elaborate.frame import Context
 from adjit.transform.elaborate.order import inserted, is_overwritten
+from adjit.transform.elaborate.shaping import sliced
 from adjit.transform.elaborate.values import (
     Complex,
     Index,
@@ -40,23 +48,46 @@ from adjit.transform.elaborate.values import (
     TupleValue,
     Value,
     dtype,
+    elements,
     is_array,
     is_complex,
     is_number,
     is_numeric,
 )
-from adjit.transform.types import array_type, array_type_of, complex_of, is_integer, slice_type
+from adjit.transform.elaborate.whole import whole_call
+from adjit.transform.types import array_type, array_type_of, complex_of, is_integer
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The elements of a view at places along some of its axes, `(axis, array of places)`.
+
+    The axes of the places, broadcast together, are one block of axes of the result, the first of which is `front`.
+    """
+
+    places: tuple[tuple[int, ir.Operand], ...]
+    front: int
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a subscript points: one element, a view, gathered elements along an axis of a view, or a mask."""
+    """Where a subscript points: one element, a view, gathered elements of a view, or a mask.
+
+    is_view: NumPy gives the element as a view, as of `a[0, ...]`.
+    """
 
     kind: str  # 'element', 'view', 'gather' or 'mask'
     array: ir.Var | ir.Const
     index: tuple[ir.Operand, ...] = ()
-    advanced: ir.Operand | None = None  # the array of places, or the mask
-    axis: int = 0
+    mask: ir.Operand | None = None
+    chosen: Chosen | None = None
+    is_view: bool = False
+
+    @property
+    def read_from(self) -> tuple[ir.Operand, ...]:
+        """The arrays that reading it reads."""
+        places = () if self.chosen is None else tuple(p for _, p in self.chosen.places)
+        return (self.array, *places, *(() if self.mask is None else (self.mask,)))
 
 
 @dataclass(frozen=True)
@@ -80,37 +111,56 @@ def _resolved(ctx: Context, base: Value, entries: Sequence[Value]) -> Place:
     array = operand(ctx, base)
     if not isinstance(array.type, types.Array):
         raise ctx.fail(errors.TypeMismatch, "a number cannot be indexed")
-    flat = [part for entry in entries for part in (entry.items if isinstance(entry, TupleValue) else (entry,))]
-    flat = _without_ellipsis(ctx, flat, array.type.ndim)
-    advanced = [k for k, e in enumerate(flat) if is_array(e)]
-    if not advanced:
-        return _basic(ctx, array, flat)
-    if len(advanced) > 1:
-        raise ctx.fail(
-            errors.Unsupported, "more than one array in an index", "numba takes a single one.",
-            "Write the gather as a loop.",
-        )  # fmt: skip
-    (position,) = advanced
-    chosen = operand(ctx, flat[position])
-    assert isinstance(chosen.type, types.Array)
-    if isinstance(chosen.type.dtype, types.Boolean):
-        if len(flat) - flat.count(_WHOLE) > 1 or chosen.type.ndim != array.type.ndim:
+    given = [_entry(ctx, e) for e in entries]
+    flat = _without_ellipsis(ctx, given, array.type.ndim)
+    masks = [e for e in flat if is_array(e) and isinstance(dtype(e), types.Boolean)]
+    if masks and len(flat) - flat.count(_WHOLE) == 1 and ndim_of(masks[0]) == array.type.ndim:
+        return Place("mask", array, mask=operand(ctx, masks[0]))
+    if not any(is_array(e) for e in flat):
+        is_view = any(isinstance(e, Static) and e.value is Ellipsis for e in given)
+        return dataclasses.replace(_basic(ctx, array, flat), is_view=is_view)
+    return _advanced(ctx, array, [_places(ctx, e) if is_array(e) else e for e in flat])
+
+
+def _entry(ctx: Context, entry: Value) -> Value:
+    """An entry of a subscript, a list or a tuple in a tuple as the array that NumPy makes of it."""
+    if isinstance(entry, Static) and isinstance(entry.value, list):
+        entry = wrap(ctx, tuple(entry.value))
+    return array_of(ctx, entry, of_none=types.intp) if isinstance(entry, TupleValue) else elements(entry)
+
+
+def _places(ctx: Context, entry: Value) -> ir.Operand:
+    """An array of integers in an index; a mask of one axis by the places where it is true."""
+    places = operand(ctx, entry)
+    if isinstance(_array(places).dtype, types.Boolean):
+        if _array(places).ndim != 1:
             raise ctx.fail(
                 errors.Unsupported, "a mask that does not cover the whole array", "", "Write the selection as a loop."
             )
-        return Place("mask", array, advanced=chosen)
-    if not is_integer(chosen.type.dtype):
+        found = whole_call(ctx, np.flatnonzero, (places,))
+        assert isinstance(found, ir.Var)
+        return found
+    if not is_integer(_array(places).dtype):
         raise ctx.fail(errors.TypeMismatch, "an array of floats cannot be an index")
-    before = flat[:position]
-    if any(is_number(e) for e in flat) and any(isinstance(e, SliceValue) for e in before):
-        raise ctx.fail(
-            errors.Unsupported, "an index that mixes integers, slices and an array", "", "Index in two steps."
-        )
-    # integers and slices first, as a view; the gathered axis is whole in it
-    rest = [_WHOLE if k == position else e for k, e in enumerate(flat)]
-    axis = sum(not is_number(e) for e in before)
+    return places
+
+
+def _advanced(ctx: Context, array: ir.Operand, entries: Sequence[Value]) -> Place:
+    """Index arrays: integers and slices first, as a view; the axes that are chosen from are whole in it."""
+    rest = [_WHOLE if is_array(e) else e for e in entries]
     view = _basic(ctx, array, rest) if any(e != _WHOLE for e in rest) else Place("view", array)
-    return Place("gather", view.array, advanced=chosen, axis=axis)
+    places: list[tuple[int, ir.Operand]] = []
+    blocks = 0  # of index arrays and integers side by side
+    axis, front = 0, 0
+    for k, e in enumerate(entries):
+        if is_array(e) or is_number(e):
+            blocks += k == 0 or not (is_array(entries[k - 1]) or is_number(entries[k - 1]))
+            front = axis if blocks == 1 and not places else front
+        if is_array(e):
+            places.append((axis, operand(ctx, e)))
+        axis += not is_number(e)
+    # where slices stand in between, the axes of the places come first
+    return Place("gather", view.array, chosen=Chosen(tuple(places), front if blocks == 1 else 0))
 
 
 _WHOLE = SliceValue(ir.Span())
@@ -152,32 +202,17 @@ def _basic(ctx: Context, array: ir.Operand, entries: Sequence[Value]) -> Place:
             selectors.append(e.span)
         elif isinstance(e, Static) and e.value is None:
             selectors.append(ir.NewAxis())
-        elif isinstance(e, ir.Var | ir.Const) and isinstance(e.type, types.Integer):
+        elif isinstance(e, ir.Var | ir.Const) and isinstance(e.type, types.Boolean):
+            raise ctx.fail(
+                errors.Unsupported, "a boolean as an index", "To NumPy it is a mask, not 0 or 1.", "Write int(...)."
+            )
+        elif isinstance(e, ir.Var | ir.Const) and is_integer(e.type):
             selectors.append(ir.At(e))
         else:
             raise ctx.fail(errors.TypeMismatch, "an index must be an integer, a slice, newaxis, Ellipsis or an array")
     if all(isinstance(s, ir.At) for s in selectors):
         return Place("element", array, tuple(s.index for s in selectors if isinstance(s, ir.At)))
-    assert isinstance(array.type, types.Array)
-    name = array.name if isinstance(array, ir.Var) else "view"
-    out = ir.Var(f"{name}_view", slice_type(array.type, selectors))
-    ctx.builder.emit(ir.Slice(base=array, selectors=tuple(selectors), out=out))
-    shape: list[ir.Operand] = []
-    base_shape = iter(ctx.shape(array))
-    for s in selectors:
-        if isinstance(s, ir.NewAxis):
-            shape.append(ir.integer(1))
-            continue
-        extent = next(base_shape)
-        if isinstance(s, ir.Span):
-            left_out = s.left_out
-            shape.append(
-                ctx.builder.extent(out, len(shape))
-                if left_out is None
-                else ctx.shortened(extent, left_out, out, len(shape))
-            )
-    ctx.new_array(out, shape, ctx.roots_of(array))
-    return Place("view", out)
+    return Place("view", sliced(ctx, array, selectors))
 
 
 def read(ctx: Context, place: Place | Pair) -> Value:
@@ -188,11 +223,20 @@ def read(ctx: Context, place: Place | Pair) -> Value:
             return _lazy_pair(ctx, real, imag)
         return paired(real, imag)
     if place.kind == "element":
-        return ctx.builder.load(place.array, place.index)
+        element = ctx.builder.load(place.array, place.index)
+        if place.is_view:
+            ctx.detached(element, place.array, "an index with `...`", always=True)
+            ctx.elements_of_views.add(element)
+        return element
     if place.kind == "view":
         return place.array
     if place.kind == "gather":
-        return _gathered(ctx, place)
+        shape, target = _gather(ctx, place)
+        assert place.chosen is not None
+        sources = place.read_from
+        return Lazy(
+            shape, _array(place.array).dtype, lambda i: ctx.builder.load(place.array, target(i)), sources, sources
+        )
     return _selected(ctx, place)
 
 
@@ -204,19 +248,22 @@ def _lazy_pair(ctx: Context, real: Lazy, imag: Lazy) -> Lazy:
     return Lazy(real.shape, complex_of(real.dtype), element, sources, moved)
 
 
-def _gathered(ctx: Context, place: Place) -> Lazy:
-    array, places, axis = place.array, place.advanced, place.axis
-    assert places is not None
-    places_shape = ctx.shape(places)
-    shape = ctx.shape(array)
-    rank = len(places_shape)
+def _gather(ctx: Context, place: Place) -> tuple[tuple[ir.Operand, ...], Callable[[Index], Index]]:
+    """The shape of gathered elements, and where in the array the one at an index is."""
+    assert place.chosen is not None
+    front, shape = place.chosen.front, ctx.shape(place.array)
+    axes = [axis for axis, _ in place.chosen.places]
+    block = broadcast_shapes(ctx, [ctx.shape(places) for _, places in place.chosen.places])
+    chosen = [stretched(ctx, places, block) for _, places in place.chosen.places]
+    others = [extent for axis, extent in enumerate(shape) if axis not in axes]
 
-    def element(index: Index) -> ir.Operand:
-        where = ctx.builder.load(places, index[axis : axis + rank])
-        return ctx.builder.load(array, (*index[:axis], where, *index[axis + rank :]))
+    def target(index: Index) -> Index:
+        inner = index[front : front + len(block)]
+        found = iter([complexes.real(ctx, places(inner)) for places in chosen])
+        rest = iter(index[:front] + index[front + len(block) :])
+        return tuple(next(found) if axis in axes else next(rest) for axis in range(len(shape)))
 
-    full = (*shape[:axis], *places_shape, *shape[axis + 1 :])
-    return Lazy(full, _array(array).dtype, element, (array, places), (array,))
+    return (*others[:front], *block, *others[front:]), target
 
 
 def _count(ctx: Context, mask: ir.Operand) -> ir.Operand:
@@ -260,8 +307,8 @@ def _for_each_selected(ctx: Context, mask: ir.Operand, body: Any) -> None:
 
 
 def _selected(ctx: Context, place: Place) -> Value:
-    assert place.advanced is not None
-    array, mask = place.array, place.advanced
+    assert place.mask is not None
+    array, mask = place.array, place.mask
     count = _count(ctx, mask)
     out = ir.Var("selected", array_type(_array(array).dtype, 1))
     ctx.builder.emit(ir.Alloc(shape=(count,), out=out))
@@ -272,6 +319,7 @@ def _selected(ctx: Context, place: Place) -> Value:
 
 def write(ctx: Context, place: Place | Pair, value: Value) -> None:
     """`base[entries] = value`."""
+    value = stored(ctx, value)
     if isinstance(place, Pair):
         real, imag = _parts(ctx, value)
         write(ctx, place.real, real)
@@ -293,10 +341,16 @@ def write(ctx: Context, place: Place | Pair, value: Value) -> None:
         _store_selected(ctx, place, array, value)
 
 
-def _parts(ctx: Context, value: Value) -> tuple[Value, Value]:
-    """The parts of what is stored among complex numbers; both are there before one is stored."""
+def stored(ctx: Context, value: Value) -> Value:
+    """What is stored, a tuple or list as the array that NumPy makes of it."""
+    value = array_of(ctx, value) if isinstance(value, TupleValue) else elements(value)
     if not is_numeric(value):
         raise ctx.fail(errors.Unsupported, "this value cannot be stored in an array")
+    return value
+
+
+def _parts(ctx: Context, value: Value) -> tuple[Value, Value]:
+    """The parts of what is stored among complex numbers; both are there before one is stored."""
     made = materialise(ctx, value)
     return (made.real, made.imag) if isinstance(made, Complex) else (made, ir.Const(0.0, types.float64))
 
@@ -324,43 +378,23 @@ def _writable(ctx: Context, array: ir.Operand) -> ir.Var:
 
 def _scatter(ctx: Context, place: Place, array: ir.Var, value: Value) -> None:
     # one store after another: with repeated places the last one stays, as in NumPy
-    places, axis = _apart(ctx, place, array), place.axis
+    assert place.chosen is not None
     if is_array(value) and any(ctx.may_alias(s, array) for s in as_lazy(ctx, value).sources):
         # also where the value is an array already: it is this memory, or a view of it
-        value = materialise(ctx, as_lazy(ctx, value), f"{array.name}_new")
-    shape = ctx.shape(array)
-    places_shape = ctx.shape(places)
-    full = (*shape[:axis], *places_shape, *shape[axis + 1 :])
-    _check_fits(ctx, full, value)
+        value = copied(ctx, value, f"{array.name}_new")
+    own = tuple((k, operand(ctx, copied(ctx, p)) if ctx.may_alias(p, array) else p) for k, p in place.chosen.places)
+    full, target = _gather(ctx, dataclasses.replace(place, chosen=Chosen(own, place.chosen.front)))
+    check_fits(ctx, full, value)
     element = stretched(ctx, value, full)
 
     def body(index: Index) -> None:
-        where = ctx.builder.load(places, index[axis : axis + len(places_shape)])
-        target = (*index[:axis], where, *index[axis + len(places_shape) :])
-        store(ctx, array, target, element(index))
+        store(ctx, array, target(index), element(index))
 
     ctx.nest(full, body, ordered=range(len(full)))
 
 
-def _apart(ctx: Context, place: Place, array: ir.Var) -> ir.Operand:
-    """The places as they are before anything is stored: `k[k] = 0` stores into them."""
-    chosen = place.advanced
-    assert chosen is not None
-    if array_type_of(array).dtype != array_type_of(chosen).dtype or not ctx.may_alias(chosen, array):
-        return chosen
-    return operand(ctx, materialise(ctx, as_lazy(ctx, chosen), "places"))
-
-
-def _check_fits(ctx: Context, shape: tuple[ir.Operand, ...], value: Value) -> None:
-    if not is_array(value):
-        return
-    own = shape_of(ctx, value)
-    if len(own) > len(shape):
-        raise ctx.fail(errors.TypeMismatch, f"an array of rank {len(own)} is stored in a place of rank {len(shape)}")
-
-
 def _store_selected(ctx: Context, place: Place, array: ir.Var, value: Value) -> None:
-    mask = place.advanced
+    mask = place.mask
     assert mask is not None
     kind = array_type_of(array).dtype
     if is_number(value):
@@ -393,6 +427,7 @@ def update(ctx: Context, place: Place | Pair, operation: Any, value: Value, mark
 
     What is updated is read before the value is evaluated; a view is a reference, and read after it.
     """
+    value = stored(ctx, value)
     if isinstance(place, Pair):
         _update_pair(ctx, place, operation, value, mark)
         return
@@ -423,7 +458,7 @@ def update(ctx: Context, place: Place | Pair, operation: Any, value: Value, mark
 def _read_before(ctx: Context, place: Place | Pair, mark: int) -> Value:
     """The value at a place before the operations from `mark` on."""
     places = (place.real, place.imag) if isinstance(place, Pair) else (place,)
-    read_from = [o for p in places for o in (p.array, p.advanced) if o is not None]
+    read_from = [o for p in places for o in p.read_from]
     if is_overwritten(ctx, read_from, mark):
         return inserted(ctx, mark, lambda: materialise(ctx, read(ctx, place)))
     return read(ctx, place)

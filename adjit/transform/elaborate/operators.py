@@ -166,8 +166,9 @@ def _weak_against(value: Value, other: Value) -> Value:
 
 
 def _tuples_equal(frame: Frame, callee: Any, left: TupleValue, right: TupleValue) -> Value:
-    result: ir.Operand = ir.boolean(len(left.items) == len(right.items))
-    if len(left.items) == len(right.items):
+    comparable = len(left.items) == len(right.items) and left.is_list == right.is_list
+    result: ir.Operand = ir.boolean(comparable)
+    if comparable:
         for a, b in zip(left.items, right.items, strict=True):
             same = truth(frame, binary(frame, operator.eq, a, b))
             result = both(frame, result, scalars.ready(same))

@@ -7,6 +7,7 @@ In: an array and where it goes. Out: a view or an array made of it, or a number.
 
 from __future__ import annotations
 
+import dataclasses
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -18,11 +19,21 @@ from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate import scalars
 from adjit.transform.elaborate.arrays import shape_of
-from adjit.transform.elaborate.elementwise import as_lazy, converted, materialise, operand, paired, store_all, stretched
+from adjit.transform.elaborate.elementwise import (
+    as_lazy,
+    converted,
+    copied,
+    materialise,
+    operand,
+    paired,
+    store_all,
+    stretched,
+)
 from adjit.transform.elaborate.frame import Context, Frame
 from adjit.transform.elaborate.handlers import Handler, axis_argument, bound, dtype_argument, shape_argument, taken
 from adjit.transform.elaborate.values import (
     Complex,
+    Flat,
     Lazy,
     Number,
     Static,
@@ -33,7 +44,7 @@ from adjit.transform.elaborate.values import (
     is_complex,
     ndim,
 )
-from adjit.transform.types import array_type, array_type_of, transposed_type
+from adjit.transform.types import array_type, array_type_of, slice_type, transposed_type
 
 
 def array_attribute(ctx: Context, owner: Value, name: str) -> Value | None:
@@ -48,7 +59,11 @@ def array_attribute(ctx: Context, owner: Value, name: str) -> Value | None:
         return Static(np.dtype(str(dtype(owner))) if not isinstance(dtype(owner), types.Boolean) else np.dtype(bool))
     if name == "real":
         return owner
-    if name in ("T", "flat") and is_complex(owner):
+    if name == "flat" and is_complex(owner):
+        pair = materialise(ctx, owner)
+        assert isinstance(pair, Complex)
+        return Flat(paired(_flat(ctx, pair.real), _flat(ctx, pair.imag)))
+    if name == "T" and is_complex(owner):
         pair = materialise(ctx, owner)
         assert isinstance(pair, Complex)
         real, imag = (array_attribute(ctx, p, name) for p in (pair.real, pair.imag))
@@ -58,7 +73,7 @@ def array_attribute(ctx: Context, owner: Value, name: str) -> Value | None:
     if name == "T":
         return transpose(ctx, owner, tuple(range(ndim(owner)))[::-1])
     if name == "flat":
-        return ravel(ctx, owner)
+        return Flat(_flat(ctx, owner))
     return None
 
 
@@ -78,39 +93,34 @@ def transpose(ctx: Context, value: Value, axes: tuple[int, ...]) -> Value:
         def element(index: tuple[ir.Operand, ...]) -> Number:
             return lazy.element(tuple(index[axes.index(k)] for k in range(len(axes))))
 
-        return Lazy(tuple(lazy.shape[a] for a in axes), lazy.dtype, element, lazy.sources, lazy.sources)
+        shape = tuple(lazy.shape[a] for a in axes)
+        return dataclasses.replace(lazy, shape=shape, element=element, moved=lazy.sources)
     array = operand(ctx, value)
     assert isinstance(array.type, types.Array)
     name = array.name if isinstance(array, ir.Var) else "array"
     out = ir.Var(f"{name}_T", transposed_type(array.type, axes))
     ctx.builder.emit(ir.Transpose(base=array, axes=axes, out=out))
-    shape = ctx.shape(array)
-    return ctx.new_array(out, [shape[a] for a in axes], ctx.roots_of(array))
+    extents = ctx.shape(array)
+    return ctx.new_array(out, [extents[a] for a in axes], ctx.roots_of(array))
 
 
-def contiguous(ctx: Context, value: Value) -> ir.Operand:
-    """The array itself if numba knows it to be in C order, else a copy."""
+def contiguous(ctx: Context, value: Value, what: str, always: bool = False) -> ir.Operand:
+    """The array itself if numba knows it to be in C order, else a copy.
+
+    Of others, too, NumPy may give a view in the place of that copy, or does so `always`; `what` asks for it.
+    """
     array = operand(ctx, value)
     assert isinstance(array.type, types.Array)
     if array.type.layout == "C":
         return array
-    made = materialise(ctx, as_lazy(ctx, array), array.name if isinstance(array, ir.Var) else "array")
+    made = copied(ctx, array, array.name if isinstance(array, ir.Var) else "array")
     assert isinstance(made, ir.Var)
+    ctx.detached(made, array, what, always)
     return made
 
 
-def reshape(ctx: Context, value: Value, shape: Sequence[ir.Operand], copy_if_needed: bool = False) -> Value:
-    array = operand(ctx, value)
-    assert isinstance(array.type, types.Array)
-    if array.type.layout != "C":
-        if not copy_if_needed:
-            raise ctx.fail(
-                errors.Unsupported,
-                "reshape of an array that is not contiguous in C order",
-                "numba does not take it either.",
-                "Copy it first: np.ascontiguousarray(x).reshape(...).",
-            )  # fmt: skip
-        array = contiguous(ctx, array)
+def reshape(ctx: Context, value: Value, shape: Sequence[ir.Operand]) -> Value:
+    array = contiguous(ctx, value, "reshape")
     name = array.name if isinstance(array, ir.Var) else "array"
     assert isinstance(array.type, types.Array)
     out = ir.Var(f"{name}_view", array_type(array.type.dtype, len(shape)))
@@ -124,13 +134,49 @@ def reshape(ctx: Context, value: Value, shape: Sequence[ir.Operand], copy_if_nee
     return ctx.new_array(out, known, ctx.roots_of(array))
 
 
-def ravel(ctx: Context, value: Value) -> Value:
+def ravel(ctx: Context, value: Value, what: str = "ravel", always: bool = False) -> Value:
     if isinstance(value, Lazy) and value.ndim == 1:
         return value
-    array = contiguous(ctx, value)
+    array = contiguous(ctx, value, what, always)
     if ndim(array) == 1:
         return array
     return reshape(ctx, array, [ir.integer(-1)])
+
+
+def _flat(ctx: Context, value: Value) -> ir.Operand:
+    array = ravel(ctx, operand(ctx, value), "`.flat`", always=True)
+    assert isinstance(array, ir.Var | ir.Const)
+    return array
+
+
+def view(ctx: Context, value: Value) -> Value:
+    """Another reference to the memory of an array."""
+    array = operand(ctx, value)
+    assert isinstance(array.type, types.Array)
+    return sliced(ctx, array, [ir.Span()] * array.type.ndim)
+
+
+def sliced(ctx: Context, array: ir.Operand, selectors: Sequence[ir.Selector]) -> ir.Var:
+    """The view that basic indexing makes."""
+    assert isinstance(array.type, types.Array)
+    name = array.name if isinstance(array, ir.Var) else "view"
+    out = ir.Var(f"{name}_view", slice_type(array.type, selectors))
+    ctx.builder.emit(ir.Slice(base=array, selectors=tuple(selectors), out=out))
+    shape: list[ir.Operand] = []
+    base_shape = iter(ctx.shape(array))
+    for s in selectors:
+        if isinstance(s, ir.NewAxis):
+            shape.append(ir.integer(1))
+            continue
+        extent = next(base_shape)
+        if isinstance(s, ir.Span):
+            left_out = s.left_out
+            shape.append(
+                ctx.builder.extent(out, len(shape))
+                if left_out is None
+                else ctx.shortened(extent, left_out, out, len(shape))
+            )
+    return ctx.new_array(out, shape, ctx.roots_of(array))
 
 
 # ------------------------------------------------------------------------------------------------ functions and methods
@@ -160,11 +206,11 @@ def _ravel(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
 def _flatten(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     (value,) = bound(frame, "flatten", "a:array", args, named)
     assert value is not None
-    flat = ravel(frame.ctx, value)
-    source = operand(frame.ctx, value) if not isinstance(value, Lazy) else None
-    if source is not None and array_type_of(source).layout == "C":
-        return _copy(frame, [flat], {})
-    return flat
+    if not isinstance(value, Lazy) and array_type_of(operand(frame.ctx, value)).layout == "C":
+        return _copy(frame, [ravel(frame.ctx, value)], {})
+    name = value.name if isinstance(value, ir.Var) else "array"
+    made = copied(frame.ctx, value, name)
+    return made if ndim(made) == 1 else reshape(frame.ctx, made, [ir.integer(-1)])
 
 
 def _transpose(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
@@ -193,14 +239,27 @@ def _swapaxes(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value
     return transpose(frame.ctx, owner, tuple(axes))
 
 
+def _moveaxis(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+    owner, source, destination = bound(frame, "np.moveaxis", "a:array source destination", args, named)
+    assert owner is not None
+    axes = list(range(ndim(owner)))
+    start, end = (axis_argument(frame, "np.moveaxis", axis, ndim(owner)) for axis in (source, destination))
+    axes.insert(end, axes.pop(start))
+    return transpose(frame.ctx, owner, tuple(axes))
+
+
 def _expand_dims(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     ctx = frame.ctx
     owner, axis = bound(frame, "np.expand_dims", "a:array axis", args, named)
     assert owner is not None
     place = axis_argument(frame, "np.expand_dims", axis, ndim(owner) + 1)
-    lazy = as_lazy(ctx, owner)
-    shape = (*lazy.shape[:place], ir.integer(1), *lazy.shape[place:])
-    return Lazy(shape, lazy.dtype, lambda i: lazy.element(i[:place] + i[place + 1 :]), lazy.sources, lazy.sources)
+    if not isinstance(owner, Lazy):
+        spans: list[ir.Selector] = [ir.Span()] * ndim(owner)
+        return sliced(ctx, operand(ctx, owner), [*spans[:place], ir.NewAxis(), *spans[place:]])
+    shape = (*owner.shape[:place], ir.integer(1), *owner.shape[place:])
+    return dataclasses.replace(
+        owner, shape=shape, element=lambda i: owner.element(i[:place] + i[place + 1 :]), moved=owner.sources
+    )
 
 
 def _broadcast_to(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
@@ -211,14 +270,16 @@ def _broadcast_to(frame: Frame, args: list[Value], named: dict[str, Value]) -> V
     extents = shape_argument(frame, shape)
     element = stretched(ctx, value, extents)
     sources = as_lazy(ctx, value).sources if is_array(value) else ()
-    return Lazy(extents, dtype(value), element, sources, sources)
+    # an expression that is stretched has no memory of its own that one could store into
+    by = value.view_by if isinstance(value, Lazy) else "np.broadcast_to"
+    return Lazy(extents, dtype(value), element, sources, sources, by)
 
 
 def _copy(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     ctx = frame.ctx
     (value,) = bound(frame, "copy", "a:array", args, named)
     if isinstance(value, Lazy):
-        return materialise(ctx, value)
+        return copied(ctx, value)
     assert isinstance(value, ir.Var | ir.Const)
     assert isinstance(value.type, types.Array)
     # in C order whatever the order of the original, as numba has it
@@ -231,15 +292,33 @@ def _copy(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
 def _ascontiguous(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     (value,) = bound(frame, "np.ascontiguousarray", "a:array", args, named)
     assert value is not None
-    return contiguous(frame.ctx, value)
+    return contiguous(frame.ctx, value, "np.ascontiguousarray")
+
+
+def _asfortran(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+    (value,) = bound(frame, "np.asfortranarray", "a:array", args, named)
+    assert value is not None
+    array = operand(frame.ctx, value)
+    if array_type_of(array).layout == "F" or (array_type_of(array).layout == "C" and ndim(array) == 1):
+        return array
+    made = copied(frame.ctx, array, array.name if isinstance(array, ir.Var) else "array")
+    assert isinstance(made, ir.Var)
+    frame.ctx.detached(made, array, "np.asfortranarray")
+    return made
+
+
+def _view(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+    if len(args) > 1 or named:
+        raise frame.ctx.fail(
+            errors.Unsupported, "the array method `view` with another type", "", "Use astype, which converts."
+        )
+    return view(frame.ctx, args[0])
 
 
 def _astype(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     owner, kind = bound(frame, "astype", "a:array dtype", args, named)
     assert owner is not None
-    return materialise(
-        frame.ctx, converted(frame.ctx, as_lazy(frame.ctx, owner), dtype_argument(frame, kind, dtype(owner)))
-    )
+    return copied(frame.ctx, converted(frame.ctx, as_lazy(frame.ctx, owner), dtype_argument(frame, kind, dtype(owner))))
 
 
 def _shape(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
@@ -279,11 +358,13 @@ def _item(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
 
 SHAPING: dict[Any, Handler] = {
     np.ascontiguousarray: _ascontiguous,
+    np.asfortranarray: _asfortran,
     np.copy: _copy,
     np.reshape: _reshape,
     np.ravel: _ravel,
     np.transpose: _transpose,
     np.swapaxes: _swapaxes,
+    np.moveaxis: _moveaxis,
     np.expand_dims: _expand_dims,
     np.broadcast_to: _broadcast_to,
     np.shape: _shape,
@@ -300,5 +381,6 @@ SHAPING_METHODS: dict[str, Handler] = {
     "swapaxes": _swapaxes,
     "astype": _astype,
     "fill": _fill,
+    "view": _view,
     "item": _item,
 }

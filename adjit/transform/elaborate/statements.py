@@ -41,7 +41,7 @@ from adjit.transform.elaborate.iteration import is_static, iteration, static_ite
 from adjit.transform.elaborate.order import stored_to
 from adjit.transform.elaborate.promises import without_own_promises
 from adjit.transform.elaborate.syntax import always_leaves, assigned, body_of, contains, else_of
-from adjit.transform.elaborate.values import Paired, Range, Static, TupleValue, Value
+from adjit.transform.elaborate.values import Paired, Range, Static, TupleValue, Value, elements
 
 
 def block(frame: Frame, statements: Sequence[cst.BaseStatement | cst.BaseSmallStatement]) -> None:
@@ -218,7 +218,7 @@ def _after_loop(frame: Frame, node: cst.For | cst.While, outer_break: Value | No
 def _for(frame: Frame, node: cst.For) -> None:
     ctx = frame.ctx
     origin = ctx.builder.origin
-    iterated = evaluate(frame, node.iter)
+    iterated = elements(evaluate(frame, node.iter))
     if isinstance(iterated, TupleValue) or (isinstance(iterated, Paired) and is_static(iterated)):
         _unrolled(frame, node, static_items(iterated))
         return

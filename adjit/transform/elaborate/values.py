@@ -41,7 +41,10 @@ class TupleValue:
 
 @dataclass(frozen=True, eq=False)
 class Lazy:
-    """An array expression that is not computed yet: its element at an index, and the arrays that reading one reads."""
+    """An array expression that is not computed yet: its element at an index, and the arrays that reading one reads.
+
+    view_by: the function by which NumPy takes this as a read-only view of the sources, "" where it computes an array.
+    """
 
     shape: tuple[ir.Operand, ...]
     dtype: types.Type
@@ -49,6 +52,7 @@ class Lazy:
     sources: tuple[ir.Operand, ...]
     # sources that are read at an index other than the element's own: such an expression cannot be stored over them
     moved: tuple[ir.Operand, ...] = ()
+    view_by: str = ""
 
     @property
     def ndim(self) -> int:
@@ -64,6 +68,13 @@ class Complex:
 
 
 Number = ir.Operand | Complex
+
+
+@dataclass(frozen=True)
+class Flat:
+    """`x.flat`, by the vector of all elements: its slices are copies, while stores into it reach `x`."""
+
+    array: Number
 
 
 @dataclass(frozen=True)
@@ -105,7 +116,7 @@ class Poison:
     why: str
 
 
-Value = ir.Var | ir.Const | Static | TupleValue | Lazy | Complex | Method | Range | Paired | SliceValue | Poison
+Value = ir.Var | ir.Const | Static | TupleValue | Lazy | Flat | Complex | Method | Range | Paired | SliceValue | Poison
 
 
 def is_array(value: Value) -> bool:
@@ -133,6 +144,11 @@ def is_complex(value: Value) -> bool:
 def operands_in(value: Number) -> tuple[ir.Operand, ...]:
     """The operand, or the two that a complex value is."""
     return (value.real, value.imag) if isinstance(value, Complex) else (value,)
+
+
+def elements(value: Value) -> Value:
+    """What a function or an operator sees of a value: of `x.flat`, the vector."""
+    return value.array if isinstance(value, Flat) else value
 
 
 def dtype(value: Value) -> types.Type:

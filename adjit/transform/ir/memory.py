@@ -253,6 +253,29 @@ VIEWS = (Slice, Transpose, Reshape)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class Detached(Op):
+    """A note that `copy`, a fresh array or an element that was loaded, stands for a view that NumPy takes of `base`.
+
+    what:     what made it, as the user writes it.
+    always:   NumPy takes a view in any case; else the layout at run time decides between a view and a copy.
+    readonly: nothing may be stored into that view.
+    """
+
+    base: Operand
+    copy: Operand
+    what: str
+    always: bool = False
+    readonly: bool = False
+
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        return (self.base, self.copy)
+
+    def rebuilt(self, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> Op:
+        return dataclasses.replace(self, base=operands[0], copy=operands[1])
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class NewTape(Op):
     """An empty growable tape (a list) of scalars or array references. Entries are appended and never changed."""
 
