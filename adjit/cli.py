@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import sys
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         shown = derived.source(*given) if asked.command == "source" else derived.explain(*given)
         print(str(shown).rstrip())
     except AdjitError as fault:
-        print(fault, file=sys.stderr)
+        print(fault.message, file=sys.stderr)
         return 1
     return 0
 
@@ -66,12 +67,23 @@ def _function(where: str) -> Any:
     # as for `python FILE.py`: files beside it can be imported, and its own functions find their module
     sys.path.insert(0, str(path.resolve().parent))
     sys.modules[path.stem] = found
-    spec.loader.exec_module(found)
+    try:
+        spec.loader.exec_module(found)
+    except Exception as fault:  # whatever the user's file raises
+        raise SystemExit(f"adjit: {filename} cannot be imported: {_told(fault, path)}") from fault
     for part in name.split("."):
         if not hasattr(found, part):
             raise SystemExit(f"adjit: there is no {name!r} in {filename}")
         found = getattr(found, part)
     return found
+
+
+def _told(fault: Exception, path: Path) -> str:
+    """What the file raised, and its line that did."""
+    frames = traceback.extract_tb(fault.__traceback__)
+    lines = [frame.lineno for frame in frames if Path(frame.filename).resolve() == path.resolve()]
+    line = fault.lineno if isinstance(fault, SyntaxError) else lines[-1] if lines else None
+    return f"{type(fault).__name__}: {fault}" + ("" if line is None or "line" in str(fault) else f" (line {line})")
 
 
 def _wrt(text: str) -> int | str | tuple[int | str, ...]:

@@ -1,6 +1,6 @@
 """Every error that a user of adjit can see: what is wrong, where, why, and what to do, in at most eight lines.
 
-In: the facts of one fault. Out: an exception whose text is the whole message.
+In: the facts of one fault. Out: an exception whose text, after the kind that Python prints, is the whole message.
 
     raise NoRule("np.median has no derivative rule", place, "It depends on x.", "hold it fixed: ...")
 
@@ -54,15 +54,23 @@ def _last_name(filename: str) -> str:
 class AdjitError(Exception):
     """The base of all errors that adjit raises on purpose."""
 
+    usual = ""  # what to do, where the fault does not say: compiled code raises with one text alone
+
     def __init__(self, what: str, place: Place | None = None, why: str = "", instead: str = "") -> None:
+        instead = instead or self.usual
         super().__init__(what, place, why, instead)
         self.what = what
         self.place = place
         self.why = why
         self.instead = instead
 
+    @property
+    def message(self) -> str:
+        """The text as Python prints it of an error that nobody catches, with the kind in front."""
+        return f"{type(self).__name__}: {self}"
+
     def __str__(self) -> str:
-        lines = [f"{type(self).__name__}: {self.what}"]
+        lines = [self.what]
         if self.place is not None:
             lines += ["  " + line for line in self.place.lines()]
         instead = self.instead.splitlines()
@@ -107,16 +115,19 @@ class Unwritten(AdjitError):
 class Aliased(AdjitError):
     """Two arguments share memory and one of them is written."""
 
+    usual = "Pass a copy of one of them."
+
 
 class Stretched(AdjitError):
     """Arrays are combined whose lengths differ, in code made for lengths that agree. Users of `source` alone see it."""
+
+    usual = "Call the derivative itself: it makes other code then."
 
 
 class InternalError(AdjitError):
     """A fault of adjit itself."""
 
-    def __init__(self, what: str, place: Place | None = None, why: str = "", instead: str = "") -> None:
-        super().__init__(what, place, why, instead or "This is a fault of adjit: please report it with this message.")
+    usual = "This is a fault of adjit: please report it with this message."
 
 
 class NotCached(UserWarning):

@@ -141,3 +141,29 @@ def test_tangent_as_text(chain, capsys):
     assert lines[0] == "def energy_jvp(x, k, x_dot, k_dot):"
     assert "        stretch_dot = x_dot[i + 1] - x_dot[i]" in lines
     assert not any("k_dot" in line for line in lines[1:])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "import math\n\nlimit = math.sqrt(-1.0)\n",
+            "FILE cannot be imported: ValueError: math domain error (line 3)",
+        ),
+        (
+            "def f(x:\n    return x\n",
+            "FILE cannot be imported: SyntaxError: '(' was never closed (broken_for_cli.py, line 1)",
+        ),
+        (
+            "import nothing_of_the_kind\n",
+            "FILE cannot be imported: ModuleNotFoundError: No module named 'nothing_of_the_kind'",
+        ),
+    ],
+)
+def test_a_file_that_cannot_be_imported(tmp_path, text, message):
+    path = tmp_path / "broken_for_cli.py"
+    path.write_text(text)
+    with pytest.raises(SystemExit) as fault:
+        cli.main(["source", f"{path}:f"])
+    told = str(fault.value).replace(str(path), "FILE")
+    assert told.startswith(f"adjit: {message}")

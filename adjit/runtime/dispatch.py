@@ -210,6 +210,7 @@ class _Specialising:
             raise TypeMismatch(
                 f"types of {len(found)} arguments are given, {len(parameters)} are needed",
                 why=f"The parameters are {', '.join(self.__signature__.parameters)}.",
+                instead="Give a type for each that has no default.",
             )
         return (*found, *(types.Omitted(p.default) for p in left_out))  # type: ignore[no-untyped-call]
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 import functools
 import inspect
 import linecache
-from types import CodeType, FunctionType
+import sys
+from types import CodeType, FunctionType, MethodType
+from typing import Any
 
 from numba.core.dispatcher import Dispatcher
 
@@ -28,12 +30,55 @@ def python_function(function: object) -> FunctionType:
         function = function.py_func
     if isinstance(function, FunctionType):
         return function
-    name = getattr(function, "__qualname__", None) or repr(function)
-    raise SourceUnavailable(
-        f"{name} is no Python function",
-        why=f"It is of type {type(function).__name__}; adjit reads functions, lambdas and numba dispatchers.",
-        instead="Write a function that calls it, or give it a derivative rule with adjit.rules.",
+    raise _no_function(function)
+
+
+def _no_function(thing: Any) -> SourceUnavailable:
+    reads = "adjit reads functions, lambdas and numba dispatchers."
+    if isinstance(thing, type):
+        return SourceUnavailable(
+            f"{thing.__qualname__} is a class, not a function", why=reads,
+            instead="Write a function of the numbers and arrays that its objects hold.",
+        )  # fmt: skip
+    if isinstance(thing, MethodType):
+        return SourceUnavailable(
+            f"{thing.__qualname__} is a method, bound to an object", why=reads,
+            instead="Write a function that gets what the method reads of the object as arguments.",
+        )  # fmt: skip
+    if isinstance(thing, functools.partial):
+        return SourceUnavailable(
+            "a functools.partial is no function with a source of its own", why=reads,
+            instead="Write a lambda that calls the function with what the partial holds.",
+        )  # fmt: skip
+    if isinstance(getattr(thing, "__name__", None), str) and callable(thing):
+        name = spoken(thing)
+        return SourceUnavailable(
+            f"{name} is no Python function",
+            why=f"It is of type {type(thing).__name__}; {reads}",
+            instead=f"Write a function that calls it: lambda x: {name}(x).",
+        )
+    return SourceUnavailable(
+        f"an object of type {type(thing).__name__} is no function",
+        why=reads,
+        instead="Write a function that gets what it holds as arguments." if callable(thing) else "Pass the function.",
     )
+
+
+def spoken(callee: object) -> str:
+    """What people write for a function: `np.random.beta` and `scipy.special.logsumexp`, not `beta` and `logsumexp`."""
+    name = getattr(callee, "__name__", None)
+    if not isinstance(name, str):
+        return f"an object of type {type(callee).__name__}"
+    own = str(getattr(callee, "__module__", None) or "").split(".")
+    homes = [".".join(own[:k]) for k in range(1, len(own) + 1)]
+    for home in (*homes, "numpy", "numpy.random", "scipy.special"):
+        root = home.partition(".")[0]
+        if root in _LIBRARIES and getattr(sys.modules.get(home), name, None) is callee:
+            return f"{home}.{name}".replace("numpy.", "np.", 1).removeprefix("builtins.").removeprefix("_")
+    return name
+
+
+_LIBRARIES = sys.stdlib_module_names | {"numpy", "scipy"}
 
 
 def signature(function: FunctionType) -> inspect.Signature:

@@ -21,6 +21,7 @@ from numba import types
 
 from adjit.errors import TypeMismatch
 from adjit.transform import ir
+from adjit.transform.notation import to_text
 from adjit.transform.support import check_output, check_separate
 
 
@@ -72,13 +73,15 @@ def _targets(
     for argument, output, name in zip(arguments, outputs, names, strict=True):
         leaves, taking = ir.leaves(argument), ir.leaves(output)
         if _nesting(argument) != _nesting(output):
-            raise TypeMismatch(f"`{name}`, in `out`, is not built like its argument")
+            raise TypeMismatch(
+                f"`{name}`, in `out`, is not built like its argument", instead="Give a tuple where the argument is one."
+            )
         for leaf, taker in zip(leaves, taking, strict=True):
             has_adjoint = ir.is_float(leaf.type)
             if not _takes(taker.type, leaf.type):
                 wanted = leaf.type if has_adjoint and ir.is_array(leaf) else types.none
                 raise TypeMismatch(
-                    f"`{name}`, in `out`, is of type {taker.type}, not {wanted}",
+                    f"`{name}`, in `out`, is of type {to_text(taker.type)}, not {to_text(wanted)}",
                     instead="Pass a writable array like the argument where that is one, and None for a number.",
                 )
             if has_adjoint and ir.is_array(leaf):

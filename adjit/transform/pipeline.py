@@ -184,7 +184,10 @@ def _gradient(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.F
     if derivative.has_aux:
         if not isinstance(function.result, tuple) or len(function.result) != 2:
             raise errors.NotScalar(
-                f"{function.name} does not return a pair", _place(function), "has_aux asks for (value, aux)."
+                f"{function.name} does not return a pair",
+                _place(function),
+                "has_aux asks for (value, aux).",
+                "Return a pair, or leave has_aux out.",
             )
         value_tree, aux_tree = function.result
     _check_scalar(derivative, function, value_tree)
@@ -214,7 +217,9 @@ def _vjp(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Functi
     tree = _parameter_tree(name, seed_type)
     leaves = ir.leaves(tree)
     if len(leaves) != len(ir.leaves(function.result)):
-        raise errors.TypeMismatch("the seed is not built like the result", _place(function))
+        raise errors.TypeMismatch(
+            "the seed is not built like the result", _place(function), "", "Give a tuple where the result is one."
+        )
     seeds = _seeds(function, leaves)
     made = _derived(derivative, function, wrt, seeds, leaves, False)
     made = dataclasses.replace(made, names=(*function.names, name), params=(*function.params, tree))

@@ -18,6 +18,7 @@ from adjit.transform import ir
 from adjit.transform.elaborate.frame import Context
 from adjit.transform.elaborate.function import BuildDerivative, new_context
 from adjit.transform.elaborate.values import Lazy, TupleValue, Value
+from adjit.transform.functions import spoken
 from adjit.transform.source import place_of
 from adjit.transform.types import typed_const
 
@@ -72,12 +73,7 @@ def zero_like(array: ir.Operand, ctx: Context) -> Value:
 
 def no_rule(op: ir.Call, depends_on: str) -> NoRule:
     """The error for a call that active values go into but no rule belongs to."""
-    name = getattr(op.callee, "__name__", str(op.callee))
-    module = str(getattr(op.callee, "__module__", "") or "")
-    if module.startswith("numpy"):
-        name = ("np.linalg." if "linalg" in module else "np.") + name
-    elif module == "math":
-        name = f"math.{name}"
+    name = spoken(op.callee)
     why = (
         f"It depends on {depends_on}, which you differentiate."
         if depends_on

@@ -125,7 +125,10 @@ def check_separate(left: Any, right: Any) -> None:
 def check_output(output: Any, argument: Any) -> None:
     """TypeMismatch if an array that takes the gradient has another shape than the argument."""
     if output.shape != argument.shape:
-        raise TypeMismatch("an array in `out` has another shape than its argument")
+        raise TypeMismatch(_ANOTHER_SHAPE)
+
+
+_ANOTHER_SHAPE = "an array in `out` has another shape than its argument\n  Give one of the argument's shape."
 
 
 def opaque(index: int) -> int:

@@ -354,6 +354,6 @@ def without_a_vector(x):
 def test_refusal(function, kind, message):
     with pytest.raises(kind) as fault:
         adjit.grad(function, target="python")(1.2)
-    place = str(fault.value).splitlines()[1].split(" in ")[0].strip()
+    place = fault.value.message.splitlines()[1].split(" in ")[0].strip()
     assert place.startswith("test_inner_derivatives.py:")
-    assert str(fault.value).replace(place + " ", "") == message
+    assert fault.value.message.replace(place + " ", "") == message

@@ -139,7 +139,7 @@ def negated_flags(x, n):
 def test_what_numpy_refuses_of_booleans(function: Any) -> None:
     with pytest.raises(AdjitError) as fault:
         adjit.grad(function, target="python")(np.ones(4), FLAGS)
-    what, *_, why, instead = str(fault.value).splitlines()
+    what, *_, why, instead = fault.value.message.splitlines()
     assert what == "TypeMismatch: `-` of boolean arrays"
     assert why == "  NumPy refuses it."
     assert instead == "  Use ~ or ^, or convert them: a.astype(np.int64)."

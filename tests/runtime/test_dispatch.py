@@ -140,7 +140,7 @@ def test_error_is_unchanged_from_python_and_from_njit():
     for function in (f, caller, grad(vector_valued, target="python")):
         with pytest.raises(NotScalar) as fault:
             function(X)
-        assert str(fault.value).startswith("NotScalar: the gradient of vector_valued")
+        assert str(fault.value).startswith("the gradient of vector_valued")
     texts = []
     for function in (g, other_caller, grad(no_rule, target="python")):
         with pytest.raises(NoRule) as missing:

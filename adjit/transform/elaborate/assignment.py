@@ -74,7 +74,11 @@ def augmented_assignment(frame: Frame, node: cst.AugAssign) -> None:
         )  # fmt: skip
     if isinstance(old, ir.Var | ir.Const | Complex) and is_array(old):
         if any(isinstance(o, ir.Const) for o in operands_in(old)):
-            raise ctx.fail(errors.Unsupported, "a global array is changed", "", "Copy it first.", node)
+            raise ctx.fail(
+                errors.Unsupported, "a global array is changed",
+                "Arrays from outside the function are constants, as in numba.",
+                "Pass it as an argument, or copy it first.", node,
+            )  # fmt: skip
         if callee is operator.matmul:
             raise ctx.fail(
                 errors.Unsupported, "`@=` on an array", "", f"Write `{target.value} = {target.value} @ ...`.", node
@@ -120,7 +124,9 @@ def _unpacked(frame: Frame, value: Value, count: int, starred: int | None) -> tu
             rest = TupleValue(value.items[starred:end], is_list=True)
             return (*value.items[:starred], rest, *value.items[end:])
         if len(value.items) != count:
-            raise ctx.fail(errors.TypeMismatch, f"{len(value.items)} values for {count} names")
+            raise ctx.fail(
+                errors.TypeMismatch, f"{len(value.items)} values for {count} names", "", "Give a name for each value."
+            )
         return value.items
     raise ctx.fail(
         errors.Unsupported,

@@ -114,7 +114,10 @@ def _kept_axes(frame: Frame, reduced: Value, axes: tuple[int, ...] | None, rank:
 def _where(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     if len(args) != 3 or named:
         raise frame.ctx.fail(
-            errors.Unsupported, "np.where with one argument", "", "Use the three-argument form, or a mask as an index."
+            errors.Unsupported,
+            "np.where with other than three arguments",
+            "",
+            "Use the three-argument form, or a mask as an index.",
         )
     condition, yes, no = (taken(frame, "np.where", "value", a) for a in args)
     return where(frame.ctx, condition, yes, no)

@@ -9,6 +9,7 @@ In: a callee and the values it is called with. Out: the value of the call.
 
 from __future__ import annotations
 
+import builtins
 import cmath
 import inspect
 import operator
@@ -33,7 +34,7 @@ from adjit.transform.elaborate.constants import wrap
 from adjit.transform.elaborate.derivatives import InnerPullback, asked, called, pulled
 from adjit.transform.elaborate.elementwise import converted, elementwise, materialise, operand, paired, part, store_all
 from adjit.transform.elaborate.frame import Context, Frame, LocalFunction
-from adjit.transform.elaborate.handlers import taken
+from adjit.transform.elaborate.handlers import element_type, taken
 from adjit.transform.elaborate.operators import product, spelt_out, truth
 from adjit.transform.elaborate.shaping import array_attribute
 from adjit.transform.elaborate.values import (
@@ -53,7 +54,10 @@ from adjit.transform.elaborate.values import (
     is_numeric,
 )
 from adjit.transform.elaborate.whole import compiled, whole_call, with_options
+from adjit.transform.functions import spoken
 from adjit.transform.marks import DERIVING, Checkpointed
+from adjit.transform.notation import to_text
+from adjit.transform.parameters import listed, misfit
 from adjit.transform.types import call_type, dtype_of, typed_const
 
 
@@ -63,7 +67,7 @@ def attribute(frame: Frame, owner: Value, name: str) -> Value:
     if isinstance(owner, Static):
         if not hasattr(owner.value, name):
             shown = getattr(owner.value, "__name__", repr(owner.value))
-            raise ctx.fail(errors.Unsupported, f"{shown} has no attribute `{name}`")
+            raise ctx.fail(errors.Unsupported, f"{shown} has no attribute `{name}`", "", "Look for the right name.")
         return wrap(ctx, getattr(owner.value, name))
     if isinstance(owner, Flat):
         if name == "copy":
@@ -71,6 +75,8 @@ def attribute(frame: Frame, owner: Value, name: str) -> Value:
         raise ctx.fail(errors.Unsupported, f"`.flat` has no attribute `{name}`", "", "Use ravel().")
     if is_complex(owner) and name in ("real", "imag"):
         return part(ctx, owner, name)
+    if isinstance(owner, TupleValue) and name in owner.fields:
+        return owner.items[owner.fields.index(name)]
     if is_array(owner):
         found = array_attribute(ctx, owner, name)
         return Method(owner, name) if found is None else found
@@ -89,7 +95,7 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
     if isinstance(function, Method):
         return _method(frame, function, args, named, node)
     if not isinstance(function, Static):
-        raise ctx.fail(errors.Unsupported, "a call of something that is not a function", node=node)
+        raise ctx.fail(errors.Unsupported, f"a call of {described(function)}", "", "Call a function.", node)
     args, named = [elements(a) for a in args], {name: elements(value) for name, value in named.items()}
     callee = function.value
     if isinstance(callee, Checkpointed):
@@ -137,12 +143,30 @@ def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Val
             "What is there before the call is constant, as in numba.",
             "Pass numbers and arrays as arguments, and return what changes.", node,
         )  # fmt: skip
+    if isinstance(callee, type) and issubclass(callee, tuple) and hasattr(callee, "_fields"):
+        return _named_tuple(frame, callee, args, named)
     kind = dtype_of(callee)
     if kind is not None and len(args) == 1 and not named and is_numeric(args[0]):
         # NumPy's types give an array that is of them already
         is_same = is_array(args[0]) and dtype(args[0]) == kind
-        return args[0] if is_same else converted(ctx, args[0], kind)
+        return args[0] if is_same else converted(ctx, args[0], element_type(frame, kind))
     return _without_rule(frame, callee, args, named, node)
+
+
+def _named_tuple(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    defaults = getattr(callee, "_field_defaults", {})
+    expected = inspect.Signature(
+        [inspect.Parameter(n, kind, default=defaults.get(n, inspect.Parameter.empty)) for n in callee._fields]
+    )
+    problem = misfit(callee.__name__, expected, len(args), named)
+    if problem:
+        raise frame.ctx.fail(
+            errors.WrongCall, problem, listed(expected), "Give each one value, by position or by name."
+        )
+    given = dict(zip(callee._fields, args, strict=False)) | dict(named)
+    items = (materialise(frame.ctx, given[n]) if n in given else wrap(frame.ctx, defaults[n]) for n in callee._fields)
+    return TupleValue(tuple(items), fields=tuple(callee._fields))
 
 
 def _is_hashable(callee: Any) -> bool:
@@ -165,19 +189,27 @@ def _without_rule(
 ) -> Value:
     """A function that numba knows but no rule belongs to: fine as long as nothing active goes in."""
     ctx = frame.ctx
-    name = getattr(callee, "__name__", str(callee))
-    module = getattr(callee, "__module__", None)
-    if named or not all(is_array(a) or is_number(a) for a in args):
+    name = spoken(callee)
+    if not callable(callee) or isinstance(callee, type):
         raise ctx.fail(
-            errors.Unsupported, f"{name} with these arguments", "adjit has neither a rule nor the source to look into.",
-            f"Write a rule: @adjit.rules.tangent({name}), or write the computation out.", node,
+            errors.Unsupported, f"a call of {described(Static(callee))}",
+            "adjit takes functions, and no objects but numbers, arrays and tuples of them.",
+            "Write the computation out, with those.", node,
+        )  # fmt: skip
+    other = next((a for a in (*args, *named.values()) if not is_array(a) and not is_number(a)), None)
+    if named or other is not None:
+        given = f"argument `{next(iter(named))}`" if other is None else described(other)
+        raise ctx.fail(
+            errors.Unsupported, f"{name}, of {given}", f"adjit has no rule for {name}, and does not look into it.",
+            _source_of(name), node,
         )  # fmt: skip
     operands = [operand(ctx, a) for a in args]
-    if call_type(compiled(callee), tuple(o.type for o in operands)) is None:
+    known = callee if name in dir(builtins) else compiled(callee)
+    if call_type(known, tuple(o.type for o in operands)) is None:
+        shown = ", ".join(to_text(o.type) for o in operands)
         raise ctx.fail(
-            errors.Unsupported, f"the call of {name}" + (f" from {module}" if module else ""),
-            "numba cannot compile it, and adjit has neither a rule nor the source to look into.",
-            f"Write a rule: @adjit.rules.tangent({name}), or write the computation out.", node,
+            errors.Unsupported, f"{name}({shown})", f"adjit has no rule for {name}, and does not look into it.",
+            _source_of(name), node,
         )  # fmt: skip
     outer = ctx.builder.origin
     if not frame.is_rule:
@@ -192,6 +224,10 @@ def _without_rule(
             "Write it with slices, reshape or copy().", node,
         )  # fmt: skip
     return result
+
+
+def _source_of(name: str) -> str:
+    return f"Write the computation out, or give its source:  @adjit.rules.decomposition({name})"
 
 
 # Functions without a rule whose results are memory of their own.
@@ -273,8 +309,8 @@ def _bound(frame: Frame, callee: Any, rule: Any, args: Sequence[Value], named: M
             result.append(wrap(frame.ctx, parameter.default))
     if rest:
         raise frame.ctx.fail(
-            errors.Unsupported, f"argument `{next(iter(rest))}` of {getattr(callee, '__name__', callee)}",
-            "numba does not take it.",
+            errors.Unsupported, f"argument `{next(iter(rest))}` of {spoken(callee)}",
+            f"adjit takes {', '.join(p.name for p in parameters)}.", "Write the computation without it.",
         )  # fmt: skip
     return result
 
@@ -289,17 +325,19 @@ def _elementwise(frame: Frame, callee: Any, args: Sequence[Value], named: Mappin
         if other is not None:
             raise ctx.fail(
                 errors.Unsupported,
-                f"argument `{other}` of {callee.__name__}",
-                "numba does not take it.",
+                f"argument `{other}` of {spoken(callee)}",
+                "Of a ufunc's arguments by name, adjit takes `out` alone.",
+                "Write the computation without it.",
             )
         target = named.get("out")
         if len(args) > callee.nin:
             target = args.pop()
     elif named:
-        raise ctx.fail(errors.Unsupported, f"keyword arguments of {getattr(callee, '__name__', callee)}")
-    is_of_math = getattr(callee, "__module__", None) == "math"
-    kind = "number" if is_of_math else "value"
-    args = [taken(frame, getattr(callee, "__name__", str(callee)), kind, a) for a in args]
+        raise ctx.fail(
+            errors.Unsupported, f"argument `{next(iter(named))}` of {spoken(callee)}", "", "Give it by position."
+        )
+    kind = "number" if getattr(callee, "__module__", None) == "math" else "value"
+    args = [taken(frame, spoken(callee), kind, a) for a in args]
     result: Value
     if any(is_array(a) for a in args):
         result = elementwise(ctx, _callable(callee, args), args)
@@ -310,7 +348,7 @@ def _elementwise(frame: Frame, callee: Any, args: Sequence[Value], named: Mappin
         return result
     if not isinstance(target, ir.Var) or not is_array(target):
         raise ctx.fail(
-            errors.TypeMismatch, f"{described(target)} as the output of {callee.__name__}", "", "Give it an array."
+            errors.TypeMismatch, f"{spoken(callee)} into {described(target)}", "", "Give an array to write into."
         )
     store_all(ctx, target, result)
     return target
@@ -328,7 +366,9 @@ def _callable(callee: Any, args: Sequence[Value]) -> Any:
 
 def _effect(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
     if named:
-        raise frame.ctx.fail(errors.Unsupported, f"keyword arguments of {getattr(callee, '__name__', callee)}")
+        raise frame.ctx.fail(
+            errors.Unsupported, f"argument `{next(iter(named))}` of {spoken(callee)}", "", "Give it by position."
+        )
     return whole_call(frame.ctx, callee, [operand(frame.ctx, a) for a in args], effect=True)
 
 
@@ -347,17 +387,20 @@ def _method(
     if is_number(owner) and method.name in ("conjugate", "conj", "item"):
         return owner
     if isinstance(owner, TupleValue):
-        kind, instead = ("a list", "Store into an array of known size.") if owner.is_list else ("a tuple", "")
+        kind, instead = ("a list", "Store into an array of known size.") if owner.is_list else ("a tuple", _WRITE_OUT)
         raise ctx.fail(errors.Unsupported, f"the method `{method.name}` of {kind}", "", instead, node)
     if not is_array(owner):
-        raise ctx.fail(errors.Unsupported, f"the method `{method.name}` of this", node=node)
+        raise ctx.fail(errors.Unsupported, f"the method `{method.name}` of {described(owner)}", "", _WRITE_OUT, node)
     own = METHODS.get(method.name)
     if own is not None:
         return own(frame, [owner, *args], dict(named))
     function = getattr(np, method.name, None)
     if function is None or not hasattr(np.ndarray, method.name):
-        raise ctx.fail(errors.Unsupported, f"the array method `{method.name}`", node=node)
+        raise ctx.fail(errors.Unsupported, f"the array method `{method.name}`", "", _WRITE_OUT, node)
     return _resolved(frame, function, [owner, *args], dict(named), node)
+
+
+_WRITE_OUT = "Write out what it does."
 
 
 # ----------------------------------------------------------------------------------------------------- complex numbers

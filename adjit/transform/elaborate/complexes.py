@@ -190,7 +190,9 @@ def unary(ctx: Context, callee: Any, value: Complex) -> Number:
         return value
     if callee is operator.not_:
         return scalars.negated(ctx, truth(ctx, value))
-    raise ctx.fail(errors.Unsupported, f"`{callee.__name__}` of a complex number")
+    raise ctx.fail(
+        errors.Unsupported, f"`{callee.__name__}` of a complex number", "", "Write it with real and imaginary parts."
+    )
 
 
 def truth(ctx: Context, value: Number) -> ir.Operand:

@@ -22,7 +22,7 @@ def wrap(ctx: Context, thing: Any) -> Value:
     if isinstance(thing, complex | np.complexfloating):
         return complexes.literal(thing)
     if isinstance(thing, tuple):
-        return TupleValue(tuple(wrap(ctx, part) for part in thing))
+        return TupleValue(tuple(wrap(ctx, part) for part in thing), fields=tuple(getattr(thing, "_fields", ())))
     if isinstance(thing, np.ndarray):
         type_ = type_of(thing)
         assert isinstance(type_, types.Array)

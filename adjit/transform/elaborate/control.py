@@ -28,6 +28,7 @@ from adjit.transform.elaborate.values import (
     rebuild,
     structure,
 )
+from adjit.transform.notation import to_text
 from adjit.transform.types import typed_const, unify
 
 BREAK, CONTINUE, RETURN, VALUE = "%break", "%continue", "%return", "%value"
@@ -332,7 +333,10 @@ def carried_loop(
             _finish(frame, before, slots, args, ops, after, extra, build)
             return
         slots = wider
-    raise ctx.fail(errors.TypeMismatch, "the types of the variables in this loop do not settle")
+    raise ctx.fail(
+        errors.TypeMismatch, "the types of the variables in this loop do not settle", "",
+        "Keep one type in each variable: assign it before the loop with the type that it has after a trip.",
+    )  # fmt: skip
 
 
 def _entry_slot(value: Value | None) -> _Slot:
@@ -362,7 +366,11 @@ def _wider(ctx: Context, name: str, slot: _Slot, value: Value | None) -> _Slot:
         assert leaf is not None
         both = unify(mine, leaf.type)
         if both is None:
-            raise ctx.fail(errors.TypeMismatch, f"`{name}` is {mine} when the loop starts and {leaf.type} after a trip")
+            raise ctx.fail(
+                errors.TypeMismatch,
+                f"`{name}` is {to_text(mine)} when the loop starts and {to_text(leaf.type)} after a trip",
+                "", "Give it one type, also before the loop.",
+            )  # fmt: skip
         merged.append(both)
     return _Slot(shape, tuple(merged), slot.guessed)
 

@@ -56,6 +56,6 @@ def _elements(ctx: Context, value: Value) -> tuple[tuple[int, ...], list[Number]
         )
     parts = [_elements(ctx, item) for item in value.items]
     if any(p[0] != parts[0][0] for p in parts):
-        raise ctx.fail(errors.TypeMismatch, "the rows of an array differ in length", "", "Give all rows one length.")
+        raise ctx.fail(errors.TypeMismatch, "the rows of an array differ in length", "", "Give rows of one length.")
     inner = parts[0][0] if parts else ()
     return (len(parts), *inner), [leaf for p in parts for leaf in p[1]]

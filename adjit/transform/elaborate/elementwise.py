@@ -72,7 +72,10 @@ def broadcast_shapes(ctx: Context, shapes: Sequence[tuple[ir.Operand, ...]]) -> 
 
 def _common_extent(ctx: Context, left: ir.Operand, right: ir.Operand) -> ir.Operand:
     if isinstance(left, ir.Const) and isinstance(right, ir.Const):
-        raise ctx.fail(errors.TypeMismatch, f"extents {left.value} and {right.value} do not broadcast together")
+        raise ctx.fail(
+            errors.TypeMismatch, f"extents {left.value} and {right.value} do not broadcast together", "",
+            "Give both arrays the same length there, or one of them the length 1.",
+        )  # fmt: skip
     return ctx.builder.call(broadcast_extent, left, right, type=types.intp, name="n")
 
 
@@ -143,8 +146,7 @@ def _element_type(ctx: Context, callee: Any, args: Sequence[Value]) -> tuple[typ
             "Use ~ or ^, or convert them: a.astype(np.int64).",
         )
     if kind is None:
-        shown = ", ".join(str(d) for d in dtypes)
-        raise ctx.fail(errors.TypeMismatch, f"numba has no {getattr(callee, '__name__', callee)}({shown})")
+        raise scalars.no_such_call(ctx, callee, dtypes)
     if all(d in (types.float64, types.intp) for d in dtypes):
         return kind, False
     # of integers in arrays numba makes what NumPy makes, and of numbers what has 64 bits
@@ -266,10 +268,7 @@ def operand(ctx: Context, value: Value) -> ir.Operand:
         )
     made = array_of(ctx, value) if isinstance(value, TupleValue) else materialise(ctx, value)
     if not isinstance(made, ir.Var | ir.Const):
-        raise ctx.fail(
-            errors.Unsupported, f"{described(value)} where a number or an array is needed", "",
-            "Give a number or an array.",
-        )  # fmt: skip
+        raise ctx.fail(errors.Unsupported, f"{described(value)} in this place", "", "Give a number or an array.")
     return made
 
 

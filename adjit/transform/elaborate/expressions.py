@@ -34,6 +34,7 @@ from adjit.transform.elaborate.values import (
     Static,
     TupleValue,
     Value,
+    described,
     elements,
     is_array,
     is_number,
@@ -44,7 +45,7 @@ from adjit.transform.types import const, is_integer
 def evaluate(frame: Frame, node: cst.BaseExpression) -> Value:
     handler = _HANDLERS.get(type(node))
     if handler is None:
-        what, instead = _REFUSED.get(type(node), (f"`{type(node).__name__}`", ""))
+        what, instead = _REFUSED.get(type(node), (f"`{type(node).__name__}`", "Write it with other statements."))
         raise frame.ctx.fail(errors.Unsupported, f"{what} is not supported", "", instead, node)
     outer = frame.ctx.node, frame.ctx.frame
     if not frame.is_rule:
@@ -71,13 +72,15 @@ def _name(frame: Frame, node: cst.Name) -> Value:
     if name in frame.local_names:
         if frame.in_loop:
             raise Guess(name)
-        raise ctx.fail(errors.Unsupported, f"`{name}` is read before it is assigned", node=node)
+        raise ctx.fail(
+            errors.Unsupported, f"`{name}` is read before it is assigned", "", "Assign it first, on every path.", node
+        )
     for scope in (frame.source.closure, frame.source.globals):
         if name in scope:
             return wrap(ctx, scope[name])
     if hasattr(builtins, name):
         return wrap(ctx, getattr(builtins, name))
-    raise ctx.fail(errors.Unsupported, f"`{name}` is not defined", node=node)
+    raise ctx.fail(errors.Unsupported, f"`{name}` is not defined", "", "Define it in the function or around it.", node)
 
 
 def _number(frame: Frame, node: cst.Integer | cst.Float) -> Value:
@@ -102,11 +105,14 @@ def _tuple(frame: Frame, node: cst.Tuple | cst.List) -> Value:
         value = evaluate(frame, element.value)
         if isinstance(element, cst.StarredElement):
             if not isinstance(value, TupleValue):
-                raise frame.ctx.fail(errors.Unsupported, "`*` before something that is not a tuple", node=element)
+                raise frame.ctx.fail(errors.Unsupported, f"`*` before {described(value)}", "", _STARRED, element)
             items.extend(value.items)
         else:
             items.append(materialise(frame.ctx, value))
     return TupleValue(tuple(items), isinstance(node, cst.List))
+
+
+_STARRED = "Write its items one by one: how many there are has to be known to compile it."
 
 
 def _walrus(frame: Frame, node: cst.NamedExpr) -> Value:
@@ -120,7 +126,10 @@ def local_function(frame: Frame, node: cst.Lambda | cst.FunctionDef) -> Value:
     """A function defined here; its defaults are evaluated now."""
     params = node.params
     if params.star_kwarg is not None or isinstance(params.star_arg, cst.Param):
-        raise frame.ctx.fail(errors.Unsupported, "`*` or `**` parameters of a function defined inside", node=node)
+        raise frame.ctx.fail(
+            errors.Unsupported, "`*` or `**` parameters of a function defined inside", "",
+            "Name the parameters one by one, or pass a tuple.", node,
+        )  # fmt: skip
     listed = (*params.posonly_params, *params.params, *params.kwonly_params)
     defaults = {
         p.name.value: materialise(frame.ctx, evaluate(frame, p.default)) for p in listed if p.default is not None
@@ -178,7 +187,10 @@ def _operand(value: Value) -> ir.Operand:
 def _number_of(frame: Frame, node: cst.BaseExpression) -> ir.Operand:
     value = evaluate(frame, node)
     if not is_number(value):
-        raise frame.ctx.fail(errors.TypeMismatch, "`and` and `or` of a number and something else", node=node)
+        raise frame.ctx.fail(
+            errors.TypeMismatch, f"`and` or `or` of a number and {described(value)}", "",
+            "Give a number on both sides, or write it with `if`.", node,
+        )  # fmt: skip
     return _operand(value)
 
 
@@ -225,8 +237,9 @@ def _choice(
         frame.env[EXPRESSION] = outer
     if isinstance(value, Poison):
         raise ctx.fail(
-            errors.TypeMismatch, "the two sides of this expression are of different kinds", value.why, node=node
-        )
+            errors.TypeMismatch, "the two sides of this expression are of different kinds", value.why,
+            "Give both sides one type.", node,
+        )  # fmt: skip
     return value
 
 
@@ -242,7 +255,7 @@ def subscript_place(frame: Frame, node: cst.Subscript) -> indexing.Place | index
     """Where a subscript points."""
     base = elements(evaluate(frame, node.value))
     if not is_array(base):
-        raise frame.ctx.fail(errors.Unsupported, "a subscript of something that is not an array", node=node)
+        raise frame.ctx.fail(errors.Unsupported, f"a store into {described(base)}", "", "Store into an array.", node)
     return indexing.resolve(frame.ctx, base, _entries(frame, node))
 
 
@@ -276,7 +289,9 @@ def _slice_end(frame: Frame, node: cst.BaseExpression | None) -> ir.Operand | No
     if isinstance(value, Static) and value.value is None:
         return None
     if not is_number(value) or not is_integer(_operand(value).type):
-        raise frame.ctx.fail(errors.TypeMismatch, "the end of a slice is not an integer", node=node)
+        raise frame.ctx.fail(
+            errors.TypeMismatch, "the end of a slice is not an integer", "", "Convert it: int(...).", node
+        )
     return _operand(value)
 
 
@@ -292,7 +307,7 @@ def _subscript(frame: Frame, node: cst.Subscript) -> Value:
         # an iterator has no views
         return copied(ctx, selected) if is_array(selected) else selected
     if not is_array(base):
-        raise ctx.fail(errors.Unsupported, "a subscript of something that is not an array or a tuple", node=node)
+        raise ctx.fail(errors.Unsupported, f"a subscript of {described(base)}", "", "Index an array or a tuple.", node)
     return indexing.read(ctx, indexing.resolve(ctx, settled(ctx, base, mark), entries))
 
 
@@ -301,7 +316,10 @@ def _tuple_item(frame: Frame, base: TupleValue, entries: list[Value], node: cst.
     (entry,) = entries if len(entries) == 1 else (None,)
     if isinstance(entry, ir.Const) and is_integer(entry.type):
         if not -len(base.items) <= entry.value < len(base.items):
-            raise ctx.fail(errors.TypeMismatch, f"a tuple of {len(base.items)} has no item {entry.value}", node=node)
+            raise ctx.fail(
+                errors.TypeMismatch, f"{described(base)} has no item {entry.value}", "",
+                "Give an index that is inside it.", node,
+            )  # fmt: skip
         return base.items[int(entry.value)]
     if isinstance(entry, SliceValue):
         ends = (entry.span.start, entry.span.stop, entry.span.step)
@@ -345,7 +363,7 @@ def _call(frame: Frame, node: cst.Call) -> Value:
     for argument, value in zip(node.args, values, strict=True):
         if argument.star == "*":
             if not isinstance(value, TupleValue):
-                raise ctx.fail(errors.Unsupported, "`*` before something that is not a tuple", node=argument)
+                raise ctx.fail(errors.Unsupported, f"`*` before {described(value)}", "", _STARRED, argument)
             positional.extend(value.items)
         elif argument.star == "**":
             raise ctx.fail(errors.Unsupported, "`**` in a call", "", "Name the arguments.", argument)
@@ -386,6 +404,6 @@ _REFUSED: dict[type, tuple[str, str]] = {
     cst.DictComp: ("a dictionary comprehension", "Store into an array in a loop."),
     cst.SetComp: ("a set comprehension", "Store into an array in a loop."),
     cst.Yield: ("`yield`", "Return an array or a sum."),
-    cst.Await: ("`await`", ""),
+    cst.Await: ("`await`", "Call a function that is no coroutine."),
     cst.FormattedString: ("an f-string", "Take it out."),
 }

@@ -242,7 +242,7 @@ def as_index(ctx: Context, value: Value, what: str) -> ir.Operand:
     """An integer operand, or the error that says what should have been one."""
     if isinstance(value, ir.Var | ir.Const) and isinstance(value.type, types.Integer):
         return value
-    raise ctx.fail(errors.TypeMismatch, f"{what} is not an integer", "", "Make it one, with int(...).")
+    raise ctx.fail(errors.TypeMismatch, f"{what} is not an integer", "", "Convert it: int(...).")
 
 
 def static_items(ctx: Context, value: Value, what: str) -> tuple[Value, ...]:
@@ -250,5 +250,6 @@ def static_items(ctx: Context, value: Value, what: str) -> tuple[Value, ...]:
     if isinstance(value, TupleValue):
         return value.items
     raise ctx.fail(
-        errors.Unsupported, f"{what} is not a tuple", "Its length has to be known when the code is compiled."
-    )
+        errors.Unsupported, f"{what} is not a tuple", "Its length has to be known when the code is compiled.",
+        "Write a loop over a range or an array.",
+    )  # fmt: skip

@@ -32,7 +32,8 @@ from adjit.transform.elaborate.expressions import evaluate
 from adjit.transform.elaborate.frame import Context, Frame, Guess, LocalFunction
 from adjit.transform.elaborate.statements import block
 from adjit.transform.elaborate.syntax import always_returns, assigned
-from adjit.transform.elaborate.values import Complex, Lazy, Static, TupleValue, Value, operands_in
+from adjit.transform.elaborate.values import Complex, Lazy, Static, TupleValue, Value, described, operands_in
+from adjit.transform.parameters import listed, misfit
 from adjit.transform.report import Elaborated, note
 from adjit.transform.source import FunctionSource, place_of, read_source
 from adjit.transform.support import check_separate
@@ -182,7 +183,8 @@ def parameter(ctx: Context, name: str, type_: types.Type) -> tuple[ir.Tree, Valu
     """The variables of a parameter and the value that the body sees."""
     if isinstance(type_, types.BaseTuple):
         parts = [parameter(ctx, f"{name}_{k}", t) for k, t in enumerate(tuple_parts(type_))]
-        return tuple(p[0] for p in parts), TupleValue(tuple(p[1] for p in parts))
+        fields = tuple(getattr(type_, "fields", ()))
+        return tuple(p[0] for p in parts), TupleValue(tuple(p[1] for p in parts), fields=fields)
     var = ir.Var(name, unliteral(type_), user=True)
     if isinstance(type_, types.Omitted):
         var = ir.Var(name, type_, user=True)
@@ -235,7 +237,9 @@ def result_of(source: FunctionSource, value: Value) -> tuple[ir.Tree, list[ir.Op
             raise errors.Unsupported(
                 "a complex result", place, "Derivatives are those of real results.", "Return .real and .imag."
             )
-        raise errors.Unsupported(f"{source.name} returns something that is neither a number nor an array", place)
+        raise errors.Unsupported(
+            f"{source.name} returns {described(part)}", place, "", "Return numbers, arrays, and tuples of those."
+        )
 
     return tree(value), yields
 
@@ -352,7 +356,9 @@ def _statements(frame: Frame, name: str, node: cst.FunctionDef) -> Value:
     try:
         block(frame, statements)
     except Guess as guess:
-        raise ctx.fail(errors.Unsupported, f"`{guess.name}` may be read before it is assigned") from None
+        raise ctx.fail(
+            errors.Unsupported, f"`{guess.name}` may be read before it is assigned", "", "Assign it before the loop."
+        ) from None
     if VALUE in frame.env and not always_returns(statements):
         raise ctx.fail(errors.Unsupported, f"{name} returns on some paths only", "", "End it with a return.", node)
     return frame.lookup(VALUE) or Static(None)
@@ -363,13 +369,18 @@ def _run_local(ctx: Context, function: LocalFunction, args: Sequence[Value], nam
     node, home = function.node, function.frame
     if node in ctx.active_calls:
         raise ctx.fail(
-            errors.Unsupported, f"{function.name} calls itself", "Recursion is not supported yet.", "Write a loop."
+            errors.Unsupported,
+            f"{function.name} calls itself",
+            "Recursion is not supported yet.",
+            "Write it as a loop.",
         )
     given = dict(function.defaults)
     given.update(zip(function.parameters, args, strict=False))
     given.update(named)
-    if set(given) != set(function.parameters) or len(args) > len(function.parameters):
-        raise ctx.fail(errors.Unsupported, f"a call of {function.name} that does not give each parameter once")
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    defaults = {name: function.defaults.get(name, inspect.Parameter.empty) for name in function.parameters}
+    expected = [inspect.Parameter(name, kind, default=default) for name, default in defaults.items()]
+    _check_call(ctx, function.name, inspect.Signature(expected), args, named)
     frame = Frame(ctx, home.source, home.is_rule, home.weak)
     # in Python a name that is assigned anywhere in a function is its own everywhere in it
     own = assigned(node.body.body).names if isinstance(node, cst.FunctionDef) else {}
@@ -430,7 +441,9 @@ def _inline(
             errors.Unsupported, f"{source.name} calls itself", "Recursion is not supported yet.", "Write it as a loop."
         )
     if len(ctx.active_calls) > DEEPEST:
-        raise ctx.fail(errors.Unsupported, f"calls nested more than {DEEPEST} deep")
+        raise ctx.fail(
+            errors.Unsupported, f"calls nested more than {DEEPEST} deep", "", "Write some of them into their callers."
+        )
     bound = _bind(ctx, source, args, named)
     ctx.active_calls.append(source.function.__code__)
     ctx.call_places.append(ctx.place())
@@ -444,13 +457,17 @@ def _inline(
     return result
 
 
+def _check_call(
+    ctx: Context, name: str, expected: inspect.Signature, args: Sequence[Value], named: Mapping[str, Value]
+) -> None:
+    problem = misfit(name, expected, len(args), named)
+    if problem:
+        raise ctx.fail(errors.WrongCall, problem, listed(expected), "Give each one value, by position or by name.")
+
+
 def _bind(ctx: Context, source: FunctionSource, args: Sequence[Value], named: Mapping[str, Value]) -> dict[str, Value]:
-    try:
-        given = source.parameters.bind(*args, **named)
-    except TypeError as fault:
-        raise ctx.fail(
-            errors.Unsupported, f"the call of {source.name}", f"Python and numba refuse it: {fault}."
-        ) from None
+    _check_call(ctx, source.name, source.parameters, args, named)
+    given = source.parameters.bind(*args, **named)
     found: dict[str, Value] = {}
     for name, p in source.parameters.parameters.items():
         if name in given.arguments:

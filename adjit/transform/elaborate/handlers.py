@@ -127,9 +127,19 @@ def dtype_argument(frame: Frame, value: Value | None, default: Type) -> Type:
     found = dtype_of(value.value) if isinstance(value, Static) else None
     if found is None:
         raise frame.ctx.fail(
-            errors.TypeMismatch, f"{described(value)} where a dtype is needed", "", "Give one, such as np.float64."
+            errors.TypeMismatch, f"{described(value)} as a dtype", "", "Give np.float64, np.float32 or an integer type."
         )
-    return found
+    return element_type(frame, found)
+
+
+def element_type(frame: Frame, kind: types.Type) -> types.Type:
+    """The type of numbers to convert to, unless numba has no arithmetic for it."""
+    if isinstance(kind, types.Float) and kind not in (types.float32, types.float64):
+        raise frame.ctx.fail(
+            errors.Unsupported, f"numbers of {kind}", "numba does not calculate with them.",
+            "Use np.float32 or np.float64.",
+        )  # fmt: skip
+    return kind
 
 
 def axes_of(frame: Frame, name: str, axis: Value | None, rank: int) -> tuple[int, ...] | None:

@@ -47,6 +47,7 @@ from adjit.transform.elaborate.values import (
     Static,
     TupleValue,
     Value,
+    described,
     dtype,
     elements,
     is_array,
@@ -110,7 +111,7 @@ def resolve(ctx: Context, base: Value, entries: Sequence[Value]) -> Place | Pair
 def _resolved(ctx: Context, base: Value, entries: Sequence[Value]) -> Place:
     array = operand(ctx, base)
     if not isinstance(array.type, types.Array):
-        raise ctx.fail(errors.TypeMismatch, "a number cannot be indexed")
+        raise ctx.fail(errors.TypeMismatch, "a number cannot be indexed", "", "Index an array.")
     given = [_entry(ctx, e) for e in entries]
     flat = _without_ellipsis(ctx, given, array.type.ndim)
     masks = [e for e in flat if is_array(e) and isinstance(dtype(e), types.Boolean)]
@@ -141,7 +142,9 @@ def _places(ctx: Context, entry: Value) -> ir.Operand:
         assert isinstance(found, ir.Var)
         return found
     if not is_integer(_array(places).dtype):
-        raise ctx.fail(errors.TypeMismatch, "an array of floats cannot be an index")
+        raise ctx.fail(
+            errors.TypeMismatch, "an array of floats cannot be an index", "", "Convert it: astype(np.int64)."
+        )
     return places
 
 
@@ -177,7 +180,9 @@ def _without_ellipsis(ctx: Context, entries: list[Value], ndim: int) -> list[Val
         else:
             consumed += 1
     if consumed > ndim:
-        raise ctx.fail(errors.TypeMismatch, f"{consumed} indices for an array of rank {ndim}")
+        raise ctx.fail(
+            errors.TypeMismatch, f"{consumed} indices for an array of rank {ndim}", "", f"Give {ndim} or fewer."
+        )
     missing: list[Value] = [_WHOLE] * (ndim - consumed)
     for k, e in enumerate(entries):
         if isinstance(e, Static) and e.value is Ellipsis:
@@ -209,7 +214,10 @@ def _basic(ctx: Context, array: ir.Operand, entries: Sequence[Value]) -> Place:
         elif isinstance(e, ir.Var | ir.Const) and is_integer(e.type):
             selectors.append(ir.At(e))
         else:
-            raise ctx.fail(errors.TypeMismatch, "an index must be an integer, a slice, newaxis, Ellipsis or an array")
+            raise ctx.fail(
+                errors.TypeMismatch, f"{described(e)} as an index", "",
+                "Give an integer, a slice, newaxis, Ellipsis or an array; convert floats with int(...).",
+            )  # fmt: skip
     if all(isinstance(s, ir.At) for s in selectors):
         return Place("element", array, tuple(s.index for s in selectors if isinstance(s, ir.At)))
     return Place("view", sliced(ctx, array, selectors))
@@ -330,7 +338,12 @@ def write(ctx: Context, place: Place | Pair, value: Value) -> None:
     kind = _array(array).dtype
     if place.kind == "element":
         if not is_number(value):
-            raise ctx.fail(errors.TypeMismatch, "an array is stored in a single element")
+            raise ctx.fail(
+                errors.TypeMismatch,
+                "an array is stored in a single element",
+                "",
+                "Store a number, or store into a slice.",
+            )
         assert isinstance(value, ir.Var | ir.Const)
         ctx.builder.store(array, place.index, scalars.cast(ctx, value, kind), promised=ctx.in_prange)
     elif place.kind == "view":
@@ -414,7 +427,9 @@ def _store_selected(ctx: Context, place: Place, array: ir.Var, value: Value) -> 
         value = materialise(ctx, as_lazy(ctx, value), f"{array.name}_new")
     values = operand(ctx, value)
     if _array(values).ndim != 1:
-        raise ctx.fail(errors.TypeMismatch, "what is stored through a mask must be a number or a vector")
+        raise ctx.fail(
+            errors.TypeMismatch, "an array of rank above 1 is stored through a mask", "", "Give a number or a vector."
+        )
     _for_each_selected(
         ctx,
         mask,
@@ -436,7 +451,12 @@ def update(ctx: Context, place: Place | Pair, operation: Any, value: Value, mark
     kind = _array(array).dtype
     if place.kind == "element":
         if not is_number(value):
-            raise ctx.fail(errors.TypeMismatch, "an array is stored in a single element")
+            raise ctx.fail(
+                errors.TypeMismatch,
+                "an array is stored in a single element",
+                "",
+                "Store a number, or store into a slice.",
+            )
         assert isinstance(value, ir.Var | ir.Const)
         old: Value | None = None
         if is_overwritten(ctx, (array,), mark):

@@ -23,6 +23,7 @@ from adjit.transform.elaborate.values import (
     Static,
     TupleValue,
     Value,
+    described,
     dtype,
     is_array,
     is_complex,
@@ -107,8 +108,9 @@ def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
         return ir.boolean(callee is operator.ne)
     raise ctx.fail(
         errors.Unsupported,
-        f"`{getattr(callee, '__name__', callee)}` of these values",
-        "They are not numbers or arrays.",
+        f"`{getattr(callee, '__name__', callee)}` of {described(left)} and {described(right)}",
+        "",
+        "Give numbers or arrays: take what is in tuples, and convert what is text.",
     )
 
 
@@ -200,7 +202,7 @@ def unary(frame: Frame, callee: Any, value: Value) -> Value:
         return scalars.scalar(ctx, callee, (value,))
     if is_array(value):
         return elementwise(ctx, callee, (value,))
-    raise ctx.fail(errors.Unsupported, "this operator on this value", "It is not a number or an array.")
+    raise ctx.fail(errors.Unsupported, f"`{callee.__name__}` of {described(value)}", "", "Give a number or an array.")
 
 
 def truth(frame: Frame, value: Value) -> ir.Operand:

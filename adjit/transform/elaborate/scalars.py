@@ -18,6 +18,8 @@ from numba import types
 from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate.frame import Context
+from adjit.transform.functions import spoken
+from adjit.transform.notation import to_text
 from adjit.transform.types import call_type, is_integer, typed_const, unify
 
 Side = Callable[[], ir.Operand]
@@ -79,8 +81,7 @@ def scalar(ctx: Context, callee: Any, args: Sequence[ir.Operand], name: str = ""
     args = tuple(args)
     type_ = call_type(callee, tuple(a.type for a in args))
     if type_ is None:
-        shown = ", ".join(str(a.type) for a in args)
-        raise ctx.fail(errors.TypeMismatch, f"numba has no {getattr(callee, '__name__', callee)}({shown})")
+        raise no_such_call(ctx, callee, [a.type for a in args])
     if isinstance(type_, types.Complex):
         raise ctx.fail(
             errors.NoRule,
@@ -116,6 +117,16 @@ def wrapped(ctx: Context, callee: Any, args: Sequence[ir.Operand], type_: types.
     assert wide is not None
     made = fold(callee, args, wide) or ctx.builder.call(callee, *args, type=wide, name=name or name_of(callee))
     return cast(ctx, made, type_)
+
+
+def no_such_call(ctx: Context, callee: Any, given: Sequence[types.Type]) -> errors.AdjitError:
+    """The refusal of a function of numbers that numba does not have for these types."""
+    return ctx.fail(
+        errors.TypeMismatch,
+        f"numba has no {spoken(callee)}({', '.join(map(to_text, given))})",
+        "",
+        "Pass other types or another number of arguments, or write the computation out.",
+    )
 
 
 def cast(ctx: Context, value: ir.Operand, type_: types.Type) -> ir.Operand:
@@ -171,5 +182,8 @@ def branch(ctx: Context, condition: ir.Operand, then: Side, orelse: Side, name: 
 def common(ctx: Context, left: types.Type, right: types.Type) -> types.Type:
     from_numba = unify(left, right)
     if from_numba is None:
-        raise ctx.fail(errors.TypeMismatch, f"the two sides are of types {left} and {right}")
+        raise ctx.fail(
+            errors.TypeMismatch, f"the two sides are of types {to_text(left)} and {to_text(right)}", "",
+            "Give both the same type.",
+        )  # fmt: skip
     return from_numba

@@ -185,8 +185,9 @@ def sliced(ctx: Context, array: ir.Operand, selectors: Sequence[ir.Selector]) ->
 def _reshape(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     if named:
         raise frame.ctx.fail(
-            errors.Unsupported, f"argument `{next(iter(named))}` of reshape", "numba does not take it."
-        )
+            errors.Unsupported, f"argument `{next(iter(named))}` of reshape", "numba does not take it.",
+            "Copy to the order wanted, and reshape that.",
+        )  # fmt: skip
     owner, *rest = args
     owner = taken(frame, "reshape", "array", owner)
     if not rest:
@@ -343,7 +344,9 @@ def _fill(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     owner, value = bound(frame, "fill", "a:array value:scalar", args, named)
     assert value is not None
     if not isinstance(owner, ir.Var | Complex):
-        raise frame.ctx.fail(errors.Unsupported, "fill of this array with this value")
+        raise frame.ctx.fail(
+            errors.Unsupported, "fill of an array that has no name", "", "Fill one that is in a variable."
+        )
     store_all(frame.ctx, owner, value)
     return Static(None)
 

@@ -75,7 +75,7 @@ def one(frame: Frame, statement: cst.BaseStatement | cst.BaseSmallStatement) -> 
         ctx.builder.origin = frame.source.origin(statement, comments)
     handler = _HANDLERS.get(type(node))
     if handler is None:
-        name, instead = _REFUSED.get(type(node), (type(node).__name__, ""))
+        name, instead = _REFUSED.get(type(node), (type(node).__name__, "Write it with other statements."))
         raise ctx.fail(errors.Unsupported, f"{name} is not supported", "", instead, node)
     handler(frame, node)
 

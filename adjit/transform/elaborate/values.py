@@ -33,10 +33,11 @@ class Static:
 
 @dataclass(frozen=True)
 class TupleValue:
-    """A tuple (or, with `is_list`, a list display) of values."""
+    """A tuple (or, with `is_list`, a list display) of values; `fields`: the names that a named one has for them."""
 
     items: tuple[Value, ...]
     is_list: bool = False
+    fields: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,6 +176,7 @@ class Shape:
 
     kind: str
     parts: tuple[Any, ...] = ()
+    fields: tuple[str, ...] = ()
 
 
 LEAF = Shape("leaf")
@@ -183,6 +185,8 @@ LEAF = Shape("leaf")
 def described(value: Value) -> str:
     """What a value is, for a message."""
     if isinstance(value, TupleValue):
+        if value.fields:
+            return f"a named tuple of {', '.join(value.fields)}"
         return f"{'a list' if value.is_list else 'a tuple'} of {len(value.items)}"
     if isinstance(value, Complex):
         return "a complex number"
@@ -214,7 +218,7 @@ def structure(value: Value) -> Shape:
     if isinstance(value, ir.Var | ir.Const):
         return LEAF
     if isinstance(value, TupleValue):
-        return Shape("list" if value.is_list else "tuple", tuple(structure(v) for v in value.items))
+        return Shape("list" if value.is_list else "tuple", tuple(structure(v) for v in value.items), value.fields)
     if isinstance(value, Complex):
         return Shape("complex")
     return Shape("static", (value,))
@@ -249,7 +253,7 @@ def rebuild(shape: Shape, operands: Iterable[ir.Operand]) -> Value:
         if s.kind == "leaf":
             return next(rest)
         if s.kind in ("tuple", "list"):
-            return TupleValue(tuple(build(p) for p in s.parts), s.kind == "list")
+            return TupleValue(tuple(build(p) for p in s.parts), s.kind == "list", s.fields)
         if s.kind == "complex":
             return Complex(next(rest), next(rest))
         value: Value = s.parts[0]

@@ -22,6 +22,9 @@ from adjit.transform.elaborate.elementwise import operand
 from adjit.transform.elaborate.frame import Context
 from adjit.transform.elaborate.scalars import name_of
 from adjit.transform.elaborate.values import Static, TupleValue, Value
+from adjit.transform.functions import spoken
+from adjit.transform.notation import to_text
+from adjit.transform.parameters import listed
 from adjit.transform.types import call_type, tuple_parts, unliteral
 
 
@@ -48,14 +51,18 @@ def with_options(
         parameters = inspect.signature(callee).parameters
     except (TypeError, ValueError):
         raise ctx.fail(
-            errors.Unsupported, f"keyword arguments of {name}", "Python does not tell the names of its arguments."
+            errors.Unsupported,
+            f"keyword arguments of {name}",
+            "Python does not tell the names of its arguments.",
+            "Give them by position.",
         ) from None
     given = dict(zip(parameters, args, strict=False)) | dict(named)
     if not given.keys() <= parameters.keys():
         raise ctx.fail(
             errors.Unsupported,
             f"argument `{min(given.keys() - parameters.keys())}` of {name}",
-            "It takes no such argument.",
+            listed(inspect.signature(callee)),
+            "Leave it out.",
         )
     order = list(parameters)
     count = 1 + max((order.index(n) for n, v in given.items() if not isinstance(v, Static | ir.Const)), default=-1)
@@ -75,8 +82,13 @@ def whole_call(
     callee = callee if call_type(callee, given, options) is not None else compiled(callee)
     type_ = call_type(callee, given, options)
     if type_ is None:
-        shown = ", ".join([*map(str, given), *(f"{key}={value!r}" for key, value in options)])
-        raise ctx.fail(errors.TypeMismatch, f"numba cannot type {getattr(callee, '__name__', callee)}({shown})")
+        shown = ", ".join([*map(to_text, given), *(f"{key}={value!r}" for key, value in options)])
+        raise ctx.fail(
+            errors.TypeMismatch,
+            f"numba has no {spoken(callee)}({shown})",
+            "",
+            "Pass other types or another number of arguments, or write the computation out.",
+        )
     name = name or name_of(callee)
     parts = tuple_parts(type_) if isinstance(type_, types.BaseTuple) else (type_,)
     if type_ == types.none:
@@ -84,7 +96,7 @@ def whole_call(
             # what it does to the array nobody could undo or differentiate
             raise ctx.fail(
                 errors.Unsupported,
-                f"{name}, which writes into its argument",
+                f"{spoken(callee)}, which writes into its argument",
                 "",
                 "Write the change out, as stores into the array.",
             )
@@ -101,8 +113,9 @@ def whole_call(
             )
         if not isinstance(out.type, types.Array | types.Number | types.Boolean):
             raise ctx.fail(
-                errors.Unsupported, f"{name} returns {out.type}", "Only numbers, arrays and tuples of them are taken."
-            )
+                errors.Unsupported, f"{spoken(callee)}, which returns {out.type}",
+                "Only numbers, arrays and tuples of them are taken.", "Write out what it does, with arrays.",
+            )  # fmt: skip
     ctx.builder.emit(ir.Call(callee=callee, args=tuple(args), outs=outs, options=options, effect=effect))
     for out in outs:
         if isinstance(out.type, types.Array):

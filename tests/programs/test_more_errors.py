@@ -1,0 +1,943 @@
+"""More bad input, each with the whole message: library functions, arguments, calls; and that each message is of use.
+
+Lines are counted from the `def` of the function that is named.
+"""
+
+from __future__ import annotations
+
+import ast
+import collections
+import functools
+import math
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.special
+
+import adjit
+from adjit.errors import AdjitError
+from tests.programs import test_errors as harness
+
+REFUSED: list[harness.Refusal] = []
+
+
+def refused(message: str, *arguments: Any, wrt: Any = 0, **options: Any) -> Any:
+    def decorate(function: Any) -> Any:
+        harness.refused(message, *arguments, wrt=wrt, **options)(function)
+        REFUSED.append(harness.REFUSED.pop())
+        return function
+
+    return decorate
+
+
+def relative(message: str, function: Any) -> str:
+    """The message with lines counted from the function's own."""
+    line = getattr(getattr(function, "__code__", None), "co_firstlineno", 0)
+    source = Path(__file__).read_text().splitlines()
+    while line and line <= len(source) and not source[line - 1].startswith("def "):
+        line += 1
+    for offset in range(9):
+        message = message.replace(f"test_more_errors.py:{line + offset} ", f"test_more_errors.py:+{offset} ")
+    return message
+
+
+# ------------------------------------------------------------------------------------------------ library functions
+
+
+@refused(
+    """
+    Unsupported: scipy.special.logsumexp(float64[:])
+      test_more_errors.py:+1 in logsumexp
+        return scipy.special.logsumexp(x)
+               ^^^^^^^^^^^^^^^^^^^^^^^^^^
+      adjit has no rule for scipy.special.logsumexp, and does not look into it.
+      Write the computation out, or give its source:  @adjit.rules.decomposition(scipy.special.logsumexp)
+    """,
+    np.ones(3),
+)
+def logsumexp(x):
+    return scipy.special.logsumexp(x)
+
+
+@refused(
+    """
+    Unsupported: scipy.linalg.solve_triangular, of argument `lower`
+      test_more_errors.py:+1 in solve_triangular
+        return np.sum(scipy.linalg.solve_triangular(a, b, lower=True))
+                      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      adjit has no rule for scipy.linalg.solve_triangular, and does not look into it.
+      Write the computation out, or give its source:  @adjit.rules.decomposition(scipy.linalg.solve_triangular)
+    """,
+    np.eye(2),
+    np.ones(2),
+)
+def solve_triangular(a, b):
+    return np.sum(scipy.linalg.solve_triangular(a, b, lower=True))
+
+
+@refused(
+    """
+    Unsupported: scipy.linalg.cho_solve, of a tuple of 2
+      test_more_errors.py:+1 in cho_solve
+        return np.sum(scipy.linalg.cho_solve((a, True), b))
+                      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      adjit has no rule for scipy.linalg.cho_solve, and does not look into it.
+      Write the computation out, or give its source:  @adjit.rules.decomposition(scipy.linalg.cho_solve)
+    """,
+    np.eye(2),
+    np.ones(2),
+)
+def cho_solve(a, b):
+    return np.sum(scipy.linalg.cho_solve((a, True), b))
+
+
+@refused(
+    """
+    Unsupported: scipy.linalg.cho_factor(float64[:, :])
+      test_more_errors.py:+1 in cho_factor
+        return np.sum(scipy.linalg.cho_factor(a)[0])
+                      ^^^^^^^^^^^^^^^^^^^^^^^^^^
+      adjit has no rule for scipy.linalg.cho_factor, and does not look into it.
+      Write the computation out, or give its source:  @adjit.rules.decomposition(scipy.linalg.cho_factor)
+    """,
+    np.eye(2),
+)
+def cho_factor(a):
+    return np.sum(scipy.linalg.cho_factor(a)[0])
+
+
+@refused(
+    """
+    Unsupported: np.kaiser(int64, float64)
+      test_more_errors.py:+1 in kaiser
+        return np.sum(np.kaiser(5, x))
+                      ^^^^^^^^^^^^^^^
+      adjit has no rule for np.kaiser, and does not look into it.
+      Write the computation out, or give its source:  @adjit.rules.decomposition(np.kaiser)
+    """,
+    2.0,
+)
+def kaiser(x):
+    return np.sum(np.kaiser(5, x))
+
+
+@refused(
+    """
+    Unsupported: np.take_along_axis(float64[:, :], int64[:, :], int64)
+      test_more_errors.py:+1 in take_along_axis
+        return np.sum(np.take_along_axis(x, places, 1))
+                      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      adjit has no rule for np.take_along_axis, and does not look into it.
+      Write the computation out, or give its source:  @adjit.rules.decomposition(np.take_along_axis)
+    """,
+    np.eye(2),
+    np.zeros((2, 1), np.int64),
+)
+def take_along_axis(x, places):
+    return np.sum(np.take_along_axis(x, places, 1))
+
+
+@refused(
+    """
+    Unsupported: np.einsum, of a string
+      test_more_errors.py:+1 in einsum
+        return np.sum(np.einsum("ij,ij->i", x, x))
+                      ^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      adjit has no rule for np.einsum, and does not look into it.
+      Write the computation out, or give its source:  @adjit.rules.decomposition(np.einsum)
+    """,
+    np.eye(2),
+)
+def einsum(x):
+    return np.sum(np.einsum("ij,ij->i", x, x))
+
+
+@refused(
+    """
+    Unsupported: functools.reduce, of the function <lambda>
+      test_more_errors.py:+1 in reduces
+        return functools.reduce(lambda a, b: a + b, x)
+               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      adjit has no rule for functools.reduce, and does not look into it.
+      Write the computation out, or give its source:  @adjit.rules.decomposition(functools.reduce)
+    """,
+    np.ones(3),
+)
+def reduces(x):
+    return functools.reduce(lambda a, b: a + b, x)
+
+
+@refused(
+    """
+    NoRule: np.random.beta has no derivative rule
+      test_more_errors.py:+1 in random_beta
+        return np.random.beta(x, 2.0)
+        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      It depends on x, which you differentiate.
+      Either write a rule:  @adjit.rules.tangent(np.random.beta)    or hold it fixed:  adjit.stop_gradient(...)
+    """,
+    1.5,
+)
+def random_beta(x):
+    return np.random.beta(x, 2.0)
+
+
+@refused(
+    """
+    NoRule: random.gauss has no derivative rule
+      test_more_errors.py:+1 in gauss
+        return random.gauss(x, 1.0)
+        ^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      It depends on x, which you differentiate.
+      Either write a rule:  @adjit.rules.tangent(random.gauss)    or hold it fixed:  adjit.stop_gradient(...)
+    """,
+    1.5,
+)
+def gauss(x):
+    return random.gauss(x, 1.0)
+
+
+@refused(
+    """
+    TypeMismatch: numba has no math.hypot(float64, float64, float64)
+      test_more_errors.py:+1 in hypot_of_three
+        return math.hypot(x, x, x)
+               ^^^^^^^^^^^^^^^^^^^
+      Pass other types or another number of arguments, or write the computation out.
+    """,
+    1.5,
+)
+def hypot_of_three(x):
+    return math.hypot(x, x, x)
+
+
+@refused(
+    """
+    Unsupported: argument `axis` of np.linalg.norm
+      test_more_errors.py:+1 in norm_along_an_axis
+        return np.linalg.norm(x, axis=0).sum()
+               ^^^^^^^^^^^^^^^^^^^^^^^^^
+      adjit takes x, ord.
+      Write the computation without it.
+    """,
+    np.eye(2),
+)
+def norm_along_an_axis(x):
+    return np.linalg.norm(x, axis=0).sum()
+
+
+@refused(
+    """
+    Unsupported: sorted, which returns list(float64)<iv=None>
+      test_more_errors.py:+1 in sorts
+        return sorted(x)[0]
+               ^^^^^^^^^
+      Only numbers, arrays and tuples of them are taken.
+      Write out what it does, with arrays.
+    """,
+    np.ones(3),
+)
+def sorts(x):
+    return sorted(x)[0]
+
+
+@refused(
+    """
+    Unsupported: a call of the class map
+      test_more_errors.py:+1 in maps
+        return np.sum(map(lambda t: t, x))
+                      ^^^^^^^^^^^^^^^^^^^
+      adjit takes functions, and no objects but numbers, arrays and tuples of them.
+      Write the computation out, with those.
+    """,
+    np.ones(3),
+)
+def maps(x):
+    return np.sum(map(lambda t: t, x))
+
+
+@refused(
+    """
+    Unsupported: numbers of float16
+      test_more_errors.py:+1 in half_precision
+        return np.sum(x.astype(np.float16))
+                      ^^^^^^^^^^^^^^^^^^^^
+      numba does not calculate with them.
+      Use np.float32 or np.float64.
+    """,
+    np.ones(3),
+)
+def half_precision(x):
+    return np.sum(x.astype(np.float16))
+
+
+@refused(
+    """
+    Unsupported: numbers of float16
+      test_more_errors.py:+1 in a_half
+        return np.float16(x) * x
+               ^^^^^^^^^^^^^
+      numba does not calculate with them.
+      Use np.float32 or np.float64.
+    """,
+    1.5,
+)
+def a_half(x):
+    return np.float16(x) * x
+
+
+@refused(
+    """
+    TypeMismatch: np.sum over an axis twice
+      test_more_errors.py:+1 in an_axis_twice
+        return np.sum(x, axis=(0, 0))
+               ^^^^^^^^^^^^^^^^^^^^^^
+      Name each axis once.
+    """,
+    np.eye(2),
+)
+def an_axis_twice(x):
+    return np.sum(x, axis=(0, 0))
+
+
+@refused(
+    """
+    TypeMismatch: axis 2 of an array of rank 2
+      test_more_errors.py:+1 in an_axis_that_is_not_there
+        return np.sum(np.max(x, axis=2))
+                      ^^^^^^^^^^^^^^^^^
+      Give one from 0 to 1.
+    """,
+    np.eye(2),
+)
+def an_axis_that_is_not_there(x):
+    return np.sum(np.max(x, axis=2))
+
+
+@refused(
+    """
+    Unsupported: np.max over an axis that is known at run time only
+      test_more_errors.py:+1 in extrema_along_an_unknown_axis
+        return np.sum(np.max(x, axis=k))
+                      ^^^^^^^^^^^^^^^^^
+      Which axes are left has to be known when it is compiled.
+      Write the axis as a number, or a tuple of numbers.
+    """,
+    np.eye(2),
+    1,
+)
+def extrema_along_an_unknown_axis(x, k):
+    return np.sum(np.max(x, axis=k))
+
+
+@refused(
+    """
+    TypeMismatch: np.max of a tuple of 2
+      test_more_errors.py:+1 in maximum_of_a_tuple
+        return np.max(p, axis=0)
+               ^^^^^^^^^^^^^^^^^
+      Pass an array.
+    """,
+    (1.0, 2.0),
+)
+def maximum_of_a_tuple(p):
+    return np.max(p, axis=0)
+
+
+# --------------------------------------------------------------------------------------------------------- values
+
+Point = collections.namedtuple("Point", "a b")
+RECORDS = np.zeros(3, [("p", float), ("q", float)])
+
+
+@refused(
+    """
+    Unsupported: `add` of a named tuple of a, b and a number
+      test_more_errors.py:+1 in adds_to_a_named_tuple
+        return p + 1.0
+               ^^^^^^^
+      Give numbers or arrays: take what is in tuples, and convert what is text.
+    """,
+    Point(1.0, 2.0),
+)
+def adds_to_a_named_tuple(p):
+    return p + 1.0
+
+
+@refused(
+    """
+    WrongCall: Point is called without `b`
+      test_more_errors.py:+1 in makes_half_a_point
+        return Point(x).a
+               ^^^^^^^^
+      Its parameters are a, b.
+      Give each one value, by position or by name.
+    """,
+    1.5,
+)
+def makes_half_a_point(x):
+    return Point(x).a
+
+
+@refused(
+    """
+    Unsupported: a call of a tuple of 2
+      test_more_errors.py:+2 in calls_a_tuple
+        return p(1)
+               ^^^^
+      Call a function.
+    """,
+    1.5,
+)
+def calls_a_tuple(x):
+    p = (x, x)
+    return p(1)
+
+
+@refused(
+    """
+    Unsupported: `neg` of a string
+      test_more_errors.py:+1 in negates_a_string
+        return -"up" * x
+               ^^^^^
+      Give a number or an array.
+    """,
+    1.5,
+)
+def negates_a_string(x):
+    return -"up" * x
+
+
+@refused(
+    """
+    Unsupported: `*` before a number
+      test_more_errors.py:+1 in stars_a_number
+        return max(*x)
+                   ^^
+      Write its items one by one: how many there are has to be known to compile it.
+    """,
+    1.5,
+)
+def stars_a_number(x):
+    return max(*x)
+
+
+@refused(
+    """
+    TypeMismatch: len of a number
+      test_more_errors.py:+1 in length_of_a_number
+        return len(x) * x
+               ^^^^^^
+      Give an array or a tuple.
+    """,
+    1.5,
+)
+def length_of_a_number(x):
+    return len(x) * x
+
+
+@refused(
+    """
+    TypeMismatch: abs of a tuple of 2
+      test_more_errors.py:+1 in absolute_value_of_a_tuple
+        return abs((x, x))
+               ^^^^^^^^^^^
+      Give a number or an array.
+    """,
+    1.5,
+)
+def absolute_value_of_a_tuple(x):
+    return abs((x, x))
+
+
+@refused(
+    """
+    Unsupported: a tuple of 2 stored in an array
+      test_more_errors.py:+1 in stores_a_tuple
+        x[0] += (1.0, 2.0)
+        ^^^^^^^^^^^^^^^^^^
+      Store a number or an array.
+    """,
+    np.ones(3),
+)
+def stores_a_tuple(x):
+    x[0] += (1.0, 2.0)
+    return x[0]
+
+
+@refused(
+    """
+    Unsupported: a store into a number
+      test_more_errors.py:+1 in stores_into_a_number
+        x[0] = 1.0
+        ^^^^
+      Store into an array.
+    """,
+    1.5,
+)
+def stores_into_a_number(x):
+    x[0] = 1.0
+    return x
+
+
+@refused(
+    """
+    TypeMismatch: the end of a slice is not an integer
+      test_more_errors.py:+1 in slice_to_a_float
+        return np.sum(x[: x[0]])
+                          ^^^^
+      Convert it: int(...).
+    """,
+    np.ones(3),
+)
+def slice_to_a_float(x):
+    return np.sum(x[: x[0]])
+
+
+@refused(
+    """
+    Unsupported: returns_a_method returns the method `undefined`
+      test_more_errors.py:+0 in returns_a_method
+        def returns_a_method(x):
+        ^^^^^^^^^^^^^^^^^^^^^^^^
+      Return numbers, arrays, and tuples of those.
+    """,
+    np.ones(3),
+)
+def returns_a_method(x):
+    return x.undefined
+
+
+@refused(
+    """
+    TypeMismatch: np.zeros_like of a number
+      test_more_errors.py:+1 in likes_a_number
+        return np.sum(np.zeros_like(x[0]))
+                      ^^^^^^^^^^^^^^^^^^^
+      Give an array.
+    """,
+    np.ones(3),
+)
+def likes_a_number(x):
+    return np.sum(np.zeros_like(x[0]))
+
+
+@refused(
+    """
+    TypeMismatch: np.sin of a tuple of 2
+      test_more_errors.py:+1 in sine_of_a_tuple
+        return np.sin((x[0], "a"))
+               ^^^^^^^^^^^^^^^^^^^
+      Pass a number or an array.
+    """,
+    np.ones(3),
+)
+def sine_of_a_tuple(x):
+    return np.sin((x[0], "a"))
+
+
+@refused(
+    """
+    Unsupported: a global array of [('p', '<f8'), ('q', '<f8')]
+      test_more_errors.py:+1 in a_global_of_records
+        return x * RECORDS["p"].sum()
+                   ^^^^^^^
+      Use an array of numbers.
+    """,
+    1.5,
+)
+def a_global_of_records(x):
+    return x * RECORDS["p"].sum()
+
+
+# ------------------------------------------------------------------------------------------------------ arguments
+
+
+def squares(x):
+    return np.sum(x * x)
+
+
+def of_two(x, k=2.0):
+    return x * k
+
+
+class Holder:
+    def __call__(self, x):
+        return x
+
+    def method(self, x):
+        return x
+
+
+class Foreign:
+    """An array of another library."""
+
+    def __array__(self, dtype=None, copy=None):
+        return np.ones(3)
+
+
+for given, message in (
+    (
+        RECORDS,
+        """
+        TypeMismatch: argument `x` of grad(squares) is an array of records
+          Pass its fields as arguments of their own: ...['p'], ...['q'].
+        """,
+    ),
+    (
+        np.ones(3, np.float16),
+        """
+        TypeMismatch: argument `x` of grad(squares) is an array of float16, which numba does not take
+          Pass astype(np.float64) of it, or np.float32.
+        """,
+    ),
+    (
+        np.ones(3, np.longdouble),
+        """
+        TypeMismatch: argument `x` of grad(squares) is an array of LONGDOUBLE, which numba does not take
+          Pass astype(np.float64) of it, or np.float32.
+        """,
+    ),
+    (
+        np.ones(3, ">f8"),
+        """
+        TypeMismatch: argument `x` of grad(squares) is an array of >f8, which numba does not take
+          Pass astype(np.float64) of it, or np.float32.
+        """,
+    ),
+    (
+        np.float16(1.0),
+        """
+        TypeMismatch: argument `x` of grad(squares) is a number of float16, which numba does not take
+          Pass float(...) or np.float32(...) of it.
+        """,
+    ),
+    (
+        np.longdouble(1.0),
+        """
+        TypeMismatch: argument `x` of grad(squares) is a number of LONGDOUBLE, which numba does not take
+          Pass float(...) or np.float32(...) of it.
+        """,
+    ),
+    (
+        np.array([1.0, None]),
+        """
+        TypeMismatch: argument `x` of grad(squares) is an array of Python objects
+          Pass an array of numbers: astype(np.float64) of it.
+        """,
+    ),
+    (
+        np.array(["a"]),
+        """
+        TypeMismatch: argument `x` of grad(squares) is an array of <U1
+          Pass arrays of numbers.
+        """,
+    ),
+    (
+        np.ma.array([1.0]),
+        """
+        TypeMismatch: argument `x` of grad(squares) is a masked array
+          Pass filled(...) of it, or its data and its mask as two arguments.
+        """,
+    ),
+    (
+        Foreign(),
+        """
+        TypeMismatch: argument `x` of grad(squares) is of type tests.Foreign, which is no NumPy array
+          Pass np.asarray(...) of it.
+        """,
+    ),
+    (
+        {1.0},
+        """
+        TypeMismatch: argument `x` of grad(squares) is of type set
+          Pass numbers, NumPy arrays of numbers, or tuples of those.
+        """,
+    ),
+    (
+        {"a": 1.0},
+        """
+        TypeMismatch: argument `x` of grad(squares) is of type dict
+          Pass numbers, NumPy arrays of numbers, or tuples of those.
+        """,
+    ),
+    (
+        b"ab",
+        """
+        TypeMismatch: argument `x` of grad(squares) is of type bytes
+          Pass numbers, NumPy arrays of numbers, or tuples of those.
+        """,
+    ),
+    (
+        math.sin,
+        """
+        TypeMismatch: argument `x` of grad(squares) is of type builtin_function_or_method
+          Pass one that is compiled with numba.njit, or read it as a global or enclosing name.
+        """,
+    ),
+    (
+        squares,
+        """
+        TypeMismatch: argument `x` of grad(squares) is a Python function
+          Pass one that is compiled with numba.njit, or read it as a global or enclosing name.
+        """,
+    ),
+    (
+        (1.0, [2.0]),
+        """
+        TypeMismatch: argument `x` of grad(squares) is a list
+          Pass a NumPy array: np.array(...).
+        """,
+    ),
+    (
+        "text",
+        """
+        WrongWrt: `x` of squares is of type 'text', which carries no derivative
+          test_more_errors.py:+0 in squares
+          Only floats do, and arrays and tuples of them.
+          Pass a float, or leave `x` out of wrt.
+        """,
+    ),
+    (
+        None,
+        """
+        WrongWrt: `x` of squares is None, which carries no derivative
+          test_more_errors.py:+0 in squares
+          Only floats do, and arrays and tuples of them.
+          Pass a float, or leave `x` out of wrt.
+        """,
+    ),
+    (
+        1j,
+        """
+        WrongWrt: `x` of squares is of type complex128, which carries no derivative
+          test_more_errors.py:+0 in squares
+          Only floats do, and arrays and tuples of them.
+          Pass a float, or leave `x` out of wrt.
+        """,
+    ),
+):
+    refused(message, given)(squares)
+
+refused(
+    """
+    WrongCall: grad(of_two) is called without `x`
+      Its parameters are x, k=2.0.
+      Give each one value, by position or by name.
+    """,
+)(of_two)
+refused(
+    """
+    WrongCall: grad(of_two) takes 2 arguments, not 3
+      Its parameters are x, k=2.0.
+      Give each one value, by position or by name.
+    """,
+    1.0,
+    2.0,
+    3.0,
+)(of_two)
+refused(
+    """
+    WrongCall: fastmath='yes'
+      LLVM's flags are afn, arcp, contract, fast, ninf, nnan, nsz, reassoc.
+      Write fastmath=True, fastmath=False, or a set of those flags.
+    """,
+    1.0,
+    fastmath="yes",
+)(of_two)
+refused(
+    """
+    WrongCall: parallel=2
+      Write parallel=True or parallel=False.
+    """,
+    1.0,
+    parallel=2,
+)(of_two)
+refused(
+    """
+    TypeMismatch: 'lots' is not an amount of memory
+      Write memory_limit="200 MB" or "1.5 GiB".
+    """,
+    1.0,
+    memory_limit="lots",
+)(of_two)
+refused(
+    """
+    WrongCall: there is no option 'wtr'
+      The options are wrt, has_aux, target, fastmath, memory_limit, parallel, vectormath, cache.
+      Did you mean wrt?
+    """,
+    1.0,
+    wtr=0,
+)(of_two)
+refused(
+    """
+    WrongCall: there is no option 'colour'
+      The options are wrt, has_aux, target, fastmath, memory_limit, parallel, vectormath, cache.
+      Leave it out.
+    """,
+    1.0,
+    colour="red",
+)(of_two)
+refused(
+    """
+    WrongCall: has_aux=1
+      Write has_aux=True or has_aux=False.
+    """,
+    1.0,
+    has_aux=1,
+)(of_two)
+
+for thing, message in (
+    (
+        Holder,
+        """
+        SourceUnavailable: Holder is a class, not a function
+          adjit reads functions, lambdas and numba dispatchers.
+          Write a function of the numbers and arrays that its objects hold.
+        """,
+    ),
+    (
+        Holder(),
+        """
+        SourceUnavailable: an object of type Holder is no function
+          adjit reads functions, lambdas and numba dispatchers.
+          Write a function that gets what it holds as arguments.
+        """,
+    ),
+    (
+        Holder().method,
+        """
+        SourceUnavailable: Holder.method is a method, bound to an object
+          adjit reads functions, lambdas and numba dispatchers.
+          Write a function that gets what the method reads of the object as arguments.
+        """,
+    ),
+    (
+        functools.partial(of_two, 2.0),
+        """
+        SourceUnavailable: a functools.partial is no function with a source of its own
+          adjit reads functions, lambdas and numba dispatchers.
+          Write a lambda that calls the function with what the partial holds.
+        """,
+    ),
+    (
+        np.sin,
+        """
+        SourceUnavailable: np.sin is no Python function
+          It is of type ufunc; adjit reads functions, lambdas and numba dispatchers.
+          Write a function that calls it: lambda x: np.sin(x).
+        """,
+    ),
+    (
+        abs,
+        """
+        SourceUnavailable: abs is no Python function
+          It is of type builtin_function_or_method; adjit reads functions, lambdas and numba dispatchers.
+          Write a function that calls it: lambda x: abs(x).
+        """,
+    ),
+    (
+        np.sum,
+        """
+        SourceUnavailable: np.sum is no Python function
+          It is of type _ArrayFunctionDispatcher; adjit reads functions, lambdas and numba dispatchers.
+          Write a function that calls it: lambda x: np.sum(x).
+        """,
+    ),
+    (
+        "of_two",
+        """
+        SourceUnavailable: an object of type str is no function
+          adjit reads functions, lambdas and numba dispatchers.
+          Pass the function.
+        """,
+    ),
+    (
+        3.0,
+        """
+        SourceUnavailable: an object of type float is no function
+          adjit reads functions, lambdas and numba dispatchers.
+          Pass the function.
+        """,
+    ),
+):
+    refused(message, 1.0)(thing)
+
+
+def _name(case: harness.Refusal) -> str:
+    return str(getattr(case.function, "__name__", type(case.function).__name__))
+
+
+@pytest.mark.parametrize("case", REFUSED, ids=_name)
+def test_message(case: harness.Refusal) -> None:
+    with pytest.raises(AdjitError) as fault:
+        adjit.grad(case.function, case.wrt, **{"target": "python", **(case.options or {})})(*case.arguments)
+    long = str(np.dtype(np.longdouble))
+    assert relative(fault.value.message, case.function) == case.message.replace("LONGDOUBLE", long)
+
+
+def sums_a_named_tuple(p):
+    q = Point(b=p.a, a=p.b * p.b)
+    if p.a > 0.0:
+        q = Point(q.a * 2.0, q.b)
+    return q.a * q.b
+
+
+def test_named_tuples_have_their_fields():
+    """d (2 b^2 a) = (2 b^2, 4 a b)."""
+    for target in ("cpu", "python"):
+        assert adjit.grad(sums_a_named_tuple, target=target)(Point(1.5, 2.0)) == (8.0, 12.0)
+    assert sums_a_named_tuple(Point(1.5, 2.0)) == adjit.value_and_grad(sums_a_named_tuple)(Point(1.5, 2.0))[0]
+
+
+@adjit.rules.decomposition(scipy.special.softmax)
+def softmax(x):
+    weights = np.exp(x - np.max(x))
+    return weights / np.sum(weights)
+
+
+def test_what_is_advised_of_library_functions_works():
+    """The source given for scipy.special.softmax stands for it, in both modes."""
+    x = np.array([0.3, -0.2, 0.5])
+    adjit.check_grads(lambda x: np.sum(scipy.special.softmax(x) ** 2), (x,), target="python")
+
+
+# ------------------------------------------------------------------------------------------------ each says what to do
+
+ROOT = Path(adjit.__file__).parent
+KINDS = {n for n, c in vars(adjit.errors).items() if isinstance(c, type) and issubclass(c, AdjitError)}
+
+
+def _sites():
+    """Every place where a refusal is made: its line, and its arguments by position and by name."""
+    for path in sorted(ROOT.rglob("*.py")):
+        if path.name == "errors.py":
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.Call):
+                continue
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            where = f"{path.relative_to(ROOT)}:{node.lineno}"
+            if name in KINDS:
+                yield where, name, node.args, node.keywords
+            elif name == "fail" and path.name != "verify.py":
+                yield where, ast.unparse(node.args[0]).rpartition(".")[2], node.args, node.keywords
+
+
+def test_each_refusal_says_what_to_do():
+    found = list(_sites())
+    assert len(found) > 150
+    silent = []
+    for where, kind, args, named in found:
+        has_usual = getattr(getattr(adjit.errors, kind, None), "usual", "")
+        said = args[3] if len(args) > 3 else next((k.value for k in named if k.arg == "instead"), None)
+        empty = said is None or (isinstance(said, ast.Constant) and not said.value)
+        # run-time errors of compiled code are one text
+        if empty and not has_usual and "_ANOTHER_SHAPE" not in ast.unparse(args[0]):
+            silent.append(where)
+    assert not silent
