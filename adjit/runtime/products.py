@@ -7,6 +7,7 @@ In: arguments and a vector like those of `wrt`. Out: the product of the Hessian 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,14 +21,19 @@ from adjit.transform.derivative import Derivative, shown
 class _AlongVectors:
     derivative: Derivative
 
+    @functools.cached_property
+    def _taken(self) -> tuple[Derivative, list[str], str]:
+        """What is derived, the names of its arguments, and that of the vector; looked up once, for the calls' sake."""
+        *names, last = derivatives.parameters(self.derivative).parameters
+        return self.derivative, names, last
+
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         return super().__call__(*self._complete(arguments, keywords))  # type: ignore[misc]
 
     def _complete(self, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> tuple[Any, ...]:
         """All arguments, and last the vector with the types of those that it belongs to."""
-        made = self.derivative
+        made, names, last = self._taken
         assert made.wrt is not None
-        *names, last = derivatives.parameters(made).parameters
         if last in keywords:
             arguments = (*arguments, keywords[last])
             keywords = {name: value for name, value in keywords.items() if name != last}
