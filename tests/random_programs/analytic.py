@@ -1,11 +1,11 @@
 """Derivatives by the complex step: exact to rounding, of programs that are analytic in their inputs.
 
-In: a plain module of a program, its arguments and a direction. Out: how its results change along it; None if an operation
-cannot take complex numbers.
+In: a program, its arguments and a direction. Out: how its results change along it; None if an operation cannot take
+complex numbers.
 
 Each number is x + i h dx with h so small that its square vanishes, and the program runs as it stands, with another `np`
-and `math`: what they make is complex, and functions that are not analytic everywhere, such as `abs`, are those branches of them
-that the real numbers take.
+and `math`: what they make is complex, and functions that are not analytic everywhere, such as `abs`, are those
+branches of them that the real numbers take.
 """
 
 from __future__ import annotations
@@ -155,7 +155,8 @@ for _name, _value in {
     "float64": np.complex128, "abs": _ABS, "absolute": _ABS, "fabs": _ABS, "arctan2": _ATAN2, "hypot": _HYPOT,
     "maximum": _MAX, "minimum": _MIN, "fmax": _MAX, "fmin": _MIN, "logaddexp": _LOGADDEXP, "copysign": _COPYSIGN,
     "var": _var, "std": lambda a, axis=None: np.sqrt(_var(a, axis)), "vdot": lambda a, b: np.sum(a * b),
-    "sign": lambda a: np.sign(np.real(a)), "floor": lambda a: np.floor(np.real(a)), "ceil": lambda a: np.ceil(np.real(a)),
+    "sign": lambda a: np.sign(np.real(a)), "floor": lambda a: np.floor(np.real(a)),
+    "ceil": lambda a: np.ceil(np.real(a)),
     "linalg": _Linalg("linalg"),
 }.items():  # fmt: skip
     setattr(NUMPY, _name, _value)

@@ -1,7 +1,8 @@
 """What is asked of the derivatives of one program.
 
-In: a `Program`, and how it is asked. Out: a `Verdict`: FINE; REFUSED with the message, if the compiler does not take the program
-and says where and what to do; UNFIT, if plain Python raises or the program is not smooth there; else what is wrong.
+In: a `Program`, and how it is asked. Out: a `Verdict`: FINE; REFUSED with the message, if the compiler does not take
+the program and says where and what to do; UNFIT, if plain Python raises or the program is not smooth there; else what
+is wrong.
 
     check(Program("def program(x): ..."), How(second=True))     Verdict(Outcome.FINE)
 
@@ -42,7 +43,7 @@ from tests.transform import interpreter
 
 STEPS = (3e-2, 1e-2, 3e-3, 1e-3, 3e-4)
 LARGEST = 1e6
-SECONDS = 60.0
+SECONDS = 30.0
 
 
 class Outcome(Enum):
@@ -138,8 +139,14 @@ def _checked(program: Program, how: How) -> Verdict:
         return Verdict(Outcome.NUMBA if is_numba else Outcome.INTERNAL, why, _cause(fault))
     except errors.AdjitError as fault:
         if not _is_helpful(fault):
-            return Verdict(Outcome.MESSAGE, str(fault), _normal(str(fault)))
+            return Verdict(Outcome.MESSAGE, str(fault), _normal(f"{type(fault).__name__}: {fault.what}"))
         return Verdict(Outcome.REFUSED, str(fault), _normal(fault.what + "\n" + fault.why))
+    except np.linalg.LinAlgError as fault:
+        # a factorisation that is not differentiable there, as that of a singular matrix
+        return Verdict(Outcome.UNFIT, repr(fault))
+    except NotImplementedError as fault:
+        # what a rule cannot do with arguments of these shapes is known when they are there
+        return Verdict(Outcome.REFUSED, repr(fault), _normal(str(fault)))
     except Exception as fault:  # noqa: BLE001  that is what is looked for
         trace = "".join(traceback.format_exception(fault)[-4:])
         return Verdict(Outcome.RAW, trace, _cause(fault))
@@ -261,7 +268,8 @@ class _Case:
         tolerance = 5e-3 if self.is_single else 3e-6
         if abs(differences - reverse) > tolerance * scale:
             raise Wrong(
-                Outcome.WRONG_DERIVATIVE, f"forward and reverse {reverse}, differences {differences}, complex step {exact}"
+                Outcome.WRONG_DERIVATIVE,
+                f"forward and reverse {reverse}, differences {differences}, complex step {exact}",
             )
 
     def by_complex_step(self) -> float | None:
@@ -352,7 +360,17 @@ class _Case:
         if not self.is_single:
             for step in STEPS[1:]:
                 near, far = (
-                    [_flat(gradient(*(_moved(a, s * k, d) for a, d in zip(map(_copied, doubled), self.direction, strict=True)))) for k in (1, -1)]
+                    [
+                        _flat(
+                            gradient(
+                                *(
+                                    _moved(a, s * k, d)
+                                    for a, d in zip(map(_copied, doubled), self.direction, strict=True)
+                                )
+                            )
+                        )
+                        for k in (1, -1)
+                    ]
                     for s in (step, 2 * step)
                 )
                 differences.append((8 * (near[0] - near[1]) - (far[0] - far[1])) / (12 * step))
@@ -420,6 +438,9 @@ def watched() -> Iterator[None]:
         function = written[-1]
 
         def run(*arguments: Any) -> Any:
+            if function.overlapping or _overlap(arguments):
+                # copies would be apart
+                return made(*arguments)
             again = _copied(arguments)
             result = made(*arguments)
             _compare(function, again, result)
@@ -434,14 +455,24 @@ def watched() -> Iterator[None]:
         pipeline.emit, dispatch.Interpreted._specialise = emit, specialise  # type: ignore[method-assign]
 
 
+def _overlap(arguments: tuple[Any, ...]) -> bool:
+    arrays = {id(a): a for a in flat(arguments) if isinstance(a, np.ndarray)}
+    return any(np.may_share_memory(a, b) for a, b in itertools.combinations(arrays.values(), 2))
+
+
 def _compare(function: ir.Function, arguments: tuple[Any, ...], result: Any) -> None:
     try:
         expected = interpreter.run(function, *arguments)
-    except (interpreter.IllTyped, interpreter.UndefinedRead) as fault:
+    except interpreter.UndefinedRead:
+        # a place that a variable is kept in before it is first assigned: the text has a value there that does not matter
+        return
+    except interpreter.IllTyped as fault:
         raise Wrong(Outcome.TEXT, f"the IR of {function.name}: {fault!r}", _cause(fault)) from None
     tolerance = 1e-4 if any(getattr(a, "dtype", None) == np.float32 for a in flat(arguments)) else 1e-9
     mine, right = flat(result), flat(expected)
-    if len(mine) != len(right) or not all(itertools.starmap(lambda a, b: _close(a, b, tolerance), zip(mine, right, strict=True))):
+    if len(mine) != len(right) or not all(
+        itertools.starmap(lambda a, b: _close(a, b, tolerance), zip(mine, right, strict=True))
+    ):
         raise Wrong(Outcome.TEXT, f"{function.name}: the text gives {result!r}, its IR {expected!r}")
 
 

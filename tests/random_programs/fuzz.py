@@ -75,7 +75,13 @@ def constructs(text: str) -> set[str]:
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Call):
             name = ast.unparse(node.func)
-            found.add(name if name.startswith(("np.", "math.", "adjit.")) else f".{name.rpartition('.')[2]}" if "." in name else "call")
+            found.add(
+                name
+                if name.startswith(("np.", "math.", "adjit."))
+                else f".{name.rpartition('.')[2]}"
+                if "." in name
+                else "call"
+            )
         elif isinstance(node, ast.stmt | ast.expr):
             found.add(type(node).__name__)
     return found
@@ -166,7 +172,10 @@ def same_failure(verdict: Verdict, asked: How) -> Any:
 def least(done: Done, options: argparse.Namespace) -> tuple[Program, Verdict]:
     """The program reduced, asked as little as shows the failure."""
     asked = how(done.seed, options)
-    for simpler in (How(compiled=asked.compiled, others=False), dataclasses.replace(asked, second=False, twice=False, into=False)):
+    for simpler in (
+        How(compiled=asked.compiled, others=False),
+        dataclasses.replace(asked, second=False, twice=False, into=False),
+    ):
         if same_failure(done.verdict, simpler)(Program(done.text)):
             asked = simpler
             break
@@ -247,7 +256,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=min(os.cpu_count() or 1, 2))
     parser.add_argument("--only", metavar="KIND", help="report failures whose kind has this in it")
     parser.add_argument("--program", type=int, metavar="SEED", help="this one program, with its text")
-    parser.add_argument("--reduce-seconds", type=float, default=40.0, help="for each failure; 0: as they are")
+    parser.add_argument("--reduce-seconds", type=float, default=30.0, help="CPU time for each failure; 0: as they are")
     parser.add_argument("--most-reduced", type=int, default=6, help="programs reduced of one kind of wrong numbers")
     parser.add_argument("--found", metavar="FOLDER", help="write what is left of failures there")
     options = parser.parse_args(arguments)
@@ -279,16 +288,22 @@ def run(seeds: Iterator[int], options: argparse.Namespace) -> Summary:
     for done in sweep(seeds, options, end):
         summary.add(done)
         if done.verdict.outcome.is_failure:
-            print(f"  seed {done.seed}: {done.verdict.outcome.value}  {done.verdict.cause[:110]}".replace("\n", " "), flush=True)
+            print(
+                f"  seed {done.seed}: {done.verdict.outcome.value}  {done.verdict.cause[:110]}".replace("\n", " "),
+                flush=True,
+            )
         if time.monotonic() > shown + 10.0:
             shown = time.monotonic()
             failed = sum(map(len, summary.failures.values()))
-            print(f"{summary.count} programs, {summary.count / (shown - start):.1f} a second, {failed} failed", flush=True)
+            print(
+                f"{summary.count} programs, {summary.count / (shown - start):.1f} a second, {failed} failed", flush=True
+            )
     return summary
 
 
 def show(summary: Summary, options: argparse.Namespace) -> None:
-    print(f"\n{summary.count} programs of seed {options.seed}, {summary.seconds / max(summary.count, 1):.3f} CPU seconds each")
+    each = summary.seconds / max(summary.count, 1)
+    print(f"\n{summary.count} programs of seed {options.seed}, {each:.3f} CPU seconds each")
     for kind, count in summary.outcomes.most_common():
         print(f"  {count:6d}  {kind}")
     print(f"{len(summary.refusals)} refusals")

@@ -53,7 +53,12 @@ class Program:
 
     def source(self, is_plain: bool = False) -> str:
         text = self.text if self.text.startswith("import") else HEADER + self.text
-        return _DECORATED.sub("", text) if is_plain else text
+        return plain(text) if is_plain else text
 
     def __repr__(self) -> str:
         return f"program:\n{self.text}"
+
+
+def plain(text: str) -> str:
+    """The text without numba's decorators."""
+    return _DECORATED.sub("", text)

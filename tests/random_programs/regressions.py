@@ -1,6 +1,7 @@
 """Programs that once were wrong, each cut down to what it takes, with what was wrong.
 
-They go through the same checks as the random programs, second order included. Without arguments of their own they have ARGUMENTS.
+They go through the same checks as the random programs, second order included. Without arguments of their own they have
+ARGUMENTS.
 
     regression("name", "def program(x, y, u, v, A, k, n, idx): ...")
 """

@@ -12,7 +12,6 @@ from tests.random_programs.regressions import REGRESSIONS
 from tests.random_programs.writing import write
 
 EVERY_COMPILED = 25
-SHARE_REFUSED = 0.2
 
 
 @pytest.mark.parametrize("first", range(0, 100, 10))

@@ -8,7 +8,7 @@ A hole is one of
     <V> <E>          an expression that is a vector, or any array
     <~v>             an expression of the shape that the hole <v> has; <=v> the name of another such array
     <p>              a view of an array, by subscripts; <m> a mask; <I> an array of indices; <J> one of small integers
-    <z> <Z>          a complex number, an array of those     <q> a condition     <h> a call of a helper that gives a number
+    <z> <Z>          a complex number, an array of those     <q> a condition     <h> a call of a helper, a number
     <i> <!b>         a new name of a counter, of a variable
 Names are the same wherever their hole is repeated in a pattern; expressions only if they are numbered, as <x1> is.
 """
@@ -217,7 +217,8 @@ class Holes:
     def reduction(self) -> str:
         d = self.draw
         return d.choice((
-            lambda: f"np.sum({self.any_array(1)})", lambda: f"{self.view()}.sum()", lambda: f"np.mean({self.any_array(1)})",
+            lambda: f"np.sum({self.any_array(1)})", lambda: f"{self.view()}.sum()",
+            lambda: f"np.mean({self.any_array(1)})",
             lambda: self.fill("np.dot(<v>, <~v>)"), lambda: self.fill("<v> @ <~v>"),
             lambda: f"np.max({self.any_array(1)})", lambda: f"{self.view()}.min()", lambda: f"{self.view()}.mean()",
             lambda: f"np.linalg.norm({self.view()})", lambda: f"np.sum({self.any_array(1)} ** 2)",
@@ -238,11 +239,15 @@ class Holes:
 
     def condition(self, depth: int = 1) -> str:
         d = self.draw
-        options: list[Callable[[], str]] = [lambda: f"{self.number(0)} {d.choice('<>')} {d.choice(('0.1237', '-0.2718'))}"]
+        options: list[Callable[[], str]] = [
+            lambda: f"{self.number(0)} {d.choice('<>')} {d.choice(('0.1237', '-0.2718'))}"
+        ]
         options *= 2
         if self.world.integers():
             options += [
-                lambda: f"{self._choice(self.world.integers())} {d.choice(('<', '>', '==', '!=', '>='))} {d.randrange(3)}",
+                lambda: (
+                    f"{self._choice(self.world.integers())} {d.choice(('<', '>', '==', '!=', '>='))} {d.randrange(3)}"
+                ),
                 lambda: f"{self._choice(self.world.integers())} % 2 == {d.randrange(2)}",
             ]
         if depth:
@@ -423,7 +428,9 @@ class Holes:
         return self._variable("Z", self.world.arrays("c", 1))
 
     def any_index(self) -> str:
-        return self.index(max([self.world.values[n].shape[0] for n in self.world.arrays()[-1:] if self.world.values[n].ndim] or [2]))
+        return self.index(
+            max([self.world.values[n].shape[0] for n in self.world.arrays()[-1:] if self.world.values[n].ndim] or [2])
+        )
 
     def counter(self) -> str:
         taken = set(self.world.values)

@@ -1,9 +1,9 @@
 """A call for every rule there is, from the examples that the tests of the rules have: a new rule is written, too.
 
-    CALLS     (Call("np.interp(<x>, <xp>, <fp>)", ...), ...)
+    calls()     (Call("np.interp(<x>, <xp>, <fp>)", ...), ...)
 
-An example is a lambda and a way to sample its arguments; its text, with other names, is a line of a program, and the sampled
-arguments are arguments of the program.
+An example is a lambda and a way to sample its arguments; its text, with other names, is a line of a program, and the
+sampled arguments are arguments of the program.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ NAMES = {
     "t": ("pair", "options"),
     "q": ("flag", "is_open"),
 }
-MOST = 8
+MOST = 7
 
 
 @dataclass

@@ -2,6 +2,7 @@
 
 CALLS give arrays, PAIRS several results, NUMBERS numbers; FATES is what becomes of an array, which is `$` there; VIEWS
 are all ways to see its memory; LINES are other statements, LOOPS what scientific code does.
+Patterns of several lines stand in blocks.
 """
 
 from __future__ import annotations
@@ -259,7 +260,7 @@ np.sum(<A>[<I>] ** 2)
 
 # ------------------------------------------------------------------------------------------------ what becomes of them
 
-FATES = r"""
+FATES = """
 $ += 0.3
 $ *= <x>
 $ -= <x>
@@ -285,7 +286,6 @@ $[:] = <~$>
 $ = <~$> + $
 $[0], $[1] = $[1], $[0]
 $[0] = $[-1] = <x>
-$.sort()
 $.fill(<x>)
 np.fill_diagonal($, <x>)
 $[0] *= np.sum($)
@@ -302,20 +302,51 @@ $ = $.copy()
 $[<k>] += <h>
 $[<k>] = $[<k>] + <h>
 $[<k>] *= <x> + <h>
-for <i> in range(len($)):\n    $[<i>] *= <x>
-for <i> in range(1, len($)):\n    $[<i>] += $[<i> - 1] * <c>
-for <i> in range(<n>):\n    $ *= 0.5\n    $[0] += <x>
-for <i> in range(<n>):\n    $ = $ * 0.5 + <c>
-if <q>:\n    $[0] = <x>
-if <q>:\n    $ = $ * <x>\nelse:\n    $ = np.cos($)
-<!s> = np.sum($)\n$ *= <x>
-<!s> = np.sum($ * $)\n$[0] = <!s>
-<!s> = $[0] * <x>\n$[0] = <!s> + 1.0
-<!w> = $ * $\n$ += 1.0
-<!w> = $\n$ = $ + <x>
-<!w> = $\n<!w> *= <x>
-<!w> = $ @ $\n$ *= <c>
 """.strip().splitlines()
+
+FATE_BLOCKS = """
+for <i> in range(len($)):
+    $[<i>] *= <x>
+
+for <i> in range(1, len($)):
+    $[<i>] += $[<i> - 1] * <c>
+
+for <i> in range(<n>):
+    $ *= 0.5
+    $[0] += <x>
+
+for <i> in range(<n>):
+    $ = $ * 0.5 + <c>
+
+if <q>:
+    $[0] = <x>
+
+if <q>:
+    $ = $ * <x>
+else:
+    $ = np.cos($)
+
+<!s> = np.sum($)
+$ *= <x>
+
+<!s> = np.sum($ * $)
+$[0] = <!s>
+
+<!s> = $[0] * <x>
+$[0] = <!s> + 1.0
+
+<!w> = $ * $
+$ += 1.0
+
+<!w> = $
+$ = $ + <x>
+
+<!w> = $
+<!w> *= <x>
+
+<!w> = $ @ $
+$ *= <c>
+""".strip()
 
 VIEWS = """
 $[1:]
@@ -374,7 +405,7 @@ $[0] if <q> else $[1]
 
 # --------------------------------------------------------------------------------------------------------- statements
 
-LINES = r"""
+LINES = """
 <!s> = <x>
 <!s> = <x>
 <!s> = <x> + <h>
@@ -432,78 +463,327 @@ LINES = r"""
 <v> = <M> @ <v>
 <v>, <!r> = <~v>, <v>
 <v>, <=v> = <=v>, <v>
-<v>[0] = <x>\n<!s> = <v>[0] * <v>[1]\n<v>[0] = <x>
-<!r> = np.zeros(<v>.size)\nfor <i> in range(<v>.size):\n    <!r>[<i>] = <v>[<i>] * <x>
-<!r> = np.empty_like(<v>)\nfor <i> in range(<v>.size):\n    <!r>[<i>] = <x> * <v>[<i>] ** 2
-<!r> = np.zeros_like(<A>)\nfor <i> in range(<A>.shape[0]):\n    <!r>[<i>] = <A>[<i>] * <x>
-<!r> = np.zeros((<n>, <v>.size))\nfor <i> in range(<!r>.shape[0]):\n    <!r>[<i>, :] = <v> * <y>\n<!t> = np.sum(<!r>, axis=0)
-<!c> = np.zeros(3, dtype=np.int64)\nfor <i> in range(<v>.size):\n    <!c>[<i> % 3] += 1\n    <s> += <v>[<i>] * <!c>[<i> % 3]
-<J>[0] += 1\n<!s> = <x> * <J>[0]
-<J>[<k>] += 1\n<!s> = <v>[0] * <J>[<k>] + <x>
-<J>[0] -= 1\n<s> += <v>[<J>[0] % 2]\n<J>[1] = <J>[0]
-<J>[0], <J>[1] = <J>[1], <J>[0]\n<!s> = <x> * <J>[0]
-<!c> = np.array([0])\nfor <i> in range(<n>):\n    <!c>[0] += 1\n    <s> += <v>[0] * <!c>[0]
-<!c> = np.array([0])\nwhile <!c>[0] < <n>:\n    <!c>[0] += 1\n    <s> += <x> * <!c>[0]
-<!c> = 0\nfor <i> in range(<v>.size):\n    if <v>[<i>] > 0.1237:\n        <!c> += 1\n        <s> += <v>[<i>] * <!c>
-<!c> = np.zeros(4, dtype=np.int64)\nfor <i> in range(<v>.size):\n    <!b> = int(abs(<v>[<i>]) * 2.0) % 4\n    <!c>[<!b>] += 1\n    <s> += <v>[<i>] * <!c>[<!b>]
-<!q> = <J> + <J>\n<!s> = np.sum(<!q> * <x>)
-<!q> = <J> * <J>\n<!r> = <!q> * <v>
-<!q> = <J> - <J>[::-1]\n<!r> = <v> + <!q>
-<!q> = -<J>\n<!r> = <v> * <!q>
-<!q> = <m> + <m>\n<!r> = <v> * <!q>
-<!q> = <J>.copy()\n<!q>[0] = 2\n<!s> = <x> * <!q>[0] * <J>[0]
-<!q> = <J>[1:]\n<!q>[0] += 1\n<!s> = <x> * <J>[1]
 assert <v>.size < 100
-<!y> = np.sqrt(<v> - <v>)\n<!y>[:] = 2.0\n<!s> = np.sum(<!y> * <!y> * <v>)
-<!y> = np.sqrt(np.abs(<v> - <v>[0]))\n<!y>[0] = 2.0\n<!s> = (<!y> * <!y> * <v>).sum()
-<!g> = math.sin if <q> else math.cos\n<!s> = <!g>(<x>)
-<!g> = lambda r: r * <x>\n<!s> = <!g>(<x>) + <!g>(<y>)
-<!g> = lambda r, t: r * <f> - t\n<!s> = <!g>(<x>, <!g>(<y>, <c>))
-def <!g>(r):\n    return r * <x>\n<!s> = <!g>(<x>)
-def <!g>():\n    <v>[0] += <x>\n    return <v>[0]\n<!s> = <v>[0] * <!g>()
-def <!g>(r):\n    r[0] = <x>\n    return r[0] * <f>\n<!s> = <!g>(<v>) * <v>[0] + <!g>(<v>)
-def <!g>(r):\n    r[0] += <x>\n    return r[0]\n<!s> = <v>[0] + <!g>(<v>)
-def <!g>(r):\n    r[0] += <x>\n    return r[0]\n<v>[0] += <!g>(<v>)
-def <!g>(r):\n    r[0] += <x>\n    return r[0]\n<v>[0] = <v>[0] * <!g>(<v>)
-def <!g>(r):\n    r[0] *= 0.5\n    return r[0]\n<!s> = max(<v>[0], <!g>(<v>)) - <v>[0] * <!g>(<v>)
-def <!g>(r):\n    r[0] *= 0.5\n    return r[0]\n<!s> = 0.0\nwhile abs(<!g>(<v>)) > 0.2:\n    <!s> += <v>[0]
-def <!g>(r):\n    r[0] *= 0.5\n    return r[0]\nif <!g>(<v>) > 0.1237 and <!g>(<v>) < 0.4:\n    <s> += <v>[0]
-def <!g>(r):\n    r[0] += 1\n    return r[0]\n<!c> = np.array([0, 0])\n<!s> = <v>[<!g>(<!c>) % 2] * <v>[<!g>(<!c>) % 2]
-def <!g>(r):\n    r[0] += 1\n    return r[0]\n<!c> = np.array([0, 0])\n<v>[<!g>(<!c>) % 2] += <x> * <!g>(<!c>)
-def <!g>(out, r):\n    for i in range(r.size):\n        out[i] = r[i] * <f>\n<!r> = np.empty(<v>.size)\n<!g>(<!r>, <v>)
-def <!g>(out, r):\n    out[:] = r * r\n    return\n<!r> = np.empty_like(<v>)\n<!g>(<!r>, <v>)\n<!r> *= <x>
-def <!g>(r):\n    if r.size > 10:\n        return\n    r[0] = <x>\n<!g>(<v>)
-def <!g>(r, t):\n    if r > t:\n        return r * t\n    if r > 0.0:\n        return r\n    return t * t\n<!s> = <!g>(<x>, <y>)
-def <!g>(r):\n    return r[1:], r[0]\n<!r>, <!s> = <!g>(<v>)\n<!r>[0] = <x>
-def <!g>(r):\n    return r[::-1]\n<!r> = <!g>(<v>)\n<!r>[0] *= <x>
-def <!g>(h, r):\n    return h(r) * r\n<!s> = <!g>(lambda r: r * <f>, <x>)
-def <!g>(h, r):\n    return h(h(r))\n<!s> = <!g>(lambda t: <!g>(lambda r: r * <f>, t), <x>)
-<!r> = <E>\n<!s> = np.sum(<!r>)\ndel <!r>
-def <!g>(r, seen=[]):\n    seen.append(r)\n    return len(seen) * r\n<!s> = <!g>(<x>) + <!g>(<y>)
-def <!g>(r, t=<x>, k=2):\n    return r * t + k\n<!s> = <!g>(<x>) + <!g>(<y>, k=3)
-def <!g>(out, r):\n    for i in range(1, r.size):\n        out[i] += out[i - 1] * r[i]\n<!g>(<v>, <~v>)
-def <!g>(r):\n    r *= 2.0\n    return r\n<!s> = np.sum(<v> * <!g>(<v>))
-def <!g>(r):\n    r[0] += <x>\n    return r\n<!s> = <!g>(<v>)[0] * <v>[1] + np.sum(<!g>(<v>))
-def <!g>(r):\n    r[-1] = <x>\n    return 0\n<!s> = <v>[<!g>(<v>)] + <v>[-1]
-def <!g>(r):\n    r[0] += <x>\n    return r[0]\n<!t> = (<v>[0], <!g>(<v>), <v>[0])\n<!s> = <!t>[0] + <!t>[1] * <!t>[2]
-def <!g>(r):\n    r[0] += <x>\n    return r[0]\n<!s> = <v>[0] if <!g>(<v>) > 0.1237 else <!g>(<v>)
-def <!g>(r):\n    r[0] += <x>\n    return r[0]\n<!s> = <v>[0] < <!g>(<v>) < <v>[0] + 0.5
-def <!g>(r):\n    r[0] += <x>\n    return r[0]\n<!s> = np.array([<v>[0], <!g>(<v>), <v>[0]])
-def <!g>(r):\n    r[0] += <x>\n    return r[0]\n<!r> = <v> * <!g>(<v>) + <v>
-def <!g>(r):\n    r[0] += <x>\n    return r[0]\n<!r> = <v> + <!g>(<v>)
-def <!g>(r):\n    r[0] += <x>\n    return r[0]\n<v>[1:] *= <!g>(<v>)
-def <!g>(r):\n    r[0] += <x>\n    return r[0]\n<!r> = <!s> = <!g>(<v>)
-def <!g>(r):\n    r[0] += <x>\n    return r[0]\nwhile <!g>(<v>) < 1.137 and <v>[0] > -3.0:\n    <s> += <v>[0] ** 2\n    <v>[0] += 0.3
-def <!g>(r):\n    r[0] += <x>\n    return r[0]\nfor <i> in range(int(abs(<!g>(<v>))) + 1):\n    <s> += <v>[0]
-def <!g>(r):\n    r[0] += <x>\n    return r[0]\n<!s> = math.sin(<v>[0]) * <!g>(<v>) + max(<!g>(<v>), <v>[0])
-def <!g>(r):\n    r[0] += <x>\n    return r[0]\nif <v>[0] > 5.0 or <!g>(<v>) > 0.1237:\n    <s> += <v>[0]
-<!t> = (<x>, <v>, <n>)\n<!s> = <!t>[0] * <!t>[1][0] + <!t>[2]
-<!t> = <x>, <y>\n<!s>, <!r> = <!t>
-<!t> = [<x>, <y>, <f>]\n<!s> = 0.0\nfor <!e> in <!t>:\n    <!s> += <!e> * <!e>
 <!s>, *<!t> = <x>, <y>, <f>
 (<!s> := <x>)
 <!s> = (<!t> := <x>) * <!t>
 """.strip().splitlines()
+
+LITTLE_BLOCKS = """
+<v>[0] = <x>
+<!s> = <v>[0] * <v>[1]
+<v>[0] = <x>
+
+<!r> = np.zeros(<v>.size)
+for <i> in range(<v>.size):
+    <!r>[<i>] = <v>[<i>] * <x>
+
+<!r> = np.empty_like(<v>)
+for <i> in range(<v>.size):
+    <!r>[<i>] = <x> * <v>[<i>] ** 2
+
+<!r> = np.zeros_like(<A>)
+for <i> in range(<A>.shape[0]):
+    <!r>[<i>] = <A>[<i>] * <x>
+
+<!r> = np.zeros((<n>, <v>.size))
+for <i> in range(<!r>.shape[0]):
+    <!r>[<i>, :] = <v> * <y>
+<!t> = np.sum(<!r>, axis=0)
+
+<!c> = np.zeros(3, dtype=np.int64)
+for <i> in range(<v>.size):
+    <!c>[<i> % 3] += 1
+    <s> += <v>[<i>] * <!c>[<i> % 3]
+
+<J>[0] += 1
+<!s> = <x> * <J>[0]
+
+<J>[<k>] += 1
+<!s> = <v>[0] * <J>[<k>] + <x>
+
+<J>[0] -= 1
+<s> += <v>[<J>[0] % 2]
+<J>[1] = <J>[0]
+
+<J>[0], <J>[1] = <J>[1], <J>[0]
+<!s> = <x> * <J>[0]
+
+<!c> = np.array([0])
+for <i> in range(<n>):
+    <!c>[0] += 1
+    <s> += <v>[0] * <!c>[0]
+
+<!c> = np.array([0])
+while <!c>[0] < <n>:
+    <!c>[0] += 1
+    <s> += <x> * <!c>[0]
+
+<!c> = 0
+for <i> in range(<v>.size):
+    if <v>[<i>] > 0.1237:
+        <!c> += 1
+        <s> += <v>[<i>] * <!c>
+
+<!c> = np.zeros(4, dtype=np.int64)
+for <i> in range(<v>.size):
+    <!b> = int(abs(<v>[<i>]) * 2.0) % 4
+    <!c>[<!b>] += 1
+    <s> += <v>[<i>] * <!c>[<!b>]
+
+<!q> = <J> + <J>
+<!s> = np.sum(<!q> * <x>)
+
+<!q> = <J> * <J>
+<!r> = <!q> * <v>
+
+<!q> = <J> - <J>[::-1]
+<!r> = <v> + <!q>
+
+<!q> = -<J>
+<!r> = <v> * <!q>
+
+<!q> = <m> + <m>
+<!r> = <v> * <!q>
+
+<!q> = <J>.copy()
+<!q>[0] = 2
+<!s> = <x> * <!q>[0] * <J>[0]
+
+<!q> = <J>[1:]
+<!q>[0] += 1
+<!s> = <x> * <J>[1]
+
+<!y> = np.sqrt(<v> - <v>)
+<!y>[:] = 2.0
+<!s> = np.sum(<!y> * <!y> * <v>)
+
+<!y> = np.sqrt(np.abs(<v> - <v>[0]))
+<!y>[0] = 2.0
+<!s> = (<!y> * <!y> * <v>).sum()
+
+<!g> = math.sin if <q> else math.cos
+<!s> = <!g>(<x>)
+
+<!g> = lambda r: r * <x>
+<!s> = <!g>(<x>) + <!g>(<y>)
+
+<!g> = lambda r, t: r * <f> - t
+<!s> = <!g>(<x>, <!g>(<y>, <c>))
+
+def <!g>(r):
+    return r * <x>
+<!s> = <!g>(<x>)
+
+def <!g>():
+    <v>[0] += <x>
+    return <v>[0]
+<!s> = <v>[0] * <!g>()
+
+def <!g>(r):
+    r[0] = <x>
+    return r[0] * <f>
+<!s> = <!g>(<v>) * <v>[0] + <!g>(<v>)
+
+def <!g>(r):
+    r[0] += <x>
+    return r[0]
+<!s> = <v>[0] + <!g>(<v>)
+
+def <!g>(r):
+    r[0] += <x>
+    return r[0]
+<v>[0] += <!g>(<v>)
+
+def <!g>(r):
+    r[0] += <x>
+    return r[0]
+<v>[0] = <v>[0] * <!g>(<v>)
+
+def <!g>(r):
+    r[0] *= 0.5
+    return r[0]
+<!s> = max(<v>[0], <!g>(<v>)) - <v>[0] * <!g>(<v>)
+
+def <!g>(r):
+    r[0] *= 0.5
+    return r[0]
+<!s> = 0.0
+while abs(<!g>(<v>)) > 0.2:
+    <!s> += <v>[0]
+
+def <!g>(r):
+    r[0] *= 0.5
+    return r[0]
+if <!g>(<v>) > 0.1237 and <!g>(<v>) < 0.4:
+    <s> += <v>[0]
+
+def <!g>(r):
+    r[0] += 1
+    return r[0]
+<!c> = np.array([0, 0])
+<!s> = <v>[<!g>(<!c>) % 2] * <v>[<!g>(<!c>) % 2]
+
+def <!g>(r):
+    r[0] += 1
+    return r[0]
+<!c> = np.array([0, 0])
+<v>[<!g>(<!c>) % 2] += <x> * <!g>(<!c>)
+
+def <!g>(out, r):
+    for i in range(r.size):
+        out[i] = r[i] * <f>
+<!r> = np.empty(<v>.size)
+<!g>(<!r>, <v>)
+
+def <!g>(out, r):
+    out[:] = r * r
+    return
+<!r> = np.empty_like(<v>)
+<!g>(<!r>, <v>)
+<!r> *= <x>
+
+def <!g>(r):
+    if r.size > 10:
+        return
+    r[0] = <x>
+<!g>(<v>)
+
+def <!g>(r, t):
+    if r > t:
+        return r * t
+    if r > 0.0:
+        return r
+    return t * t
+<!s> = <!g>(<x>, <y>)
+
+def <!g>(r):
+    return r[1:], r[0]
+<!r>, <!s> = <!g>(<v>)
+<!r>[0] = <x>
+
+def <!g>(r):
+    return r[::-1]
+<!r> = <!g>(<v>)
+<!r>[0] *= <x>
+
+def <!g>(h, r):
+    return h(r) * r
+<!s> = <!g>(lambda r: r * <f>, <x>)
+
+def <!g>(h, r):
+    return h(h(r))
+<!s> = <!g>(lambda t: <!g>(lambda r: r * <f>, t), <x>)
+
+<!r> = <E>
+<!s> = np.sum(<!r>)
+del <!r>
+
+def <!g>(r, seen=[]):
+    seen.append(r)
+    return len(seen) * r
+<!s> = <!g>(<x>) + <!g>(<y>)
+
+def <!g>(r, t=<x>, k=2):
+    return r * t + k
+<!s> = <!g>(<x>) + <!g>(<y>, k=3)
+
+def <!g>(out, r):
+    for i in range(1, r.size):
+        out[i] += out[i - 1] * r[i]
+<!g>(<v>, <~v>)
+
+def <!g>(r):
+    r *= 2.0
+    return r
+<!s> = np.sum(<v> * <!g>(<v>))
+
+def <!g>(r):
+    r[0] += <x>
+    return r
+<!s> = <!g>(<v>)[0] * <v>[1] + np.sum(<!g>(<v>))
+
+def <!g>(r):
+    r[-1] = <x>
+    return 0
+<!s> = <v>[<!g>(<v>)] + <v>[-1]
+
+def <!g>(r):
+    r[0] += <x>
+    return r[0]
+<!t> = (<v>[0], <!g>(<v>), <v>[0])
+<!s> = <!t>[0] + <!t>[1] * <!t>[2]
+
+def <!g>(r):
+    r[0] += <x>
+    return r[0]
+<!s> = <v>[0] if <!g>(<v>) > 0.1237 else <!g>(<v>)
+
+def <!g>(r):
+    r[0] += <x>
+    return r[0]
+<!s> = <v>[0] < <!g>(<v>) < <v>[0] + 0.5
+
+def <!g>(r):
+    r[0] += <x>
+    return r[0]
+<!s> = np.array([<v>[0], <!g>(<v>), <v>[0]])
+
+def <!g>(r):
+    r[0] += <x>
+    return r[0]
+<!r> = <v> * <!g>(<v>) + <v>
+
+def <!g>(r):
+    r[0] += <x>
+    return r[0]
+<!r> = <v> + <!g>(<v>)
+
+def <!g>(r):
+    r[0] += <x>
+    return r[0]
+<v>[1:] *= <!g>(<v>)
+
+def <!g>(r):
+    r[0] += <x>
+    return r[0]
+<!r> = <!s> = <!g>(<v>)
+
+def <!g>(r):
+    r[0] += <x>
+    return r[0]
+while <!g>(<v>) < 1.137 and <v>[0] > -3.0:
+    <s> += <v>[0] ** 2
+    <v>[0] += 0.3
+
+def <!g>(r):
+    r[0] += <x>
+    return r[0]
+for <i> in range(int(abs(<!g>(<v>))) + 1):
+    <s> += <v>[0]
+
+def <!g>(r):
+    r[0] += <x>
+    return r[0]
+<!s> = math.sin(<v>[0]) * <!g>(<v>) + max(<!g>(<v>), <v>[0])
+
+def <!g>(r):
+    r[0] += <x>
+    return r[0]
+if <v>[0] > 5.0 or <!g>(<v>) > 0.1237:
+    <s> += <v>[0]
+
+<!t> = (<x>, <v>, <n>)
+<!s> = <!t>[0] * <!t>[1][0] + <!t>[2]
+
+<!t> = <x>, <y>
+<!s>, <!r> = <!t>
+
+<!t> = [<x>, <y>, <f>]
+<!s> = 0.0
+for <!e> in <!t>:
+    <!s> += <!e> * <!e>
+""".strip()
 
 # ---------------------------------------------------------------------------------------------------- scientific code
 
@@ -828,6 +1108,39 @@ for <i> in range(<!z>.shape[0]):
     <!z>[<i>] = np.exp(<!z>[<i>] - np.max(<!z>[<i>]))
     <!z>[<i>] /= <!z>[<i>].sum()
 
+# loops of array statements over columns, with a bound that grows
+<!w> = np.zeros_like(<M>)
+<!p> = 0
+for <i> in range(<M>.shape[1]):
+    <M>[:, <i>:] += 0.4 * <M>[:, <i> : <i> + 1]
+    <M>[:, <i>:] *= <v>[<!p> : <!p> + <M>.shape[1] - <i>]
+    <!w>[:, <i>] = 0.7 * <M>[:, <i>] - <!w>[:, <i>]
+    <!p> += <o> % 2
+
+<!w> = np.ones_like(<A>)
+for <i> in range(<A>.shape[1]):
+    <!w>[:, <i>] = 0.5 * np.sum(<A> * <A>, axis=1) + <c>
+    <!w>[1:] += 0.2 * <!w>[:-1]
+<!s> = np.sum(np.sin(np.sum(<!w> - <A>, axis=1)))
+
+for <i> in range(<v>.size - 1, 0, -1):
+    <v>[<i> - 1] += 0.4 * np.sin(<v>[<i>])
+
+for <i> in range(1, <A>.shape[0]):
+    for <!j> in range(<A>.shape[1] - 1, -1, -2):
+        <A>[<i>, <!j>] = <A>[<i> - 1, <!j>] * <c> + <A>[<i>, <!j> - 1]
+
+for <i> in range(<A>.shape[0]):
+    for <!j> in range(<i>):
+        <A>[<i>, 0] += <A>[<!j>, -1] * <x>
+
+# loops with else
+for <i> in range(<v>.size):
+    if <v>[<i>] > 1.237:
+        break
+else:
+    <v>[0] = <x>
+
 # a queue
 <!b> = np.zeros(2)
 <!h> = np.array([0])
@@ -845,5 +1158,5 @@ def _paragraphs(text: str) -> list[str]:
 
 
 BLOCKS = _paragraphs(LOOPS)
-LINES = [line.replace("\\n", "\n") for line in LINES]
-FATES = [line.replace("\\n", "\n") for line in FATES]
+LINES += _paragraphs(LITTLE_BLOCKS)
+FATES += _paragraphs(FATE_BLOCKS)

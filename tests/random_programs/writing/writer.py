@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.random_programs.program import HEADER, Program
+from tests.random_programs.program import HEADER, Program, plain
 from tests.random_programs.writing import rules, words
 from tests.random_programs.writing.holes import HOLE, Holes, Missing
 from tests.random_programs.writing.signature import Signature
@@ -115,7 +115,7 @@ class Writer:
         exec(HEADER, scope)
         scope["np"] = NUMPY
         for text in self.texts:
-            exec(text, scope)
+            exec(plain(text), scope)
         exec(self.signature.text("_arguments"), scope)
         for name, value in zip(self.signature.names(), scope["_arguments"](), strict=True):
             scope[name] = value
@@ -250,7 +250,9 @@ class Writer:
         if self.chance(0.3):
             lines += self.pattern("<!s> = np.sum($ * $)", **{"$": two})
         lines += self.pattern(self.draw.choice(words.FATES), **{"<~$>": self._like(one), "$": one})
-        lines += self.pattern(self.draw.choice(("<!s> = np.sum($ * $)", "<!r> = $ * <x>", "$ *= <c>", "<!r> = $ + $")), **{"$": two})
+        lines += self.pattern(
+            self.draw.choice(("<!s> = np.sum($ * $)", "<!r> = $ * <x>", "$ *= <c>", "<!r> = $ + $")), **{"$": two}
+        )
         return lines
 
     def idiom(self) -> list[str]:
@@ -299,9 +301,11 @@ class Writer:
         d = self.draw
         counter = self.holes.counter()
         heads = (
-            "range(<n>)", "range(<n>)", "range(<v>.size)", "range(<v>.shape[0])", "range(1, <v>.size)", "range(len(<v>))",
+            "range(<n>)", "range(<n>)", "range(<v>.size)", "range(<v>.shape[0])", "range(1, <v>.size)",
+            "range(len(<v>))",
             "range(<v>.size - 1, -1, -1)", "range(<A>.shape[0])", "range(<A>.shape[1])", "range(0, <v>.size, 2)",
-            "range(3)", "prange(<v>.size)", "adjit.checkpoint(range(<n>))", "range(1, <v>.size - 1)", "range(<n>, 0, -1)",
+            "range(3)", "prange(<v>.size)", "adjit.checkpoint(range(<n>))", "range(1, <v>.size - 1)",
+            "range(<n>, 0, -1)",
         )  # fmt: skip
         kind = d.random()
         try:
@@ -330,7 +334,9 @@ class Writer:
         except (Missing, Unfit):
             return []
         if kind < 0.7:
-            test, step = (f"{counter} < 3", f"{counter} += 1") if start == "0" else (f"{counter} > 0", f"{counter} -= 1")
+            test, step = (
+                (f"{counter} < 3", f"{counter} += 1") if start == "0" else (f"{counter} > 0", f"{counter} -= 1")
+            )
             setup = f"{counter} = {start}"
         else:
             setup, test, step = f"{counter} = 1.0", f"{counter} > 0.2", f"{counter} *= 0.5"
@@ -379,7 +385,9 @@ class Writer:
 
     def helper(self) -> None:
         """A function of its own, that takes what is there and gives a number."""
-        names = [n for n, v in self.world.named() if isinstance(v, float | int | np.ndarray) and not isinstance(v, bool)]
+        names = [
+            n for n, v in self.world.named() if isinstance(v, float | int | np.ndarray) and not isinstance(v, bool)
+        ]
         if not names or not self.is_outermost:
             return
         names = self.draw.sample(names, min(len(names), self.draw.choice((1, 2, 2, 3))))
@@ -392,7 +400,7 @@ class Writer:
             exec(HEADER, scope)
             scope["np"] = NUMPY
             for text in texts:
-                exec(text, scope)
+                exec(plain(text), scope)
             for name, value in values.items():
                 scope[renamed[name]] = value.copy() if isinstance(value, np.ndarray) else value
             return scope
@@ -418,7 +426,7 @@ class Writer:
         text = f"{decorator}def {name}({', '.join(renamed.values())}):\n{body}"
         scope = start()
         try:
-            run(text, scope)
+            run(plain(text), scope)
             run(f"_ = {name}({', '.join(renamed.values())})", scope)
         except Unfit:
             return
