@@ -751,7 +751,7 @@ def while_assignments(a):
 @ORDER.add(start)
 def while_same(a):
     t = 0.0
-    while np.sum(same(a)) > 0.9:
+    while np.sum(same(a)) > 0.9 and a[2] < 50.0:
         t += a[0] * a[1]
     return t + np.sum(a)
 
@@ -760,7 +760,7 @@ def while_same(a):
 def while_of_a_view(a):
     q = a[1:]
     t = 0.0
-    while np.sum(same(q)) > 0.9:
+    while np.sum(same(q)) > 0.9 and a[2] < 50.0:
         t += a[0] * a[1]
     return t + np.sum(a)
 
