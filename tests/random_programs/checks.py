@@ -464,7 +464,7 @@ def _compare(function: ir.Function, arguments: tuple[Any, ...], result: Any) -> 
     try:
         expected = interpreter.run(function, *arguments)
     except interpreter.UndefinedRead:
-        # a place that a variable is kept in before it is first assigned: the text has a value there that does not matter
+        # a place that a variable is kept in before it is first assigned: the text has any value there
         return
     except interpreter.IllTyped as fault:
         raise Wrong(Outcome.TEXT, f"the IR of {function.name}: {fault!r}", _cause(fault)) from None
