@@ -199,7 +199,7 @@ class _Case:
         return all(bool(np.all(np.isfinite(x))) and bool(np.all(np.abs(x) < LARGEST)) for x in leaves)
 
     def run(self) -> None:
-        with watched():
+        with watched(self.rounding):
             self.first_order()
             if self.how.others and "others" in self.plain_module:
                 self.same_for_others()
@@ -404,7 +404,7 @@ class _Case:
 
     def unchanged(self, arguments: tuple[Any, ...], mode: str) -> None:
         for old, new in zip(flat(self.arguments), flat(arguments), strict=True):
-            if not np.array_equal(old, new):
+            if not np.array_equal(old, new, equal_nan=np.asarray(old).dtype.kind in "fc"):
                 raise Wrong(Outcome.CHANGED, f"{mode} changed an array of the caller", "changed")
 
     def apart(self, arguments: tuple[Any, ...], bars: Any) -> None:
@@ -424,7 +424,7 @@ class _Case:
 
 
 @contextmanager
-def watched() -> Iterator[None]:
+def watched(tolerance: float) -> Iterator[None]:
     """All that is generated for plain Python also runs as IR, and both have to give the same."""
     emit, specialise = pipeline.emit, dispatch.Interpreted._specialise
     written: list[ir.Function] = []
@@ -443,7 +443,7 @@ def watched() -> Iterator[None]:
                 return made(*arguments)
             again = _copied(arguments)
             result = made(*arguments)
-            _compare(function, again, result)
+            _compare(function, again, result, tolerance)
             return result
 
         return run
@@ -460,15 +460,14 @@ def _overlap(arguments: tuple[Any, ...]) -> bool:
     return any(np.may_share_memory(a, b) for a, b in itertools.combinations(arrays.values(), 2))
 
 
-def _compare(function: ir.Function, arguments: tuple[Any, ...], result: Any) -> None:
+def _compare(function: ir.Function, arguments: tuple[Any, ...], result: Any, tolerance: float) -> None:
     try:
         expected = interpreter.run(function, *arguments)
     except interpreter.UndefinedRead:
-        # a place that a variable is kept in before it is first assigned: the text has any value there
+        # where a variable is kept before it is first assigned, the text has a value that does not matter
         return
     except interpreter.IllTyped as fault:
         raise Wrong(Outcome.TEXT, f"the IR of {function.name}: {fault!r}", _cause(fault)) from None
-    tolerance = 1e-4 if any(getattr(a, "dtype", None) == np.float32 for a in flat(arguments)) else 1e-9
     mine, right = flat(result), flat(expected)
     if len(mine) != len(right) or not all(
         itertools.starmap(lambda a, b: _close(a, b, tolerance), zip(mine, right, strict=True))
