@@ -425,7 +425,7 @@ def _complex_call(
 ) -> Value | None:
     """A call with complex numbers among its arguments; None where it is one as any other."""
     ctx, name = frame.ctx, getattr(callee, "__name__", str(callee))
-    library = getattr(callee, "__module__", "").split(".")[0] in ("numpy", "math", "cmath", "scipy", "random")
+    library = (getattr(callee, "__module__", None) or "").split(".")[0] in ("numpy", "math", "cmath", "scipy", "random")
     if isinstance(callee, FunctionType | Dispatcher) and not library:
         return None
     if callee is bool and len(args) == 1:
@@ -441,7 +441,7 @@ def _complex_call(
         return product(frame, np.dot, args[0], args[1])
     if callee is np.vdot and len(args) == 2:
         return product(frame, np.dot, *(_resolved(frame, np.ravel, [a], {}, node) for a in _conjugated(ctx, args)))
-    if _is_hashable(callee) and callee in _BY_PARTS:
+    if _is_hashable(callee) and callee in _BY_PARTS and _has_complex(args[0]) and not any(map(_has_complex, args[1:])):
         return _by_parts(ctx, args[0], lambda a: _resolved(frame, callee, [a, *args[1:]], named, node))
     entry = lookup(callee)
     if (_is_hashable(callee) and callee in INTRINSICS) or (entry is not None and entry.decomposition is not None):

@@ -308,7 +308,10 @@ def check_fits(ctx: Context, shape: Sequence[ir.Operand], value: Value) -> None:
     """Checks that a value can be stored where an array of this shape is; the extents when it runs."""
     own_shape = shape_of(ctx, value) if is_array(value) else ()
     if len(own_shape) > len(shape):
-        raise ctx.fail(errors.TypeMismatch, f"an array of rank {len(own_shape)} is stored in one of rank {len(shape)}")
+        raise ctx.fail(
+            errors.TypeMismatch, f"an array of rank {len(own_shape)} is stored in one of rank {len(shape)}", "",
+            "Index or reduce it first.",
+        )  # fmt: skip
     for extent, own in zip(shape[len(shape) - len(own_shape) :], own_shape, strict=True):
         if own not in (extent, ir.integer(1)):
             ctx.builder.emit(

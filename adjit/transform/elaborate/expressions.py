@@ -271,7 +271,13 @@ def _entries(frame: Frame, node: cst.Subscript) -> list[Value]:
         entry = materialise(frame.ctx, evaluate(frame, element.slice.value))
         if element.slice.star:
             if not isinstance(entry, TupleValue):
-                raise frame.ctx.fail(errors.Unsupported, "`*` before something that is not a tuple", node=element)
+                raise frame.ctx.fail(
+                    errors.Unsupported,
+                    f"`*` before {described(entry)}",
+                    "",
+                    "Put it before a tuple or a list.",
+                    element,
+                )
             entries.extend(entry.items)
         else:
             entries.append(entry)

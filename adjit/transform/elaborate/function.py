@@ -201,7 +201,7 @@ def parameter(ctx: Context, name: str, type_: types.Type) -> tuple[ir.Tree, Valu
 def _taken_apart(ctx: Context, value: Value, taken: dict[ir.Var, Complex]) -> Value:
     """An argument of which what is complex stands as its parts; those of an array are copies, noted in `taken`."""
     if isinstance(value, TupleValue):
-        return TupleValue(tuple(_taken_apart(ctx, item, taken) for item in value.items))
+        return dataclasses.replace(value, items=tuple(_taken_apart(ctx, item, taken) for item in value.items))
     if not isinstance(value, ir.Var):
         return value
     if isinstance(value.type, types.Complex):

@@ -358,7 +358,7 @@ def stored(ctx: Context, value: Value) -> Value:
     """What is stored, a tuple or list as the array that NumPy makes of it."""
     value = array_of(ctx, value) if isinstance(value, TupleValue) else elements(value)
     if not is_numeric(value):
-        raise ctx.fail(errors.Unsupported, "this value cannot be stored in an array")
+        raise ctx.fail(errors.Unsupported, f"{described(value)} stored in an array", "", "Store a number or an array.")
     return value
 
 
@@ -496,7 +496,7 @@ def _update_pair(ctx: Context, place: Pair, operation: Any, value: Value, mark: 
         return
     assert isinstance(old, Complex)
     if is_array(value) or not is_numeric(value):
-        raise ctx.fail(errors.TypeMismatch, "an array is stored in a single element")
+        raise ctx.fail(errors.TypeMismatch, "an array is stored in a single element", "", "Store a number.")
     assert isinstance(value, ir.Var | ir.Const | Complex)
     write(ctx, place, complexes.binary(ctx, operation, old, value))
 
