@@ -88,7 +88,7 @@ x = x + np.sum(np.zeros({}))
 with {}: pass
 """.strip().splitlines()
 # numba takes percentiles of several numbers in one axis alone, and the second argument of nan_to_num says what to copy
-ONE_ARGUMENT = {"np.percentile", "np.nanpercentile", "np.quantile", "np.nanquantile", "np.nan_to_num"}
+ONE_ARGUMENT = {"np.percentile", "np.nanpercentile", "np.quantile", "np.nanquantile", "np.nan_to_num", "np.ldexp"}
 HEAD = "import math, operator\nimport numpy as np\n\ndef helper(p, q):\n    return p * q\n\n"
 
 
