@@ -91,19 +91,25 @@ class Adjoints:
             made = ir.Alloc(shape=(length,), fill=typed_const(0, array.type.dtype), out=out, role=role)
         else:
             zero = typed_const(0, array_type_of(array).dtype)
-            like = array if region is self.function.body else self.likeness.of(array)
-            # another layout would make another array
-            like = like if writable(like.type) == writable(array.type) else array
-            shape = self.likeness.extents(array)
-            if isinstance(op, ir.Alloc) and op.like is None and region is not self.function.body:
-                shape = op.shape
-            if like is array and shape is not None:
+            like, shape = self.model(array)
+            if shape is not None:
                 made = ir.Alloc(shape=shape, fill=zero, out=out, role=role)
             else:
                 made = ir.Alloc(shape=(), like=like, fill=zero, out=out, role=role)
         self.opening[region].ops.append(made)
         self.shadow_of[array] = out
         return out
+
+    def model(self, array: ir.Var) -> tuple[ir.Var, tuple[ir.Operand, ...] | None]:
+        """What the shadow of an array is made like: another array that is there for longer, or itself; or its shape."""
+        region, op = self.made[array]
+        like = array if region is self.function.body else self.likeness.of(array)
+        # another layout would make another array
+        like = like if writable(like.type) == writable(array.type) else array
+        shape = self.likeness.extents(array)
+        if isinstance(op, ir.Alloc) and op.like is None and region is not self.function.body:
+            shape = op.shape
+        return like, shape if like is array else None
 
     def renew(self, array: ir.Operand) -> ir.Var:
         """The shadow, handed on by the reverse of the trip after, of an array that each trip makes anew."""

@@ -33,6 +33,7 @@ from adjit.transform.rules_as_ir import apply, context, no_rule, operands_of, pu
 from adjit.transform.selective import is_bounded, unless_zero
 from adjit.transform.shadows import Shadows, carried_args
 from adjit.transform.transposition import transposed_tangent
+from adjit.transform.trips import count_trips, has_one_trip, is_last_trip
 from adjit.transform.types import typed_const, writable
 
 
@@ -223,11 +224,17 @@ class _Reverse(Adjoints):
         mirror.groups.append(start)
         self.bars = dict(zip(outer, outer_args, strict=True))
         fresh = [k for k, out in enumerate(op.outs) if out in self.renewed and self.activity.is_active(out)]
+        of_last_trip = [k for k in fresh if self.is_of_last_trip(op, k)]
+        fresh = [k for k in fresh if k not in of_last_trip]
         fresh_inits = [self.shadow(op.outs[k]) for k in fresh]
         fresh_args = [self.renew(op.body.yields[k]) for k in fresh]
         with self.into(start):
             for k, arg in zip(slots, slot_args, strict=True):
                 self.add(op.body.yields[k], arg)
+            for k in of_last_trip:
+                assert isinstance(op, ir.For)
+                is_last = is_last_trip(self.builder, op)
+                self.contribute_if(is_last, op.body.yields[k], self.shadow(op.outs[k]))
         self.region(op.body, mirror)
         inside = self.bars
         self.bars = before
@@ -257,6 +264,33 @@ class _Reverse(Adjoints):
         for k, out in zip(fresh, fresh_outs, strict=True):
             if self.activity.is_active(op.inits[k]):
                 self.contribute(op.inits[k], out)
+        for k in of_last_trip:
+            if self.activity.is_active(op.inits[k]):
+                assert isinstance(op, ir.For)
+                trips = count_trips(self.builder, op)
+                is_idle = self.builder.call(operator.eq, trips, ir.integer(0), type=types.boolean, name="has_no_trips")
+                self.contribute_if(is_idle, op.inits[k], self.shadow(op.outs[k]))
+
+    def is_of_last_trip(self, op: ir.For | ir.While, k: int) -> bool:
+        """Whether what is after a loop sees an array of its last trip, no trip that of another, which may have any size.
+
+        The shadow that a trip would hand to the one before it is zero all over, and would have to have the size of an
+        array that is not there any more.
+        """
+        arg = carried_args(op)[k]
+        if isinstance(op, ir.While) or op.stops or has_one_trip(op):
+            return False
+        if arg in {o for inner in op.body.ops for o in ir.reads(inner)}:
+            return False
+        like, shape = self.model(arg)
+        return like is arg and shape is None
+
+    def contribute_if(self, condition: ir.Operand, array: ir.Operand, shadow: ir.Var) -> None:
+        assert isinstance(array, ir.Var)
+        with self.builder.region() as ops:
+            self.accumulate(array, shadow)
+        then, orelse = ir.Region((), tuple(ops), ()), ir.Region((), (), ())
+        self.builder.emit(ir.If(condition=condition, then=then, orelse=orelse, outs=()))
 
     # -------------------------------------------------------------------------------------------------------- calls
 

@@ -99,6 +99,16 @@ def trip_number(builder: ir.Builder, op: ir.For, counter: ir.Operand) -> ir.Oper
     return place if op.step == ir.integer(1) else _emit(builder, operator.floordiv, place, op.step, name)
 
 
+def is_last_trip(builder: ir.Builder, op: ir.For) -> ir.Operand:
+    """Whether the trip at hand is the last one, asked inside the loop."""
+    counter = op.body.args[0]
+    if isinstance(op.step, ir.Const) and abs(op.step.value) == 1:
+        last = _emit(builder, operator.sub, op.stop, op.step, "last")
+        return builder.call(operator.eq, counter, last, type=types.boolean, name="is_last")
+    last = _emit(builder, operator.sub, count_trips(builder, op), ir.integer(1), "last")
+    return builder.call(operator.eq, trip_number(builder, op, counter), last, type=types.boolean, name="is_last")
+
+
 def place_in_range(builder: ir.Builder, op: ir.For, counter: ir.Operand) -> ir.Operand:
     """Where a tape has what belongs to the trip of this counter: its number, or as well the trips still to come."""
     is_down_to_zero = op.step == ir.integer(-1) and op.stop == ir.integer(-1)

@@ -209,3 +209,39 @@ def program(x, y, u, v, A, k, n, idx):
     return np.sum(w * w) * x
 """,
 )
+
+# an array of a size of its own in each trip, of which what is after the loop sees the last: the trip before got a
+# shadow of the size of what was there before the loop, which may be nothing
+for name, body in (
+    ("slice", "w = np.sin(u[i:]) * x"),
+    ("slices", "w = v[: i + 2] * u[3 - i] if i % 2 else v[i:] * x"),
+    ("product", "w = np.zeros((2, 3, 3)); w[1] = u[i] * x; w = w[1] @ w[1]"),
+    ("copy", "w = u[::2].copy(); w *= w"),
+):
+    for when, before in (("born", ""), ("smaller_before", "w = np.zeros(1) * y" if name != "product" else "")):
+        regression(
+            f"{name}_of_another_size_in_each_trip_{when}",
+            f"""
+def program(x, y, u, v, A, k, n, idx):
+    {before}
+    for i in range(n):
+        {body}
+    return np.sum(w * w)
+
+asked = {{'memory_limit': 100}}
+""",
+        )
+
+regression(
+    "arrays_of_another_size_after_no_trip",
+    """
+def program(x, y, u, v, A, k, n, idx):
+    w, r = np.zeros(3), np.sin(v)
+    for i in range(k - 2):
+        w = np.sin(u[i:]) * y
+        r = u[i:] * x
+    for i in range(k, -1, -2):
+        w = u[i:] * u[i] + w.size
+    return np.sum(w * w) * x + np.sum(r)
+""",
+)
