@@ -16,6 +16,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from numba import types
+from numba.np.numpy_support import as_dtype
 
 from adjit.transform import ir
 from adjit.transform.alias import Aliases
@@ -41,7 +42,10 @@ def split(
             return None
         # a list would be converted entry by entry on the way out and in again
         array = ir.Var(tape.name, types.Array(tape.type.dtype, 1, "C"))
-        first.append(ir.Call(callee=np.array, args=(tape,), outs=(array,)))
+        # an empty list says nothing of its type to plain Python
+        is_float64 = tape.type.dtype == types.float64
+        options = () if is_float64 else (("dtype", as_dtype(tape.type.dtype)),)
+        first.append(ir.Call(callee=np.array, args=(tape,), outs=(array,), options=options))
         renamed[tape] = array
     first = _all_defined(first, saved)
     second = [_reading_arrays(op, renamed) for op in second]

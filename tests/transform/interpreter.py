@@ -42,13 +42,13 @@ class _Undefined:
 UNDEFINED = _Undefined()
 
 
-def run(function: ir.Function, *args: Any) -> Any:
-    """The result of `function` for `args`."""
+def run(function: ir.Function, *args: Any, unwritten: float = np.nan) -> Any:
+    """The result of `function` for `args`; `unwritten`: what np.empty is filled with, 0 for nan in arrays of integers."""
     assert len(args) == len(function.params), "wrong number of arguments"
     values: dict[ir.Var, Any] = {}
     for tree, arg in zip(function.params, args, strict=True):
         _bind(tree, arg, values)
-    interpreter = Interpreter(values)
+    interpreter = Interpreter(values, unwritten)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore", RuntimeWarning)
         yields = interpreter.region(function.body, [values[arg] for arg in function.body.args])
@@ -101,8 +101,8 @@ def typed(value: Any, type_: ir.Type) -> Any:
 class Interpreter:
     """Runs regions. `values` has what each variable holds; an inner region sees those around it."""
 
-    def __init__(self, values: dict[ir.Var, Any]):
-        self.values = values
+    def __init__(self, values: dict[ir.Var, Any], unwritten: float = np.nan):
+        self.values, self.unwritten = values, unwritten
 
     # ------------------------------------------------------------------------------------------ operands
 
@@ -164,7 +164,8 @@ class Interpreter:
 
     def alloc(self, op: ir.Alloc) -> None:
         dtype = scalar_dtype(op.out.type.dtype)
-        fill = (np.nan if dtype.kind in "fc" else 0) if op.fill is None else op.fill.value
+        is_integer = dtype.kind not in "fc" and self.unwritten != self.unwritten
+        fill = (0 if is_integer else self.unwritten) if op.fill is None else op.fill.value
         if op.like is not None:
             self.set(op.out, np.full_like(self.read(op.like), fill, dtype=dtype))
         else:
