@@ -364,8 +364,10 @@ def clip(a, a_min, a_max, out=None):
         raise ValueError("array_clip: must set either max or min")
     raised = a if a_min is None else np.where(a < a_min, a_min, a)
     lowered = raised if a_max is None else np.where(raised > a_max, a_max, raised)
+    if np.ndim(lowered) == 0:
+        return lowered
     if out is None:
-        out = np.empty(lowered.shape, a.dtype)
+        out = np.empty(lowered.shape, lowered.dtype if np.ndim(a) == 0 else a.dtype)
     out[...] = lowered
     return out
 

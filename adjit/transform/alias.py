@@ -60,7 +60,7 @@ class Aliases:
 
     def note(self, op: ir.Op) -> None:
         """Takes in one more operation, such as a view made in a pass; what it looks at keeps its representative."""
-        for name, memory in _named(op):
+        for name, memory in names_given(op):
             if is_reference(name):
                 self._above[self.find(name)] = self.find(memory)
 
@@ -93,7 +93,7 @@ def named_by(function: ir.Function, names: Iterable[ir.Operand]) -> set[ir.Opera
     """
     comes_from: dict[ir.Operand, list[ir.Operand]] = {}
     for op in ir.walk(function.body):
-        for name, memory in _named(op):
+        for name, memory in names_given(op):
             comes_from.setdefault(name, []).append(memory)
     found = set(names)
     pending = list(found)
@@ -104,7 +104,7 @@ def named_by(function: ir.Function, names: Iterable[ir.Operand]) -> set[ir.Opera
     return found
 
 
-def _named(op: ir.Op) -> Iterator[tuple[ir.Operand, ir.Operand]]:
+def names_given(op: ir.Op) -> Iterator[tuple[ir.Operand, ir.Operand]]:
     """Pairs of operands of which `op` may make the first a name for memory of the second."""
     if isinstance(op, ir.VIEWS):
         yield op.out, op.base

@@ -58,9 +58,11 @@ def checkpoint(what: Any, snapshots: int = 0) -> Any:
 
     A derivative of the derivative keeps what it needs, with no regard to this.
 
-    Raises Unsupported, when a derivative is made, for a loop that is left early, or that makes an array anew in each
-    trip from that of the trip before, or that starts from what others leave and stands in one that is not checkpointed;
-    and for loops and functions that draw random numbers, or change an array that has several names.
+    A loop that is left early counts as one that makes all its trips, the later ones doing nothing.
+
+    Raises Unsupported, when a derivative is made, for a loop that makes an array anew in each trip of another shape
+    than in the trip before, or that starts from what others leave and stands in one that is not checkpointed; and for
+    loops and functions that draw random numbers, or change an array that has several names.
     """
     if callable(what):
         if snapshots:

@@ -22,11 +22,13 @@ from adjit.transform.columns import by_columns
 from adjit.transform.derivative import Derivative, Enclosed, parameters, root, shown, signature
 from adjit.transform.dissolve import dissolve
 from adjit.transform.downward import hide_counters
+from adjit.transform.early_exits import make_all_trips
 from adjit.transform.elaborate.function import elaborate, without_comments
 from adjit.transform.emit import Emitted, emit
 from adjit.transform.extrema import write_extrema
 from adjit.transform.forward import forward
 from adjit.transform.hoisting import hoist_scratch
+from adjit.transform.in_place import change_in_place
 from adjit.transform.interchange import turn_inside_out
 from adjit.transform.into import into
 from adjit.transform.lanes import lay_lanes
@@ -127,18 +129,25 @@ def _built(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Func
 
 
 def _primal_of(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
-    return primal(derivative.function, arg_types, derivative.stretches, derivative.strategy)
+    limited = derivative.memory_limit is not None
+    return primal(derivative.function, arg_types, derivative.stretches, derivative.strategy, limited)
 
 
 def primal(
-    function: Any, arg_types: tuple[types.Type, ...], stretches: bool = False, strategy: Strategy = CHEAPEST
+    function: Any,
+    arg_types: tuple[types.Type, ...],
+    stretches: bool = False,
+    strategy: Strategy = CHEAPEST,
+    run_again: bool = False,
 ) -> ir.Function:
-    """The typed IR of the function to derive."""
+    """The typed IR of the function to derive. `run_again`: the trips of its loops are, wherever that can be."""
     if isinstance(function, Derivative):
         return without_comments(build(_stretching(function, stretches), arg_types))
     elaborated = checked(elaborate(function, arg_types, lambda d, t: build(_stretching(d, stretches), t)), "elaborated")
     check_written(elaborated)
     settled = checked(settle_sizes(checked(simplify(elaborated), "simplified"), not stretches), "settled")
+    in_place = change_in_place(settled, run_again or strategy.trips == "again", not stretches)
+    settled = checked(make_all_trips(in_place), "in place")
     if not strategy.uses("maps"):
         return checked(sink(simplify(settled)), "sunk")
     direct = checked(simplify(dissolve(see_through_views(simplify(settled)))), "direct")

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.alias import is_reference
+from adjit.transform.alias import is_reference, named_by
 from adjit.transform.exposed import cycles, exposed
 from adjit.transform.joint import Joint
 from adjit.transform.mirror import MirroredLoop, Sweeps
@@ -30,7 +30,7 @@ from adjit.transform.report import Provided, Remark, Restored, Scheduled, note, 
 from adjit.transform.snapshots import Kept, Snapshots, State, bytes_of
 from adjit.transform.strategy import Strategy
 from adjit.transform.sums import is_sum
-from adjit.transform.support import default_snapshots, fitting_snapshots, stored_extent
+from adjit.transform.support import default_snapshots, fitting_snapshots, same_extent, stored_extent
 from adjit.transform.trips import count_trips, has_one_trip, mirrored_range, trip_number
 from adjit.transform.types import typed_const
 
@@ -56,7 +56,7 @@ def state_of(primal: Primal, loop: ir.For | ir.While, shadows: set[ir.Var], want
     if isinstance(loop, ir.While) or loop.stops:
         return Refusal("It is not known before the loop how many trips it makes.")
     calls = [op for op in ir.walk(loop.body) if isinstance(op, ir.Call) and op.effect]
-    if any(call.callee is not stored_extent for call in calls):
+    if any(call.callee not in (stored_extent, same_extent) for call in calls):
         return Refusal("It draws random numbers, and would draw others the second time.")
     if any(isinstance(op, ir.Push) for op in ir.walk(loop.body)):
         return Refusal("It fills a tape of its own.")
@@ -64,7 +64,9 @@ def state_of(primal: Primal, loop: ir.For | ir.While, shadows: set[ir.Var], want
     new = _new_results(loop, shadows)
     references = [k for k, arg in enumerate(args) if is_reference(arg) and k not in new]
     if {loop.body.yields[k] for k in references} != {args[k] for k in references}:
-        return Refusal("It makes its arrays anew in each trip, from those of the trip before.")
+        return Refusal(
+            "It makes arrays anew in each trip, of another shape, or changes them where they have other names."
+        )
     arrays = tuple(k for k in references if args[k] not in shadows)
     carried = [primal.aliases.find(args[k]) for k in arrays]
     roots = _roots(primal, loop)
@@ -77,9 +79,10 @@ def state_of(primal: Primal, loop: ir.For | ir.While, shadows: set[ir.Var], want
     for memory in dict.fromkeys(primal.aliases.find(op.array) for op in _stores(primal, loop)):
         if memory in carried or memory not in roots:
             continue
-        if not _is_one_name(primal, loop, memory, roots[memory]):
+        changed = _only_name(primal, loop, memory, roots[memory])
+        if changed is None:
             return Refusal("An array that it changes has several names.")
-        around.extend(roots[memory])
+        around.append(changed)
     read_slots, read_around = exposed(primal, loop, arrays, around)
     read_slots |= {k for k, memory in zip(arrays, carried, strict=True) if memory in wanted}
     read_around |= {array for array in around if primal.aliases.find(array) in wanted}
@@ -168,10 +171,14 @@ def _root(primal: Primal, array: ir.Operand) -> ir.Operand:
     return made.results[0] if made is not None else array
 
 
-def _is_one_name(primal: Primal, loop: ir.For, memory: ir.Operand, roots: Sequence[ir.Var]) -> bool:
-    """Whether the loop sees the memory under one name only, that of where it is made."""
+def _only_name(primal: Primal, loop: ir.For, memory: ir.Operand, roots: Sequence[ir.Var]) -> ir.Var | None:
+    """The one array of a class that the loop changes, if it is seen in it under the name only that it was made with."""
     names = {v for v in ir.free_vars(loop.body) if is_reference(v) and primal.aliases.find(v) == memory}
-    return len(roots) == 1 and names <= set(roots)
+    if len(roots) > 1:
+        # others have a name in common with it, after the loop or before it
+        reached = {name: named_by(primal.function, [name]) for name in names}
+        roots = [root for root in roots if any(root in found for found in reached.values())]
+    return roots[0] if len(roots) == 1 and names <= set(roots) else None
 
 
 def with_what_is_around(trip: Joint) -> ir.Function:

@@ -6,6 +6,7 @@ Lines are counted from the `def` of the function that is named.
 from __future__ import annotations
 
 import inspect
+import math
 import random
 import re
 import statistics
@@ -153,18 +154,145 @@ refused(
 
 @refused(
     """
-    Unsupported: `del` is not supported
-      test_errors.py:+2 in deletes
-        del y
-        ^^^^^
+    Unsupported: `del` of something that is not a name
+      test_errors.py:+1 in deletes_an_element
+        del a[0]
+        ^^^^^^^^
       Leave it out.
+    """,
+    np.ones(3),
+)
+def deletes_an_element(a):
+    del a[0]
+    return np.sum(a)
+
+
+@refused(
+    """
+    Unsupported: `y` is read after it may have been deleted
+      test_errors.py:+4 in reads_what_it_deleted
+        return y
+               ^
+      Leave the `del` out.
     """,
     1.5,
 )
-def deletes(x):
+def reads_what_it_deleted(x):
     y = x * x
-    del y
-    return x
+    if x > 1.0:
+        del y
+    return y
+
+
+@refused(
+    """
+    Unsupported: `y` is read after it may have been deleted
+      test_errors.py:+4 in deletes_in_each_trip
+        t += y
+             ^
+      Leave the `del` out.
+    """,
+    1.5,
+)
+def deletes_in_each_trip(x):
+    y = x * x
+    t = 0.0
+    for _ in range(2):
+        t += y
+        del y
+    return t
+
+
+@refused(
+    """
+    Unsupported: the type of `before` depends on the path taken
+      test_errors.py:+4 in looks_whether_it_is_none
+        if before is not None:
+           ^^^^^^
+      It holds values of different kinds on two trips.
+      Give `before` one type on every path.
+    """,
+    np.ones(3),
+)
+def looks_whether_it_is_none(a):
+    before = None
+    t = 0.0
+    for i in range(a.size):
+        if before is not None:
+            t += before * a[i]
+        before = a[i]
+    return t
+
+
+@refused(
+    """
+    TypeMismatch: the two sides of this expression are of different kinds
+      test_errors.py:+1 in chooses_a_function_or_none
+        f = math.sin if x > 0.0 else None
+            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      It holds values of different kinds on two paths.
+    """,
+    1.5,
+)
+def chooses_a_function_or_none(x):
+    f = math.sin if x > 0.0 else None
+    return x if f is None else f(x)
+
+
+def _falls_off(a, k):
+    if k > 0:
+        return
+    return a * a
+
+
+@refused(
+    """
+    Unsupported: the type of the result depends on the path taken
+      test_errors.py:+3 in _falls_off
+        return a * a
+        ^^^^^^^^^^^^
+      It holds values of different kinds on two paths.
+      Called from test_errors.py:+1 in returns_none_or_a_number.
+      Give the result one type on every path.
+    """,
+    1.5,
+    1,
+)
+def returns_none_or_a_number(x, k):
+    return _falls_off(x, k) * 2.0
+
+
+def _forever(f, x):
+    return f(x) + _forever(f, x - 1.0)
+
+
+@refused(
+    """
+    Unsupported: _forever calls itself
+      test_errors.py:+1 in _forever
+        return f(x) + _forever(f, x - 1.0)
+                      ^^^^^^^^^^^^^^^^^^^^
+      Recursion is not supported yet.
+      Called from test_errors.py:+1 in recursive_with_a_function.
+      Write it as a loop.
+    """,
+    1.5,
+)
+def recursive_with_a_function(x):
+    return _forever(math.sin, x)
+
+
+@refused(
+    """
+    TypeMismatch: item() of 1 axes with these arguments
+      test_errors.py:+1 in item_of_two_axes
+        return a.item(1, 0)
+               ^^^^^^^^^^^^
+    """,
+    np.ones(3),
+)
+def item_of_two_axes(a):
+    return a.item(1, 0)
 
 
 @refused(

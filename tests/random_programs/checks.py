@@ -462,8 +462,8 @@ def _overlap(arguments: tuple[Any, ...]) -> bool:
 
 
 def _compare(function: ir.Function, arguments: tuple[Any, ...], result: Any, hands_on: bool = False) -> None:
-    """`hands_on`: the result is a value and what the pullback gets, in which elements that nothing reads may be unwritten;
-    a pullback that did read them would be wrong by itself."""
+    """`hands_on`: the result is a value and what the pullback gets, in which elements that nothing reads may be
+    unwritten; a pullback that did read them would be wrong by itself."""
     # of arguments that are changed
     again = _copied(arguments)
     try:

@@ -377,3 +377,8 @@ def test_prange_with_parallel():
     """What a trip saves may not go on a tape of all."""
     x = np.linspace(0.1, 2.0, 4000)
     np.testing.assert_array_equal(grad(growth, parallel=True)(x), grad(growth)(x))
+
+
+def test_item_of_more_than_one_element_is_numpys_error():
+    with pytest.raises(ValueError, match="array of size 1"):
+        grad(lambda x: x.item() * 2.0, target="python")(X)

@@ -325,17 +325,25 @@ def test_independent_trips_leave_nothing_behind():
 # ------------------------------------------------------------------------------------------------------------ refusals
 
 
-def left_early(x, n):
+def shrinking(x, n):
     for t in adjit.checkpoint(range(n)):
-        x = math.sin(x)
-        if x < 0.1:
-            break
-    return x
+        x = x[1:] * x[:-1]
+    return x.sum()
 
 
-def renewed(x, n):
+def renewed_and_kept(x, n):
+    a = x * 2.0
+    first = a
     for t in adjit.checkpoint(range(n)):
-        x = x * np.sum(x)
+        a[0] = 0.5 * a[1]
+        a = np.sin(a) * a
+    return np.sum(a * first)
+
+
+def in_a_plain_loop(x, n):
+    for _ in range(2):
+        for t in adjit.checkpoint(range(n)):
+            x = np.sin(x) * x + 0.1
     return x.sum()
 
 
@@ -371,8 +379,9 @@ def run_time_number(x, n):
 @pytest.mark.parametrize(
     ("function", "argument", "why"),
     [
-        (left_early, 0.5, "how many trips"),
-        (renewed, U, "anew"),
+        (shrinking, U, "of another shape"),
+        (renewed_and_kept, U, "other names"),
+        (in_a_plain_loop, U, "several names"),
         (drawn, 0.5, "random"),
         (under_two_names, U, "several names"),
         (of_something_else, 0.5, "neither a range"),
@@ -382,6 +391,41 @@ def run_time_number(x, n):
 def test_refusals(function, argument, why):
     with pytest.raises(adjit.Unsupported, match=why):
         adjit.grad(function, target="python")(argument, 3)
+
+
+def renewed(u, k, steps):
+    for t in adjit.checkpoint(range(steps), 2):
+        u = np.sin(u) * u + k
+    return np.sum(u * u)
+
+
+def left_early(u, k, steps):
+    for t in adjit.checkpoint(range(steps), 2):
+        u = np.sin(u) * u + k
+        if u[0] > 0.7:
+            break
+    return np.sum(u * u)
+
+
+@pytest.mark.parametrize("function", [renewed, left_early])
+def test_arrays_made_anew_and_loops_left_early_are_run_again_from_snapshots(function):
+    source = check(function, (0, 1), U * 0.5, 0.3, 6)
+    assert "u_snapshots = workspace.empty((2, " in source
+    assert "append" not in source
+
+
+def test_a_limit_holds_for_arrays_made_anew():
+    def steps(u, n):
+        for _ in range(n):
+            u = np.sin(u) * u + 0.1
+        return np.sum(u * u)
+
+    u = np.linspace(0.1, 0.9, 40)
+    free = adjit.grad(steps, target="python")
+    limited = adjit.grad(steps, target="python", memory_limit="4 kB")
+    np.testing.assert_allclose(limited(u, 30), free(u, 30), rtol=1e-12)
+    assert "u_snapshots" in limited.source(u, 30)
+    assert "u_snapshots" not in free.source(u, 30)
 
 
 def slices(u, k, steps):

@@ -30,7 +30,9 @@ from adjit.transform.elaborate import complexes, scalars
 from adjit.transform.elaborate.arrays import shape_of
 from adjit.transform.elaborate.builtin_calls import ALONG_AXES, INTRINSICS, METHODS
 from adjit.transform.elaborate.checkpoints import checkpointed
+from adjit.transform.elaborate.choices import is_option
 from adjit.transform.elaborate.constants import wrap
+from adjit.transform.elaborate.control import either_value
 from adjit.transform.elaborate.derivatives import InnerPullback, asked, called, pulled
 from adjit.transform.elaborate.elementwise import converted, elementwise, materialise, operand, paired, part, store_all
 from adjit.transform.elaborate.frame import Context, Frame, LocalFunction
@@ -42,6 +44,7 @@ from adjit.transform.elaborate.values import (
     Flat,
     Lazy,
     Method,
+    OneOf,
     Static,
     TupleValue,
     Value,
@@ -94,6 +97,8 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
         ctx.frame, ctx.node = frame, node
     if isinstance(function, Method):
         return _method(frame, function, args, named, node)
+    if isinstance(function, OneOf):
+        return _one_of(frame, function, args, named, node)
     if not isinstance(function, Static):
         raise ctx.fail(errors.Unsupported, f"a call of {described(function)}", "", "Call a function.", node)
     args, named = [elements(a) for a in args], {name: elements(value) for name, value in named.items()}
@@ -106,6 +111,26 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
     if isinstance(callee, LocalFunction):
         return ctx.run_local(callee, args, named)
     return _resolved(frame, callee, list(args), dict(named), node)
+
+
+def _one_of(
+    frame: Frame, function: OneOf, args: Sequence[Value], named: Mapping[str, Value], node: cst.CSTNode
+) -> Value:
+    """A call of one of several functions: a branch for each of them but the last."""
+    ctx = frame.ctx
+    given = [materialise(ctx, a) for a in args]
+    by_name = {name: materialise(ctx, value) for name, value in named.items()}
+
+    def called(place: int) -> Value:
+        return materialise(ctx, call(frame, function.options[place], given, by_name, node))
+
+    def from_place(place: int) -> Value:
+        if place + 1 == len(function.options):
+            return called(place)
+        is_here = is_option(ctx, function, place)
+        return either_value(frame, is_here, lambda: called(place), lambda: from_place(place + 1), node)
+
+    return from_place(0)
 
 
 def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Value], node: cst.CSTNode) -> Value:

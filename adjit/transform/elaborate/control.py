@@ -8,19 +8,24 @@ with wider ones until they hold.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+import libcst as cst
 from numba import types
 
 from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate import scalars
+from adjit.transform.elaborate.choices import any_of, as_one_of, functions_in, number_type
 from adjit.transform.elaborate.frame import ANYWHERE, Context, Frame, Guess
 from adjit.transform.elaborate.values import (
     LEAF,
+    OneOf,
     Poison,
     Shape,
+    Static,
     TupleValue,
     Value,
     joint,
@@ -47,6 +52,9 @@ _SPOKEN = {
 }
 
 Env = dict[str, Value]
+
+# how many operands a value of a kind is, if there are any
+_LEAVES = {"leaf": 1, "complex": 2, "function": 1}
 
 
 def flag(frame: Frame, name: str) -> ir.Operand:
@@ -93,6 +101,9 @@ def conditional(frame: Frame, condition: ir.Operand, then: Callable[[], None], o
         if a is b or (a is not None and b is not None and a == b):
             frame.env[name] = a if a is not None else b  # type: ignore[assignment]
             continue
+        if isinstance(a, Static) and isinstance(b, Static) and (options := any_of(functions_in(a), functions_in(b))):
+            frame.env[name] = OneOf(options, condition)
+            continue
         a = _from_before(frame, name, b) if a is None else a
         b = _from_before(frame, name, a) if b is None else b
         frame.env[name] = _join(ctx, name, a, b, then_ops, else_ops, yields, outs)
@@ -107,6 +118,27 @@ def conditional(frame: Frame, condition: ir.Operand, then: Callable[[], None], o
     for out in outs:
         if isinstance(out.type, types.Array):
             _note_phi(ctx, out, [y[outs.index(out)] for y in yields])
+
+
+def either_value(
+    frame: Frame, condition: ir.Operand, yes: Callable[[], Value], no: Callable[[], Value], node: cst.CSTNode
+) -> Value:
+    """`yes() if condition else no()`, with the variables that the side assigns which is taken."""
+    outer = frame.env.pop(EXPRESSION, None)
+
+    def side(value: Callable[[], Value]) -> None:
+        frame.env[EXPRESSION] = value()
+
+    conditional(frame, condition, functools.partial(side, yes), functools.partial(side, no))
+    found = frame.env.pop(EXPRESSION)
+    if outer is not None:
+        frame.env[EXPRESSION] = outer
+    if isinstance(found, Poison):
+        raise frame.ctx.fail(
+            errors.TypeMismatch, "the two sides of this expression are of different kinds", found.why,
+            "Give both sides one type.", node,
+        )  # fmt: skip
+    return found
 
 
 def _side(frame: Frame, run: Callable[[], None]) -> None:
@@ -156,6 +188,9 @@ def _join(
     if a is not None and b is not None:
         if isinstance(b, Poison):
             return b
+        options = any_of(functions_in(a), functions_in(b))
+        if options and structure(a) != structure(b):
+            a, b = (_function_of(ctx, v, options, ops) for v, ops in ((a, then_ops), (b, else_ops)))
         shape = joint(structure(a), structure(b))
     a_leaves = _leaves_as(shape, a) if shape is not None else None
     b_leaves = _leaves_as(shape, b) if shape is not None else None
@@ -181,6 +216,13 @@ def _join(
     return rebuild(shape, made)
 
 
+def _function_of(ctx: Context, value: Value, options: tuple[Static, ...], ops: list[ir.Op]) -> OneOf:
+    with ctx.builder.region() as more:
+        made = as_one_of(ctx, value, options)
+    ops.extend(more)
+    return made
+
+
 def _leaves_as(shape: Shape, value: Value | None) -> Sequence[ir.Operand | None] | None:
     """The operands that `value` has when it is put together like `shape`, real numbers taken as complex ones.
 
@@ -196,7 +238,7 @@ def _leaves_as(shape: Shape, value: Value | None) -> Sequence[ir.Operand | None]
         found = [_leaves_as(part, item) for part, item in zip(shape.parts, items, strict=True)]
         return None if None in found else [leaf for leaves in found if leaves is not None for leaf in leaves]
     if value is None:
-        return [None] * {"leaf": 1, "complex": 2}.get(shape.kind, 0)
+        return [None] * _LEAVES.get(shape.kind, 0)
     return leaves_of(value)
 
 
@@ -243,6 +285,17 @@ class _Slot:
     shape: Shape | None
     types: tuple[types.Type, ...] = ()
     guessed: bool = False
+
+    @property
+    def kind(self) -> str:
+        return "" if self.shape is None else self.shape.kind
+
+    @property
+    def functions(self) -> tuple[Static, ...]:
+        """Those that it may hold, if that is what it holds."""
+        if self.shape is None or self.kind not in ("function", "static"):
+            return ()
+        return self.shape.parts if self.kind == "function" else functions_in(self.shape.parts[0])
 
 
 def carried_loop(
@@ -346,11 +399,18 @@ def _entry_slot(value: Value | None) -> _Slot:
 
 
 def _wider(ctx: Context, name: str, slot: _Slot, value: Value | None) -> _Slot:
-    if value is None or isinstance(value, Poison):
+    if isinstance(value, Poison) and slot.shape is not None:
+        return _Slot(structure(value))
+    if value is None or isinstance(value, Poison) or (slot.shape is not None and slot.shape.kind == "poison"):
         return slot
     found = _entry_slot(value)
     if slot.shape is None or (slot.guessed and (found.shape != slot.shape or found.types != slot.types)):
         return found
+    if found.shape != slot.shape and slot.functions and found.functions:
+        options = any_of(slot.functions, found.functions)
+        return _Slot(Shape("function", options), (number_type(options),))
+    if found.shape != slot.shape and "static" in (slot.kind, found.kind):
+        return _Slot(structure(Poison("It holds values of different kinds on two trips.")))
     assert found.shape is not None
     shape = joint(slot.shape, found.shape)
     leaves = None if shape is None else _leaves_as(shape, value)
@@ -385,9 +445,14 @@ def _types_as(shape: Shape, own: Shape, kinds: Iterable[types.Type]) -> list[typ
         if mine.kind == "leaf" and wanted.kind == "complex":
             part = next(rest)
             return [part, part if isinstance(part, types.Float) else types.float64]
-        return [next(rest) for _ in range({"leaf": 1, "complex": 2}.get(mine.kind, 0))]
+        return [next(rest) for _ in range(_LEAVES.get(mine.kind, 0))]
 
     return of(shape, own)
+
+
+def _shaped(ctx: Context, value: Value, slot: _Slot, ops: list[ir.Op]) -> Value:
+    """The value as the slot holds it."""
+    return _function_of(ctx, value, slot.functions, ops) if slot.kind == "function" else value
 
 
 def _finish(
@@ -411,16 +476,26 @@ def _finish(
             continue
         initial = before.get(name)
         known = initial is not None and not isinstance(initial, Poison)
+        if slot.kind == "poison":
+            outs[name] = []
+            continue
         if not known:
             initial = _from_before(frame, name, rebuild(slot.shape, args[name]))
             known = initial is not None
-        start = list(_leaves_as(slot.shape, initial) or ()) if known and initial is not None else []
+        held: list[ir.Op] = []
+        start: list[ir.Operand | None] = []
+        if known and initial is not None:
+            start += _leaves_as(slot.shape, _shaped(ctx, initial, slot, held)) or ()
+        for op in held:
+            ctx.builder.emit(op)
         # control has not left when the loop is entered
         start = start or [ir.boolean(False) if name in FLAGS else None] * len(slot.types)
-        final = _leaves_as(slot.shape, after[name]) if name in after else [*args[name]]
+        final: Sequence[ir.Operand | None] | None = [*args[name]]
+        if name in after:
+            final = _leaves_as(slot.shape, _shaped(ctx, after[name], slot, ops))
         assert final is not None
         for s, f, t in zip(start, final, slot.types, strict=True):
-            held: list[ir.Op] = []
+            held = []
             inits.append(_brought(ctx, name, s, t, held))
             for op in held:
                 ctx.builder.emit(op)

@@ -20,8 +20,9 @@ from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate import complexes, indexing, scalars
 from adjit.transform.elaborate.calls import attribute, call
+from adjit.transform.elaborate.choices import functions_in
 from adjit.transform.elaborate.constants import wrap
-from adjit.transform.elaborate.control import EXPRESSION, conditional
+from adjit.transform.elaborate.control import either_value
 from adjit.transform.elaborate.elementwise import copied, materialise
 from adjit.transform.elaborate.frame import Frame, Guess, LocalFunction
 from adjit.transform.elaborate.operators import BINARY, UNARY, binary, both, compare, either, truth, unary
@@ -29,7 +30,6 @@ from adjit.transform.elaborate.order import in_order, settled
 from adjit.transform.elaborate.syntax import contains
 from adjit.transform.elaborate.values import (
     Flat,
-    Poison,
     SliceValue,
     Static,
     TupleValue,
@@ -225,22 +225,11 @@ def _choice(
     frame: Frame, test: ir.Operand, then: Callable[[], Value], orelse: Callable[[], Value], node: cst.BaseExpression
 ) -> Value:
     """The value of the side that is taken, with the variables that it assigns."""
-    ctx = frame.ctx
-    outer = frame.env.pop(EXPRESSION, None)
 
-    def side(value: Callable[[], Value]) -> None:
-        frame.env[EXPRESSION] = materialise(ctx, value())
+    def side(value: Callable[[], Value]) -> Value:
+        return materialise(frame.ctx, value())
 
-    conditional(frame, test, functools.partial(side, then), functools.partial(side, orelse))
-    value = frame.env.pop(EXPRESSION)
-    if outer is not None:
-        frame.env[EXPRESSION] = outer
-    if isinstance(value, Poison):
-        raise ctx.fail(
-            errors.TypeMismatch, "the two sides of this expression are of different kinds", value.why,
-            "Give both sides one type.", node,
-        )  # fmt: skip
-    return value
+    return either_value(frame, test, functools.partial(side, then), functools.partial(side, orelse), node)
 
 
 # --------------------------------------------------------------------------------------- attributes, subscripts
@@ -334,6 +323,8 @@ def _tuple_item(frame: Frame, base: TupleValue, entries: list[Value], node: cst.
             return TupleValue(base.items[start:stop:step], base.is_list)
     if isinstance(entry, ir.Var) and is_integer(entry.type) and base.items and all(is_number(i) for i in base.items):
         return _chosen(frame, base, entry)
+    if isinstance(entry, ir.Var) and is_integer(entry.type) and base.items and all(map(functions_in, base.items)):
+        return _chosen_function(frame, base, entry, node)
     raise ctx.fail(
         errors.Unsupported,
         "a tuple indexed with a value that is not constant",
@@ -343,18 +334,32 @@ def _tuple_item(frame: Frame, base: TupleValue, entries: list[Value], node: cst.
     )
 
 
+def _is_at(frame: Frame, index: ir.Var, place: int, count: int) -> ir.Operand:
+    """Whether an index, which may be counted from the end, is that of a place."""
+    is_from_end = functools.partial(scalars.scalar, frame.ctx, operator.eq, (index, ir.integer(place - count)))
+    return either(frame, scalars.scalar(frame.ctx, operator.eq, (index, ir.integer(place))), is_from_end)
+
+
 def _chosen(frame: Frame, base: TupleValue, index: ir.Var) -> ir.Operand:
     """An item of a tuple of numbers at an index known at run time only."""
-
-    def is_at(place: int) -> ir.Operand:
-        return scalars.scalar(frame.ctx, operator.eq, (index, ir.integer(place)))
-
     result = _operand(base.items[-1])
     for k in range(len(base.items) - 2, -1, -1):
-        is_from_end = functools.partial(is_at, k - len(base.items))
-        item = scalars.ready(_operand(base.items[k]))
-        result = scalars.branch(frame.ctx, either(frame, is_at(k), is_from_end), item, scalars.ready(result), "item")
+        is_here, item = _is_at(frame, index, k, len(base.items)), scalars.ready(_operand(base.items[k]))
+        result = scalars.branch(frame.ctx, is_here, item, scalars.ready(result), "item")
     return result
+
+
+def _chosen_function(frame: Frame, base: TupleValue, index: ir.Var, node: cst.CSTNode) -> Value:
+    """A function of a tuple of them at an index known at run time only."""
+    result = base.items[-1]
+    for k in range(len(base.items) - 2, -1, -1):
+        is_here, item, rest = _is_at(frame, index, k, len(base.items)), base.items[k], result
+        result = either_value(frame, is_here, functools.partial(_same, item), functools.partial(_same, rest), node)
+    return result
+
+
+def _same(value: Value) -> Value:
+    return value
 
 
 # ------------------------------------------------------------------------------------------------------- calls

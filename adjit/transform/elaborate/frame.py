@@ -6,7 +6,7 @@ In: nothing. Out: `Context`, one a compilation, and `Frame`, one a function body
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import libcst as cst
@@ -204,6 +204,10 @@ class Frame:
     def lookup(self, name: str) -> Value | None:
         """The value of a local variable, None if there is none of that name."""
         value = self.env.get(name)
+        if isinstance(value, Poison) and value.is_deleted:
+            raise self.ctx.fail(
+                errors.Unsupported, f"`{name}` is read after it may have been deleted", "", "Leave the `del` out."
+            )
         if isinstance(value, Poison):
             shown = "the result" if name.startswith("%") else f"`{name}`"
             raise self.ctx.fail(
@@ -213,13 +217,13 @@ class Frame:
         return value
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class LocalFunction:
     """A lambda or function defined inside a differentiated one, with the variables it can see."""
 
     node: cst.Lambda | cst.FunctionDef
     frame: Frame
-    defaults: Mapping[str, Value]
+    defaults: Mapping[str, Value] = field(hash=False)
 
     @property
     def name(self) -> str:

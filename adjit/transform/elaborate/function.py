@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import libcst as cst
@@ -24,6 +24,7 @@ from adjit.transform.alias import Aliases, memory_written, named_by
 from adjit.transform.derivative import Enclosed
 from adjit.transform.detached import without_detached
 from adjit.transform.elaborate import complexes
+from adjit.transform.elaborate.choices import functions_in
 from adjit.transform.elaborate.constants import wrap
 from adjit.transform.elaborate.control import VALUE
 from adjit.transform.elaborate.derivatives import seen_from_inside, type_of
@@ -359,21 +360,15 @@ def _statements(frame: Frame, name: str, node: cst.FunctionDef) -> Value:
         raise ctx.fail(
             errors.Unsupported, f"`{guess.name}` may be read before it is assigned", "", "Assign it before the loop."
         ) from None
-    if VALUE in frame.env and not always_returns(statements):
+    value = frame.lookup(VALUE) or Static(None)
+    if value != Static(None) and not always_returns(statements):
         raise ctx.fail(errors.Unsupported, f"{name} returns on some paths only", "", "End it with a return.", node)
-    return frame.lookup(VALUE) or Static(None)
+    return value
 
 
 def _run_local(ctx: Context, function: LocalFunction, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
     """A call of a lambda or function that was defined inside a differentiated one: it sees the variables around it."""
     node, home = function.node, function.frame
-    if node in ctx.active_calls:
-        raise ctx.fail(
-            errors.Unsupported,
-            f"{function.name} calls itself",
-            "Recursion is not supported yet.",
-            "Write it as a loop.",
-        )
     given = dict(function.defaults)
     given.update(zip(function.parameters, args, strict=False))
     given.update(named)
@@ -381,13 +376,15 @@ def _run_local(ctx: Context, function: LocalFunction, args: Sequence[Value], nam
     defaults = {name: function.defaults.get(name, inspect.Parameter.empty) for name in function.parameters}
     expected = [inspect.Parameter(name, kind, default=default) for name, default in defaults.items()]
     _check_call(ctx, function.name, inspect.Signature(expected), args, named)
+    call = (node, home, _functions_among(given.values()))
+    _check_depth(ctx, function.name, call)
     frame = Frame(ctx, home.source, home.is_rule, home.weak)
     # in Python a name that is assigned anywhere in a function is its own everywhere in it
     own = assigned(node.body.body).names if isinstance(node, cst.FunctionDef) else {}
     frame.env = {n: v for n, v in home.env.items() if n not in own and not n.startswith("%")}
     frame.env.update((n, materialise(ctx, v)) for n, v in given.items())
     outer, origin = (ctx.frame, ctx.node), ctx.builder.origin
-    ctx.active_calls.append(node)
+    ctx.active_calls.append(call)
     if isinstance(node, cst.Lambda):
         value = materialise(ctx, evaluate(frame, node.body))
     else:
@@ -436,16 +433,10 @@ def _inline(
         source = read_source(function)
     except errors.SourceUnavailable as fault:
         raise ctx.fail(errors.SourceUnavailable, fault.what, fault.why, fault.instead) from None
-    if source.function.__code__ in ctx.active_calls:
-        raise ctx.fail(
-            errors.Unsupported, f"{source.name} calls itself", "Recursion is not supported yet.", "Write it as a loop."
-        )
-    if len(ctx.active_calls) > DEEPEST:
-        raise ctx.fail(
-            errors.Unsupported, f"calls nested more than {DEEPEST} deep", "", "Write some of them into their callers."
-        )
     bound = _bind(ctx, source, args, named)
-    ctx.active_calls.append(source.function.__code__)
+    call = (source.function.__code__, None, _functions_among(bound.values()))
+    _check_depth(ctx, source.name, call)
+    ctx.active_calls.append(call)
     ctx.call_places.append(ctx.place())
     origin = ctx.builder.origin
     if not is_rule:
@@ -455,6 +446,24 @@ def _inline(
     ctx.call_places.pop()
     ctx.active_calls.pop()
     return result
+
+
+def _functions_among(values: Iterable[Value]) -> tuple[Static, ...]:
+    """The functions that a call is made with. A call of the same function with other ones comes to its end."""
+    found = (_functions_among(v.items) if isinstance(v, TupleValue) else functions_in(v) for v in values)
+    return tuple(function for each in found for function in each)
+
+
+def _check_depth(ctx: Context, name: str, call: object) -> None:
+    """Refuses recursion, and calls within calls without an end."""
+    if call in ctx.active_calls:
+        raise ctx.fail(
+            errors.Unsupported, f"{name} calls itself", "Recursion is not supported yet.", "Write it as a loop."
+        )
+    if len(ctx.active_calls) > DEEPEST:
+        raise ctx.fail(
+            errors.Unsupported, f"calls nested more than {DEEPEST} deep", "", "Write some of them into their callers."
+        )
 
 
 def _check_call(

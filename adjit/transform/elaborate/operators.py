@@ -16,10 +16,12 @@ from numba import types
 from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate import complexes, scalars
+from adjit.transform.elaborate.choices import is_function
 from adjit.transform.elaborate.elementwise import elementwise, materialise, operand, paired
 from adjit.transform.elaborate.frame import Frame
 from adjit.transform.elaborate.values import (
     Complex,
+    OneOf,
     Static,
     TupleValue,
     Value,
@@ -213,6 +215,8 @@ def truth(frame: Frame, value: Value) -> ir.Operand:
         return complexes.truth(ctx, value)
     if isinstance(value, Static):
         return ir.boolean(bool(value.value))
+    if isinstance(value, OneOf):
+        return ir.boolean(True)
     if isinstance(value, TupleValue):
         return ir.boolean(bool(value.items))
     raise ctx.fail(
@@ -226,6 +230,12 @@ def truth(frame: Frame, value: Value) -> ir.Operand:
 def compare(frame: Frame, name: str, left: Value, right: Value) -> Value:
     """One comparison; `is` and `in` are decided when the code is compiled."""
     ctx = frame.ctx
+    if name in ("Is", "IsNot") and (isinstance(left, OneOf) or isinstance(right, OneOf)):
+        one, other = (left, right) if isinstance(left, OneOf) else (right, left)
+        if not isinstance(one, OneOf) or isinstance(other, OneOf):
+            raise ctx.fail(errors.Unsupported, "a comparison of two functions that are chosen at run time")
+        is_same = is_function(ctx, one, other)
+        return is_same if name == "Is" else scalars.negated(ctx, is_same)
     if name in ("Is", "IsNot"):
         same = isinstance(left, Static) and isinstance(right, Static) and left.value is right.value
         if isinstance(left, ir.Const) and isinstance(right, ir.Const):

@@ -20,12 +20,14 @@ from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate import complexes, scalars
 from adjit.transform.elaborate.arrays import shape_of
+from adjit.transform.elaborate.choices import functions_in
 from adjit.transform.elaborate.elementwise import elementwise, operand, total
-from adjit.transform.elaborate.frame import Frame, LocalFunction, as_index, static_items
+from adjit.transform.elaborate.frame import Frame, as_index, static_items
 from adjit.transform.elaborate.handlers import Handler, bound, operands_of, refused
 from adjit.transform.elaborate.operators import binary
 from adjit.transform.elaborate.values import (
     Complex,
+    OneOf,
     Paired,
     Range,
     Static,
@@ -62,12 +64,12 @@ def _prange(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
 def _checkpoint(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     ctx = frame.ctx
     what, snapshots = bound(frame, "adjit.checkpoint", "what snapshots?", args, named)
-    if (
-        isinstance(what, Static)
-        and (callable(what.value) or isinstance(what.value, LocalFunction))
-        and snapshots is None
-    ):
-        return Static(Checkpointed(what.value))
+    functions = functions_in(what) if what is not None and snapshots is None else ()
+    marked = tuple(Static(Checkpointed(function.value)) for function in functions)
+    if isinstance(what, OneOf) and marked:
+        return OneOf(marked, what.which)
+    if marked:
+        return marked[0]
     if not isinstance(what, Range):
         raise ctx.fail(
             errors.Unsupported,

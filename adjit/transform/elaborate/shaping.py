@@ -17,7 +17,7 @@ from numba import types
 
 from adjit import errors
 from adjit.transform import ir
-from adjit.transform.elaborate import scalars
+from adjit.transform.elaborate import indexing, scalars
 from adjit.transform.elaborate.arrays import shape_of
 from adjit.transform.elaborate.elementwise import (
     as_lazy,
@@ -29,7 +29,7 @@ from adjit.transform.elaborate.elementwise import (
     store_all,
     stretched,
 )
-from adjit.transform.elaborate.frame import Context, Frame
+from adjit.transform.elaborate.frame import Context, Frame, as_index
 from adjit.transform.elaborate.handlers import Handler, axis_argument, bound, dtype_argument, shape_argument, taken
 from adjit.transform.elaborate.values import (
     Complex,
@@ -353,10 +353,35 @@ def _fill(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
 
 def _item(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     ctx = frame.ctx
-    array = operand(ctx, args[0])
-    if len(args) > 1 or named:
-        raise ctx.fail(errors.Unsupported, "item() with arguments", "", "Index the array.")
-    return ctx.builder.load(array, [ir.integer(0)] * ndim(array))
+    owner, *places = args
+    array = as_lazy(ctx, owner)
+    if len(places) == 1 and isinstance(places[0], TupleValue):
+        places = list(places[0].items)
+    if named or len(places) not in (0, 1, array.ndim):
+        raise ctx.fail(errors.TypeMismatch, f"item() of {array.ndim} axes with these arguments")
+    indices = [as_index(ctx, place, "an argument of item()") for place in places]
+    if len(indices) == array.ndim > 0:
+        return indexing.read(ctx, indexing.resolve(ctx, operand(ctx, owner), indices))
+    if not indices:
+        _check_one_element(ctx, array)
+        return array.element((ir.integer(0),) * array.ndim)
+    # the element of that number in C order; rounding down is right for numbers counted from the end, too
+    (place,) = indices
+    found: list[ir.Operand] = []
+    for extent in reversed(array.shape):
+        found.append(scalars.scalar(ctx, operator.mod, (place, extent), "place"))
+        place = scalars.scalar(ctx, operator.floordiv, (place, extent), "place")
+    return array.element(tuple(reversed(found)))
+
+
+def _check_one_element(ctx: Context, array: Lazy) -> None:
+    """ValueError, as NumPy has it."""
+    for extent in array.shape:
+        is_one = scalars.scalar(ctx, operator.eq, (extent, ir.integer(1)))
+        if isinstance(is_one, ir.Const) and is_one.value:
+            continue
+        message = ("can only convert an array of size 1 to a Python scalar",)
+        ctx.builder.emit(ir.Raise(exception=ValueError, args=message, condition=is_one))
 
 
 SHAPING: dict[Any, Handler] = {

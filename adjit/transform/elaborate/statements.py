@@ -41,7 +41,7 @@ from adjit.transform.elaborate.iteration import is_static, iteration, static_ite
 from adjit.transform.elaborate.order import stored_to
 from adjit.transform.elaborate.promises import without_own_promises
 from adjit.transform.elaborate.syntax import always_leaves, assigned, body_of, contains, else_of
-from adjit.transform.elaborate.values import Paired, Range, Static, TupleValue, Value, elements
+from adjit.transform.elaborate.values import Paired, Poison, Range, Static, TupleValue, Value, elements
 
 
 def block(frame: Frame, statements: Sequence[cst.BaseStatement | cst.BaseSmallStatement]) -> None:
@@ -175,7 +175,7 @@ def _if_with_rest(frame: Frame, node: cst.If, rest: Sequence[Any]) -> bool:
 def _loop_names(frame: Frame, node: cst.For | cst.While, more: Iterable[cst.CSTNode]) -> tuple[list[str], bool]:
     """The variables a loop carries, and whether it may end early."""
     found = assigned([node.body, *more])
-    names = [n for n in found.names if not isinstance(frame.env.get(n), Static)]
+    names = [*found.names]
     breaks = contains(node.body, cst.Break)
     if breaks and node.orelse is not None:
         names.append(BREAK)
@@ -338,6 +338,19 @@ def _while(frame: Frame, node: cst.While) -> None:
     _after_loop(frame, node, outer_break)
 
 
+def _del(frame: Frame, node: cst.Del) -> None:
+    """Names are free again; what they stood for goes when nothing else stands for it."""
+    is_many = isinstance(node.target, cst.Tuple)
+    targets = [e.value for e in node.target.elements] if isinstance(node.target, cst.Tuple) else [node.target]
+    for target in targets:
+        if not isinstance(target, cst.Name):
+            what = "`del` of something that is not a name"
+            raise frame.ctx.fail(errors.Unsupported, what, "", "Leave it out.", target if is_many else node)
+        if frame.lookup(target.value) is None:
+            raise frame.ctx.fail(errors.Unsupported, f"`{target.value}` is not defined", node=target)
+        frame.env[target.value] = Poison("", is_deleted=True)
+
+
 def _function(frame: Frame, node: cst.FunctionDef) -> None:
     if node.decorators or node.asynchronous is not None:
         raise frame.ctx.fail(
@@ -361,6 +374,7 @@ _HANDLERS: dict[type, Callable[[Frame, Any], None]] = {
     cst.For: _for,
     cst.While: _while,
     cst.FunctionDef: _function,
+    cst.Del: _del,
 }
 
 _REFUSED: dict[type, tuple[str, str]] = {
@@ -371,7 +385,6 @@ _REFUSED: dict[type, tuple[str, str]] = {
     cst.ImportFrom: ("`import` inside a function", "Import at the top of the file."),
     cst.Global: ("`global`", "Pass the value as an argument and return the new one."),
     cst.Nonlocal: ("`nonlocal`", "Pass the value as an argument and return the new one."),
-    cst.Del: ("`del`", "Leave it out."),
     cst.ClassDef: ("a class inside a function", "Define it outside."),
     cst.Match: ("`match`", "Use `if` and `elif`."),
 }

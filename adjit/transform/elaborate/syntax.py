@@ -100,6 +100,9 @@ class _Assignments(cst.CSTVisitor):
     def visit_For(self, node: cst.For) -> None:
         self._target(node.target)
 
+    def visit_Del(self, node: cst.Del) -> None:
+        self._target(node.target)
+
     def visit_Return(self, node: cst.Return) -> None:
         self.returns = True
 

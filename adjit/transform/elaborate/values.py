@@ -111,13 +111,39 @@ class SliceValue:
 
 
 @dataclass(frozen=True)
+class OneOf:
+    """One of several functions, which one is known at run time only.
+
+    which: of two, whether it is the first; of more, its number.
+    """
+
+    options: tuple[Static, ...]
+    which: ir.Operand
+
+
+@dataclass(frozen=True)
 class Poison:
-    """A name that holds things of different kinds, depending on the path taken. Reading it is an error."""
+    """A name that holds things of different kinds, depending on the path taken, or nothing. Reading it is an error."""
 
     why: str
+    is_deleted: bool = False
 
 
-Value = ir.Var | ir.Const | Static | TupleValue | Lazy | Flat | Complex | Method | Range | Paired | SliceValue | Poison
+Value = (
+    ir.Var
+    | ir.Const
+    | Static
+    | OneOf
+    | TupleValue
+    | Lazy
+    | Flat
+    | Complex
+    | Method
+    | Range
+    | Paired
+    | SliceValue
+    | Poison
+)
 
 
 def is_array(value: Value) -> bool:
@@ -172,7 +198,10 @@ def ndim(value: Value) -> int:
 
 @dataclass(frozen=True)
 class Shape:
-    """How a value is put together: 'leaf', 'tuple', 'list', 'complex' or 'static', and its parts."""
+    """How a value is put together, and its parts.
+
+    'leaf', 'tuple', 'list', 'complex', 'function', 'static' or 'poison'.
+    """
 
     kind: str
     parts: tuple[Any, ...] = ()
@@ -198,6 +227,8 @@ def described(value: Value) -> str:
         return "a slice" if isinstance(value, SliceValue) else "a value whose type depends on the path taken"
     if isinstance(value, Static):
         return _described_object(value.value)
+    if isinstance(value, OneOf):
+        return "a function chosen at run time"
     return "an array" if is_array(value) else "a number"
 
 
@@ -221,7 +252,9 @@ def structure(value: Value) -> Shape:
         return Shape("list" if value.is_list else "tuple", tuple(structure(v) for v in value.items), value.fields)
     if isinstance(value, Complex):
         return Shape("complex")
-    return Shape("static", (value,))
+    if isinstance(value, OneOf):
+        return Shape("function", value.options)
+    return Shape("poison" if isinstance(value, Poison) else "static", (value,))
 
 
 def joint(left: Shape, right: Shape) -> Shape | None:
@@ -243,7 +276,7 @@ def leaves_of(value: Value) -> list[ir.Operand]:
         return [leaf for v in value.items for leaf in leaves_of(v)]
     if isinstance(value, Complex):
         return [value.real, value.imag]
-    return []
+    return [value.which] if isinstance(value, OneOf) else []
 
 
 def rebuild(shape: Shape, operands: Iterable[ir.Operand]) -> Value:
@@ -256,6 +289,8 @@ def rebuild(shape: Shape, operands: Iterable[ir.Operand]) -> Value:
             return TupleValue(tuple(build(p) for p in s.parts), s.kind == "list", s.fields)
         if s.kind == "complex":
             return Complex(next(rest), next(rest))
+        if s.kind == "function":
+            return OneOf(s.parts, next(rest))
         value: Value = s.parts[0]
         return value
 

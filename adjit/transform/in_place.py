@@ -1,0 +1,187 @@
+"""Arrays that a loop makes anew in each trip, from those of the trip before, as arrays that it changes in place.
+
+In: a function. Out: the same with the carried arrays of loops whose trips are to be run again in memory of their own.
+
+    for t in checkpoint(range(n)):          u = u.copy()
+        u = np.sin(u) * u                   for t in checkpoint(range(n)):
+                                                v = np.sin(u) * u
+                                                u[...] = v
+
+What a trip starts from is then in arrays that stay where they are, of one shape, and snapshots are copies of those.
+That each trip leaves an array of the shape that it found is checked where it is not known: `Stretched`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from numba import types
+
+from adjit.transform import ir
+from adjit.transform.affine import Iterations
+from adjit.transform.alias import memory_written, named_by, names_given
+from adjit.transform.support import same_extent
+from adjit.transform.trips import has_one_trip
+from adjit.transform.types import array_type_of, writable
+
+FRESH = (ir.Alloc, ir.Copy, ir.Call)
+
+
+def change_in_place(function: ir.Function, everywhere: bool, may_check: bool) -> ir.Function:
+    """Loops that are marked, or with `everywhere` also those of the outermost level; not where that could be told.
+
+    may_check: whether shapes that are not known to stay the same may be taken to be so, and checked.
+    """
+    loops = [op for op in ir.walk(function.body) if isinstance(op, ir.For) and op.snapshots is not None]
+    if everywhere:
+        loops += [op for op in function.body.ops if isinstance(op, ir.For) and op not in loops and not op.stops]
+    loops = [op for op in loops if not (op.parallel or has_one_trip(op))]
+    # from the inside out, as the body of a loop is that of the loop around it, too
+    for loop in reversed(loops):
+        function = _Loop(function, _of_same_origin(function, loop), may_check).changed()
+    return function
+
+
+def _of_same_origin(function: ir.Function, loop: ir.For) -> ir.For:
+    """The loop as it is by now; its counter is the same."""
+    counter = loop.body.args[0]
+    return next(op for op in ir.walk(function.body) if isinstance(op, ir.For) and op.body.args[0] is counter)
+
+
+class _Loop:
+    def __init__(self, function: ir.Function, loop: ir.For, may_check: bool):
+        self.function, self.loop, self.may_check = function, loop, may_check
+        self.iterations = Iterations(function)
+        self.args, self.yields = loop.body.args[1:], loop.body.yields
+
+    def changed(self) -> ir.Function:
+        slots = self.slots()
+        if not slots or not self.is_unseen(slots) or not (self.may_check or all(map(self.keeps_shape, slots))):
+            return self.function
+        own = {k: dataclasses.replace(self.loop.outs[k], type=writable(self.args[k].type)) for k in slots}
+        before = ir.Builder()
+        before.origin = self.loop.origin
+        for k, array in own.items():
+            before.emit(ir.Copy(source=self.loop.inits[k], out=array))
+        kept = [k for k in range(len(self.args)) if k not in own]
+        body = self.body(own, kept)
+        loop = dataclasses.replace(
+            self.loop,
+            inits=tuple(self.loop.inits[k] for k in kept),
+            body=body,
+            outs=tuple(self.loop.outs[k] for k in kept),
+        )
+        made = ir.replaced(self.function.body, {self.loop: (*before.ops, loop)})
+        after: dict[ir.Var, ir.Operand] = {self.loop.outs[k]: array for k, array in own.items()}
+        ops = tuple(ir.substituted(op, after) for op in made.ops)
+        yields = tuple(ir.substituted_operand(y, after) for y in made.yields)
+        return dataclasses.replace(self.function, body=ir.Region(made.args, ops, yields))
+
+    def slots(self) -> list[int]:
+        """Those of arrays that a trip looks at and does not leave as they are; none if they only change places."""
+        read = {o for op in self.loop.body.ops for o in ir.reads(op)}.union(self.yields)
+        found = [k for k, arg in enumerate(self.args) if ir.is_array(arg) and arg in read]
+        found = [k for k in found if self.yields[k] is not self.args[k]]
+        if {self.yields[k] for k in found} == {self.args[k] for k in found}:
+            return []
+        while True:
+            # what another variable has of such an array is no longer there after the trip
+            own = {self.args[k] for k in found}
+            others = [k for k, arg in enumerate(self.args) if ir.is_array(arg) and k not in found]
+            more = [k for k in others if named_by(self.function, [self.yields[k]]) & own]
+            if not more:
+                return found
+            found += more
+
+    def is_unseen(self, slots: list[int]) -> bool:
+        """Whether it makes no difference that the array of each trip is not another one.
+
+        So it is if nothing is stored into it once it is handed on, or into what it may be another name of; or if it has
+        no other name. A copy is in C order.
+        """
+        starts = [self.loop.inits[k] for k in slots]
+        if any(array_type_of(self.args[k]).layout == "F" for k in slots) or any(map(self.is_undefined, starts)):
+            return False
+        inside = {out for op in ir.walk(self.loop.body) for out in op.results}
+        stored = named_by(self.function, self.targets())
+        names = named_by(self.function, [self.yields[k] for k in slots])
+        own = {self.args[k] for k in slots} | {self.loop.outs[k] for k in slots}
+        changed = ((names - inside) | own) & stored
+        return not changed or (changed <= own.union(starts) and all(map(self.has_one_name, slots)))
+
+    def targets(self) -> list[ir.Operand]:
+        """What is stored into, but for what is over before the function comes to the loop."""
+        ops = self.function.body.ops
+        place = next(k for k, op in enumerate(ops) if self.loop in ir.with_inner(op))
+        inner = (made for op in ops[place:] for made in ir.with_inner(op))
+        return [target for op in inner if (target := memory_written(op)) is not None]
+
+    def is_undefined(self, array: ir.Operand) -> bool:
+        return isinstance(array, ir.Var) and isinstance(self.iterations.definitions.get(array), ir.Undefined)
+
+    def has_one_name(self, slot: int) -> bool:
+        """Whether nothing but this variable stands for the arrays: each is made for it, the first one, too."""
+        start, last = self.loop.inits[slot], self.yields[slot]
+        made = {out for op in self.loop.body.ops if isinstance(op, FRESH) for out in op.results}
+        region = next(r for r in ir.regions(self.function.body) if self.loop in r.ops)
+        place = region.ops.index(self.loop)
+        before, after = region.ops[:place], region.ops[place + 1 :]
+        is_made_here = any(isinstance(op, FRESH) and start in op.results for op in before)
+        given = (memory for op in before for inner in ir.with_inner(op) for _, memory in names_given(inner))
+        later = [o for op in (*self.loop.body.ops, *after) for o in ir.reads(op)]
+        is_handed_on = start in (*given, *later, *self.yields, *region.yields) or self.loop.inits.count(start) > 1
+        return last in made and self.yields.count(last) == 1 and is_made_here and not is_handed_on
+
+    def keeps_shape(self, slot: int) -> bool:
+        """Whether a trip is known to leave an array of the shape that it found."""
+        return all(self.keeps_extent(slot, axis) for axis in range(array_type_of(self.args[slot]).ndim))
+
+    def keeps_extent(self, slot: int, axis: int) -> bool:
+        before = self.iterations.extent(self.loop.inits[slot], axis)
+        return before is not None and before == self.iterations.extent(self.yields[slot], axis)
+
+    def body(self, own: dict[int, ir.Var], kept: list[int]) -> ir.Region:
+        """A trip, at whose end what it leaves goes where the next one looks for it."""
+        mapping: dict[ir.Var, ir.Operand] = {self.args[k]: array for k, array in own.items()}
+        builder = ir.Builder()
+        for op in self.loop.body.ops:
+            builder.emit(ir.substituted(op, mapping))
+        builder.origin = self.loop.origin
+        left: dict[int, ir.Operand] = {}
+        for k in own:
+            left[k] = ir.substituted_operand(self.yields[k], mapping)
+            if named_by(self.function, [self.yields[k]]) & {self.args[j] for j in own}:
+                # what another store of these may change
+                copied = ir.Var(own[k].name, writable(self.yields[k].type))
+                builder.emit(ir.Copy(source=left[k], out=copied))
+                left[k] = copied
+        for k, array in own.items():
+            self.store_all(builder, k, array, left[k])
+        # the last one says whether the loop ends
+        rest = (*(self.yields[k] for k in kept), *self.yields[len(self.args) :])
+        yields = tuple(ir.substituted_operand(y, mapping) for y in rest)
+        args = (self.loop.body.args[0], *(self.args[k] for k in kept))
+        return ir.Region(args, tuple(builder.ops), yields)
+
+    def store_all(self, builder: ir.Builder, slot: int, array: ir.Var, value: ir.Operand) -> None:
+        """Element by element, what the trip has left into the array that is there for it."""
+        rank = array_type_of(array).ndim
+        extents = [builder.extent(array, axis) for axis in range(rank)]
+        for axis, extent in enumerate(extents):
+            if not self.keeps_extent(slot, axis):
+                other = builder.extent(value, axis)
+                builder.emit(ir.Call(callee=same_extent, args=(extent, other), outs=(), effect=True))
+        counters = [ir.Var("ijklmpq"[min(axis, 6)], types.intp) for axis in range(rank)]
+        item = ir.Var(ir.element_name(array), array_type_of(array).dtype)
+        inner: tuple[ir.Op, ...] = (
+            ir.Load(array=value, index=tuple(counters), out=item, origin=builder.origin),
+            ir.Store(array=array, index=tuple(counters), value=item, origin=builder.origin),
+        )
+        for axis in range(rank - 1, -1, -1):
+            nest = ir.For(
+                start=ir.integer(0), stop=extents[axis], step=ir.integer(1), inits=(), outs=(), order_free=True,
+                body=ir.Region((counters[axis],), inner, ()), origin=builder.origin,
+            )  # fmt: skip
+            inner = (nest,)
+        for op in inner:
+            builder.emit(op)
