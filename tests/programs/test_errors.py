@@ -231,6 +231,7 @@ def looks_whether_it_is_none(a):
         f = math.sin if x > 0.0 else None
             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
       It holds values of different kinds on two paths.
+      Give both sides one type.
     """,
     1.5,
 )
@@ -288,6 +289,7 @@ def recursive_with_a_function(x):
       test_errors.py:+1 in item_of_two_axes
         return a.item(1, 0)
                ^^^^^^^^^^^^
+      Give an index for each axis.
     """,
     np.ones(3),
 )

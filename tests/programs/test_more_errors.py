@@ -334,20 +334,6 @@ def extrema_along_an_unknown_axis(x, k):
     return np.sum(np.max(x, axis=k))
 
 
-@refused(
-    """
-    TypeMismatch: np.max of a tuple of 2
-      test_more_errors.py:+1 in maximum_of_a_tuple
-        return np.max(p, axis=0)
-               ^^^^^^^^^^^^^^^^^
-      Pass an array.
-    """,
-    (1.0, 2.0),
-)
-def maximum_of_a_tuple(p):
-    return np.max(p, axis=0)
-
-
 # --------------------------------------------------------------------------------------------------------- values
 
 Point = collections.namedtuple("Point", "a b")
@@ -432,7 +418,7 @@ def stars_a_number(x):
       test_more_errors.py:+1 in length_of_a_number
         return len(x) * x
                ^^^^^^
-      Give an array or a tuple.
+      Give it an array or a tuple.
     """,
     1.5,
 )
@@ -456,11 +442,11 @@ def absolute_value_of_a_tuple(x):
 
 @refused(
     """
-    Unsupported: a tuple of 2 stored in an array
+    TypeMismatch: an array is stored in a single element
       test_more_errors.py:+1 in stores_a_tuple
         x[0] += (1.0, 2.0)
         ^^^^^^^^^^^^^^^^^^
-      Store a number or an array.
+      Store a number, or store into a slice.
     """,
     np.ones(3),
 )
@@ -518,7 +504,7 @@ def returns_a_method(x):
       test_more_errors.py:+1 in likes_a_number
         return np.sum(np.zeros_like(x[0]))
                       ^^^^^^^^^^^^^^^^^^^
-      Give an array.
+      Give it an array.
     """,
     np.ones(3),
 )
@@ -528,11 +514,12 @@ def likes_a_number(x):
 
 @refused(
     """
-    TypeMismatch: np.sin of a tuple of 2
+    Unsupported: a string as an element of an array
       test_more_errors.py:+1 in sine_of_a_tuple
         return np.sin((x[0], "a"))
                ^^^^^^^^^^^^^^^^^^^
-      Pass a number or an array.
+      The elements of np.array are numbers, in tuples and lists.
+      Store into an array of known shape.
     """,
     np.ones(3),
 )
@@ -714,10 +701,10 @@ for given, message in (
     (
         1j,
         """
-        WrongWrt: `x` of squares is of type complex128, which carries no derivative
+        WrongWrt: `x` of squares is of type complex128
           test_more_errors.py:+0 in squares
-          Only floats do, and arrays and tuples of them.
-          Pass a float, or leave `x` out of wrt.
+          Derivatives are with respect to real numbers; a complex argument is held fixed.
+      Pass its real and imaginary part as two arguments, and make the complex number of them inside.
         """,
     ),
 ):

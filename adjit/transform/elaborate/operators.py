@@ -233,7 +233,10 @@ def compare(frame: Frame, name: str, left: Value, right: Value) -> Value:
     if name in ("Is", "IsNot") and (isinstance(left, OneOf) or isinstance(right, OneOf)):
         one, other = (left, right) if isinstance(left, OneOf) else (right, left)
         if not isinstance(one, OneOf) or isinstance(other, OneOf):
-            raise ctx.fail(errors.Unsupported, "a comparison of two functions that are chosen at run time")
+            raise ctx.fail(
+                errors.Unsupported, "a comparison of two functions that are chosen at run time", "",
+                "Compare what they are chosen by.",
+            )  # fmt: skip
         is_same = is_function(ctx, one, other)
         return is_same if name == "Is" else scalars.negated(ctx, is_same)
     if name in ("Is", "IsNot"):

@@ -35,6 +35,7 @@ from adjit.transform.elaborate.values import (
     Value,
     described,
     is_array,
+    is_numeric,
     is_number,
     ndim,
 )
@@ -127,8 +128,10 @@ def _extreme(callee: Any) -> Handler:
 
 
 def _abs(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    (value,) = bound(frame, "abs", "x:value", args, named)
+    (value,) = bound(frame, "abs", "x", args, named)
     assert value is not None
+    if not is_numeric(value):
+        raise frame.ctx.fail(errors.TypeMismatch, f"abs of {described(value)}", "", "Give a number or an array.")
     if is_array(value):
         return elementwise(frame.ctx, np.absolute, (value,))
     return scalars.scalar(frame.ctx, abs, (operand(frame.ctx, value),))

@@ -358,7 +358,9 @@ def _item(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     if len(places) == 1 and isinstance(places[0], TupleValue):
         places = list(places[0].items)
     if named or len(places) not in (0, 1, array.ndim):
-        raise ctx.fail(errors.TypeMismatch, f"item() of {array.ndim} axes with these arguments")
+        raise ctx.fail(
+            errors.TypeMismatch, f"item() of {array.ndim} axes with these arguments", "", "Give an index for each axis."
+        )
     indices = [as_index(ctx, place, "an argument of item()") for place in places]
     if len(indices) == array.ndim > 0:
         return indexing.read(ctx, indexing.resolve(ctx, operand(ctx, owner), indices))

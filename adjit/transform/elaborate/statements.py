@@ -347,7 +347,9 @@ def _del(frame: Frame, node: cst.Del) -> None:
             what = "`del` of something that is not a name"
             raise frame.ctx.fail(errors.Unsupported, what, "", "Leave it out.", target if is_many else node)
         if frame.lookup(target.value) is None:
-            raise frame.ctx.fail(errors.Unsupported, f"`{target.value}` is not defined", node=target)
+            raise frame.ctx.fail(
+                errors.Unsupported, f"`{target.value}` is not defined", "", "Leave it out, or assign it first.", target
+            )
         frame.env[target.value] = Poison("", is_deleted=True)
 
 
