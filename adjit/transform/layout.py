@@ -50,7 +50,7 @@ class Layout:
             if isinstance(source, ir.Var)
             and source not in folding.folded
             and expressions.names(source) != expressions.names(target)
-        } | {expressions.names(arg) for arg in _read_undefined(function)}
+        } | {expressions.names(arg) for arg in (*_read_undefined(function), *_kept_undefined(function))}
 
     @property
     def end(self) -> int:
@@ -441,6 +441,25 @@ def _read_undefined(function: ir.Function) -> list[ir.Var]:
             undefined.add(arg)
             if arg in read:
                 found.append(arg)
+    return found
+
+
+def _kept_undefined(function: ir.Function) -> list[ir.Var]:
+    """Results of branches that one of them does not assign, and that are put aside whichever was taken."""
+    made = {out: op for op in ir.walk(function.body) for out in op.results}
+    pending = [op.value for op in ir.walk(function.body) if isinstance(op, ir.Store | ir.Push)]
+    seen: set[ir.Operand] = set()
+    found: list[ir.Var] = []
+    while pending:
+        value = pending.pop()
+        op = made.get(value) if isinstance(value, ir.Var) and value not in seen else None
+        seen.add(value)
+        if isinstance(op, ir.If):
+            k = op.outs.index(value)
+            yields = (op.then.yields[k], op.orelse.yields[k])
+            pending.extend(yields)
+            if any(isinstance(y, ir.Var) and isinstance(made.get(y), ir.Undefined) for y in yields):
+                found.append(op.outs[k])
     return found
 
 

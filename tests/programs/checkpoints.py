@@ -89,7 +89,7 @@ def checkpointed_in_a_checkpointed_one(u, n):
     return np.sum(u * u)
 
 
-@add(lambda: (wave(4), 4), second=False)
+@add(lambda: (wave(4), 4))
 def pieces_put_together(u, n):
     for _ in adjit.checkpoint(range(n)):
         u = u + 0.1 * np.concatenate((u[1:] * u[:-1], u[:1]))
@@ -137,7 +137,7 @@ def vector_until_it_is_large(u, n):
     return np.sum(u * u)
 
 
-@add(lambda: (vector(0.3, 0.5, 0.7), 6), second=False)
+@add(lambda: (vector(0.3, 0.5, 0.7), 6))
 def stores_until_the_sum_is_large(u, n):
     s = 0.1
     for _ in adjit.checkpoint(range(n), 2):
