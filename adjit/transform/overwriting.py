@@ -9,7 +9,7 @@ undone if a load is to be made again in the reverse sweep.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from adjit.transform import ir
 from adjit.transform.affine import Affine
@@ -198,11 +198,20 @@ class Primal:
                 return path[::-1]
             op = self.owner[region]
 
-    def is_stored_between(self, load: ir.Load, region: ir.Region, place: int, undone: int) -> bool:
-        """Whether an operation of the region after `place` and before `undone` may store to the memory that is read."""
-        memory = self.aliases.find(load.array)
+    def is_stored_between(
+        self,
+        access: ir.Load | ir.Store,
+        region: ir.Region,
+        place: int,
+        end: int,
+        among: Container[ir.Op] | None = None,
+    ) -> bool:
+        """Whether an operation of the region after `place` and before `end` may store to the memory of an access."""
+        memory = self.aliases.find(access.array)
         return any(
-            isinstance(inner, ir.Store) and self.aliases.find(inner.array) == memory
-            for op in region.ops[place + 1 : undone]
+            isinstance(inner, ir.Store)
+            and self.aliases.find(inner.array) == memory
+            and (among is None or inner in among)
+            for op in region.ops[place + 1 : end]
             for inner in ir.with_inner(op)
         )

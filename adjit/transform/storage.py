@@ -441,7 +441,7 @@ class _Storage:
             self.tape(value, scope)
         elif is_again:
             self.recompute(op, scope)
-        elif store is not None and store not in self.saved:
+        elif store is not None and store not in self.saved and not self.is_put_back(store, store, scope):
             load = ir.Load(array=store.array, index=store.index, out=dataclasses.replace(value))
             self.put(load, scope)
             scope.mapping[value] = load.out
@@ -455,10 +455,17 @@ class _Storage:
         if not self.plan.is_again(op):
             return False
         place = self.primal.position[op]
+        loads = [inner for inner in ir.with_inner(op) if isinstance(inner, ir.Load)]
         return not any(
-            isinstance(inner, ir.Load) and self.primal.is_stored_between(inner, scope.region, place, scope.undone)
-            for inner in ir.with_inner(op)
+            self.primal.is_stored_between(load, scope.region, place, scope.undone) or self.is_put_back(op, load, scope)
+            for load in loads
         )
+
+    def is_put_back(self, op: ir.Op, access: ir.Load | ir.Store, scope: Scope) -> bool:
+        """Whether the memory of an access may hold by now what it held before `op`: the adjoint of a product, added to
+        that of a factor read earlier, is the other factor, and stands in the group of where the first was read."""
+        place = self.primal.position[op]
+        return self.primal.is_stored_between(access, scope.region, scope.undone - 1, place, self.saved)
 
     def recompute(self, op: ir.Op, scope: Scope) -> None:
         for operand in ir.reads(op):

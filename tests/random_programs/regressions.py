@@ -245,3 +245,37 @@ def program(x, y, u, v, A, k, n, idx):
     return np.sum(w * w) * x + np.sum(r)
 """,
 )
+
+# the adjoint of a product's first factor is the second, read where the first is: what was stored between is undone there
+regression(
+    "factor_read_after_a_store_that_is_undone",
+    """
+def program(x, y, u, v, A, k, n, idx):
+    for i in range(1, 3):
+        u[i] += u[i - 1] * u[i]
+    s = 0.0
+    if u[(k + 1) % 3] > 0.0:
+        a = u[0]
+        u[0] += u[(k + 1) % 3]
+        s = a * u[0]
+    return s
+""",
+)
+
+regression(
+    "factors_of_trips_read_after_stores_that_are_undone",
+    """
+def program(x, y, u, v, A, k, n, idx):
+    total = 0.0
+    for i in range(n):
+        a, b = u[i] * y, v[i]
+        v[0] *= np.sin(u[i + 1])
+        u[i] = v[0] * a
+        w = np.cos(u[k] + v[i])
+        u[i] = w
+        total += a * w * v[0] * b * u[k]
+        u[i + 1] += v[1] * total
+        v[0] += u[i] * a
+    return total + np.sum(u * v)
+""",
+)
