@@ -7,20 +7,27 @@ In: text, the objects it names, the function's name and a title. Out: the functi
 
 from __future__ import annotations
 
+import ast
 import linecache
 import threading
 from collections.abc import Mapping
 from types import FunctionType
 from typing import Any
 
+from adjit.runtime.division import NAMES, without_errors
+
 _registering = threading.Lock()
 
 
-def load(text: str, names: Mapping[str, Any], name: str, title: str) -> FunctionType:
-    """The function `name` that `text` defines; the same text and title give the same file name in each run."""
+def load(text: str, names: Mapping[str, Any], name: str, title: str, is_plain: bool = False) -> FunctionType:
+    """The function `name` that `text` defines; the same text and title give the same file name in each run.
+
+    `is_plain`: it runs uncompiled, and so divides by zero as compiled code does.
+    """
     filename = register(text, title)
-    scope: dict[str, Any] = {"__name__": __name__, "__builtins__": __builtins__, **names}
-    exec(compile(text, filename, "exec", dont_inherit=True), scope)
+    scope: dict[str, Any] = {"__name__": __name__, "__builtins__": __builtins__, **(NAMES if is_plain else {}), **names}
+    tree = ast.parse(text, filename)
+    exec(compile(without_errors(tree) if is_plain else tree, filename, "exec", dont_inherit=True), scope)
     found = scope[name]
     assert isinstance(found, FunctionType)
     return found

@@ -272,7 +272,7 @@ class _Reverse(Adjoints):
                 self.contribute_if(is_idle, op.inits[k], self.shadow(op.outs[k]))
 
     def is_of_last_trip(self, op: ir.For | ir.While, k: int) -> bool:
-        """Whether what is after a loop sees an array of its last trip, no trip that of another, which may have any size.
+        """Whether only what is after a loop sees the array that a trip makes, whose size may differ from trip to trip.
 
         The shadow that a trip would hand to the one before it is zero all over, and would have to have the size of an
         array that is not there any more.

@@ -704,7 +704,7 @@ for given, message in (
         WrongWrt: `x` of squares is of type complex128
           test_more_errors.py:+0 in squares
           Derivatives are with respect to real numbers; a complex argument is held fixed.
-      Pass its real and imaginary part as two arguments, and make the complex number of them inside.
+          Pass its real and imaginary part as two arguments, and make the complex number of them inside.
         """,
     ),
 ):

@@ -462,8 +462,8 @@ def _overlap(arguments: tuple[Any, ...]) -> bool:
 
 
 def _compare(function: ir.Function, arguments: tuple[Any, ...], result: Any, hands_on: bool = False) -> None:
-    """`hands_on`: the result is a value and what the pullback gets, in which elements that nothing reads may be
-    unwritten; a pullback that did read them would be wrong by itself."""
+    """`hands_on`: the result is a value and what the pullback gets. What it does not read may be unwritten; if it
+    read them, it would be wrong by itself."""
     # of arguments that are changed
     again = _copied(arguments)
     try:
@@ -609,8 +609,9 @@ def _agreeing(differences: list[Any]) -> Any:
 
 
 def _is_helpful(fault: errors.AdjitError) -> bool:
-    """Whether a message says where, and what to do."""
-    return fault.place is not None and bool(fault.instead)
+    """Whether a message says where, and what to do; what two arguments share is a fault of the call, not of a line."""
+    says_where = fault.place is not None or isinstance(fault, errors.Aliased)
+    return says_where and bool(fault.instead)
 
 
 def _normal(message: str) -> str:

@@ -246,7 +246,7 @@ def program(x, y, u, v, A, k, n, idx):
 """,
 )
 
-# the adjoint of a product's first factor is the second, read where the first is: what was stored between is undone there
+# the adjoint of a product's first factor is the second, read where the first is: stores between are undone there
 regression(
     "factor_read_after_a_store_that_is_undone",
     """

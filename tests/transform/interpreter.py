@@ -43,7 +43,7 @@ UNDEFINED = _Undefined()
 
 
 def run(function: ir.Function, *args: Any, unwritten: float = np.nan) -> Any:
-    """The result of `function` for `args`; `unwritten`: what np.empty is filled with, 0 for nan in arrays of integers."""
+    """The result of `function` for `args`; `unwritten`: what np.empty is filled with (0 for nan, of integers)."""
     assert len(args) == len(function.params), "wrong number of arguments"
     values: dict[ir.Var, Any] = {}
     for tree, arg in zip(function.params, args, strict=True):

@@ -1,0 +1,54 @@
+"""Division by zero under target="python": what NumPy and compiled code give, and no ZeroDivisionError."""
+
+import inspect
+import math
+
+import numpy as np
+import pytest
+
+import adjit
+from adjit.runtime.compile import load
+
+
+def mean(x, a):
+    return x + 0.0 * np.sin(np.mean(a[:, 0] * x))
+
+
+def variance(x, a):
+    v = a * x
+    return x * x if math.isnan(np.var(v)) else np.var(v)
+
+
+def test_means_of_nothing_are_nan():
+    empty, full = np.empty((0, 3)), np.ones((2, 3))
+    for f in (mean, variance):
+        with np.errstate(all="ignore"), pytest.warns(RuntimeWarning):
+            right = f(2.0, empty)
+        for target in ("python", "cpu"):
+            value, bar = adjit.value_and_grad(f, wrt=(0,), target=target)(2.0, empty)
+            assert np.array_equal(value, right, equal_nan=True)
+            assert adjit.grad(f, wrt=(0,), target=target)(2.0, full)[0] == pytest.approx(
+                (f(2.0 + 1e-6, full) - f(2.0 - 1e-6, full)) / 2e-6, rel=1e-6, abs=1e-6
+            )
+            assert f is mean or bar[0] == 4.0
+
+
+TEXT = """def f(x, y, a):
+    a[1] /= y
+    return x / y, x // y, x % y, (x - x) ** (y - 1), a
+"""
+
+
+def test_operations_of_text():
+    plain = load(TEXT, {}, "f", "f of divisions", is_plain=True)
+    assert inspect.getsource(plain) == TEXT
+    with np.errstate(all="ignore"):
+        quotient, floor, remainder, power, a = plain(1.0, 0, [1.0, np.float64(-2.0)])
+    assert (quotient, power, a) == (math.inf, math.inf, [1.0, -math.inf])
+    assert math.isinf(floor) or math.isnan(floor)
+    assert math.isnan(remainder)
+    assert plain(7, 2, [1, 3]) == (3.5, 3, 1, 0, [1, 1.5])
+    with np.errstate(all="ignore"), pytest.raises(ZeroDivisionError):
+        plain(7, 0, [1, 3])
+    with pytest.raises(ZeroDivisionError):
+        load(TEXT, {}, "f", "f of divisions")(1.0, 0, [1.0, 2.0])
