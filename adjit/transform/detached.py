@@ -2,6 +2,8 @@
 
 In: a function with notes of such copies (`Detached`). Out: the same without the notes, or the error at a store.
 
+A view stands for a copy, too, where an array is contiguous here and may lie in another order in NumPy (`orders.py`).
+
 Where numba has no view of the memory, as of a column that goes through `ravel`, the front end makes a copy, which is as
 good as a view until one of the two is stored into and the other one read. Whether that may happen is asked along the
 paths of the program: what was stored where, since a copy was made.
@@ -19,6 +21,8 @@ from collections.abc import Iterable
 from adjit import errors
 from adjit.transform import ir
 from adjit.transform.alias import memory_read, memory_written
+from adjit.transform.memories import Names
+from adjit.transform.orders import in_doubt
 from adjit.transform.source import place_of
 
 # What is true of a note on some path, and the store that made it so. Of the copies that one note has made, the last one
@@ -27,61 +31,30 @@ _MADE, _HAD, _STALE, _OLD_STALE, _BASE_STALE = "made", "had", "stale", "old stal
 _State = dict[tuple[ir.Detached, str], ir.Op]
 
 
-def without_detached(function: ir.Function) -> ir.Function:
-    """The function without its notes; raises Unsupported at a store that a view would see and the copy does not."""
-    notes = [op for op in ir.walk(function.body) if isinstance(op, ir.Detached)]
-    if not notes:
-        return function
-    _Paths(function, notes).function_body()
-    return dataclasses.replace(function, body=ir.replaced(function.body, dict.fromkeys(notes, ())))
+def without_detached(function: ir.Function) -> tuple[ir.Function, dict[ir.Var, ir.Operand]]:
+    """The function without its notes, and what stands for views that were there for a note alone.
 
-
-class _Names:
-    """Which memory an operand may name, by the operation results, arguments and constants that memory began as."""
-
-    def __init__(self, function: ir.Function):
-        self.sources: dict[ir.Operand, list[ir.Operand]] = {}
-        self.carried: set[ir.Operand] = set()
-        self.known: dict[ir.Operand, frozenset[ir.Operand]] = {}
-        for op in ir.walk(function.body):
-            self.note(op)
-
-    def note(self, op: ir.Op) -> None:
-        if isinstance(op, ir.VIEWS):
-            self.sources[op.out] = [op.base]
-        elif isinstance(op, ir.Push):
-            self.sources.setdefault(op.tape, []).append(op.value)
-        elif isinstance(op, ir.Pull):
-            self.sources[op.out] = [op.tape]
-        elif isinstance(op, ir.If):
-            for out, *both in zip(op.outs, op.then.yields, op.orelse.yields, strict=True):
-                self.sources[out] = list(both)
-        elif isinstance(op, ir.For | ir.While):
-            self.carried.update(op.body.args)
-            columns = [op.outs, op.body.args[1:]] if isinstance(op, ir.For) else [op.outs, op.body.args, op.test.args]
-            if isinstance(op, ir.While):
-                self.carried.update(op.test.args)
-            # the boolean that a loop with `stops` yields last has no partner
-            for init, after, *names in zip(op.inits, op.body.yields, *columns, strict=False):
-                self.sources.update((name, [init, after]) for name in names)
-
-    def memory(self, operand: ir.Operand) -> frozenset[ir.Operand]:
-        if operand not in self.known:
-            seen, waiting = {operand}, [operand]
-            while waiting:
-                for source in self.sources.get(waiting.pop(), ()):
-                    if source not in seen:
-                        seen.add(source)
-                        waiting.append(source)
-            self.known[operand] = frozenset(o for o in seen if o not in self.sources or isinstance(o, ir.Const))
-        return self.known[operand]
-
-    def is_last(self, operand: ir.Operand, made: ir.Operand) -> bool:
-        """Whether the memory, if it was made as `made`, is what was made there last: no loop has handed it on."""
-        if operand in self.carried:
-            return False
-        naming = [s for s in self.sources.get(operand, ()) if made in self.memory(s)]
-        return all(self.is_last(s, made) for s in naming)
+    Raises Unsupported at a store that a view would see and the copy does not, or the other way round.
+    """
+    found = [op for op in ir.walk(function.body) if isinstance(op, ir.Detached | ir.Ordered)]
+    if not found:
+        return function, {}
+    notes = [note for note in found if isinstance(note, ir.Detached)]
+    views = [note for note in notes if note.is_view]
+    doubtful = in_doubt(function, views) if views else set()
+    asked = [note for note in notes if not note.is_view or note in doubtful]
+    if asked:
+        _Paths(function, asked).function_body()
+    settled = {note.copy for note in views if note not in doubtful}
+    whole = [op for op in ir.walk(function.body) if isinstance(op, ir.Slice) and op.out in settled]
+    same: dict[ir.Var, ir.Operand] = {}
+    for op in whole:
+        same[op.out] = ir.substituted_operand(op.base, same)
+    body = ir.replaced(function.body, dict.fromkeys([*found, *whole], ()))
+    if same:
+        ops = tuple(ir.substituted(op, same) for op in body.ops)
+        body = ir.Region(body.args, ops, tuple(ir.substituted_operand(y, same) for y in body.yields))
+    return dataclasses.replace(function, body=body), same
 
 
 class _Paths:
@@ -89,7 +62,11 @@ class _Paths:
 
     def __init__(self, function: ir.Function, notes: list[ir.Detached]):
         self.body, self.notes = function.body, notes
-        self.names = _Names(function)
+        self.names = Names(function)
+        for note in notes:
+            if note.is_view:
+                # as if it were a copy: which of the two it is in NumPy nobody knows
+                self.names.sources.pop(note.copy, None)
         self.base = {note: self.names.memory(note.base) for note in notes}
 
     def function_body(self) -> None:
@@ -199,11 +176,12 @@ def _told_apart(note: ir.Detached, store: ir.Op) -> errors.Unsupported:
     place = place_of(note.origin)
     where = f" at {place.lines()[0]}" if place is not None else ""
     kind = "a view" if note.always else "a view or a copy, by its layout when it runs"
+    own = "a view" if note.is_view else "a copy"
     return errors.Unsupported(
         f"a store into memory that {note.what} shares",
         place_of(store.origin),
         f"What {note.what} gives{where} is {kind}, in NumPy.\n"
-        "Here it is a copy, and the other of the two is read after this store.",
+        f"Here it is {own}, and the other of the two is read after this store.",
         "Take a copy there, with .copy(), or do this store before.",
     )
 

@@ -8,7 +8,7 @@ In: an array. Out: its shape, a new one, an element loaded or stored.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from numba import types
@@ -27,6 +27,22 @@ def shape_of(ctx: Context, value: Value) -> tuple[ir.Operand, ...]:
         return shape_of(ctx, value.real)
     assert isinstance(value, ir.Var | ir.Const)
     return ctx.shape(value) if isinstance(value.type, types.Array) else ()
+
+
+def ordered_like(ctx: Context, made: Value, models: Iterable[Value]) -> None:
+    """Takes note that NumPy makes an array in the order of these, which are C in all that is made here."""
+    if not isinstance(made, ir.Var | ir.Const | Complex):
+        return
+    like: list[ir.Operand] = []
+    is_free = False
+    for model in models:
+        if isinstance(model, Lazy):
+            like += [*model.sources, *model.like]
+            is_free |= model.is_free
+        elif isinstance(model, ir.Var | ir.Const | Complex):
+            like += operands_in(model)
+    for part in operands_in(made):
+        ctx.ordered(part, like, is_free)
 
 
 def load(ctx: Context, array: Number, index: Sequence[ir.Operand]) -> Number:

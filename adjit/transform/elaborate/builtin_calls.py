@@ -17,7 +17,7 @@ from adjit import errors
 from adjit.rules.arrays import as_view
 from adjit.transform import ir
 from adjit.transform.elaborate import scalars
-from adjit.transform.elaborate.arrays import shape_of
+from adjit.transform.elaborate.arrays import ordered_like, shape_of
 from adjit.transform.elaborate.creation import CREATION
 from adjit.transform.elaborate.elementwise import as_lazy, elementwise, operand, store_all, total, where
 from adjit.transform.elaborate.frame import Frame
@@ -88,6 +88,7 @@ def _extremum(callee: Any) -> Handler:
             ctx.builder.store(out, index, operand(ctx, found))
 
         ctx.nest(rest, row)
+        ordered_like(ctx, out, [array])
         return _kept_axes(frame, out, axes, rank, keepdims)
 
     return handle

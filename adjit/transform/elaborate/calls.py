@@ -27,7 +27,7 @@ from adjit.rules.registry import Entry, lookup
 from adjit.transform import ir
 from adjit.transform.derivative import Derivative
 from adjit.transform.elaborate import complexes, scalars
-from adjit.transform.elaborate.arrays import shape_of
+from adjit.transform.elaborate.arrays import ordered_like, shape_of
 from adjit.transform.elaborate.builtin_calls import ALONG_AXES, INTRINSICS, METHODS
 from adjit.transform.elaborate.checkpoints import checkpointed
 from adjit.transform.elaborate.choices import is_option
@@ -267,7 +267,14 @@ def _by_rule(
 ) -> Value:
     ctx = frame.ctx
     if entry.decomposition is not None:
-        return ctx.inline(entry.decomposition, _for_rule(frame, entry.decomposition, args), named, True, False)
+        given = _for_rule(frame, entry.decomposition, args)
+        noted, ctx.notes_order = ctx.notes_order, False
+        made = ctx.inline(entry.decomposition, given, named, True, False)
+        ctx.notes_order = noted
+        models = [part for a in (*args, *named.values()) for part in _items(a)]
+        for part in _items(made):
+            ordered_like(ctx, part, models)
+        return made
     if entry.effect:
         return _effect(frame, callee, args, named)
     if entry.partials is not None:
@@ -289,6 +296,10 @@ def _by_rule(
     result = whole_call(ctx, callee, operands, options=options)
     ctx.builder.origin = outer
     return result
+
+
+def _items(value: Value) -> list[Value]:
+    return [part for item in value.items for part in _items(item)] if isinstance(value, TupleValue) else [value]
 
 
 def _without_defaults(rule: Any, args: Sequence[Value]) -> list[Value]:

@@ -7,6 +7,7 @@ In: a shape or the elements. Out: an array, allocated and stored into.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,9 +17,9 @@ from numba import types
 from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate import complexes
-from adjit.transform.elaborate.arrays import allocated, shape_of
+from adjit.transform.elaborate.arrays import allocated, ordered_like, shape_of
 from adjit.transform.elaborate.displays import array_of
-from adjit.transform.elaborate.elementwise import converted, copied, operand
+from adjit.transform.elaborate.elementwise import as_lazy, converted, copied, operand
 from adjit.transform.elaborate.frame import Frame
 from adjit.transform.elaborate.handlers import Handler, bound, dtype_argument, shape_argument, taken
 from adjit.transform.elaborate.values import Complex, Lazy, Static, Value, dtype, is_array, is_numeric
@@ -40,7 +41,9 @@ def _like_creator(name: str, fill: int | None) -> Handler:
         prototype, kind = bound(frame, name, "a:array dtype?", args, named)
         assert prototype is not None
         type_ = dtype_argument(frame, kind, dtype(prototype))
-        return allocated(frame.ctx, shape_of(frame.ctx, prototype), type_, fill, "array")
+        made = allocated(frame.ctx, shape_of(frame.ctx, prototype), type_, fill, "array")
+        ordered_like(frame.ctx, made, [prototype])
+        return made
 
     return create
 
@@ -57,7 +60,12 @@ def _full_like(frame: Frame, args: list[Value], named: dict[str, Value]) -> Valu
     assert prototype is not None
     assert value is not None
     type_ = kind if kind is not None else Static(dtype(prototype))
-    return _filled(frame, shape_of(frame.ctx, prototype), value, type_)
+    made = _filled(frame, shape_of(frame.ctx, prototype), value, type_)
+    if isinstance(made, Lazy):
+        model = as_lazy(frame.ctx, prototype)
+        return dataclasses.replace(made, like=(*model.sources, *model.like), is_free=model.is_free)
+    ordered_like(frame.ctx, made, [prototype])
+    return made
 
 
 def _filled(frame: Frame, shape: Sequence[ir.Operand], value: Value, kind: Value | None) -> Value:

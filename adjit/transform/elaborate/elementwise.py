@@ -18,7 +18,7 @@ from numba import types
 from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate import complexes, scalars
-from adjit.transform.elaborate.arrays import allocated, allocated_part, load, shape_of, store
+from adjit.transform.elaborate.arrays import allocated, allocated_part, load, ordered_like, shape_of, store
 from adjit.transform.elaborate.displays import array_of
 from adjit.transform.elaborate.frame import Context
 from adjit.transform.elaborate.values import (
@@ -131,7 +131,7 @@ def elementwise(ctx: Context, callee: Any, args: Sequence[Value], name: str = ""
     if not shape:
         return complexes.call(ctx, callee, [e(()) for e in elements], name)
     sources, moved = _sources(args, shape)
-    return Lazy(shape, kind, element, sources, moved)
+    return Lazy(shape, kind, element, sources, moved, **order_of(args))
 
 
 def _element_type(ctx: Context, callee: Any, args: Sequence[Value]) -> tuple[types.Type, bool]:
@@ -177,7 +177,7 @@ def where(ctx: Context, condition: Value, yes: Value, no: Value) -> Value:
         return complexes.cast(ctx, chosen, kind)
 
     sources, moved = _sources(args, shape)
-    return Lazy(shape, kind, element, sources, moved)
+    return Lazy(shape, kind, element, sources, moved, **order_of(args))
 
 
 def _chosen(ctx: Context, condition: Number, yes: Callable[[], Number], no: Callable[[], Number]) -> Number:
@@ -192,7 +192,12 @@ def converted(ctx: Context, value: Value, kind: types.Type) -> Value:
         return complexes.cast(ctx, value, kind)
     lazy = as_lazy(ctx, value)
     return Lazy(
-        lazy.shape, kind, lambda index: complexes.cast(ctx, lazy.element(index), kind), lazy.sources, lazy.moved
+        lazy.shape,
+        kind,
+        lambda index: complexes.cast(ctx, lazy.element(index), kind),
+        lazy.sources,
+        lazy.moved,
+        **order_of([lazy]),
     )
 
 
@@ -206,7 +211,7 @@ def part(ctx: Context, value: Value, name: str) -> Value:
             return found
 
         assert isinstance(lazy.dtype, types.Complex)
-        return Lazy(lazy.shape, part_of(lazy.dtype), element, lazy.sources, lazy.moved)
+        return Lazy(lazy.shape, part_of(lazy.dtype), element, lazy.sources, lazy.moved, **order_of([lazy]))
     assert isinstance(value, Complex)
     return value.real if name == "real" else value.imag
 
@@ -228,6 +233,12 @@ def _sources(
     return tuple(sources), tuple(moved)
 
 
+def order_of(args: Sequence[Value]) -> dict[str, Any]:
+    """What an expression of these takes over of what NumPy's order of elements is besides that of the sources."""
+    lazy = [a for a in args if isinstance(a, Lazy)]
+    return {"like": tuple(o for a in lazy for o in a.like), "is_free": any(a.is_free for a in lazy)}
+
+
 def materialise(ctx: Context, value: Value, name: str = "", user: bool = False) -> Value:
     """A lazy expression as a fresh array, also inside what is called or iterated over later; anything else as it is."""
     if isinstance(value, Method):
@@ -244,8 +255,8 @@ def materialise(ctx: Context, value: Value, name: str = "", user: bool = False) 
     return out
 
 
-def copied(ctx: Context, value: Value, name: str = "", user: bool = False) -> Number:
-    """An array or expression as a fresh array."""
+def copied(ctx: Context, value: Value, name: str = "", user: bool = False, keeps_order: bool = True) -> Number:
+    """An array or expression as a fresh array; `keeps_order`: NumPy's is in the order of the original, else in C."""
     lazy = as_lazy(ctx, value)
     name = name or "values"
     out: Number
@@ -254,6 +265,8 @@ def copied(ctx: Context, value: Value, name: str = "", user: bool = False) -> Nu
     else:
         out = allocated_part(ctx, lazy.shape, lazy.dtype, None, name, user)
     ctx.nest(lazy.shape, lambda index: store(ctx, out, index, lazy.element(index)))
+    if keeps_order:
+        ordered_like(ctx, out, [lazy])
     return out
 
 
@@ -367,6 +380,7 @@ def total(ctx: Context, value: Value, axes: Sequence[int] | None = None) -> Valu
             ctx.builder.store(out, tuple(index[k] for k in left), value, add=True)
 
         ctx.nest(lazy.shape, accumulate, ordered=tuple(axes))
+        ordered_like(ctx, out, [lazy])
         return out
 
     def element(index: Index) -> ir.Operand:
@@ -377,7 +391,7 @@ def total(ctx: Context, value: Value, axes: Sequence[int] | None = None) -> Valu
             "total",
         )
 
-    return materialise(ctx, Lazy(rest, dtype, element, lazy.sources, lazy.sources), "totals")
+    return materialise(ctx, Lazy(rest, dtype, element, lazy.sources, lazy.sources, **order_of([lazy])), "totals")
 
 
 def _merged(left: Sequence[int], index: Index, axes: Sequence[int], inner: Index) -> Index:

@@ -43,6 +43,8 @@ class Context:
         self.in_prange = False
         # whether the copies that stand for views are noted, as they are in functions of the user's and not in rules
         self.notes_views = False
+        # and in what order NumPy makes arrays: in the user's text alone, as what a decomposition makes is not NumPy's
+        self.notes_order = False
         # numbers that NumPy gives as views of rank 0
         self.elements_of_views: set[ir.Operand] = set()
         # set by function.py, which knows statements: the body of a Python function on argument values (is it a rule's,
@@ -115,11 +117,24 @@ class Context:
         return self.roots.get(array, frozenset((ANYWHERE,)))
 
     def detached(
-        self, copy: ir.Operand, base: ir.Operand, what: str, always: bool = False, readonly: bool = False
+        self,
+        copy: ir.Operand,
+        base: ir.Operand,
+        what: str,
+        always: bool = False,
+        readonly: bool = False,
+        is_view: bool = False,
     ) -> None:
-        """Take note of a copy where NumPy gives a view, `always` or by the layout at run time."""
-        if self.notes_views:
-            self.builder.emit(ir.Detached(base=base, copy=copy, what=what, always=always, readonly=readonly))
+        """Take note of a copy where NumPy gives a view, `always` or by the layout at run time; or of what `is_view`."""
+        if self.notes_order if is_view else self.notes_views:
+            note = ir.Detached(base=base, copy=copy, what=what, always=always, readonly=readonly, is_view=is_view)
+            self.builder.emit(note)
+
+    def ordered(self, array: ir.Operand, like: Sequence[ir.Operand], is_free: bool = False) -> None:
+        """Take note of the order that NumPy makes an array in: C if all of `like` are, else any; or any in any case."""
+        arrays = tuple(a for a in like if isinstance(a.type, types.Array) and a.type.ndim > 1)
+        if self.notes_order and isinstance(array.type, types.Array) and (array.type.ndim > 1 or not like):
+            self.builder.emit(ir.Ordered(array=array, like=arrays, is_free=is_free))
 
     def may_alias(self, left: ir.Operand, right: ir.Operand) -> bool:
         a, b = self.roots_of(left), self.roots_of(right)

@@ -100,7 +100,7 @@ def _elaborated(
 ) -> ir.Function:
     """The IR of a function; `variables`: from the values of its parameters to what its body sees; `around`: how many of
     them, the last ones, belong to the function around it."""
-    ctx.notes_views = True
+    ctx.notes_views = ctx.notes_order = True
     params: list[ir.Tree] = []
     values: list[Value] = []
     for name, type_ in zip(names, arg_types, strict=True):
@@ -140,8 +140,9 @@ def _elaborated(
     _check_globals(made)
     _check_unwritten(made, params[len(params) - around :])
     _check_defaults(made, source)
-    made = without_detached(made)
-    bound = ((name, origin, naming.operand(o)) for name, origin, v in ctx.bound for o in _operands_in(v))
+    made, same = without_detached(made)
+    operands = ((name, origin, naming.operand(o)) for name, origin, v in ctx.bound for o in _operands_in(v))
+    bound = ((name, origin, ir.substituted_operand(o, same)) for name, origin, o in operands)
     note(Elaborated(made, tuple(bound)))
     return _without_side_effects(made, taken)
 

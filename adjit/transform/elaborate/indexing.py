@@ -31,6 +31,7 @@ from adjit.transform.elaborate.elementwise import (
     elementwise,
     materialise,
     operand,
+    order_of,
     paired,
     store_all,
     stretched,
@@ -243,7 +244,13 @@ def read(ctx: Context, place: Place | Pair) -> Value:
         assert place.chosen is not None
         sources = place.read_from
         return Lazy(
-            shape, _array(place.array).dtype, lambda i: ctx.builder.load(place.array, target(i)), sources, sources
+            shape,
+            _array(place.array).dtype,
+            lambda i: ctx.builder.load(place.array, target(i)),
+            sources,
+            sources,
+            # NumPy puts the axes of the places first while it gathers
+            is_free=place.chosen.front > 0,
         )
     return _selected(ctx, place)
 
@@ -253,7 +260,7 @@ def _lazy_pair(ctx: Context, real: Lazy, imag: Lazy) -> Lazy:
         return Complex(complexes.real(ctx, real.element(index)), complexes.real(ctx, imag.element(index)))
 
     sources, moved = (*real.sources, *imag.sources), (*real.moved, *imag.moved)
-    return Lazy(real.shape, complex_of(real.dtype), element, sources, moved)
+    return Lazy(real.shape, complex_of(real.dtype), element, sources, moved, **order_of([real, imag]))
 
 
 def _gather(ctx: Context, place: Place) -> tuple[tuple[ir.Operand, ...], Callable[[Index], Index]]:

@@ -35,8 +35,8 @@ from adjit.transform.elaborate.values import (
     Value,
     described,
     is_array,
-    is_numeric,
     is_number,
+    is_numeric,
     ndim,
 )
 from adjit.transform.marks import Checkpointed, checkpoint

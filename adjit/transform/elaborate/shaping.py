@@ -18,7 +18,7 @@ from numba import types
 from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate import indexing, scalars
-from adjit.transform.elaborate.arrays import shape_of
+from adjit.transform.elaborate.arrays import ordered_like, shape_of
 from adjit.transform.elaborate.elementwise import (
     as_lazy,
     converted,
@@ -94,7 +94,7 @@ def transpose(ctx: Context, value: Value, axes: tuple[int, ...]) -> Value:
             return lazy.element(tuple(index[axes.index(k)] for k in range(len(axes))))
 
         shape = tuple(lazy.shape[a] for a in axes)
-        return dataclasses.replace(lazy, shape=shape, element=element, moved=lazy.sources)
+        return dataclasses.replace(lazy, shape=shape, element=element, moved=lazy.sources, is_free=True)
     array = operand(ctx, value)
     assert isinstance(array.type, types.Array)
     name = array.name if isinstance(array, ir.Var) else "array"
@@ -113,18 +113,37 @@ def contiguous(ctx: Context, value: Value, what: str, always: bool = False) -> i
     assert isinstance(array.type, types.Array)
     if array.type.layout == "C":
         return array
-    made = copied(ctx, array, array.name if isinstance(array, ir.Var) else "array")
+    made = copied(ctx, array, array.name if isinstance(array, ir.Var) else "array", keeps_order=False)
     assert isinstance(made, ir.Var)
     ctx.detached(made, array, what, always)
     return made
 
 
+def itself(ctx: Context, array: ir.Operand, what: str) -> ir.Operand:
+    """The array, which numba knows to be in the order that `what` asks for: a view, if it is in that order in NumPy."""
+    if not ctx.notes_order or not isinstance(array, ir.Var):
+        return array
+    assert isinstance(array.type, types.Array)
+    out = ir.Var(array.name, array.type, array.user)
+    ctx.builder.emit(ir.Slice(base=array, selectors=(ir.Span(),) * array.type.ndim, out=out))
+    ctx.detached(out, array, what, is_view=True)
+    if array.type.layout == "C":
+        ctx.ordered(out, ())
+    return ctx.new_array(out, ctx.shape(array), ctx.roots_of(array))
+
+
 def reshape(ctx: Context, value: Value, shape: Sequence[ir.Operand]) -> Value:
-    array = contiguous(ctx, value, "reshape")
+    return _reshaped(ctx, contiguous(ctx, value, "reshape"), shape, "reshape")
+
+
+def _reshaped(ctx: Context, array: ir.Operand, shape: Sequence[ir.Operand], what: str) -> ir.Var:
+    """A view of other extents; `what` asks for it where NumPy may give a copy, "" where it does not."""
     name = array.name if isinstance(array, ir.Var) else "array"
     assert isinstance(array.type, types.Array)
     out = ir.Var(f"{name}_view", array_type(array.type.dtype, len(shape)))
     ctx.builder.emit(ir.Reshape(base=array, shape=tuple(shape), out=out))
+    if what:
+        ctx.detached(out, array, what, is_view=True)
     known: list[ir.Operand] | None = list(shape)
     if array.type.ndim == 1 and sorted(map(repr, shape)) == sorted(["-1", *["1"] * (len(shape) - 1)]):
         # a column or a row
@@ -137,10 +156,13 @@ def reshape(ctx: Context, value: Value, shape: Sequence[ir.Operand]) -> Value:
 def ravel(ctx: Context, value: Value, what: str = "ravel", always: bool = False) -> Value:
     if isinstance(value, Lazy) and value.ndim == 1:
         return value
-    array = contiguous(ctx, value, what, always)
+    given = operand(ctx, value)
+    array = contiguous(ctx, given, what, always)
     if ndim(array) == 1:
-        return array
-    return reshape(ctx, array, [ir.integer(-1)])
+        return array if always or array is not given else itself(ctx, array, what)
+    made = _reshaped(ctx, array, [ir.integer(-1)], "" if always else what)
+    ctx.ordered(made, ())
+    return made
 
 
 def _flat(ctx: Context, value: Value) -> ir.Operand:
@@ -208,10 +230,10 @@ def _flatten(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     (value,) = bound(frame, "flatten", "a:array", args, named)
     assert value is not None
     if not isinstance(value, Lazy) and array_type_of(operand(frame.ctx, value)).layout == "C":
-        return _copy(frame, [ravel(frame.ctx, value)], {})
+        return _copy(frame, [ravel(frame.ctx, value, always=True)], {})
     name = value.name if isinstance(value, ir.Var) else "array"
-    made = copied(frame.ctx, value, name)
-    return made if ndim(made) == 1 else reshape(frame.ctx, made, [ir.integer(-1)])
+    made = operand(frame.ctx, copied(frame.ctx, value, name, keeps_order=False))
+    return made if ndim(made) == 1 else _reshaped(frame.ctx, made, [ir.integer(-1)], "")
 
 
 def _transpose(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
@@ -280,7 +302,7 @@ def _copy(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     ctx = frame.ctx
     (value,) = bound(frame, "copy", "a:array", args, named)
     if isinstance(value, Lazy):
-        return copied(ctx, value)
+        return copied(ctx, value, keeps_order=False)
     assert isinstance(value, ir.Var | ir.Const)
     assert isinstance(value.type, types.Array)
     # in C order whatever the order of the original, as numba has it
@@ -290,10 +312,19 @@ def _copy(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     return ctx.new_array(out, ctx.shape(value))
 
 
+def _copy_in_order(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+    """np.copy, which keeps the order, as the method does not."""
+    made = _copy(frame, args, named)
+    ordered_like(frame.ctx, made, [*args, *named.values()])
+    return made
+
+
 def _ascontiguous(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     (value,) = bound(frame, "np.ascontiguousarray", "a:array", args, named)
     assert value is not None
-    return contiguous(frame.ctx, value, "np.ascontiguousarray")
+    given = operand(frame.ctx, value)
+    array = contiguous(frame.ctx, given, "np.ascontiguousarray")
+    return itself(frame.ctx, array, "np.ascontiguousarray") if array is given else array
 
 
 def _asfortran(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
@@ -301,9 +332,10 @@ def _asfortran(frame: Frame, args: list[Value], named: dict[str, Value]) -> Valu
     assert value is not None
     array = operand(frame.ctx, value)
     if array_type_of(array).layout == "F" or (array_type_of(array).layout == "C" and ndim(array) == 1):
-        return array
-    made = copied(frame.ctx, array, array.name if isinstance(array, ir.Var) else "array")
+        return itself(frame.ctx, array, "np.asfortranarray")
+    made = copied(frame.ctx, array, array.name if isinstance(array, ir.Var) else "array", keeps_order=False)
     assert isinstance(made, ir.Var)
+    frame.ctx.ordered(made, (), is_free=True)
     frame.ctx.detached(made, array, "np.asfortranarray")
     return made
 
@@ -389,7 +421,7 @@ def _check_one_element(ctx: Context, array: Lazy) -> None:
 SHAPING: dict[Any, Handler] = {
     np.ascontiguousarray: _ascontiguous,
     np.asfortranarray: _asfortran,
-    np.copy: _copy,
+    np.copy: _copy_in_order,
     np.reshape: _reshape,
     np.ravel: _ravel,
     np.transpose: _transpose,

@@ -54,6 +54,9 @@ class Lazy:
     # sources that are read at an index other than the element's own: such an expression cannot be stored over them
     moved: tuple[ir.Operand, ...] = ()
     view_by: str = ""
+    # arrays besides the sources whose order NumPy's result takes; and whether that is in any order, whatever theirs is
+    like: tuple[ir.Operand, ...] = ()
+    is_free: bool = False
 
     @property
     def ndim(self) -> int:

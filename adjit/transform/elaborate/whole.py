@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import functools
 import inspect
+import operator
 from collections.abc import Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
+import numpy as np
 from numba import njit, types
 
 from adjit import errors
@@ -102,7 +104,9 @@ def whole_call(
             )
         ctx.builder.emit(ir.Call(callee=callee, args=tuple(args), outs=(), options=options, effect=True))
         return Static(None)
-    outs = tuple(ir.Var(name if len(parts) == 1 else f"{name}_{k}", _result_type(t)) for k, t in enumerate(parts))
+    outs = tuple(
+        ir.Var(name if len(parts) == 1 else f"{name}_{k}", _result_type(callee, t, args)) for k, t in enumerate(parts)
+    )
     for out in outs:
         if isinstance(getattr(out.type, "dtype", out.type), types.Complex):
             raise ctx.fail(
@@ -120,10 +124,21 @@ def whole_call(
     for out in outs:
         if isinstance(out.type, types.Array):
             ctx.new_array(out)
+            ctx.ordered(out, () if _is_in_c_order(callee) else args)
     return TupleValue(outs) if isinstance(type_, types.BaseTuple) else outs[0]
 
 
-def _result_type(type_: types.Type) -> types.Type:
-    """The type of a result; what numba has in Fortran order NumPy has in C order, so neither is promised."""
+def _is_in_c_order(callee: Any) -> bool:
+    """Whether NumPy's results are in C order whatever the order of the arguments."""
+    return callee in (operator.matmul, np.dot) or getattr(callee, "__module__", "") == "numpy.linalg"
+
+
+def _result_type(callee: Any, type_: types.Type, args: Sequence[ir.Operand]) -> types.Type:
+    """The type of a result; where NumPy may have another order than numba, neither is promised."""
     made = unliteral(type_)
-    return made.copy(layout="A") if isinstance(made, types.Array) and made.layout == "F" else made
+    if not isinstance(made, types.Array) or made.ndim < 2:
+        return made
+    is_like_another = not _is_in_c_order(callee) and any(
+        isinstance(a.type, types.Array) and a.type.ndim > 1 and a.type.layout != "C" for a in args
+    )
+    return made.copy(layout="A") if made.layout == "F" or is_like_another else made

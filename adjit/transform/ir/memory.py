@@ -259,6 +259,7 @@ class Detached(Op):
     what:     what made it, as the user writes it.
     always:   NumPy takes a view in any case; else the layout at run time decides between a view and a copy.
     readonly: nothing may be stored into that view.
+    is_view:  `copy` is a view here, which is NumPy's if the order of `base` is.
     """
 
     base: Operand
@@ -266,6 +267,7 @@ class Detached(Op):
     what: str
     always: bool = False
     readonly: bool = False
+    is_view: bool = False
 
     @property
     def operands(self) -> tuple[Operand, ...]:
@@ -273,6 +275,25 @@ class Detached(Op):
 
     def rebuilt(self, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> Op:
         return dataclasses.replace(self, base=operands[0], copy=operands[1])
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Ordered(Op):
+    """A note on the order that NumPy makes `array` in, a fresh one: C if all of `like` are in C order, else any.
+
+    is_free: any in each case.
+    """
+
+    array: Operand
+    like: tuple[Operand, ...]
+    is_free: bool = False
+
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        return (self.array, *self.like)
+
+    def rebuilt(self, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> Op:
+        return dataclasses.replace(self, array=operands[0], like=tuple(operands[1:]))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
