@@ -109,7 +109,8 @@ def names_given(op: ir.Op) -> Iterator[tuple[ir.Operand, ir.Operand]]:
     if isinstance(op, ir.VIEWS):
         yield op.out, op.base
     elif isinstance(op, ir.Push):
-        yield op.tape, op.value
+        if is_reference(op.value):
+            yield op.tape, op.value
     elif isinstance(op, ir.Pull):
         yield op.out, op.tape
     elif isinstance(op, ir.If):

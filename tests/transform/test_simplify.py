@@ -240,7 +240,7 @@ def test_while_loops():
 def test_extents_are_read_at_their_source():
     def build(p):
         v = p.copy(p["m"])
-        t = ir.Var("t", MATRIX)
+        t = ir.Var("t", MATRIX.copy(layout="F"))
         p.emit(ir.Transpose(base=v, axes=(1, 0), out=t))
         row = p.view(t, p["n"], (None, None, None))
         w = p.alloc(p["n"], 4)
