@@ -101,6 +101,10 @@ def test_bytes_are_those_of_the_arrays_made(name):
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.name)
 def test_bytes_in_programs_of_all_kinds(row):
     derived = derive(Derivative(row.function, "split_forward", tuple(row.active)), Options(target="python"))
+    try:
+        bytes_made(derived, row.arguments(), set())
+    except adjit.errors.Stretched:
+        derived = derived.stretching
     told = derived.explain(*row.arguments())
     assert all(len(line) <= 100 for line in str(told).splitlines())
     sizes = defaultdict(set)

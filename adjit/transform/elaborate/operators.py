@@ -107,6 +107,11 @@ def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
     if isinstance(left, Static) and isinstance(right, Static) and callee in (operator.eq, operator.ne):
         return ir.boolean(bool(callee(left.value, right.value)))
     if callee in (operator.eq, operator.ne) and (isinstance(left, Static) or isinstance(right, Static)):
+        if is_array(left) or is_array(right):
+            raise ctx.fail(
+                errors.Unsupported, f"{described(left)} compared with {described(right)}",
+                "NumPy compares each element.", "Write `is None`, or compare with numbers.",
+            )  # fmt: skip
         return ir.boolean(callee is operator.ne)
     raise ctx.fail(
         errors.Unsupported,
