@@ -94,7 +94,8 @@ class _Point:
     @functools.cached_property
     def keywords(self) -> list[str]:
         """The parameters, which are the last ones, that Python takes by name alone."""
-        kinds = inspect.signature(self.function, follow_wrapped=False).parameters.values()
+        plain = getattr(self.function, "py_func", self.function)
+        kinds = inspect.signature(plain, follow_wrapped=False).parameters.values()
         return [p.name for p in kinds if p.kind is p.KEYWORD_ONLY]
 
     def check(self, draw: np.random.Generator, rtol: float, order: int) -> None:
