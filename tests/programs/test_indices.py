@@ -135,3 +135,17 @@ def test_what_does_not_fit() -> None:
 def test_compiled() -> None:
     gradient = adjit.grad(swap_rows)
     np.testing.assert_array_equal(gradient(MATRIX[:2].copy()), [[5.0, 4.0, 3.0], [2.0, 1.0, 0.0]])
+
+
+def stores_through_a_mask(a, chosen, v):
+    a[chosen] = v
+    return np.sum(a * a)
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_what_goes_through_a_mask_has_as_many_elements_or_one(target):
+    derived = adjit.value_and_grad(stores_through_a_mask, (0, 2), target=target)
+    value, (a_bar, v_bar) = derived(np.ones(3), np.array([True, False, True]), np.array([5.0]))
+    assert (value, a_bar.tolist(), v_bar.tolist()) == (51.0, [0.0, 2.0, 0.0], [20.0])
+    with pytest.raises(ValueError, match="could not broadcast"):
+        derived(np.ones(3), np.array([True, False, True]), np.ones(3))

@@ -437,11 +437,10 @@ def _store_selected(ctx: Context, place: Place, array: ir.Var, value: Value) -> 
         raise ctx.fail(
             errors.TypeMismatch, "an array of rank above 1 is stored through a mask", "", "Give a number or a vector."
         )
-    _for_each_selected(
-        ctx,
-        mask,
-        lambda index, k: ctx.builder.store(array, index, scalars.cast(ctx, ctx.builder.load(values, (k,)), kind)),
-    )
+    count = _count(ctx, mask)
+    check_fits(ctx, (count,), values)
+    element = stretched(ctx, values, (count,))
+    _for_each_selected(ctx, mask, lambda index, k: store(ctx, array, index, element((k,))))
 
 
 def update(ctx: Context, place: Place | Pair, operation: Any, value: Value, mark: int) -> None:
