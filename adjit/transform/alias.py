@@ -11,6 +11,7 @@ says may overlap.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator
 
 from numba import types
@@ -20,7 +21,13 @@ from adjit.transform import ir
 
 def is_reference(operand: ir.Operand) -> bool:
     """Whether the operand names memory: an array, or a tape."""
-    return isinstance(operand.type, (types.Array, types.List))
+    return _is_memory(type(operand.type))
+
+
+@functools.cache
+def _is_memory(kind: type) -> bool:
+    # an instance check of numba's types, which have a metaclass, is slow
+    return issubclass(kind, (types.Array, types.List))
 
 
 def memory_read(op: ir.Op) -> tuple[ir.Operand, ...]:
@@ -52,11 +59,12 @@ class Aliases:
         self._above: dict[ir.Operand, ir.Operand] = {}
         for first, *others in function.overlapping:
             self._above.update(dict.fromkeys(others, first))
+        targets: list[ir.Operand] = []
         for op in ir.walk(function.body):
             self.note(op)
-        self.written = frozenset(
-            self.find(target) for op in ir.walk(function.body) if (target := memory_written(op)) is not None
-        )
+            if (target := memory_written(op)) is not None:
+                targets.append(target)
+        self.written = frozenset(map(self.find, targets))
 
     def note(self, op: ir.Op) -> None:
         """Takes in one more operation, such as a view made in a pass; what it looks at keeps its representative."""
@@ -104,8 +112,18 @@ def named_by(function: ir.Function, names: Iterable[ir.Operand]) -> set[ir.Opera
     return found
 
 
-def names_given(op: ir.Op) -> Iterator[tuple[ir.Operand, ir.Operand]]:
+def names_given(op: ir.Op) -> Iterable[tuple[ir.Operand, ir.Operand]]:
     """Pairs of operands of which `op` may make the first a name for memory of the second."""
+    if type(op) in _NAME_NOTHING:
+        return ()
+    return _names_given(op)
+
+
+# most operations, which are asked by the million
+_NAME_NOTHING = frozenset((ir.Call, ir.Load, ir.Store, ir.Alloc, ir.Copy, ir.Comment))
+
+
+def _names_given(op: ir.Op) -> Iterator[tuple[ir.Operand, ir.Operand]]:
     if isinstance(op, ir.VIEWS):
         yield op.out, op.base
     elif isinstance(op, ir.Push):

@@ -14,6 +14,7 @@ and compiled code what the text does. Nothing of the caller's changes, and nothi
 from __future__ import annotations
 
 import copy
+import functools
 import itertools
 import math
 import random
@@ -426,8 +427,9 @@ class _Case:
 
 @contextmanager
 def watched() -> Iterator[None]:
-    """All that is generated for plain Python also runs as IR, and both have to give the same."""
-    emit, specialise = pipeline.emit, dispatch.Interpreted._specialise
+    """All that is generated for plain Python also runs as IR, and both have to give the same. What is differentiated is
+    elaborated once for both modes."""
+    emit, specialise, primal = pipeline.emit, dispatch.Interpreted._specialise, pipeline.primal
     written: list[ir.Function] = []
 
     def noted(function: ir.Function) -> Any:
@@ -450,10 +452,12 @@ def watched() -> Iterator[None]:
         return run
 
     pipeline.emit, dispatch.Interpreted._specialise = noted, both  # type: ignore[method-assign]
+    pipeline.primal = functools.cache(primal)
     try:
         yield
     finally:
         pipeline.emit, dispatch.Interpreted._specialise = emit, specialise  # type: ignore[method-assign]
+        pipeline.primal = primal
 
 
 def _overlap(arguments: tuple[Any, ...]) -> bool:

@@ -153,6 +153,9 @@ class Interpreter:
         elif op.callee is operator.invert and isinstance(op.args[0].type, types.Boolean):
             made = not args[0]
         else:
+            if getattr(op.callee, "__module__", "") == "math":
+                # some of them take Python's integers alone, which are what the text gives them
+                args = [int(a) if isinstance(a, np.integer) else a for a in args]
             made = op.callee(*args, **dict(op.options))
         if len(op.outs) == 1:
             self.set(op.outs[0], _fitting(made, op.outs[0].type))
