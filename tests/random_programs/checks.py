@@ -294,6 +294,9 @@ class _Case:
 
         found = []
         with np.errstate(all="ignore"):
+            if self.is_single and not _close(at(0.0), _dot(self.seed, self.value), 1e-3):
+                # with numbers of 64 bits it is another function: what converts them shares memory then
+                return None
             for step in STEPS:
                 try:
                     made = (8 * (at(step) - at(-step)) - (at(2 * step) - at(-2 * step))) / (12 * step)
