@@ -231,3 +231,14 @@ def test_draws_are_numbas(row: Row) -> None:
     expected = [njit(_calling(callee, len(args)))(*args) for _ in range(3)]
     seed()
     assert [njit(rule)(*args) for _ in range(3)] == expected
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_no_derivative_of_qr_where_columns_depend(dtype: Any) -> None:
+    """The last diagonal element of r is a rounding error there, and its inverse any number."""
+    a = np.random.default_rng(5).normal(size=(4, 3)).astype(dtype)
+    tangent = lookup(np.linalg.qr).tangent
+    assert np.all(np.isfinite(tangent(a, a, y=np.linalg.qr(a))[0]))
+    for dependent in (a[:, [0, 1, 1]], a[[0, 1, 1, 0]], np.zeros_like(a)):
+        with pytest.raises(np.linalg.LinAlgError, match="columns depend on each other"):
+            tangent(dependent, a, y=np.linalg.qr(dependent))

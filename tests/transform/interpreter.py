@@ -156,6 +156,8 @@ class Interpreter:
             if getattr(op.callee, "__module__", "") == "math":
                 # some of them take Python's integers alone, which are what the text gives them
                 args = [int(a) if isinstance(a, np.integer) else a for a in args]
+            if op.callee is round and len(args) == 2 and round(float(args[0]), *args[1:]) != round(*args):
+                raise UndefinedRead("where decimals are dropped halfway, numbers of Python and of NumPy differ")
             made = op.callee(*args, **dict(op.options))
         if len(op.outs) == 1:
             self.set(op.outs[0], _fitting(made, op.outs[0].type))
