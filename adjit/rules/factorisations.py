@@ -103,13 +103,14 @@ def qr(a, a_dot, *, y):
     q, r = y
     if a.shape[0] < a.shape[1]:
         raise NotImplementedError("the derivative of np.linalg.qr of a matrix with more columns than rows")
-    sizes = np.abs(np.diag(r))
-    largest = np.max(sizes)
-    raised = np.empty_like(sizes)
-    raised[:] = largest + sizes / 16
-    if np.min(raised) == largest:
-        # a column is what those before it give, up to rounding
-        raise np.linalg.LinAlgError("np.linalg.qr is not differentiable where columns depend on each other")
+    if a.size > 0:
+        sizes = np.abs(np.diag(r))
+        largest = np.max(sizes)
+        raised = np.empty_like(sizes)
+        raised[:] = largest + sizes / 1024
+        if np.min(raised) == largest:
+            # a column is what those before it give, up to rounding: not even a digit or two of inv(r) would be right
+            raise np.linalg.LinAlgError("np.linalg.qr is not differentiable where columns depend on each other")
     scaled = np.linalg.solve(r.T, a_dot.T).T
     inner = np.dot(q.T, scaled)
     turn = np.tril(inner, -1) - np.tril(inner, -1).T

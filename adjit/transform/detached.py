@@ -22,7 +22,7 @@ from adjit import errors
 from adjit.transform import ir
 from adjit.transform.alias import memory_read, memory_written
 from adjit.transform.memories import Names
-from adjit.transform.orders import in_doubt
+from adjit.transform.orders import Orders
 from adjit.transform.source import place_of
 
 # What is true of a note on some path, and the store that made it so. Of the copies that one note has made, the last one
@@ -36,12 +36,20 @@ def without_detached(function: ir.Function) -> tuple[ir.Function, dict[ir.Var, i
 
     Raises Unsupported at a store that a view would see and the copy does not, or the other way round.
     """
-    found = [op for op in ir.walk(function.body) if isinstance(op, ir.Detached | ir.Ordered)]
+    found = [op for op in ir.walk(function.body) if isinstance(op, ir.Detached | ir.Ordered | ir.Passed)]
     if not found:
         return function, {}
     notes = [note for note in found if isinstance(note, ir.Detached)]
     views = [note for note in notes if note.is_view]
-    doubtful = in_doubt(function, views) if views else set()
+    passed = [note for note in found if isinstance(note, ir.Passed)]
+    doubtful: set[ir.Detached] = set()
+    if views or passed:
+        orders = Orders(function)
+        doubtful = {view for view in views if orders.is_in_doubt(view.base)}
+        for note in passed:
+            others = {k for k, leaf in enumerate(note.leaves) if ir.is_array(leaf) and orders.is_in_doubt(leaf)}
+            if others:
+                note.refuse(others)
     asked = [note for note in notes if not note.is_view or note in doubtful]
     if asked:
         _Paths(function, asked).function_body()

@@ -31,7 +31,7 @@ from adjit.transform.rules_as_ir import apply, context, no_rule, operands_of, pu
 from adjit.transform.selective import is_partly_undefined, unless_zero
 from adjit.transform.shadows import carried_args
 from adjit.transform.transposition import tangent_body
-from adjit.transform.types import array_type, array_type_of, typed_const
+from adjit.transform.types import array_type, array_type_of, transposed_type, typed_const
 
 
 def forward(
@@ -90,7 +90,10 @@ class _Forward:
         return ops, tangents
 
     def typed(self, dot: ir.Operand, p: ir.Var) -> ir.Operand:
-        if isinstance(p.type, types.Array) or dot.type == p.type:
+        """The tangent that is given for an argument as one of its type: views of both are made alike."""
+        if isinstance(p.type, types.Array):
+            return self.laid_out(dot, p.type)
+        if dot.type == p.type:
             return dot
         return scalars.cast(context(self.builder, self.build), dot, p.type)
 
@@ -161,9 +164,13 @@ class _Forward:
             else:
                 self.dots[op.out] = self.zeros(op.out, op.out.name + SUFFIX)
         elif isinstance(op, ir.VIEWS):
-            shadow = self.shadow(op.base)
-            (out,) = self.new(op.out)
-            self.builder.emit(self.directions.view(op, shadow, out))
+            if op.base in self.dots:
+                shadow = self.shadow(op.base)
+                (out,) = self.new(op.out)
+                self.builder.emit(self.directions.view(op, shadow, out))
+            else:
+                # of an argument that is held fixed, where a variable may also be an array that is not
+                self.dots[op.out] = self.zeros(op.out, op.out.name + SUFFIX)
         elif isinstance(op, ir.Pull):
             for tape, out in zip(self.dots[op.tape], self.new(op.out), strict=True):
                 self.builder.emit(dataclasses.replace(op, tape=tape, out=out))
@@ -270,8 +277,11 @@ class _Forward:
                 # the rule handed an argument's tangent through, or a view: the result's is memory of its own
                 (copied,) = self.new(out)
                 self.builder.emit(ir.Copy(source=value, out=copied))
-            else:
+            elif is_array(out):
                 self.dots[out] = (value,)
+            else:
+                # a rule may begin a sum with a number of more bits
+                self.dots[out] = (scalars.cast(context(self.builder, self.build), value, out.type),)
 
     def has_layout(self, dot: ir.Operand, out: ir.Operand) -> bool:
         """Whether views of a result have their counterparts in this tangent of it."""
@@ -339,6 +349,28 @@ class _Forward:
             lambda index: self.builder.store(all_, (*index, *direction), self.builder.load(value, index)),
         )
 
+    def laid_out(self, array: ir.Operand, like: types.Array) -> ir.Operand:
+        """The array in the layout of a type: itself, seen under the general one, or a copy."""
+        type_ = array_type_of(array)
+        if type_.layout == like.layout:
+            return array
+        if like.layout == "F":
+            turned = self.transposed(array)
+            return self.transposed(self.laid_out(turned, array_type(type_.dtype, type_.ndim)))
+        out = ir.Var(_name(array), type_.copy(layout=like.layout, readonly=False))
+        if like.layout == "C":
+            self.builder.emit(ir.Copy(source=array, out=out))
+        else:
+            self.builder.emit(ir.Slice(base=array, selectors=(ir.Span(),) * type_.ndim, out=out))
+        return out
+
+    def transposed(self, array: ir.Operand) -> ir.Var:
+        type_ = array_type_of(array)
+        axes = tuple(range(type_.ndim))[::-1]
+        out = ir.Var(f"{_name(array)}_T", transposed_type(type_, axes))
+        self.builder.emit(ir.Transpose(base=array, axes=axes, out=out))
+        return out
+
     # --------------------------------------------------------------------------------------------------- control flow
 
     def conditional(self, op: ir.If) -> None:
@@ -357,9 +389,7 @@ class _Forward:
         dots, type_ = self.dot_or_zero(operand), self.directions.type_of(to)
         if not isinstance(type_, types.Array) or array_type_of(dots[0]).layout == type_.layout:
             return dots
-        seen = ir.Var(f"{_name(operand)}{SUFFIX}", type_)
-        self.builder.emit(ir.Slice(base=dots[0], selectors=(ir.Span(),) * type_.ndim, out=seen))
-        return (seen,)
+        return (self.laid_out(dots[0], type_),)
 
     def loop(self, op: ir.For | ir.While) -> None:
         args = carried_args(op)

@@ -1,7 +1,7 @@
-"""Which views may be copies in NumPy: its arrays take the order of others, and here all are in C order.
+"""Which arrays may lie in another order in NumPy: its arrays take the order of others, and here all are in C order.
 
-In: a function with notes of the orders of arrays (`Ordered`) and of what is a view of what is in order (`Detached`).
-Out: the notes of those that may not be in order.
+In: a function with notes of the orders of arrays (`Ordered`). Out: `Orders`, which knows those that may not be in
+C order; a view of one of them may be a copy.
 
     b = a * 2.0        with `a` in Fortran order, so is NumPy's b
     c = b + 1.0        and c
@@ -11,22 +11,12 @@ Out: the notes of those that may not be in order.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from adjit.transform import ir
 from adjit.transform.memories import Names
 from adjit.transform.types import array_type_of
 
 
-def in_doubt(function: ir.Function, views: Iterable[ir.Detached]) -> set[ir.Detached]:
-    """Those of the views of which the base may lie in another order than C."""
-    orders = _Orders(function)
-    while any(orders.look_at(note) for note in orders.notes):
-        pass
-    return {view for view in views if orders.names.memory(view.base) & orders.loose}
-
-
-class _Orders:
+class Orders:
     """What is known of the order of each array; `loose`: the fresh ones that may not be in C order."""
 
     def __init__(self, function: ir.Function):
@@ -38,6 +28,12 @@ class _Orders:
             self.names.sources.pop(array, None)
         self.turned = {op.out for op in ir.walk(function.body) if isinstance(op, ir.Transpose)}
         self.loose: set[ir.Operand] = set()
+        while any(self.look_at(note) for note in self.notes):
+            pass
+
+    def is_in_doubt(self, array: ir.Operand) -> bool:
+        """Whether the array, or what it is a view of, may lie in another order than C."""
+        return bool(self.names.memory(array) & self.loose)
 
     def look_at(self, note: ir.Ordered) -> bool:
         """Whether the note tells of another array."""

@@ -441,7 +441,12 @@ class _Storage:
             self.tape(value, scope)
         elif is_again:
             self.recompute(op, scope)
-        elif store is not None and store not in self.saved and not self.is_put_back(store, store, scope):
+        elif (
+            store is not None
+            and store not in self.saved
+            and not self.is_put_back(store, store, scope)
+            and not self.is_made_of(value, store.index, scope)
+        ):
             load = ir.Load(array=store.array, index=store.index, out=dataclasses.replace(value))
             self.put(load, scope)
             scope.mapping[value] = load.out
@@ -450,6 +455,20 @@ class _Storage:
             if isinstance(op, ir.Alloc):
                 self.taped_arrays.append(op)
             self.tape(value, scope)
+
+    def is_made_of(self, value: ir.Operand, operands: Sequence[ir.Operand], scope: Scope) -> bool:
+        """Whether missing values among these are made of this value, as where it tells its own place: `a[k] = k`."""
+        seen: set[ir.Operand] = set()
+        pending = list(operands)
+        while pending:
+            operand = pending.pop()
+            if operand == value:
+                return True
+            op = self.maker(operand, scope)
+            if op is not None and operand not in seen:
+                seen.add(operand)
+                pending.extend(ir.reads(op))
+        return False
 
     def is_recomputable(self, op: ir.Op, scope: Scope) -> bool:
         if not self.plan.is_again(op):

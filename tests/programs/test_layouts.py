@@ -234,3 +234,53 @@ def read_on_one_side(a):
 @pytest.mark.parametrize("program", (only_read, read_on_one_side))
 def test_nothing_else_is_refused(program: Any, order: str) -> None:
     check(program, lambda: (ORDERS[order](),), second=False)
+
+
+def stored_through_ravel(a):
+    r = a.ravel()
+    r[0] = 3.0 * r[1]
+    return np.sum(a * a)
+
+
+def derived_inside(a):
+    b = a * 2.0
+    return np.sum(adjit.grad(stored_through_ravel)(b) * a)
+
+
+def of_some_columns(a):
+    return np.sum(adjit.grad(stored_through_ravel)(a[:, [0, 1]]) * a[:, :2])
+
+
+def of_a_real_part(a):
+    z = a + 1j * a
+    return np.sum(adjit.grad(stored_through_ravel)(z.real) * a)
+
+
+def test_a_derivative_made_inside_asks_for_the_order() -> None:
+    """What it gets is in C order here; if it is not in NumPy, what is refused of such an argument is refused."""
+    check(derived_inside, lambda: (wave(2, 3),), second=False)
+    for program, argument in ((derived_inside, fortran()), (of_some_columns, wave(2, 3)), (of_a_real_part, wave(2, 3))):
+        with pytest.raises(adjit.errors.Unsupported) as fault:
+            adjit.grad(program, target="python")(argument)
+        assert BY_LAYOUT in fault.value.message
+
+
+def ravelled_and_weighed(a):
+    r = a.T.ravel()
+    r = r[1:] * r[:-1]
+    return np.sum(r * np.arange(r.size)) + np.sum(a.T @ a)
+
+
+@pytest.mark.parametrize("target", ("python", "cpu"))
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_tangents_in_another_order_than_their_arguments(layout: str, target: Any) -> None:
+    primal = LAYOUTS[layout]()
+    found = set()
+    for order in ("C", "F"):
+        for gaps in (1, 2):
+            dot = np.repeat(np.array(wave(*primal.shape) + 1.0, order=order), gaps, axis=0)[::gaps]
+            found.add(round(float(adjit.jvp(ravelled_and_weighed, (primal,), (dot,), target=target)[1]), 9))
+    step = 1e-6 * (wave(*primal.shape) + 1.0)
+    moved = (ravelled_and_weighed(primal + step) - ravelled_and_weighed(primal - step)) / 2e-6
+    assert len(found) == 1
+    assert found.pop() == pytest.approx(moved, rel=1e-6)

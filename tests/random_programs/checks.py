@@ -17,15 +17,17 @@ import copy
 import functools
 import itertools
 import math
+import os
 import random
 import re
 import traceback
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
+from unittest import mock
 
 import numpy as np
 from numba import types
@@ -37,7 +39,7 @@ from adjit.runtime.dispatch import Options, derive
 from adjit.transform import ir, pipeline
 from adjit.transform.pipeline import Derivative
 from adjit.transform.strategy import FORCED
-from tests.random_programs import analytic
+from tests.random_programs import analytic, singular
 from tests.random_programs.analytic import flat, like
 from tests.random_programs.program import Program
 from tests.random_programs.writing.world import Unfit, limited
@@ -150,6 +152,8 @@ def _checked(program: Program, how: How) -> Verdict:
         # what a rule cannot do with arguments of these shapes is known when they are there
         return Verdict(Outcome.REFUSED, repr(fault), _normal(str(fault)))
     except Exception as fault:  # noqa: BLE001  that is what is looked for
+        if isinstance(fault, TypeError) and "not 'complex'" in str(fault):
+            return Verdict(Outcome.UNFIT, "a power that Python gives as a complex number")
         trace = "".join(traceback.format_exception(fault)[-4:])
         return Verdict(Outcome.RAW, trace, _cause(fault))
     return Verdict(Outcome.FINE)
@@ -255,13 +259,13 @@ class _Case:
             differences = None if exact is not None else self.by_differences()
             right = exact if exact is not None else differences
             if right is not None and math.isfinite(right):
-                raise Wrong(Outcome.WRONG_DERIVATIVE, f"reverse {reverse}, forward {forward}, right {right}")
+                raise self.wrong(f"reverse {reverse}, forward {forward}, right {right}")
             raise NotSmooth("not finite")
         if scale > 1e8:
             raise NotSmooth("too steep")
         if abs(forward - reverse) > self.rounding * scale:
             right = exact if exact is not None else self.by_differences()
-            raise Wrong(Outcome.WRONG_DERIVATIVE, f"reverse {reverse}, forward {forward}, right {right}")
+            raise self.wrong(f"reverse {reverse}, forward {forward}, right {right}")
         if exact is not None and abs(exact - reverse) <= 10 * self.rounding * scale:
             return
         differences = self.by_differences()
@@ -269,10 +273,14 @@ class _Case:
             raise NotSmooth("differences disagree")
         tolerance = 5e-3 if self.is_single else 3e-6
         if abs(differences - reverse) > tolerance * scale:
-            raise Wrong(
-                Outcome.WRONG_DERIVATIVE,
-                f"forward and reverse {reverse}, differences {differences}, complex step {exact}",
-            )
+            if self.has_kink():
+                raise NotSmooth("a kink")
+            raise self.wrong(f"forward and reverse {reverse}, differences {differences}, complex step {exact}")
+
+    def wrong(self, why: str) -> Exception:
+        if singular.is_read(self.program, self.fresh()):
+            return NotSmooth(f"a point where something is not differentiable: {why}")
+        return Wrong(Outcome.WRONG_DERIVATIVE, why)
 
     def by_complex_step(self) -> float | None:
         found = analytic.along(self.program, self.fresh(), self.direction)
@@ -283,8 +291,8 @@ class _Case:
             return None
         return float(sum(np.sum(s * f) for s, f in zip(seeds, found, strict=True)))
 
-    def by_differences(self) -> float | None:
-        """Of fourth order; None if the function is not smooth there."""
+    def along_direction(self) -> Callable[[float], float]:
+        """The value, weighted by the seed, so far from the arguments along the direction."""
         arguments = tuple(_double(a) for a in self.arguments)
 
         def at(step: float) -> float:
@@ -292,6 +300,18 @@ class _Case:
             moved = tuple(_moved(_copied(a), step, d) for a, d in zip(arguments, self.direction, strict=True))
             return _dot(self.seed, self.plain(*moved))
 
+        return at
+
+    def has_kink(self) -> bool:
+        """Whether the slopes on both sides differ: differences around a kink agree on the mean of the two."""
+        at, step = self.along_direction(), 1e-5
+        with np.errstate(all="ignore"):
+            left, right = (at(0.0) - at(-step)) / step, (at(step) - at(0.0)) / step
+        return not abs(left - right) <= 1e-3 * (1.0 + abs(left))
+
+    def by_differences(self) -> float | None:
+        """Of fourth order; None if the function is not smooth there."""
+        at = self.along_direction()
         found = []
         with np.errstate(all="ignore"):
             if self.is_single and not _close(at(0.0), _dot(self.seed, self.value), 1e-3):
@@ -430,8 +450,8 @@ class _Case:
 
 @contextmanager
 def watched() -> Iterator[None]:
-    """All that is generated for plain Python also runs as IR, and both have to give the same. What is differentiated is
-    elaborated once for both modes."""
+    """All that is generated for plain Python also runs as IR, and both have to give the same. Each pass is verified.
+    What is differentiated is elaborated once for both modes."""
     emit, specialise, primal = pipeline.emit, dispatch.Interpreted._specialise, pipeline.primal
     written: list[ir.Function] = []
 
@@ -457,7 +477,8 @@ def watched() -> Iterator[None]:
     pipeline.emit, dispatch.Interpreted._specialise = noted, both  # type: ignore[method-assign]
     pipeline.primal = functools.cache(primal)
     try:
-        yield
+        with mock.patch.dict(os.environ, ADJIT_VERIFY="1"):
+            yield
     finally:
         pipeline.emit, dispatch.Interpreted._specialise = emit, specialise  # type: ignore[method-assign]
         pipeline.primal = primal

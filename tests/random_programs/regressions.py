@@ -279,3 +279,39 @@ def program(x, y, u, v, A, k, n, idx):
     return total + np.sum(u * v)
 """,
 )
+
+# the shape of an array from a library is looked at in one branch, and afterwards
+regression(
+    "extents_met_in_a_branch",
+    """
+def program(x, y, u, v, A, k, n, idx):
+    w = np.identity(2)
+    s = 0.0
+    if u[1] > 0.0:
+        s = np.sum(w.T * x)
+    return s + np.sum(w * y)
+""",
+)
+
+regression(
+    "fixed_argument_that_may_be_replaced",
+    """
+def program(x, y, u, v, A, k, n, idx):
+    if u[0] > 5.0:
+        A = np.outer(u, v)
+    return np.sum(A * x)
+
+asked = {'wrt': (0, 2)}
+""",
+)
+
+regression(
+    "place_that_tells_itself",
+    """
+def program(x, y, u, v, A, k, n, idx):
+    r = np.outer(u, v)
+    for i in range(1, len(r)):
+        r[i] += r[i - 1] * 0.8
+    return np.sum(r * r) * x
+""",
+)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
+import numpy as np
 import pytest
 
+from tests.random_programs import singular
 from tests.random_programs.checks import How, Outcome, check
 from tests.random_programs.program import Program
 from tests.random_programs.regressions import REGRESSIONS
@@ -40,3 +42,11 @@ def test_a_program_is_that_of_its_seed() -> None:
     assert write(3) == write(3)
     assert isinstance(write(4), Program)
     assert len({write(seed).text for seed in range(30)}) == 30
+
+
+@pytest.mark.parametrize(
+    ("result", "is_read"), [("np.sum(y)", True), ("np.sum(y[1:])", False), ("np.where(v > 0.0, y, 1.0)", False)]
+)
+def test_whether_an_infinite_partial_is_read(result: str, is_read: bool) -> None:
+    text = f"def program(v):\n    y = np.sqrt(v)\n    return {result}\n"
+    assert singular.is_read(Program(text), (np.array([0.0, 0.3, 2.0]),)) == is_read

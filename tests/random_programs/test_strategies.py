@@ -19,6 +19,12 @@ def test_some_random_programs(name: str) -> None:
         assert not verdict.outcome.is_failure, f"seed {seed}: {verdict.outcome.value}: {verdict.why}\n{program.text}"
 
 
+def test_an_integer_that_is_kept_at_its_own_place() -> None:
+    """In the second derivative `tape[k] = k` is a store like others, but tells nothing of where k is to be found."""
+    verdict = check(REGRESSIONS["place_that_tells_itself"], How(second=True, strategy="kept"))
+    assert verdict.outcome is Outcome.FINE, verdict.why
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("name", FORCED)
 def test_what_random_programs_found(name: str) -> None:

@@ -77,7 +77,7 @@ def attribute(frame: Frame, owner: Value, name: str) -> Value:
             return Method(owner.array, name)
         raise ctx.fail(errors.Unsupported, f"`.flat` has no attribute `{name}`", "", "Use ravel().")
     if is_complex(owner) and name in ("real", "imag"):
-        return part(ctx, owner, name)
+        return _part_taken(ctx, owner, name)
     if isinstance(owner, TupleValue) and name in owner.fields:
         return owner.items[owner.fields.index(name)]
     if is_array(owner):
@@ -468,7 +468,7 @@ def _complex_call(
         return truth(frame, args[0])
     if not named and all(map(is_numeric, args)):
         if name in ("real", "imag") and len(args) == 1:
-            return part(ctx, args[0], name)
+            return _part_taken(ctx, args[0], name)
         if callee is cmath.polar and len(args) == 1:
             return TupleValue(tuple(_applied(ctx, f, args) for f in (abs, cmath.phase)))
         if complexes.is_known(callee, len(args)):
@@ -508,6 +508,14 @@ def _by_parts(ctx: Context, value: Value, run: Callable[[Value], Value]) -> Valu
         return paired(*(materialise(ctx, run(side)) for side in sides))
     whole = materialise(ctx, value)
     return paired(*(materialise(ctx, run(part(ctx, whole, name))) for name in ("real", "imag")))
+
+
+def _part_taken(ctx: Context, value: Value, name: str) -> Value:
+    """The part that the program asks for: of an array, it has gaps in NumPy, so what wants it contiguous copies it."""
+    made = part(ctx, value, name)
+    if is_array(made) and not isinstance(made, Lazy):
+        ctx.ordered(operand(ctx, made), (), is_free=True)
+    return made
 
 
 def _part_or_zero(ctx: Context, value: Value, name: str) -> Value:

@@ -28,6 +28,8 @@ class Context:
         self.builder = ir.Builder()
         self.shapes: dict[ir.Operand, tuple[ir.Operand, ...]] = {}
         self.roots: dict[ir.Var, frozenset[object]] = {}
+        # arrays that were met before their shape was known, and the list of operations that their extents stand in
+        self._looked_at: dict[ir.Operand, list[ir.Op]] = {}
         # the extent that is left of another without so many elements, and the list of operations that it is made in
         self._shortened: dict[tuple[ir.Operand, int], tuple[ir.Operand, list[ir.Op]]] = {}
         # the real and imaginary parts of global arrays
@@ -95,11 +97,12 @@ class Context:
         return array
 
     def shape(self, array: ir.Operand) -> tuple[ir.Operand, ...]:
-        if array not in self.shapes:
-            if isinstance(array, ir.Const):
-                self.shapes[array] = tuple(const(int(n)) for n in array.value.shape)
-            else:
-                self.new_array(array, roots=frozenset((ANYWHERE,)))
+        if isinstance(array, ir.Const):
+            return tuple(const(int(n)) for n in array.value.shape)
+        if array not in self.shapes or (array in self._looked_at and not self.builder.is_open(self._looked_at[array])):
+            # of an array that nobody took note of, known where it was looked at and in what is inside that
+            self.new_array(array, roots=frozenset((ANYWHERE,)))
+            self._looked_at[array] = self.builder.ops
         return self.shapes[array]
 
     def shortened(self, extent: ir.Operand, count: int, view: ir.Var, axis: int) -> ir.Operand:
@@ -135,6 +138,11 @@ class Context:
         arrays = tuple(a for a in like if isinstance(a.type, types.Array) and a.type.ndim > 1)
         if self.notes_order and isinstance(array.type, types.Array) and (array.type.ndim > 1 or not like):
             self.builder.emit(ir.Ordered(array=array, like=arrays, is_free=is_free))
+
+    def passed(self, leaves: Sequence[ir.Operand], refuse: Callable[[Collection[int]], None]) -> None:
+        """Take note of the arrays that a derivative gets; `refuse`: where those at some positions are not in order."""
+        if self.notes_order and any(isinstance(leaf.type, types.Array) for leaf in leaves):
+            self.builder.emit(ir.Passed(leaves=tuple(leaves), refuse=refuse))
 
     def may_alias(self, left: ir.Operand, right: ir.Operand) -> bool:
         a, b = self.roots_of(left), self.roots_of(right)

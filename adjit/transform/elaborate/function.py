@@ -11,7 +11,8 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import libcst as cst
@@ -38,7 +39,7 @@ from adjit.transform.parameters import listed, misfit
 from adjit.transform.report import Elaborated, note
 from adjit.transform.source import FunctionSource, place_of, read_source
 from adjit.transform.support import check_separate
-from adjit.transform.types import tuple_parts, unliteral
+from adjit.transform.types import tuple_parts, tuple_type, unliteral
 
 DEEPEST = 64  # calls within calls
 
@@ -494,8 +495,10 @@ def _bind(ctx: Context, source: FunctionSource, args: Sequence[Value], named: Ma
 
 def _inline_derivative(ctx: Context, build: BuildDerivative, derivative: Any, args: Sequence[Value]) -> Value:
     """The IR of a transformed function, copied into this one."""
-    function = without_comments(build(derivative, tuple(_type_of(ctx, a) for a in args)))
+    arg_types = tuple(_type_of(ctx, a) for a in args)
+    function = without_comments(build(derivative, arg_types))
     leaves = [leaf for a in args for leaf in _leaves(a)]
+    ctx.passed(leaves, functools.partial(_refuse_other_orders, build, derivative, arg_types))
     cloner = ir.Cloner(dict(zip(function.body.args, leaves, strict=True)))
     for op in function.body.ops:
         made = ctx.builder.emit(cloner.op(op))
@@ -505,6 +508,21 @@ def _inline_derivative(ctx: Context, build: BuildDerivative, derivative: Any, ar
                 ctx.new_array(result, roots=None if base is None else ctx.roots_of(base))
     yields = [cloner.operand(y) for y in function.body.yields]
     return _result_value(function.result, yields)
+
+
+def _refuse_other_orders(
+    build: BuildDerivative, derivative: Any, arg_types: Sequence[types.Type], positions: Collection[int]
+) -> None:
+    """Raises what is refused of the derivative where these leaves of its arguments are not in C order."""
+    counter = itertools.count()
+
+    def loose(type_: types.Type) -> types.Type:
+        if isinstance(type_, types.BaseTuple):
+            return tuple_type([loose(part) for part in tuple_parts(type_)])
+        is_one = next(counter) in positions
+        return type_.copy(layout="A") if is_one and isinstance(type_, types.Array) else type_
+
+    build(derivative, tuple(map(loose, arg_types)))
 
 
 def without_comments(function: ir.Function) -> ir.Function:

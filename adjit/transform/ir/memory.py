@@ -9,7 +9,7 @@ In: operands that are arrays. Out: nodes, of which `VIEWS` give an array in the 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -294,6 +294,24 @@ class Ordered(Op):
 
     def rebuilt(self, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> Op:
         return dataclasses.replace(self, array=operands[0], like=tuple(operands[1:]))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Passed(Op):
+    """A note that a derivative takes these, its arrays as of the order that they have here.
+
+    refuse: raises what is refused where the arrays at some positions are in another order.
+    """
+
+    leaves: tuple[Operand, ...]
+    refuse: Callable[[Collection[int]], None]
+
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        return self.leaves
+
+    def rebuilt(self, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> Op:
+        return dataclasses.replace(self, leaves=tuple(operands))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -1103,6 +1103,17 @@ for <i> in range(<!Q>.shape[1]):
 np.exp(<!z>, <!z>)
 <!z> /= np.sum(<!z>)
 
+# parts of complex arrays
+<!z> = <v> + 1j * <v>
+<!w> = <!z>.real.ravel()
+<!w>[0] = <x>
+<!s> = np.sum(<!z>.real * <v>)
+
+<!z> = <A> * (1.0 + 2j)
+<!w> = <!z>.imag
+<!w>[0] *= <x>
+<!s> = np.sum(np.abs(<!z>) ** 2)
+
 <!z> = <A> @ <A>.T
 for <i> in range(<!z>.shape[0]):
     <!z>[<i>] = np.exp(<!z>[<i>] - np.max(<!z>[<i>]))

@@ -1,0 +1,108 @@
+"""Whether a program's result rests on a function at a point where its derivative is infinite, or does not exist.
+
+In: a program and its arguments. Out: true where the derivative is undefined for that, and not for a fault.
+
+Such a function gives nan there, and the program runs as it stands: the result has nan if it reads what was made, and
+has none if that is overwritten, or not selected.
+
+    np.sqrt(x)[1:]            at x[0] == 0: the element is not read, so the derivative is finite
+"""
+
+from __future__ import annotations
+
+import math
+import types
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tests.random_programs.analytic import flat
+from tests.random_programs.program import Program
+
+
+def is_read(program: Program, arguments: Sequence[Any]) -> bool:
+    space: dict[str, Any] = {"__name__": "singular"}
+    exec(program.source(is_plain=True), space)
+    space.update(np=_NUMPY, math=_MATH)
+    with np.errstate(all="ignore"):
+        try:
+            made = space["program"](*arguments)
+        except (ArithmeticError, ValueError, IndexError, np.linalg.LinAlgError):
+            # nan decides about something
+            return True
+    return any(bool(np.any(np.isnan(part))) for part in flat(made) if np.asarray(part).dtype.kind in "fc")
+
+
+def _poisoned(function: Callable[..., Any], is_singular: Callable[..., Any]) -> Callable[..., Any]:
+    def made(*args: Any, **options: Any) -> Any:
+        return np.where(is_singular(*args), np.nan, function(*args, **options))[()]
+
+    return made
+
+
+class _Module(types.ModuleType):
+    def __init__(self, module: types.ModuleType, others: dict[str, Any]):
+        super().__init__(module.__name__)
+        self.__dict__.update(others)
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._module, name)
+
+
+def _is_zero(x: Any) -> Any:
+    return np.asarray(x) == 0
+
+
+def _is_one(x: Any) -> Any:
+    return np.abs(x) == 1
+
+
+def _is_root_of_zero(x: Any, y: Any) -> Any:
+    return (np.asarray(x) == 0) & (np.asarray(y) < 1) & (np.asarray(y) != 0)
+
+
+def _of_close_values(function: Callable[..., Any], values: Callable[..., Any]) -> Callable[..., Any]:
+    """nan where two of the values are as good as equal, or one as good as zero."""
+
+    def made(a: Any, *args: Any, **options: Any) -> Any:
+        result, found = function(a, *args, **options), np.sort(np.abs(values(a)))
+        if np.all(np.diff(found, prepend=0.0) > 1e-7 * np.max(found, initial=0.0)):
+            return result
+        parts = result if isinstance(result, tuple) else (result,)
+        spoiled = [np.full_like(part, np.nan) for part in parts]
+        return tuple(spoiled) if isinstance(result, tuple) else spoiled[0][()]
+
+    return made
+
+
+def _singular_values(a: Any) -> Any:
+    return np.linalg.svd(a)[1]
+
+
+_LINALG = _Module(
+    np.linalg,
+    {
+        **{name: _of_close_values(getattr(np.linalg, name), _singular_values) for name in ("qr", "svd", "pinv")},
+        **{name: _of_close_values(getattr(np.linalg, name), np.linalg.eigvals) for name in ("eig", "eigvals")},
+        **{name: _of_close_values(getattr(np.linalg, name), np.linalg.eigvalsh) for name in ("eigh", "eigvalsh")},
+    },
+)
+_NUMPY = _Module(
+    np,
+    {
+        "linalg": _LINALG,
+        **{name: _poisoned(getattr(np, name), _is_zero) for name in ("sqrt", "cbrt", "log", "log2", "log10")},
+        **{name: _poisoned(getattr(np, name), _is_one) for name in ("arcsin", "arccos", "arctanh", "arccosh")},
+        **{name: _poisoned(getattr(np, name), _is_root_of_zero) for name in ("power", "float_power")},
+    },
+)
+_MATH = _Module(
+    math,
+    {
+        **{name: _poisoned(getattr(math, name), _is_zero) for name in ("sqrt",)},
+        **{name: _poisoned(getattr(math, name), _is_one) for name in ("asin", "acos")},
+        **{name: _poisoned(getattr(math, name), _is_root_of_zero) for name in ("pow",)},
+    },
+)
