@@ -102,7 +102,9 @@ def qr(a, a_dot, *, y):
     # with m = q' a_dot inv(r), of full column rank: q' q_dot is the antisymmetric matrix with m's lower triangle
     q, r = y
     if a.shape[0] < a.shape[1]:
-        raise NotImplementedError("the derivative of np.linalg.qr of a matrix with more columns than rows")
+        raise NotImplementedError(
+            "np.linalg.qr of a matrix with more columns than rows has no derivative here: factorise its first columns"
+        )
     if a.size > 0:
         sizes = np.abs(np.diag(r))
         largest = np.max(sizes)

@@ -273,15 +273,30 @@ class _Forward:
             if not self.activity.is_active(out):
                 continue
             assert isinstance(value, ir.Var | ir.Const)
-            if is_array(out) and (any(value is d for d in given.values()) or not self.has_layout(value, out)):
+            if not is_array(out):
+                # a rule may begin a sum with a number of more bits
+                self.dots[out] = (scalars.cast(context(self.builder, self.build), value, out.type),)
+            elif array_type_of(value).dtype != array_type_of(out).dtype:
+                self.dots[out] = (self.converted(value, out),)
+            elif any(value is d for d in given.values()) or not self.has_layout(value, out):
                 # the rule handed an argument's tangent through, or a view: the result's is memory of its own
                 (copied,) = self.new(out)
                 self.builder.emit(ir.Copy(source=value, out=copied))
-            elif is_array(out):
-                self.dots[out] = (value,)
             else:
-                # a rule may begin a sum with a number of more bits
-                self.dots[out] = (scalars.cast(context(self.builder, self.build), value, out.type),)
+                self.dots[out] = (value,)
+
+    def converted(self, dots: ir.Operand, out: ir.Var) -> ir.Var:
+        """What a rule made of the numbers of another type, as the tangent of a result."""
+        ctx, dtype = context(self.builder, self.build), array_type_of(out).dtype
+        made = ir.Var(f"{out.name}{SUFFIX}", array_type(dtype, array_type_of(out).ndim))
+        shape = tuple(extents(self.builder, dots))
+        self.builder.emit(ir.Alloc(shape=shape, out=made))
+
+        def one(index: Sequence[ir.Operand]) -> None:
+            self.builder.store(made, index, scalars.cast(ctx, self.builder.load(dots, index), dtype))
+
+        ctx.nest(shape, one)
+        return made
 
     def has_layout(self, dot: ir.Operand, out: ir.Operand) -> bool:
         """Whether views of a result have their counterparts in this tangent of it."""

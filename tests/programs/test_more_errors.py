@@ -50,6 +50,34 @@ def relative(message: str, function: Any) -> str:
 
 @refused(
     """
+    Unsupported: np.flip of more than three axes
+      test_more_errors.py:+1 in flip_of_four_axes
+        return np.sum(np.flip(x))
+                      ^^^^^^^^^^
+      Write the computation out, in loops.
+    """,
+    np.ones((2, 2, 2, 2)),
+)
+def flip_of_four_axes(x):
+    return np.sum(np.flip(x))
+
+
+@refused(
+    """
+    Unsupported: np.stack along an inner axis beyond the second
+      test_more_errors.py:+1 in stack_along_the_third
+        return np.sum(np.stack((x, x), axis=2))
+                      ^^^^^^^^^^^^^^^^^^^^^^^^
+      Write the computation out, in loops.
+    """,
+    np.ones((2, 2, 2)),
+)
+def stack_along_the_third(x):
+    return np.sum(np.stack((x, x), axis=2))
+
+
+@refused(
+    """
     Unsupported: scipy.special.logsumexp(float64[:])
       test_more_errors.py:+1 in logsumexp
         return scipy.special.logsumexp(x)

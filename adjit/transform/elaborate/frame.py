@@ -216,6 +216,7 @@ class Frame:
         self.env: dict[str, Value] = {}
         self.is_rule = is_rule
         self.weak = weak
+        self.own_ops = ctx.builder.ops  # where what runs in any case is emitted
         self.local_names: frozenset[str] = frozenset()
         self.in_loop = False
         # the names that the innermost loop assigns and that were not assigned before it, with what the trip before left

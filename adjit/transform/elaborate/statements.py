@@ -123,7 +123,12 @@ def _raise(frame: Frame, node: cst.Raise) -> None:
     kind = evaluate(frame, raised) if raised is not None else None
     if not isinstance(kind, Static) or not isinstance(kind.value, type) or not issubclass(kind.value, BaseException):
         raise ctx.fail(errors.Unsupported, "this raise", "", "Raise an exception class with a constant message.", node)
-    ctx.builder.emit(ir.Raise(exception=kind.value, args=_message(frame, arguments)))
+    message = _message(frame, arguments)
+    if frame.is_rule and issubclass(kind.value, NotImplementedError) and ctx.builder.ops is frame.own_ops:
+        # whatever the values are: what types tell a rule, it is known to be without
+        what = " ".join(map(str, message)) or f"a call that {frame.source.name} does not know"
+        raise ctx.fail(errors.Unsupported, what, "", "Write the computation out, in loops.")
+    ctx.builder.emit(ir.Raise(exception=kind.value, args=message))
 
 
 def _message(frame: Frame, arguments: Iterable[cst.BaseExpression]) -> tuple[ir.Operand | str, ...]:
