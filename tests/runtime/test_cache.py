@@ -61,6 +61,12 @@ print(json.dumps(found))
 HELPERS = "def shifted(x):\n    return x + 1.0\n"
 
 
+@pytest.fixture(autouse=True)
+def not_verified(monkeypatch):
+    """Nothing is taken from the cache where each pass is to be seen."""
+    monkeypatch.delenv("ADJIT_VERIFY", raising=False)
+
+
 @pytest.fixture
 def program(tmp_path, monkeypatch):
     """Starts the program in a process of its own; `.wait()` gives what it found."""
