@@ -70,7 +70,7 @@ def kron(a, b):
 @decomposition(np.cross)
 def cross(a, b):
     if a.shape[a.ndim - 1] != 3 or b.shape[b.ndim - 1] != 3:
-        raise ValueError("np.cross of vectors that do not have three components")
+        raise NotImplementedError("np.cross of vectors that do not have three components: append a zero")
     if a.ndim == 1 and b.ndim == 1:
         return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
     first = a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1]

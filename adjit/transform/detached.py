@@ -53,8 +53,9 @@ def without_detached(function: ir.Function) -> tuple[ir.Function, dict[ir.Var, i
     asked = [note for note in notes if not note.is_view or note in doubtful]
     if asked:
         _Paths(function, asked).function_body()
-    settled = {note.copy for note in views if note not in doubtful}
-    whole = [op for op in ir.walk(function.body) if isinstance(op, ir.Slice) and op.out in settled]
+    # whether a view or a copy, nobody can tell
+    noted = {note.copy for note in views}
+    whole = [op for op in ir.walk(function.body) if isinstance(op, ir.Slice) and op.out in noted]
     same: dict[ir.Var, ir.Operand] = {}
     for op in whole:
         same[op.out] = ir.substituted_operand(op.base, same)

@@ -277,10 +277,10 @@ class _Case:
                 raise NotSmooth("a kink")
             raise self.wrong(f"forward and reverse {reverse}, differences {differences}, complex step {exact}")
 
-    def wrong(self, why: str) -> Exception:
-        if singular.is_read(self.program, self.fresh()):
+    def wrong(self, why: str, outcome: Outcome = Outcome.WRONG_DERIVATIVE) -> Exception:
+        if outcome in (Outcome.WRONG_DERIVATIVE, Outcome.COMPILED) and singular.is_read(self.program, self.fresh()):
             return NotSmooth(f"a point where something is not differentiable: {why}")
-        return Wrong(Outcome.WRONG_DERIVATIVE, why)
+        return Wrong(outcome, why)
 
     def by_complex_step(self) -> float | None:
         found = analytic.along(self.program, self.fresh(), self.direction)
@@ -425,7 +425,7 @@ class _Case:
     def same(self, mine: Any, right: Any, who: str, outcome: Outcome) -> None:
         for a, b in zip(flat(mine), flat(right), strict=True):
             if not _close(a, b, self.rounding):
-                raise Wrong(outcome, f"{who}: {a!r} and {b!r}")
+                raise self.wrong(f"{who}: {a!r} and {b!r}", outcome)
 
     def unchanged(self, arguments: tuple[Any, ...], mode: str) -> None:
         for old, new in zip(flat(self.arguments), flat(arguments), strict=True):

@@ -64,11 +64,12 @@ def _is_root_of_zero(x: Any, y: Any) -> Any:
 
 
 def _of_close_values(function: Callable[..., Any], values: Callable[..., Any]) -> Callable[..., Any]:
-    """nan where two of the values are as good as equal, or one as good as zero."""
+    """nan where two of the values are as good as equal, or one as good as zero, or a basis is completed at will."""
 
     def made(a: Any, *args: Any, **options: Any) -> Any:
         result, found = function(a, *args, **options), np.sort(np.abs(values(a)))
-        if np.all(np.diff(found, prepend=0.0) > 1e-7 * np.max(found, initial=0.0)):
+        is_whole = function is not np.linalg.svd or len(set(np.shape(a))) == 1 or args[:1] == (False,)
+        if is_whole and np.all(np.diff(found, prepend=0.0) > 1e-7 * np.max(found, initial=0.0)):
             return result
         parts = result if isinstance(result, tuple) else (result,)
         spoiled = [np.full_like(part, np.nan) for part in parts]
@@ -84,7 +85,10 @@ def _singular_values(a: Any) -> Any:
 _LINALG = _Module(
     np.linalg,
     {
-        **{name: _of_close_values(getattr(np.linalg, name), _singular_values) for name in ("qr", "svd", "pinv")},
+        **{
+            name: _of_close_values(getattr(np.linalg, name), _singular_values)
+            for name in ("qr", "svd", "pinv", "lstsq")
+        },
         **{name: _of_close_values(getattr(np.linalg, name), np.linalg.eigvals) for name in ("eig", "eigvals")},
         **{name: _of_close_values(getattr(np.linalg, name), np.linalg.eigvalsh) for name in ("eigh", "eigvalsh")},
     },
