@@ -284,3 +284,13 @@ def test_tangents_in_another_order_than_their_arguments(layout: str, target: Any
     moved = (ravelled_and_weighed(primal + step) - ravelled_and_weighed(primal - step)) / 2e-6
     assert len(found) == 1
     assert found.pop() == pytest.approx(moved, rel=1e-6)
+
+
+def norms_of_what_runs_backwards(a):
+    r = a[::-1, 1]
+    return np.linalg.norm(r) + np.linalg.norm(a[0], 1) * np.linalg.norm(a[1, ::-2]) + np.linalg.norm(a)
+
+
+@pytest.mark.parametrize("target", ("python", "cpu"))
+def test_norms_of_vectors_that_run_backwards(target: Any) -> None:
+    check(norms_of_what_runs_backwards, lambda: (wave(3, 4)[::-1, ::-1],), second=False, target=target)

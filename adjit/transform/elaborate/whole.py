@@ -91,6 +91,8 @@ def whole_call(
             "",
             "Pass other types or another number of arguments, or write the computation out.",
         )
+    if callee is np.linalg.norm:
+        args = [_forwards(ctx, args[0]), *args[1:]]
     name = name or name_of(callee)
     parts = tuple_parts(type_) if isinstance(type_, types.BaseTuple) else (type_,)
     if type_ == types.none:
@@ -126,6 +128,16 @@ def whole_call(
             ctx.new_array(out)
             ctx.ordered(out, () if _is_in_c_order(callee) else args)
     return TupleValue(outs) if isinstance(type_, types.BaseTuple) else outs[0]
+
+
+def _forwards(ctx: Context, vector: ir.Operand) -> ir.Operand:
+    """The vector, or a contiguous copy: numba's norm is wrong for vectors that run backwards through memory."""
+    type_ = vector.type
+    if not isinstance(type_, types.Array) or type_.ndim != 1 or type_.layout == "C":
+        return vector
+    out = ir.Var(vector.name if isinstance(vector, ir.Var) else "vector", type_.copy(layout="C", readonly=False))
+    ctx.builder.emit(ir.Copy(source=vector, out=out))
+    return ctx.new_array(out, ctx.shape(vector))
 
 
 def _is_in_c_order(callee: Any) -> bool:
