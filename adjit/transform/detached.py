@@ -184,7 +184,7 @@ def _make_way(note: ir.Detached, state: _State) -> None:
 def _told_apart(note: ir.Detached, store: ir.Op) -> errors.Unsupported:
     place = place_of(note.origin)
     where = f" at {place.lines()[0]}" if place is not None else ""
-    kind = "a view" if note.always else "a view or a copy, by its layout when it runs"
+    kind = "a view" if note.always else f"a view or a copy, by its {note.by} when it runs"
     own = "a view" if note.is_view else "a copy"
     return errors.Unsupported(
         f"a store into memory that {note.what} shares",

@@ -397,10 +397,24 @@ def of_an_imaginary_part(x: np.ndarray) -> float:
     return np.sum(r)
 
 
+def of_another_type(x: np.ndarray) -> float:
+    a = x.astype(np.float32) * 2.0
+    r = np.asarray(a, dtype=np.float64)
+    a *= 0.0
+    return np.sum(r)
+
+
+def of_the_same_type_in_numpy(x: np.ndarray) -> float:
+    a = x.astype(np.float32) + 1
+    r = np.asarray(a, dtype=np.float32)
+    a *= 0.0
+    return np.sum(r)
+
+
 REFUSED = (
     seen_in_the_next_trip, seen_through_a_view, seen_through_another_copy, seen_through_a_copy_of_the_copy,
     an_earlier_copy, in_one_branch, of_an_element, into_an_element, of_flat, in_a_helper, of_a_real_part,
-    of_an_imaginary_part,
+    of_an_imaginary_part, of_another_type, of_the_same_type_in_numpy,
 )  # fmt: skip
 
 
@@ -408,3 +422,18 @@ REFUSED = (
 def test_refused(function: Any) -> None:
     with pytest.raises(Unsupported, match="Here it is a (copy|view)|NumPy stores into the array"):
         adjit.grad(function, target="python")(X)
+
+
+def arguments_of_known_types(x: np.ndarray, y: np.ndarray) -> float:
+    a, b = x.copy(), np.asarray(y, dtype=np.float64)
+    r = np.asarray(a, dtype=np.float64)
+    b[0] = r[1]
+    return np.sum(r) + np.sum(y * y) + np.sum(b * b)
+
+
+def test_what_is_of_a_known_type_is_a_view_or_a_copy() -> None:
+    y = np.array([0.5, -0.3], np.float32)
+    value, (of_x, of_y) = adjit.value_and_grad(arguments_of_known_types, wrt=(0, 1), target="python")(X.copy(), y)
+    assert value == pytest.approx(arguments_of_known_types(X.copy(), y.copy()))
+    assert of_x[:3] == pytest.approx([1.0, 1.0 + 2.0 * X[1], 1.0])
+    assert of_y == pytest.approx([1.0, -1.2])

@@ -22,6 +22,7 @@ from adjit.transform.elaborate.displays import array_of
 from adjit.transform.elaborate.elementwise import as_lazy, converted, copied, operand
 from adjit.transform.elaborate.frame import Frame
 from adjit.transform.elaborate.handlers import Handler, bound, dtype_argument, shape_argument, taken
+from adjit.transform.elaborate.shaping import itself
 from adjit.transform.elaborate.values import Complex, Lazy, Static, Value, dtype, is_array, is_numeric
 from adjit.transform.elaborate.whole import whole_call
 
@@ -103,9 +104,19 @@ def _array(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
 def _asarray(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     value, kind = bound(frame, "np.asarray", "a dtype?", args, named)
     assert value is not None
-    if is_array(value) and dtype_argument(frame, kind, dtype(value)) == dtype(value):
-        return value
-    return _array(frame, [value] if kind is None else [value, kind], {})
+    if not is_array(value) or kind is None:
+        return value if is_array(value) else _array(frame, [value], {})
+    ctx, what = frame.ctx, "np.asarray"
+    is_view = dtype_argument(frame, kind, dtype(value)) == dtype(value)
+    if isinstance(value, Lazy | Complex) or not ctx.is_of_doubtful_type(operand(ctx, value)):
+        return value if is_view else _array(frame, [value, kind], {})
+    array = operand(ctx, value)
+    if is_view:
+        ctx.ordered(array, (), is_free=True)
+        return itself(ctx, array, what, by="type")
+    made = operand(ctx, _array(frame, [value, kind], {}))
+    ctx.detached(made, array, what, by="type")
+    return made
 
 
 CREATION: dict[Any, Handler] = {

@@ -21,6 +21,13 @@ from adjit.transform.types import const
 ANYWHERE = "anywhere"  # the root of an array that may be any of those reachable here
 
 
+_SMALL = frozenset(
+    (
+        types.int8, types.int16, types.int32, types.uint8, types.uint16, types.uint32, types.float32, types.complex64,
+    )
+)  # fmt: skip
+
+
 class Context:
     """One compilation: the builder, the arrays' shapes and roots, and the functions being inlined."""
 
@@ -28,6 +35,9 @@ class Context:
         self.builder = ir.Builder()
         self.shapes: dict[ir.Operand, tuple[ir.Operand, ...]] = {}
         self.roots: dict[ir.Var, frozenset[object]] = {}
+        # whether some array has numbers of few bits, as many as NumPy's products of them with Python's numbers have
+        self.has_small = False
+        self.given: frozenset[object] = frozenset()  # the arguments
         # arrays that were met before their shape was known, and the list of operations that their extents stand in
         self._looked_at: dict[ir.Operand, list[ir.Op]] = {}
         # the extent that is left of another without so many elements, and the list of operations that it is made in
@@ -93,6 +103,7 @@ class Context:
         if shape is None:
             shape = [self.builder.extent(array, axis) for axis in range(array.type.ndim)]
         self.shapes[array] = tuple(shape)
+        self.has_small = self.has_small or array.type.dtype in _SMALL
         self.roots[array] = frozenset((array,)) if roots is None else roots
         return array
 
@@ -119,6 +130,10 @@ class Context:
             return frozenset((id(array.value),))
         return self.roots.get(array, frozenset((ANYWHERE,)))
 
+    def is_of_doubtful_type(self, array: ir.Operand) -> bool:
+        """Whether its numbers may have other bits in NumPy."""
+        return self.has_small and isinstance(array, ir.Var) and not self.roots_of(array) <= self.given
+
     def detached(
         self,
         copy: ir.Operand,
@@ -127,10 +142,13 @@ class Context:
         always: bool = False,
         readonly: bool = False,
         is_view: bool = False,
+        by: str = "layout",
     ) -> None:
         """Take note of a copy where NumPy gives a view, `always` or by the layout at run time; or of what `is_view`."""
         if self.notes_order if is_view else self.notes_views:
-            note = ir.Detached(base=base, copy=copy, what=what, always=always, readonly=readonly, is_view=is_view)
+            note = ir.Detached(
+                base=base, copy=copy, what=what, always=always, readonly=readonly, is_view=is_view, by=by
+            )
             self.builder.emit(note)
 
     def ordered(self, array: ir.Operand, like: Sequence[ir.Operand], is_free: bool = False) -> None:

@@ -113,6 +113,7 @@ def _elaborated(
         for leaf in ir.leaves(tuple(params)):
             if isinstance(leaf.type, types.Array):
                 ctx.new_array(leaf)
+        ctx.given = frozenset(ir.leaves(tuple(params)))
         taken: dict[ir.Var, Complex] = {}
         values = [_taken_apart(ctx, value, taken) for value in values]
         try:

@@ -119,14 +119,15 @@ def contiguous(ctx: Context, value: Value, what: str, always: bool = False) -> i
     return made
 
 
-def itself(ctx: Context, array: ir.Operand, what: str) -> ir.Operand:
-    """The array, which numba knows to be in the order that `what` asks for: a view, if it is in that order in NumPy."""
+def itself(ctx: Context, array: ir.Operand, what: str, by: str = "layout") -> ir.Operand:
+    """The array, which numba knows to be in the order (or, `by` type, of the type) that `what` asks for: a view, if it
+    is so in NumPy."""
     if not ctx.notes_order or not isinstance(array, ir.Var):
         return array
     assert isinstance(array.type, types.Array)
     out = ir.Var(array.name, array.type, array.user)
     ctx.builder.emit(ir.Slice(base=array, selectors=(ir.Span(),) * array.type.ndim, out=out))
-    ctx.detached(out, array, what, is_view=True)
+    ctx.detached(out, array, what, is_view=True, by=by)
     if array.type.layout == "C":
         ctx.ordered(out, ())
     return ctx.new_array(out, ctx.shape(array), ctx.roots_of(array))

@@ -257,7 +257,8 @@ class Detached(Op):
     """A note that `copy`, a fresh array or an element that was loaded, stands for a view that NumPy takes of `base`.
 
     what:     what made it, as the user writes it.
-    always:   NumPy takes a view in any case; else the layout at run time decides between a view and a copy.
+    always:   NumPy takes a view in any case; else what the base is at run time decides between a view and a copy:
+    by:       its layout, or its type.
     readonly: nothing may be stored into that view.
     is_view:  `copy` is a view here, which is NumPy's if the order of `base` is.
     """
@@ -268,6 +269,7 @@ class Detached(Op):
     always: bool = False
     readonly: bool = False
     is_view: bool = False
+    by: str = "layout"
 
     @property
     def operands(self) -> tuple[Operand, ...]:
