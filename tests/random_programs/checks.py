@@ -316,7 +316,7 @@ class _Case:
         at, step = self.along_direction(), 1e-6
         with np.errstate(all="ignore"):
             left, here, right = at(-step), at(0.0), at(step)
-        return not max(abs(left - here), abs(right - here)) <= 1e-3 * (1.0 + abs(here))
+        return not max(abs(left - here), abs(right - here)) <= 1e-4 * (1.0 + abs(here))
 
     def by_differences(self) -> float | None:
         """Of fourth order; None if the function is not smooth there."""
