@@ -50,10 +50,11 @@ class Text:
         self._iterations = iterations
         self._sizes: dict[Symbol, str] = {}
 
-    def at_least(self, least: int, conditions: Iterable[str]) -> list[str]:
-        """That all sizes in the conditions are at least so large."""
+    def at_least(self, least: int, conditions: Iterable[str], extents: bool = False) -> list[str]:
+        """That all sizes in the conditions, or the extents of arrays among them, are at least so large."""
         inside = " ".join(conditions)
-        return [f"{name} >= {least}" for name in self._sizes.values() if re.search(rf"\b{name}\b", inside)]
+        sizes = [name for symbol, name in self._sizes.items() if not extents or isinstance(symbol, tuple)]
+        return [f"{name} >= {least}" for name in sizes if re.search(rf"\b{name}\b", inside)]
 
     def set(self, dimensions: Sequence[str], conditions: Sequence[str]) -> str:
         inside = " and ".join(conditions)

@@ -277,6 +277,9 @@ class IndexModel:
         read = [between for between in found if between is not None][:MOST_STORES_BETWEEN]
         if end is None:
             conditions += text.at_least(SOME, (*conditions, *read))
+        else:
+            # arrays without elements are not what makes a number go unread
+            conditions += text.at_least(1, (*conditions, *read), extents=True)
         return not is_empty(text.set(dimensions, conditions), *(text.set(dimensions, [between]) for between in read))
 
     def _meets_in_other_trip(self, loop: ir.For, one: Access, write: Access, beyond: int) -> bool:

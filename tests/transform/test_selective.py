@@ -250,3 +250,19 @@ def test_an_exponent_in_the_same_array():
     columns = adjit.jacfwd(lambda a: (-a[0]) ** a[1], target="python")(np.array([0.5, 2.0]))
     assert columns[0] == 1.0
     assert np.isnan(columns[1])
+
+
+def read_along_an_axis(x, w):
+    scores = np.empty(x.size)
+    total = 0.0
+    for i in range(x.size):
+        for j in range(x.size):
+            scores[j] = np.exp(x[j] / x[i])
+        for k in range(w.shape[1]):
+            for j in range(x.size):
+                total += scores[j] * w[j, k]
+    return total
+
+
+def test_what_only_arrays_without_elements_leave_unread_has_no_test():
+    assert "isnan" not in adjit.grad(read_along_an_axis, target="python").source(X, np.ones((4, 2)))
