@@ -134,8 +134,8 @@ def _checked(program: Program, how: How) -> Verdict:
     try:
         case.run()
     except Wrong as fault:
-        if case.is_single and case.has_jump():
-            return Verdict(Outcome.UNFIT, f"rounding to 32 bits decides: {fault.why}")
+        if (case.is_single or fault.outcome is Outcome.COMPILED) and case.has_jump():
+            return Verdict(Outcome.UNFIT, f"rounding decides: {fault.why}")
         return Verdict(fault.outcome, fault.why, fault.cause or fault.outcome.value)
     except NotSmooth as fault:
         return Verdict(Outcome.UNFIT, str(fault))
@@ -312,7 +312,7 @@ class _Case:
         return not abs(left - right) <= 1e-3 * (1.0 + abs(left))
 
     def has_jump(self) -> bool:
-        """Whether the value jumps as near by as numbers of 32 bits are apart."""
+        """Whether the value jumps nearby: as near as numbers of 32 bits are apart."""
         at, step = self.along_direction(), 1e-6
         with np.errstate(all="ignore"):
             left, here, right = at(-step), at(0.0), at(step)
