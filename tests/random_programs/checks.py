@@ -289,7 +289,7 @@ class _Case:
         if found is None:
             return None
         seeds = [s for s, v in zip(flat(self.seed), flat(self.value), strict=True) if _is_float(v)]
-        if len(found) != len(seeds):
+        if [np.shape(f) for f in found] != [np.shape(s) for s in seeds]:
             return None
         return float(sum(np.sum(s * f) for s, f in zip(seeds, found, strict=True)))
 
