@@ -8,7 +8,8 @@ zero for them.
     s[0] = 2.0                              or is overwritten before anything reads it
 
 A number is read if one of its uses is sure to run and what that makes is read, too. That goes round loops, so every
-number counts as read until all its uses are out of the question. Of elements of arrays, isl is asked.
+number counts as read until all its uses are out of the question. Of elements of arrays, isl is asked. That a loop makes
+no trip, or an array has no elements, is not among what is asked: such loops stand between most numbers and the result.
 
 Where a branch or a store decides, nothing infinite or undefined gets through, be it the program's own input. Elsewhere,
 as for elements that nobody happens to read, what goes in is taken to be finite.
