@@ -267,8 +267,10 @@ def cast(value: Any, type_: ir.Type) -> Any:
 def _fitting(value: Any, type_: ir.Type) -> Any:
     """What NumPy and compiled code give different types although they mean the same value."""
     if isinstance(type_, types.Array):
-        # NumPy hands back a scalar where an array has no axes
-        return np.asarray(value) if type_.ndim == 0 else value
+        # NumPy hands back a scalar where an array has no axes, and keeps 32 bits where a number is Python's
+        value = np.asarray(value) if type_.ndim == 0 else value
+        is_single = isinstance(value, np.ndarray) and value.dtype == np.float32 and type_.dtype == types.float64
+        return value.astype(np.float64) if is_single else value
     if isinstance(type_, types.Float) and isinstance(value, (np.floating, float)):
         return scalar_dtype(type_).type(value)
     if isinstance(type_, types.Integer) and isinstance(value, (np.bool_, bool)):
