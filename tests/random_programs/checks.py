@@ -506,6 +506,7 @@ def _overlap(arguments: tuple[Any, ...]) -> bool:
 def _compare(function: ir.Function, arguments: tuple[Any, ...], result: Any, hands_on: bool = False) -> None:
     """`hands_on`: the result is a value and what the pullback gets. What it does not read may be unwritten; if it
     read them, it would be wrong by itself."""
+    arguments = tuple(_widened(a, tree) for a, tree in zip(arguments, function.params, strict=True))
     # of arguments that are changed
     again = _copied(arguments)
     try:
@@ -525,6 +526,16 @@ def _compare(function: ir.Function, arguments: tuple[Any, ...], result: Any, han
         itertools.starmap(lambda a, b: _close(a, b, tolerance), zip(mine, right, strict=True))
     ):
         raise Wrong(Outcome.TEXT, f"{function.name}: the text gives {result!r}, its IR {expected!r}")
+
+
+def _widened(value: Any, tree: ir.Tree) -> Any:
+    """An argument of the type that is declared: what a pullback gets, plain Python may have kept in 32 bits."""
+    if isinstance(tree, tuple):
+        return tuple(_widened(part, t) for part, t in zip(value, tree, strict=True))
+    is_double = isinstance(tree, ir.Var) and getattr(tree.type, "dtype", None) == types.float64
+    if is_double and isinstance(value, np.ndarray) and value.dtype == np.float32:
+        return like(value, np.float64)
+    return value
 
 
 def _written(value: Any, one: Any, other: Any) -> Any:
