@@ -284,7 +284,13 @@ class Iterations:
             return None
         first, *others = [self.extent(value, axis) for value in self._pushed.get(tape, ())] or [None]
         alike = all(first is not None and other is not None and first == other for other in others)
-        return first if alike else None
+        return first if first is not None and alike and self._is_everywhere(first) else None
+
+    def _is_everywhere(self, value: Affine) -> bool:
+        """Whether what it is made of is there wherever a tape is read, and not in the branch alone that filled it."""
+        names = [symbol[0] if isinstance(symbol, tuple) else symbol for symbol in value.terms]
+        made = [self.definitions.get(name) for name in names if isinstance(name, ir.Var)]
+        return len(made) == len(names) and not any(op is not None and self.places[op].chain for op in made)
 
     def _carried_extent(self, array: ir.Operand, axis: int) -> Affine | None:
         """The extent of the array that a loop starts from, if each trip hands on one of the same extent."""

@@ -192,7 +192,10 @@ class _Case:
         # elements of few bits have 64 here, as in numba; of arrays, which overflow alike in both, nothing is said
         is_small = any(np.asarray(a).dtype.kind in "iu" and np.asarray(a).dtype.itemsize < 8 for a in flat(arguments))
         with np.errstate(all="ignore", over="raise" if is_small else "ignore"):
-            self.value = self.plain(*self.fresh())
+            try:
+                self.value = self.plain(*self.fresh())
+            except Unfit as fault:
+                raise TimeoutError("plain Python does not end") from fault
         if is_small and _POWER_OF_AN_ELEMENT.search(self.program.text):
             raise OverflowError("a power of an element may overflow without a word")
         self.is_number = isinstance(self.value, float | np.floating)

@@ -315,3 +315,17 @@ def program(x, y, u, v, A, k, n, idx):
     return np.sum(r * r) * x
 """,
 )
+
+# the extent of what a tape has is that of a view which only the branch of the forward sweep knows
+regression(
+    "copies_of_a_view_of_a_branch",
+    """
+def program(x, y, u, v, A, k, n, idx):
+    if k == 1:
+        a, c = v[::-1], 0
+        while c < 3:
+            a[c] = np.linalg.norm(a, 1) * x
+            c += 1
+    return np.sum(v * v)
+""",
+)
