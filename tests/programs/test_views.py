@@ -390,6 +390,13 @@ def of_a_real_part(x: np.ndarray) -> float:
     return np.sum(z.real * x)
 
 
+def of_a_part_of_a_product(x: np.ndarray) -> float:
+    r = (x * (2.0 + 1.0j)).real
+    w = np.ascontiguousarray(r)
+    r[:] = 1.0
+    return np.sum(w)
+
+
 def of_an_imaginary_part(x: np.ndarray) -> float:
     z = x + 1j * x
     r = np.ascontiguousarray(np.imag(z))
@@ -414,7 +421,7 @@ def of_the_same_type_in_numpy(x: np.ndarray) -> float:
 REFUSED = (
     seen_in_the_next_trip, seen_through_a_view, seen_through_another_copy, seen_through_a_copy_of_the_copy,
     an_earlier_copy, in_one_branch, of_an_element, into_an_element, of_flat, in_a_helper, of_a_real_part,
-    of_an_imaginary_part, of_another_type, of_the_same_type_in_numpy,
+    of_an_imaginary_part, of_a_part_of_a_product, of_another_type, of_the_same_type_in_numpy,
 )  # fmt: skip
 
 

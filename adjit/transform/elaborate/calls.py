@@ -512,8 +512,8 @@ def _by_parts(ctx: Context, value: Value, run: Callable[[Value], Value]) -> Valu
 
 def _part_taken(ctx: Context, value: Value, name: str) -> Value:
     """The part that the program asks for: of an array, it has gaps in NumPy, so what wants it contiguous copies it."""
-    made = part(ctx, value, name)
-    if is_array(made) and not isinstance(made, Lazy):
+    made = materialise(ctx, part(ctx, value, name))
+    if is_array(made):
         ctx.ordered(operand(ctx, made), (), is_free=True)
     return made
 
