@@ -45,7 +45,7 @@ def without_detached(function: ir.Function) -> tuple[ir.Function, dict[ir.Var, i
     doubtful: set[ir.Detached] = set()
     if views or passed:
         orders = Orders(function)
-        doubtful = {view for view in views if orders.is_in_doubt(view.base)}
+        doubtful = {view for view in views if view.by == "type" or orders.is_in_doubt(view.base)}
         for note in passed:
             others = {k for k, leaf in enumerate(note.leaves) if ir.is_array(leaf) and orders.is_in_doubt(leaf)}
             if others:

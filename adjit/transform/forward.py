@@ -31,7 +31,7 @@ from adjit.transform.rules_as_ir import apply, context, no_rule, operands_of, pu
 from adjit.transform.selective import is_partly_undefined, unless_zero
 from adjit.transform.shadows import carried_args
 from adjit.transform.transposition import tangent_body
-from adjit.transform.types import array_type, array_type_of, transposed_type, typed_const
+from adjit.transform.types import array_type, array_type_of, typed_const
 
 
 def forward(
@@ -287,15 +287,10 @@ class _Forward:
 
     def converted(self, dots: ir.Operand, out: ir.Var) -> ir.Var:
         """What a rule made of the numbers of another type, as the tangent of a result."""
-        ctx, dtype = context(self.builder, self.build), array_type_of(out).dtype
-        made = ir.Var(f"{out.name}{SUFFIX}", array_type(dtype, array_type_of(out).ndim))
-        shape = tuple(extents(self.builder, dots))
-        self.builder.emit(ir.Alloc(shape=shape, out=made))
-
-        def one(index: Sequence[ir.Operand]) -> None:
-            self.builder.store(made, index, scalars.cast(ctx, self.builder.load(dots, index), dtype))
-
-        ctx.nest(shape, one)
+        type_ = array_type_of(out)
+        made = ir.Var(f"{out.name}{SUFFIX}", array_type(type_.dtype, type_.ndim))
+        self.builder.emit(ir.Alloc(shape=tuple(extents(self.builder, dots)), out=made))
+        self.stored(context(self.builder, self.build), dots, made, ())
         return made
 
     def has_layout(self, dot: ir.Operand, out: ir.Operand) -> bool:
@@ -322,7 +317,7 @@ class _Forward:
             for out, value, all_ in zip(active, found, made, strict=True):
                 assert isinstance(value, ir.Var | ir.Const)
                 if is_number(out):
-                    self.builder.store(all_, index, value)
+                    self.builder.store(all_, index, scalars.cast(ctx, value, array_type_of(all_).dtype))
                 else:
                     self.stored(ctx, value, all_, index)
 
@@ -358,32 +353,25 @@ class _Forward:
         return copied
 
     def stored(self, ctx: Context, value: ir.Operand, all_: ir.Var, direction: Sequence[ir.Operand]) -> None:
-        shape = extents(self.builder, value)
-        ctx.nest(
-            shape,
-            lambda index: self.builder.store(all_, (*index, *direction), self.builder.load(value, index)),
-        )
+        """Stores the elements of a tangent, of whatever float type a rule made them."""
+        dtype = array_type_of(all_).dtype
+
+        def one(index: Sequence[ir.Operand]) -> None:
+            element = scalars.cast(ctx, self.builder.load(value, index), dtype)
+            self.builder.store(all_, (*index, *direction), element)
+
+        ctx.nest(extents(self.builder, value), one)
 
     def laid_out(self, array: ir.Operand, like: types.Array) -> ir.Operand:
         """The array in the layout of a type: itself, seen under the general one, or a copy."""
         type_ = array_type_of(array)
         if type_.layout == like.layout:
             return array
-        if like.layout == "F":
-            turned = self.transposed(array)
-            return self.transposed(self.laid_out(turned, array_type(type_.dtype, type_.ndim)))
         out = ir.Var(_name(array), type_.copy(layout=like.layout, readonly=False))
-        if like.layout == "C":
-            self.builder.emit(ir.Copy(source=array, out=out))
-        else:
+        if like.layout == "A":
             self.builder.emit(ir.Slice(base=array, selectors=(ir.Span(),) * type_.ndim, out=out))
-        return out
-
-    def transposed(self, array: ir.Operand) -> ir.Var:
-        type_ = array_type_of(array)
-        axes = tuple(range(type_.ndim))[::-1]
-        out = ir.Var(f"{_name(array)}_T", transposed_type(type_, axes))
-        self.builder.emit(ir.Transpose(base=array, axes=axes, out=out))
+        else:
+            self.builder.emit(ir.Copy(source=array, out=out))
         return out
 
     # --------------------------------------------------------------------------------------------------- control flow
@@ -402,9 +390,7 @@ class _Forward:
     def handed_on(self, operand: ir.Operand, to: ir.Type) -> Tangent:
         """The tangents of a value, of the type that those of what it becomes have."""
         dots, type_ = self.dot_or_zero(operand), self.directions.type_of(to)
-        if not isinstance(type_, types.Array) or array_type_of(dots[0]).layout == type_.layout:
-            return dots
-        return (self.laid_out(dots[0], type_),)
+        return (self.laid_out(dots[0], type_),) if isinstance(type_, types.Array) else dots
 
     def loop(self, op: ir.For | ir.While) -> None:
         args = carried_args(op)

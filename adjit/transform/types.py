@@ -205,6 +205,11 @@ def is_integer(type_: Type) -> bool:
     return isinstance(type_, types.Integer | types.Boolean)
 
 
+def is_small(type_: Type) -> bool:
+    """Whether these are numbers of fewer bits than Python's."""
+    return type_ in (types.float32, types.complex64) or (isinstance(type_, types.Integer) and bits(type_) < 64)
+
+
 def bits(type_: Type) -> int:
     """The size of an integer, 1 for a boolean."""
     return int(type_.bitwidth) if isinstance(type_, types.Integer) else 1  # type: ignore[attr-defined]

@@ -418,10 +418,20 @@ def of_the_same_type_in_numpy(x: np.ndarray) -> float:
     return np.sum(r)
 
 
+def of_another_order(x: np.ndarray) -> float:
+    small = np.ones(3, np.float32)
+    a = (x * 1.0).reshape(3, 4)[:, [0, 1]]
+    b = np.asarray(a, dtype=np.float64)
+    r = b.ravel()
+    r[1] = 50.0
+    return np.sum(b * b) + small[0]
+
+
 REFUSED = (
     seen_in_the_next_trip, seen_through_a_view, seen_through_another_copy, seen_through_a_copy_of_the_copy,
     an_earlier_copy, in_one_branch, of_an_element, into_an_element, of_flat, in_a_helper, of_a_real_part,
     of_an_imaginary_part, of_a_part_of_a_product, of_another_type, of_the_same_type_in_numpy,
+    of_another_order,
 )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ import math
 import re
 import types
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,14 +35,12 @@ def along(program: Program, arguments: Sequence[Any], direction: Sequence[Any]) 
     """The change of each float in the result, with shapes as the results."""
     if _OTHERWISE.search(program.text):
         return None
-    space: dict[str, Any] = {**_BUILTINS, "__name__": "complex_step"}
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             warnings.simplefilter("error", np.exceptions.ComplexWarning)
-            exec(program.source(is_plain=True), space)
-            space.update(np=NUMPY, math=MATH)
-            made = space["program"](*map(_lifted, arguments, direction))
+            function = program.instead(np=NUMPY, math=MATH, **_BUILTINS)
+            made = function(*map(_lifted, arguments, direction))
     except Exception:  # noqa: BLE001  whatever an operation says to complex numbers
         return None
     return [np.imag(part) / STEP for part in flat(made) if np.asarray(part).dtype.kind in "fc"]
@@ -132,19 +130,19 @@ def _likes(function: Callable[..., Any]) -> Callable[..., Any]:
     return made
 
 
-class _Numpy(types.ModuleType):
+class Module(types.ModuleType):
+    """A module with others in the place of some of its functions."""
+
+    def __init__(self, module: types.ModuleType, others: Mapping[str, Any]):
+        super().__init__(module.__name__)
+        self.__dict__.update(others)
+        self._module = module
+
     def __getattr__(self, name: str) -> Any:
-        return getattr(np, name)
+        return getattr(self._module, name)
 
 
-class _Linalg(types.ModuleType):
-    norm = staticmethod(lambda a: np.sqrt(np.sum(np.asarray(a) * a)))
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(np.linalg, name)
-
-
-NUMPY = _Numpy("numpy")
+NUMPY = Module(np, {})
 for _name, _position in (("zeros", 1), ("ones", 1), ("empty", 1), ("full", 2)):
     setattr(NUMPY, _name, _maker(getattr(np, _name), _position))
 for _name in ("eye", "identity"):
@@ -157,7 +155,7 @@ for _name, _value in {
     "var": _var, "std": lambda a, axis=None: np.sqrt(_var(a, axis)), "vdot": lambda a, b: np.sum(a * b),
     "sign": lambda a: np.sign(np.real(a)), "floor": lambda a: np.floor(np.real(a)),
     "ceil": lambda a: np.ceil(np.real(a)),
-    "linalg": _Linalg("linalg"),
+    "linalg": Module(np.linalg, {"norm": lambda a: np.sqrt(np.sum(np.asarray(a) * a))}),
 }.items():  # fmt: skip
     setattr(NUMPY, _name, _value)
 

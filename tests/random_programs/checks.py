@@ -312,19 +312,23 @@ class _Case:
 
         return at
 
+    def on_both_sides(self, step: float) -> tuple[float, float, float]:
+        """The value so far before the arguments, at them, and behind."""
+        at = self.along_direction()
+        with np.errstate(all="ignore"):
+            return at(-step), at(0.0), at(step)
+
     def has_kink(self) -> bool:
         """Whether the slopes on both sides differ: differences around a kink agree on the mean of the two."""
-        at, step = self.along_direction(), 1e-5
-        with np.errstate(all="ignore"):
-            left, right = (at(0.0) - at(-step)) / step, (at(step) - at(0.0)) / step
+        step = 1e-5
+        before, here, behind = self.on_both_sides(step)
+        left, right = (here - before) / step, (behind - here) / step
         return not abs(left - right) <= 1e-3 * (1.0 + abs(left))
 
     def has_jump(self) -> bool:
         """Whether the value jumps nearby: as near as numbers of 32 bits are apart."""
-        at, step = self.along_direction(), 1e-6
-        with np.errstate(all="ignore"):
-            left, here, right = at(-step), at(0.0), at(step)
-        return not max(abs(left - here), abs(right - here)) <= 1e-4 * (1.0 + abs(here))
+        before, here, behind = self.on_both_sides(1e-6)
+        return not max(abs(before - here), abs(behind - here)) <= 1e-4 * (1.0 + abs(here))
 
     def by_differences(self) -> float | None:
         """Of fourth order; None if the function is not smooth there."""

@@ -51,6 +51,13 @@ class Program:
         exec(compile(text, filename, "exec"), scope)
         return scope
 
+    def instead(self, **others: Any) -> Any:
+        """The function in plain Python, with these in the place of modules and builtins."""
+        scope: dict[str, Any] = {"__name__": "random_program"}
+        exec(self.source(is_plain=True), scope)
+        scope.update(others)
+        return scope["program"]
+
     def source(self, is_plain: bool = False) -> str:
         text = self.text if self.text.startswith("import") else HEADER + self.text
         return plain(text) if is_plain else text

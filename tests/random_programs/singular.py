@@ -11,23 +11,20 @@ has none if that is overwritten, or not selected.
 from __future__ import annotations
 
 import math
-import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from tests.random_programs.analytic import flat
+from tests.random_programs.analytic import Module, flat
 from tests.random_programs.program import Program
 
 
 def is_read(program: Program, arguments: Sequence[Any]) -> bool:
-    space: dict[str, Any] = {"__name__": "singular"}
-    exec(program.source(is_plain=True), space)
-    space.update(np=_NUMPY, math=_MATH)
+    function = program.instead(np=_NUMPY, math=_MATH)
     with np.errstate(all="ignore"):
         try:
-            made = space["program"](*arguments)
+            made = function(*arguments)
         except (ArithmeticError, ValueError, IndexError, np.linalg.LinAlgError):
             # nan decides about something
             return True
@@ -39,16 +36,6 @@ def _poisoned(function: Callable[..., Any], is_singular: Callable[..., Any]) -> 
         return np.where(is_singular(*args), np.nan, function(*args, **options))[()]
 
     return made
-
-
-class _Module(types.ModuleType):
-    def __init__(self, module: types.ModuleType, others: dict[str, Any]):
-        super().__init__(module.__name__)
-        self.__dict__.update(others)
-        self._module = module
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._module, name)
 
 
 def _is_zero(x: Any) -> Any:
@@ -82,7 +69,7 @@ def _singular_values(a: Any) -> Any:
     return np.linalg.svd(a)[1]
 
 
-_LINALG = _Module(
+_LINALG = Module(
     np.linalg,
     {
         **{
@@ -93,7 +80,7 @@ _LINALG = _Module(
         **{name: _of_close_values(getattr(np.linalg, name), np.linalg.eigvalsh) for name in ("eigh", "eigvalsh")},
     },
 )
-_NUMPY = _Module(
+_NUMPY = Module(
     np,
     {
         "linalg": _LINALG,
@@ -102,11 +89,12 @@ _NUMPY = _Module(
         **{name: _poisoned(getattr(np, name), _is_root_of_zero) for name in ("power", "float_power")},
     },
 )
-_MATH = _Module(
+_MATH = Module(
     math,
     {
-        **{name: _poisoned(getattr(math, name), _is_zero) for name in ("sqrt",)},
-        **{name: _poisoned(getattr(math, name), _is_one) for name in ("asin", "acos")},
-        **{name: _poisoned(getattr(math, name), _is_root_of_zero) for name in ("pow",)},
+        "sqrt": _poisoned(math.sqrt, _is_zero),
+        "asin": _poisoned(math.asin, _is_one),
+        "acos": _poisoned(math.acos, _is_one),
+        "pow": _poisoned(math.pow, _is_root_of_zero),
     },
 )

@@ -219,3 +219,15 @@ def test_jacobian_of_a_jacobian():
     want = np.zeros((9, 9, 9))
     want[np.arange(9), np.arange(9), np.arange(9)] = 6.0 * x
     np.testing.assert_allclose(got, want)
+
+
+def product_and_numbers(u):
+    return np.prod(u), np.nan_to_num(u) * u
+
+
+def test_rules_that_make_more_bits_of_float32():
+    """Each pass is verified, so what is stored has to be of the type of the array."""
+    of_product, of_numbers = adjit.jacfwd(product_and_numbers, target="python")(np.array([1.0, 2.0, 3.0], np.float32))
+    assert of_product.dtype == of_numbers.dtype == np.float32
+    assert np.array_equal(of_product, [6.0, 3.0, 2.0])
+    assert np.array_equal(of_numbers, np.diag([2.0, 4.0, 6.0]))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import builtins
 import cmath
+import dataclasses
 import inspect
 import operator
 from collections.abc import Callable, Mapping, Sequence
@@ -512,7 +513,9 @@ def _by_parts(ctx: Context, value: Value, run: Callable[[Value], Value]) -> Valu
 
 def _part_taken(ctx: Context, value: Value, name: str) -> Value:
     """The part that the program asks for: of an array, it has gaps in NumPy, so what wants it contiguous copies it."""
-    made = materialise(ctx, part(ctx, value, name))
+    made = part(ctx, value, name)
+    if isinstance(made, Lazy):
+        return dataclasses.replace(made, has_gaps=True)
     if is_array(made):
         ctx.ordered(operand(ctx, made), (), is_free=True)
     return made

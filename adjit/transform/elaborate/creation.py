@@ -112,7 +112,6 @@ def _asarray(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
         return value if is_view else _array(frame, [value, kind], {})
     array = operand(ctx, value)
     if is_view:
-        ctx.ordered(array, (), is_free=True)
         return itself(ctx, array, what, by="type")
     made = operand(ctx, _array(frame, [value, kind], {}))
     ctx.detached(made, array, what, by="type")

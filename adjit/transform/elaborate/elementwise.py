@@ -252,6 +252,8 @@ def materialise(ctx: Context, value: Value, name: str = "", user: bool = False) 
         for made in operands_in(out):
             for source in value.sources:
                 ctx.detached(made, source, value.view_by, always=True, readonly=True)
+    if value.has_gaps and isinstance(out, ir.Var):
+        ctx.ordered(out, (), is_free=True)
     return out
 
 

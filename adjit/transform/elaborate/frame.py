@@ -16,16 +16,9 @@ from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate.values import Complex, Poison, TupleValue, Value
 from adjit.transform.source import FunctionSource
-from adjit.transform.types import const
+from adjit.transform.types import const, is_small
 
 ANYWHERE = "anywhere"  # the root of an array that may be any of those reachable here
-
-
-_SMALL = frozenset(
-    (
-        types.int8, types.int16, types.int32, types.uint8, types.uint16, types.uint32, types.float32, types.complex64,
-    )
-)  # fmt: skip
 
 
 class Context:
@@ -103,7 +96,7 @@ class Context:
         if shape is None:
             shape = [self.builder.extent(array, axis) for axis in range(array.type.ndim)]
         self.shapes[array] = tuple(shape)
-        self.has_small = self.has_small or array.type.dtype in _SMALL
+        self.has_small = self.has_small or is_small(array.type.dtype)
         self.roots[array] = frozenset((array,)) if roots is None else roots
         return array
 

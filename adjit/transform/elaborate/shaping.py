@@ -128,7 +128,7 @@ def itself(ctx: Context, array: ir.Operand, what: str, by: str = "layout") -> ir
     out = ir.Var(array.name, array.type, array.user)
     ctx.builder.emit(ir.Slice(base=array, selectors=(ir.Span(),) * array.type.ndim, out=out))
     ctx.detached(out, array, what, is_view=True, by=by)
-    if array.type.layout == "C":
+    if by == "layout" and array.type.layout == "C":
         ctx.ordered(out, ())
     return ctx.new_array(out, ctx.shape(array), ctx.roots_of(array))
 

@@ -45,6 +45,7 @@ class Lazy:
     """An array expression that is not computed yet: its element at an index, and the arrays that reading one reads.
 
     view_by: the function by which NumPy takes this as a read-only view of the sources, "" where it computes an array.
+    has_gaps: it is a part of an array of complex numbers, so what wants it contiguous copies it in NumPy.
     """
 
     shape: tuple[ir.Operand, ...]
@@ -54,6 +55,7 @@ class Lazy:
     # sources that are read at an index other than the element's own: such an expression cannot be stored over them
     moved: tuple[ir.Operand, ...] = ()
     view_by: str = ""
+    has_gaps: bool = False
     # arrays besides the sources whose order NumPy's result takes; and whether that is in any order, whatever theirs is
     like: tuple[ir.Operand, ...] = ()
     is_free: bool = False

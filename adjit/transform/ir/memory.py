@@ -260,7 +260,7 @@ class Detached(Op):
     always:   NumPy takes a view in any case; else what the base is at run time decides between a view and a copy:
     by:       its layout, or its type.
     readonly: nothing may be stored into that view.
-    is_view:  `copy` is a view here, which is NumPy's if the order of `base` is.
+    is_view:  `copy` is a view here, which is NumPy's if the order of `base` is, or its type.
     """
 
     base: Operand
