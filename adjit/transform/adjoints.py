@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import dataclasses
 import operator
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from numba import types
 
@@ -32,17 +34,25 @@ from adjit.transform.types import array_type, array_type_of, typed_const, writab
 SUFFIX = "_bar"
 
 
+class Compiler(NamedTuple):
+    """What differentiating asks of all that comes after it: a derivative in the program, and the adjoint of a rule."""
+
+    derivative: BuildDerivative
+    transpose: Callable[[ir.Call, Any, tuple[int, ...], tuple[int, ...], Compiler], ir.Function]
+
+
 class Adjoints:
     """What the passes over operations add contributions to."""
 
-    def __init__(self, shadows: Shadows, activity: Activity, build: BuildDerivative):
+    def __init__(self, shadows: Shadows, activity: Activity, compiler: Compiler):
         self.function = shadows.forward
         self.in_forward = shadows.of
         self.renewed = shadows.renewed
         self.selective = selective(self.function, activity)
         self.likeness = Likeness(shadows.forward)
         self.activity = activity
-        self.build = build
+        self.compiler = compiler
+        self.build = compiler.derivative
         self.builder = ir.Builder()
         self.bars: dict[ir.Var, ir.Operand] = {}
         self.opening: dict[ir.Region, Group] = {}

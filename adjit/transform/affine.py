@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.algebra import canonical
 from adjit.transform.extents import extent_source, sliced
+from adjit.transform.ir.callees import canonical
 from adjit.transform.support import same_extent
 
 Loop = ir.For | ir.While

@@ -18,30 +18,12 @@ import numpy as np
 from numba import types
 
 from adjit.transform import ir
+from adjit.transform.ir.callees import canonical
 from adjit.transform.types import is_small_integer
 
 Definitions = Mapping[ir.Var, ir.Op]
 Simpler = ir.Operand | tuple[ir.Call, ...] | None
 
-# Other names of the scalar operations.
-_SAME: dict[Any, Any] = {
-    np.add: operator.add,
-    np.subtract: operator.sub,
-    np.multiply: operator.mul,
-    np.divide: operator.truediv,
-    np.negative: operator.neg,
-    np.positive: operator.pos,
-    np.logical_not: operator.not_,
-    operator.iadd: operator.add,
-    operator.isub: operator.sub,
-    operator.imul: operator.mul,
-    operator.itruediv: operator.truediv,
-    operator.ifloordiv: operator.floordiv,
-    operator.imod: operator.mod,
-    operator.ipow: operator.pow,
-    float: ir.cast,
-    int: ir.cast,
-}
 _COMPARISONS = (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne)
 _OPPOSITE: dict[Any, Any] = {operator.eq: operator.ne, operator.ne: operator.eq}
 _OPPOSITE_INTEGER: dict[Any, Any] = {
@@ -57,11 +39,6 @@ _EXACT_INTEGERS = 2**53  # a double holds each integer up to here
 
 def is_scalar(operand: ir.Operand) -> bool:
     return isinstance(operand.type, (types.Integer, types.Float, types.Boolean))
-
-
-def canonical(callee: Any) -> Any:
-    """The operator that the callee is another name of on scalars, or itself."""
-    return _SAME.get(callee, callee)
 
 
 def simpler(call: ir.Call, definitions: Definitions, uses: Mapping[ir.Var, int]) -> Simpler:

@@ -22,7 +22,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.affine import Affine, Symbol
-from adjit.transform.algebra import canonical
+from adjit.transform.ir.callees import canonical
 from adjit.transform.support import slice_inside
 
 _Extents = Callable[[ir.Operand, int], ir.Operand | None]

@@ -17,14 +17,7 @@ import operator
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.support import broadcast_extent, stored_extent
-
-CHECKS = (broadcast_extent, stored_extent)
-
-
-def is_check(op: ir.Op) -> bool:
-    """Whether an operation may raise an error, and does nothing else but to give an extent."""
-    return isinstance(op, ir.Call) and op.callee in CHECKS
+from adjit.transform.effects import is_check
 
 
 def checked_first(loop: ir.For) -> list[ir.Op]:

@@ -23,7 +23,6 @@ from adjit.transform import ir
 from adjit.transform.alias import memory_read, memory_written
 from adjit.transform.memories import Names
 from adjit.transform.orders import Orders
-from adjit.transform.source import place_of
 
 # What is true of a note on some path, and the store that made it so. Of the copies that one note has made, the last one
 # is told apart from those before, which only variables that go round a loop can name.
@@ -182,13 +181,13 @@ def _make_way(note: ir.Detached, state: _State) -> None:
 
 
 def _told_apart(note: ir.Detached, store: ir.Op) -> errors.Unsupported:
-    place = place_of(note.origin)
+    place = ir.place_of(note.origin)
     where = f" at {place.lines()[0]}" if place is not None else ""
     kind = "a view" if note.always else f"a view or a copy, by its {note.by} when it runs"
     own = "a view" if note.is_view else "a copy"
     return errors.Unsupported(
         f"a store into memory that {note.what} shares",
-        place_of(store.origin),
+        ir.place_of(store.origin),
         f"What {note.what} gives{where} is {kind}, in NumPy.\n"
         f"Here it is {own}, and the other of the two is read after this store.",
         "Take a copy there, with .copy(), or do this store before.",
@@ -198,7 +197,7 @@ def _told_apart(note: ir.Detached, store: ir.Op) -> errors.Unsupported:
 def _readonly(note: ir.Detached, store: ir.Op) -> errors.Unsupported:
     return errors.Unsupported(
         f"a store into what {note.what} gives",
-        place_of(store.origin),
+        ir.place_of(store.origin),
         "It is a view that NumPy does not let one write to.",
         "Take a copy first, with .copy().",
     )

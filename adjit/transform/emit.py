@@ -23,11 +23,11 @@ import numpy as np
 
 from adjit.transform import ir
 from adjit.transform.coalesce import Classes, Group
-from adjit.transform.comments import commented
 from adjit.transform.expression import Expressions
 from adjit.transform.folding import Folding
 from adjit.transform.layout import INDENT, Layout
 from adjit.transform.naming import Globals, identifier, name_groups
+from adjit.transform.placed_comments import commented
 from adjit.transform.statements import Program, program
 from adjit.transform.temporaries import temporaries
 from adjit.transform.wrapping import WIDTH, wrapped

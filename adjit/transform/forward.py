@@ -27,10 +27,8 @@ from adjit.transform.elaborate.frame import Context
 from adjit.transform.elaborate.function import BuildDerivative
 from adjit.transform.elaborate.values import Value, is_array, is_number
 from adjit.transform.report import Differentiated, note
-from adjit.transform.rules_as_ir import apply, context, no_rule, operands_of, pure_operations_for
+from adjit.transform.rules_as_ir import apply, context, no_rule, operands_of, pure_operations_for, tangent_body
 from adjit.transform.selective import is_partly_undefined, unless_zero
-from adjit.transform.shadows import carried_args
-from adjit.transform.transposition import tangent_body
 from adjit.transform.types import array_type, array_type_of, typed_const
 
 
@@ -393,7 +391,7 @@ class _Forward:
         return (self.laid_out(dots[0], type_),) if isinstance(type_, types.Array) else dots
 
     def loop(self, op: ir.For | ir.While) -> None:
-        args = carried_args(op)
+        args = ir.carried_args(op)
         active = [
             k for k, out in enumerate(op.outs) if self.activity.is_active(out) or self.activity.is_active(args[k])
         ]

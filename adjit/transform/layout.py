@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from adjit.transform import ir
 from adjit.transform.coalesce import Classes
-from adjit.transform.comments import Mark
 from adjit.transform.expression import INFIX, PREFIX, Expressions, parenthesised
 from adjit.transform.folding import Folding, is_scalar
+from adjit.transform.placed_comments import Mark
 from adjit.transform.statements import Assign, Branch, Break, Copies, Loop, Repeat, Return, Statement, Unpack
 from adjit.transform.wrapping import WIDTH, wrapped
 

@@ -8,7 +8,6 @@ for _ in range(n): v = <an array like x>         and where it was nothing, like 
 from __future__ import annotations
 
 from adjit.transform import ir
-from adjit.transform.shadows import carried_args
 
 
 class Likeness:
@@ -18,7 +17,7 @@ class Likeness:
         self._inside: dict[ir.Op, set[ir.Var]] = {}
         for op in ir.walk(function.body):
             if isinstance(op, ir.For | ir.While):
-                self._slots.update((arg, (op, k)) for k, arg in enumerate(carried_args(op)))
+                self._slots.update((arg, (op, k)) for k, arg in enumerate(ir.carried_args(op)))
 
     def of(self, array: ir.Var) -> ir.Var:
         """The array itself, or one that was there before the loops that carry it."""

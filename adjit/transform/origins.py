@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.algebra import canonical
+from adjit.transform.ir.callees import canonical
 
 
 def move_origins(function: ir.Function) -> ir.Function:

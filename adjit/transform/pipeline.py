@@ -18,6 +18,7 @@ from numba import types
 
 from adjit import errors
 from adjit.transform import ir
+from adjit.transform.adjoints import Compiler
 from adjit.transform.columns import by_columns
 from adjit.transform.derivative import Derivative, Enclosed, parameters, root, shown, signature
 from adjit.transform.dissolve import dissolve
@@ -51,6 +52,7 @@ from adjit.transform.strategy import CHEAPEST, Strategy
 from adjit.transform.substitution import substitute_elements
 from adjit.transform.support import stored_extent
 from adjit.transform.sweeps import both_sweeps, sweeps_apart
+from adjit.transform.transposition import transposed_tangent
 from adjit.transform.types import tuple_parts, typed_const, unliteral
 from adjit.transform.unwritten import check_written
 from adjit.transform.vectorise import vectorise
@@ -177,7 +179,7 @@ def _derived(
     extra: Sequence[ir.Var],
     with_value: bool,
 ) -> ir.Function:
-    sweeps = reverse(function, wrt, seeds, build)
+    sweeps = reverse(function, wrt, seeds, _COMPILER)
     return both_sweeps(sweeps, extra, with_value, derivative.memory_limit, derivative.strategy)
 
 
@@ -265,7 +267,7 @@ def _halves(
     """The sweeps apart; None if what the reverse sweep needs cannot be handed on. `before`: done while they are one."""
     tree = _seed_tree(function)
     leaves = ir.leaves(tree)
-    sweeps = reverse(function, wrt, _seeds(function, leaves), build)
+    sweeps = reverse(function, wrt, _seeds(function, leaves), _COMPILER)
     joint = sweeps_apart(sweeps, leaves, derivative.memory_limit, derivative.strategy)
     joint = dataclasses.replace(
         joint, names=(*function.names, "out_bar"), params=(*function.params, tree), result=function.result
@@ -431,6 +433,7 @@ _KINDS: dict[str, Callable[[Derivative, tuple[types.Type, ...]], ir.Function]] =
     "split_reverse": _split,
 }
 
+_COMPILER = Compiler(build, transposed_tangent)
 _CUT = ("split_forward", "split_reverse")
 
 

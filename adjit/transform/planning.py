@@ -27,7 +27,6 @@ from adjit.transform.cost import ENTRY, KEPT, LOAD, SLOT, cost, is_cheap
 from adjit.transform.mirror import Mirror, MirroredIf, MirroredLoop
 from adjit.transform.overwriting import Primal
 from adjit.transform.retrace import retraceable
-from adjit.transform.shadows import carried_args
 from adjit.transform.strategy import Strategy
 
 TRIPS, MOST_DEPTH = 8, 4  # what is taken for the trips of a loop, and how many loops count
@@ -97,7 +96,7 @@ class _Planning:
 
     def _reads(self, item: ir.Op | MirroredLoop | MirroredIf) -> Iterator[ir.Operand]:
         if isinstance(item, MirroredLoop):
-            args = carried_args(item.op)
+            args = ir.carried_args(item.op)
             for slot in retraceable(item.op):
                 self.free.update((args[slot], item.op.body.yields[slot]))
                 yield item.op.outs[slot]

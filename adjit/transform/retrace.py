@@ -16,7 +16,6 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.alias import is_reference
-from adjit.transform.shadows import carried_args
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ def retraceable(op: ir.For | ir.While) -> dict[int, Step]:
     """The slots that can be retraced."""
     if isinstance(op, ir.For) and op.order_free:
         return {}
-    args = carried_args(op)
+    args = ir.carried_args(op)
     slots = [k for k, a in enumerate(args) if is_reference(a)]
     yields = [op.body.yields[k] for k in slots]
     found: dict[int, Step] = {}

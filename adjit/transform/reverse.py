@@ -23,29 +23,27 @@ from adjit import errors
 from adjit.rules.registry import Entry, lookup
 from adjit.transform import ir
 from adjit.transform.activity import Activity, is_constant
-from adjit.transform.adjoints import SUFFIX, Adjoints, bar_name, is_one, is_zero
+from adjit.transform.adjoints import SUFFIX, Adjoints, Compiler, bar_name, is_one, is_zero
 from adjit.transform.elaborate import scalars
-from adjit.transform.elaborate.function import BuildDerivative
 from adjit.transform.elaborate.values import TupleValue, is_array, is_number
 from adjit.transform.mirror import Group, Mirror, MirroredIf, MirroredLoop, Sweeps
 from adjit.transform.report import Differentiated, note
 from adjit.transform.rules_as_ir import apply, context, no_rule, operands_of, pure_operations_for, zero_like
 from adjit.transform.selective import is_bounded, unless_zero
-from adjit.transform.shadows import Shadows, carried_args
-from adjit.transform.transposition import transposed_tangent
+from adjit.transform.shadows import Shadows
 from adjit.transform.trips import count_trips, has_one_trip, is_last_trip
 from adjit.transform.types import typed_const, writable
 
 
 def reverse(
-    function: ir.Function, wrt: Sequence[ir.Var], seeds: Sequence[ir.Operand | None], build: BuildDerivative
+    function: ir.Function, wrt: Sequence[ir.Var], seeds: Sequence[ir.Operand | None], compiler: Compiler
 ) -> Sweeps:
     """The adjoint with respect to the arguments `wrt`; `seeds` has the adjoint of each yield, None if it has none."""
     outputs = [y for y, seed in zip(function.body.yields, seeds, strict=True) if seed is not None]
     activity = Activity(function, wrt, outputs)
     note(Differentiated(function, tuple(wrt), tuple(k for k, seed in enumerate(seeds) if seed is not None)))
     shadows = Shadows(function, activity, SUFFIX)
-    return _Reverse(shadows, activity, build).run(wrt, seeds)
+    return _Reverse(shadows, activity, compiler).run(wrt, seeds)
 
 
 class _Reverse(Adjoints):
@@ -203,7 +201,7 @@ class _Reverse(Adjoints):
         group.ops.append(MirroredIf(op, then, orelse, made))
 
     def loop(self, op: ir.For | ir.While, group: Group) -> None:
-        args = carried_args(op)
+        args = ir.carried_args(op)
         slots = [
             k
             for k, out in enumerate(op.outs)
@@ -277,7 +275,7 @@ class _Reverse(Adjoints):
         The shadow that a trip would hand to the one before it is zero all over, and would have to have the size of an
         array that is not there any more.
         """
-        arg = carried_args(op)[k]
+        arg = ir.carried_args(op)[k]
         if isinstance(op, ir.While) or op.stops or has_one_trip(op):
             return False
         if arg in {o for inner in op.body.ops for o in ir.reads(inner)}:
@@ -381,7 +379,7 @@ class _Reverse(Adjoints):
             for k in active:
                 self.contribute(op.args[k], contributions[k])
         elif entry.tangent is not None:
-            function = transposed_tangent(op, entry.tangent, tuple(active), tuple(flowing), reverse, self.build)
+            function = self.compiler.transpose(op, entry.tangent, tuple(active), tuple(flowing), self.compiler)
             given = (*(a for a in op.args if isinstance(a, ir.Var)), *op.outs, *flowing.values())
             cloner = ir.Cloner(dict(zip(function.body.args, given, strict=True)))
             for inner in function.body.ops:

@@ -17,7 +17,6 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.affine import Affine, Iterations
-from adjit.transform.shadows import carried_args
 from adjit.transform.support import fitting_snapshots
 from adjit.transform.types import array_type_of
 from adjit.transform.whole_numbers import Writer
@@ -60,7 +59,7 @@ def _partly_undefined(function: ir.Function) -> set[ir.Operand]:
                     if not found.isdisjoint(yields):
                         found.add(out)
             elif isinstance(op, ir.For | ir.While):
-                for arg, init, y, out in zip(carried_args(op), op.inits, op.body.yields, op.outs, strict=False):
+                for arg, init, y, out in zip(ir.carried_args(op), op.inits, op.body.yields, op.outs, strict=False):
                     if init in found or y in found:
                         found.update((arg, out))
     return found

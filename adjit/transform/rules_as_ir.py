@@ -15,11 +15,11 @@ from numba import types
 
 from adjit.errors import InternalError, NoRule
 from adjit.transform import ir
+from adjit.transform.elaborate.elementwise import materialise
 from adjit.transform.elaborate.frame import Context
 from adjit.transform.elaborate.function import BuildDerivative, new_context
 from adjit.transform.elaborate.values import Lazy, TupleValue, Value
 from adjit.transform.functions import spoken
-from adjit.transform.source import place_of
 from adjit.transform.types import typed_const
 
 
@@ -71,6 +71,34 @@ def zero_like(array: ir.Operand, ctx: Context) -> Value:
     return typed_const(0, array.type)
 
 
+def tangent_body(
+    builder: ir.Builder,
+    rule: Any,
+    args: Sequence[ir.Operand],
+    dots: dict[int, Value],
+    outs: Sequence[ir.Operand],
+    build: Any,
+) -> list[Value]:
+    """The tangents of the results; arguments without one in `dots` are held fixed."""
+    ctx = context(builder, build)
+    parameters = [p.name for p in inspect.signature(rule).parameters.values() if p.kind is not p.KEYWORD_ONLY]
+    named: dict[str, Value] = {}
+    positions = {name: k for k, name in enumerate(parameters) if not name.endswith("_dot")}
+    for name, k in positions.items():
+        if k < len(args):
+            named[name] = args[k]
+        dot = f"{name}_dot"
+        if dot in parameters and k < len(args):
+            given = named[dot] = dots[k] if k in dots else zero_like(args[k], ctx)
+            if isinstance(given, ir.Var) and isinstance(given.type, types.Array):
+                ctx.new_array(given, ctx.shape(args[k]))
+    for name in keyword_only(rule):
+        named[name] = result_value(outs)
+    value = ctx.inline(rule, (), named, True, True)
+    values = list(value.items) if isinstance(value, TupleValue) else [value]
+    return [materialise(ctx, v) for v in values]
+
+
 def no_rule(op: ir.Call, depends_on: str) -> NoRule:
     """The error for a call that active values go into but no rule belongs to."""
     name = spoken(op.callee)
@@ -80,7 +108,7 @@ def no_rule(op: ir.Call, depends_on: str) -> NoRule:
         else "It depends on what you differentiate."
     )
     instead = f"Either write a rule:  @adjit.rules.tangent({name})    or hold it fixed:  adjit.stop_gradient(...)"
-    return NoRule(f"{name} has no derivative rule", place_of(op.origin), why, instead)
+    return NoRule(f"{name} has no derivative rule", ir.place_of(op.origin), why, instead)
 
 
 def pure_operations_for(ops: Sequence[ir.Op], used: Sequence[ir.Operand]) -> list[ir.Op]:

@@ -29,7 +29,6 @@ from adjit.transform import ir
 from adjit.transform.activity import Activity
 from adjit.transform.alias import Aliases, is_reference, memory_read
 from adjit.transform.polyhedra import IndexModel
-from adjit.transform.shadows import carried_args
 from adjit.transform.types import typed_const
 
 # the partials of these are finite whatever goes in
@@ -124,7 +123,7 @@ def _goes_into(op: ir.Op) -> Iterator[tuple[ir.Operand, ...]]:
     elif isinstance(op, ir.If):
         yield from zip(op.outs, op.then.yields, op.orelse.yields, strict=True)
     elif isinstance(op, ir.For | ir.While):
-        for arg, init, y, out in zip(carried_args(op), op.inits, op.body.yields, op.outs, strict=False):
+        for arg, init, y, out in zip(ir.carried_args(op), op.inits, op.body.yields, op.outs, strict=False):
             yield arg, init, y
             yield out, init, y
 
@@ -233,7 +232,7 @@ class _Reading:
         elif isinstance(op, ir.Push):
             yield op.value, ()
         elif isinstance(op, ir.For | ir.While):
-            for arg, init, y, out in zip(carried_args(op), op.inits, op.body.yields, op.outs, strict=False):
+            for arg, init, y, out in zip(ir.carried_args(op), op.inits, op.body.yields, op.outs, strict=False):
                 yield init, (arg,)
                 # what only the next trip reads is not read of the last one, and what is read after the last trip only
                 # is not read of those before

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from adjit.transform import ir
-from adjit.transform.shadows import carried_args
 
 _FRESH = (ir.Alloc, ir.Copy, ir.Call)
 
@@ -42,7 +41,7 @@ class Separation:
     def _note(self, op: ir.For | ir.While) -> None:
         """Slots that start apart and that each trip hands on in another order, or as they are."""
         slots = [k for k, out in enumerate(op.outs) if ir.is_array(out)]
-        args = carried_args(op)
+        args = ir.carried_args(op)
         while True:
             kept = [k for k in slots if op.body.yields[k] in [args[j] for j in slots]]
             kept = [k for k in kept if [op.body.yields[j] for j in kept].count(op.body.yields[k]) == 1]

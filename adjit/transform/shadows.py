@@ -30,16 +30,12 @@ def definitions(region: ir.Region) -> dict[ir.Var, ir.Op]:
     return {out: op for op in ir.walk(region) for out in op.results}
 
 
-def carried_args(op: ir.For | ir.While) -> tuple[ir.Var, ...]:
-    return op.body.args[1:] if isinstance(op, ir.For) else op.body.args
-
-
 def _joined(op: ir.Op, renewed: set[ir.Var]) -> Iterator[ir.Operand]:
     """References that `op` lets stand for one another; what a loop makes anew in each trip stands for itself."""
     if isinstance(op, ir.For | ir.While):
         for k, out in enumerate(op.outs):
             if is_reference(out) and out not in renewed:
-                yield from (op.inits[k], carried_args(op)[k], op.body.yields[k], out)
+                yield from (op.inits[k], ir.carried_args(op)[k], op.body.yields[k], out)
     elif isinstance(op, ir.If):
         for k, out in enumerate(op.outs):
             if is_reference(out):
@@ -84,7 +80,7 @@ class Shadows:
         met = {
             out
             for op in loops
-            for out, arg, new in zip(op.outs, carried_args(op), op.body.yields, strict=False)
+            for out, arg, new in zip(op.outs, ir.carried_args(op), op.body.yields, strict=False)
             if out in self.renewed and any(o in self.of for o in (out, arg, new))
         }
         self.renewed -= met
@@ -151,7 +147,7 @@ class Shadows:
 
     def _loop(self, op: ir.For | ir.While, before: list[ir.Op]) -> ir.Op:
         extra = self._extra(op.outs)
-        args = carried_args(op)
+        args = ir.carried_args(op)
         inits = [self._shadow(op.inits[k], before) for k in extra]
         body = self._region(op.body)
         ops = list(body.ops)

@@ -22,8 +22,8 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.affine import Affine
 from adjit.transform.alias import Aliases, is_reference, memory_read
-from adjit.transform.checks_first import is_check
 from adjit.transform.distinct import Distinct
+from adjit.transform.effects import is_check
 from adjit.transform.polyhedra import IndexModel
 from adjit.transform.sums import is_added_to
 

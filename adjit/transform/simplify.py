@@ -20,10 +20,11 @@ from collections.abc import Hashable, Iterable, Sequence
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.algebra import canonical, is_scalar, literal, simpler
+from adjit.transform.algebra import is_scalar, literal, simpler
 from adjit.transform.alias import Aliases, memory_written
 from adjit.transform.dead import eliminate_dead
 from adjit.transform.extents import Axis, extent_source
+from adjit.transform.ir.callees import canonical
 
 MOST_PASSES = 12
 _DEFINITE = (ir.Call, ir.Alloc, ir.Copy, ir.Extent, *ir.VIEWS)

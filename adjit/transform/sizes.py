@@ -24,9 +24,9 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.affine import ONE, Affine, Equalities, Symbol, computed
-from adjit.transform.algebra import canonical
 from adjit.transform.beforehand import Beforehand, Bounds
 from adjit.transform.extents import Axis, extent_source
+from adjit.transform.ir.callees import canonical
 from adjit.transform.support import broadcast_extent, same_extent, stored_extent
 
 Shape = tuple[Affine, ...]

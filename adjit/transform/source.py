@@ -14,7 +14,6 @@ import __future__
 import ast
 import functools
 import inspect
-import linecache
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import CodeType, FunctionType
@@ -118,15 +117,6 @@ class FunctionSource:
         column = start.column + (text.column_shift if start.line == 1 else 0)
         end_column = end.column + (text.column_shift if end.line == 1 else 0)
         return start.line + text.line_shift, column, end.line + text.line_shift, end_column
-
-
-def place_of(origin: Origin | None) -> Place | None:
-    """The place that an error about an operation names."""
-    if origin is None:
-        return None
-    line = linecache.getline(origin.filename, origin.line).rstrip("\n")
-    end = origin.end_column if origin.end_line == origin.line else len(line)
-    return Place(origin.filename, origin.function, origin.line, origin.column, end, line)
 
 
 def read_source(function: object) -> FunctionSource:

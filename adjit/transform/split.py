@@ -20,7 +20,7 @@ from numba.np.numpy_support import as_dtype
 
 from adjit.transform import ir
 from adjit.transform.alias import Aliases
-from adjit.transform.shadows import carried_args, is_array_tape
+from adjit.transform.shadows import is_array_tape
 from adjit.transform.types import typed_const
 
 
@@ -95,7 +95,7 @@ def _all_defined(ops: Sequence[ir.Op], saved: Sequence[ir.Var]) -> list[ir.Op]:
             if isinstance(op, ir.If):
                 joined = [(out, op.then.yields[k], op.orelse.yields[k]) for k, out in enumerate(op.outs)]
             elif isinstance(op, ir.For | ir.While):
-                args = carried_args(op)
+                args = ir.carried_args(op)
                 joined = [(out, args[k], op.inits[k], op.body.yields[k]) for k, out in enumerate(op.outs)]
             for same in joined:
                 # what a loop carries is read in it, whether or not its last value is

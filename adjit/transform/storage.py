@@ -34,9 +34,7 @@ from adjit.transform.report import How, Provided, Remark, Restored, Swept, note,
 from adjit.transform.rerun import Refusal, Request, Rerun, state_of, with_what_is_around
 from adjit.transform.retrace import Step, retraceable
 from adjit.transform.scopes import Carried, Scope
-from adjit.transform.shadows import carried_args
 from adjit.transform.simplify import simplify
-from adjit.transform.source import place_of
 from adjit.transform.steps import checked
 from adjit.transform.strategy import Strategy
 from adjit.transform.trips import has_one_trip, mirrored_range
@@ -235,7 +233,7 @@ class _Storage:
         if isinstance(state, Refusal) or is_refused:
             why = state.why if isinstance(state, Refusal) else "It stands in a loop that is not checkpointed itself."
             what = "call" if has_one_trip(loop) else "loop"
-            raise errors.Unsupported(f"a checkpoint of this {what}", place_of(loop.origin), why, "Leave it out.")
+            raise errors.Unsupported(f"a checkpoint of this {what}", ir.place_of(loop.origin), why, "Leave it out.")
         rerun = Rerun(self.primal, item, state, request, self.both_sweeps_of_a_trip)
         for op in rerun.before.ops:
             self.edits.before(loop, op)
@@ -270,7 +268,7 @@ class _Storage:
             counter = ir.Var("trip", types.intp)
             self.edits.trip_counter[op.body] = counter
         steps = retraceable(op)
-        args = carried_args(op)
+        args = ir.carried_args(op)
         ends = {k: ir.Var(args[k].name, args[k].type, args[k].user) for k in steps}
         for k, end in ends.items():
             yielded = op.body.yields[k]
@@ -331,7 +329,7 @@ class _Storage:
             if op.start != ir.integer(0):
                 place = builder.call(operator.add, op.start, place, type=types.intp, name=op.body.args[0].name)
             mapping[op.body.args[0]] = place
-        args = carried_args(op)
+        args = ir.carried_args(op)
         for k, step in steps.items():
             if step.amount is not None:
                 mapping[args[k]] = builder.call(

@@ -9,9 +9,8 @@ those of the arguments.
 from __future__ import annotations
 
 import dataclasses
-import inspect
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,9 +19,10 @@ from numba import types
 from adjit.errors import InternalError
 from adjit.transform import ir
 from adjit.transform.activity import Activity
-from adjit.transform.elaborate.elementwise import materialise
-from adjit.transform.elaborate.values import TupleValue, Value, is_array
-from adjit.transform.rules_as_ir import context, keyword_only, result_value, zero_like
+from adjit.transform.adjoints import Compiler
+from adjit.transform.elaborate.values import is_array
+from adjit.transform.reverse import reverse
+from adjit.transform.rules_as_ir import tangent_body
 from adjit.transform.simplify import simplify
 from adjit.transform.storage import join
 from adjit.transform.strategy import CHEAPEST
@@ -32,7 +32,7 @@ _KEPT: dict[Any, ir.Function] = {}
 
 
 def transposed_tangent(
-    op: ir.Call, rule: Any, active: tuple[int, ...], flowing: tuple[int, ...], reverse: Callable[..., Any], build: Any
+    op: ir.Call, rule: Any, active: tuple[int, ...], flowing: tuple[int, ...], compiler: Compiler
 ) -> ir.Function:
     """A function of (arguments, results, adjoints of the results `flowing`): the adjoints of the arguments `active`.
 
@@ -41,47 +41,19 @@ def transposed_tangent(
     given = tuple(a if isinstance(a, ir.Const) else a.type for a in op.args)
     key = (rule, given, tuple(o.type for o in op.outs), active, flowing)
     if key not in _KEPT:
-        _KEPT[key] = _transpose(op, rule, active, flowing, reverse, build)
+        _KEPT[key] = _transpose(op, rule, active, flowing, compiler)
     return _KEPT[key]
 
 
-def tangent_body(
-    builder: ir.Builder,
-    rule: Any,
-    args: Sequence[ir.Operand],
-    dots: dict[int, Value],
-    outs: Sequence[ir.Operand],
-    build: Any,
-) -> list[Value]:
-    """The tangents of the results; arguments without one in `dots` are held fixed."""
-    ctx = context(builder, build)
-    parameters = [p.name for p in inspect.signature(rule).parameters.values() if p.kind is not p.KEYWORD_ONLY]
-    named: dict[str, Value] = {}
-    positions = {name: k for k, name in enumerate(parameters) if not name.endswith("_dot")}
-    for name, k in positions.items():
-        if k < len(args):
-            named[name] = args[k]
-        dot = f"{name}_dot"
-        if dot in parameters and k < len(args):
-            given = named[dot] = dots[k] if k in dots else zero_like(args[k], ctx)
-            if isinstance(given, ir.Var) and isinstance(given.type, types.Array):
-                ctx.new_array(given, ctx.shape(args[k]))
-    for name in keyword_only(rule):
-        named[name] = result_value(outs)
-    value = ctx.inline(rule, (), named, True, True)
-    values = list(value.items) if isinstance(value, TupleValue) else [value]
-    return [materialise(ctx, v) for v in values]
-
-
 def _transpose(
-    op: ir.Call, rule: Any, active: tuple[int, ...], flowing: tuple[int, ...], reverse: Callable[..., Any], build: Any
+    op: ir.Call, rule: Any, active: tuple[int, ...], flowing: tuple[int, ...], compiler: Compiler
 ) -> ir.Function:
     args: list[ir.Operand] = [a if isinstance(a, ir.Const) else ir.Var(f"a{k}", a.type) for k, a in enumerate(op.args)]
     outs = [ir.Var(o.name, o.type) for o in op.outs]
     bars = {k: ir.Var(f"{op.outs[k].name}_bar", writable(op.outs[k].type)) for k in flowing}
     dots = {k: ir.Var(f"a{k}_dot", writable(op.args[k].type)) for k in active}
     builder = ir.Builder()
-    values = tangent_body(builder, rule, args, dict(dots), outs, build)
+    values = tangent_body(builder, rule, args, dict(dots), outs, compiler.derivative)
     yields: list[ir.Operand] = []
     for v in values:
         if not isinstance(v, ir.Var | ir.Const):
@@ -93,7 +65,7 @@ def _transpose(
     names = tuple(p.name for p in params)
     body = ir.Region(params, tuple(builder.ops), tuple(yields))
     function = simplify(ir.Function(rule.__name__, names, params, body, tuple(range(len(yields)))))
-    sweeps = reverse(function, tuple(dots.values()), [bars.get(k) for k in range(len(outs))], build)
+    sweeps = reverse(function, tuple(dots.values()), [bars.get(k) for k in range(len(outs))], compiler)
     joint = join(sweeps, extra_params=tuple(bars.values()), with_value=False, strategy=CHEAPEST).function
     # the equation is linear: of a tangent nothing is left in its transpose but its shape, which is that of its argument
     shapes: dict[ir.Var, ir.Operand] = {dot: args[k] for k, dot in dots.items()}

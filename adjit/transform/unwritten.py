@@ -10,7 +10,6 @@ from __future__ import annotations
 from adjit import errors
 from adjit.transform import ir
 from adjit.transform.alias import Aliases
-from adjit.transform.source import place_of
 
 
 def check_written(function: ir.Function) -> None:
@@ -55,7 +54,7 @@ def _error(op: ir.Load) -> errors.Unwritten:
     name = op.array.name if isinstance(op.array, ir.Var) else "the array"
     return errors.Unwritten(
         f"an element of `{name}` is read that is never stored",
-        place_of(op.origin),
+        ir.place_of(op.origin),
         "np.empty leaves it undefined.",
         "Use np.zeros.",
     )

@@ -37,7 +37,7 @@ from adjit.transform.elaborate.syntax import always_returns, assigned
 from adjit.transform.elaborate.values import Complex, Lazy, Static, TupleValue, Value, described, operands_in
 from adjit.transform.parameters import listed, misfit
 from adjit.transform.report import Elaborated, note
-from adjit.transform.source import FunctionSource, place_of, read_source
+from adjit.transform.source import FunctionSource, read_source
 from adjit.transform.support import check_separate
 from adjit.transform.types import tuple_parts, tuple_type, unliteral
 
@@ -85,7 +85,7 @@ def _check_unwritten(function: ir.Function, around: Sequence[ir.Tree]) -> None:
         if target is not None and aliases.find(target) in arrays:
             raise errors.Unsupported(
                 "an array of the enclosing function is changed by one that is differentiated inside it",
-                place_of(op.origin),
+                ir.place_of(op.origin),
                 "A derivative changes nothing but what it returns.",
                 "Copy the array first.",
             )
@@ -274,7 +274,7 @@ def _check_globals(function: ir.Function) -> None:
         if any(isinstance(memory, ir.Const) for memory in named_by(function, [target])):
             raise errors.Unsupported(
                 "a global array is changed",
-                place_of(op.origin),
+                ir.place_of(op.origin),
                 "Arrays from outside the function are constants, as in numba.",
                 "Pass it as an argument, or copy it first.",
             )
@@ -299,7 +299,7 @@ def _check_defaults(function: ir.Function, source: FunctionSource) -> None:
             name = defaults[memory]
             raise errors.Unsupported(
                 f"`{name}` is changed, whose default is an array",
-                place_of(op.origin),
+                ir.place_of(op.origin),
                 "In Python all calls share it, so that each would start from what the last one left.",
                 f"Write `{name}=None`, and `if {name} is None: {name} = np.zeros(...)` in the function.",
             )

@@ -21,6 +21,7 @@ from adjit.transform.ir.control import (
     If,
     Raise,
     While,
+    carried_args,
 )
 from adjit.transform.ir.core import (
     Call,
@@ -40,6 +41,7 @@ from adjit.transform.ir.core import (
     integer,
     leaves,
     map_tree,
+    place_of,
     select,
 )
 from adjit.transform.ir.memory import (
@@ -125,6 +127,7 @@ __all__ = [
     "Var",
     "While",
     "boolean",
+    "carried_args",
     "cast",
     "element_name",
     "free_vars",
@@ -133,6 +136,7 @@ __all__ = [
     "is_float",
     "leaves",
     "map_tree",
+    "place_of",
     "reads",
     "regions",
     "replaced",

@@ -143,3 +143,8 @@ class Comment(Op):
 
     def rebuilt(self, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> Op:
         return self
+
+
+def carried_args(op: For | While) -> tuple[Var, ...]:
+    """What a loop's body calls the carried values."""
+    return op.body.args[1:] if isinstance(op, For) else op.body.args

@@ -8,11 +8,14 @@ In: operands and callees. Out: nodes, which know their operands, regions and res
 from __future__ import annotations
 
 import dataclasses
+import linecache
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from numba import types
+
+from adjit.errors import Place
 
 Type = types.Type
 
@@ -211,3 +214,12 @@ def map_tree(function: Callable[[Any], Any], tree: Tree) -> Tree:
     if isinstance(tree, tuple):
         return tuple(map_tree(function, part) for part in tree)
     return function(tree)
+
+
+def place_of(origin: Origin | None) -> Place | None:
+    """The place that an error about an operation names."""
+    if origin is None:
+        return None
+    line = linecache.getline(origin.filename, origin.line).rstrip("\n")
+    end = origin.end_column if origin.end_line == origin.line else len(line)
+    return Place(origin.filename, origin.function, origin.line, origin.column, end, line)
