@@ -15,7 +15,7 @@ from numba.core import errors
 from numba.core.typing.typeof import typeof
 
 from adjit.errors import TypeMismatch
-from adjit.transform.notation import to_text
+from adjit.transform.ir.notation import to_text
 
 _PLAIN = (types.Boolean, types.Integer, types.Complex)
 _FLOATS = (types.float32, types.float64)

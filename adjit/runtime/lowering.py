@@ -23,7 +23,7 @@ from numba.core import cgutils, ir
 from numba.core.lowering import Lower
 from numba.np import arrayobj
 
-from adjit.transform.types import tuple_parts
+from adjit.transform.ir.types import tuple_parts
 
 # Values without references to count.
 _PLAIN = types.Number | types.Boolean | types.RangeType | types.RangeIteratorType | types.SliceType | types.NoneType

@@ -24,12 +24,12 @@ from adjit.transform.elaborate.arrays import store
 from adjit.transform.elaborate.elementwise import as_lazy
 from adjit.transform.elaborate.function import BuildDerivative
 from adjit.transform.elaborate.values import Value, is_array
+from adjit.transform.ir.types import array_type, array_type_of, typed_const, writable
 from adjit.transform.likeness import Likeness
 from adjit.transform.mirror import Group, Mirror
 from adjit.transform.rules_as_ir import context
 from adjit.transform.selective import selective
 from adjit.transform.shadows import Shadows
-from adjit.transform.types import array_type, array_type_of, typed_const, writable
 
 SUFFIX = "_bar"
 

@@ -19,7 +19,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.ir.callees import canonical
-from adjit.transform.types import is_small_integer
+from adjit.transform.ir.types import is_small_integer
 
 Definitions = Mapping[ir.Var, ir.Op]
 Simpler = ir.Operand | tuple[ir.Call, ...] | None

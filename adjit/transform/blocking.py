@@ -27,8 +27,8 @@ from collections.abc import Mapping, Sequence
 from numba import types
 
 from adjit.transform import ir
+from adjit.transform.ir.types import array_type_of, typed_const
 from adjit.transform.lane_loops import Block, LaneLoop, Turned, array_for, in_arrays
-from adjit.transform.types import array_type_of, typed_const
 from adjit.transform.uniformity import Kind
 
 

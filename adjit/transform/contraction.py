@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from adjit.transform import ir
-from adjit.transform.types import array_type, array_type_of
+from adjit.transform.ir.types import array_type, array_type_of
 
 _Item = TypeVar("_Item")
 

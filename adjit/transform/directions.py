@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.types import Layout, array_type_of, list_type, slice_type, typed_const, writable
+from adjit.transform.ir.types import Layout, array_type_of, list_type, slice_type, typed_const, writable
 
 SUFFIX = "_dot"
 

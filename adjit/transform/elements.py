@@ -14,7 +14,7 @@ import dataclasses
 import operator
 
 from adjit.transform import ir
-from adjit.transform.types import array_type_of
+from adjit.transform.ir.types import array_type_of
 
 
 def as_value(body: ir.Region, array: ir.Var, start: ir.Operand) -> ir.Region:

@@ -19,9 +19,9 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.alias import Aliases
+from adjit.transform.ir.types import array_type, array_type_of
 from adjit.transform.polyhedra import IndexModel
 from adjit.transform.trips import count_trips, natural, place_in_range
-from adjit.transform.types import array_type, array_type_of
 
 Chain = tuple[ir.Op, ...]
 

@@ -19,10 +19,10 @@ from adjit.transform import ir
 from adjit.transform.activity import carries
 from adjit.transform.emit import variable_names
 from adjit.transform.formulas import Sizes, item_bytes
+from adjit.transform.ir.types import array_type_of
 from adjit.transform.loop_table import Line, lines_of, trip_of
 from adjit.transform.reasons import Variable, variables
 from adjit.transform.report import Differentiated, Elaborated, Provided, Record, Remark, Restored, Scheduled, Swept
-from adjit.transform.types import array_type_of
 
 Kind = TypeVar("Kind", bound=Record)
 

@@ -18,10 +18,10 @@ from collections.abc import Sequence
 from numba import types
 
 from adjit.transform import ir
+from adjit.transform.ir.types import array_type_of
 from adjit.transform.overwriting import Primal
 from adjit.transform.polyhedra import IndexModel
 from adjit.transform.support import same_extent
-from adjit.transform.types import array_type_of
 
 MOST_PLACES = 4  # that an array goes through until it is where it was
 

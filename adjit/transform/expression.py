@@ -19,8 +19,8 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.folding import Folding, is_scalar
+from adjit.transform.ir.types import array_type_of, written_selectors
 from adjit.transform.naming import Globals
-from adjit.transform.types import array_type_of, written_selectors
 from adjit.transform.workspace import product_type
 
 # How tightly an expression binds, loosest first.

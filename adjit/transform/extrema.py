@@ -22,9 +22,9 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.dead import eliminate_dead
+from adjit.transform.ir.types import array_type_of
 from adjit.transform.simplify import simplify
 from adjit.transform.support import some_elements
-from adjit.transform.types import array_type_of
 
 _BETTER = {np.max: operator.gt, np.amax: operator.gt, np.min: operator.lt, np.amin: operator.lt}
 

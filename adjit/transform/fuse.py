@@ -22,10 +22,10 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.alias import Aliases, memory_read, memory_written
 from adjit.transform.contraction import contracted_tapes
+from adjit.transform.ir.types import typed_const
 from adjit.transform.joint import Joint
 from adjit.transform.report import Scheduled, note
 from adjit.transform.sums import is_sum
-from adjit.transform.types import typed_const
 
 
 def fuse(function: ir.Function, joint: Joint) -> ir.Function:

@@ -14,8 +14,8 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.affine import Affine
+from adjit.transform.ir.types import array_type
 from adjit.transform.polyhedra import IndexModel
-from adjit.transform.types import array_type
 from adjit.transform.whole_numbers import Writer
 
 

@@ -25,8 +25,8 @@ from adjit.transform.alias import Aliases, memory_read, memory_written
 from adjit.transform.contraction import index_along, made_smaller, smaller, without_axes
 from adjit.transform.cost import SLOT, cost
 from adjit.transform.elements import as_value, may_be_value
+from adjit.transform.ir.types import array_type_of, typed_const
 from adjit.transform.polyhedra import IndexModel
-from adjit.transform.types import array_type_of, typed_const
 
 MOST_TURNS = 16  # for one array
 

@@ -21,7 +21,7 @@ from numba import types
 
 from adjit.errors import TypeMismatch
 from adjit.transform import ir
-from adjit.transform.notation import to_text
+from adjit.transform.ir.notation import to_text
 from adjit.transform.support import check_output, check_separate
 
 

@@ -18,12 +18,12 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.alias import Aliases, is_reference
+from adjit.transform.ir.types import array_type_of
 from adjit.transform.naturals import Naturals
 from adjit.transform.polyhedra import IndexModel
 from adjit.transform.reach import Reach
 from adjit.transform.sums import partial_sums
 from adjit.transform.support import some_elements
-from adjit.transform.types import array_type_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,8 +22,8 @@ from adjit.transform import ir
 from adjit.transform.directions import extents
 from adjit.transform.elaborate import scalars
 from adjit.transform.elaborate.function import BuildDerivative, without_comments
+from adjit.transform.ir.types import array_type, typed_const
 from adjit.transform.rules_as_ir import context
-from adjit.transform.types import array_type, typed_const
 
 Shape = Sequence[ir.Operand]
 

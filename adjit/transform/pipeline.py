@@ -32,9 +32,10 @@ from adjit.transform.hoisting import hoist_scratch
 from adjit.transform.in_place import change_in_place
 from adjit.transform.interchange import turn_inside_out
 from adjit.transform.into import into
+from adjit.transform.ir.notation import to_text
+from adjit.transform.ir.types import tuple_parts, typed_const, unliteral
 from adjit.transform.lanes import lay_lanes
 from adjit.transform.maps import fuse_maps
-from adjit.transform.notation import to_text
 from adjit.transform.origins import move_origins
 from adjit.transform.parallel import parallel, serial
 from adjit.transform.reassociation import reassociate
@@ -53,7 +54,6 @@ from adjit.transform.substitution import substitute_elements
 from adjit.transform.support import stored_extent
 from adjit.transform.sweeps import both_sweeps, sweeps_apart
 from adjit.transform.transposition import transposed_tangent
-from adjit.transform.types import tuple_parts, typed_const, unliteral
 from adjit.transform.unwritten import check_written
 from adjit.transform.vectorise import vectorise
 from adjit.transform.views import see_through_views

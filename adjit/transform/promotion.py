@@ -19,9 +19,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from adjit.transform import ir
 from adjit.transform.alias import Aliases, memory_read
+from adjit.transform.ir.types import array_type_of, typed_const
 from adjit.transform.polyhedra import IndexModel
 from adjit.transform.trips import has_trips
-from adjit.transform.types import array_type_of, typed_const
 
 
 def promote_sums(function: ir.Function, shadows: Iterable[ir.Var]) -> ir.Function:

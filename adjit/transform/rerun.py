@@ -23,6 +23,7 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.alias import is_reference, named_by
 from adjit.transform.exposed import cycles, exposed
+from adjit.transform.ir.types import typed_const
 from adjit.transform.joint import Joint
 from adjit.transform.mirror import MirroredLoop, Sweeps
 from adjit.transform.overwriting import Primal
@@ -32,7 +33,6 @@ from adjit.transform.strategy import Strategy
 from adjit.transform.sums import is_sum
 from adjit.transform.support import default_snapshots, fitting_snapshots, same_extent, stored_extent
 from adjit.transform.trips import count_trips, has_one_trip, mirrored_range, trip_number
-from adjit.transform.types import typed_const
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from adjit.transform import ir
 from adjit.transform.affine import Affine
 from adjit.transform.boxes import Bound, Part, around, shifted, whole
 from adjit.transform.gathered import guarded, plus_times
-from adjit.transform.types import array_type
+from adjit.transform.ir.types import array_type
 from adjit.transform.whole_numbers import Writer
 
 _Fill = Callable[[Writer, Sequence[Affine]], None]

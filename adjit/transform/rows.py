@@ -23,8 +23,8 @@ from adjit.transform import ir
 from adjit.transform.alias import Aliases
 from adjit.transform.elaborate import scalars
 from adjit.transform.elaborate.function import BuildDerivative, without_comments
+from adjit.transform.ir.types import array_type_of, typed_const
 from adjit.transform.matrices import Matrices, Numbered, Shape
-from adjit.transform.types import array_type_of, typed_const
 
 
 def by_rows(

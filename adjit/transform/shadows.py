@@ -17,8 +17,8 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.activity import Activity
 from adjit.transform.alias import is_reference
+from adjit.transform.ir.types import typed_const, writable
 from adjit.transform.renewal import renewed
-from adjit.transform.types import typed_const, writable
 
 
 def is_array_tape(operand: ir.Operand) -> bool:

@@ -9,8 +9,8 @@ import os
 import sys
 
 from adjit.transform import ir
-from adjit.transform.text import to_text
-from adjit.transform.verify import verify
+from adjit.transform.ir.printing import to_text
+from adjit.transform.ir.verify import verify
 
 
 def checked(function: ir.Function, step: str) -> ir.Function:

@@ -26,6 +26,7 @@ from adjit.transform.alias import is_reference, memory_read
 from adjit.transform.expansion import expanded
 from adjit.transform.forward_edits import ForwardEdits
 from adjit.transform.fuse import fuse
+from adjit.transform.ir.types import array_type_of
 from adjit.transform.joint import Joint
 from adjit.transform.mirror import Group, Mirror, MirroredIf, MirroredLoop, Sweeps
 from adjit.transform.overwriting import Primal
@@ -38,7 +39,6 @@ from adjit.transform.simplify import simplify
 from adjit.transform.steps import checked
 from adjit.transform.strategy import Strategy
 from adjit.transform.trips import has_one_trip, mirrored_range
-from adjit.transform.types import array_type_of
 
 
 def join(

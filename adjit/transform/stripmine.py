@@ -23,8 +23,8 @@ from typing import TypeVar
 from numba import types
 
 from adjit.transform import ir
+from adjit.transform.ir.types import array_type, array_type_of, slice_type
 from adjit.transform.recurrence import Recurrence
-from adjit.transform.types import array_type, array_type_of, slice_type
 
 STRIP = 256  # trips: what two dozen arrays hold of them stays in the nearest cache
 

@@ -21,12 +21,12 @@ from adjit.transform import ir
 from adjit.transform.activity import Activity
 from adjit.transform.adjoints import Compiler
 from adjit.transform.elaborate.values import is_array
+from adjit.transform.ir.types import array_type_of, writable
 from adjit.transform.reverse import reverse
 from adjit.transform.rules_as_ir import tangent_body
 from adjit.transform.simplify import simplify
 from adjit.transform.storage import join
 from adjit.transform.strategy import CHEAPEST
-from adjit.transform.types import array_type_of, writable
 
 _KEPT: dict[Any, ir.Function] = {}
 

@@ -17,8 +17,8 @@ from collections.abc import Iterator
 
 from adjit.transform import ir
 from adjit.transform.alias import Aliases
+from adjit.transform.ir.types import array_type_of
 from adjit.transform.lane_sharing import Trips
-from adjit.transform.types import array_type_of
 from adjit.transform.uniformity import Kind, Uniformity
 
 Loops = tuple[ir.For, ...]

@@ -22,7 +22,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.cost import is_cheap
-from adjit.transform.types import array_type_of, slice_type
+from adjit.transform.ir.types import array_type_of, slice_type
 from adjit.transform.vectorise import is_elementary
 
 LEAST_TRIPS = 512  # of a chunk in windows, which are made in the time of some hundred simple trips

@@ -8,7 +8,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.emit import Emitted, emit
-from adjit.transform.verify import verify
+from adjit.transform.ir.verify import verify
 
 F, I, B, F32 = types.float64, types.intp, types.boolean, types.float32
 VECTOR, MATRIX, INTS = types.Array(F, 1, "C"), types.Array(F, 2, "C"), types.Array(I, 1, "C")

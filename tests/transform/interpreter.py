@@ -21,7 +21,7 @@ import numpy as np
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.types import array_type_of
+from adjit.transform.ir.types import array_type_of
 
 MOST_TRIPS = 1_000_000
 

@@ -7,7 +7,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.dead import eliminate_dead
-from adjit.transform.verify import verify
+from adjit.transform.ir.verify import verify
 from tests.transform.building import VECTOR, F, Program, count, evaluate
 
 

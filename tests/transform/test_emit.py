@@ -12,8 +12,8 @@ from numba import types
 
 from adjit.transform import folding, ir
 from adjit.transform.emit import emit
+from adjit.transform.ir.verify import verify
 from adjit.transform.support import broadcast_extent
-from adjit.transform.verify import verify
 from tests.transform.emitting import VECTOR, Builder, F, I, add, mul, python, same, sub, u
 from tests.transform.interpreter import run
 from tests.transform.random_functions import RandomFunction

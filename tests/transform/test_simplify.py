@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from numba import types
 
 from adjit.transform import ir
+from adjit.transform.ir.printing import to_text
+from adjit.transform.ir.verify import verify
 from adjit.transform.simplify import simplify
-from adjit.transform.text import to_text
-from adjit.transform.verify import verify
 from tests.transform.building import MATRIX, VECTOR, F, I, Program, count, evaluate, operand
 
 F32 = types.float32

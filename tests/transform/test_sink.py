@@ -6,9 +6,9 @@ import operator
 import numpy as np
 
 from adjit.transform import ir
+from adjit.transform.ir.printing import to_text
+from adjit.transform.ir.verify import verify
 from adjit.transform.sink import sink
-from adjit.transform.text import to_text
-from adjit.transform.verify import verify
 from tests.transform.building import VECTOR, F, Program, evaluate
 
 

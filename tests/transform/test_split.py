@@ -9,8 +9,8 @@ from adjit.runtime.trees import snapshot
 from adjit.transform import ir, pipeline
 from adjit.transform.alias import Aliases
 from adjit.transform.emit import emit
+from adjit.transform.ir.verify import verify
 from adjit.transform.pipeline import Derivative
-from adjit.transform.verify import verify
 from tests.transform.emitting import python
 
 F, I = types.float64, types.intp

@@ -8,8 +8,8 @@ from numba import njit, types
 from numba.core import event
 
 from adjit.runtime.machine_code import GeneratedCompiler
+from adjit.transform.ir.types import call_type
 from adjit.transform.stand_ins import stand_in
-from adjit.transform.types import call_type
 
 compiled = njit(pipeline_class=GeneratedCompiler)
 

@@ -17,7 +17,7 @@ from adjit.transform import ir
 from adjit.transform.elaborate import complexes
 from adjit.transform.elaborate.frame import Context
 from adjit.transform.elaborate.values import Complex, Lazy, Number, Value, dtype, operands_in
-from adjit.transform.types import array_type, part_of, typed_const
+from adjit.transform.ir.types import array_type, part_of, typed_const
 
 
 def shape_of(ctx: Context, value: Value) -> tuple[ir.Operand, ...]:

@@ -29,7 +29,7 @@ from adjit.transform.elaborate.python_builtins import PYTHON_BUILTINS
 from adjit.transform.elaborate.shaping import SHAPING, SHAPING_METHODS
 from adjit.transform.elaborate.values import SliceValue, Static, Value, dtype, is_array, is_complex, is_number, ndim
 from adjit.transform.elaborate.whole import whole_call
-from adjit.transform.types import array_type
+from adjit.transform.ir.types import array_type
 
 
 def _sum(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:

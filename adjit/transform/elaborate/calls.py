@@ -59,10 +59,10 @@ from adjit.transform.elaborate.values import (
 )
 from adjit.transform.elaborate.whole import compiled, whole_call, with_options
 from adjit.transform.functions import spoken
+from adjit.transform.ir.notation import to_text
+from adjit.transform.ir.types import call_type, dtype_of, typed_const
 from adjit.transform.marks import DERIVING, Checkpointed
-from adjit.transform.notation import to_text
 from adjit.transform.parameters import listed, misfit
-from adjit.transform.types import call_type, dtype_of, typed_const
 
 
 def attribute(frame: Frame, owner: Value, name: str) -> Value:

@@ -22,7 +22,7 @@ from adjit.transform import ir
 from adjit.transform.elaborate import scalars
 from adjit.transform.elaborate.frame import Context
 from adjit.transform.elaborate.values import Complex, Number, operands_in
-from adjit.transform.types import call_type, complex_of, part_of, type_of, typed_const
+from adjit.transform.ir.types import call_type, complex_of, part_of, type_of, typed_const
 
 Side = Callable[[], Number]
 

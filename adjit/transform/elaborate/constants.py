@@ -12,7 +12,7 @@ from adjit.transform import ir
 from adjit.transform.elaborate import complexes
 from adjit.transform.elaborate.frame import Context
 from adjit.transform.elaborate.values import Complex, Static, TupleValue, Value
-from adjit.transform.types import const, type_of
+from adjit.transform.ir.types import const, type_of
 
 
 def wrap(ctx: Context, thing: Any) -> Value:

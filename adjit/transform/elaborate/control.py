@@ -33,8 +33,8 @@ from adjit.transform.elaborate.values import (
     rebuild,
     structure,
 )
-from adjit.transform.notation import to_text
-from adjit.transform.types import typed_const, unify
+from adjit.transform.ir.notation import to_text
+from adjit.transform.ir.types import typed_const, unify
 
 BREAK, CONTINUE, RETURN, VALUE = "%break", "%continue", "%return", "%value"
 ENDED = "%ended"  # the test of a loop failed, where it stands in the trip

@@ -48,9 +48,9 @@ from adjit.transform.elaborate.values import (
     leaves_of,
     structure,
 )
+from adjit.transform.ir.notation import to_text
+from adjit.transform.ir.types import array_type_of, tuple_type
 from adjit.transform.marks import Checkpointed
-from adjit.transform.notation import to_text
-from adjit.transform.types import array_type_of, tuple_type
 
 
 @dataclass(frozen=True, eq=False)

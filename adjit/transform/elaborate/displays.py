@@ -17,7 +17,7 @@ from adjit.transform import ir
 from adjit.transform.elaborate.arrays import allocated, store
 from adjit.transform.elaborate.frame import Context
 from adjit.transform.elaborate.values import Complex, Number, TupleValue, Value, described, dtype, is_array, is_numeric
-from adjit.transform.types import call_type
+from adjit.transform.ir.types import call_type
 
 
 def array_of(ctx: Context, value: Value, kind: types.Type | None = None, of_none: types.Type = types.float64) -> Number:

@@ -37,8 +37,8 @@ from adjit.transform.elaborate.values import (
     ndim,
     operands_in,
 )
+from adjit.transform.ir.types import array_type, bits, call_type, is_integer, part_of, typed_const
 from adjit.transform.support import broadcast_extent, stored_extent
-from adjit.transform.types import array_type, bits, call_type, is_integer, part_of, typed_const
 
 
 def as_lazy(ctx: Context, array: Value) -> Lazy:

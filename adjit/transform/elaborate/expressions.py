@@ -39,7 +39,7 @@ from adjit.transform.elaborate.values import (
     is_array,
     is_number,
 )
-from adjit.transform.types import const, is_integer
+from adjit.transform.ir.types import const, is_integer
 
 
 def evaluate(frame: Frame, node: cst.BaseExpression) -> Value:

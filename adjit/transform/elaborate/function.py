@@ -35,11 +35,11 @@ from adjit.transform.elaborate.frame import Context, Frame, Guess, LocalFunction
 from adjit.transform.elaborate.statements import block
 from adjit.transform.elaborate.syntax import always_returns, assigned
 from adjit.transform.elaborate.values import Complex, Lazy, Static, TupleValue, Value, described, operands_in
+from adjit.transform.ir.types import tuple_parts, tuple_type, unliteral
 from adjit.transform.parameters import listed, misfit
 from adjit.transform.report import Elaborated, note
 from adjit.transform.source import FunctionSource, read_source
 from adjit.transform.support import check_separate
-from adjit.transform.types import tuple_parts, tuple_type, unliteral
 
 DEEPEST = 64  # calls within calls
 

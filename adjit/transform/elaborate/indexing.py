@@ -57,7 +57,7 @@ from adjit.transform.elaborate.values import (
     is_numeric,
 )
 from adjit.transform.elaborate.whole import whole_call
-from adjit.transform.types import array_type, array_type_of, complex_of, is_integer
+from adjit.transform.ir.types import array_type, array_type_of, complex_of, is_integer
 
 
 @dataclass(frozen=True)

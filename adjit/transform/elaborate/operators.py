@@ -33,7 +33,7 @@ from adjit.transform.elaborate.values import (
     is_numeric,
 )
 from adjit.transform.elaborate.whole import whole_call
-from adjit.transform.types import typed_const
+from adjit.transform.ir.types import typed_const
 
 BINARY: dict[str, Any] = {
     "Add": operator.add,

@@ -39,8 +39,8 @@ from adjit.transform.elaborate.values import (
     is_numeric,
     ndim,
 )
+from adjit.transform.ir.types import const, is_integer
 from adjit.transform.marks import Checkpointed, checkpoint
-from adjit.transform.types import const, is_integer
 
 
 def _range(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:

@@ -19,8 +19,8 @@ from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate.frame import Context
 from adjit.transform.functions import spoken
-from adjit.transform.notation import to_text
-from adjit.transform.types import call_type, is_integer, typed_const, unify
+from adjit.transform.ir.notation import to_text
+from adjit.transform.ir.types import call_type, is_integer, typed_const, unify
 
 Side = Callable[[], ir.Operand]
 

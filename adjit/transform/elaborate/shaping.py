@@ -44,7 +44,7 @@ from adjit.transform.elaborate.values import (
     is_complex,
     ndim,
 )
-from adjit.transform.types import array_type, array_type_of, slice_type, transposed_type
+from adjit.transform.ir.types import array_type, array_type_of, slice_type, transposed_type
 
 
 def array_attribute(ctx: Context, owner: Value, name: str) -> Value | None:

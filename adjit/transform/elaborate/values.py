@@ -19,7 +19,7 @@ from typing import Any
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.types import complex_of
+from adjit.transform.ir.types import complex_of
 
 Index = tuple[ir.Operand, ...]
 

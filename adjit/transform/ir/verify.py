@@ -15,8 +15,8 @@ from numba import types
 
 from adjit.errors import InternalError
 from adjit.transform import ir
-from adjit.transform.text import op_text, region_text
-from adjit.transform.types import slice_type, transposed_type
+from adjit.transform.ir.printing import op_text, region_text
+from adjit.transform.ir.types import slice_type, transposed_type
 
 
 def verify(function: ir.Function) -> None:

@@ -7,7 +7,7 @@ from numba import types
 
 from adjit.errors import InternalError
 from adjit.transform import ir
-from adjit.transform.verify import verify
+from adjit.transform.ir.verify import verify
 from tests.transform.building import MATRIX, VECTOR, F, I, Program
 
 

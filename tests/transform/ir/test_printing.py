@@ -1,7 +1,7 @@
 """The IR as text: one example with each kind of operation, and names that do not depend on the run."""
 
-from adjit.transform.text import to_text
-from tests.transform.test_verify import everything
+from adjit.transform.ir.printing import to_text
+from tests.transform.ir.test_verify import everything
 
 EXPECTED = """\
 func f(a = %a:array(float64, 1d, C), m = %m:array(float64, 2d, C), x = %x:float64) -> (0, 1, 2, 3) {
