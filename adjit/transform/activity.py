@@ -16,7 +16,7 @@ from numba import types
 
 from adjit.rules.registry import lookup
 from adjit.transform import ir
-from adjit.transform.alias import Aliases, is_reference
+from adjit.transform.analysis.alias import Aliases, is_reference
 
 
 def carries(type_: types.Type) -> bool:

@@ -11,8 +11,8 @@ from __future__ import annotations
 import dataclasses
 
 from adjit.transform import ir
-from adjit.transform.independence import Independence
-from adjit.transform.polyhedra import IndexModel
+from adjit.transform.analysis.elements import IndexModel
+from adjit.transform.analysis.independence import Independence
 from adjit.transform.whole_numbers import Writer
 
 

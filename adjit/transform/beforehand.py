@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.affine import Affine, Symbol
+from adjit.transform.analysis.affine import Affine, Symbol
 from adjit.transform.ir.callees import canonical
 from adjit.transform.support import slice_inside
 

@@ -20,11 +20,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from adjit.transform import ir
-from adjit.transform.alias import Aliases, is_reference
+from adjit.transform.analysis.alias import Aliases, is_reference
+from adjit.transform.analysis.distinct import Distinct
+from adjit.transform.analysis.elements import is_clear
+from adjit.transform.analysis.trip_counts import has_trips
 from adjit.transform.clears import is_never_negative
-from adjit.transform.distinct import Distinct
-from adjit.transform.polyhedra import is_clear
-from adjit.transform.trips import has_trips
 
 
 def carry_clears(function: ir.Function) -> ir.Function:

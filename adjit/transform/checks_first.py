@@ -17,7 +17,7 @@ import operator
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.effects import is_check
+from adjit.transform.analysis.effects import is_check
 
 
 def checked_first(loop: ir.For) -> list[ir.Op]:

@@ -28,8 +28,8 @@ from collections.abc import Callable, Mapping, Sequence
 from numba import types
 
 from adjit.transform import ir
+from adjit.transform.analysis.sharing import Sharing
 from adjit.transform.ir.types import array_type, array_type_of, slice_type, typed_const
-from adjit.transform.sharing import Sharing
 from adjit.transform.windows import write_windows
 
 MOST_CHUNKS = 64  # where a chunk has a few numbers of its own

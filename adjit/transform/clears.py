@@ -14,8 +14,8 @@ import dataclasses
 import operator
 
 from adjit.transform import ir
-from adjit.transform.alias import Aliases, memory_read
-from adjit.transform.polyhedra import is_clear
+from adjit.transform.analysis.alias import Aliases, memory_read
+from adjit.transform.analysis.elements import is_clear
 
 
 def merge_clears(function: ir.Function) -> ir.Function:

@@ -17,7 +17,7 @@ from collections.abc import Collection
 from typing import TypeVar
 
 from adjit.transform import ir
-from adjit.transform.alias import Aliases, is_reference, memory_read, memory_written
+from adjit.transform.analysis.alias import Aliases, is_reference, memory_read, memory_written
 
 _T = TypeVar("_T")
 

@@ -20,8 +20,8 @@ from collections.abc import Iterable
 
 from adjit import errors
 from adjit.transform import ir
-from adjit.transform.alias import memory_read, memory_written
-from adjit.transform.memories import Names
+from adjit.transform.analysis.alias import memory_read, memory_written
+from adjit.transform.analysis.memories import Names
 from adjit.transform.orders import Orders
 
 # What is true of a note on some path, and the store that made it so. Of the copies that one note has made, the last one

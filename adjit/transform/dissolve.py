@@ -19,9 +19,9 @@ import operator
 from collections.abc import Iterator, Sequence
 
 from adjit.transform import ir
-from adjit.transform.alias import Aliases, is_reference
+from adjit.transform.analysis.alias import Aliases, is_reference
+from adjit.transform.analysis.trip_counts import literal_trips
 from adjit.transform.ir.types import array_type_of, typed_const
-from adjit.transform.trips import literal_trips
 
 MOST_ELEMENTS = 16
 MOST_TRIPS = 8

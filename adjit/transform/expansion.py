@@ -18,10 +18,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.alias import Aliases
+from adjit.transform.analysis.alias import Aliases
+from adjit.transform.analysis.elements import IndexModel
+from adjit.transform.analysis.trip_counts import count_trips, natural, place_in_range
 from adjit.transform.ir.types import array_type, array_type_of
-from adjit.transform.polyhedra import IndexModel
-from adjit.transform.trips import count_trips, natural, place_in_range
 
 Chain = tuple[ir.Op, ...]
 

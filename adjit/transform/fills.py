@@ -13,8 +13,8 @@ from __future__ import annotations
 import dataclasses
 
 from adjit.transform import ir
-from adjit.transform.affine import Affine, Iterations
-from adjit.transform.alias import Aliases
+from adjit.transform.analysis.affine import Affine, Iterations
+from adjit.transform.analysis.alias import Aliases
 
 
 def leave_out_fills(function: ir.Function) -> ir.Function:

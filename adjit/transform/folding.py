@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.alias import Aliases, memory_read, memory_written
+from adjit.transform.analysis.alias import Aliases, memory_read, memory_written
 
 # Estimated characters of an expression: above the first, what it is made of gets names; above the second, a conditional
 # expression is written as a statement.

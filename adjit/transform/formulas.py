@@ -23,7 +23,7 @@ import numpy as np
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.alias import Aliases
+from adjit.transform.analysis.alias import Aliases
 from adjit.transform.expression import ATOM, CHOICE, INFIX, SIGN, SUM, Text
 from adjit.transform.support import broadcast_extent, stored_extent
 

@@ -18,9 +18,9 @@ from collections.abc import Sequence
 from numba import types
 
 from adjit.transform import ir
+from adjit.transform.analysis.trip_counts import count_trips, place_in_range
 from adjit.transform.ir.types import array_type, list_type
 from adjit.transform.overwriting import Primal
-from adjit.transform.trips import count_trips, place_in_range
 
 
 class ForwardEdits:

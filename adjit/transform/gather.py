@@ -23,12 +23,12 @@ from dataclasses import dataclass
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.affine import Affine, Iterations
-from adjit.transform.alias import Aliases, memory_read
-from adjit.transform.distinct import Distinct
+from adjit.transform.analysis.affine import Affine, Iterations
+from adjit.transform.analysis.alias import Aliases, memory_read
+from adjit.transform.analysis.distinct import Distinct
+from adjit.transform.analysis.elements import IndexModel
+from adjit.transform.analysis.sums import carries_adjoint_sums
 from adjit.transform.gathered import Axis, Edits, Gather, Term
-from adjit.transform.polyhedra import IndexModel
-from adjit.transform.sums import carries_adjoint_sums
 
 MOST_FACTORS = 2  # with more, or with an array made for one run of the nest, memory costs more than the scatter
 _UNIT = (ir.integer(1), ir.integer(-1))

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.affine import Affine
+from adjit.transform.analysis.affine import Affine
+from adjit.transform.analysis.elements import IndexModel
 from adjit.transform.ir.types import array_type
-from adjit.transform.polyhedra import IndexModel
 from adjit.transform.whole_numbers import Writer
 
 

@@ -18,9 +18,9 @@ import functools
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.alias import Aliases, is_reference
-from adjit.transform.polyhedra import IndexModel
-from adjit.transform.trips import is_natural
+from adjit.transform.analysis.alias import Aliases, is_reference
+from adjit.transform.analysis.elements import IndexModel
+from adjit.transform.analysis.trip_counts import is_natural
 
 
 def hoist_scratch(function: ir.Function) -> ir.Function:

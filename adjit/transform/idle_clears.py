@@ -13,8 +13,8 @@ from __future__ import annotations
 import dataclasses
 
 from adjit.transform import ir
-from adjit.transform.alias import Aliases, is_reference, memory_read
-from adjit.transform.polyhedra import IndexModel, is_clear
+from adjit.transform.analysis.alias import Aliases, is_reference, memory_read
+from adjit.transform.analysis.elements import IndexModel, is_clear
 
 
 def leave_out_clears(function: ir.Function) -> ir.Function:

@@ -18,11 +18,11 @@ import dataclasses
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.affine import Iterations
-from adjit.transform.alias import memory_written, named_by, names_given
+from adjit.transform.analysis.affine import Iterations
+from adjit.transform.analysis.alias import memory_written, named_by, names_given
+from adjit.transform.analysis.trip_counts import has_one_trip
 from adjit.transform.ir.types import array_type_of, writable
 from adjit.transform.support import same_extent
-from adjit.transform.trips import has_one_trip
 
 FRESH = (ir.Alloc, ir.Copy, ir.Call)
 

@@ -21,12 +21,12 @@ import dataclasses
 from collections.abc import Callable, Collection, Iterator
 
 from adjit.transform import ir
-from adjit.transform.alias import Aliases, memory_read, memory_written
+from adjit.transform.analysis.alias import Aliases, memory_read, memory_written
+from adjit.transform.analysis.cost import SLOT, cost
+from adjit.transform.analysis.elements import IndexModel
 from adjit.transform.contraction import index_along, made_smaller, smaller, without_axes
-from adjit.transform.cost import SLOT, cost
 from adjit.transform.elements import as_value, may_be_value
 from adjit.transform.ir.types import array_type_of, typed_const
-from adjit.transform.polyhedra import IndexModel
 
 MOST_TURNS = 16  # for one array
 

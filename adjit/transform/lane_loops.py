@@ -18,10 +18,10 @@ from typing import Literal
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.alias import Aliases
+from adjit.transform.analysis.alias import Aliases
+from adjit.transform.analysis.lane_sharing import Sum, Trips
+from adjit.transform.analysis.sums import in_any_order
 from adjit.transform.ir.types import array_type, array_type_of, slice_type, typed_const
-from adjit.transform.lane_sharing import Sum, Trips
-from adjit.transform.sums import in_any_order
 from adjit.transform.support import reassociable_add
 from adjit.transform.uniformity import Uniformity
 

@@ -18,10 +18,10 @@ from collections.abc import Collection, Iterator
 from numba import types
 
 from adjit.transform import ir
+from adjit.transform.analysis.lane_sharing import LaneSharing, Trips
 from adjit.transform.blocking import Blocking
 from adjit.transform.ir.types import array_type, array_type_of
 from adjit.transform.lane_loops import Block, Turned, TurnedKind
-from adjit.transform.lane_sharing import LaneSharing, Trips
 from adjit.transform.turning import turned_axes
 from adjit.transform.uniformity import Kind, Uniformity
 

@@ -23,10 +23,10 @@ from dataclasses import dataclass
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.affine import Iterations
-from adjit.transform.alias import Aliases, memory_read
-from adjit.transform.cost import is_cheap
-from adjit.transform.distinct import Distinct
+from adjit.transform.analysis.affine import Iterations
+from adjit.transform.analysis.alias import Aliases, memory_read
+from adjit.transform.analysis.cost import is_cheap
+from adjit.transform.analysis.distinct import Distinct
 
 MOST_OPERATIONS = 8  # that compute the value once more
 MOST_ARRAYS = 1  # that the second nest reads for that, and has not read so far

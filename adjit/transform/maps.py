@@ -17,10 +17,10 @@ import dataclasses
 from collections.abc import Mapping
 
 from adjit.transform import ir
-from adjit.transform.alias import Aliases, is_reference, memory_read, memory_written
-from adjit.transform.polyhedra import IndexModel
+from adjit.transform.analysis.alias import Aliases, is_reference, memory_read, memory_written
+from adjit.transform.analysis.elements import IndexModel
+from adjit.transform.analysis.trip_counts import mirrored_range
 from adjit.transform.simplify import Renamer, simplify
-from adjit.transform.trips import mirrored_range
 
 MOST_ARRAYS = 16  # beyond that LLVM gives up on checking at run time that they do not overlap
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Sequence
 
 from adjit.transform import ir
-from adjit.transform.affine import Affine
-from adjit.transform.alias import Aliases, memory_read
+from adjit.transform.analysis.affine import Affine
+from adjit.transform.analysis.alias import Aliases, memory_read
+from adjit.transform.analysis.elements import IndexModel
 from adjit.transform.expansion import Scratch
-from adjit.transform.polyhedra import IndexModel
 
 
 class Primal:

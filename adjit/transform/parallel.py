@@ -22,13 +22,13 @@ from collections.abc import Collection, Sequence
 from numba import types
 
 from adjit.transform import ir
+from adjit.transform.analysis.integers import Naturals
+from adjit.transform.analysis.sharing import Serial, Sharing, Sharings
+from adjit.transform.analysis.trip_counts import count_trips
 from adjit.transform.checks_first import checked_first
 from adjit.transform.chunks import write_chunks
 from adjit.transform.dead import eliminate_dead
 from adjit.transform.lanes import LEAST_LANES, fitting_lanes
-from adjit.transform.naturals import Naturals
-from adjit.transform.sharing import Serial, Sharing, Sharings
-from adjit.transform.trips import count_trips
 from adjit.transform.whole_numbers import Writer
 from adjit.transform.windows import LEAST_TRIPS, suits_windows
 

@@ -23,7 +23,7 @@ import numpy as np
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.cost import ENTRY, KEPT, LOAD, SLOT, cost, is_cheap
+from adjit.transform.analysis.cost import ENTRY, KEPT, LOAD, SLOT, cost, is_cheap
 from adjit.transform.mirror import Mirror, MirroredIf, MirroredLoop
 from adjit.transform.overwriting import Primal
 from adjit.transform.retrace import retraceable

@@ -18,10 +18,10 @@ import operator
 from collections.abc import Iterable, Mapping, Sequence
 
 from adjit.transform import ir
-from adjit.transform.alias import Aliases, memory_read
+from adjit.transform.analysis.alias import Aliases, memory_read
+from adjit.transform.analysis.elements import IndexModel
+from adjit.transform.analysis.trip_counts import has_trips
 from adjit.transform.ir.types import array_type_of, typed_const
-from adjit.transform.polyhedra import IndexModel
-from adjit.transform.trips import has_trips
 
 
 def promote_sums(function: ir.Function, shadows: Iterable[ir.Var]) -> ir.Function:

@@ -16,11 +16,11 @@ import dataclasses
 from collections.abc import Collection
 
 from adjit.transform import ir
-from adjit.transform.alias import Aliases
-from adjit.transform.naturals import Naturals
-from adjit.transform.reach import Reach
+from adjit.transform.analysis.alias import Aliases
+from adjit.transform.analysis.exact import Reach
+from adjit.transform.analysis.integers import Naturals
+from adjit.transform.analysis.sums import in_any_order, partial_sums
 from adjit.transform.recurrence import recurrence
-from adjit.transform.sums import in_any_order, partial_sums
 from adjit.transform.vectorise import are_vectorisable, is_elementary
 
 

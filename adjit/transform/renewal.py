@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.alias import Aliases
-from adjit.transform.trips import has_one_trip, literal_trips
+from adjit.transform.analysis.alias import Aliases
+from adjit.transform.analysis.trip_counts import has_one_trip, literal_trips
 
 _FRESH = (ir.Alloc, ir.Copy, ir.Call)
 

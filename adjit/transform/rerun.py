@@ -21,7 +21,9 @@ from dataclasses import dataclass
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.alias import is_reference, named_by
+from adjit.transform.analysis.alias import is_reference, named_by
+from adjit.transform.analysis.sums import is_sum
+from adjit.transform.analysis.trip_counts import count_trips, has_one_trip, mirrored_range, trip_number
 from adjit.transform.exposed import cycles, exposed
 from adjit.transform.ir.types import typed_const
 from adjit.transform.joint import Joint
@@ -30,9 +32,7 @@ from adjit.transform.overwriting import Primal
 from adjit.transform.report import Provided, Remark, Restored, Scheduled, note, recording
 from adjit.transform.snapshots import Kept, Snapshots, State, bytes_of
 from adjit.transform.strategy import Strategy
-from adjit.transform.sums import is_sum
 from adjit.transform.support import default_snapshots, fitting_snapshots, same_extent, stored_extent
-from adjit.transform.trips import count_trips, has_one_trip, mirrored_range, trip_number
 
 
 @dataclass(frozen=True)

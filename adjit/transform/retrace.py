@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.alias import is_reference
+from adjit.transform.analysis.alias import is_reference
 
 
 @dataclass(frozen=True)

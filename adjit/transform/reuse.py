@@ -17,11 +17,11 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 
 from adjit.transform import ir
-from adjit.transform.affine import Equalities
-from adjit.transform.alias import Aliases, is_reference, memory_read
+from adjit.transform.analysis.affine import Equalities
+from adjit.transform.analysis.alias import Aliases, is_reference, memory_read
+from adjit.transform.analysis.elements import IndexModel
+from adjit.transform.analysis.extents import is_product, ndim
 from adjit.transform.dead import eliminate_dead
-from adjit.transform.extents import is_product, ndim
-from adjit.transform.polyhedra import IndexModel
 from adjit.transform.simplify import Renamer
 
 

@@ -24,6 +24,7 @@ from adjit.rules.registry import Entry, lookup
 from adjit.transform import ir
 from adjit.transform.activity import Activity, is_constant
 from adjit.transform.adjoints import SUFFIX, Adjoints, Compiler, bar_name, is_one, is_zero
+from adjit.transform.analysis.trip_counts import count_trips, has_one_trip, is_last_trip
 from adjit.transform.elaborate import scalars
 from adjit.transform.elaborate.values import TupleValue, is_array, is_number
 from adjit.transform.ir.types import typed_const, writable
@@ -32,7 +33,6 @@ from adjit.transform.report import Differentiated, note
 from adjit.transform.rules_as_ir import apply, context, no_rule, operands_of, pure_operations_for, zero_like
 from adjit.transform.selective import is_bounded, unless_zero
 from adjit.transform.shadows import Shadows
-from adjit.transform.trips import count_trips, has_one_trip, is_last_trip
 
 
 def reverse(

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.affine import Affine
+from adjit.transform.analysis.affine import Affine
 from adjit.transform.boxes import Bound, Part, around, shifted, whole
 from adjit.transform.gathered import guarded, plus_times
 from adjit.transform.ir.types import array_type

@@ -16,7 +16,7 @@ from collections.abc import Set
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.affine import Affine, Iterations
+from adjit.transform.analysis.affine import Affine, Iterations
 from adjit.transform.ir.types import array_type_of
 from adjit.transform.support import fitting_snapshots
 from adjit.transform.whole_numbers import Writer

@@ -20,7 +20,7 @@ import operator
 from collections.abc import Callable, Sequence
 
 from adjit.transform import ir
-from adjit.transform.alias import Aliases
+from adjit.transform.analysis.alias import Aliases
 from adjit.transform.elaborate import scalars
 from adjit.transform.elaborate.function import BuildDerivative, without_comments
 from adjit.transform.ir.types import array_type_of, typed_const

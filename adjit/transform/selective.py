@@ -27,9 +27,9 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.activity import Activity
-from adjit.transform.alias import Aliases, is_reference, memory_read
+from adjit.transform.analysis.alias import Aliases, is_reference, memory_read
+from adjit.transform.analysis.elements import IndexModel
 from adjit.transform.ir.types import typed_const
-from adjit.transform.polyhedra import IndexModel
 
 # the partials of these are finite whatever goes in
 _BOUNDED = (operator.add, operator.sub, operator.neg, operator.pos, ir.cast, ir.select)

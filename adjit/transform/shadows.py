@@ -16,7 +16,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.activity import Activity
-from adjit.transform.alias import is_reference
+from adjit.transform.analysis.alias import is_reference
 from adjit.transform.ir.types import typed_const, writable
 from adjit.transform.renewal import renewed
 

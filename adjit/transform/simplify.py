@@ -21,9 +21,9 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.algebra import is_scalar, literal, simpler
-from adjit.transform.alias import Aliases, memory_written
+from adjit.transform.analysis.alias import Aliases, memory_written
+from adjit.transform.analysis.extents import Axis, extent_source
 from adjit.transform.dead import eliminate_dead
-from adjit.transform.extents import Axis, extent_source
 from adjit.transform.ir.callees import canonical
 
 MOST_PASSES = 12

@@ -14,7 +14,7 @@ import dataclasses
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.cost import is_cheap
+from adjit.transform.analysis.cost import is_cheap
 
 
 def sink(function: ir.Function) -> ir.Function:

@@ -23,9 +23,9 @@ from dataclasses import dataclass
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.affine import ONE, Affine, Equalities, Symbol, computed
+from adjit.transform.analysis.affine import ONE, Affine, Equalities, Symbol, computed
+from adjit.transform.analysis.extents import Axis, extent_source
 from adjit.transform.beforehand import Beforehand, Bounds
-from adjit.transform.extents import Axis, extent_source
 from adjit.transform.ir.callees import canonical
 from adjit.transform.support import broadcast_extent, same_extent, stored_extent
 

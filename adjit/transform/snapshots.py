@@ -19,10 +19,10 @@ from dataclasses import dataclass, field
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.alias import is_reference
+from adjit.transform.analysis.alias import is_reference
+from adjit.transform.analysis.trip_counts import trip_number
 from adjit.transform.ir.types import array_type, array_type_of, typed_const
 from adjit.transform.support import checkpoint_distance
-from adjit.transform.trips import trip_number
 
 
 @dataclass(frozen=True)

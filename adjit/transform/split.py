@@ -19,7 +19,7 @@ from numba import types
 from numba.np.numpy_support import as_dtype
 
 from adjit.transform import ir
-from adjit.transform.alias import Aliases
+from adjit.transform.analysis.alias import Aliases
 from adjit.transform.ir.types import typed_const
 from adjit.transform.shadows import is_array_tape
 

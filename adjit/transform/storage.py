@@ -22,7 +22,8 @@ from numba import types
 
 from adjit import errors
 from adjit.transform import ir
-from adjit.transform.alias import is_reference, memory_read
+from adjit.transform.analysis.alias import is_reference, memory_read
+from adjit.transform.analysis.trip_counts import has_one_trip, mirrored_range
 from adjit.transform.expansion import expanded
 from adjit.transform.forward_edits import ForwardEdits
 from adjit.transform.fuse import fuse
@@ -38,7 +39,6 @@ from adjit.transform.scopes import Carried, Scope
 from adjit.transform.simplify import simplify
 from adjit.transform.steps import checked
 from adjit.transform.strategy import Strategy
-from adjit.transform.trips import has_one_trip, mirrored_range
 
 
 def join(

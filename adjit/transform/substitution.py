@@ -17,8 +17,8 @@ from __future__ import annotations
 import dataclasses
 
 from adjit.transform import ir
-from adjit.transform.alias import Aliases, memory_written
-from adjit.transform.cost import LOAD, cost
+from adjit.transform.analysis.alias import Aliases, memory_written
+from adjit.transform.analysis.cost import LOAD, cost
 from adjit.transform.simplify import simplify
 
 MOST_CYCLES = 4  # of an element, beside those to load one

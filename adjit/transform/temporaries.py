@@ -12,7 +12,7 @@ import math
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.alias import Aliases, is_reference
+from adjit.transform.analysis.alias import Aliases, is_reference
 
 # Elements up to which an array is small whatever its type.
 _SMALL = 4096

@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from adjit.transform import ir
-from adjit.transform.alias import Aliases
+from adjit.transform.analysis.alias import Aliases
+from adjit.transform.analysis.lane_sharing import Trips
 from adjit.transform.ir.types import array_type_of
-from adjit.transform.lane_sharing import Trips
 from adjit.transform.uniformity import Kind, Uniformity
 
 Loops = tuple[ir.For, ...]

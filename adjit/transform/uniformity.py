@@ -16,9 +16,9 @@ import enum
 from collections.abc import Iterable
 
 from adjit.transform import ir
-from adjit.transform.alias import Aliases
-from adjit.transform.cost import cost
-from adjit.transform.lane_sharing import Trips
+from adjit.transform.analysis.alias import Aliases
+from adjit.transform.analysis.cost import cost
+from adjit.transform.analysis.lane_sharing import Trips
 
 
 class Kind(enum.Enum):

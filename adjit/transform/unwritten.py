@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from adjit import errors
 from adjit.transform import ir
-from adjit.transform.alias import Aliases
+from adjit.transform.analysis.alias import Aliases
 
 
 def check_written(function: ir.Function) -> None:

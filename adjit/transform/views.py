@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.affine import Iterations
-from adjit.transform.polyhedra import IndexModel
+from adjit.transform.analysis.affine import Iterations
+from adjit.transform.analysis.elements import IndexModel
 
 
 def see_through_views(function: ir.Function) -> ir.Function:

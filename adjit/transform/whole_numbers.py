@@ -12,7 +12,7 @@ import operator
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.affine import Affine
+from adjit.transform.analysis.affine import Affine
 
 
 class Writer(ir.Builder):

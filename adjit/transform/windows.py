@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.cost import is_cheap
+from adjit.transform.analysis.cost import is_cheap
 from adjit.transform.ir.types import array_type_of, slice_type
 from adjit.transform.vectorise import is_elementary
 

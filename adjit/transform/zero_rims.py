@@ -21,11 +21,11 @@ import operator
 from collections.abc import Iterator, Sequence
 
 from adjit.transform import ir
-from adjit.transform.affine import Affine, Iterations
-from adjit.transform.alias import Aliases, memory_read, memory_written
-from adjit.transform.cost import cost
-from adjit.transform.distinct import Distinct
-from adjit.transform.polyhedra import IndexModel, is_clear
+from adjit.transform.analysis.affine import Affine, Iterations
+from adjit.transform.analysis.alias import Aliases, memory_read, memory_written
+from adjit.transform.analysis.cost import cost
+from adjit.transform.analysis.distinct import Distinct
+from adjit.transform.analysis.elements import IndexModel, is_clear
 from adjit.transform.rims import Axis, Place, Term
 
 MOST_CYCLES = 2  # of a contribution, beside those to load what it is a multiple of

@@ -6,7 +6,7 @@ import pytest
 from numba import types
 
 from adjit.transform import ir, pipeline
-from adjit.transform.alias import Aliases
+from adjit.transform.analysis.alias import Aliases
 from adjit.transform.recurrence import recurrence
 
 VECTOR, INDICES = types.Array(types.float64, 1, "C"), types.Array(types.intp, 1, "C")

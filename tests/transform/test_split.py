@@ -7,7 +7,7 @@ from numba import types
 import adjit
 from adjit.runtime.trees import snapshot
 from adjit.transform import ir, pipeline
-from adjit.transform.alias import Aliases
+from adjit.transform.analysis.alias import Aliases
 from adjit.transform.emit import emit
 from adjit.transform.ir.verify import verify
 from adjit.transform.pipeline import Derivative

@@ -21,7 +21,7 @@ from numba import types
 
 from adjit import errors
 from adjit.transform import ir
-from adjit.transform.alias import Aliases, memory_written, named_by
+from adjit.transform.analysis.alias import Aliases, memory_written, named_by
 from adjit.transform.derivative import Enclosed
 from adjit.transform.detached import without_detached
 from adjit.transform.elaborate import complexes

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from adjit.transform import ir
-from adjit.transform.alias import is_reference, memory_written
+from adjit.transform.analysis.alias import is_reference, memory_written
 from adjit.transform.elaborate.elementwise import materialise
 from adjit.transform.elaborate.frame import Context
 from adjit.transform.elaborate.values import Lazy, Method, Paired, Value

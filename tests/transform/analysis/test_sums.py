@@ -7,7 +7,7 @@ import operator
 import pytest
 
 from adjit.transform import ir
-from adjit.transform.sums import is_sum
+from adjit.transform.analysis.sums import is_sum
 from tests.transform.building import F
 
 

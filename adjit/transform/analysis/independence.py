@@ -11,10 +11,10 @@ two trips may both add to one, unless the question is whether each adds to eleme
 from __future__ import annotations
 
 from adjit.transform import ir
-from adjit.transform.alias import Aliases, memory_read
-from adjit.transform.distinct import Distinct
-from adjit.transform.polyhedra import IndexModel
-from adjit.transform.sums import carries_adjoint_sums
+from adjit.transform.analysis.alias import Aliases, memory_read
+from adjit.transform.analysis.distinct import Distinct
+from adjit.transform.analysis.elements import IndexModel
+from adjit.transform.analysis.sums import carries_adjoint_sums
 
 
 class Independence:

@@ -7,9 +7,9 @@ import pytest
 from numba import types
 
 from adjit.transform import ir
+from adjit.transform.analysis.separation import Separation
 from adjit.transform.elaborate.function import elaborate
 from adjit.transform.pipeline import build
-from adjit.transform.separation import Separation
 from adjit.transform.simplify import simplify
 
 VECTOR = types.Array(types.float64, 1, "C")

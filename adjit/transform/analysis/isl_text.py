@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import islpy as isl
 
 from adjit.transform import ir
-from adjit.transform.affine import Affine, Constraint, Iterations, Symbol
+from adjit.transform.analysis.affine import Affine, Constraint, Iterations, Symbol
 
 TRUE = "0 = 0"
 MOST_OPERATIONS = 200_000  # of isl, a question: some ten milliseconds

@@ -7,8 +7,8 @@ import operator
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.alias import Aliases
-from adjit.transform.reach import Reach
+from adjit.transform.analysis.alias import Aliases
+from adjit.transform.analysis.exact import Reach
 from tests.transform.building import VECTOR, F, I, Program
 
 

@@ -20,12 +20,12 @@ from dataclasses import dataclass
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.affine import Affine
-from adjit.transform.alias import Aliases, is_reference, memory_read
-from adjit.transform.distinct import Distinct
-from adjit.transform.effects import is_check
-from adjit.transform.polyhedra import IndexModel
-from adjit.transform.sums import is_added_to
+from adjit.transform.analysis.affine import Affine
+from adjit.transform.analysis.alias import Aliases, is_reference, memory_read
+from adjit.transform.analysis.distinct import Distinct
+from adjit.transform.analysis.effects import is_check
+from adjit.transform.analysis.elements import IndexModel
+from adjit.transform.analysis.sums import is_added_to
 
 Pair = tuple[ir.Op, ir.Store]
 

@@ -7,7 +7,7 @@ import operator
 import pytest
 
 from adjit.transform import ir
-from adjit.transform.naturals import Naturals
+from adjit.transform.analysis.integers import Naturals
 from tests.transform.building import VECTOR, I, Program
 
 

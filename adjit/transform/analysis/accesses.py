@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from adjit.transform import ir
-from adjit.transform.affine import ONE, Affine, Chain, Constraint, Iterations, loops_in
-from adjit.transform.alias import memory_read
-from adjit.transform.conditions import Access, Text, Unknown, is_empty
-from adjit.transform.extents import ndim
+from adjit.transform.analysis.affine import ONE, Affine, Chain, Constraint, Iterations, loops_in
+from adjit.transform.analysis.alias import memory_read
+from adjit.transform.analysis.extents import ndim
+from adjit.transform.analysis.isl_text import Access, Text, Unknown, is_empty
 
 _FRESH = (ir.Alloc, ir.Copy, ir.Call)
 

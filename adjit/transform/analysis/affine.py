@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.extents import extent_source, sliced
+from adjit.transform.analysis.extents import extent_source, sliced
 from adjit.transform.ir.callees import canonical
 from adjit.transform.support import same_extent
 

@@ -8,7 +8,7 @@ import pytest
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.cost import is_cheap
+from adjit.transform.analysis.cost import is_cheap
 from tests.transform.building import VECTOR, F, I
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from adjit.transform import ir
-from adjit.transform.alias import Aliases
+from adjit.transform.analysis.alias import Aliases
 
 _FRESH = (ir.Alloc, ir.Copy, ir.Call)
 

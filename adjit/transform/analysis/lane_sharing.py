@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.alias import Aliases, is_reference
+from adjit.transform.analysis.alias import Aliases, is_reference
+from adjit.transform.analysis.elements import IndexModel
+from adjit.transform.analysis.exact import Reach
+from adjit.transform.analysis.integers import Naturals
+from adjit.transform.analysis.sums import partial_sums
 from adjit.transform.ir.types import array_type_of
-from adjit.transform.naturals import Naturals
-from adjit.transform.polyhedra import IndexModel
-from adjit.transform.reach import Reach
-from adjit.transform.sums import partial_sums
 from adjit.transform.support import some_elements
 
 

@@ -9,9 +9,9 @@ import pytest
 from numba import types
 
 from adjit.transform import ir
+from adjit.transform.analysis.elements import IndexModel
+from adjit.transform.analysis.independence import Independence
 from adjit.transform.ascending import ascending
-from adjit.transform.independence import Independence
-from adjit.transform.polyhedra import IndexModel
 from tests.transform.building import VECTOR, F, I, Program, evaluate
 
 

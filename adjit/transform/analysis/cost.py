@@ -16,7 +16,7 @@ import numpy as np
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.alias import is_reference
+from adjit.transform.analysis.alias import is_reference
 from adjit.transform.support import broadcast_extent
 
 LOAD = 1

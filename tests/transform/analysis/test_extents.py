@@ -9,8 +9,8 @@ import pytest
 
 import adjit
 from adjit.transform import ir
-from adjit.transform.affine import Affine, Equalities, Iterations
-from adjit.transform.extents import extent_source
+from adjit.transform.analysis.affine import Affine, Equalities, Iterations
+from adjit.transform.analysis.extents import extent_source
 from adjit.transform.support import same_extent
 from tests.transform.building import MATRIX, VECTOR, I, Program
 

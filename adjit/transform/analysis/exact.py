@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 
 from adjit.transform import ir
-from adjit.transform.alias import Aliases, is_reference, memory_read
+from adjit.transform.analysis.alias import Aliases, is_reference, memory_read
 
 
 class Reach:

@@ -15,11 +15,11 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 
 from adjit.transform import ir
-from adjit.transform.accesses import Accesses
-from adjit.transform.affine import Affine, Chain, Constraint, Iterations, Loop, loops_in
-from adjit.transform.alias import Aliases, memory_read
-from adjit.transform.conditions import TRUE, Access, Text, is_empty
-from adjit.transform.separation import Separation
+from adjit.transform.analysis.accesses import Accesses
+from adjit.transform.analysis.affine import Affine, Chain, Constraint, Iterations, Loop, loops_in
+from adjit.transform.analysis.alias import Aliases, memory_read
+from adjit.transform.analysis.isl_text import TRUE, Access, Text, is_empty
+from adjit.transform.analysis.separation import Separation
 
 MOST_LOOPS = 8
 MOST_STORES_BETWEEN = 12

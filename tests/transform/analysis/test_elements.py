@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from numba import types
 
 from adjit.transform import ir
+from adjit.transform.analysis.elements import IndexModel
 from adjit.transform.ir.verify import verify
-from adjit.transform.polyhedra import IndexModel
 from tests.transform.building import MATRIX, VECTOR, F, I, Program, evaluate
 
 

@@ -7,8 +7,8 @@ import operator
 import pytest
 
 from adjit.transform import ir
-from adjit.transform.alias import Aliases
-from adjit.transform.distinct import Distinct
+from adjit.transform.analysis.alias import Aliases
+from adjit.transform.analysis.distinct import Distinct
 from tests.transform.building import VECTOR, I, Program
 
 

@@ -4,7 +4,7 @@ import pytest
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.trips import count_trips, mirrored_range
+from adjit.transform.analysis.trip_counts import count_trips, mirrored_range
 from tests.transform.building import I, Program, evaluate
 
 BOUNDS = [(start, stop, step) for start in (-2, 0, 3) for stop in (-4, 0, 1, 5) for step in (-3, -1, 1, 2, 7)]
