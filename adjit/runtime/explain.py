@@ -25,7 +25,7 @@ from adjit.transform import ir
 from adjit.transform.explanation import Array, Tables, Value, tables
 from adjit.transform.loop_table import Line
 from adjit.transform.reasons import Variable
-from adjit.transform.report import Record
+from adjit.transform.rewrite.notes import Record
 
 WIDTH = 100
 INDENT = "  "

@@ -13,7 +13,7 @@ import dataclasses
 from adjit.transform import ir
 from adjit.transform.analysis.elements import IndexModel
 from adjit.transform.analysis.independence import Independence
-from adjit.transform.whole_numbers import Writer
+from adjit.transform.rewrite.affine_ops import Writer
 
 
 def ascending(function: ir.Function) -> ir.Function:

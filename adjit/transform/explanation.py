@@ -22,7 +22,16 @@ from adjit.transform.formulas import Sizes, item_bytes
 from adjit.transform.ir.types import array_type_of
 from adjit.transform.loop_table import Line, lines_of, trip_of
 from adjit.transform.reasons import Variable, variables
-from adjit.transform.report import Differentiated, Elaborated, Provided, Record, Remark, Restored, Scheduled, Swept
+from adjit.transform.rewrite.notes import (
+    Differentiated,
+    Elaborated,
+    Provided,
+    Record,
+    Remark,
+    Restored,
+    Scheduled,
+    Swept,
+)
 
 Kind = TypeVar("Kind", bound=Record)
 

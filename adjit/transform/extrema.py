@@ -21,9 +21,9 @@ import numpy as np
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.dead import eliminate_dead
 from adjit.transform.ir.types import array_type_of
-from adjit.transform.simplify import simplify
+from adjit.transform.rewrite.dead import eliminate_dead
+from adjit.transform.rewrite.simplify import simplify
 from adjit.transform.support import some_elements
 
 _BETTER = {np.max: operator.gt, np.amax: operator.gt, np.min: operator.lt, np.amin: operator.lt}

@@ -27,7 +27,7 @@ from adjit.transform.elaborate.frame import Context
 from adjit.transform.elaborate.function import BuildDerivative
 from adjit.transform.elaborate.values import Value, is_array, is_number
 from adjit.transform.ir.types import array_type, array_type_of, typed_const
-from adjit.transform.report import Differentiated, note
+from adjit.transform.rewrite.notes import Differentiated, note
 from adjit.transform.rules_as_ir import apply, context, no_rule, operands_of, pure_operations_for, tangent_body
 from adjit.transform.selective import is_partly_undefined, unless_zero
 

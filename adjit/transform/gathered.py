@@ -16,7 +16,7 @@ from adjit.transform import ir
 from adjit.transform.analysis.affine import Affine
 from adjit.transform.analysis.elements import IndexModel
 from adjit.transform.ir.types import array_type
-from adjit.transform.whole_numbers import Writer
+from adjit.transform.rewrite.affine_ops import Writer
 
 
 @dataclass(frozen=True)

@@ -24,9 +24,9 @@ from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases, memory_read, memory_written
 from adjit.transform.analysis.cost import SLOT, cost
 from adjit.transform.analysis.elements import IndexModel
-from adjit.transform.contraction import index_along, made_smaller, smaller, without_axes
 from adjit.transform.elements import as_value, may_be_value
 from adjit.transform.ir.types import array_type_of, typed_const
+from adjit.transform.rewrite.axes import index_along, made_smaller, smaller, without_axes
 
 MOST_TURNS = 16  # for one array
 

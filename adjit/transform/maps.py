@@ -20,7 +20,7 @@ from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases, is_reference, memory_read, memory_written
 from adjit.transform.analysis.elements import IndexModel
 from adjit.transform.analysis.trip_counts import mirrored_range
-from adjit.transform.simplify import Renamer, simplify
+from adjit.transform.rewrite.simplify import Renamer, simplify
 
 MOST_ARRAYS = 16  # beyond that LLVM gives up on checking at run time that they do not overlap
 

@@ -27,9 +27,9 @@ from adjit.transform.analysis.sharing import Serial, Sharing, Sharings
 from adjit.transform.analysis.trip_counts import count_trips
 from adjit.transform.checks_first import checked_first
 from adjit.transform.chunks import write_chunks
-from adjit.transform.dead import eliminate_dead
 from adjit.transform.lanes import LEAST_LANES, fitting_lanes
-from adjit.transform.whole_numbers import Writer
+from adjit.transform.rewrite.affine_ops import Writer
+from adjit.transform.rewrite.dead import eliminate_dead
 from adjit.transform.windows import LEAST_TRIPS, suits_windows
 
 

@@ -39,16 +39,16 @@ from adjit.transform.maps import fuse_maps
 from adjit.transform.origins import move_origins
 from adjit.transform.parallel import parallel, serial
 from adjit.transform.reassociation import reassociate
-from adjit.transform.report import Record, recording
 from adjit.transform.reuse import reuse_memory
 from adjit.transform.reverse import reverse
+from adjit.transform.rewrite.checked import checked
+from adjit.transform.rewrite.into_branches import sink
+from adjit.transform.rewrite.notes import Record, recording
+from adjit.transform.rewrite.simplify import simplify
 from adjit.transform.rows import by_rows, by_whole_rows
-from adjit.transform.simplify import simplify
-from adjit.transform.sink import sink
 from adjit.transform.sizes import settle_sizes
 from adjit.transform.source import FunctionSource, read_source
 from adjit.transform.split import split
-from adjit.transform.steps import checked
 from adjit.transform.strategy import CHEAPEST, Strategy
 from adjit.transform.substitution import substitute_elements
 from adjit.transform.support import stored_extent

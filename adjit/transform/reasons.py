@@ -15,7 +15,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.activity import Activity, carries
-from adjit.transform.report import Differentiated, Elaborated
+from adjit.transform.rewrite.notes import Differentiated, Elaborated
 
 _COMPARISONS = (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne)
 

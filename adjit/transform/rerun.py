@@ -29,7 +29,7 @@ from adjit.transform.ir.types import typed_const
 from adjit.transform.joint import Joint
 from adjit.transform.mirror import MirroredLoop, Sweeps
 from adjit.transform.overwriting import Primal
-from adjit.transform.report import Provided, Remark, Restored, Scheduled, note, recording
+from adjit.transform.rewrite.notes import Provided, Remark, Restored, Scheduled, note, recording
 from adjit.transform.snapshots import Kept, Snapshots, State, bytes_of
 from adjit.transform.strategy import Strategy
 from adjit.transform.support import default_snapshots, fitting_snapshots, same_extent, stored_extent

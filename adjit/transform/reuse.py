@@ -21,8 +21,8 @@ from adjit.transform.analysis.affine import Equalities
 from adjit.transform.analysis.alias import Aliases, is_reference, memory_read
 from adjit.transform.analysis.elements import IndexModel
 from adjit.transform.analysis.extents import is_product, ndim
-from adjit.transform.dead import eliminate_dead
-from adjit.transform.simplify import Renamer
+from adjit.transform.rewrite.dead import eliminate_dead
+from adjit.transform.rewrite.simplify import Renamer
 
 
 def reuse_memory(function: ir.Function) -> ir.Function:

@@ -29,7 +29,7 @@ from adjit.transform.elaborate import scalars
 from adjit.transform.elaborate.values import TupleValue, is_array, is_number
 from adjit.transform.ir.types import typed_const, writable
 from adjit.transform.mirror import Group, Mirror, MirroredIf, MirroredLoop, Sweeps
-from adjit.transform.report import Differentiated, note
+from adjit.transform.rewrite.notes import Differentiated, note
 from adjit.transform.rules_as_ir import apply, context, no_rule, operands_of, pure_operations_for, zero_like
 from adjit.transform.selective import is_bounded, unless_zero
 from adjit.transform.shadows import Shadows

@@ -18,7 +18,7 @@ from adjit.transform.analysis.affine import Affine
 from adjit.transform.boxes import Bound, Part, around, shifted, whole
 from adjit.transform.gathered import guarded, plus_times
 from adjit.transform.ir.types import array_type
-from adjit.transform.whole_numbers import Writer
+from adjit.transform.rewrite.affine_ops import Writer
 
 _Fill = Callable[[Writer, Sequence[Affine]], None]
 _Item = tuple[tuple[Part, ...], _Fill]

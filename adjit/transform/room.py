@@ -18,8 +18,8 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Affine, Iterations
 from adjit.transform.ir.types import array_type_of
+from adjit.transform.rewrite.affine_ops import Writer
 from adjit.transform.support import fitting_snapshots
-from adjit.transform.whole_numbers import Writer
 
 
 def leave_room(function: ir.Function) -> ir.Function:

@@ -32,12 +32,12 @@ from adjit.transform.joint import Joint
 from adjit.transform.mirror import Group, Mirror, MirroredIf, MirroredLoop, Sweeps
 from adjit.transform.overwriting import Primal
 from adjit.transform.planning import plan
-from adjit.transform.report import How, Provided, Remark, Restored, Swept, note, recording
 from adjit.transform.rerun import Refusal, Request, Rerun, state_of, with_what_is_around
 from adjit.transform.retrace import Step, retraceable
+from adjit.transform.rewrite.checked import checked
+from adjit.transform.rewrite.notes import How, Provided, Remark, Restored, Swept, note, recording
+from adjit.transform.rewrite.simplify import simplify
 from adjit.transform.scopes import Carried, Scope
-from adjit.transform.simplify import simplify
-from adjit.transform.steps import checked
 from adjit.transform.strategy import Strategy
 
 

@@ -19,7 +19,7 @@ import dataclasses
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases, memory_written
 from adjit.transform.analysis.cost import LOAD, cost
-from adjit.transform.simplify import simplify
+from adjit.transform.rewrite.simplify import simplify
 
 MOST_CYCLES = 4  # of an element, beside those to load one
 MOST_PLACES = 4  # where it is worked out

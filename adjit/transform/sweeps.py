@@ -23,11 +23,11 @@ from adjit.transform.joint import Joint
 from adjit.transform.late_stores import move_stores
 from adjit.transform.mirror import Sweeps
 from adjit.transform.promotion import promote_sums
-from adjit.transform.report import note, recording
 from adjit.transform.rerun import requests_for
+from adjit.transform.rewrite.checked import checked
+from adjit.transform.rewrite.notes import note, recording
+from adjit.transform.rewrite.simplify import simplify
 from adjit.transform.room import leave_room
-from adjit.transform.simplify import simplify
-from adjit.transform.steps import checked
 from adjit.transform.storage import join
 from adjit.transform.strategy import Strategy
 from adjit.transform.zero_rims import read_in_place

@@ -23,8 +23,8 @@ from adjit.transform.adjoints import Compiler
 from adjit.transform.elaborate.values import is_array
 from adjit.transform.ir.types import array_type_of, writable
 from adjit.transform.reverse import reverse
+from adjit.transform.rewrite.simplify import simplify
 from adjit.transform.rules_as_ir import tangent_body
-from adjit.transform.simplify import simplify
 from adjit.transform.storage import join
 from adjit.transform.strategy import CHEAPEST
 

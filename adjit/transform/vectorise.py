@@ -25,8 +25,8 @@ from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.cost import is_cheap
 from adjit.transform.analysis.integers import Naturals
-from adjit.transform.dead import eliminate_dead
 from adjit.transform.recurrence import recurrence
+from adjit.transform.rewrite.dead import eliminate_dead
 from adjit.transform.stripmine import strip_mined
 from adjit.transform.support import reassociable_add, reassociable_sub
 

@@ -37,7 +37,7 @@ from adjit.transform.elaborate.syntax import always_returns, assigned
 from adjit.transform.elaborate.values import Complex, Lazy, Static, TupleValue, Value, described, operands_in
 from adjit.transform.ir.types import tuple_parts, tuple_type, unliteral
 from adjit.transform.parameters import listed, misfit
-from adjit.transform.report import Elaborated, note
+from adjit.transform.rewrite.notes import Elaborated, note
 from adjit.transform.source import FunctionSource, read_source
 from adjit.transform.support import check_separate
 

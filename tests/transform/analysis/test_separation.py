@@ -10,7 +10,7 @@ from adjit.transform import ir
 from adjit.transform.analysis.separation import Separation
 from adjit.transform.elaborate.function import elaborate
 from adjit.transform.pipeline import build
-from adjit.transform.simplify import simplify
+from adjit.transform.rewrite.simplify import simplify
 
 VECTOR = types.Array(types.float64, 1, "C")
 

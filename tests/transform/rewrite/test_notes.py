@@ -8,7 +8,16 @@ import numba
 import pytest
 
 from adjit.transform import pipeline
-from adjit.transform.report import Differentiated, Elaborated, Provided, Remark, Scheduled, Swept, note, recording
+from adjit.transform.rewrite.notes import (
+    Differentiated,
+    Elaborated,
+    Provided,
+    Remark,
+    Scheduled,
+    Swept,
+    note,
+    recording,
+)
 from tests.golden import primals
 
 

@@ -13,7 +13,7 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.ir.printing import to_text
 from adjit.transform.ir.verify import verify
-from adjit.transform.simplify import simplify
+from adjit.transform.rewrite.simplify import simplify
 from tests.transform.building import MATRIX, VECTOR, F, I, Program, count, evaluate, operand
 
 F32 = types.float32

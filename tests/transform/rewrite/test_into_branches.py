@@ -8,7 +8,7 @@ import numpy as np
 from adjit.transform import ir
 from adjit.transform.ir.printing import to_text
 from adjit.transform.ir.verify import verify
-from adjit.transform.sink import sink
+from adjit.transform.rewrite.into_branches import sink
 from tests.transform.building import VECTOR, F, Program, evaluate
 
 

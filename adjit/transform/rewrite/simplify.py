@@ -20,11 +20,11 @@ from collections.abc import Hashable, Iterable, Sequence
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.algebra import is_scalar, literal, simpler
 from adjit.transform.analysis.alias import Aliases, memory_written
 from adjit.transform.analysis.extents import Axis, extent_source
-from adjit.transform.dead import eliminate_dead
 from adjit.transform.ir.callees import canonical
+from adjit.transform.rewrite.algebra import is_scalar, literal, simpler
+from adjit.transform.rewrite.dead import eliminate_dead
 
 MOST_PASSES = 12
 _DEFINITE = (ir.Call, ir.Alloc, ir.Copy, ir.Extent, *ir.VIEWS)

@@ -6,8 +6,8 @@ import numpy as np
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.dead import eliminate_dead
 from adjit.transform.ir.verify import verify
+from adjit.transform.rewrite.dead import eliminate_dead
 from tests.transform.building import VECTOR, F, Program, count, evaluate
 
 
