@@ -33,8 +33,8 @@ from adjit.runtime.api import (
 )
 from adjit.runtime.cache import cache_info, clear_cache
 from adjit.runtime.check import check_grads
-from adjit.transform.marks import checkpoint
 from adjit.transform.pool import clear_workspaces, workspace_bytes
+from adjit.transform.source.marks import checkpoint
 
 __all__ = [
     "AdjitError",

@@ -21,7 +21,7 @@ from adjit.runtime.api import grad
 from adjit.runtime.dispatch import Derived, Interpreted, derive
 from adjit.runtime.notation import to_types
 from adjit.runtime.options import Options
-from adjit.transform.derivative import made
+from adjit.transform.source.derivative import made
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

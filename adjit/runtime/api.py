@@ -36,9 +36,9 @@ from adjit.runtime.jacobian import DerivedJacobian, InterpretedJacobian
 from adjit.runtime.options import Options, make_options
 from adjit.runtime.products import DerivedProduct, InterpretedProduct
 from adjit.runtime.trees import Template, conform, described, is_active, snapshot, template, zero
-from adjit.transform import derivative as derivatives
-from adjit.transform.derivative import Derivative, Wrt, shown, specification
-from adjit.transform.marks import DERIVING, Checkpointed, checkpoint
+from adjit.transform.source import derivative as derivatives
+from adjit.transform.source.derivative import Derivative, Wrt, shown, specification
+from adjit.transform.source.marks import DERIVING, Checkpointed, checkpoint
 
 if TYPE_CHECKING:
     from adjit.runtime.explain import Explanation

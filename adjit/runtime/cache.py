@@ -32,7 +32,7 @@ from adjit.runtime import store
 from adjit.runtime.compile import register
 from adjit.runtime.keys import NotKeyed, key_of
 from adjit.transform import pool
-from adjit.transform.derivative import Derivative
+from adjit.transform.source.derivative import Derivative
 
 if TYPE_CHECKING:
     from adjit.transform.emit import Emitted

@@ -20,7 +20,7 @@ from adjit.runtime.api import active_positions, bind, push, value_of
 from adjit.runtime.dispatch import derive
 from adjit.runtime.options import Options, make_options
 from adjit.runtime.trees import Template, conform, flat, map_leaves, nested, snapshot, template, zero
-from adjit.transform.derivative import Derivative, Wrt, positions_of, shown, specification
+from adjit.transform.source.derivative import Derivative, Wrt, positions_of, shown, specification
 
 # relative to the size of an argument; too large a step shows curvature, too small a one rounding, so the best counts
 STEPS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4)

@@ -38,10 +38,10 @@ from adjit.runtime.compile import load
 from adjit.runtime.notation import to_text, to_types
 from adjit.runtime.options import Options
 from adjit.runtime.trees import described
-from adjit.transform import derivative as derivatives
 from adjit.transform import pool
-from adjit.transform.derivative import Derivative, root, shown
-from adjit.transform.functions import python_function
+from adjit.transform.source import derivative as derivatives
+from adjit.transform.source.callables import python_function
+from adjit.transform.source.derivative import Derivative, root, shown
 
 if TYPE_CHECKING:
     from adjit.runtime.explain import Explanation

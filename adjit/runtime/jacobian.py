@@ -18,8 +18,8 @@ from numba import types
 
 from adjit.runtime.dispatch import Derived, Interpreted, derive
 from adjit.runtime.trees import Template, leaves, template
-from adjit.transform import derivative as derivatives
-from adjit.transform.derivative import WIDEST, Derivative
+from adjit.transform.source import derivative as derivatives
+from adjit.transform.source.derivative import WIDEST, Derivative
 
 MOST_KEPT = 4096  # shapes of arguments that a Jacobian's choice is remembered for
 

@@ -36,8 +36,8 @@ from numba.core.typing.typeof import typeof
 from adjit import rules
 from adjit.errors import SourceUnavailable
 from adjit.rules import registry
-from adjit.transform.derivative import Derivative
-from adjit.transform.functions import file_lines
+from adjit.transform.source.callables import file_lines
+from adjit.transform.source.derivative import Derivative
 
 # Packages that a version stands for. Of Python's own only those that NumPy imports: another file of theirs may be the
 # user's, as `statistics.py` beside a script is.

@@ -14,8 +14,8 @@ from typing import Any
 from adjit.errors import TypeMismatch, WrongCall
 from adjit.runtime.dispatch import Derived, Interpreted
 from adjit.runtime.trees import conform, described, template
-from adjit.transform import derivative as derivatives
-from adjit.transform.derivative import Derivative, shown
+from adjit.transform.source import derivative as derivatives
+from adjit.transform.source.derivative import Derivative, shown
 
 
 class _AlongVectors:

@@ -20,7 +20,6 @@ from adjit import errors
 from adjit.transform import ir
 from adjit.transform.adjoints import Compiler
 from adjit.transform.columns import by_columns
-from adjit.transform.derivative import Derivative, Enclosed, parameters, root, shown, signature
 from adjit.transform.dissolve import dissolve
 from adjit.transform.downward import hide_counters
 from adjit.transform.early_exits import make_all_trips
@@ -47,7 +46,8 @@ from adjit.transform.rewrite.notes import Record, recording
 from adjit.transform.rewrite.simplify import simplify
 from adjit.transform.rows import by_rows, by_whole_rows
 from adjit.transform.sizes import settle_sizes
-from adjit.transform.source import FunctionSource, read_source
+from adjit.transform.source.derivative import Derivative, Enclosed, parameters, root, shown, signature
+from adjit.transform.source.reading import FunctionSource, read_source
 from adjit.transform.split import split
 from adjit.transform.strategy import CHEAPEST, Strategy
 from adjit.transform.substitution import substitute_elements

@@ -19,8 +19,8 @@ from adjit.transform.elaborate.elementwise import materialise
 from adjit.transform.elaborate.frame import Context
 from adjit.transform.elaborate.function import BuildDerivative, new_context
 from adjit.transform.elaborate.values import Lazy, TupleValue, Value
-from adjit.transform.functions import spoken
 from adjit.transform.ir.types import typed_const
+from adjit.transform.source.callables import spoken
 
 
 def context(builder: ir.Builder, build: BuildDerivative) -> Context:

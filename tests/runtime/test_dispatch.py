@@ -12,8 +12,8 @@ from adjit.errors import InternalError, NoRule, NotScalar, TypeMismatch, Unsuppo
 from adjit.runtime.api import grad, hvp, jvp, value_and_grad, vjp
 from adjit.runtime.dispatch import Derived, Interpreted, Options, derive
 from adjit.transform import pipeline
-from adjit.transform.parameters import plain
 from adjit.transform.pipeline import Derivative
+from adjit.transform.source.parameters import plain
 from tests.runtime.programs import X, chosen, energy, no_rule, scaled, vector_valued
 
 

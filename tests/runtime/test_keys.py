@@ -15,7 +15,7 @@ from adjit.rules import registry
 from adjit.runtime import keys
 from adjit.runtime.dispatch import Options
 from adjit.runtime.keys import NotKeyed, key_of
-from adjit.transform.derivative import Derivative
+from adjit.transform.source.derivative import Derivative
 
 BASE = """
 import numpy as np
@@ -224,7 +224,7 @@ def test_keys_are_the_same_in_each_process(tmp_path, load):
         from numba import float64, int64
         from adjit.runtime.dispatch import Options
         from adjit.runtime.keys import key_of
-        from adjit.transform.derivative import Derivative
+        from adjit.transform.source.derivative import Derivative
         print(key_of(Derivative(program.outer, "grad", (0,)), (float64, int64), Options()))
         print("libcst" in sys.modules or "islpy" in sys.modules)
         """)

@@ -9,8 +9,8 @@ from numba import prange, types
 import adjit
 from adjit.runtime.dispatch import Options, derive
 from adjit.transform import ir, pipeline
-from adjit.transform.derivative import Derivative
 from adjit.transform.hoisting import hoist_scratch
+from adjit.transform.source.derivative import Derivative
 from adjit.transform.strategy import Strategy
 from tests.programs.harness import check
 

@@ -8,7 +8,7 @@ from numba import types
 
 from adjit.runtime.dispatch import Options, derive
 from adjit.transform import ir, pipeline
-from adjit.transform.derivative import Derivative
+from adjit.transform.source.derivative import Derivative
 from adjit.transform.strategy import CHEAPEST, Strategy
 from tests.programs.harness import check
 

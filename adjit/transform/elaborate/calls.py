@@ -26,7 +26,6 @@ from numba.core.dispatcher import Dispatcher
 from adjit import errors
 from adjit.rules.registry import Entry, lookup
 from adjit.transform import ir
-from adjit.transform.derivative import Derivative
 from adjit.transform.elaborate import complexes, scalars
 from adjit.transform.elaborate.arrays import ordered_like, shape_of
 from adjit.transform.elaborate.builtin_calls import ALONG_AXES, INTRINSICS, METHODS
@@ -58,11 +57,12 @@ from adjit.transform.elaborate.values import (
     is_numeric,
 )
 from adjit.transform.elaborate.whole import compiled, whole_call, with_options
-from adjit.transform.functions import spoken
 from adjit.transform.ir.notation import to_text
 from adjit.transform.ir.types import call_type, dtype_of, typed_const
-from adjit.transform.marks import DERIVING, Checkpointed
-from adjit.transform.parameters import listed, misfit
+from adjit.transform.source.callables import spoken
+from adjit.transform.source.derivative import Derivative
+from adjit.transform.source.marks import DERIVING, Checkpointed
+from adjit.transform.source.parameters import listed, misfit
 
 
 def attribute(frame: Frame, owner: Value, name: str) -> Value:

@@ -19,17 +19,6 @@ from numba import types
 
 from adjit import errors
 from adjit.transform import ir
-from adjit.transform.derivative import (
-    Derivative,
-    Enclosed,
-    bound,
-    check_call,
-    enclosed_in,
-    made,
-    parameters,
-    shown,
-    specification,
-)
 from adjit.transform.elaborate import scalars
 from adjit.transform.elaborate.constants import wrap
 from adjit.transform.elaborate.elementwise import materialise
@@ -50,7 +39,18 @@ from adjit.transform.elaborate.values import (
 )
 from adjit.transform.ir.notation import to_text
 from adjit.transform.ir.types import array_type_of, tuple_type
-from adjit.transform.marks import Checkpointed
+from adjit.transform.source.derivative import (
+    Derivative,
+    Enclosed,
+    bound,
+    check_call,
+    enclosed_in,
+    made,
+    parameters,
+    shown,
+    specification,
+)
+from adjit.transform.source.marks import Checkpointed
 
 
 @dataclass(frozen=True, eq=False)

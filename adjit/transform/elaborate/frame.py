@@ -16,7 +16,7 @@ from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate.values import Complex, Poison, TupleValue, Value
 from adjit.transform.ir.types import const, is_small
-from adjit.transform.source import FunctionSource
+from adjit.transform.source.reading import FunctionSource
 
 ANYWHERE = "anywhere"  # the root of an array that may be any of those reachable here
 

@@ -22,7 +22,6 @@ from numba import types
 from adjit import errors
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases, memory_written, named_by
-from adjit.transform.derivative import Enclosed
 from adjit.transform.detached import without_detached
 from adjit.transform.elaborate import complexes
 from adjit.transform.elaborate.choices import functions_in
@@ -36,9 +35,10 @@ from adjit.transform.elaborate.statements import block
 from adjit.transform.elaborate.syntax import always_returns, assigned
 from adjit.transform.elaborate.values import Complex, Lazy, Static, TupleValue, Value, described, operands_in
 from adjit.transform.ir.types import tuple_parts, tuple_type, unliteral
-from adjit.transform.parameters import listed, misfit
 from adjit.transform.rewrite.notes import Elaborated, note
-from adjit.transform.source import FunctionSource, read_source
+from adjit.transform.source.derivative import Enclosed
+from adjit.transform.source.parameters import listed, misfit
+from adjit.transform.source.reading import FunctionSource, read_source
 from adjit.transform.support import check_separate
 
 DEEPEST = 64  # calls within calls

@@ -40,7 +40,7 @@ from adjit.transform.elaborate.values import (
     ndim,
 )
 from adjit.transform.ir.types import const, is_integer
-from adjit.transform.marks import Checkpointed, checkpoint
+from adjit.transform.source.marks import Checkpointed, checkpoint
 
 
 def _range(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:

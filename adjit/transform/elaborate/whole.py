@@ -24,10 +24,10 @@ from adjit.transform.elaborate.elementwise import operand
 from adjit.transform.elaborate.frame import Context
 from adjit.transform.elaborate.scalars import name_of
 from adjit.transform.elaborate.values import Static, TupleValue, Value
-from adjit.transform.functions import spoken
 from adjit.transform.ir.notation import to_text
 from adjit.transform.ir.types import call_type, tuple_parts, unliteral
-from adjit.transform.parameters import listed
+from adjit.transform.source.callables import spoken
+from adjit.transform.source.parameters import listed
 
 
 @functools.cache

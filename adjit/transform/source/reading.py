@@ -23,9 +23,9 @@ import libcst as cst
 from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
 from adjit.errors import Place
-from adjit.transform.comments import comments_in
-from adjit.transform.functions import file_lines, python_function, signature, unavailable
 from adjit.transform.ir import Origin, UserComment
+from adjit.transform.source.callables import file_lines, python_function, signature, unavailable
+from adjit.transform.source.comments import comments_in
 
 FUTURE_FLAGS = functools.reduce(
     int.__or__, (getattr(__future__, n).compiler_flag for n in __future__.all_feature_names)

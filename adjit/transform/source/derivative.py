@@ -19,10 +19,10 @@ import numpy as np
 from numba import types
 
 from adjit.errors import WrongCall, WrongWrt
-from adjit.transform.functions import python_function
-from adjit.transform.functions import signature as own_signature
-from adjit.transform.marks import Checkpointed
-from adjit.transform.parameters import listed, misfit, plain
+from adjit.transform.source.callables import python_function
+from adjit.transform.source.callables import signature as own_signature
+from adjit.transform.source.marks import Checkpointed
+from adjit.transform.source.parameters import listed, misfit, plain
 from adjit.transform.strategy import CHEAPEST, Strategy
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ import numba
 import pytest
 
 from adjit.errors import SourceUnavailable
-from adjit.transform.source import read_source
+from adjit.transform.source.reading import read_source
 from tests.defining import define
 
 
