@@ -22,7 +22,7 @@ from adjit.transform.activity import Activity
 from adjit.transform.elaborate import scalars
 from adjit.transform.elaborate.arrays import store
 from adjit.transform.elaborate.elementwise import as_lazy
-from adjit.transform.elaborate.function import BuildDerivative
+from adjit.transform.elaborate.entry import BuildDerivative
 from adjit.transform.elaborate.values import Value, is_array
 from adjit.transform.ir.types import array_type, array_type_of, typed_const, writable
 from adjit.transform.likeness import Likeness

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 
 from adjit.transform import ir
 from adjit.transform.directions import SUFFIX, Directions, NotTogether, Tangent
-from adjit.transform.elaborate.function import BuildDerivative
+from adjit.transform.elaborate.entry import BuildDerivative
 from adjit.transform.forward import sweep
 from adjit.transform.ir.types import array_type_of, typed_const
 from adjit.transform.matrices import Block, Matrices, Numbered, Shape

@@ -23,7 +23,7 @@ from adjit.transform.columns import by_columns
 from adjit.transform.dissolve import dissolve
 from adjit.transform.downward import hide_counters
 from adjit.transform.early_exits import make_all_trips
-from adjit.transform.elaborate.function import elaborate, without_comments
+from adjit.transform.elaborate.entry import elaborate, without_comments
 from adjit.transform.emit import Emitted, emit
 from adjit.transform.extrema import write_extrema
 from adjit.transform.forward import forward

@@ -16,8 +16,8 @@ from numba import types
 from adjit.errors import InternalError, NoRule
 from adjit.transform import ir
 from adjit.transform.elaborate.elementwise import materialise
+from adjit.transform.elaborate.entry import BuildDerivative, new_context
 from adjit.transform.elaborate.frame import Context
-from adjit.transform.elaborate.function import BuildDerivative, new_context
 from adjit.transform.elaborate.values import Lazy, TupleValue, Value
 from adjit.transform.ir.types import typed_const
 from adjit.transform.source.callables import spoken

@@ -8,7 +8,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.analysis.separation import Separation
-from adjit.transform.elaborate.function import elaborate
+from adjit.transform.elaborate.entry import elaborate
 from adjit.transform.pipeline import build
 from adjit.transform.rewrite.simplify import simplify
 

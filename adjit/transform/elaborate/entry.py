@@ -22,12 +22,12 @@ from numba import types
 from adjit import errors
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases, memory_written, named_by
-from adjit.transform.detached import without_detached
 from adjit.transform.elaborate import complexes
 from adjit.transform.elaborate.choices import functions_in
 from adjit.transform.elaborate.constants import wrap
 from adjit.transform.elaborate.control import VALUE
 from adjit.transform.elaborate.derivatives import seen_from_inside, type_of
+from adjit.transform.elaborate.detached import without_detached
 from adjit.transform.elaborate.elementwise import materialise
 from adjit.transform.elaborate.expressions import evaluate
 from adjit.transform.elaborate.frame import Context, Frame, Guess, LocalFunction

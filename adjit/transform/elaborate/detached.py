@@ -22,7 +22,7 @@ from adjit import errors
 from adjit.transform import ir
 from adjit.transform.analysis.alias import memory_read, memory_written
 from adjit.transform.analysis.memories import Names
-from adjit.transform.orders import Orders
+from adjit.transform.elaborate.orders import Orders
 
 # What is true of a note on some path, and the store that made it so. Of the copies that one note has made, the last one
 # is told apart from those before, which only variables that go round a loop can name.
