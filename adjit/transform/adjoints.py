@@ -19,11 +19,11 @@ from numba import types
 from adjit import errors
 from adjit.transform import ir
 from adjit.transform.activity import Activity
-from adjit.transform.elaborate import scalars
-from adjit.transform.elaborate.arrays import store
-from adjit.transform.elaborate.elementwise import as_lazy
 from adjit.transform.elaborate.entry import BuildDerivative
-from adjit.transform.elaborate.values import Value, is_array
+from adjit.transform.elaborate.values import scalars
+from adjit.transform.elaborate.values.arrays import store
+from adjit.transform.elaborate.values.elementwise import as_lazy
+from adjit.transform.elaborate.values.values import Value, is_array
 from adjit.transform.ir.types import array_type, array_type_of, typed_const, writable
 from adjit.transform.likeness import Likeness
 from adjit.transform.mirror import Group, Mirror

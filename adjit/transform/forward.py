@@ -22,10 +22,10 @@ from adjit.rules.registry import lookup
 from adjit.transform import ir
 from adjit.transform.activity import Activity, carries, is_constant
 from adjit.transform.directions import SUFFIX, Directions, Tangent, extents
-from adjit.transform.elaborate import scalars
 from adjit.transform.elaborate.entry import BuildDerivative
-from adjit.transform.elaborate.frame import Context
-from adjit.transform.elaborate.values import Value, is_array, is_number
+from adjit.transform.elaborate.values import scalars
+from adjit.transform.elaborate.values.frame import Context
+from adjit.transform.elaborate.values.values import Value, is_array, is_number
 from adjit.transform.ir.types import array_type, array_type_of, typed_const
 from adjit.transform.rewrite.notes import Differentiated, note
 from adjit.transform.rules_as_ir import apply, context, no_rule, operands_of, pure_operations_for, tangent_body

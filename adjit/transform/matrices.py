@@ -20,8 +20,8 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.directions import extents
-from adjit.transform.elaborate import scalars
 from adjit.transform.elaborate.entry import BuildDerivative, without_comments
+from adjit.transform.elaborate.values import scalars
 from adjit.transform.ir.types import array_type, typed_const
 from adjit.transform.rules_as_ir import context
 

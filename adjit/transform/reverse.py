@@ -25,8 +25,8 @@ from adjit.transform import ir
 from adjit.transform.activity import Activity, is_constant
 from adjit.transform.adjoints import SUFFIX, Adjoints, Compiler, bar_name, is_one, is_zero
 from adjit.transform.analysis.trip_counts import count_trips, has_one_trip, is_last_trip
-from adjit.transform.elaborate import scalars
-from adjit.transform.elaborate.values import TupleValue, is_array, is_number
+from adjit.transform.elaborate.values import scalars
+from adjit.transform.elaborate.values.values import TupleValue, is_array, is_number
 from adjit.transform.ir.types import typed_const, writable
 from adjit.transform.mirror import Group, Mirror, MirroredIf, MirroredLoop, Sweeps
 from adjit.transform.rewrite.notes import Differentiated, note

@@ -21,8 +21,8 @@ from collections.abc import Callable, Sequence
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
-from adjit.transform.elaborate import scalars
 from adjit.transform.elaborate.entry import BuildDerivative, without_comments
+from adjit.transform.elaborate.values import scalars
 from adjit.transform.ir.types import array_type_of, typed_const
 from adjit.transform.matrices import Matrices, Numbered, Shape
 

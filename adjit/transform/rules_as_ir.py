@@ -15,10 +15,10 @@ from numba import types
 
 from adjit.errors import InternalError, NoRule
 from adjit.transform import ir
-from adjit.transform.elaborate.elementwise import materialise
 from adjit.transform.elaborate.entry import BuildDerivative, new_context
-from adjit.transform.elaborate.frame import Context
-from adjit.transform.elaborate.values import Lazy, TupleValue, Value
+from adjit.transform.elaborate.values.elementwise import materialise
+from adjit.transform.elaborate.values.frame import Context
+from adjit.transform.elaborate.values.values import Lazy, TupleValue, Value
 from adjit.transform.ir.types import typed_const
 from adjit.transform.source.callables import spoken
 

@@ -20,7 +20,7 @@ from adjit.errors import InternalError
 from adjit.transform import ir
 from adjit.transform.activity import Activity
 from adjit.transform.adjoints import Compiler
-from adjit.transform.elaborate.values import is_array
+from adjit.transform.elaborate.values.values import is_array
 from adjit.transform.ir.types import array_type_of, writable
 from adjit.transform.reverse import reverse
 from adjit.transform.rewrite.simplify import simplify

@@ -17,12 +17,12 @@ import libcst as cst
 from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate import indexing
-from adjit.transform.elaborate.elementwise import materialise, store_all
 from adjit.transform.elaborate.expressions import evaluate, subscript_place
-from adjit.transform.elaborate.frame import Frame
 from adjit.transform.elaborate.operators import BINARY, binary
-from adjit.transform.elaborate.order import settled
-from adjit.transform.elaborate.values import (
+from adjit.transform.elaborate.values.elementwise import materialise, store_all
+from adjit.transform.elaborate.values.frame import Frame
+from adjit.transform.elaborate.values.order import settled
+from adjit.transform.elaborate.values.values import (
     Complex,
     Lazy,
     Method,

@@ -16,19 +16,28 @@ from numba import types
 from adjit import errors
 from adjit.rules.arrays import as_view
 from adjit.transform import ir
-from adjit.transform.elaborate import scalars
-from adjit.transform.elaborate.arrays import ordered_like, shape_of
 from adjit.transform.elaborate.creation import CREATION
-from adjit.transform.elaborate.elementwise import as_lazy, elementwise, operand, store_all, total, where
-from adjit.transform.elaborate.frame import Frame
-from adjit.transform.elaborate.handlers import Handler, axes_of, bound, identity, refused, taken
 from adjit.transform.elaborate.indexing import read, resolve
 from adjit.transform.elaborate.operators import binary as by_operator
 from adjit.transform.elaborate.operators import both, either, truth
 from adjit.transform.elaborate.python_builtins import PYTHON_BUILTINS
 from adjit.transform.elaborate.shaping import SHAPING, SHAPING_METHODS
-from adjit.transform.elaborate.values import SliceValue, Static, Value, dtype, is_array, is_complex, is_number, ndim
-from adjit.transform.elaborate.whole import whole_call
+from adjit.transform.elaborate.values import scalars
+from adjit.transform.elaborate.values.arrays import ordered_like, shape_of
+from adjit.transform.elaborate.values.elementwise import as_lazy, elementwise, operand, store_all, total, where
+from adjit.transform.elaborate.values.frame import Frame
+from adjit.transform.elaborate.values.handlers import Handler, axes_of, bound, identity, refused, taken
+from adjit.transform.elaborate.values.values import (
+    SliceValue,
+    Static,
+    Value,
+    dtype,
+    is_array,
+    is_complex,
+    is_number,
+    ndim,
+)
+from adjit.transform.elaborate.values.whole import whole_call
 from adjit.transform.ir.types import array_type
 
 

@@ -26,20 +26,28 @@ from numba.core.dispatcher import Dispatcher
 from adjit import errors
 from adjit.rules.registry import Entry, lookup
 from adjit.transform import ir
-from adjit.transform.elaborate import complexes, scalars
-from adjit.transform.elaborate.arrays import ordered_like, shape_of
 from adjit.transform.elaborate.builtin_calls import ALONG_AXES, INTRINSICS, METHODS
 from adjit.transform.elaborate.checkpoints import checkpointed
-from adjit.transform.elaborate.choices import is_option
-from adjit.transform.elaborate.constants import wrap
 from adjit.transform.elaborate.control import either_value
 from adjit.transform.elaborate.derivatives import InnerPullback, asked, called, pulled
-from adjit.transform.elaborate.elementwise import converted, elementwise, materialise, operand, paired, part, store_all
-from adjit.transform.elaborate.frame import Context, Frame, LocalFunction
-from adjit.transform.elaborate.handlers import element_type, taken
 from adjit.transform.elaborate.operators import product, spelt_out, truth
 from adjit.transform.elaborate.shaping import array_attribute
-from adjit.transform.elaborate.values import (
+from adjit.transform.elaborate.values import complexes, scalars
+from adjit.transform.elaborate.values.arrays import ordered_like, shape_of
+from adjit.transform.elaborate.values.choices import is_option
+from adjit.transform.elaborate.values.constants import wrap
+from adjit.transform.elaborate.values.elementwise import (
+    converted,
+    elementwise,
+    materialise,
+    operand,
+    paired,
+    part,
+    store_all,
+)
+from adjit.transform.elaborate.values.frame import Context, Frame, LocalFunction
+from adjit.transform.elaborate.values.handlers import element_type, taken
+from adjit.transform.elaborate.values.values import (
     Complex,
     Flat,
     Lazy,
@@ -56,7 +64,7 @@ from adjit.transform.elaborate.values import (
     is_number,
     is_numeric,
 )
-from adjit.transform.elaborate.whole import compiled, whole_call, with_options
+from adjit.transform.elaborate.values.whole import compiled, whole_call, with_options
 from adjit.transform.ir.notation import to_text
 from adjit.transform.ir.types import call_type, dtype_of, typed_const
 from adjit.transform.source.callables import spoken

@@ -14,9 +14,9 @@ from numba import types
 from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate.control import CHECKPOINTED, carried_loop
-from adjit.transform.elaborate.elementwise import materialise
-from adjit.transform.elaborate.frame import Frame
-from adjit.transform.elaborate.values import Value, leaves_of
+from adjit.transform.elaborate.values.elementwise import materialise
+from adjit.transform.elaborate.values.frame import Frame
+from adjit.transform.elaborate.values.values import Value, leaves_of
 
 
 def checkpointed(frame: Frame, call: Callable[[], Value]) -> Value:

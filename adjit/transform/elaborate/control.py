@@ -17,10 +17,10 @@ from numba import types
 
 from adjit import errors
 from adjit.transform import ir
-from adjit.transform.elaborate import scalars
-from adjit.transform.elaborate.choices import any_of, as_one_of, functions_in, number_type
-from adjit.transform.elaborate.frame import ANYWHERE, Context, Frame, Guess
-from adjit.transform.elaborate.values import (
+from adjit.transform.elaborate.values import scalars
+from adjit.transform.elaborate.values.choices import any_of, as_one_of, functions_in, number_type
+from adjit.transform.elaborate.values.frame import ANYWHERE, Context, Frame, Guess
+from adjit.transform.elaborate.values.values import (
     LEAF,
     OneOf,
     Poison,

@@ -16,15 +16,15 @@ from numba import types
 
 from adjit import errors
 from adjit.transform import ir
-from adjit.transform.elaborate import complexes
-from adjit.transform.elaborate.arrays import allocated, ordered_like, shape_of
-from adjit.transform.elaborate.displays import array_of
-from adjit.transform.elaborate.elementwise import as_lazy, converted, copied, operand
-from adjit.transform.elaborate.frame import Frame
-from adjit.transform.elaborate.handlers import Handler, bound, dtype_argument, shape_argument, taken
 from adjit.transform.elaborate.shaping import itself
-from adjit.transform.elaborate.values import Complex, Lazy, Static, Value, dtype, is_array, is_numeric
-from adjit.transform.elaborate.whole import whole_call
+from adjit.transform.elaborate.values import complexes
+from adjit.transform.elaborate.values.arrays import allocated, ordered_like, shape_of
+from adjit.transform.elaborate.values.displays import array_of
+from adjit.transform.elaborate.values.elementwise import as_lazy, converted, copied, operand
+from adjit.transform.elaborate.values.frame import Frame
+from adjit.transform.elaborate.values.handlers import Handler, bound, dtype_argument, shape_argument, taken
+from adjit.transform.elaborate.values.values import Complex, Lazy, Static, Value, dtype, is_array, is_numeric
+from adjit.transform.elaborate.values.whole import whole_call
 
 
 def _creator(name: str, fill: int | None) -> Handler:

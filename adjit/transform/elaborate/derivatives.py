@@ -19,13 +19,13 @@ from numba import types
 
 from adjit import errors
 from adjit.transform import ir
-from adjit.transform.elaborate import scalars
-from adjit.transform.elaborate.constants import wrap
-from adjit.transform.elaborate.elementwise import materialise
-from adjit.transform.elaborate.frame import Frame, LocalFunction
-from adjit.transform.elaborate.handlers import bound as taken
 from adjit.transform.elaborate.syntax import assigned
-from adjit.transform.elaborate.values import (
+from adjit.transform.elaborate.values import scalars
+from adjit.transform.elaborate.values.constants import wrap
+from adjit.transform.elaborate.values.elementwise import materialise
+from adjit.transform.elaborate.values.frame import Frame, LocalFunction
+from adjit.transform.elaborate.values.handlers import bound as taken
+from adjit.transform.elaborate.values.values import (
     Complex,
     Method,
     Range,

@@ -22,18 +22,18 @@ from numba import types
 from adjit import errors
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases, memory_written, named_by
-from adjit.transform.elaborate import complexes
-from adjit.transform.elaborate.choices import functions_in
-from adjit.transform.elaborate.constants import wrap
 from adjit.transform.elaborate.control import VALUE
 from adjit.transform.elaborate.derivatives import seen_from_inside, type_of
 from adjit.transform.elaborate.detached import without_detached
-from adjit.transform.elaborate.elementwise import materialise
 from adjit.transform.elaborate.expressions import evaluate
-from adjit.transform.elaborate.frame import Context, Frame, Guess, LocalFunction
 from adjit.transform.elaborate.statements import block
 from adjit.transform.elaborate.syntax import always_returns, assigned
-from adjit.transform.elaborate.values import Complex, Lazy, Static, TupleValue, Value, described, operands_in
+from adjit.transform.elaborate.values import complexes
+from adjit.transform.elaborate.values.choices import functions_in
+from adjit.transform.elaborate.values.constants import wrap
+from adjit.transform.elaborate.values.elementwise import materialise
+from adjit.transform.elaborate.values.frame import Context, Frame, Guess, LocalFunction
+from adjit.transform.elaborate.values.values import Complex, Lazy, Static, TupleValue, Value, described, operands_in
 from adjit.transform.ir.types import tuple_parts, tuple_type, unliteral
 from adjit.transform.rewrite.notes import Elaborated, note
 from adjit.transform.source.derivative import Enclosed

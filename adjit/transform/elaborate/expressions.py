@@ -18,17 +18,18 @@ from numba import types
 
 from adjit import errors
 from adjit.transform import ir
-from adjit.transform.elaborate import complexes, indexing, scalars
+from adjit.transform.elaborate import indexing
 from adjit.transform.elaborate.calls import attribute, call
-from adjit.transform.elaborate.choices import functions_in
-from adjit.transform.elaborate.constants import wrap
 from adjit.transform.elaborate.control import either_value
-from adjit.transform.elaborate.elementwise import copied, materialise
-from adjit.transform.elaborate.frame import Frame, Guess, LocalFunction
 from adjit.transform.elaborate.operators import BINARY, UNARY, binary, both, compare, either, truth, unary
-from adjit.transform.elaborate.order import in_order, settled
 from adjit.transform.elaborate.syntax import contains
-from adjit.transform.elaborate.values import (
+from adjit.transform.elaborate.values import complexes, scalars
+from adjit.transform.elaborate.values.choices import functions_in
+from adjit.transform.elaborate.values.constants import wrap
+from adjit.transform.elaborate.values.elementwise import copied, materialise
+from adjit.transform.elaborate.values.frame import Frame, Guess, LocalFunction
+from adjit.transform.elaborate.values.order import in_order, settled
+from adjit.transform.elaborate.values.values import (
     Flat,
     SliceValue,
     Static,

@@ -19,11 +19,12 @@ from numba import types
 
 from adjit import errors
 from adjit.transform import ir
-from adjit.transform.elaborate import complexes, scalars
-from adjit.transform.elaborate.arrays import store
-from adjit.transform.elaborate.constants import wrap
-from adjit.transform.elaborate.displays import array_of
-from adjit.transform.elaborate.elementwise import (
+from adjit.transform.elaborate.shaping import sliced
+from adjit.transform.elaborate.values import complexes, scalars
+from adjit.transform.elaborate.values.arrays import store
+from adjit.transform.elaborate.values.constants import wrap
+from adjit.transform.elaborate.values.displays import array_of
+from adjit.transform.elaborate.values.elementwise import (
     as_lazy,
     broadcast_shapes,
     check_fits,
@@ -36,10 +37,9 @@ from adjit.transform.elaborate.elementwise import (
     store_all,
     stretched,
 )
-from adjit.transform.elaborate.frame import Context
-from adjit.transform.elaborate.order import inserted, is_overwritten
-from adjit.transform.elaborate.shaping import sliced
-from adjit.transform.elaborate.values import (
+from adjit.transform.elaborate.values.frame import Context
+from adjit.transform.elaborate.values.order import inserted, is_overwritten
+from adjit.transform.elaborate.values.values import (
     Complex,
     Index,
     Lazy,
@@ -56,7 +56,7 @@ from adjit.transform.elaborate.values import (
     is_number,
     is_numeric,
 )
-from adjit.transform.elaborate.whole import whole_call
+from adjit.transform.elaborate.values.whole import whole_call
 from adjit.transform.ir.types import array_type, array_type_of, complex_of, is_integer
 
 

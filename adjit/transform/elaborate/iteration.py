@@ -13,10 +13,11 @@ from collections.abc import Callable
 
 from adjit import errors
 from adjit.transform import ir
-from adjit.transform.elaborate import indexing, scalars
-from adjit.transform.elaborate.arrays import shape_of
-from adjit.transform.elaborate.frame import Frame
-from adjit.transform.elaborate.values import Paired, Range, TupleValue, Value, is_array, ndim
+from adjit.transform.elaborate import indexing
+from adjit.transform.elaborate.values import scalars
+from adjit.transform.elaborate.values.arrays import shape_of
+from adjit.transform.elaborate.values.frame import Frame
+from adjit.transform.elaborate.values.values import Paired, Range, TupleValue, Value, is_array, ndim
 
 
 def iteration(

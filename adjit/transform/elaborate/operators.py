@@ -15,11 +15,11 @@ from numba import types
 
 from adjit import errors
 from adjit.transform import ir
-from adjit.transform.elaborate import complexes, scalars
-from adjit.transform.elaborate.choices import is_function
-from adjit.transform.elaborate.elementwise import elementwise, materialise, operand, paired
-from adjit.transform.elaborate.frame import Frame
-from adjit.transform.elaborate.values import (
+from adjit.transform.elaborate.values import complexes, scalars
+from adjit.transform.elaborate.values.choices import is_function
+from adjit.transform.elaborate.values.elementwise import elementwise, materialise, operand, paired
+from adjit.transform.elaborate.values.frame import Frame
+from adjit.transform.elaborate.values.values import (
     Complex,
     OneOf,
     Static,
@@ -32,7 +32,7 @@ from adjit.transform.elaborate.values import (
     is_number,
     is_numeric,
 )
-from adjit.transform.elaborate.whole import whole_call
+from adjit.transform.elaborate.values.whole import whole_call
 from adjit.transform.ir.types import typed_const
 
 BINARY: dict[str, Any] = {

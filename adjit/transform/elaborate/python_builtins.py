@@ -18,14 +18,14 @@ from numba import types
 
 from adjit import errors
 from adjit.transform import ir
-from adjit.transform.elaborate import complexes, scalars
-from adjit.transform.elaborate.arrays import shape_of
-from adjit.transform.elaborate.choices import functions_in
-from adjit.transform.elaborate.elementwise import elementwise, operand, total
-from adjit.transform.elaborate.frame import Frame, as_index, static_items
-from adjit.transform.elaborate.handlers import Handler, bound, operands_of, refused
 from adjit.transform.elaborate.operators import binary
-from adjit.transform.elaborate.values import (
+from adjit.transform.elaborate.values import complexes, scalars
+from adjit.transform.elaborate.values.arrays import shape_of
+from adjit.transform.elaborate.values.choices import functions_in
+from adjit.transform.elaborate.values.elementwise import elementwise, operand, total
+from adjit.transform.elaborate.values.frame import Frame, as_index, static_items
+from adjit.transform.elaborate.values.handlers import Handler, bound, operands_of, refused
+from adjit.transform.elaborate.values.values import (
     Complex,
     OneOf,
     Paired,

@@ -17,9 +17,10 @@ from numba import types
 
 from adjit import errors
 from adjit.transform import ir
-from adjit.transform.elaborate import indexing, scalars
-from adjit.transform.elaborate.arrays import ordered_like, shape_of
-from adjit.transform.elaborate.elementwise import (
+from adjit.transform.elaborate import indexing
+from adjit.transform.elaborate.values import scalars
+from adjit.transform.elaborate.values.arrays import ordered_like, shape_of
+from adjit.transform.elaborate.values.elementwise import (
     as_lazy,
     converted,
     copied,
@@ -29,9 +30,16 @@ from adjit.transform.elaborate.elementwise import (
     store_all,
     stretched,
 )
-from adjit.transform.elaborate.frame import Context, Frame, as_index
-from adjit.transform.elaborate.handlers import Handler, axis_argument, bound, dtype_argument, shape_argument, taken
-from adjit.transform.elaborate.values import (
+from adjit.transform.elaborate.values.frame import Context, Frame, as_index
+from adjit.transform.elaborate.values.handlers import (
+    Handler,
+    axis_argument,
+    bound,
+    dtype_argument,
+    shape_argument,
+    taken,
+)
+from adjit.transform.elaborate.values.values import (
     Complex,
     Flat,
     Lazy,

@@ -34,14 +34,14 @@ from adjit.transform.elaborate.control import (
     flag,
     left,
 )
-from adjit.transform.elaborate.elementwise import materialise
 from adjit.transform.elaborate.expressions import condition, evaluate, local_function
-from adjit.transform.elaborate.frame import Frame
 from adjit.transform.elaborate.iteration import is_static, iteration, static_items
-from adjit.transform.elaborate.order import stored_to
 from adjit.transform.elaborate.promises import without_own_promises
 from adjit.transform.elaborate.syntax import always_leaves, assigned, body_of, contains, else_of
-from adjit.transform.elaborate.values import Paired, Poison, Range, Static, TupleValue, Value, elements
+from adjit.transform.elaborate.values.elementwise import materialise
+from adjit.transform.elaborate.values.frame import Frame
+from adjit.transform.elaborate.values.order import stored_to
+from adjit.transform.elaborate.values.values import Paired, Poison, Range, Static, TupleValue, Value, elements
 
 
 def block(frame: Frame, statements: Sequence[cst.BaseStatement | cst.BaseSmallStatement]) -> None:

@@ -14,9 +14,18 @@ from numba import types
 
 from adjit import errors
 from adjit.transform import ir
-from adjit.transform.elaborate.arrays import allocated, store
-from adjit.transform.elaborate.frame import Context
-from adjit.transform.elaborate.values import Complex, Number, TupleValue, Value, described, dtype, is_array, is_numeric
+from adjit.transform.elaborate.values.arrays import allocated, store
+from adjit.transform.elaborate.values.frame import Context
+from adjit.transform.elaborate.values.values import (
+    Complex,
+    Number,
+    TupleValue,
+    Value,
+    described,
+    dtype,
+    is_array,
+    is_numeric,
+)
 from adjit.transform.ir.types import call_type
 
 

@@ -9,9 +9,9 @@ from numba import types
 
 from adjit import errors
 from adjit.transform import ir
-from adjit.transform.elaborate import complexes
-from adjit.transform.elaborate.frame import Context
-from adjit.transform.elaborate.values import Complex, Static, TupleValue, Value
+from adjit.transform.elaborate.values import complexes
+from adjit.transform.elaborate.values.frame import Context
+from adjit.transform.elaborate.values.values import Complex, Static, TupleValue, Value
 from adjit.transform.ir.types import const, type_of
 
 

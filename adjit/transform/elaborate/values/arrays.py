@@ -14,9 +14,9 @@ from typing import Any
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.elaborate import complexes
-from adjit.transform.elaborate.frame import Context
-from adjit.transform.elaborate.values import Complex, Lazy, Number, Value, dtype, operands_in
+from adjit.transform.elaborate.values import complexes
+from adjit.transform.elaborate.values.frame import Context
+from adjit.transform.elaborate.values.values import Complex, Lazy, Number, Value, dtype, operands_in
 from adjit.transform.ir.types import array_type, part_of, typed_const
 
 

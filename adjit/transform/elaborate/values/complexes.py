@@ -19,9 +19,9 @@ from numba import types
 
 from adjit import errors
 from adjit.transform import ir
-from adjit.transform.elaborate import scalars
-from adjit.transform.elaborate.frame import Context
-from adjit.transform.elaborate.values import Complex, Number, operands_in
+from adjit.transform.elaborate.values import scalars
+from adjit.transform.elaborate.values.frame import Context
+from adjit.transform.elaborate.values.values import Complex, Number, operands_in
 from adjit.transform.ir.types import call_type, complex_of, part_of, type_of, typed_const
 
 Side = Callable[[], Number]

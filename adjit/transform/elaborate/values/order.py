@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import is_reference, memory_written
-from adjit.transform.elaborate.elementwise import materialise
-from adjit.transform.elaborate.frame import Context
-from adjit.transform.elaborate.values import Lazy, Method, Paired, Value
+from adjit.transform.elaborate.values.elementwise import materialise
+from adjit.transform.elaborate.values.frame import Context
+from adjit.transform.elaborate.values.values import Lazy, Method, Paired, Value
 
 
 def in_order(ctx: Context, evaluations: Sequence[Callable[[], Value]]) -> list[Value]:

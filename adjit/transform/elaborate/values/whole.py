@@ -19,11 +19,11 @@ from numba import njit, types
 
 from adjit import errors
 from adjit.transform import ir
-from adjit.transform.elaborate.constants import wrap
-from adjit.transform.elaborate.elementwise import operand
-from adjit.transform.elaborate.frame import Context
-from adjit.transform.elaborate.scalars import name_of
-from adjit.transform.elaborate.values import Static, TupleValue, Value
+from adjit.transform.elaborate.values.constants import wrap
+from adjit.transform.elaborate.values.elementwise import operand
+from adjit.transform.elaborate.values.frame import Context
+from adjit.transform.elaborate.values.scalars import name_of
+from adjit.transform.elaborate.values.values import Static, TupleValue, Value
 from adjit.transform.ir.notation import to_text
 from adjit.transform.ir.types import call_type, tuple_parts, unliteral
 from adjit.transform.source.callables import spoken

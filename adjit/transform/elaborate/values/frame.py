@@ -14,7 +14,7 @@ from numba import types
 
 from adjit import errors
 from adjit.transform import ir
-from adjit.transform.elaborate.values import Complex, Poison, TupleValue, Value
+from adjit.transform.elaborate.values.values import Complex, Poison, TupleValue, Value
 from adjit.transform.ir.types import const, is_small
 from adjit.transform.source.reading import FunctionSource
 

@@ -13,9 +13,9 @@ import operator
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.elaborate import scalars
-from adjit.transform.elaborate.frame import Context, LocalFunction
-from adjit.transform.elaborate.values import OneOf, Static, Value
+from adjit.transform.elaborate.values import scalars
+from adjit.transform.elaborate.values.frame import Context, LocalFunction
+from adjit.transform.elaborate.values.values import OneOf, Static, Value
 
 
 def functions_in(value: Value) -> tuple[Static, ...]:

@@ -14,10 +14,18 @@ from numba import types
 
 from adjit import errors
 from adjit.transform import ir
-from adjit.transform.elaborate.displays import array_of
-from adjit.transform.elaborate.elementwise import operand
-from adjit.transform.elaborate.frame import Frame, as_index
-from adjit.transform.elaborate.values import Static, TupleValue, Value, described, is_array, is_number, is_numeric
+from adjit.transform.elaborate.values.displays import array_of
+from adjit.transform.elaborate.values.elementwise import operand
+from adjit.transform.elaborate.values.frame import Frame, as_index
+from adjit.transform.elaborate.values.values import (
+    Static,
+    TupleValue,
+    Value,
+    described,
+    is_array,
+    is_number,
+    is_numeric,
+)
 from adjit.transform.ir.types import dtype_of
 
 Handler = Callable[[Frame, list[Value], dict[str, Value]], Value]

@@ -17,11 +17,11 @@ from numba import types
 
 from adjit import errors
 from adjit.transform import ir
-from adjit.transform.elaborate import complexes, scalars
-from adjit.transform.elaborate.arrays import allocated, allocated_part, load, ordered_like, shape_of, store
-from adjit.transform.elaborate.displays import array_of
-from adjit.transform.elaborate.frame import Context
-from adjit.transform.elaborate.values import (
+from adjit.transform.elaborate.values import complexes, scalars
+from adjit.transform.elaborate.values.arrays import allocated, allocated_part, load, ordered_like, shape_of, store
+from adjit.transform.elaborate.values.displays import array_of
+from adjit.transform.elaborate.values.frame import Context
+from adjit.transform.elaborate.values.values import (
     Complex,
     Index,
     Lazy,
