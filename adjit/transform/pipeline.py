@@ -19,8 +19,15 @@ from numba import types
 from adjit import errors
 from adjit.transform import ir
 from adjit.transform.adjoints import Compiler
+from adjit.transform.arrays.cheap_elements import substitute_elements
+from adjit.transform.arrays.fusion import fuse_maps
+from adjit.transform.arrays.interchange import turn_inside_out
+from adjit.transform.arrays.offsets import move_origins
+from adjit.transform.arrays.sizes import settle_sizes
+from adjit.transform.arrays.small_arrays import dissolve
+from adjit.transform.arrays.unwritten import check_written
+from adjit.transform.arrays.views import see_through_views
 from adjit.transform.columns import by_columns
-from adjit.transform.dissolve import dissolve
 from adjit.transform.downward import hide_counters
 from adjit.transform.early_exits import make_all_trips
 from adjit.transform.elaborate.entry import elaborate, without_comments
@@ -29,13 +36,10 @@ from adjit.transform.extrema import write_extrema
 from adjit.transform.forward import forward
 from adjit.transform.hoisting import hoist_scratch
 from adjit.transform.in_place import change_in_place
-from adjit.transform.interchange import turn_inside_out
 from adjit.transform.into import into
 from adjit.transform.ir.notation import to_text
 from adjit.transform.ir.types import tuple_parts, typed_const, unliteral
 from adjit.transform.lanes import lay_lanes
-from adjit.transform.maps import fuse_maps
-from adjit.transform.origins import move_origins
 from adjit.transform.parallel import parallel, serial
 from adjit.transform.reassociation import reassociate
 from adjit.transform.reuse import reuse_memory
@@ -45,18 +49,14 @@ from adjit.transform.rewrite.into_branches import sink
 from adjit.transform.rewrite.notes import Record, recording
 from adjit.transform.rewrite.simplify import simplify
 from adjit.transform.rows import by_rows, by_whole_rows
-from adjit.transform.sizes import settle_sizes
 from adjit.transform.source.derivative import Derivative, Enclosed, parameters, root, shown, signature
 from adjit.transform.source.reading import FunctionSource, read_source
 from adjit.transform.split import split
 from adjit.transform.strategy import CHEAPEST, Strategy
-from adjit.transform.substitution import substitute_elements
 from adjit.transform.support import stored_extent
 from adjit.transform.sweeps import both_sweeps, sweeps_apart
 from adjit.transform.transposition import transposed_tangent
-from adjit.transform.unwritten import check_written
 from adjit.transform.vectorise import vectorise
-from adjit.transform.views import see_through_views
 
 
 def source(derivative: Derivative, arg_types: Sequence[types.Type], vectormath: bool = False) -> Emitted:

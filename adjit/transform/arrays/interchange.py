@@ -24,7 +24,7 @@ from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases, memory_read, memory_written
 from adjit.transform.analysis.cost import SLOT, cost
 from adjit.transform.analysis.elements import IndexModel
-from adjit.transform.elements import as_value, may_be_value
+from adjit.transform.arrays.one_element import as_value, may_be_value
 from adjit.transform.ir.types import array_type_of, typed_const
 from adjit.transform.rewrite.axes import index_along, made_smaller, smaller, without_axes
 

@@ -6,7 +6,7 @@ from numba import types
 
 from adjit.errors import Unwritten
 from adjit.transform import ir, pipeline
-from adjit.transform.unwritten import check_written
+from adjit.transform.arrays.unwritten import check_written
 from tests.transform.building import VECTOR, F, I, Program
 
 
