@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.activity import carries
+from adjit.transform.derive.activity import carries
 from adjit.transform.emit import variable_names
 from adjit.transform.formulas import Sizes, item_bytes
 from adjit.transform.ir.types import array_type_of

@@ -18,7 +18,6 @@ from numba import types
 
 from adjit import errors
 from adjit.transform import ir
-from adjit.transform.adjoints import Compiler
 from adjit.transform.arrays.cheap_elements import substitute_elements
 from adjit.transform.arrays.fusion import fuse_maps
 from adjit.transform.arrays.interchange import turn_inside_out
@@ -27,13 +26,16 @@ from adjit.transform.arrays.sizes import settle_sizes
 from adjit.transform.arrays.small_arrays import dissolve
 from adjit.transform.arrays.unwritten import check_written
 from adjit.transform.arrays.views import see_through_views
-from adjit.transform.columns import by_columns
+from adjit.transform.derive.adjoints import Compiler
+from adjit.transform.derive.forward import forward
+from adjit.transform.derive.jacobian.by_columns import by_columns
+from adjit.transform.derive.jacobian.by_rows import by_rows, by_whole_rows
+from adjit.transform.derive.reverse import reverse
 from adjit.transform.downward import hide_counters
 from adjit.transform.early_exits import make_all_trips
 from adjit.transform.elaborate.entry import elaborate, without_comments
 from adjit.transform.emit import Emitted, emit
 from adjit.transform.extrema import write_extrema
-from adjit.transform.forward import forward
 from adjit.transform.hoisting import hoist_scratch
 from adjit.transform.in_place import change_in_place
 from adjit.transform.into import into
@@ -43,12 +45,10 @@ from adjit.transform.lanes import lay_lanes
 from adjit.transform.parallel import parallel, serial
 from adjit.transform.reassociation import reassociate
 from adjit.transform.reuse import reuse_memory
-from adjit.transform.reverse import reverse
 from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.into_branches import sink
 from adjit.transform.rewrite.notes import Record, recording
 from adjit.transform.rewrite.simplify import simplify
-from adjit.transform.rows import by_rows, by_whole_rows
 from adjit.transform.source.derivative import Derivative, Enclosed, parameters, root, shown, signature
 from adjit.transform.source.reading import FunctionSource, read_source
 from adjit.transform.split import split

@@ -24,7 +24,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.analysis.cost import ENTRY, KEPT, LOAD, SLOT, cost, is_cheap
-from adjit.transform.mirror import Mirror, MirroredIf, MirroredLoop
+from adjit.transform.derive.mirror import Mirror, MirroredIf, MirroredLoop
 from adjit.transform.overwriting import Primal
 from adjit.transform.retrace import retraceable
 from adjit.transform.strategy import Strategy

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.activity import Activity, carries
+from adjit.transform.derive.activity import Activity, carries
 from adjit.transform.rewrite.notes import Differentiated, Elaborated
 
 _COMPARISONS = (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne)

@@ -20,8 +20,8 @@ from numba.np.numpy_support import as_dtype
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
+from adjit.transform.derive.shadows import is_array_tape
 from adjit.transform.ir.types import typed_const
-from adjit.transform.shadows import is_array_tape
 
 
 def split(

@@ -24,12 +24,12 @@ from adjit import errors
 from adjit.transform import ir
 from adjit.transform.analysis.alias import is_reference, memory_read
 from adjit.transform.analysis.trip_counts import has_one_trip, mirrored_range
+from adjit.transform.derive.mirror import Group, Mirror, MirroredIf, MirroredLoop, Sweeps
 from adjit.transform.expansion import expanded
 from adjit.transform.forward_edits import ForwardEdits
 from adjit.transform.fuse import fuse
 from adjit.transform.ir.types import array_type_of
 from adjit.transform.joint import Joint
-from adjit.transform.mirror import Group, Mirror, MirroredIf, MirroredLoop, Sweeps
 from adjit.transform.overwriting import Primal
 from adjit.transform.planning import plan
 from adjit.transform.rerun import Refusal, Request, Rerun, state_of, with_what_is_around

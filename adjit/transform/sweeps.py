@@ -15,13 +15,13 @@ from adjit.transform import ir
 from adjit.transform.ascending import ascending
 from adjit.transform.carried_clears import carry_clears
 from adjit.transform.clears import merge_clears
+from adjit.transform.derive.mirror import Sweeps
 from adjit.transform.fills import leave_out_fills
 from adjit.transform.fuse import fuse
 from adjit.transform.gather import gather
 from adjit.transform.idle_clears import leave_out_clears
 from adjit.transform.joint import Joint
 from adjit.transform.late_stores import move_stores
-from adjit.transform.mirror import Sweeps
 from adjit.transform.promotion import promote_sums
 from adjit.transform.rerun import requests_for
 from adjit.transform.rewrite.checked import checked

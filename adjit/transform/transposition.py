@@ -18,13 +18,13 @@ from numba import types
 
 from adjit.errors import InternalError
 from adjit.transform import ir
-from adjit.transform.activity import Activity
-from adjit.transform.adjoints import Compiler
+from adjit.transform.derive.activity import Activity
+from adjit.transform.derive.adjoints import Compiler
+from adjit.transform.derive.reverse import reverse
+from adjit.transform.derive.rule_bodies import tangent_body
 from adjit.transform.elaborate.values.values import is_array
 from adjit.transform.ir.types import array_type_of, writable
-from adjit.transform.reverse import reverse
 from adjit.transform.rewrite.simplify import simplify
-from adjit.transform.rules_as_ir import tangent_body
 from adjit.transform.storage import join
 from adjit.transform.strategy import CHEAPEST
 

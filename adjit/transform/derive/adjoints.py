@@ -18,18 +18,18 @@ from numba import types
 
 from adjit import errors
 from adjit.transform import ir
-from adjit.transform.activity import Activity
+from adjit.transform.derive.activity import Activity
+from adjit.transform.derive.branch_only import selective
+from adjit.transform.derive.lasting_shapes import Likeness
+from adjit.transform.derive.mirror import Group, Mirror
+from adjit.transform.derive.rule_bodies import context
+from adjit.transform.derive.shadows import Shadows
 from adjit.transform.elaborate.entry import BuildDerivative
 from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.arrays import store
 from adjit.transform.elaborate.values.elementwise import as_lazy
 from adjit.transform.elaborate.values.values import Value, is_array
 from adjit.transform.ir.types import array_type, array_type_of, typed_const, writable
-from adjit.transform.likeness import Likeness
-from adjit.transform.mirror import Group, Mirror
-from adjit.transform.rules_as_ir import context
-from adjit.transform.selective import selective
-from adjit.transform.shadows import Shadows
 
 SUFFIX = "_bar"
 

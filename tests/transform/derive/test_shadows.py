@@ -6,10 +6,10 @@ import numpy as np
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.activity import Activity
+from adjit.transform.derive.activity import Activity
+from adjit.transform.derive.shadows import Shadows, is_array_tape, is_scalar_tape
 from adjit.transform.ir.printing import to_text
 from adjit.transform.ir.verify import verify
-from adjit.transform.shadows import Shadows, is_array_tape, is_scalar_tape
 from tests.transform.building import VECTOR, F, Program, evaluate
 
 

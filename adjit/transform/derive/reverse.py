@@ -22,17 +22,17 @@ from numba import types
 from adjit import errors
 from adjit.rules.registry import Entry, lookup
 from adjit.transform import ir
-from adjit.transform.activity import Activity, is_constant
-from adjit.transform.adjoints import SUFFIX, Adjoints, Compiler, bar_name, is_one, is_zero
 from adjit.transform.analysis.trip_counts import count_trips, has_one_trip, is_last_trip
+from adjit.transform.derive.activity import Activity, is_constant
+from adjit.transform.derive.adjoints import SUFFIX, Adjoints, Compiler, bar_name, is_one, is_zero
+from adjit.transform.derive.branch_only import is_bounded, unless_zero
+from adjit.transform.derive.mirror import Group, Mirror, MirroredIf, MirroredLoop, Sweeps
+from adjit.transform.derive.rule_bodies import apply, context, no_rule, operands_of, pure_operations_for, zero_like
+from adjit.transform.derive.shadows import Shadows
 from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.values import TupleValue, is_array, is_number
 from adjit.transform.ir.types import typed_const, writable
-from adjit.transform.mirror import Group, Mirror, MirroredIf, MirroredLoop, Sweeps
 from adjit.transform.rewrite.notes import Differentiated, note
-from adjit.transform.rules_as_ir import apply, context, no_rule, operands_of, pure_operations_for, zero_like
-from adjit.transform.selective import is_bounded, unless_zero
-from adjit.transform.shadows import Shadows
 
 
 def reverse(

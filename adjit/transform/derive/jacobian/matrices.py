@@ -19,11 +19,11 @@ from typing import Any
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.directions import extents
+from adjit.transform.derive.directions import extents
+from adjit.transform.derive.rule_bodies import context
 from adjit.transform.elaborate.entry import BuildDerivative, without_comments
 from adjit.transform.elaborate.values import scalars
 from adjit.transform.ir.types import array_type, typed_const
-from adjit.transform.rules_as_ir import context
 
 Shape = Sequence[ir.Operand]
 

@@ -26,9 +26,9 @@ import numpy as np
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.activity import Activity
 from adjit.transform.analysis.alias import Aliases, is_reference, memory_read
 from adjit.transform.analysis.elements import IndexModel
+from adjit.transform.derive.activity import Activity
 from adjit.transform.ir.types import typed_const
 
 # the partials of these are finite whatever goes in

@@ -6,7 +6,7 @@ import pytest
 import adjit
 from tests.runtime.programs import relaxed as renewed
 from tests.runtime.programs import swapped
-from tests.transform.test_columns import RNG, calls, recursive, relaxed, residual, shaped
+from tests.transform.derive.jacobian.test_by_columns import RNG, calls, recursive, relaxed, residual, shaped
 
 
 @pytest.mark.parametrize("size", [1, 3, 9])

@@ -21,10 +21,10 @@ from collections.abc import Callable, Sequence
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
+from adjit.transform.derive.jacobian.matrices import Matrices, Numbered, Shape
 from adjit.transform.elaborate.entry import BuildDerivative, without_comments
 from adjit.transform.elaborate.values import scalars
 from adjit.transform.ir.types import array_type_of, typed_const
-from adjit.transform.matrices import Matrices, Numbered, Shape
 
 
 def by_rows(

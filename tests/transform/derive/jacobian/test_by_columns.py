@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import adjit
-from adjit.transform.columns import WIDEST
+from adjit.transform.derive.jacobian.by_columns import WIDEST
 
 SIZES = [1, 2, 3, 8, 9, 16, 17, 30, 33]
 RNG = np.random.default_rng(5)

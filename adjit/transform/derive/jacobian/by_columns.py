@@ -18,11 +18,11 @@ import operator
 from collections.abc import Sequence
 
 from adjit.transform import ir
-from adjit.transform.directions import SUFFIX, Directions, NotTogether, Tangent
+from adjit.transform.derive.directions import SUFFIX, Directions, NotTogether, Tangent
+from adjit.transform.derive.forward import sweep
+from adjit.transform.derive.jacobian.matrices import Block, Matrices, Numbered, Shape
 from adjit.transform.elaborate.entry import BuildDerivative
-from adjit.transform.forward import sweep
 from adjit.transform.ir.types import array_type_of, typed_const
-from adjit.transform.matrices import Block, Matrices, Numbered, Shape
 from adjit.transform.source.derivative import WIDEST
 
 WIDEST_ALONE = 16  # directions of a chunk without such a loop, where all arguments are numbers

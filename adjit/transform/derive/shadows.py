@@ -15,10 +15,10 @@ from collections.abc import Iterator, Sequence
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.activity import Activity
 from adjit.transform.analysis.alias import is_reference
+from adjit.transform.derive.activity import Activity
+from adjit.transform.derive.renewed_arrays import renewed
 from adjit.transform.ir.types import typed_const, writable
-from adjit.transform.renewal import renewed
 
 
 def is_array_tape(operand: ir.Operand) -> bool:

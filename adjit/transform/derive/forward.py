@@ -20,16 +20,16 @@ from numba import types
 
 from adjit.rules.registry import lookup
 from adjit.transform import ir
-from adjit.transform.activity import Activity, carries, is_constant
-from adjit.transform.directions import SUFFIX, Directions, Tangent, extents
+from adjit.transform.derive.activity import Activity, carries, is_constant
+from adjit.transform.derive.branch_only import is_partly_undefined, unless_zero
+from adjit.transform.derive.directions import SUFFIX, Directions, Tangent, extents
+from adjit.transform.derive.rule_bodies import apply, context, no_rule, operands_of, pure_operations_for, tangent_body
 from adjit.transform.elaborate.entry import BuildDerivative
 from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.frame import Context
 from adjit.transform.elaborate.values.values import Value, is_array, is_number
 from adjit.transform.ir.types import array_type, array_type_of, typed_const
 from adjit.transform.rewrite.notes import Differentiated, note
-from adjit.transform.rules_as_ir import apply, context, no_rule, operands_of, pure_operations_for, tangent_body
-from adjit.transform.selective import is_partly_undefined, unless_zero
 
 
 def forward(

@@ -8,7 +8,7 @@ from numba import types
 
 from adjit import stop_gradient
 from adjit.transform import ir
-from adjit.transform.activity import Activity, carries, is_constant
+from adjit.transform.derive.activity import Activity, carries, is_constant
 from tests.transform.building import VECTOR, F, I, Program
 
 

@@ -1,0 +1,7 @@
+"""The derivative: tangents beside the operations (forward), or their adjoints in opposite order (reverse).
+
+In: a function and what is active in it. Out: a function (forward); the sweeps, whose mirror names values of the primal
+as if they were still there (reverse).
+
+    y = x * w          x_bar += w * y_bar;  w_bar += x * y_bar
+"""

@@ -1,0 +1,6 @@
+"""Whole matrices: by columns in forward mode, by rows in reverse mode.
+
+In: a function, the arguments, how to derive. Out: a function that returns the Jacobian.
+
+    by_columns(f, ...)         one pass with a direction for each input, or chunks of them
+"""
