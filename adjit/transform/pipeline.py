@@ -32,12 +32,10 @@ from adjit.transform.derive.jacobian.by_columns import by_columns
 from adjit.transform.derive.jacobian.by_rows import by_rows, by_whole_rows
 from adjit.transform.derive.reverse import reverse
 from adjit.transform.downward import hide_counters
-from adjit.transform.early_exits import make_all_trips
 from adjit.transform.elaborate.entry import elaborate, without_comments
 from adjit.transform.emit import Emitted, emit
 from adjit.transform.extrema import write_extrema
 from adjit.transform.hoisting import hoist_scratch
-from adjit.transform.in_place import change_in_place
 from adjit.transform.into import into
 from adjit.transform.ir.notation import to_text
 from adjit.transform.ir.types import tuple_parts, typed_const, unliteral
@@ -52,6 +50,8 @@ from adjit.transform.rewrite.simplify import simplify
 from adjit.transform.source.derivative import Derivative, Enclosed, parameters, root, shown, signature
 from adjit.transform.source.reading import FunctionSource, read_source
 from adjit.transform.split import split
+from adjit.transform.storage.early_exits import make_all_trips
+from adjit.transform.storage.in_place import change_in_place
 from adjit.transform.strategy import CHEAPEST, Strategy
 from adjit.transform.support import stored_extent
 from adjit.transform.sweeps import both_sweeps, sweeps_apart

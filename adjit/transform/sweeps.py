@@ -17,18 +17,18 @@ from adjit.transform.carried_clears import carry_clears
 from adjit.transform.clears import merge_clears
 from adjit.transform.derive.mirror import Sweeps
 from adjit.transform.fills import leave_out_fills
-from adjit.transform.fuse import fuse
 from adjit.transform.gather import gather
 from adjit.transform.idle_clears import leave_out_clears
-from adjit.transform.joint import Joint
 from adjit.transform.late_stores import move_stores
 from adjit.transform.promotion import promote_sums
-from adjit.transform.rerun import requests_for
 from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.notes import note, recording
 from adjit.transform.rewrite.simplify import simplify
-from adjit.transform.room import leave_room
-from adjit.transform.storage import join
+from adjit.transform.storage.back_to_back import fuse
+from adjit.transform.storage.joint import Joint
+from adjit.transform.storage.memory_limit import leave_room
+from adjit.transform.storage.rerun import requests_for
+from adjit.transform.storage.storage import join
 from adjit.transform.strategy import Strategy
 from adjit.transform.zero_rims import read_in_place
 

@@ -11,7 +11,7 @@ import pytest
 import adjit
 from adjit.transform.boxes import Part, around, shifted, whole
 from adjit.transform.strategy import Strategy
-from tests.transform.test_rerun import differences
+from tests.transform.storage.test_rerun import differences
 
 KEPT = Strategy(without=frozenset({"rims"}))
 

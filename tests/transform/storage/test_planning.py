@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import adjit
-from adjit.transform.planning import _Network
+from adjit.transform.storage.planning import _Network
 
 
 def tapes(function, *arguments):

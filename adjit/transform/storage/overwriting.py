@@ -15,7 +15,7 @@ from adjit.transform import ir
 from adjit.transform.analysis.affine import Affine
 from adjit.transform.analysis.alias import Aliases, memory_read
 from adjit.transform.analysis.elements import IndexModel
-from adjit.transform.expansion import Scratch
+from adjit.transform.storage.expansion import Scratch
 
 
 class Primal:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import adjit
-from tests.transform.test_rerun import check
+from tests.transform.storage.test_rerun import check
 
 U = np.sin(np.arange(7.0)) + 1.5
 STEPS = (0, 1, 2, 3, 5, 6)

@@ -25,8 +25,8 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.analysis.cost import ENTRY, KEPT, LOAD, SLOT, cost, is_cheap
 from adjit.transform.derive.mirror import Mirror, MirroredIf, MirroredLoop
-from adjit.transform.overwriting import Primal
-from adjit.transform.retrace import retraceable
+from adjit.transform.storage.overwriting import Primal
+from adjit.transform.storage.stepping_back import retraceable
 from adjit.transform.strategy import Strategy
 
 TRIPS, MOST_DEPTH = 8, 4  # what is taken for the trips of a loop, and how many loops count

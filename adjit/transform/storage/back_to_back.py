@@ -23,9 +23,9 @@ from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases, memory_read, memory_written
 from adjit.transform.analysis.sums import is_sum
 from adjit.transform.ir.types import typed_const
-from adjit.transform.joint import Joint
 from adjit.transform.rewrite.axes import contracted_tapes
 from adjit.transform.rewrite.notes import Scheduled, note
+from adjit.transform.storage.joint import Joint
 
 
 def fuse(function: ir.Function, joint: Joint) -> ir.Function:

@@ -25,19 +25,19 @@ from adjit.transform import ir
 from adjit.transform.analysis.alias import is_reference, memory_read
 from adjit.transform.analysis.trip_counts import has_one_trip, mirrored_range
 from adjit.transform.derive.mirror import Group, Mirror, MirroredIf, MirroredLoop, Sweeps
-from adjit.transform.expansion import expanded
-from adjit.transform.forward_edits import ForwardEdits
-from adjit.transform.fuse import fuse
 from adjit.transform.ir.types import array_type_of
-from adjit.transform.joint import Joint
-from adjit.transform.overwriting import Primal
-from adjit.transform.planning import plan
-from adjit.transform.rerun import Refusal, Request, Rerun, state_of, with_what_is_around
-from adjit.transform.retrace import Step, retraceable
 from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.notes import How, Provided, Remark, Restored, Swept, note, recording
 from adjit.transform.rewrite.simplify import simplify
-from adjit.transform.scopes import Carried, Scope
+from adjit.transform.storage.back_to_back import fuse
+from adjit.transform.storage.expansion import expanded
+from adjit.transform.storage.joint import Joint
+from adjit.transform.storage.overwriting import Primal
+from adjit.transform.storage.planning import plan
+from adjit.transform.storage.rerun import Refusal, Request, Rerun, state_of, with_what_is_around
+from adjit.transform.storage.scopes import Carried, Scope
+from adjit.transform.storage.stepping_back import Step, retraceable
+from adjit.transform.storage.tapes import ForwardEdits
 from adjit.transform.strategy import Strategy
 
 

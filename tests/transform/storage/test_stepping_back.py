@@ -5,7 +5,7 @@ import operator
 import pytest
 
 from adjit.transform import ir
-from adjit.transform.retrace import Step, retraceable
+from adjit.transform.storage.stepping_back import Step, retraceable
 from tests.transform.building import VECTOR, F, I, Program
 
 

@@ -25,12 +25,12 @@ from adjit.transform.analysis.alias import is_reference, named_by
 from adjit.transform.analysis.sums import is_sum
 from adjit.transform.analysis.trip_counts import count_trips, has_one_trip, mirrored_range, trip_number
 from adjit.transform.derive.mirror import MirroredLoop, Sweeps
-from adjit.transform.exposed import cycles, exposed
 from adjit.transform.ir.types import typed_const
-from adjit.transform.joint import Joint
-from adjit.transform.overwriting import Primal
 from adjit.transform.rewrite.notes import Provided, Remark, Restored, Scheduled, note, recording
-from adjit.transform.snapshots import Kept, Snapshots, State, bytes_of
+from adjit.transform.storage.joint import Joint
+from adjit.transform.storage.loop_state import cycles, exposed
+from adjit.transform.storage.overwriting import Primal
+from adjit.transform.storage.snapshots import Kept, Snapshots, State, bytes_of
 from adjit.transform.strategy import Strategy
 from adjit.transform.support import default_snapshots, fitting_snapshots, same_extent, stored_extent
 

@@ -20,7 +20,7 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.analysis.trip_counts import count_trips, place_in_range
 from adjit.transform.ir.types import array_type, list_type
-from adjit.transform.overwriting import Primal
+from adjit.transform.storage.overwriting import Primal
 
 
 class ForwardEdits:

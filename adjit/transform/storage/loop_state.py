@@ -20,7 +20,7 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.analysis.elements import IndexModel
 from adjit.transform.ir.types import array_type_of
-from adjit.transform.overwriting import Primal
+from adjit.transform.storage.overwriting import Primal
 from adjit.transform.support import same_extent
 
 MOST_PLACES = 4  # that an array goes through until it is where it was

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adjit.transform import ir
-from adjit.transform.overwriting import Primal
+from adjit.transform.storage.overwriting import Primal
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,6 @@
+"""Each value that the reverse sweep reads: kept, made again, put back, or its trip run again.
+
+In: sweeps with a mirror. Out: one function in which both sweeps are ordinary operations.
+
+    join(sweeps, ...)          x_tape[i] = x   in the forward sweep,   x = x_tape[i]   in the reverse sweep
+"""
