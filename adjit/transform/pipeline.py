@@ -36,7 +36,6 @@ from adjit.transform.elaborate.entry import elaborate, without_comments
 from adjit.transform.emit import Emitted, emit
 from adjit.transform.extrema import write_extrema
 from adjit.transform.hoisting import hoist_scratch
-from adjit.transform.into import into
 from adjit.transform.ir.notation import to_text
 from adjit.transform.ir.types import tuple_parts, typed_const, unliteral
 from adjit.transform.lanes import lay_lanes
@@ -49,13 +48,14 @@ from adjit.transform.rewrite.notes import Record, recording
 from adjit.transform.rewrite.simplify import simplify
 from adjit.transform.source.derivative import Derivative, Enclosed, parameters, root, shown, signature
 from adjit.transform.source.reading import FunctionSource, read_source
-from adjit.transform.split import split
 from adjit.transform.storage.early_exits import make_all_trips
 from adjit.transform.storage.in_place import change_in_place
 from adjit.transform.strategy import CHEAPEST, Strategy
 from adjit.transform.support import stored_extent
-from adjit.transform.sweeps import both_sweeps, sweeps_apart
-from adjit.transform.transposition import transposed_tangent
+from adjit.transform.sweeps.callers_arrays import into
+from adjit.transform.sweeps.split import split
+from adjit.transform.sweeps.sweeps import both_sweeps, sweeps_apart
+from adjit.transform.sweeps.transposition import transposed_tangent
 from adjit.transform.vectorise import vectorise
 
 

@@ -11,7 +11,7 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.analysis.elements import IndexModel
 from adjit.transform.analysis.independence import Independence
-from adjit.transform.ascending import ascending
+from adjit.transform.sweeps.clears.upwards import ascending
 from tests.transform.building import VECTOR, F, I, Program, evaluate
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import adjit
 from adjit.transform import ir
-from adjit.transform.late_stores import move_stores
+from adjit.transform.sweeps.gather.late_stores import move_stores
 from tests.transform.building import VECTOR, I, Program, count, evaluate
 
 A = np.array([0.3, -1.2, 0.8, 2.0, 0.5])

@@ -15,10 +15,10 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Affine
-from adjit.transform.boxes import Bound, Part, around, shifted, whole
-from adjit.transform.gathered import guarded, plus_times
 from adjit.transform.ir.types import array_type
 from adjit.transform.rewrite.affine_ops import Writer
+from adjit.transform.sweeps.gather.boxes import Bound, Part, around, shifted, whole
+from adjit.transform.sweeps.gather.gathered import guarded, plus_times
 
 _Fill = Callable[[Writer, Sequence[Affine]], None]
 _Item = tuple[tuple[Part, ...], _Fill]

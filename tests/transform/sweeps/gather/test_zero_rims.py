@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import adjit
-from adjit.transform.boxes import Part, around, shifted, whole
 from adjit.transform.strategy import Strategy
+from adjit.transform.sweeps.gather.boxes import Part, around, shifted, whole
 from tests.transform.storage.test_rerun import differences
 
 KEPT = Strategy(without=frozenset({"rims"}))

@@ -12,15 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from adjit.transform import ir
-from adjit.transform.ascending import ascending
-from adjit.transform.carried_clears import carry_clears
-from adjit.transform.clears import merge_clears
 from adjit.transform.derive.mirror import Sweeps
-from adjit.transform.fills import leave_out_fills
-from adjit.transform.gather import gather
-from adjit.transform.idle_clears import leave_out_clears
-from adjit.transform.late_stores import move_stores
-from adjit.transform.promotion import promote_sums
 from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.notes import note, recording
 from adjit.transform.rewrite.simplify import simplify
@@ -30,7 +22,15 @@ from adjit.transform.storage.memory_limit import leave_room
 from adjit.transform.storage.rerun import requests_for
 from adjit.transform.storage.storage import join
 from adjit.transform.strategy import Strategy
-from adjit.transform.zero_rims import read_in_place
+from adjit.transform.sweeps.clears.carried_clears import carry_clears
+from adjit.transform.sweeps.clears.clears import merge_clears
+from adjit.transform.sweeps.clears.fills import leave_out_fills
+from adjit.transform.sweeps.clears.idle_clears import leave_out_clears
+from adjit.transform.sweeps.clears.sums_in_variables import promote_sums
+from adjit.transform.sweeps.clears.upwards import ascending
+from adjit.transform.sweeps.gather.find import gather
+from adjit.transform.sweeps.gather.late_stores import move_stores
+from adjit.transform.sweeps.gather.zero_rims import read_in_place
 
 
 def both_sweeps(

@@ -26,7 +26,7 @@ from adjit.transform.analysis.alias import Aliases, memory_read, memory_written
 from adjit.transform.analysis.cost import cost
 from adjit.transform.analysis.distinct import Distinct
 from adjit.transform.analysis.elements import IndexModel, is_clear
-from adjit.transform.rims import Axis, Place, Term
+from adjit.transform.sweeps.gather.rims import Axis, Place, Term
 
 MOST_CYCLES = 2  # of a contribution, beside those to load what it is a multiple of
 MOST_NESTS = 24  # for the elements around

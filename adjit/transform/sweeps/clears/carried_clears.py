@@ -24,7 +24,7 @@ from adjit.transform.analysis.alias import Aliases, is_reference
 from adjit.transform.analysis.distinct import Distinct
 from adjit.transform.analysis.elements import is_clear
 from adjit.transform.analysis.trip_counts import has_trips
-from adjit.transform.clears import is_never_negative
+from adjit.transform.sweeps.clears.clears import is_never_negative
 
 
 def carry_clears(function: ir.Function) -> ir.Function:

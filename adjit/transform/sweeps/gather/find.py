@@ -28,7 +28,7 @@ from adjit.transform.analysis.alias import Aliases, memory_read
 from adjit.transform.analysis.distinct import Distinct
 from adjit.transform.analysis.elements import IndexModel
 from adjit.transform.analysis.sums import carries_adjoint_sums
-from adjit.transform.gathered import Axis, Edits, Gather, Term
+from adjit.transform.sweeps.gather.gathered import Axis, Edits, Gather, Term
 
 MOST_FACTORS = 2  # with more, or with an array made for one run of the nest, memory costs more than the scatter
 _UNIT = (ir.integer(1), ir.integer(-1))

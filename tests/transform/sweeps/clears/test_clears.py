@@ -8,7 +8,7 @@ import numpy as np
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.clears import merge_clears
+from adjit.transform.sweeps.clears.clears import merge_clears
 from tests.transform.building import VECTOR, F, Program, evaluate
 
 ZERO = ir.Const(0.0, F)
