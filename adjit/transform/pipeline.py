@@ -31,17 +31,18 @@ from adjit.transform.derive.forward import forward
 from adjit.transform.derive.jacobian.by_columns import by_columns
 from adjit.transform.derive.jacobian.by_rows import by_rows, by_whole_rows
 from adjit.transform.derive.reverse import reverse
-from adjit.transform.downward import hide_counters
 from adjit.transform.elaborate.entry import elaborate, without_comments
 from adjit.transform.emit import Emitted, emit
-from adjit.transform.extrema import write_extrema
-from adjit.transform.hoisting import hoist_scratch
 from adjit.transform.ir.notation import to_text
 from adjit.transform.ir.types import tuple_parts, typed_const, unliteral
-from adjit.transform.lanes import lay_lanes
-from adjit.transform.parallel import parallel, serial
-from adjit.transform.reassociation import reassociate
-from adjit.transform.reuse import reuse_memory
+from adjit.transform.machine.hidden_counters import hide_counters
+from adjit.transform.machine.hoisted_arrays import hoist_scratch
+from adjit.transform.machine.lanes.extrema import write_extrema
+from adjit.transform.machine.lanes.lanes import lay_lanes
+from adjit.transform.machine.reused_memory import reuse_memory
+from adjit.transform.machine.threads.threads import parallel, serial
+from adjit.transform.machine.vectors.elementary import vectorise
+from adjit.transform.machine.vectors.free_sums import reassociate
 from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.into_branches import sink
 from adjit.transform.rewrite.notes import Record, recording
@@ -56,7 +57,6 @@ from adjit.transform.sweeps.callers_arrays import into
 from adjit.transform.sweeps.split import split
 from adjit.transform.sweeps.sweeps import both_sweeps, sweeps_apart
 from adjit.transform.sweeps.transposition import transposed_tangent
-from adjit.transform.vectorise import vectorise
 
 
 def source(derivative: Derivative, arg_types: Sequence[types.Type], vectormath: bool = False) -> Emitted:

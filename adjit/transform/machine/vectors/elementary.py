@@ -25,9 +25,9 @@ from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.cost import is_cheap
 from adjit.transform.analysis.integers import Naturals
-from adjit.transform.recurrence import recurrence
+from adjit.transform.machine.vectors.recurrence import recurrence
+from adjit.transform.machine.vectors.strips import strip_mined
 from adjit.transform.rewrite.dead import eliminate_dead
-from adjit.transform.stripmine import strip_mined
 from adjit.transform.support import reassociable_add, reassociable_sub
 
 ELEMENTARY: dict[Any, Any] = {

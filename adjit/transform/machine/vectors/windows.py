@@ -23,7 +23,7 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.analysis.cost import is_cheap
 from adjit.transform.ir.types import array_type_of, slice_type
-from adjit.transform.vectorise import is_elementary
+from adjit.transform.machine.vectors.elementary import is_elementary
 
 LEAST_TRIPS = 512  # of a chunk in windows, which are made in the time of some hundred simple trips
 

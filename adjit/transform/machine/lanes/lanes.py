@@ -19,11 +19,11 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.analysis.lane_sharing import LaneSharing, Trips
-from adjit.transform.blocking import Blocking
 from adjit.transform.ir.types import array_type, array_type_of
-from adjit.transform.lane_loops import Block, Turned, TurnedKind
-from adjit.transform.turning import turned_axes
-from adjit.transform.uniformity import Kind, Uniformity
+from adjit.transform.machine.lanes.laid import Blocking
+from adjit.transform.machine.lanes.lane_loops import Block, Turned, TurnedKind
+from adjit.transform.machine.lanes.turned_blocks import turned_axes
+from adjit.transform.machine.lanes.uniformity import Kind, Uniformity
 
 # Lanes of a block, at most and at least; elements that all lanes together may keep, which is what fits into a cache.
 MOST_LANES, LEAST_LANES = 64, 16

@@ -19,7 +19,7 @@ from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.lane_sharing import Trips
 from adjit.transform.ir.types import array_type_of
-from adjit.transform.uniformity import Kind, Uniformity
+from adjit.transform.machine.lanes.uniformity import Kind, Uniformity
 
 Loops = tuple[ir.For, ...]
 _Uses = list[tuple[ir.Load | ir.Store, Loops]]

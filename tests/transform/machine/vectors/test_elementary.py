@@ -11,8 +11,8 @@ from numba import types
 import adjit
 from adjit.transform import ir, pipeline
 from adjit.transform.emit import emit
+from adjit.transform.machine.vectors.elementary import vectorise
 from adjit.transform.strategy import Strategy
-from adjit.transform.vectorise import vectorise
 from tests.defining import define
 
 X = np.random.default_rng(0).uniform(0.1, 2.0, 700)

@@ -9,7 +9,7 @@ import pytest
 
 import adjit
 from adjit.transform import ir
-from adjit.transform.reuse import reuse_memory
+from adjit.transform.machine.reused_memory import reuse_memory
 from adjit.transform.strategy import Strategy
 from tests.transform.building import MATRIX, VECTOR, I, Program, count, evaluate
 

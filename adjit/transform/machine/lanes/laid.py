@@ -28,8 +28,8 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.ir.types import array_type_of, typed_const
-from adjit.transform.lane_loops import Block, LaneLoop, Turned, array_for, in_arrays
-from adjit.transform.uniformity import Kind
+from adjit.transform.machine.lanes.lane_loops import Block, LaneLoop, Turned, array_for, in_arrays
+from adjit.transform.machine.lanes.uniformity import Kind
 
 
 class Blocking:

@@ -9,7 +9,8 @@ import pytest
 from numba import prange
 
 import adjit
-from adjit.transform import lanes, pipeline, support, workspace
+from adjit.transform import pipeline, support, workspace
+from adjit.transform.machine.lanes import lanes
 from adjit.transform.strategy import CHEAPEST, Strategy
 
 SIZES = (0, 1, 15, 16, 17, 64, 65, 130)

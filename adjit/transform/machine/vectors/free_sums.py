@@ -20,8 +20,8 @@ from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.exact import Reach
 from adjit.transform.analysis.integers import Naturals
 from adjit.transform.analysis.sums import in_any_order, partial_sums
-from adjit.transform.recurrence import recurrence
-from adjit.transform.vectorise import are_vectorisable, is_elementary
+from adjit.transform.machine.vectors.elementary import are_vectorisable, is_elementary
+from adjit.transform.machine.vectors.recurrence import recurrence
 
 
 def reassociate(function: ir.Function, values: Collection[int], vectormath: bool) -> ir.Function:

@@ -7,7 +7,7 @@ from numba import types
 
 from adjit.transform import ir, pipeline
 from adjit.transform.analysis.alias import Aliases
-from adjit.transform.recurrence import recurrence
+from adjit.transform.machine.vectors.recurrence import recurrence
 
 VECTOR, INDICES = types.Array(types.float64, 1, "C"), types.Array(types.intp, 1, "C")
 

@@ -9,7 +9,7 @@ from numba import prange, types
 import adjit
 from adjit.runtime.dispatch import Options, derive
 from adjit.transform import ir, pipeline
-from adjit.transform.hoisting import hoist_scratch
+from adjit.transform.machine.hoisted_arrays import hoist_scratch
 from adjit.transform.source.derivative import Derivative
 from adjit.transform.strategy import Strategy
 from tests.programs.harness import check

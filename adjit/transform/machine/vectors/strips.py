@@ -24,7 +24,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.ir.types import array_type, array_type_of, slice_type
-from adjit.transform.recurrence import Recurrence
+from adjit.transform.machine.vectors.recurrence import Recurrence
 
 STRIP = 256  # trips: what two dozen arrays hold of them stays in the nearest cache
 

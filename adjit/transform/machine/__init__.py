@@ -1,0 +1,6 @@
+"""What makes it fast on a machine, and is never differentiated: threads, SIMD lanes, vectors, memory.
+
+In: a derivative. Out: the same, as it is compiled.
+
+    lanes: several trips at once;  vectors: strips for libraries;  threads: trips of prange;  scratch used again
+"""
