@@ -35,7 +35,7 @@ from adjit.transform import pool
 from adjit.transform.source.derivative import Derivative
 
 if TYPE_CHECKING:
-    from adjit.transform.emit import Emitted
+    from adjit.transform.emit.emit import Emitted
 
 # What an entry that is whole can still fail with: it names something that is no longer there, or that changed.
 _STALE = (

@@ -45,7 +45,7 @@ from adjit.transform.source.derivative import Derivative, root, shown
 
 if TYPE_CHECKING:
     from adjit.runtime.explain import Explanation
-    from adjit.transform.emit import Emitted
+    from adjit.transform.emit.emit import Emitted
 
 # ------------------------------------------------------------------------------------------------- derived functions
 

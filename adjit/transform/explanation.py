@@ -17,7 +17,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.derive.activity import carries
-from adjit.transform.emit import variable_names
+from adjit.transform.emit.emit import variable_names
 from adjit.transform.formulas import Sizes, item_bytes
 from adjit.transform.ir.types import array_type_of
 from adjit.transform.loop_table import Line, lines_of, trip_of

@@ -24,7 +24,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
-from adjit.transform.expression import ATOM, CHOICE, INFIX, SIGN, SUM, Text
+from adjit.transform.emit.expression import ATOM, CHOICE, INFIX, SIGN, SUM, Text
 from adjit.transform.support import broadcast_extent, stored_extent
 
 

@@ -32,7 +32,7 @@ from adjit.transform.derive.jacobian.by_columns import by_columns
 from adjit.transform.derive.jacobian.by_rows import by_rows, by_whole_rows
 from adjit.transform.derive.reverse import reverse
 from adjit.transform.elaborate.entry import elaborate, without_comments
-from adjit.transform.emit import Emitted, emit
+from adjit.transform.emit.emit import Emitted, emit
 from adjit.transform.ir.notation import to_text
 from adjit.transform.ir.types import tuple_parts, typed_const, unliteral
 from adjit.transform.machine.hidden_counters import hide_counters

@@ -7,7 +7,7 @@ import numpy as np
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.emit import Emitted, emit
+from adjit.transform.emit.emit import Emitted, emit
 from adjit.transform.ir.verify import verify
 
 F, I, B, F32 = types.float64, types.intp, types.boolean, types.float32

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from adjit.errors import Stretched
-from adjit.transform.emit import emit
+from adjit.transform.emit.emit import emit
 from adjit.transform.pipeline import Derivative, explained
 from tests.golden.primals import CASES
 from tests.programs.harness import flat

@@ -8,7 +8,7 @@ import adjit
 from adjit.runtime.trees import snapshot
 from adjit.transform import ir, pipeline
 from adjit.transform.analysis.alias import Aliases
-from adjit.transform.emit import emit
+from adjit.transform.emit.emit import emit
 from adjit.transform.ir.verify import verify
 from adjit.transform.pipeline import Derivative
 from tests.transform.emitting import python

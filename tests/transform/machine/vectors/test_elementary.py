@@ -10,7 +10,7 @@ from numba import types
 
 import adjit
 from adjit.transform import ir, pipeline
-from adjit.transform.emit import emit
+from adjit.transform.emit.emit import emit
 from adjit.transform.machine.vectors.elementary import vectorise
 from adjit.transform.strategy import Strategy
 from tests.defining import define

@@ -22,15 +22,15 @@ from typing import Any
 import numpy as np
 
 from adjit.transform import ir
-from adjit.transform.coalesce import Classes, Group
-from adjit.transform.expression import Expressions
-from adjit.transform.folding import Folding
-from adjit.transform.layout import INDENT, Layout
-from adjit.transform.naming import Globals, identifier, name_groups
-from adjit.transform.placed_comments import commented
-from adjit.transform.statements import Program, program
-from adjit.transform.temporaries import temporaries
-from adjit.transform.wrapping import WIDTH, wrapped
+from adjit.transform.emit.expression import Expressions
+from adjit.transform.emit.folding import Folding
+from adjit.transform.emit.lines import INDENT, Layout
+from adjit.transform.emit.naming import Globals, identifier, name_groups
+from adjit.transform.emit.placed_comments import commented
+from adjit.transform.emit.shared_names import Classes, Group
+from adjit.transform.emit.statement_form import Program, program
+from adjit.transform.emit.workspace_arrays import temporaries
+from adjit.transform.emit.wrapping import WIDTH, wrapped
 
 _IMPORTED = re.compile(r"(?:import|from) (\w+)")
 

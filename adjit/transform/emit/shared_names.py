@@ -15,8 +15,19 @@ from dataclasses import dataclass, field
 from typing import TypeGuard
 
 from adjit.transform import ir
-from adjit.transform.folding import Folding
-from adjit.transform.statements import Assign, Branch, Break, Copies, Loop, Program, Repeat, Return, Statement, Unpack
+from adjit.transform.emit.folding import Folding
+from adjit.transform.emit.statement_form import (
+    Assign,
+    Branch,
+    Break,
+    Copies,
+    Loop,
+    Program,
+    Repeat,
+    Return,
+    Statement,
+    Unpack,
+)
 
 
 @dataclass(eq=False)

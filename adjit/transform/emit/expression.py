@@ -18,9 +18,9 @@ import numpy as np
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.folding import Folding, is_scalar
+from adjit.transform.emit.folding import Folding, is_scalar
+from adjit.transform.emit.naming import Globals
 from adjit.transform.ir.types import array_type_of, written_selectors
-from adjit.transform.naming import Globals
 from adjit.transform.workspace import product_type
 
 # How tightly an expression binds, loosest first.

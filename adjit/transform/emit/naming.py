@@ -26,7 +26,7 @@ from numba import types
 
 from adjit import vectormath
 from adjit.transform import ir, workspace
-from adjit.transform.coalesce import Classes, Group, chosen_name
+from adjit.transform.emit.shared_names import Classes, Group, chosen_name
 
 _BUILTINS = frozenset(name for name in dir(builtins) if not name.startswith("_"))
 _MODULES: dict[str, ModuleType] = {

@@ -7,7 +7,7 @@ import numba
 import numpy as np
 
 from adjit.transform import ir
-from adjit.transform.emit import emit
+from adjit.transform.emit.emit import emit
 from tests.transform.emitting import VECTOR, B, Builder, F, I, add, body_of, const, div, lt, mul, python, sub, u
 from tests.transform.interpreter import run
 

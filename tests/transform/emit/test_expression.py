@@ -10,7 +10,7 @@ import pytest
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.emit import emit
+from adjit.transform.emit.emit import emit
 from adjit.transform.support import broadcast_extent
 from tests.transform.emitting import (
     F32,

@@ -6,7 +6,7 @@ import numba
 import numpy as np
 
 from adjit.transform import ir
-from adjit.transform.emit import emit
+from adjit.transform.emit.emit import emit
 from tests.transform.emitting import Builder, F, I, add, body_of, mul, python, u
 from tests.transform.interpreter import run
 

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from numba import types
 
-from adjit.transform import folding, ir
-from adjit.transform.emit import emit
+from adjit.transform import ir
+from adjit.transform.emit import folding
+from adjit.transform.emit.emit import emit
 from adjit.transform.ir.verify import verify
 from adjit.transform.support import broadcast_extent
 from tests.transform.emitting import VECTOR, Builder, F, I, add, mul, python, same, sub, u

@@ -7,7 +7,7 @@ import operator
 import numpy as np
 
 from adjit.transform import ir
-from adjit.transform.emit import emit
+from adjit.transform.emit.emit import emit
 from tests.transform.emitting import VECTOR, Builder, F, I, add, body_of, mul, python, u
 from tests.transform.interpreter import run
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adjit.transform import ir
-from adjit.transform.wrapping import INDENT, WIDTH
+from adjit.transform.emit.wrapping import INDENT, WIDTH
 
 
 @dataclass(frozen=True)

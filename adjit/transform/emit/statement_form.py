@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.folding import Folding
+from adjit.transform.emit.folding import Folding
 
 # A branch with more operations than this does not return early, so that the two branches can be read side by side.
 LONGEST_GUARD = 3

@@ -12,12 +12,12 @@ import operator
 from collections.abc import Iterator, Mapping, Sequence
 
 from adjit.transform import ir
-from adjit.transform.coalesce import Classes
-from adjit.transform.expression import INFIX, PREFIX, Expressions, parenthesised
-from adjit.transform.folding import Folding, is_scalar
-from adjit.transform.placed_comments import Mark
-from adjit.transform.statements import Assign, Branch, Break, Copies, Loop, Repeat, Return, Statement, Unpack
-from adjit.transform.wrapping import WIDTH, wrapped
+from adjit.transform.emit.expression import INFIX, PREFIX, Expressions, parenthesised
+from adjit.transform.emit.folding import Folding, is_scalar
+from adjit.transform.emit.placed_comments import Mark
+from adjit.transform.emit.shared_names import Classes
+from adjit.transform.emit.statement_form import Assign, Branch, Break, Copies, Loop, Repeat, Return, Statement, Unpack
+from adjit.transform.emit.wrapping import WIDTH, wrapped
 
 INDENT = "    "
 COMPOUND = ("for ", "while ", "if ", "elif ")

@@ -1,0 +1,6 @@
+"""IR as Python text.
+
+In: a function. Out: `Emitted`: the text and the objects that it names.
+
+    emit(function)                %y = call mul(%x, %x); return %y      ->      return x * x
+"""
