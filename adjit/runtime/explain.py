@@ -22,9 +22,9 @@ from numba import types
 
 from adjit.runtime.notation import to_text
 from adjit.transform import ir
-from adjit.transform.explanation import Array, Tables, Value, tables
-from adjit.transform.loop_table import Line
-from adjit.transform.reasons import Variable
+from adjit.transform.explain.loops import Line
+from adjit.transform.explain.tables import Array, Tables, Value, tables
+from adjit.transform.explain.variables import Variable
 from adjit.transform.rewrite.notes import Record
 
 WIDTH = 100

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from adjit.transform import ir
 from adjit.transform.analysis.trip_counts import has_one_trip
-from adjit.transform.formulas import Sizes
+from adjit.transform.explain.formulas import Sizes
 from adjit.transform.rewrite.notes import Remark, Scheduled
 
 FUSED = "both sweeps of a trip in one loop"

@@ -18,10 +18,10 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.derive.activity import carries
 from adjit.transform.emit.emit import variable_names
-from adjit.transform.formulas import Sizes, item_bytes
+from adjit.transform.explain.formulas import Sizes, item_bytes
+from adjit.transform.explain.loops import Line, lines_of, trip_of
+from adjit.transform.explain.variables import Variable, variables
 from adjit.transform.ir.types import array_type_of
-from adjit.transform.loop_table import Line, lines_of, trip_of
-from adjit.transform.reasons import Variable, variables
 from adjit.transform.rewrite.notes import (
     Differentiated,
     Elaborated,

@@ -8,7 +8,7 @@ import pytest
 
 import adjit  # noqa: F401  (rules)
 from adjit.transform import ir, pipeline
-from adjit.transform.formulas import Sizes, item_bytes
+from adjit.transform.explain.formulas import Sizes, item_bytes
 from adjit.transform.strategy import Strategy
 
 

@@ -1,0 +1,6 @@
+"""Tables of what was decided: values, loops, arrays, variables.
+
+In: a derivative and what the passes noted. Out: `Tables`.
+
+    tables(function, records, ...)      sum, of line 39, is taped in sum_tape, which takes 8 * steps * (n - 2) bytes
+"""
