@@ -5,6 +5,20 @@ def energy(x): return x * x          energy(3.0) == 6.0
 """
 
 from adjit import rules
+from adjit.api.cache import cache_info, clear_cache
+from adjit.api.check import check_grads
+from adjit.api.functions import (
+    grad,
+    hessian,
+    hvp,
+    jacfwd,
+    jacobian,
+    jacrev,
+    jvp,
+    stop_gradient,
+    value_and_grad,
+    vjp,
+)
 from adjit.errors import (
     AdjitError,
     Aliased,
@@ -19,20 +33,6 @@ from adjit.errors import (
     WrongCall,
     WrongWrt,
 )
-from adjit.runtime.api import (
-    grad,
-    hessian,
-    hvp,
-    jacfwd,
-    jacobian,
-    jacrev,
-    jvp,
-    stop_gradient,
-    value_and_grad,
-    vjp,
-)
-from adjit.runtime.cache import cache_info, clear_cache
-from adjit.runtime.check import check_grads
 from adjit.transform.pool import clear_workspaces, workspace_bytes
 from adjit.transform.source.marks import checkpoint
 

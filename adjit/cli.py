@@ -16,11 +16,11 @@ from typing import Any
 
 import numba
 
+from adjit.api.dispatch import Derived, Interpreted, derive
+from adjit.api.functions import grad
+from adjit.api.notation import to_types
+from adjit.api.options import Options
 from adjit.errors import AdjitError
-from adjit.runtime.api import grad
-from adjit.runtime.dispatch import Derived, Interpreted, derive
-from adjit.runtime.notation import to_types
-from adjit.runtime.options import Options
 from adjit.transform.source.derivative import made
 
 

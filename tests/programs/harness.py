@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import adjit
-from adjit.runtime.dispatch import Options, derive
+from adjit.api.dispatch import Options, derive
 from adjit.transform.pipeline import Derivative
 
 Arguments = Callable[[], tuple[Any, ...]]

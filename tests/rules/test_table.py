@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adjit.runtime.dispatch import Options, derive
+from adjit.api.dispatch import Options, derive
 from adjit.transform.pipeline import Derivative
 from tests.programs.harness import check
 from tests.rules.rows import Row

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import adjit
+from adjit.api.dispatch import Derived, Interpreted
 from adjit.errors import TypeMismatch, Unsupported, WrongCall, WrongWrt
-from adjit.runtime.dispatch import Derived, Interpreted
 from tests.runtime.programs import X, energy, no_rule, scaled
 
 KINDS = [

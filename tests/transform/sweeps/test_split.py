@@ -5,7 +5,7 @@ import pytest
 from numba import types
 
 import adjit
-from adjit.runtime.trees import snapshot
+from adjit.api.trees import snapshot
 from adjit.transform import ir, pipeline
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.emit.emit import emit

@@ -177,7 +177,7 @@ UNTOUCHED = [recurrent, shifted, with_gamma, few, ends_early, raises, no_loop]
 
 
 def primal(function, **options):
-    return adjit.runtime.api.value_of(function, adjit.runtime.api.make_options(options))
+    return adjit.api.functions.value_of(function, adjit.api.functions.make_options(options))
 
 
 @pytest.mark.parametrize("function", WHOLE + SPLIT + [branches])

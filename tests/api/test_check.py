@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 
 from adjit import rules
+from adjit.api.check import check_grads
 from adjit.errors import WrongWrt
-from adjit.runtime.check import check_grads
 from tests.runtime.programs import X, energy, overwritten, pair, relaxed, scaled, whole
 
 

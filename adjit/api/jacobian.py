@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from adjit.runtime.dispatch import Derived, Interpreted, derive
-from adjit.runtime.trees import Template, leaves, template
+from adjit.api.dispatch import Derived, Interpreted, derive
+from adjit.api.trees import Template, leaves, template
 from adjit.transform.source import derivative as derivatives
 from adjit.transform.source.derivative import WIDEST, Derivative
 

@@ -3,7 +3,7 @@ import stat
 
 import pytest
 
-from adjit.runtime import store
+from adjit.api import store
 
 posix = pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
 

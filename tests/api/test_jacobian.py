@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from adjit.api.functions import hessian, jacfwd, jacobian, jacrev
 from adjit.errors import WrongWrt
-from adjit.runtime.api import hessian, jacfwd, jacobian, jacrev
 from tests.runtime.programs import X, energy, overwritten, pair, scaled
 
 OF = [jacfwd, jacrev, jacobian]

@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 from numba import types
 
+from adjit.api.notation import to_text, to_types
 from adjit.errors import TypeMismatch
-from adjit.runtime.notation import to_text, to_types
 
 ROWS = [
     ("float64[:]", numba.typeof(np.ones(1))),

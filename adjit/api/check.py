@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from adjit.api.dispatch import derive
+from adjit.api.functions import active_positions, bind, push, value_of
+from adjit.api.options import Options, make_options
+from adjit.api.trees import Template, conform, flat, map_leaves, nested, snapshot, template, zero
 from adjit.errors import WrongCall, WrongWrt
-from adjit.runtime.api import active_positions, bind, push, value_of
-from adjit.runtime.dispatch import derive
-from adjit.runtime.options import Options, make_options
-from adjit.runtime.trees import Template, conform, flat, map_leaves, nested, snapshot, template, zero
 from adjit.transform.source.derivative import Derivative, Wrt, positions_of, shown, specification
 
 # relative to the size of an argument; too large a step shows curvature, too small a one rounding, so the best counts

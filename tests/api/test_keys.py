@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from numba import float32, float64, int64, njit, types
 
+from adjit.api import keys
+from adjit.api.dispatch import Options
+from adjit.api.keys import NotKeyed, key_of
 from adjit.rules import registry
-from adjit.runtime import keys
-from adjit.runtime.dispatch import Options
-from adjit.runtime.keys import NotKeyed, key_of
 from adjit.transform.source.derivative import Derivative
 
 BASE = """
@@ -222,8 +222,8 @@ def test_keys_are_the_same_in_each_process(tmp_path, load):
         sys.path.insert(0, sys.argv[1])
         import program
         from numba import float64, int64
-        from adjit.runtime.dispatch import Options
-        from adjit.runtime.keys import key_of
+        from adjit.api.dispatch import Options
+        from adjit.api.keys import key_of
         from adjit.transform.source.derivative import Derivative
         print(key_of(Derivative(program.outer, "grad", (0,)), (float64, int64), Options()))
         print("libcst" in sys.modules or "islpy" in sys.modules)

@@ -27,10 +27,10 @@ from numba.core.compiler import CompileResult
 from numba.core.dispatcher import Dispatcher
 from numba.core.serialize import dumps
 
+from adjit.api import store
+from adjit.api.keys import NotKeyed, key_of
 from adjit.errors import NotCached
-from adjit.runtime import store
 from adjit.runtime.compile import register
-from adjit.runtime.keys import NotKeyed, key_of
 from adjit.transform import pool
 from adjit.transform.source.derivative import Derivative
 

@@ -11,9 +11,9 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from adjit.api.dispatch import Derived, Interpreted
+from adjit.api.trees import conform, described, template
 from adjit.errors import TypeMismatch, WrongCall
-from adjit.runtime.dispatch import Derived, Interpreted
-from adjit.runtime.trees import conform, described, template
 from adjit.transform.source import derivative as derivatives
 from adjit.transform.source.derivative import Derivative, shown
 

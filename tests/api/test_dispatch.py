@@ -8,9 +8,9 @@ import numba
 import numpy as np
 import pytest
 
+from adjit.api.dispatch import Derived, Interpreted, Options, derive
+from adjit.api.functions import grad, hvp, jvp, value_and_grad, vjp
 from adjit.errors import InternalError, NoRule, NotScalar, TypeMismatch, Unsupported
-from adjit.runtime.api import grad, hvp, jvp, value_and_grad, vjp
-from adjit.runtime.dispatch import Derived, Interpreted, Options, derive
 from adjit.transform import pipeline
 from adjit.transform.pipeline import Derivative
 from adjit.transform.source.parameters import plain

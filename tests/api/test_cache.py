@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import adjit
-from adjit.runtime import store
+from adjit.api import store
 
 PROGRAM = """
 import json, sys

@@ -31,20 +31,20 @@ from numba.core.registry import CPUDispatcher
 from numba.core.serialize import ReduceMixin
 from numba.core.targetconfig import ConfigStack
 
+from adjit.api.arguments import check_type, check_value, specialised, type_of
+from adjit.api.cache import DerivativeCache
+from adjit.api.notation import to_text, to_types
+from adjit.api.options import Options
+from adjit.api.trees import described
 from adjit.errors import AdjitError, InternalError, Stretched, TypeMismatch, Unsupported, WrongCall
-from adjit.runtime.arguments import check_type, check_value, specialised, type_of
-from adjit.runtime.cache import DerivativeCache
 from adjit.runtime.compile import load
-from adjit.runtime.notation import to_text, to_types
-from adjit.runtime.options import Options
-from adjit.runtime.trees import described
 from adjit.transform import pool
 from adjit.transform.source import derivative as derivatives
 from adjit.transform.source.callables import python_function
 from adjit.transform.source.derivative import Derivative, root, shown
 
 if TYPE_CHECKING:
-    from adjit.runtime.explain import Explanation
+    from adjit.api.explain import Explanation
     from adjit.transform.emit.emit import Emitted
 
 # ------------------------------------------------------------------------------------------------- derived functions
@@ -135,7 +135,7 @@ class _Specialising:
         Which variables are active; how each value gets to the reverse sweep; the bytes of each array, as a formula,
         and as a number where values are given rather than types or text; what became of each loop.
         """
-        from adjit.runtime.explain import explanation
+        from adjit.api.explain import explanation
         from adjit.transform import pipeline
 
         asked = self._for(arguments)

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numba.core.cpu_options import ParallelOptions
 
+from adjit.api.notation import to_bytes
 from adjit.errors import Unsupported, WrongCall
-from adjit.runtime.notation import to_bytes
 from adjit.transform.strategy import CHEAPEST, Strategy
 
 # numba would also take array expressions apart, which costs time to compile and gains nothing here

@@ -3,9 +3,9 @@ import numpy as np
 import pytest
 
 from adjit import rules
+from adjit.api.functions import grad, hvp, jvp, stop_gradient, value_and_grad, vjp
 from adjit.errors import Aliased, NoRule, NotScalar, TypeMismatch, WrongCall, WrongWrt
 from adjit.rules import registry
-from adjit.runtime.api import grad, hvp, jvp, stop_gradient, value_and_grad, vjp
 from adjit.transform.source.derivative import positions_of
 from tests.runtime.programs import (
     DOT,

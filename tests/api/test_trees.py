@@ -2,7 +2,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from adjit.runtime.trees import conform, flat, leaves, nested, snapshot, template, zero
+from adjit.api.trees import conform, flat, leaves, nested, snapshot, template, zero
 
 Both = namedtuple("Both", "a b")
 

@@ -30,18 +30,18 @@ from numba import types
 from numba.extending import overload, typeof_impl
 
 from adjit import rules
+from adjit.api.dispatch import derive, register
+from adjit.api.jacobian import DerivedJacobian, InterpretedJacobian
+from adjit.api.options import Options, make_options
+from adjit.api.products import DerivedProduct, InterpretedProduct
+from adjit.api.trees import Template, conform, described, is_active, snapshot, template, zero
 from adjit.errors import Stretched, TypeMismatch, WrongCall
-from adjit.runtime.dispatch import derive, register
-from adjit.runtime.jacobian import DerivedJacobian, InterpretedJacobian
-from adjit.runtime.options import Options, make_options
-from adjit.runtime.products import DerivedProduct, InterpretedProduct
-from adjit.runtime.trees import Template, conform, described, is_active, snapshot, template, zero
 from adjit.transform.source import derivative as derivatives
 from adjit.transform.source.derivative import Derivative, Wrt, shown, specification
 from adjit.transform.source.marks import DERIVING, Checkpointed, checkpoint
 
 if TYPE_CHECKING:
-    from adjit.runtime.explain import Explanation
+    from adjit.api.explain import Explanation
 
 Value = TypeVar("Value")
 

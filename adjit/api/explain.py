@@ -20,7 +20,7 @@ from typing import Any
 
 from numba import types
 
-from adjit.runtime.notation import to_text
+from adjit.api.notation import to_text
 from adjit.transform import ir
 from adjit.transform.explain.loops import Line
 from adjit.transform.explain.tables import Array, Tables, Value, tables
