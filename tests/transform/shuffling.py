@@ -20,7 +20,7 @@ from typing import Any
 draw = random.Random(0)
 
 # rules are read as source, and have to be what stands in their files
-PACKAGES = ("adjit.transform", "adjit.runtime")
+PACKAGES = ("adjit.transform", "adjit.runtime", "adjit.api")
 ITERATING = frozenset(
     (
         "list", "tuple", "iter", "enumerate", "zip", "map", "filter", "min", "max", "sorted", "sum", "dict", "fromkeys",

@@ -2,5 +2,5 @@
 
 In: a function. Out: the same, with a last loop over lanes in blocks that are laid out for it.
 
-    lay_lanes(function, ...)      for k in range(n): ...   ->   for k in range(0, n, width): ... for j in range(width): ...
+    lay_lanes(function, ...)      for k in range(n): ...   ->   for k in range(0, n, width): for j in range(width)
 """

@@ -2,5 +2,5 @@
 
 In: both sweeps. Out: the same, where an element of an adjoint is stored once.
 
-    gather(function)              u_bar[i - 1] += c;  u_bar[i + 1] += d      ->      u_bar[i] = c_of(i + 1) + d_of(i - 1)
+    gather(function)              u_bar[i - 1] += c;  u_bar[i + 1] += d   ->   u_bar[i] = c_of(i + 1) + d_of(i - 1)
 """

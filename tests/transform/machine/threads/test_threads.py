@@ -16,7 +16,7 @@ import adjit
 from adjit.transform.strategy import Strategy
 from tests.programs.pranges import PRANGES
 
-HERE = Path(__file__).resolve().parent.parent.parent
+HERE = Path(__file__).resolve().parents[4]
 
 # What the comments over the loops of value and gradient say, forward sweep first.
 STRATEGIES = {
