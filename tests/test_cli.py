@@ -1,4 +1,3 @@
-import inspect
 from types import SimpleNamespace
 
 import pytest
@@ -11,15 +10,9 @@ from adjit.transform import pipeline
 def program(tmp_path, monkeypatch):
     """A file with a function, and a transformation that says what it was asked for."""
 
-    def signature(derivative):
-        names = list(inspect.signature(derivative.function).parameters)
-        names += [f"{name}_dot" for name in names] if derivative.kind == "jvp" else []
-        return inspect.Signature([inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD) for n in names])
-
     def source(derivative, arg_types, vectormath):
         return SimpleNamespace(text=f"{derivative.kind} {derivative.wrt} {len(arg_types)}\n")
 
-    monkeypatch.setattr(pipeline, "signature", signature)
     monkeypatch.setattr(pipeline, "source", source)
     path = tmp_path / "bonds_for_cli.py"
     path.write_text("def energy(x, k):\n    return k * x.sum()\n")

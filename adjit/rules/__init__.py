@@ -1,5 +1,7 @@
 """The derivative of every op, one short entry each, and the entry points by which users add their own.
 
+In: a function of Python's, NumPy's or the user's. Out: what is known of its derivative.
+
 @rules.tangent(my_solver)
 def my_solver(A, b, A_dot, b_dot, *, x):
     return my_solver(A, b_dot - A_dot @ x)

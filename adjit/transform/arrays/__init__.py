@@ -5,3 +5,7 @@ In: a function, one nest of loops a statement. Out: the same, fused, turned insi
     for i: y[i] = a[i] * 2          for i: s += a[i] * 2
     for i: s += y[i]
 """
+
+from adjit.transform.arrays.steps import shape
+
+__all__ = ["shape"]

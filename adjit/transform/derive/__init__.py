@@ -5,3 +5,9 @@ as if they were still there (reverse).
 
     y = x * w          x_bar += w * y_bar;  w_bar += x * y_bar
 """
+
+from adjit.transform.derive.adjoints import Compiler
+from adjit.transform.derive.forward import forward
+from adjit.transform.derive.reverse import reverse
+
+__all__ = ["Compiler", "forward", "reverse"]

@@ -30,13 +30,16 @@ from adjit.transform.elaborate.values.arrays import store
 from adjit.transform.elaborate.values.elementwise import as_lazy
 from adjit.transform.elaborate.values.values import Value, is_array
 from adjit.transform.ir.types import array_type, array_type_of, typed_const, writable
+from adjit.transform.source.derivative import Derivative
 
 SUFFIX = "_bar"
 
 
 class Compiler(NamedTuple):
-    """What differentiating asks of all that comes after it: a derivative in the program, and the adjoint of a rule."""
+    """What stages ask of what stands above them: the function that is derived, a derivative that a program makes, and
+    the adjoint of a rule."""
 
+    primal: Callable[[Derivative, tuple[types.Type, ...]], ir.Function]
     derivative: BuildDerivative
     transpose: Callable[[ir.Call, Any, tuple[int, ...], tuple[int, ...], Compiler], ir.Function]
 

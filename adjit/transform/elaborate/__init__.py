@@ -1,0 +1,10 @@
+"""From Python source and types to typed IR: names resolved, calls inlined, array statements as loops.
+
+In: a function and the types of its arguments. Out: a function of the IR.
+
+    elaborate(energy, (float64,), ...)      y = x * x      ->      %y:float64 = call mul(%x, %x)
+"""
+
+from adjit.transform.elaborate.entry import elaborate, without_comments
+
+__all__ = ["elaborate", "without_comments"]

@@ -4,3 +4,7 @@ In: a function. Out: `Emitted`: the text and the objects that it names.
 
     emit(function)                %y = call mul(%x, %x); return %y      ->      return x * x
 """
+
+from adjit.transform.emit.emit import Emitted, emit
+
+__all__ = ["Emitted", "emit"]

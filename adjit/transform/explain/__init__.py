@@ -4,3 +4,7 @@ In: a derivative and what the passes noted. Out: `Tables`.
 
     tables(function, records, ...)      sum, of line 39, is taped in sum_tape, which takes 8 * steps * (n - 2) bytes
 """
+
+from adjit.transform.explain.tables import Tables, tables
+
+__all__ = ["Tables", "tables"]

@@ -4,3 +4,7 @@ In: sweeps with a mirror. Out: one function in which both sweeps are ordinary op
 
     join(sweeps, ...)          x_tape[i] = x   in the forward sweep,   x = x_tape[i]   in the reverse sweep
 """
+
+from adjit.transform.storage.storage import join
+
+__all__ = ["join"]

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import adjit
-from adjit.transform import pipeline
+from adjit.transform.machine import steps
 
 
 @pytest.fixture(autouse=True)
 def _without_lanes(monkeypatch):
     """What is looked at here stands before trips are laid into lanes."""
-    monkeypatch.setattr(pipeline, "lay_lanes", lambda function, values: function)
+    monkeypatch.setattr(steps, "lay_lanes", lambda function, values: function)
 
 
 def loops(source):

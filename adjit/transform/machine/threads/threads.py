@@ -30,7 +30,15 @@ from adjit.transform.machine.threads.checks_first import checked_first
 from adjit.transform.machine.threads.chunks import write_chunks
 from adjit.transform.machine.vectors.windows import LEAST_TRIPS, suits_windows
 from adjit.transform.rewrite.affine_ops import Writer
+from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.dead import eliminate_dead
+from adjit.transform.strategy import Strategy
+
+
+def threaded(function: ir.Function, is_parallel: bool, strategy: Strategy) -> ir.Function:
+    """The function as it is emitted, with loops in parallel or without."""
+    made = parallel(function, strategy.uses("lanes")) if is_parallel else serial(function)
+    return checked(made, "parallel")
 
 
 def serial(function: ir.Function) -> ir.Function:

@@ -9,13 +9,14 @@ import pytest
 from numba import prange
 
 import adjit
-from adjit.transform import pipeline, support, workspace
+from adjit.transform import support, workspace
+from adjit.transform.machine import steps
 from adjit.transform.machine.lanes import lanes
 from adjit.transform.strategy import CHEAPEST, Strategy
 
 SIZES = (0, 1, 15, 16, 17, 64, 65, 130)
 SUPPORT = ("check_separate", "opaque", "same_extent", "reassociable_add", "reassociable_sub")
-lay_lanes = pipeline.lay_lanes
+lay_lanes = steps.lay_lanes
 
 
 def run(source, arguments):
@@ -27,9 +28,9 @@ def run(source, arguments):
 
 def sources(function, wrt, arguments, monkeypatch, of=adjit.value_and_grad):
     """The source with lanes and without."""
-    monkeypatch.setattr(pipeline, "lay_lanes", lay_lanes)
+    monkeypatch.setattr(steps, "lay_lanes", lay_lanes)
     with_lanes = of(function, wrt=wrt, vectormath=False).source(*arguments)
-    monkeypatch.setattr(pipeline, "lay_lanes", lambda made, values: made)
+    monkeypatch.setattr(steps, "lay_lanes", lambda made, values: made)
     return with_lanes, of(function, wrt=wrt, vectormath=False).source(*arguments)
 
 

@@ -1,0 +1,42 @@
+"""The shape of a program: its arrays and loops, as one would have written them, before it is differentiated.
+
+    sizes ──► in place ──► views ──► dissolve ──► maps ──► interchange ──► substitution ──► origins ──► sink
+
+In: a function as it was elaborated. Out: the same with few loops and few arrays. `stretches`: axes of length 1 may be
+stretched; else sizes are checked first. `run_again`: the trips of its loops are, wherever that can be.
+"""
+
+from __future__ import annotations
+
+from adjit.transform import ir
+from adjit.transform.arrays.cheap_elements import substitute_elements
+from adjit.transform.arrays.early_exits import make_all_trips
+from adjit.transform.arrays.fusion import fuse_maps
+from adjit.transform.arrays.in_place import change_in_place
+from adjit.transform.arrays.interchange import turn_inside_out
+from adjit.transform.arrays.offsets import move_origins
+from adjit.transform.arrays.sizes import settle_sizes
+from adjit.transform.arrays.small_arrays import dissolve
+from adjit.transform.arrays.unwritten import check_written
+from adjit.transform.arrays.views import see_through_views
+from adjit.transform.rewrite.checked import checked
+from adjit.transform.rewrite.into_branches import sink
+from adjit.transform.rewrite.simplify import simplify
+from adjit.transform.strategy import Strategy
+
+
+def shape(elaborated: ir.Function, stretches: bool, strategy: Strategy, run_again: bool) -> ir.Function:
+    """The function to derive."""
+    check_written(elaborated)
+    settled = checked(settle_sizes(checked(simplify(elaborated), "simplified"), not stretches), "settled")
+    in_place = change_in_place(settled, run_again or strategy.trips == "again", not stretches)
+    settled = checked(make_all_trips(in_place), "in place")
+    if not strategy.uses("maps"):
+        return checked(sink(simplify(settled)), "sunk")
+    direct = checked(simplify(dissolve(see_through_views(simplify(settled)))), "direct")
+    mapped = checked(fuse_maps(direct), "mapped")
+    if strategy.uses("interchange"):
+        mapped = checked(turn_inside_out(mapped, fuse_maps), "turned")
+    if strategy.uses("substitute"):
+        mapped = checked(substitute_elements(mapped), "substituted")
+    return checked(sink(checked(simplify(move_origins(mapped)), "moved")), "sunk")

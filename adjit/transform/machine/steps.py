@@ -1,0 +1,53 @@
+"""A derivative as it is compiled: with threads, lanes and vectors, or without.
+
+    threads ──► extrema ──► lanes ──► reuse ──► reassociate ──► vectors ──► hoisting ──► counters downward
+
+In: a derivative, the places of the user's values among its results. Out: the same, for the machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from adjit.transform import ir
+from adjit.transform.machine.hidden_counters import hide_counters
+from adjit.transform.machine.hoisted_arrays import hoist_scratch
+from adjit.transform.machine.lanes.extrema import write_extrema
+from adjit.transform.machine.lanes.lanes import lay_lanes
+from adjit.transform.machine.reused_memory import reuse_memory
+from adjit.transform.machine.threads import threaded
+from adjit.transform.machine.vectors.elementary import vectorise
+from adjit.transform.machine.vectors.free_sums import reassociate
+from adjit.transform.rewrite.checked import checked
+from adjit.transform.strategy import Strategy
+
+
+def tune(
+    function: ir.Function,
+    values: Sequence[int],
+    strategy: Strategy,
+    is_parallel: bool,
+    is_half: bool,
+    vectormath: bool,
+) -> ir.Function:
+    """The function as it is emitted. `values`: results that are not derivatives, and keep their bits.
+
+    `is_half`: one half of two sweeps, which went through threads before they were cut. `vectormath`: elementary
+    functions of strips.
+    """
+    if function.overlapping:
+        # what they prove of elements they prove of arrays under one name
+        return function
+    made = function if is_half else threaded(function, is_parallel, strategy)
+    if strategy.uses("lanes"):
+        made = checked(write_extrema(made), "extrema")
+        made = checked(lay_lanes(made, values), "in lanes")
+    if strategy.uses("reuse") and not is_half:
+        made = checked(reuse_memory(made), "reusing")
+    if strategy.uses("reassociate"):
+        made = checked(reassociate(made, values, vectormath), "reassociated")
+    if vectormath:
+        made = checked(vectorise(made), "vectorised")
+    if strategy.uses("hoist"):
+        made = checked(hoist_scratch(made), "hoisted")
+    return checked(hide_counters(made), "downward")

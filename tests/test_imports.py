@@ -1,0 +1,137 @@
+"""Who may import whom: the packages stand one above the other, and a new edge between them is a decision."""
+
+import ast
+import functools
+from pathlib import Path
+
+import pytest
+
+import adjit
+
+ROOT = Path(adjit.__file__).parent
+IR = "transform.ir"
+TOOLS = f"{IR} transform.analysis transform.rewrite"
+
+# From the top of the house to its floor: what each package, or module beside packages, imports of others.
+MAY_IMPORT = {
+    "__init__": "api errors rules transform.pool transform.source",
+    "__main__": "cli",
+    "cli": "api errors transform.source",
+    "api": f"errors rules runtime {IR} transform.emit transform.explain transform.pipeline transform.pool "
+    "transform.rewrite transform.source transform.strategy",
+    "transform.pipeline": f"{IR} transform.arrays transform.derive transform.elaborate transform.emit transform.kinds "
+    "transform.machine transform.rewrite transform.source transform.strategy transform.sweeps",
+    "transform.kinds": f"errors {IR} transform.derive transform.derive.jacobian transform.machine.threads "
+    "transform.rewrite transform.source transform.support transform.sweeps",
+    "transform.explain": f"{TOOLS} transform.derive transform.emit transform.support",
+    "transform.sweeps": f"errors {TOOLS} transform.derive transform.elaborate.values transform.storage "
+    "transform.strategy transform.support transform.sweeps.clears transform.sweeps.gather",
+    "transform.storage": f"errors {TOOLS} transform.derive transform.strategy transform.support",
+    "transform.derive.jacobian": f"{IR} transform.analysis transform.derive transform.elaborate "
+    "transform.elaborate.values transform.source",
+    "transform.derive": f"errors rules {TOOLS} transform.elaborate transform.elaborate.values transform.source",
+    "transform.sweeps.gather": TOOLS,
+    "transform.sweeps.clears": TOOLS,
+    "transform.machine": f"{TOOLS} transform.machine.lanes transform.machine.threads transform.machine.vectors "
+    "transform.strategy transform.support",
+    "transform.machine.threads": f"{TOOLS} transform.machine.lanes transform.machine.vectors transform.strategy",
+    "transform.machine.lanes": f"{TOOLS} transform.support",
+    "transform.machine.vectors": f"{TOOLS} transform.support vectormath",
+    "transform.arrays": f"errors {TOOLS} transform.strategy transform.support",
+    "transform.elaborate": f"errors rules {TOOLS} transform.elaborate.values transform.source transform.support",
+    "transform.elaborate.values": f"errors {IR} transform.analysis transform.source transform.support",
+    "transform.emit": f"{IR} transform.analysis transform.workspace vectormath",
+    "transform.source": f"errors {IR} transform.strategy",
+    "transform.rewrite": f"{IR} transform.analysis",
+    "transform.analysis": f"{IR} transform.support",
+    "runtime": f"{IR} transform.stand_ins",
+    IR: "errors transform.stand_ins transform.workspace",
+    "transform.stand_ins": "transform.workspace",
+    "transform.workspace": "transform.pool",
+    "transform.support": "errors",
+    "transform.strategy": "",
+    "transform.pool": "",
+    "transform": "",
+    "vectormath": "",
+    "rules": "",
+    "errors": "",
+}
+MOST_ENTRIES = 22  # at the top of `transform`
+MOST_FILES = 28  # of a package
+
+
+def modules():
+    return {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in sorted(ROOT.rglob("*.py"))}
+
+
+def package(module):
+    """The package of a module; modules that stand beside packages, as `transform.pipeline`, are on their own."""
+    parts = module.split(".")
+    if parts[-1] == "__init__" and len(parts) > 1:
+        return ".".join(parts[:-1])
+    return module if len(parts) == 1 or parts[:-1] == ["transform"] else ".".join(parts[:-1])
+
+
+def imported(path, known):
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: a relative import"
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        else:
+            continue
+        for name in names:
+            if name.partition(".")[0] == "adjit":
+                inner = name.removeprefix("adjit").removeprefix(".")
+                outer = inner.rpartition(".")[0]
+                yield next(
+                    n for n in (inner, f"{inner}.__init__", outer, f"{outer}.__init__", "__init__") if n in known
+                )
+
+
+@functools.cache
+def edges():
+    known = modules()
+    found = {}
+    for module, path in known.items():
+        for other in imported(path, known):
+            if package(other) != package(module):
+                found.setdefault((package(module), package(other)), f"{module} imports {other}")
+    return found
+
+
+def test_no_new_edge():
+    new = [text for (a, b), text in edges().items() if b not in MAY_IMPORT.get(a, "").split()]
+    assert not new, "\n".join(new)
+
+
+def test_no_edge_of_the_table_is_idle():
+    found = edges()
+    assert [(a, b) for a, others in MAY_IMPORT.items() for b in others.split() if (a, b) not in found] == []
+
+
+def test_nothing_imports_upwards():
+    order = list(MAY_IMPORT)
+    upwards = [(a, b) for a, others in MAY_IMPORT.items() for b in others.split() if order.index(b) <= order.index(a)]
+    assert upwards == []
+
+
+def test_every_package_is_in_the_table():
+    assert {package(module) for module in modules()} == set(MAY_IMPORT)
+
+
+def test_rooms_are_not_crowded():
+    assert len([p for p in (ROOT / "transform").iterdir() if p.name != "__pycache__"]) <= MOST_ENTRIES
+    for folder in {path.parent for path in ROOT.rglob("*.py")}:
+        assert len([p for p in folder.iterdir() if p.is_file()]) <= MOST_FILES, folder
+
+
+PACKAGES = sorted({package(module) for module, path in modules().items() if path.name == "__init__.py"} - {"__init__"})
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_a_folder_says_what_goes_in_and_comes_out(name):
+    doc = ast.get_docstring(ast.parse((ROOT / name.replace(".", "/") / "__init__.py").read_text("utf-8"))) or ""
+    assert "In: " in doc, name
+    assert "Out: " in doc, name
