@@ -132,7 +132,7 @@ _ANOTHER_SHAPE = "an array in `out` has another shape than its argument\n  Give 
 
 
 def opaque(index: int) -> int:
-    """index, of which the compiler is to know nothing but that it is an integer (`downward.py` says why)."""
+    """index, of which the compiler is to know nothing but that it is an integer (`hidden_counters.py` says why)."""
     return index
 
 

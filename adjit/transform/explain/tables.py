@@ -1,6 +1,6 @@
 """Tables of what was decided for one derivative: variables, values, memory, loops, array statements.
 
-In: the derivative's IR, what the passes noted while they made it (`report.py`), and the arguments' values if there are
+In: the derivative's IR, what the passes noted while they made it (`notes.py`), and the arguments' values if there are
 any. Out: `Tables`. What is said of a value is what became of it in the end: a tape that fusion made superfluous is no
 tape, and the sizes are those of the arrays that the final IR makes.
 

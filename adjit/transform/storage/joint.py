@@ -1,6 +1,6 @@
 """Both sweeps in one function, and what the passes after storage want to know of the primal.
 
-`storage.py` makes it; `fuse.py` and `promotion.py` read it.
+`storage.py` makes it; `back_to_back.py` and `sums_in_variables.py` read it.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 In: a function and the arguments to differentiate with respect to. Out: an array for each pair of a result and an
 argument, of shape result.shape + argument.shape, and the tree in which they are returned.
 
-    y_by_x = np.empty((y.size, x.size))        filled by columns (`columns.py`) or by rows (`rows.py`)
+    y_by_x = np.empty((y.size, x.size))        filled by columns (`by_columns.py`) or by rows (`by_rows.py`)
 
 The elements of all arguments are numbered through as columns, those of all results as rows.
 """

@@ -1,6 +1,6 @@
 """Independent trips of a loop side by side in SIMD lanes, where its inner loops keep the compiler from doing that.
 
-In: a function that is ready to be emitted. Out: the same, with such loops in blocks (`blocking.py`).
+In: a function that is ready to be emitted. Out: the same, with such loops in blocks (`laid.py`).
 
 The inner loops are sums or recurrences, in which each step waits for the one before; across the trips of the loop
 around them nothing waits. Which trips may run side by side says `lane_sharing.py`, what differs between them

@@ -1,7 +1,7 @@
 """Elementary functions that the compiler can vectorise, in the loops that it can vectorise.
 
 In: a function, as it will be emitted. Out: the same, where innermost loops call `adjit.vectormath` for np.exp and its
-like; what carries a value from trip to trip stands in a loop of its own after them (`stripmine.py`).
+like; what carries a value from trip to trip stands in a loop of its own after them (`strips.py`).
 
     for i in range(n):               for i in range(n):
         y[i] = np.exp(x[i])              y[i] = vectormath.exp(x[i])

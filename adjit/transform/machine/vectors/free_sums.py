@@ -6,7 +6,7 @@ In: a function, as it will be emitted. Out: the same, with such sums.
         y_bar[i] = k * x_bar[i]                  y_bar[i] = k * x_bar[i]
         k_bar += y[i] * x_bar[i]                 k_bar = reassociable_add(k_bar, y[i] * x_bar[i])
 
-Values keep their bits: what flows into them (`reach.py`) is added up in the order of the program. A loop in which
+Values keep their bits: what flows into them (`exact.py`) is added up in the order of the program. A loop in which
 something else stands in the way of vectors stays as it is.
 """
 

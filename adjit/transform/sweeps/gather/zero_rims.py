@@ -8,7 +8,7 @@
                                                       v_bar[0] = rim[1]; ...
                                                       u_bar[0] += c * v_bar[1]; u_bar[n - 1] += c * v_bar[n - 2]
 
-In: a function with the gathers of `gather.py`. Out: the same without those arrays of contributions that cost no more
+In: a function with the gathers of `find.py`. Out: the same without those arrays of contributions that cost no more
 than a product each. One pass over memory takes the place of two; what is around the elements that contribute is put
 aside. Contributions are multiplied once they are added up; an infinite multiplier makes nan of the rim's zeros, where
 contributions that were kept would have been infinite.
