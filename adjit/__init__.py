@@ -33,7 +33,7 @@ from adjit.errors import (
     WrongCall,
     WrongWrt,
 )
-from adjit.transform.pool import clear_workspaces, workspace_bytes
+from adjit.runtime.backend.pool import clear_workspaces, workspace_bytes
 from adjit.transform.source.marks import checkpoint
 
 __all__ = [

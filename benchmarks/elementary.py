@@ -13,7 +13,7 @@ import time
 import numpy as np
 from numba import njit
 
-from adjit import vectormath
+from adjit.runtime import vectormath
 
 # The functions, with what numba calls otherwise and a range of usual arguments.
 FUNCTIONS = {

@@ -10,9 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import types
-from numba.core import errors
-from numba.core.typing.typeof import typeof
+from numba import errors, typeof, types
 
 from adjit.errors import TypeMismatch
 from adjit.transform.ir.notation import to_text

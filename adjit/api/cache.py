@@ -21,17 +21,13 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numba import types
-from numba.core import sigutils
-from numba.core.caching import _Cache
-from numba.core.compiler import CompileResult
-from numba.core.dispatcher import Dispatcher
-from numba.core.serialize import dumps
 
 from adjit.api import store
 from adjit.api.keys import NotKeyed, key_of
 from adjit.errors import NotCached
+from adjit.runtime.backend import is_dispatcher
+from adjit.runtime.backend.caching import Cache, argument_types, holds_addresses, packed, packed_code, unpacked_code
 from adjit.runtime.compile import register
-from adjit.transform import pool
 from adjit.transform.source.derivative import Derivative
 
 if TYPE_CHECKING:
@@ -87,7 +83,7 @@ class _Made:
     module_text: str
 
 
-class DerivativeCache(_Cache):
+class DerivativeCache(Cache):
     """The part of a derived function's dispatcher that numba asks before it compiles and tells afterwards."""
 
     def __init__(self, derivative: Derivative, options: Any, name: str) -> None:
@@ -108,17 +104,16 @@ class DerivativeCache(_Cache):
     def flush(self) -> None:
         clear_cache()
 
-    def load_overload(self, sig: Any, target_context: Any) -> CompileResult | None:
-        given = _argument_types(sig)
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        given = argument_types(sig)
         key = self._key(given)
         kept = None if key is None else self._read(key)
         if kept is None:
             return None
         title, text, machine_code = kept
         target_context.refresh()
-        pool.ready()
         try:
-            found: CompileResult = CompileResult._rebuild(target_context, *pickle.loads(machine_code))  # type: ignore[no-untyped-call]
+            found = unpacked_code(target_context, machine_code)
         except _STALE:
             return None
         register(text, title)
@@ -126,16 +121,16 @@ class DerivativeCache(_Cache):
         return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        given = _argument_types(sig)
+        given = argument_types(sig)
         made = self._made.pop(given, None)
         # a global that was bound anew in the meantime may or may not have been seen
         if made is None or made.key != self._key(given):
             return
-        if data.library.has_dynamic_globals:
+        if holds_addresses(data):
             self._refuse("its machine code holds addresses of this process")
             return
         try:
-            payload = dumps((made.title, made.text, dumps(data._reduce())))  # type: ignore[no-untyped-call]
+            payload = packed((made.title, made.text, packed_code(data)))
         except _UNPICKLABLE as fault:
             self._refuse(f"it cannot be written: {fault}")
             return
@@ -150,7 +145,7 @@ class DerivativeCache(_Cache):
         if key is None:
             return
         for value in emitted.globals.values():
-            if isinstance(value, Dispatcher) and "<locals>" in value.py_func.__qualname__:
+            if is_dispatcher(value) and "<locals>" in value.py_func.__qualname__:
                 # numba's symbols do not tell one closure from another of the same name
                 self._refuse(f"it calls {value.py_func.__qualname__}, which is defined inside a function")
                 return
@@ -194,7 +189,3 @@ class DerivativeCache(_Cache):
         if _count.refused.get(self.name) != why:
             _count.refused[self.name] = why
             warnings.warn(f"cache=True: {self.name} is compiled anew in each process: {why}.", NotCached, stacklevel=2)
-
-
-def _argument_types(sig: Any) -> tuple[types.Type, ...]:
-    return tuple(sigutils.normalize_signature(sig)[0])  # type: ignore[no-untyped-call]

@@ -4,8 +4,7 @@ In: a `Derivative` and options. Out: a callable, one for all argument types, als
 
     derive(Derivative(energy, "grad", (0,)), Options())(positions, 1.5)
 
-numba's own dispatcher finds the specialisation for a call, folds keywords and defaults, and holds its lock while the
-first call of a kind compiles; all that is our own is the function that it then asks for.
+numba's own dispatcher finds the specialisation for a call (`backend/dispatcher.py`).
 """
 
 from __future__ import annotations
@@ -19,17 +18,8 @@ from dataclasses import dataclass
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
-import numba
 import numpy as np
-from numba import types
-from numba.core import config, errors
-from numba.core.compiler import Compiler, Flags
-from numba.core.compiler_lock import global_compiler_lock
-from numba.core.cpu_options import ParallelOptions
-from numba.core.dispatcher import Dispatcher, _FunctionCompiler  # type: ignore[attr-defined]
-from numba.core.registry import CPUDispatcher
-from numba.core.serialize import ReduceMixin
-from numba.core.targetconfig import ConfigStack
+from numba import config, types
 
 from adjit.api.arguments import check_type, check_value, specialised, type_of
 from adjit.api.cache import DerivativeCache
@@ -37,8 +27,9 @@ from adjit.api.notation import to_text, to_types
 from adjit.api.options import Options
 from adjit.api.trees import described
 from adjit.errors import AdjitError, InternalError, Stretched, TypeMismatch, Unsupported, WrongCall
+from adjit.runtime.backend import is_dispatcher
+from adjit.runtime.backend.dispatcher import Picklable, SpecialisedDispatcher, compiler_lock
 from adjit.runtime.compile import load
-from adjit.transform import pool
 from adjit.transform.source import derivative as derivatives
 from adjit.transform.source.callables import python_function
 from adjit.transform.source.derivative import Derivative, root, shown
@@ -66,8 +57,8 @@ class _Specialising:
         return {"derivative": self.derivative, "options": self.options}
 
     @classmethod
-    def _rebuild(cls, derivative: Derivative, options: Options) -> Any:
-        return derive(derivative, options)
+    def _rebuild(cls, **states: Any) -> Any:
+        return derive(**states)
 
     def __repr__(self) -> str:
         made = self.derivative
@@ -80,7 +71,7 @@ class _Specialising:
         if asked is not self:
             return str(asked.source(*arguments))
         given = self._types_of(arguments)
-        with global_compiler_lock:
+        with compiler_lock:
             text: str = self._kept_text(given) or self._emitted(self._specialised(given)).text
             return text
 
@@ -142,7 +133,7 @@ class _Specialising:
         if asked is not self:
             found: Explanation = asked.explain(*arguments)
             return found
-        with global_compiler_lock:
+        with compiler_lock:
             given = self._types_of(arguments)
             made, records = pipeline.explained(self.derivative, given, self._vectorises)
             return explanation(made, records, given, self._values_of(arguments))
@@ -215,14 +206,13 @@ class _Specialising:
         return (*found, *(types.Omitted(p.default) for p in left_out))  # type: ignore[no-untyped-call]
 
 
-class Derived(_Specialising, CPUDispatcher):
+class Derived(_Specialising, SpecialisedDispatcher):
     """A derived function, compiled by numba at its first call with new argument types."""
 
     def __init__(self, derivative: Derivative, options: Options) -> None:
         self._describe(derivative, options)
         stub = _stub(root(derivative), self.__signature__)
-        super().__init__(stub, targetoptions=options.for_numba())
-        self._compiler = _Maker(self)
+        super().__init__(stub, options.for_numba())
         if options.cache:
             self._cache = DerivativeCache(derivative, options, str(getattr(root(derivative), "__name__", "function")))
         self._dress()
@@ -245,7 +235,7 @@ class Derived(_Specialising, CPUDispatcher):
 
     def strict(self, *args: Any, **kws: Any) -> Any:
         """A call, with all checked that the user gave, that raises Stretched where the code has to be made anew."""
-        return CPUDispatcher.__call__(self, *args, **kws)
+        return SpecialisedDispatcher.__call__(self, *args, **kws)
 
     # in compiled code nothing could be made anew, so that it gets the code that assumes nothing
 
@@ -283,51 +273,7 @@ class Derived(_Specialising, CPUDispatcher):
         return self._cache.text(given) if isinstance(self._cache, DerivativeCache) else None
 
 
-class _Maker(_FunctionCompiler):  # type: ignore[misc]
-    """Compiles, for a signature, the function that is generated for it."""
-
-    def __init__(self, owner: Derived) -> None:
-        super().__init__(owner.py_func, owner.targetdescr, owner.targetoptions, {}, Compiler)
-        self.owner = owner
-
-    def _customize_flags(self, flags: Any) -> Any:
-        self._flags = flags
-        return flags
-
-    def _get_implementation(self, args: tuple[types.Type, ...], kws: dict[str, Any]) -> FunctionType:
-        # what numba compiles to learn a type serves the generated code as well, if it is compiled with the same flags
-        with ConfigStack().enter(self._plain_flags()):  # type: ignore[no-untyped-call]
-            made = self.owner._specialise(args)
-        if not any(value is numba.prange for value in made.__globals__.values()):
-            self._flags.auto_parallel = ParallelOptions(False)  # type: ignore[no-untyped-call]
-        return made
-
-    def _plain_flags(self) -> Flags:
-        flags = Flags()  # type: ignore[no-untyped-call]
-        self.targetdescr.options.parse_as_flags(flags, self.targetoptions)
-        return flags
-
-    def _compile_core(self, args: tuple[types.Type, ...], return_type: types.Type | None) -> Any:
-        literal = {k for k, t in enumerate(args) if isinstance(t, types.UnicodeType)}
-        if literal:
-            # numba comes back with the strings' values, which the transformation reads as static
-            raise errors.ForceLiteralArg(literal)
-        # with it comes what numba itself loads when it first compiles
-        from adjit.runtime.machine_code import GeneratedCompiler, without_collections
-
-        self.pipeline_class = GeneratedCompiler
-        pool.ready()
-        try:
-            with without_collections():
-                return super()._compile_core(args, return_type)
-        except errors.ForceLiteralArg:
-            raise
-        except errors.NumbaError as fault:
-            shown = next((line for line in str(fault).splitlines()[1:] if line.strip()), str(fault))
-            raise InternalError(f"numba does not compile the code generated for {self.owner!r}", why=shown) from fault
-
-
-class Interpreted(_Specialising, ReduceMixin):  # type: ignore[misc]
+class Interpreted(_Specialising, Picklable):
     """A derived function whose generated code runs in plain Python, for debuggers."""
 
     def __init__(self, derivative: Derivative, options: Options) -> None:
@@ -359,7 +305,7 @@ class Interpreted(_Specialising, ReduceMixin):  # type: ignore[misc]
         found = self._made.get(given)
         if found is None:
             self._check_values(arguments)
-            with global_compiler_lock:
+            with compiler_lock:
                 # another thread may have made it while this one waited
                 found = self._made.get(given) or self._made.setdefault(given, self._specialise(given))
         return found
@@ -428,7 +374,7 @@ def _visible(function: Any) -> Iterator[object]:
             yield value
             if isinstance(value, Derived | Interpreted):
                 value = root(value.derivative)
-            inner: Any = value.py_func if isinstance(value, Dispatcher) else value
+            inner: Any = value.py_func if is_dispatcher(value) else value
             is_new = isinstance(inner, FunctionType) and inner not in met
             if is_new and str(inner.__module__).partition(".")[0] == package:
                 todo.append(inner)

@@ -70,7 +70,7 @@ class DerivedJacobian(_Choosing, Derived):
     pass
 
 
-class InterpretedJacobian(_Choosing, Interpreted):  # type: ignore[misc]
+class InterpretedJacobian(_Choosing, Interpreted):
     pass
 
 

@@ -24,18 +24,14 @@ from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
-import llvmlite
-import numba
 import numpy as np
-from numba import types
-from numba.core import config
-from numba.core.dispatcher import Dispatcher
-from numba.core.registry import cpu_target
-from numba.core.typing.typeof import typeof
+from numba import config, typeof, types
 
 from adjit import rules
 from adjit.errors import SourceUnavailable
 from adjit.rules import registry
+from adjit.runtime.backend import is_dispatcher
+from adjit.runtime.backend import versions as backend_versions
 from adjit.transform.source.callables import file_lines
 from adjit.transform.source.derivative import Derivative
 
@@ -71,7 +67,7 @@ def key_of(derivative: Derivative, arg_types: Iterable[types.Type], options: Any
     walk.many("types", [_type_text(t) for t in arg_types])
     walk.value(options)
     walk.rules(registry.user.entries)
-    walk.text("target", repr(cpu_target.target_context.codegen().magic_tuple()))
+    walk.text("target", backend_versions.target())
     walk.text("settings", repr([getattr(config, name, None) for name in _SETTINGS]))
     for name in sorted(walk.packages - {"numpy", "numba", "llvmlite", "adjit"}):
         walk.text(name, str(getattr(sys.modules.get(name), "__version__", "")))
@@ -86,8 +82,7 @@ def versions() -> str:
     for path in sorted(path for path in root.rglob("*") if path.suffix in (".py", ".ll")):
         own.update(f"{path.relative_to(root)}\0".encode())
         own.update(path.read_bytes())
-    libraries = [module.__version__ for module in (numba, llvmlite, np)]
-    return repr((own.hexdigest(), *libraries, sys.version, platform.machine()))
+    return repr((own.hexdigest(), *backend_versions.versions(), sys.version, platform.machine()))
 
 
 def _type_text(type_: types.Type) -> str:
@@ -288,10 +283,10 @@ class _Walk:
             self.value(value.options)
         elif isinstance(value, functools._lru_cache_wrapper):
             self.value(value.__wrapped__)
-        elif isinstance(value, Dispatcher):
+        elif is_dispatcher(value):
             self.text("dispatcher", type(value).__name__)
             self.value(value.targetoptions)
-            self.value(value._compiler.locals)  # type: ignore[attr-defined]
+            self.value(value._compiler.locals)
             self.value(value.py_func)
         elif (path := _path(value)) is not None:
             self.packages.add(path.partition(".")[0])

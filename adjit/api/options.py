@@ -13,17 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba.core.cpu_options import ParallelOptions
 
 from adjit.api.notation import to_bytes
 from adjit.errors import Unsupported, WrongCall
+from adjit.runtime.backend.dispatcher import parallel_option
 from adjit.transform.strategy import CHEAPEST, Strategy
 
-# numba would also take array expressions apart, which costs time to compile and gains nothing here
-_ONLY_PRANGE = {
-    **dict.fromkeys(("comprehension", "reduction", "inplace_binop", "setitem", "numpy", "stencil", "fusion"), False),
-    "prange": True,
-}
 _SWITCHES = ("parallel", "vectormath", "cache")
 _FASTMATH = frozenset(("fast", "nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc"))  # LLVM's flags
 _NAMES = ("target", "fastmath", "memory_limit", *_SWITCHES)
@@ -55,7 +50,7 @@ class Options:
             "boundscheck": None,
             "error_model": "numpy",
             "fastmath": self.fastmath if isinstance(self.fastmath, bool) else set(self.fastmath),
-            "parallel": ParallelOptions(dict(_ONLY_PRANGE)) if self.parallel else False,  # type: ignore[no-untyped-call]
+            "parallel": parallel_option(self.parallel),
         }
 
     def for_derivatives(self) -> dict[str, Any]:

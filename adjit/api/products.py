@@ -61,5 +61,5 @@ class DerivedProduct(_AlongVectors, Derived):
     pass
 
 
-class InterpretedProduct(_AlongVectors, Interpreted):  # type: ignore[misc]
+class InterpretedProduct(_AlongVectors, Interpreted):
     pass

@@ -18,6 +18,7 @@ from typing import Any
 from numba import types
 
 from adjit import errors
+from adjit.runtime.library import stored_extent
 from adjit.transform import ir
 from adjit.transform.derive import Compiler, forward, reverse
 from adjit.transform.derive.jacobian import by_columns, by_rows, by_whole_rows
@@ -28,7 +29,6 @@ from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.simplify import simplify
 from adjit.transform.source.derivative import Derivative, Enclosed, parameters, root, shown, signature
 from adjit.transform.source.reading import FunctionSource, read_source
-from adjit.transform.support import stored_extent
 from adjit.transform.sweeps import both_sweeps, into, split, sweeps_apart
 
 IN_HALVES = ("split_forward", "split_reverse")

@@ -5,7 +5,7 @@ import pytest
 from adjit import rules
 from adjit.api.check import check_grads
 from adjit.errors import WrongWrt
-from tests.runtime.programs import X, energy, overwritten, pair, relaxed, scaled, whole
+from tests.api.programs import X, energy, overwritten, pair, relaxed, scaled, whole
 
 
 @numba.njit

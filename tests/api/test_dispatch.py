@@ -14,7 +14,7 @@ from adjit.errors import InternalError, NoRule, NotScalar, TypeMismatch, Unsuppo
 from adjit.transform import pipeline
 from adjit.transform.pipeline import Derivative
 from adjit.transform.source.parameters import plain
-from tests.runtime.programs import X, chosen, energy, no_rule, scaled, vector_valued
+from tests.api.programs import X, chosen, energy, no_rule, scaled, vector_valued
 
 
 def primal(function, **options):

@@ -7,7 +7,7 @@ from adjit.api.functions import grad, hvp, jvp, stop_gradient, value_and_grad, v
 from adjit.errors import Aliased, NoRule, NotScalar, TypeMismatch, WrongCall, WrongWrt
 from adjit.rules import registry
 from adjit.transform.source.derivative import positions_of
-from tests.runtime.programs import (
+from tests.api.programs import (
     DOT,
     X,
     chosen,

@@ -3,7 +3,7 @@ import pytest
 
 from adjit.api.functions import hessian, jacfwd, jacobian, jacrev
 from adjit.errors import WrongWrt
-from tests.runtime.programs import X, energy, overwritten, pair, scaled
+from tests.api.programs import X, energy, overwritten, pair, scaled
 
 OF = [jacfwd, jacrev, jacobian]
 

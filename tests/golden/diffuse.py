@@ -1,6 +1,6 @@
 import numpy as np
 
-from adjit.transform import workspace
+from adjit.runtime.library import workspace
 
 
 def diffuse_grad(u, alpha, steps):

@@ -1,6 +1,6 @@
 import numpy as np
 
-from adjit.transform import workspace
+from adjit.runtime.library import workspace
 
 
 def first_passage_grad(drift, noise, barrier):

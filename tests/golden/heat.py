@@ -1,6 +1,6 @@
 import numpy as np
 
-from adjit.transform import workspace
+from adjit.runtime.library import workspace
 
 
 def heat_grad(u, conductivity, steps):

@@ -1,6 +1,6 @@
 import numpy as np
 
-from adjit.transform import workspace
+from adjit.runtime.library import workspace
 
 
 def histogram_grad(values, bins, scale):

@@ -2,8 +2,7 @@ import math
 
 import numpy as np
 
-from adjit.transform import workspace
-from adjit.transform.support import opaque, reassociable_sub
+from adjit.runtime.library import opaque, reassociable_sub, workspace
 
 
 def log_determinant_grad(a):

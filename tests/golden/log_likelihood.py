@@ -2,8 +2,7 @@ import math
 
 import numpy as np
 
-from adjit.transform import workspace
-from adjit.transform.support import opaque, reassociable_add
+from adjit.runtime.library import opaque, reassociable_add, workspace
 
 
 def log_likelihood_value_and_grad(points, means, log_weights):

@@ -1,7 +1,6 @@
 import numpy as np
 
-from adjit.transform import workspace
-from adjit.transform.support import same_extent
+from adjit.runtime.library import same_extent, workspace
 
 
 def loss_grad(inputs, weights, bias, targets):

@@ -2,7 +2,7 @@ import math
 
 import numpy as np
 
-from adjit.transform import workspace
+from adjit.runtime.library import workspace
 
 
 def memory_cell_grad(signal, weight, bias):

@@ -1,7 +1,6 @@
 import numpy as np
 
-from adjit.transform import workspace
-from adjit.transform.support import reassociable_add
+from adjit.runtime.library import reassociable_add, workspace
 
 
 def smooth_grad(u, rate, steps):

@@ -1,7 +1,6 @@
 import numpy as np
 
-from adjit.transform import workspace
-from adjit.transform.support import reassociable_add, reassociable_sub
+from adjit.runtime.library import reassociable_add, reassociable_sub, workspace
 
 
 def trimmed_grad(x, lower, upper):

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 from numba import types
 
+from adjit.runtime.library import same_extent
 from adjit.transform import ir
 from adjit.transform.analysis.extents import extent_source, sliced
 from adjit.transform.ir.callees import canonical
-from adjit.transform.support import same_extent
 
 Loop = ir.For | ir.While
 # A loop stands for its counter, a variable for an integer fixed before all loops, a pair for an array's extent along

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numba import types
 
+from adjit.runtime.library import broadcast_extent
 from adjit.transform import ir
 from adjit.transform.analysis.alias import is_reference
-from adjit.transform.support import broadcast_extent
 
 LOAD = 1
 # a value written to a tape and read back: in an array indexed by the loop counters, in a list; a value kept alive

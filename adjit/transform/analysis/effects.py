@@ -7,8 +7,8 @@ In: an operation. Out: yes or no.
 
 from __future__ import annotations
 
+from adjit.runtime.library import broadcast_extent, stored_extent
 from adjit.transform import ir
-from adjit.transform.support import broadcast_extent, stored_extent
 
 _CHECKS = (broadcast_extent, stored_extent)
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from numba import types
 
+from adjit.runtime.library import some_elements
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases, is_reference
 from adjit.transform.analysis.elements import IndexModel
@@ -23,7 +24,6 @@ from adjit.transform.analysis.exact import Reach
 from adjit.transform.analysis.integers import Naturals
 from adjit.transform.analysis.sums import partial_sums
 from adjit.transform.ir.types import array_type_of
-from adjit.transform.support import some_elements
 
 
 @dataclass(frozen=True, eq=False)

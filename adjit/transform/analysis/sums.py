@@ -14,8 +14,8 @@ from collections.abc import Collection
 
 from numba import types
 
+from adjit.runtime.library import reassociable_add, reassociable_sub
 from adjit.transform import ir
-from adjit.transform.support import reassociable_add, reassociable_sub
 
 
 def is_sum(arg: ir.Var, yielded: ir.Operand, body: ir.Region) -> bool:

@@ -17,12 +17,12 @@ import dataclasses
 
 from numba import types
 
+from adjit.runtime.library import same_extent
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Iterations
 from adjit.transform.analysis.alias import memory_written, named_by, names_given
 from adjit.transform.analysis.trip_counts import has_one_trip
 from adjit.transform.ir.types import array_type_of, writable
-from adjit.transform.support import same_extent
 
 FRESH = (ir.Alloc, ir.Copy, ir.Call)
 

@@ -20,10 +20,10 @@ from dataclasses import dataclass
 
 from numba import types
 
+from adjit.runtime.library import slice_inside
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Affine, Symbol
 from adjit.transform.ir.callees import canonical
-from adjit.transform.support import slice_inside
 
 _Extents = Callable[[ir.Operand, int], ir.Operand | None]
 

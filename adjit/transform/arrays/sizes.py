@@ -22,12 +22,12 @@ from dataclasses import dataclass
 
 from numba import types
 
+from adjit.runtime.library import broadcast_extent, same_extent, stored_extent
 from adjit.transform import ir
 from adjit.transform.analysis.affine import ONE, Affine, Equalities, Symbol, computed
 from adjit.transform.analysis.extents import Axis, extent_source
 from adjit.transform.arrays.size_checks import Beforehand, Bounds
 from adjit.transform.ir.callees import canonical
-from adjit.transform.support import broadcast_extent, same_extent, stored_extent
 
 Shape = tuple[Affine, ...]
 Slot = tuple[ir.Op, int]

@@ -21,10 +21,10 @@ from typing import Any
 import libcst as cst
 import numpy as np
 from numba import types
-from numba.core.dispatcher import Dispatcher
 
 from adjit import errors
 from adjit.rules.registry import Entry, lookup
+from adjit.runtime.backend import is_dispatcher
 from adjit.transform import ir
 from adjit.transform.elaborate.builtin_calls import ALONG_AXES, INTRINSICS, METHODS
 from adjit.transform.elaborate.checkpoints import checkpointed
@@ -165,7 +165,7 @@ def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Val
         return _by_rule(frame, callee, entry, args, named, node)
     if isinstance(getattr(callee, "derivative", None), Derivative):
         return called(frame, callee, args, named)
-    if isinstance(callee, FunctionType | Dispatcher):
+    if isinstance(callee, FunctionType) or is_dispatcher(callee):
         if (getattr(callee, "__module__", None) or "").split(".")[0] in ("numpy", "math", "scipy", "random"):
             return _without_rule(frame, callee, args, named, node)
         return _inlined(frame, callee, args, named)
@@ -471,7 +471,7 @@ def _complex_call(
     """A call with complex numbers among its arguments; None where it is one as any other."""
     ctx, name = frame.ctx, getattr(callee, "__name__", str(callee))
     library = (getattr(callee, "__module__", None) or "").split(".")[0] in ("numpy", "math", "cmath", "scipy", "random")
-    if isinstance(callee, FunctionType | Dispatcher) and not library:
+    if (isinstance(callee, FunctionType) or is_dispatcher(callee)) and not library:
         return None
     if callee is bool and len(args) == 1:
         return truth(frame, args[0])

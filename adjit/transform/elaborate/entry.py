@@ -20,6 +20,7 @@ import numpy as np
 from numba import types
 
 from adjit import errors
+from adjit.runtime.library import check_separate
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases, memory_written, named_by
 from adjit.transform.elaborate.control import VALUE
@@ -39,7 +40,6 @@ from adjit.transform.rewrite.notes import Elaborated, note
 from adjit.transform.source.derivative import Enclosed
 from adjit.transform.source.parameters import listed, misfit
 from adjit.transform.source.reading import FunctionSource, read_source
-from adjit.transform.support import check_separate
 
 DEEPEST = 64  # calls within calls
 

@@ -143,7 +143,7 @@ def _joined(lines: set[str]) -> set[str]:
 
 def _home(own: str, value: Any) -> str | None:
     """A module that has `value` under its own name."""
-    for module in (getattr(value, "__module__", None), "numba", "scipy.special"):
+    for module in ("adjit.runtime.library", getattr(value, "__module__", None), "numba", "scipy.special"):
         found = sys.modules.get(module) if module else None
         if module != "__main__" and getattr(found, own, None) is value:
             return module

@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
+from adjit.runtime.library.workspace import product_type
 from adjit.transform import ir
 from adjit.transform.emit.folding import Folding, is_scalar
 from adjit.transform.emit.naming import Globals
 from adjit.transform.ir.types import array_type_of, written_selectors
-from adjit.transform.workspace import product_type
 
 # How tightly an expression binds, loosest first.
 CHOICE, OR, AND, NOT, COMPARE, BIT_OR, BIT_XOR, BIT_AND, SHIFT, SUM, PRODUCT, SIGN, POWER, ATOM = range(14)

@@ -24,8 +24,9 @@ import numba
 import numpy as np
 from numba import types
 
-from adjit import vectormath
-from adjit.transform import ir, workspace
+from adjit.runtime import vectormath
+from adjit.runtime.library import workspace
+from adjit.transform import ir
 from adjit.transform.emit.shared_names import Classes, Group, chosen_name
 
 _BUILTINS = frozenset(name for name in dir(builtins) if not name.startswith("_"))

@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 from numba import types
 
+from adjit.runtime.library import broadcast_extent, stored_extent
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.emit.expression import ATOM, CHOICE, INFIX, SIGN, SUM, Text
-from adjit.transform.support import broadcast_extent, stored_extent
 
 
 @dataclass(frozen=True)

@@ -14,36 +14,14 @@ from typing import Any, Literal
 
 import numpy as np
 from numba import typeof, types
-from numba.core import errors as numba_errors
-from numba.core.registry import cpu_target
-from numba.core.typing.arraydecl import get_array_index_type
 
+from adjit.runtime.backend import stand_in
+from adjit.runtime.backend.typing import indexed, result_type, unified
+from adjit.runtime.library.workspace import product_type
 from adjit.transform import ir
-from adjit.transform.stand_ins import stand_in
-from adjit.transform.workspace import product_type
 
 Type = types.Type
 Layout = Literal["C", "F", "A"]
-
-# How numba says that it has no such call, or no type for the callee at all. Typings that expect arrays and are given
-# something else fail in their own code: `np.argmax(k)` asks an integer for its dtype.
-_FAILURES = (
-    numba_errors.NumbaError,
-    numba_errors.UnsupportedBytecodeError,
-    NotImplementedError,
-    ValueError,
-    AttributeError,
-    IndexError,
-    TypeError,
-)
-
-
-@functools.cache
-def _context() -> Any:
-    context = cpu_target.typing_context
-    context.refresh()
-    cpu_target.target_context.refresh()
-    return context
 
 
 @functools.lru_cache(maxsize=4096)
@@ -54,27 +32,15 @@ def call_type(callee: Any, args: tuple[Type, ...], options: tuple[tuple[str, Any
         # to tell, numba would compile its own
         return product
     short = None if options else stand_in(callee, len(args))
-    if short is not None and (found := call_type(short, args)) is not None:
-        return found
-    context = _context()
+    if short is not None and (of_short := call_type(short, args)) is not None:
+        return of_short
     try:
         named = {name: _option_type(value) for name, value in options}
     except ValueError:
         # a function, say, which has no type
         return None
-    try:
-        function_type = context.resolve_value_type(callee)
-        signature = context.resolve_function_type(function_type, args, named)
-    except _FAILURES:
-        # a callee numba learned of after the context was last refreshed
-        context.refresh()
-        try:
-            signature = context.resolve_function_type(context.resolve_value_type(callee), args, named)
-        except _FAILURES:
-            return None
-    except AssertionError:
-        return None
-    return None if signature is None else unliteral(signature.return_type)
+    found = result_type(callee, args, named)
+    return None if found is None else unliteral(found)
 
 
 def _option_type(value: Any) -> Type:
@@ -100,7 +66,7 @@ def unify(left: Type, right: Type) -> Type | None:
     """The type that a variable has which is `left` on one path and `right` on another."""
     if left == right:
         return left
-    found = _context().unify_types(left, right)
+    found = unified(left, right)
     return None if found is None or isinstance(found, types.Optional) else unliteral(found)
 
 
@@ -151,7 +117,7 @@ def slice_type(base: types.Array, selectors: Sequence[ir.Selector]) -> types.Arr
         else:
             index.append(types.slice2_type if s.step is None else types.slice3_type)
     selected = tuple_type(index) if len(index) != 1 else index[0]
-    found = get_array_index_type(base, selected).result  # type: ignore[no-untyped-call]
+    found = indexed(base, selected)
     assert isinstance(found, types.Array)
     return found
 

@@ -17,8 +17,8 @@ from __future__ import annotations
 
 import dataclasses
 
+from adjit.runtime.library import opaque
 from adjit.transform import ir
-from adjit.transform.support import opaque
 
 
 def hide_counters(function: ir.Function) -> ir.Function:

@@ -14,9 +14,8 @@ import sys
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
-from numba.core.dispatcher import Dispatcher
-
 from adjit.errors import SourceUnavailable
+from adjit.runtime.backend import is_dispatcher
 
 
 def python_function(function: object) -> FunctionType:
@@ -26,7 +25,7 @@ def python_function(function: object) -> FunctionType:
     """
     if isinstance(function, functools._lru_cache_wrapper):
         function = function.__wrapped__
-    if isinstance(function, Dispatcher):
+    if is_dispatcher(function):
         function = function.py_func
     if isinstance(function, FunctionType):
         return function

@@ -17,11 +17,11 @@ from collections.abc import Sequence
 
 from numba import types
 
+from adjit.runtime.library import same_extent
 from adjit.transform import ir
 from adjit.transform.analysis.elements import IndexModel
 from adjit.transform.ir.types import array_type_of
 from adjit.transform.storage.overwriting import Primal
-from adjit.transform.support import same_extent
 
 MOST_PLACES = 4  # that an array goes through until it is where it was
 

@@ -15,11 +15,11 @@ from collections.abc import Set
 
 from numba import types
 
+from adjit.runtime.library import fitting_snapshots
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Affine, Iterations
 from adjit.transform.ir.types import array_type_of
 from adjit.transform.rewrite.affine_ops import Writer
-from adjit.transform.support import fitting_snapshots
 
 
 def leave_room(function: ir.Function) -> ir.Function:

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 from numba import types
 
+from adjit.runtime.library import default_snapshots, fitting_snapshots, same_extent, stored_extent
 from adjit.transform import ir
 from adjit.transform.analysis.alias import is_reference, named_by
 from adjit.transform.analysis.sums import is_sum
@@ -32,7 +33,6 @@ from adjit.transform.storage.loop_state import cycles, exposed
 from adjit.transform.storage.overwriting import Primal
 from adjit.transform.storage.snapshots import Kept, Snapshots, State, bytes_of
 from adjit.transform.strategy import Strategy
-from adjit.transform.support import default_snapshots, fitting_snapshots, same_extent, stored_extent
 
 
 @dataclass(frozen=True)

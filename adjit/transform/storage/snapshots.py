@@ -18,11 +18,11 @@ from dataclasses import dataclass, field
 
 from numba import types
 
+from adjit.runtime.library import checkpoint_distance
 from adjit.transform import ir
 from adjit.transform.analysis.alias import is_reference
 from adjit.transform.analysis.trip_counts import trip_number
 from adjit.transform.ir.types import array_type, array_type_of, typed_const
-from adjit.transform.support import checkpoint_distance
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from numba import types
-from numba.np.numpy_support import as_dtype
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
@@ -44,7 +43,7 @@ def split(
         array = ir.Var(tape.name, types.Array(tape.type.dtype, 1, "C"))
         # an empty list says nothing of its type to plain Python
         is_float64 = tape.type.dtype == types.float64
-        options = () if is_float64 else (("dtype", as_dtype(tape.type.dtype)),)
+        options = () if is_float64 else (("dtype", np.dtype(str(tape.type.dtype))),)
         first.append(ir.Call(callee=np.array, args=(tape,), outs=(array,), options=options))
         renamed[tape] = array
     first = _all_defined(first, saved)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import adjit
+from adjit.runtime.library import same_extent
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Affine, Equalities, Iterations
 from adjit.transform.analysis.extents import extent_source
-from adjit.transform.support import same_extent
 from tests.transform.building import MATRIX, VECTOR, I, Program
 
 RANDOM = np.random.default_rng(3)

@@ -8,8 +8,8 @@ from numba import njit, types
 
 import adjit
 from adjit.errors import Stretched
+from adjit.runtime.library import broadcast_extent, same_extent, stored_extent
 from adjit.transform import ir, pipeline
-from adjit.transform.support import broadcast_extent, same_extent, stored_extent
 from tests.programs.harness import check
 
 VECTOR = types.Array(types.float64, 1, "C")

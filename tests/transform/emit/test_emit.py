@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from numba import types
 
+from adjit.runtime.library import broadcast_extent
 from adjit.transform import ir
 from adjit.transform.emit import folding
 from adjit.transform.emit.emit import emit
 from adjit.transform.ir.verify import verify
-from adjit.transform.support import broadcast_extent
 from tests.transform.emitting import VECTOR, Builder, F, I, add, mul, python, same, sub, u
 from tests.transform.interpreter import run
 from tests.transform.random_functions import RandomFunction
@@ -135,7 +135,7 @@ def test_module_text_can_be_imported(tmp_path):
     function = b.function({"x": x, "abs": n}, (b.do(np.tanh, result),))
     text = emit(function).module_text
     assert text.startswith(
-        "import math\n\nimport numpy as np\n\nfrom adjit.transform.support import broadcast_extent\n\n"
+        "import math\n\nimport numpy as np\n\nfrom adjit.runtime.library import broadcast_extent\n\n"
     )
     path = tmp_path / "derived.py"
     path.write_text(text)

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from numba import types
 
+from adjit.runtime.library import broadcast_extent
 from adjit.transform import ir
 from adjit.transform.emit.emit import emit
-from adjit.transform.support import broadcast_extent
 from tests.transform.emitting import (
     F32,
     MATRIX,

@@ -4,8 +4,8 @@ import operator
 
 import numpy as np
 
+from adjit.runtime.library import broadcast_extent
 from adjit.transform import ir
-from adjit.transform.support import broadcast_extent
 from tests.transform.emitting import INTS, MATRIX, VECTOR, Builder, F, I, add, body_of, div, mul, sub, u
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import adjit
-from adjit.transform.support import opaque
+from adjit.runtime.library import opaque
 
 A = np.sin(np.arange(40.0)).reshape(5, 8) + 1.2
 W = np.cos(np.arange(8.0))

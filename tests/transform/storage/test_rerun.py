@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import adjit
+from adjit.runtime.library import checkpoint_distance, default_snapshots, fitting_snapshots
 from adjit.transform.strategy import Strategy
-from adjit.transform.support import checkpoint_distance, default_snapshots, fitting_snapshots
 
 # ------------------------------------------------------------------------------------------------------ the schedule
 

@@ -16,6 +16,7 @@ import numpy as np
 from numba import types
 
 from adjit import errors
+from adjit.runtime.library import broadcast_extent, stored_extent
 from adjit.transform import ir
 from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.arrays import allocated, allocated_part, load, ordered_like, shape_of, store
@@ -38,7 +39,6 @@ from adjit.transform.elaborate.values.values import (
     operands_in,
 )
 from adjit.transform.ir.types import array_type, bits, call_type, is_integer, part_of, typed_const
-from adjit.transform.support import broadcast_extent, stored_extent
 
 
 def as_lazy(ctx: Context, array: Value) -> Lazy:

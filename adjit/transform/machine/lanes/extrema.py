@@ -20,11 +20,11 @@ import operator
 import numpy as np
 from numba import types
 
+from adjit.runtime.library import some_elements
 from adjit.transform import ir
 from adjit.transform.ir.types import array_type_of
 from adjit.transform.rewrite.dead import eliminate_dead
 from adjit.transform.rewrite.simplify import simplify
-from adjit.transform.support import some_elements
 
 _BETTER = {np.max: operator.gt, np.amax: operator.gt, np.min: operator.lt, np.amin: operator.lt}
 

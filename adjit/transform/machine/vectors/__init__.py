@@ -2,5 +2,5 @@
 
 In: a function, as it will be emitted. Out: the same with strips.
 
-    vectorise(function)           for i: y[i] = np.exp(x[i])      strips of x, through `adjit.vectormath`
+    vectorise(function)           for i: y[i] = np.exp(x[i])      strips of x, through `adjit.runtime.vectormath`
 """

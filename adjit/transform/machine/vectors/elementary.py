@@ -1,7 +1,7 @@
 """Elementary functions that the compiler can vectorise, in the loops that it can vectorise.
 
-In: a function, as it will be emitted. Out: the same, where innermost loops call `adjit.vectormath` for np.exp and its
-like; what carries a value from trip to trip stands in a loop of its own after them (`strips.py`).
+In: a function, as it will be emitted. Out: the same, where innermost loops call `vectormath` for np.exp and its like;
+what carries a value from trip to trip stands in a loop of its own after them (`strips.py`).
 
     for i in range(n):               for i in range(n):
         y[i] = np.exp(x[i])              y[i] = vectormath.exp(x[i])
@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from adjit import vectormath
+from adjit.runtime import vectormath
+from adjit.runtime.library import reassociable_add, reassociable_sub
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.cost import is_cheap
@@ -28,7 +29,6 @@ from adjit.transform.analysis.integers import Naturals
 from adjit.transform.machine.vectors.recurrence import recurrence
 from adjit.transform.machine.vectors.strips import strip_mined
 from adjit.transform.rewrite.dead import eliminate_dead
-from adjit.transform.support import reassociable_add, reassociable_sub
 
 ELEMENTARY: dict[Any, Any] = {
     callee: getattr(vectormath, name)

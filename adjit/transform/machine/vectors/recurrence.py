@@ -16,11 +16,11 @@ import operator
 from dataclasses import dataclass
 from typing import Protocol
 
+from adjit.runtime.library import reassociable_add, reassociable_sub
 from adjit.transform import ir
 from adjit.transform.analysis.alias import memory_read, memory_written
 from adjit.transform.analysis.cost import is_cheap
 from adjit.transform.analysis.sums import partial_sums
-from adjit.transform.support import reassociable_add, reassociable_sub
 
 _MOST_AGAIN = 3  # operations that are run again rather than handing on their result
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import adjit
-from tests.runtime.programs import relaxed as renewed
-from tests.runtime.programs import swapped
+from tests.api.programs import relaxed as renewed
+from tests.api.programs import swapped
 from tests.transform.derive.jacobian.test_by_columns import RNG, calls, recursive, relaxed, residual, shaped
 
 

@@ -9,7 +9,8 @@ import pytest
 from numba import prange
 
 import adjit
-from adjit.transform import support, workspace
+from adjit.runtime import library
+from adjit.runtime.library import workspace
 from adjit.transform.machine import steps
 from adjit.transform.machine.lanes import lanes
 from adjit.transform.strategy import CHEAPEST, Strategy
@@ -20,7 +21,7 @@ lay_lanes = steps.lay_lanes
 
 
 def run(source, arguments):
-    scope = {"math": math, "np": np, "workspace": workspace, **{name: getattr(support, name) for name in SUPPORT}}
+    scope = {"math": math, "np": np, "workspace": workspace, **{name: getattr(library, name) for name in SUPPORT}}
     exec(source, scope)
     name = source.split("(", 1)[0].removeprefix("def ")
     return scope[name](*(a.copy() if isinstance(a, np.ndarray) else a for a in arguments))

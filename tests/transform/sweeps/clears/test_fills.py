@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import adjit
-from adjit.transform import workspace
+from adjit.runtime.library import workspace
 
 X = np.array([0.4, -0.7, 1.3, 0.9])
 

@@ -1,0 +1,127 @@
+"""How numba makes the arrays of generated code: in memory that LLVM knows to be their own.
+
+In: shapes and types. Out: instructions.
+
+    u_tape = workspace.empty((steps, n))      a block of the pool where it is large; no loop tests whether it overlaps
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.imputils import impl_ret_new_ref
+from numba.core.typing.npydecl import parse_dtype, parse_shape
+from numba.extending import lower_builtin, type_callable
+from numba.np import arrayobj
+
+from adjit.runtime.backend.pool import MEMORY, SYMBOL
+from adjit.runtime.library.workspace import empty, empty_like, zeros, zeros_like
+
+_ALIGNMENT = 64
+
+
+@type_callable(empty)
+@type_callable(zeros)
+def _type_of_shape(context: Any) -> Any:
+    def typer(shape: types.Type, dtype: types.Type | None = None) -> types.Type | None:
+        ndim = parse_shape(shape)
+        element = types.float64 if dtype is None else parse_dtype(dtype)
+        return None if ndim is None or element is None else types.Array(element, ndim, "C")
+
+    return typer
+
+
+@type_callable(empty_like)
+@type_callable(zeros_like)
+def _type_of_like(context: Any) -> Any:
+    def typer(array: types.Type) -> types.Type | None:
+        if isinstance(array, types.Array) and array.layout == "C":
+            return types.Array(array.dtype, array.ndim, "C")
+        return None
+
+    return typer
+
+
+def _lower(function: Any, zeroed: bool) -> None:
+    @lower_builtin(function, types.Any)
+    @lower_builtin(function, types.Any, types.Any)
+    def lower(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[ir.Value]) -> ir.Value:
+        shape = arrayobj._parse_shape(context, builder, sig.args[0], args[0])
+        return new_array(context, builder, sig.return_type, shape, zeroed, block)
+
+
+def _lower_like(function: Any, zeroed: bool) -> None:
+    @lower_builtin(function, types.Array)
+    def lower(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[ir.Value]) -> ir.Value:
+        like = arrayobj.make_array(sig.args[0])(context, builder, value=args[0])
+        shape = cgutils.unpack_tuple(builder, like.shape)
+        return new_array(context, builder, sig.return_type, shape, zeroed, block)
+
+
+_lower(empty, False)
+_lower(zeros, True)
+_lower_like(empty_like, False)
+_lower_like(zeros_like, True)
+
+
+def block(context: Any, builder: ir.IRBuilder, type_: types.Array, size: ir.Value) -> ir.Value:
+    """Memory of the workspace."""
+    kind = ir.FunctionType(cgutils.voidptr_t, [cgutils.intp_t, ir.IntType(32)])
+    known = builder.module.globals.get(SYMBOL)
+    place = known or ir.GlobalVariable(builder.module, kind.as_pointer(), SYMBOL)
+    meminfo = builder.call(builder.load(place), [size, ir.IntType(32)(_ALIGNMENT)])
+    with builder.if_then(cgutils.is_null(builder, meminfo), likely=False):
+        context.call_conv.return_user_exc(builder, MemoryError, ("Allocation failed (probably too large).",))
+    return meminfo
+
+
+def _memory(builder: ir.IRBuilder, meminfo: ir.Value) -> ir.Value:
+    """Where the elements of a new array are. LLVM is told that they are in no other array, so that no loop tests it."""
+    kind = ir.FunctionType(cgutils.voidptr_t, [cgutils.voidptr_t])
+    function = builder.module.globals.get(MEMORY)
+    if function is None:
+        function = ir.Function(builder.module, kind, MEMORY)
+        function.attributes.add("nounwind")
+        function.return_value.add_attribute("noalias")
+    data = builder.call(function, [meminfo])
+    # It is freed by way of `meminfo`. For LLVM to expect that of a call it has to see the pointer go somewhere.
+    builder.asm(ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t]), "", "r,~{memory}", [data], side_effect=True)
+    return data
+
+
+def new_array(
+    context: Any, builder: ir.IRBuilder, type_: types.Array, shape: Sequence[ir.Value], zeroed: bool, allocate: Any
+) -> ir.Value:
+    """An array over memory that `allocate` gets; ValueError and MemoryError as numba's own np.empty."""
+    made = arrayobj.make_array(type_)(context, builder)
+    itemsize = context.get_constant(types.intp, arrayobj.get_itemsize(context, type_))
+    # from the innermost axis outwards
+    inward = list(range(len(shape)) if type_.layout == "F" else reversed(range(len(shape))))
+    strides, stride = {}, itemsize
+    for axis in inward:
+        strides[axis] = stride
+        stride = builder.mul(stride, shape[axis])
+    size, is_too_large = itemsize, ir.Constant(ir.IntType(1), 0)
+    for extent in shape:
+        product = builder.smul_with_overflow(size, extent)
+        size = builder.extract_value(product, 0)
+        is_too_large = builder.or_(is_too_large, builder.extract_value(product, 1))
+    with builder.if_then(is_too_large, likely=False):
+        context.call_conv.return_user_exc(builder, ValueError, ("array is too big",))
+    meminfo = allocate(context, builder, type_, size)
+    data = _memory(builder, meminfo)
+    if zeroed:
+        cgutils.memset(builder, data, size, 0)
+    arrayobj.populate_array(
+        made,
+        data=builder.bitcast(data, context.get_data_type(type_.dtype).as_pointer()),
+        shape=cgutils.pack_array(builder, shape, ty=cgutils.intp_t),
+        strides=cgutils.pack_array(builder, [strides[k] for k in range(len(shape))], ty=cgutils.intp_t),
+        itemsize=itemsize,
+        meminfo=meminfo,
+    )
+    return impl_ret_new_ref(context, builder, type_, made._getvalue())

@@ -1,0 +1,116 @@
+"""numba's dispatcher for functions whose body is made anew for each tuple of argument types.
+
+In: a stub, which has the parameters, and `_specialise`, which makes the function for given types. Out: a callable.
+
+numba's own finds the specialisation for a call, folds keywords and defaults, and holds its lock while the first call of
+a kind compiles; what is our own is the function that it then asks for, and the pipeline that compiles that.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+from collections.abc import Iterator, Mapping, Sequence
+from types import FunctionType
+from typing import Any
+
+import numba
+from numba import types
+from numba.core import errors
+from numba.core.compiler import Compiler, Flags
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.cpu_options import ParallelOptions
+from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined]
+from numba.core.registry import CPUDispatcher
+from numba.core.serialize import ReduceMixin
+from numba.core.targetconfig import ConfigStack
+
+from adjit.errors import InternalError
+from adjit.runtime.backend import pool
+from adjit.runtime.backend.versions import is_plain
+
+compiler_lock = global_compiler_lock
+
+# Pickled as dispatchers are, with functions that their module does not have: by `_reduce_states` and `_rebuild`.
+Picklable = ReduceMixin
+
+# numba would also take array expressions apart, which costs time to compile and gains nothing here
+_ONLY_PRANGE = {
+    **dict.fromkeys(("comprehension", "reduction", "inplace_binop", "setitem", "numpy", "stencil", "fusion"), False),
+    "prange": True,
+}
+
+
+def parallel_option(is_parallel: bool) -> Any:
+    """What numba takes for `parallel`: loops over prange alone."""
+    return ParallelOptions(dict(_ONLY_PRANGE)) if is_parallel else False
+
+
+class SpecialisedDispatcher(CPUDispatcher):
+    """Calls of it are compiled by numba at the first call with new argument types."""
+
+    def __init__(self, stub: FunctionType, options: Mapping[str, Any]) -> None:
+        super().__init__(stub, targetoptions=dict(options))
+        self._compiler = _Maker(self)
+
+    def _specialise(self, given: Sequence[types.Type]) -> FunctionType:
+        """The function for arguments of these types."""
+        raise NotImplementedError
+
+
+class _Maker(_FunctionCompiler):  # type: ignore[misc]
+    """Compiles, for a signature, the function that is generated for it."""
+
+    def __init__(self, owner: SpecialisedDispatcher) -> None:
+        super().__init__(owner.py_func, owner.targetdescr, owner.targetoptions, {}, Compiler)
+        self.owner = owner
+
+    def _customize_flags(self, flags: Any) -> Any:
+        self._flags = flags
+        return flags
+
+    def _get_implementation(self, args: tuple[types.Type, ...], kws: dict[str, Any]) -> FunctionType:
+        # what numba compiles to learn a type serves the generated code as well, if it is compiled with the same flags
+        with ConfigStack().enter(self._plain_flags()):
+            made = self.owner._specialise(args)
+        if not any(value is numba.prange for value in made.__globals__.values()):
+            self._flags.auto_parallel = ParallelOptions(False)
+        return made
+
+    def _plain_flags(self) -> Flags:
+        flags = Flags()
+        self.targetdescr.options.parse_as_flags(flags, self.targetoptions)
+        return flags
+
+    def _compile_core(self, args: tuple[types.Type, ...], return_type: types.Type | None) -> Any:
+        literal = {k for k, t in enumerate(args) if isinstance(t, types.UnicodeType)}
+        if literal:
+            # numba comes back with the strings' values, which the transformation reads as static
+            raise errors.ForceLiteralArg(literal)
+        if not is_plain():
+            # with it comes what numba itself loads when it first compiles
+            from adjit.runtime.backend.compiler import GeneratedCompiler
+
+            self.pipeline_class = GeneratedCompiler
+        pool.ready()
+        try:
+            with without_collections():
+                return super()._compile_core(args, return_type)
+        except errors.ForceLiteralArg:
+            raise
+        except errors.NumbaError as fault:
+            shown = next((line for line in str(fault).splitlines()[1:] if line.strip()), str(fault))
+            raise InternalError(f"numba does not compile the code generated for {self.owner!r}", why=shown) from fault
+
+
+@contextlib.contextmanager
+def without_collections() -> Iterator[None]:
+    """Stops the garbage collector, which would search all that is alive several times: compilers leave no garbage that
+    could not wait."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()

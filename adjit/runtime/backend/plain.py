@@ -1,0 +1,55 @@
+"""What generated code calls, as numba compiles it by its own means.
+
+In: the functions of `library`. Out: nothing; numba knows them afterwards.
+
+    workspace.empty((steps, n))      np.empty((steps, n))
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba.extending import overload, register_jitable
+
+from adjit.runtime.library import extents, hints, workspace
+
+for _function in (
+    extents.broadcast_extent,
+    extents.stored_extent,
+    extents.same_extent,
+    hints.opaque,
+    hints.reassociable_add,
+    hints.reassociable_sub,
+):
+    register_jitable(_function)
+
+
+def _made_by(original: Any) -> Any:
+    """How numba makes an array of a shape: `original` in float64, or in the type that is given."""
+
+    def chosen(shape: Any, dtype: Any = None) -> Any:
+        if dtype is None:
+            return lambda shape, dtype=None: original(shape)
+        return lambda shape, dtype=None: original(shape, dtype)
+
+    return chosen
+
+
+overload(workspace.empty, strict=False)(_made_by(np.empty))
+overload(workspace.zeros, strict=False)(_made_by(np.zeros))
+
+
+@overload(workspace.empty_like, strict=False)
+def _empty_like(array: Any) -> Any:
+    return lambda array: np.empty_like(array)
+
+
+@overload(workspace.zeros_like, strict=False)
+def _zeros_like(array: Any) -> Any:
+    return lambda array: np.zeros_like(array)
+
+
+@overload(workspace.dot, strict=False)
+def _dot(left: Any, right: Any) -> Any:
+    return lambda left, right: np.dot(left, right)

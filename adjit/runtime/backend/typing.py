@@ -1,0 +1,66 @@
+"""Questions about types, answered by numba's own inference.
+
+In: callees and numba types. Out: the type of the result, or None where numba has no such call.
+
+    result_type(operator.add, (float64, int64), {})  ->  float64
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from numba import types
+from numba.core import errors
+from numba.core.registry import cpu_target
+from numba.core.typing.arraydecl import get_array_index_type
+
+# How numba says that it has no such call, or no type for the callee at all. Typings that expect arrays and are given
+# something else fail in their own code: `np.argmax(k)` asks an integer for its dtype.
+_FAILURES = (
+    errors.NumbaError,
+    errors.UnsupportedBytecodeError,
+    NotImplementedError,
+    ValueError,
+    AttributeError,
+    IndexError,
+    TypeError,
+)
+
+
+@functools.cache
+def _context() -> Any:
+    context = cpu_target.typing_context
+    context.refresh()
+    cpu_target.target_context.refresh()
+    return context
+
+
+def result_type(callee: Any, args: Sequence[types.Type], named: Mapping[str, types.Type]) -> types.Type | None:
+    """The type of `callee(*args, **named)` as numba infers it."""
+    context = _context()
+    try:
+        signature = context.resolve_function_type(context.resolve_value_type(callee), args, named)
+    except _FAILURES:
+        # a callee numba learned of after the context was last refreshed
+        context.refresh()
+        try:
+            signature = context.resolve_function_type(context.resolve_value_type(callee), args, named)
+        except _FAILURES:
+            return None
+    except AssertionError:
+        return None
+    return None if signature is None else signature.return_type
+
+
+def unified(left: types.Type, right: types.Type) -> types.Type | None:
+    """The type of a variable that is `left` on one path and `right` on another."""
+    found: types.Type | None = _context().unify_types(left, right)
+    return found
+
+
+def indexed(base: types.Array, index: types.Type) -> types.Type:
+    """The type of `base[index]`."""
+    found: types.Type = get_array_index_type(base, index).result
+    return found

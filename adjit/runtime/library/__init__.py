@@ -1,0 +1,30 @@
+"""The few functions that generated code calls, as plain Python.
+
+In: extents, arrays, numbers. Out: what the text says. How numba compiles them is in `backend`.
+
+    from adjit.runtime.library import broadcast_extent, workspace       as generated text has it
+"""
+
+from adjit.runtime.library import workspace
+from adjit.runtime.library.checks import check_output, check_separate, overlaps
+from adjit.runtime.library.extents import broadcast_extent, same_extent, slice_inside, some_elements, stored_extent
+from adjit.runtime.library.hints import opaque, reassociable_add, reassociable_sub
+from adjit.runtime.library.schedule import checkpoint_distance, default_snapshots, fitting_snapshots
+
+__all__ = [
+    "broadcast_extent",
+    "check_output",
+    "check_separate",
+    "checkpoint_distance",
+    "default_snapshots",
+    "fitting_snapshots",
+    "opaque",
+    "overlaps",
+    "reassociable_add",
+    "reassociable_sub",
+    "same_extent",
+    "slice_inside",
+    "some_elements",
+    "stored_extent",
+    "workspace",
+]

@@ -1,0 +1,227 @@
+"""What `lowering.py` writes means the same as what numba writes, in fewer instructions."""
+
+import gc
+
+import numpy as np
+import pytest
+from numba import njit
+from numba.core.codegen import CPUCodeLibrary
+from numba.core.runtime import _nrt_python, rtsys
+
+from adjit.runtime.backend.compiler import GeneratedCompiler
+from adjit.runtime.backend.versions import is_plain
+
+pytestmark = pytest.mark.skipif(is_plain(), reason="numba's own means are used")
+
+compiled = njit(pipeline_class=GeneratedCompiler, error_model="numpy")
+
+
+def laid_out(array):
+    """The array in C order, in Fortran order, and with gaps."""
+    gaps = np.zeros(tuple(2 * n for n in array.shape), array.dtype)[tuple(slice(None, None, 2) for _ in array.shape)]
+    gaps[...] = array
+    return [array.copy(), np.asfortranarray(array), gaps]
+
+
+def swapped(a, i, j):
+    kept = a[i, j]
+    a[i, j] = a[j, -1]
+    a[j, -1] = kept
+    return kept
+
+
+def block(a, start, stop):
+    total = 0.0
+    part = a[start:stop]
+    for i in range(part.shape[0]):
+        for j in range(part.shape[1]):
+            total += (i + 1) * part[i, j] + 10 * part.size
+    return total
+
+
+def row_part(a, i, start, stop):
+    part = a[i, start:stop]
+    total = 0.0
+    for k in range(part.shape[0]):
+        total += (k + 1) * part[k] + part.strides[0]
+        part[k] = -1.0
+    return total
+
+
+def ends(a, k):
+    head, tail, whole = a[:k], a[k:], a[:]
+    return head.size, tail.size, whole.size, head[-1] if head.size else 0.0, tail[0] if tail.size else 0.0
+
+
+def column(a, j):
+    part = a[:, j]
+    return part[0] + part[-1], part.shape[0], part.strides[0]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128, np.int64, np.bool_])
+def test_elements(dtype):
+    plain = (np.arange(12.0).reshape(3, 4) % 5).astype(dtype)
+    for array in laid_out(plain):
+        for i, j in ((0, 1), (-1, 2), (2, -2), (np.uint8(1), np.int32(-1)), (np.uint64(2), 0)):
+            expected, found = array.copy(), array
+            want = swapped(expected, i, j)
+            assert compiled(swapped)(found, i, j) == want
+            np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("start", [-9, -3, -1, 0, 1, 3, 4, 9])
+@pytest.mark.parametrize("stop", [-9, -2, 0, 2, 4, 9])
+def test_slices(start, stop):
+    for array in laid_out(np.arange(20.0).reshape(4, 5)):
+        assert _block(array, start, stop) == block(array, start, stop)
+        other = array.copy(order="K")
+        if array.strides != other.strides:
+            other = np.zeros((8, 10))[::2, ::2]
+            other[...] = array
+        assert _row_part(array, -2, start, stop) == row_part(other, -2, start, stop)
+        np.testing.assert_array_equal(array, other)
+
+
+_block, _row_part = compiled(block), compiled(row_part)
+
+
+@pytest.mark.parametrize("k", [-5, -1, 0, 2, 4, 7])
+def test_slices_with_one_end_or_none(k):
+    assert compiled(ends)(np.arange(4.0), k) == ends(np.arange(4.0), k)
+
+
+def test_columns():
+    for array in laid_out(np.arange(20.0).reshape(4, 5)):
+        assert compiled(column)(array, -2) == column(array, -2)
+
+
+def counted_up(start, stop):
+    found = 0
+    for i in range(start, stop):
+        found = 10 * found + i
+    return found
+
+
+def counted_down(start, stop):
+    found = 0
+    for i in range(start, stop, -1):
+        found = 10 * found + i
+    return found
+
+
+def by_threes(start, stop):
+    found = 0
+    for i in range(start, stop, 3):
+        found = 10 * found + i
+    for i in range(stop, start, -3):
+        found = 10 * found + i
+    return found
+
+
+def by_any(start, stop, step):
+    found = 0
+    for i in range(start, stop, step):
+        if i == 7:
+            break
+        for _ in range(i):
+            found += i
+    return found
+
+
+@pytest.mark.parametrize("start", [-4, 0, 2, 5])
+@pytest.mark.parametrize("stop", [-5, -4, 0, 1, 2, 3, 6, 8])
+@pytest.mark.parametrize("kind", [int, np.int32])
+def test_ranges(start, stop, kind):
+    for function in (counted_up, counted_down, by_threes):
+        assert _RANGES[function](kind(start), kind(stop)) == function(start, stop)
+    for step in (1, 2, -1, -2):
+        assert _by_any(start, stop, step) == by_any(start, stop, step)
+
+
+_RANGES = {function: compiled(function) for function in (counted_up, counted_down, by_threes)}
+_by_any = compiled(by_any)
+
+
+def test_a_step_of_zero_is_an_error():
+    with pytest.raises(ValueError, match="must not be zero"):
+        _by_any(0, 3, 0)
+
+
+def exchanged(n, m):
+    old, new = np.zeros(m), np.ones(m)
+    kept = old
+    for k in range(n):
+        if k % 2:
+            kept = new[1:]
+        else:
+            part = old[:2]
+            kept = part
+        old, new = new, old
+    return kept, old
+
+
+def test_references_are_counted():
+    run = compiled(exchanged)
+    run(3, 4)
+    gc.collect()
+    _nrt_python.memsys_enable_stats()
+    try:
+        before = rtsys.get_allocation_stats()
+        for n in range(5):
+            found, expected = run(n, 4), exchanged(n, 4)
+            for left, right in zip(found, expected, strict=True):
+                np.testing.assert_array_equal(left, right)
+        del found, left
+        gc.collect()
+        after = rtsys.get_allocation_stats()
+    finally:
+        _nrt_python.memsys_disable_stats()
+    assert after.alloc - before.alloc == after.free - before.free > 0
+
+
+def weighted(a, b, n):
+    total = 0.0
+    for i in range(n):
+        part = a[i, 1:n]
+        for j in range(n - 1):
+            b[i, j] = part[j] * a[j, i]
+            total += b[i, j]
+    return total
+
+
+def test_there_are_fewer_instructions(monkeypatch):
+    sizes = []
+    add = CPUCodeLibrary.add_ir_module
+
+    def counting(self, module):
+        if "weighted" in module.name:
+            sizes.append(len(str(module).splitlines()))
+        return add(self, module)
+
+    monkeypatch.setattr(CPUCodeLibrary, "add_ir_module", counting)
+    a = np.arange(9.0).reshape(3, 3)
+    assert compiled(weighted)(a, np.zeros((3, 3)), 3) == njit(weighted)(a, np.zeros((3, 3)), 3)
+    assert 2 * sizes[0] < sizes[1]
+
+
+def arithmetic(x, y, k):
+    return x + y, x - y, x * y, x / y, x * k, k / y, x * 2.0 - 1.0
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_arithmetic(kind):
+    for x, y in ((3.0, -0.5), (1.0, 0.0), (np.inf, -np.inf), (1e30, 1e-20)):
+        x, y = kind(x), kind(y)
+        expected = njit(arithmetic, error_model="numpy")(x, y, 3)
+        for found, want in zip(compiled(arithmetic)(x, y, 3), expected, strict=True):
+            assert type(found) is type(want)
+            np.testing.assert_array_equal(found, want)
+
+
+def test_a_division_by_zero_is_what_the_error_model_says():
+    def quotient(x, y):
+        return x / y
+
+    assert compiled(quotient)(1.0, 0.0) == np.inf
+    with pytest.raises(ZeroDivisionError):
+        njit(quotient, pipeline_class=GeneratedCompiler)(1.0, 0.0)
