@@ -2,5 +2,5 @@
 
 In: a function of the IR. Out: an answer that passes ask for, exact (isl) where it can be, safe elsewhere.
 
-    IndexModel(function).may_meet(store, load)       which arrays share memory, which elements meet, what trips share
+    function.analysis(IndexModel).may_meet(store, load)       whether both may touch one element
 """

@@ -34,9 +34,9 @@ class IndexModel:
 
     def __init__(self, function: ir.Function, expanded: Mapping[ir.Operand, Sequence[ir.For]] | None = None):
         self._expanded = expanded or {}
-        self.iterations = self._iterations = Iterations(function)
-        self._aliases = Aliases(function)
-        self._separate = Separation(function)
+        self.iterations = self._iterations = function.analysis(Iterations)
+        self._aliases = function.analysis(Aliases)
+        self._separate = function.analysis(Separation)
         self._answers: dict[tuple[ir.Op, ir.Op], bool] = {}
         self._text = Text(self._iterations)
         self._accesses = Accesses(function, self._iterations, self._text, self._expanded)

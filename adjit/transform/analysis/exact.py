@@ -24,7 +24,7 @@ class Reach:
         results = [y for k, y in enumerate(function.body.yields) if k in positions]
         self._add(results)
         self._add_memory(results)
-        ops = list(ir.walk(function.body))
+        ops = function.body.inside
         for op in ops:
             steering = list(_steering(op))
             self._add(steering)

@@ -22,7 +22,7 @@ class Independence:
 
     def __init__(self, function: ir.Function, model: IndexModel):
         self._model = model
-        self.distinct = Distinct(function, Aliases(function))
+        self.distinct = Distinct(function, function.analysis(Aliases))
 
     def holds(self, loop: ir.For, but_for_sums: bool = True) -> bool:
         """Whether the trips are independent; `but_for_sums`: two of them may add to the same element.
@@ -31,7 +31,7 @@ class Independence:
         """
         if loop.stops or (loop.inits and not carries_adjoint_sums(loop)):
             return False
-        inside = list(ir.walk(loop.body))
+        inside = loop.body.inside
         if any(isinstance(op, ir.Push | ir.Raise) or (isinstance(op, ir.Call) and op.effect) for op in inside):
             return False
         stores = [op for op in inside if isinstance(op, ir.Store)]

@@ -57,8 +57,8 @@ class LaneSharing:
     """Answers for the loops of one function, of which the results at `values` have to keep every bit."""
 
     def __init__(self, function: ir.Function, values: Collection[int]):
-        self.aliases = Aliases(function)
-        self.naturals = Naturals(function)
+        self.aliases = function.analysis(Aliases)
+        self.naturals = function.analysis(Naturals)
         self._function = function
         self._values = values
         self.allocs: dict[ir.Operand, list[ir.Alloc]] = {}
@@ -85,7 +85,7 @@ class LaneSharing:
 
     @functools.cached_property
     def _index_model(self) -> IndexModel:
-        return IndexModel(self._function)
+        return self._function.analysis(IndexModel)
 
     def trips(self, loop: ir.For) -> Trips | None:
         """What the trips of the loop share; None if they are not known to be independent."""

@@ -20,7 +20,7 @@ _FRESH = (ir.Alloc, ir.Copy, ir.Call)
 class Separation:
     def __init__(self, function: ir.Function):
         self._params = frozenset(function.body.args)
-        self._made = {out: op for op in ir.walk(function.body) for out in op.results}
+        self._made = function.body.made
         self._group: dict[ir.Operand, int] = {}  # variables of one number are apart from each other
         for op in ir.walk(function.body):
             if isinstance(op, ir.For | ir.While):

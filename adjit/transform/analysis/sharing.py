@@ -69,9 +69,9 @@ class Sharings:
     """Answers for one function."""
 
     def __init__(self, function: ir.Function):
-        self._aliases = Aliases(function)
+        self._aliases = function.analysis(Aliases)
         self._distinct = Distinct(function, self._aliases)
-        self._model = IndexModel(function)
+        self._model = function.analysis(IndexModel)
         self._definitions = self._model.iterations.definitions
         self._users: dict[ir.Operand, list[ir.Op]] = {}
         self._handed_out = {self._aliases.find(y) for y in function.body.yields if ir.is_array(y)}
@@ -80,7 +80,7 @@ class Sharings:
                 self._users.setdefault(self._aliases.find(array), []).append(op)
 
     def of(self, loop: ir.For) -> Sharing | Serial:
-        inside = list(ir.walk(loop.body))
+        inside = loop.body.inside
         obstacle = self._obstacle(loop, inside)
         if obstacle is not None:
             return obstacle

@@ -52,7 +52,7 @@ def has_one_trip(op: ir.Op) -> bool:
     return isinstance(op, ir.For) and (trips := literal_trips(op)) is not None and len(trips) == 1
 
 
-def has_trips(builder: ir.Builder, op: ir.For, definitions: Mapping[ir.Var, ir.Op]) -> ir.Operand:
+def has_trips(builder: ir.Builder, op: ir.For, definitions: Mapping[ir.Operand, ir.Op]) -> ir.Operand:
     """Whether the loop makes a trip."""
     if isinstance(op.step, ir.Const):
         low, high = (op.start, op.stop) if op.step.value > 0 else (op.stop, op.start)
@@ -64,7 +64,7 @@ def has_trips(builder: ir.Builder, op: ir.For, definitions: Mapping[ir.Var, ir.O
 
 
 def _is_below(
-    builder: ir.Builder, low: ir.Operand, high: ir.Operand, definitions: Mapping[ir.Var, ir.Op]
+    builder: ir.Builder, low: ir.Operand, high: ir.Operand, definitions: Mapping[ir.Operand, ir.Op]
 ) -> ir.Operand:
     made = definitions.get(high) if isinstance(high, ir.Var) else None
     if isinstance(low, ir.Const) and isinstance(made, ir.Call) and made.callee is operator.sub:

@@ -37,7 +37,7 @@ def substitute_elements(function: ir.Function) -> ir.Function:
 class _Substitution:
     def __init__(self, function: ir.Function):
         self.function = function
-        self.aliases = Aliases(function)
+        self.aliases = function.analysis(Aliases)
         self.made: dict[ir.Operand, ir.Op] = {}
         self.counters: dict[ir.Operand, ir.For] = {}
         self.home: dict[ir.Op, ir.Region] = {}

@@ -38,7 +38,7 @@ def fuse_maps(function: ir.Function) -> ir.Function:
 
 def _named(function: ir.Function, names: Mapping[ir.Var, ir.Var]) -> ir.Function:
     """The function with the user's names of arrays that went away on the numbers that were stored in them."""
-    defined = {out for op in ir.walk(function.body) for out in op.results}
+    defined = function.body.made.keys()
     gone: dict[ir.Var, ir.Operand] = {
         value: ir.Var(array.name, value.type, user=True)
         for value, array in names.items()
@@ -73,8 +73,8 @@ class _Fusion:
         self.function = function
         self.refused = refused
         self.names = names  # by number: the user's array that it was stored in
-        self.model = IndexModel(function)
-        self.aliases = Aliases(function)
+        self.model = function.analysis(IndexModel)
+        self.aliases = function.analysis(Aliases)
         self.effects: dict[ir.Op, _Effects] = {}
         self.users: dict[ir.Operand, set[ir.Op]] = {}
         self.scratch = {op.out for op in ir.walk(function.body) if isinstance(op, ir.Alloc) and op.fill is None}

@@ -51,7 +51,7 @@ def _of_same_origin(function: ir.Function, loop: ir.For) -> ir.For:
 class _Loop:
     def __init__(self, function: ir.Function, loop: ir.For, may_check: bool):
         self.function, self.loop, self.may_check = function, loop, may_check
-        self.iterations = Iterations(function)
+        self.iterations = function.analysis(Iterations)
         self.args, self.yields = loop.body.args[1:], loop.body.yields
 
     def changed(self) -> ir.Function:
@@ -102,7 +102,7 @@ class _Loop:
         starts = [self.loop.inits[k] for k in slots]
         if any(array_type_of(self.args[k]).layout == "F" for k in slots) or any(map(self.is_undefined, starts)):
             return False
-        inside = {out for op in ir.walk(self.loop.body) for out in op.results}
+        inside = self.loop.body.made.keys()
         stored = named_by(self.function, self.targets())
         names = named_by(self.function, [self.yields[k] for k in slots])
         own = {self.args[k] for k in slots} | {self.loop.outs[k] for k in slots}

@@ -190,10 +190,10 @@ class _View:
     def _may_turn(self, outer: ir.For, inner: ir.For) -> bool:
         if outer.stops or outer.parallel or outer.snapshots is not None or inner.outs or inner.step != ir.integer(1):
             return False
-        made = {out for op in ir.walk(outer.body) for out in op.results} | set(outer.body.args)
+        made = outer.body.defines
         if made.intersection((inner.start, inner.stop)):
             return False
-        aliases = Aliases(self.function)
+        aliases = self.function.analysis(Aliases)
         stored = {aliases.find(w) for op in ir.walk(inner.body) if (w := memory_written(op)) is not None}
         rest = [op for op in outer.body.ops if op is not inner]
         if not all(_may_run_again(op, stored, aliases) for op in rest) or sum(cost(op) or 0 for op in rest) > SLOT:
@@ -213,7 +213,7 @@ class _View:
             memory = {aliases.find(a) for a in (*memory_read(op), *(() if written is None else (written,)))}
             if memory - own:
                 touching.append(op)
-        model = IndexModel(self.function)
+        model = self.function.analysis(IndexModel)
         trips = (inner, "!=", inner)
         stores = [op for op in touching if isinstance(op, ir.Store)]
         return not any(model.may_meet(store, op, outer, trips) for store in stores for op in touching)

@@ -22,7 +22,7 @@ from adjit.transform.ir.callees import canonical
 
 def move_origins(function: ir.Function) -> ir.Function:
     """The function with the ranges of its own loops (not the user's) moved to the commonest of their offsets."""
-    made = {out: op for op in ir.walk(function.body) for out in op.results}
+    made = function.body.made
     offsets: defaultdict[ir.Operand, Counter[int]] = defaultdict(Counter)
     for op in ir.walk(function.body):
         if isinstance(op, ir.Load | ir.Store):
@@ -33,7 +33,7 @@ def move_origins(function: ir.Function) -> ir.Function:
     return function if body is function.body else dataclasses.replace(function, body=body)
 
 
-def _parted(operand: ir.Operand, made: Mapping[ir.Var, ir.Op]) -> tuple[ir.Operand, int]:
+def _parted(operand: ir.Operand, made: Mapping[ir.Operand, ir.Op]) -> tuple[ir.Operand, int]:
     """An integer as another one and a literal that is added to it."""
     op = made.get(operand) if isinstance(operand, ir.Var) else None
     if isinstance(op, ir.Call) and len(op.args) == 2 and not op.outs[0].user:
@@ -56,7 +56,7 @@ def _plus(builder: ir.Builder, operand: ir.Operand, offset: int, name: str) -> i
 
 
 class _Moving:
-    def __init__(self, made: Mapping[ir.Var, ir.Op], offsets: Mapping[ir.Operand, Counter[int]]):
+    def __init__(self, made: Mapping[ir.Operand, ir.Op], offsets: Mapping[ir.Operand, Counter[int]]):
         self.made = made
         self.offsets = offsets
 

@@ -48,7 +48,7 @@ class Beforehand:
     def __init__(self, function: ir.Function):
         self._body = function.body
         self._params = frozenset(function.body.args)
-        self._made = {out: op for op in ir.walk(function.body) for out in op.results}
+        self._made = function.body.made
         self._impossible: set[ir.Operand] = {p for p in self._params if not isinstance(p.type, types.Integer)}
         size = -1
         while size != (size := len(self._impossible)):

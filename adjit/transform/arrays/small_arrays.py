@@ -29,7 +29,7 @@ MOST_TRIPS = 8
 
 def dissolve(function: ir.Function) -> ir.Function:
     """The function without its small arrays."""
-    aliases = Aliases(function)
+    aliases = function.analysis(Aliases)
     shapes: dict[ir.Operand, tuple[int, ...]] = {}
     for op in ir.walk(function.body):
         if isinstance(op, ir.Alloc) and (shape := _literal_shape(op)) is not None:

@@ -14,7 +14,7 @@ from adjit.transform.analysis.alias import Aliases
 
 def check_written(function: ir.Function) -> None:
     """Raises Unwritten where an element of an array from np.empty is read that no store in the function can reach."""
-    aliases = Aliases(function)
+    aliases = function.analysis(Aliases)
     empties: dict[ir.Operand, ir.Alloc] = {}
     sources: dict[ir.Operand, int] = {}
     for op in ir.walk(function.body):

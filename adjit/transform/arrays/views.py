@@ -30,7 +30,7 @@ def see_through_views(function: ir.Function) -> ir.Function:
 class _Direct:
     def __init__(self, function: ir.Function):
         self.function = function
-        self.iterations = Iterations(function)
+        self.iterations = function.analysis(Iterations)
         self.moved: set[ir.Operand] = set()  # indices made here, which are not below zero
 
     def region(self, region: ir.Region) -> ir.Region:
@@ -109,7 +109,7 @@ class _Direct:
 
     @functools.cached_property
     def index_model(self) -> IndexModel:
-        return IndexModel(self.function)
+        return self.function.analysis(IndexModel)
 
     def is_plain(self, selector: ir.Selector, own: ir.Operand) -> bool:
         """Whether the element counted `own` along a slice is `start + step * own` along the axis."""

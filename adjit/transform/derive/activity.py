@@ -36,7 +36,7 @@ class Activity:
     """The active variables of a function, and the alias classes they are found with."""
 
     def __init__(self, function: ir.Function, inputs: Iterable[ir.Operand], outputs: Iterable[ir.Operand]):
-        self.aliases = Aliases(function)
+        self.aliases = function.analysis(Aliases)
         self._function = function
         self.varied = self._fixpoint(self._varied, inputs)
         self._useful = self._fixpoint(self._reached, outputs)

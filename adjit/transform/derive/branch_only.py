@@ -20,7 +20,7 @@ from __future__ import annotations
 import builtins
 import math
 import operator
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 
 import numpy as np
 from numba import types
@@ -128,7 +128,7 @@ def _goes_into(op: ir.Op) -> Iterator[tuple[ir.Operand, ...]]:
             yield out, init, y
 
 
-def _made_of(stores: list[ir.Store], made: dict[ir.Var, ir.Op]) -> set[ir.Var]:
+def _made_of(stores: list[ir.Store], made: Mapping[ir.Operand, ir.Op]) -> set[ir.Var]:
     """The float results of calls on numbers that go into what is stored."""
     found: set[ir.Var] = set()
     pending = [store.value for store in stores]
@@ -153,8 +153,8 @@ class _Reading:
         self.function = function
         self.activity = activity
         self.find = activity.aliases.find
-        self.model = IndexModel(function)
-        self.made = {out: op for op in ir.walk(function.body) for out in op.results}
+        self.model = function.analysis(IndexModel)
+        self.made = function.body.made
         # the branches around what makes a number, innermost last
         self.branches: dict[ir.Operand, tuple[ir.Region, ...]] = {}
         self.other: dict[ir.Region, ir.Region] = {}

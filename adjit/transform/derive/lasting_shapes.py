@@ -12,7 +12,7 @@ from adjit.transform import ir
 
 class Likeness:
     def __init__(self, function: ir.Function):
-        self._made = {out: op for op in ir.walk(function.body) for out in op.results}
+        self._made = function.body.made
         self._slots: dict[ir.Var, tuple[ir.For | ir.While, int]] = {}
         self._inside: dict[ir.Op, set[ir.Var]] = {}
         for op in ir.walk(function.body):
@@ -58,7 +58,7 @@ class Likeness:
     def _is_inside(self, var: ir.Var, loop: ir.For | ir.While) -> bool:
         """Whether a trip of the loop makes it."""
         if loop not in self._inside:
-            ops = list(ir.walk(loop.body))
+            ops = loop.body.inside
             own = [loop.body.args, *(op.results for op in ops), *(r.args for op in ops for r in op.regions)]
             self._inside[loop] = {v for group in own for v in group}
         return var in self._inside[loop]

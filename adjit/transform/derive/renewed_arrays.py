@@ -28,7 +28,7 @@ def renewed(function: ir.Function, aliases: Aliases) -> set[ir.Var]:
 class _Search:
     def __init__(self, function: ir.Function, aliases: Aliases):
         self.aliases = aliases
-        self.made = {out: op for op in ir.walk(function.body) for out in op.results}
+        self.made = function.body.made
         # which operation of the function's own region each one is in
         self.place = {inner: k for k, op in enumerate(function.body.ops) for inner in ir.with_inner(op)}
         self.stores: dict[ir.Operand, list[ir.Store]] = {}

@@ -25,11 +25,6 @@ def is_array_tape(operand: ir.Operand) -> bool:
     return isinstance(operand.type, types.List) and isinstance(operand.type.dtype, types.Array)
 
 
-def definitions(region: ir.Region) -> dict[ir.Var, ir.Op]:
-    """The operation that makes each variable; arguments of regions are not in it."""
-    return {out: op for op in ir.walk(region) for out in op.results}
-
-
 def _joined(op: ir.Op, renewed: set[ir.Var]) -> Iterator[ir.Operand]:
     """References that `op` lets stand for one another; what a loop makes anew in each trip stands for itself."""
     if isinstance(op, ir.For | ir.While):
@@ -65,7 +60,7 @@ class Shadows:
 
     def _collect(self, function: ir.Function) -> bool:
         """Finds the arrays; False if one taken to be made anew is among them, and from now on is not."""
-        made = definitions(function.body)
+        made = function.body.made
         pending = [o for op in ir.walk(function.body) for o in _joined(op, self.renewed)]
         while pending:
             operand = pending.pop()

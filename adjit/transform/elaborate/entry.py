@@ -78,7 +78,7 @@ def _elaborate_local(
 
 def _check_unwritten(function: ir.Function, around: Sequence[ir.Tree]) -> None:
     """Refuses a store into an array of the enclosing function: a derivative changes nothing around it."""
-    aliases = Aliases(function)
+    aliases = function.analysis(Aliases)
     arrays = {aliases.find(p) for p in around if isinstance(p, ir.Var) and isinstance(p.type, types.Array)}
     for op in ir.walk(function.body):
         target = memory_written(op)

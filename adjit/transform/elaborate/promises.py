@@ -13,17 +13,16 @@ one array of all trips, and nobody said anything about that one.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping, Set
 
 from adjit.transform import ir
 
 
 def without_own_promises(body: ir.Region) -> ir.Region:
-    made = {out: op for op in ir.walk(body) for out in op.results}
-    own = {*made, *(arg for op in ir.walk(body) for region in op.regions for arg in region.args), *body.args}
-    return _region(body, made, own)
+    return _region(body, body.made, body.defines)
 
 
-def _region(region: ir.Region, made: dict[ir.Var, ir.Op], own: set[ir.Var]) -> ir.Region:
+def _region(region: ir.Region, made: Mapping[ir.Operand, ir.Op], own: Set[ir.Operand]) -> ir.Region:
     ops = []
     for op in region.ops:
         if isinstance(op, ir.Store) and op.promised and _base(op.array, made) in own:
@@ -33,7 +32,7 @@ def _region(region: ir.Region, made: dict[ir.Var, ir.Op], own: set[ir.Var]) -> i
     return ir.Region(region.args, tuple(ops), region.yields)
 
 
-def _base(array: ir.Operand, made: dict[ir.Var, ir.Op]) -> ir.Operand:
+def _base(array: ir.Operand, made: Mapping[ir.Operand, ir.Op]) -> ir.Operand:
     """The array that a view made in the body looks into."""
     while isinstance(array, ir.Var) and isinstance(view := made.get(array), ir.VIEWS):
         array = view.base

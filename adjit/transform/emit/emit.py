@@ -86,9 +86,7 @@ def emit(function: ir.Function, header: str = "") -> Emitted:
 def variable_names(function: ir.Function) -> Callable[[ir.Var], str]:
     """The names that variables have in the source of `function`; those that have none there keep their own."""
     folding, _, classes, names = _lowered(function)
-    made = {out for op in ir.walk(function.body) for out in op.results}
-    made |= {arg for op in ir.walk(function.body) for region in op.regions for arg in region.args}
-    known = made.union(function.body.args) - folding.folded.keys()
+    known = function.body.defines - folding.folded.keys()
     return lambda var: names.get(classes.group(var), var.name) if var in known else var.name
 
 

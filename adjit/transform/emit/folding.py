@@ -65,7 +65,7 @@ class Folding:
         self._makers: dict[ir.Operand, ir.Op] = {}  # of what may itself fold into its reader
         self._extents: dict[ir.Var, ir.Extent] = {}
         self._sizes: dict[ir.Var, int] = {}
-        self._aliases = Aliases(function)
+        self._aliases = function.analysis(Aliases)
         self._note_names(function.body.args, True)
         self._count(function.body, None)
         for leaf in ir.leaves(function.result):

@@ -446,7 +446,7 @@ def _read_undefined(function: ir.Function) -> list[ir.Var]:
 
 def _kept_undefined(function: ir.Function) -> list[ir.Var]:
     """Results of branches that one of them does not assign, and that are put aside whichever was taken."""
-    made = {out: op for op in ir.walk(function.body) for out in op.results}
+    made = function.body.made
     pending = [op.value for op in ir.walk(function.body) if isinstance(op, ir.Store | ir.Push)]
     seen: set[ir.Operand] = set()
     found: list[ir.Var] = []

@@ -20,7 +20,7 @@ _SMALL = 4096
 
 def temporaries(function: ir.Function) -> frozenset[ir.Var]:
     """The allocations to make in the workspace."""
-    aliases = Aliases(function)
+    aliases = function.analysis(Aliases)
     returned = {aliases.find(y) for y in function.body.yields if is_reference(y)}
     return frozenset(
         op.out

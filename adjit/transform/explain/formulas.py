@@ -53,10 +53,10 @@ class Sizes:
     def __init__(self, function: ir.Function, name: Callable[[ir.Var], str], values: Mapping[ir.Var, Any]):
         self._name = name
         self._values = values
-        self._made = {out: op for op in ir.walk(function.body) for out in op.results}
+        self._made = function.body.made
         self._parameters = set(function.body.args)
-        self._aliases = Aliases(function)
-        called = {v: name(v) for v in (*self._made, *function.body.args) if v.user}
+        self._aliases = function.analysis(Aliases)
+        called = {v: name(v) for v in (*self._made, *function.body.args) if isinstance(v, ir.Var) and v.user}
         count = Counter(called.values())
         # a name of the user's for one value only says which that is
         self._plain = {v for v, own in called.items() if count[own] == 1}

@@ -82,8 +82,7 @@ class _Explaining:
         self.records = records
         self.name = variable_names(function)
         self.sizes = Sizes(function, self.name, values)
-        self.defined = {*function.body.args, *(out for op in ir.walk(function.body) for out in op.results)}
-        self.defined |= {arg for op in ir.walk(function.body) for region in op.regions for arg in region.args}
+        self.defined = function.body.defines
         self.provided = self.of(Provided)
         self.lines = {p.value: p.origin.line for p in self.provided if p.origin is not None}
         self.olds = {r.old: r.store for r in self.of(Restored)}

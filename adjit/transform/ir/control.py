@@ -7,39 +7,21 @@ In: regions and the operands they start from. Out: nodes, whose results are what
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 from adjit.transform.ir.core import Op, Operand, Region, Var
+from adjit.transform.ir.nodes import node, operand, operands, region, results
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@node
 class If(Op):
     """Both regions have no arguments and yield one operand a result."""
 
-    condition: Operand
-    then: Region
-    orelse: Region
-    outs: tuple[Var, ...]
-
-    @property
-    def results(self) -> tuple[Var, ...]:
-        return self.outs
-
-    @property
-    def operands(self) -> tuple[Operand, ...]:
-        return (self.condition,)
-
-    @property
-    def regions(self) -> tuple[Region, ...]:
-        return (self.then, self.orelse)
-
-    def rebuilt(self, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> Op:
-        return dataclasses.replace(self, condition=operands[0], then=regions[0], orelse=regions[1], outs=tuple(results))
+    condition: Operand = operand()
+    then: Region = region()
+    orelse: Region = region()
+    outs: tuple[Var, ...] = results()
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@node
 class For(Op):
     """`for i in range(start, stop, step)`; the body's arguments are (i, *carried) and it yields the carried values.
 
@@ -51,12 +33,12 @@ class For(Op):
     snapshots:  the trips are run again in the reverse sweep, from that many snapshots; 0 leaves their number open.
     """
 
-    start: Operand
-    stop: Operand
-    step: Operand
-    inits: tuple[Operand, ...]
-    body: Region
-    outs: tuple[Var, ...]
+    start: Operand = operand()
+    stop: Operand = operand()
+    step: Operand = operand()
+    inits: tuple[Operand, ...] = operands()
+    body: Region = region()
+    outs: tuple[Var, ...] = results()
     stops: bool = False
     order_free: bool = False
     parallel: bool = False
@@ -65,68 +47,28 @@ class For(Op):
     is_mirror: bool = False
     snapshots: int | None = None
 
-    @property
-    def results(self) -> tuple[Var, ...]:
-        return self.outs
 
-    @property
-    def operands(self) -> tuple[Operand, ...]:
-        return (self.start, self.stop, self.step, *self.inits)
-
-    @property
-    def regions(self) -> tuple[Region, ...]:
-        return (self.body,)
-
-    def rebuilt(self, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> Op:
-        start, stop, step, *inits = operands
-        return dataclasses.replace(
-            self, start=start, stop=stop, step=step, inits=tuple(inits), body=regions[0], outs=tuple(results)
-        )
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
+@node
 class While(Op):
     """`test` and `body` take the carried values; `test` yields one boolean, `body` the carried values.
 
     stops: the body yields one more operand, a boolean, last: true ends the loop without another test (`break`).
     """
 
-    inits: tuple[Operand, ...]
-    test: Region
-    body: Region
-    outs: tuple[Var, ...]
+    inits: tuple[Operand, ...] = operands()
+    test: Region = region()
+    body: Region = region()
+    outs: tuple[Var, ...] = results()
     stops: bool = False
 
-    @property
-    def results(self) -> tuple[Var, ...]:
-        return self.outs
 
-    @property
-    def operands(self) -> tuple[Operand, ...]:
-        return self.inits
-
-    @property
-    def regions(self) -> tuple[Region, ...]:
-        return (self.test, self.body)
-
-    def rebuilt(self, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> Op:
-        return dataclasses.replace(self, inits=tuple(operands), test=regions[0], body=regions[1], outs=tuple(results))
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
+@node
 class Raise(Op):
     """`raise exception(*args)`. `condition` None raises always; else only where it is false (`assert`)."""
 
     exception: type[BaseException]
     args: tuple[Operand | str, ...] = ()
-    condition: Operand | None = None
-
-    @property
-    def operands(self) -> tuple[Operand, ...]:
-        return () if self.condition is None else (self.condition,)
-
-    def rebuilt(self, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> Op:
-        return dataclasses.replace(self, condition=operands[0] if operands else None)
+    condition: Operand | None = operand(default=None)
 
 
 # The headings of the two sweeps, and of the second half of a trip that does both.
@@ -134,15 +76,12 @@ FORWARD_SWEEP, REVERSE_SWEEP, REVERSE_TRIP = "---- forward sweep", "---- reverse
 HEADINGS = (FORWARD_SWEEP, REVERSE_SWEEP, REVERSE_TRIP)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@node
 class Comment(Op):
     """`# text` on a line of its own. Each `{}` in the text stands for the name that one of `about` is given."""
 
     text: str
     about: tuple[Var, ...] = ()
-
-    def rebuilt(self, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> Op:
-        return self
 
 
 def carried_args(op: For | While) -> tuple[Var, ...]:

@@ -7,17 +7,18 @@ In: operands and callees. Out: nodes, which know their operands, regions and res
 
 from __future__ import annotations
 
-import dataclasses
 import linecache
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, TypeVar
 
 from numba import types
 
 from adjit.errors import Place
+from adjit.transform.ir.nodes import Parts, node, once, operands, result, results
 
 Type = types.Type
+_Analysis = TypeVar("_Analysis")
 
 
 @dataclass(frozen=True)
@@ -101,29 +102,88 @@ class Region:
     ops: tuple[Op, ...]
     yields: tuple[Operand, ...]
 
+    @once
+    def inside(self) -> tuple[Op, ...]:
+        """Every operation in it, outer before inner, in order."""
+        found: list[Op] = []
+        for op in self.ops:
+            found.append(op)
+            for inner in op.regions:
+                found += inner.inside
+        return tuple(found)
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+    @once
+    def made(self) -> Mapping[Operand, Op]:
+        """What the operations in it give, and which does; without what regions are handed."""
+        return {out: op for op in self.inside for out in op.results}
+
+    @once
+    def defines(self) -> frozenset[Operand]:
+        """All variables that stand for something in it alone: results, its arguments, and those of regions in it."""
+        inner = (arg for op in self.inside for region in op.regions for arg in region.args)
+        return frozenset((*self.args, *self.made, *inner))
+
+
+@node
 class Op:
-    """An operation. Subclasses list their operands; regions and results are the same for all."""
+    """An operation. Subclasses declare their operands, regions and results, which are looked up once."""
 
     origin: Origin | None = None
 
-    @property
-    def results(self) -> tuple[Var, ...]:
-        return ()
+    _operands_in: ClassVar[Parts] = ()
+    _regions_in: ClassVar[Parts] = ()
+    _results_in: ClassVar[Parts] = ()
+    _names: ClassVar[tuple[str, ...]] = ()
 
-    @property
-    def regions(self) -> tuple[Region, ...]:
-        return ()
+    def _parts(self, declared: Parts) -> tuple[Any, ...]:
+        found: list[Any] = []
+        for name, many in declared:
+            value = getattr(self, name)
+            if many:
+                found += value
+            elif value is not None:
+                found.append(value)
+        return tuple(found)
 
-    @property
+    @once
     def operands(self) -> tuple[Operand, ...]:
         """The operands of this operation itself, without those inside its regions."""
-        return ()
+        return self._parts(self._operands_in)
+
+    @once
+    def regions(self) -> tuple[Region, ...]:
+        return self._parts(self._regions_in)
+
+    @once
+    def results(self) -> tuple[Var, ...]:
+        return self._parts(self._results_in)
 
     def rebuilt(self, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> Op:
         """The same operation on other parts, given in the order in which the properties list them."""
-        raise NotImplementedError
+        changed: dict[str, Any] = {}
+        self._put(changed, self._operands_in, operands)
+        self._put(changed, self._regions_in, regions)
+        self._put(changed, self._results_in, results)
+        return self.with_fields(changed) if changed else self
+
+    def with_fields(self, changed: Mapping[str, Any]) -> Op:
+        """The same operation with other fields: what dataclasses.replace does, in a third of its time."""
+        made = object.__new__(type(self))
+        own = self.__dict__
+        made.__dict__.update([(name, own[name]) for name in self._names])
+        made.__dict__.update(changed)
+        return made
+
+    def _put(self, changed: dict[str, Any], declared: Parts, parts: Sequence[Any]) -> None:
+        """Puts parts into the fields that are declared so; a field for many takes what the others leave."""
+        place, left = 0, len(parts) - sum(not many and getattr(self, name) is not None for name, many in declared)
+        for name, many in declared:
+            if many:
+                changed[name] = tuple(parts[place : place + left])
+                place += left
+            elif getattr(self, name) is not None:
+                changed[name] = parts[place]
+                place += 1
 
 
 # Callees that Python has no function for. Resolved callees are otherwise Python objects such as operator.mul or np.sin.
@@ -139,7 +199,7 @@ def select(condition: Any, yes: Any, no: Any) -> Any:
     return yes if condition else no
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@node
 class Call(Op):
     """A call of a resolved callee. It writes no memory that others can see, and an array it returns is fresh.
 
@@ -148,35 +208,17 @@ class Call(Op):
     """
 
     callee: Any
-    args: tuple[Operand, ...]
-    outs: tuple[Var, ...]
+    args: tuple[Operand, ...] = operands()
+    outs: tuple[Var, ...] = results()
     options: tuple[tuple[str, Any], ...] = ()
     effect: bool = False
 
-    @property
-    def results(self) -> tuple[Var, ...]:
-        return self.outs
 
-    @property
-    def operands(self) -> tuple[Operand, ...]:
-        return self.args
-
-    def rebuilt(self, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> Op:
-        return dataclasses.replace(self, args=tuple(operands), outs=tuple(results))
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
+@node
 class Undefined(Op):
     """A variable that this path does not assign. Reading it is the user's error, as in Python."""
 
-    out: Var
-
-    @property
-    def results(self) -> tuple[Var, ...]:
-        return (self.out,)
-
-    def rebuilt(self, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> Op:
-        return dataclasses.replace(self, out=results[0])
+    out: Var = result()
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,6 +239,14 @@ class Function:
     origin: Origin | None = None
     overlapping: tuple[tuple[Var, ...], ...] = ()
     comments: tuple[UserComment, ...] = ()
+
+    def analysis(self, kind: Callable[[Function], _Analysis]) -> _Analysis:
+        """What `kind(function)` is, made once: a function never changes, and neither may an analysis that is shared."""
+        known: dict[Any, Any] = self.__dict__.setdefault("_known", {})
+        if kind not in known:
+            known[kind] = kind(self)
+        found: _Analysis = known[kind]
+        return found
 
 
 Tree = Any  # nested tuples; the leaves of a parameter are Vars, those of a result integers into `body.yields`

@@ -16,6 +16,7 @@ from typing import Literal
 from numba import types
 
 from adjit.transform.ir.core import Const, Op, Operand, Region, Var
+from adjit.transform.ir.nodes import node, once, operand, operands, result
 
 
 @dataclass(frozen=True)
@@ -30,112 +31,58 @@ class Role:
     of: object = None
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@node
 class Alloc(Op):
     """A fresh C-ordered array of the result's type and the given shape; `fill` None leaves it unwritten (np.empty).
 
     With `like`, the layout and shape of that array are taken and `shape` is empty (np.zeros_like).
     """
 
-    shape: tuple[Operand, ...]
-    out: Var
+    shape: tuple[Operand, ...] = operands()
+    out: Var = result()
     fill: Const | None = None
-    like: Var | None = None
+    like: Var | None = operand(default=None)
     role: Role | None = None
 
-    @property
-    def results(self) -> tuple[Var, ...]:
-        return (self.out,)
 
-    @property
-    def operands(self) -> tuple[Operand, ...]:
-        return self.shape if self.like is None else (self.like,)
-
-    def rebuilt(self, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> Op:
-        if self.like is not None:
-            assert isinstance(operands[0], Var)
-            return dataclasses.replace(self, like=operands[0], out=results[0])
-        return dataclasses.replace(self, shape=tuple(operands), out=results[0])
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
+@node
 class Copy(Op):
     """A fresh array with the contents of `source`, in Fortran order if the result's type says so, else in C order."""
 
-    source: Operand
-    out: Var
-
-    @property
-    def results(self) -> tuple[Var, ...]:
-        return (self.out,)
-
-    @property
-    def operands(self) -> tuple[Operand, ...]:
-        return (self.source,)
-
-    def rebuilt(self, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> Op:
-        return dataclasses.replace(self, source=operands[0], out=results[0])
+    source: Operand = operand()
+    out: Var = result()
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@node
 class Extent(Op):
     """`array.shape[axis]`."""
 
-    array: Operand
+    array: Operand = operand()
     axis: int
-    out: Var
-
-    @property
-    def results(self) -> tuple[Var, ...]:
-        return (self.out,)
-
-    @property
-    def operands(self) -> tuple[Operand, ...]:
-        return (self.array,)
-
-    def rebuilt(self, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> Op:
-        return dataclasses.replace(self, array=operands[0], out=results[0])
+    out: Var = result()
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@node
 class Load(Op):
     """`array[index]`, one integer an axis; negative ones count from the end. A scalar."""
 
-    array: Operand
-    index: tuple[Operand, ...]
-    out: Var
-
-    @property
-    def results(self) -> tuple[Var, ...]:
-        return (self.out,)
-
-    @property
-    def operands(self) -> tuple[Operand, ...]:
-        return (self.array, *self.index)
-
-    def rebuilt(self, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> Op:
-        return dataclasses.replace(self, array=operands[0], index=tuple(operands[1:]), out=results[0])
+    array: Operand = operand()
+    index: tuple[Operand, ...] = operands()
+    out: Var = result()
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@node
 class Store(Op):
     """`array[index] = value`; `add` makes it `array[index] += value` without a Load of its own.
 
     promised: no other trip of the loops over prange around touches the element, or its user has a race already.
     """
 
-    array: Operand
-    index: tuple[Operand, ...]
-    value: Operand
+    array: Operand = operand()
+    index: tuple[Operand, ...] = operands()
+    value: Operand = operand()
     add: bool = False
     promised: bool = False
-
-    @property
-    def operands(self) -> tuple[Operand, ...]:
-        return (self.array, *self.index, self.value)
-
-    def rebuilt(self, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> Op:
-        return dataclasses.replace(self, array=operands[0], index=tuple(operands[1:-1]), value=operands[-1])
 
 
 @dataclass(frozen=True)
@@ -173,19 +120,15 @@ class NewAxis:
 Selector = At | Span | NewAxis
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@node
 class Slice(Op):
     """Basic indexing that leaves an array: a view of `base`. Every axis of the base has its selector (no Ellipsis)."""
 
-    base: Operand
+    base: Operand = operand()
     selectors: tuple[Selector, ...]
-    out: Var
+    out: Var = result()
 
-    @property
-    def results(self) -> tuple[Var, ...]:
-        return (self.out,)
-
-    @property
+    @once
     def operands(self) -> tuple[Operand, ...]:
         found: list[Operand] = [self.base]
         for s in self.selectors:
@@ -209,50 +152,28 @@ class Slice(Op):
         return dataclasses.replace(self, base=base, selectors=tuple(made), out=results[0])
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@node
 class Transpose(Op):
     """A view of `base` with its axes permuted: axis k of the result is axis `axes[k]` of the base."""
 
-    base: Operand
+    base: Operand = operand()
     axes: tuple[int, ...]
-    out: Var
-
-    @property
-    def results(self) -> tuple[Var, ...]:
-        return (self.out,)
-
-    @property
-    def operands(self) -> tuple[Operand, ...]:
-        return (self.base,)
-
-    def rebuilt(self, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> Op:
-        return dataclasses.replace(self, base=operands[0], out=results[0])
+    out: Var = result()
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@node
 class Reshape(Op):
     """A view of the contiguous array `base` with another shape."""
 
-    base: Operand
-    shape: tuple[Operand, ...]
-    out: Var
-
-    @property
-    def results(self) -> tuple[Var, ...]:
-        return (self.out,)
-
-    @property
-    def operands(self) -> tuple[Operand, ...]:
-        return (self.base, *self.shape)
-
-    def rebuilt(self, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> Op:
-        return dataclasses.replace(self, base=operands[0], shape=tuple(operands[1:]), out=results[0])
+    base: Operand = operand()
+    shape: tuple[Operand, ...] = operands()
+    out: Var = result()
 
 
 VIEWS = (Slice, Transpose, Reshape)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@node
 class Detached(Op):
     """A note that `copy`, a fresh array or an element that was loaded, stands for a view that NumPy takes of `base`.
 
@@ -263,105 +184,59 @@ class Detached(Op):
     is_view:  `copy` is a view here, which is NumPy's if the order of `base` is, or its type.
     """
 
-    base: Operand
-    copy: Operand
+    base: Operand = operand()
+    copy: Operand = operand()
     what: str
     always: bool = False
     readonly: bool = False
     is_view: bool = False
     by: str = "layout"
 
-    @property
-    def operands(self) -> tuple[Operand, ...]:
-        return (self.base, self.copy)
 
-    def rebuilt(self, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> Op:
-        return dataclasses.replace(self, base=operands[0], copy=operands[1])
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
+@node
 class Ordered(Op):
     """A note on the order that NumPy makes `array` in, a fresh one: C if all of `like` are in C order, else any.
 
     is_free: any in each case.
     """
 
-    array: Operand
-    like: tuple[Operand, ...]
+    array: Operand = operand()
+    like: tuple[Operand, ...] = operands()
     is_free: bool = False
 
-    @property
-    def operands(self) -> tuple[Operand, ...]:
-        return (self.array, *self.like)
 
-    def rebuilt(self, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> Op:
-        return dataclasses.replace(self, array=operands[0], like=tuple(operands[1:]))
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
+@node
 class Passed(Op):
     """A note that a derivative takes these, its arrays as of the order that they have here.
 
     refuse: raises what is refused where the arrays at some positions are in another order.
     """
 
-    leaves: tuple[Operand, ...]
+    leaves: tuple[Operand, ...] = operands()
     refuse: Callable[[Collection[int]], None]
 
-    @property
-    def operands(self) -> tuple[Operand, ...]:
-        return self.leaves
 
-    def rebuilt(self, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> Op:
-        return dataclasses.replace(self, leaves=tuple(operands))
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
+@node
 class NewTape(Op):
     """An empty growable tape (a list) of scalars or array references. Entries are appended and never changed."""
 
-    out: Var  # of type types.List(element)
+    out: Var = result()  # of type types.List(element)
     role: Role | None = None
 
-    @property
-    def results(self) -> tuple[Var, ...]:
-        return (self.out,)
 
-    def rebuilt(self, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> Op:
-        return dataclasses.replace(self, out=results[0])
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
+@node
 class Push(Op):
     """`tape.append(value)`. `index`, an operand that counts the entries, says where it lands."""
 
-    tape: Operand
-    index: Operand
-    value: Operand
-
-    @property
-    def operands(self) -> tuple[Operand, ...]:
-        return (self.tape, self.index, self.value)
-
-    def rebuilt(self, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> Op:
-        return dataclasses.replace(self, tape=operands[0], index=operands[1], value=operands[2])
+    tape: Operand = operand()
+    index: Operand = operand()
+    value: Operand = operand()
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@node
 class Pull(Op):
     """`tape[index]`: an entry, left where it is."""
 
-    tape: Operand
-    index: Operand
-    out: Var
-
-    @property
-    def results(self) -> tuple[Var, ...]:
-        return (self.out,)
-
-    @property
-    def operands(self) -> tuple[Operand, ...]:
-        return (self.tape, self.index)
-
-    def rebuilt(self, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> Op:
-        return dataclasses.replace(self, tape=operands[0], index=operands[1], out=results[0])
+    tape: Operand = operand()
+    index: Operand = operand()
+    out: Var = result()

@@ -19,17 +19,14 @@ from adjit.transform.ir.core import Op, Operand, Region, Type, Var
 
 def walk(region: Region) -> Iterator[Op]:
     """Every operation, outer before inner, in order."""
-    for op in region.ops:
-        yield op
-        for inner in op.regions:
-            yield from walk(inner)
+    return iter(region.inside)
 
 
 def with_inner(op: Op) -> Iterator[Op]:
     """An operation and all that is inside it."""
     yield op
     for region in op.regions:
-        yield from walk(region)
+        yield from region.inside
 
 
 def regions(region: Region) -> Iterator[Region]:

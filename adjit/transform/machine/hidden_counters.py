@@ -66,7 +66,7 @@ def _just_inside(region: ir.Region) -> list[ir.For]:
 
 
 def _moves(inner: ir.For, moving: set[ir.Operand]) -> bool:
-    ops = list(ir.walk(inner.body))
+    ops = inner.body.inside
     if inner.step != ir.integer(1) or any(isinstance(op, ir.For | ir.While) for op in ops):
         return False
     touched = [op for op in ops if isinstance(op, ir.Load | ir.Store)]

@@ -33,8 +33,8 @@ def hoist_scratch(function: ir.Function) -> ir.Function:
 class _Hoisting:
     def __init__(self, function: ir.Function):
         self.function = function
-        self.aliases = Aliases(function)
-        self.made: dict[ir.Operand, ir.Op] = {out: op for op in ir.walk(function.body) for out in op.results}
+        self.aliases = function.analysis(Aliases)
+        self.made = function.body.made
         self.changed = False
         self.classes: dict[ir.Operand, set[ir.Operand]] = {}
         args = [a for op in ir.walk(function.body) for r in op.regions for a in r.args]
@@ -44,7 +44,7 @@ class _Hoisting:
 
     @functools.cached_property
     def index_model(self) -> IndexModel:
-        return IndexModel(self.function)
+        return self.function.analysis(IndexModel)
 
     def region(self, region: ir.Region) -> ir.Region:
         ops: list[ir.Op] = []
@@ -62,8 +62,7 @@ class _Hoisting:
         """The loop, after the arrays that need not be made in it. `before` is how it stood in the function."""
         if isinstance(op, ir.For) and op.parallel:
             return [op]
-        inside: set[ir.Operand] = {out for inner in ir.walk(op.body) for out in inner.results}
-        inside.update(a for o in (op, *ir.walk(op.body)) for r in o.regions for a in r.args)
+        inside = {var for region in op.regions for var in region.defines}
         handed_on = {self.aliases.find(y) for r in op.regions for y in r.yields if is_reference(y)}
         outside: list[ir.Op] = []
         left: list[ir.Op] = []

@@ -54,7 +54,7 @@ def _without(region: ir.Region, alloc: ir.Alloc, kept: ir.Var) -> ir.Region:
 
 def _without_idle_stores(function: ir.Function, array: ir.Var) -> ir.Function:
     """Without stores to an array of what was loaded from the same element, nothing having been stored there since."""
-    aliases = Aliases(function)
+    aliases = function.analysis(Aliases)
 
     def rewritten(region: ir.Region) -> ir.Region:
         ops: list[ir.Op] = []
@@ -85,8 +85,8 @@ def _is_the_users(alloc: ir.Alloc) -> bool:
 class _Search:
     def __init__(self, function: ir.Function):
         self.function = function
-        self.aliases = Aliases(function)
-        self.model = IndexModel(function)
+        self.aliases = function.analysis(Aliases)
+        self.model = function.analysis(IndexModel)
         self.iterations = self.model.iterations
         self.names: dict[ir.Operand, set[ir.Operand]] = {}  # of each class of memory, but for views
         self.touching: dict[ir.Operand, list[ir.Op]] = {}

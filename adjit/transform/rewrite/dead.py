@@ -35,7 +35,7 @@ class _Marking:
         self.variables: set[ir.Var] = set()
         self.ops: set[ir.Op] = set()
         self.slots: set[tuple[ir.Op, int]] = set()
-        self._aliases = Aliases(function)
+        self._aliases = function.analysis(Aliases)
         self._memory: set[ir.Operand] = set()
         self._writers: defaultdict[ir.Operand, list[ir.Op]] = defaultdict(list)
         self._parent: dict[ir.Op, ir.Op] = {}

@@ -63,7 +63,7 @@ class _Pass:
 
     def __init__(self, function: ir.Function):
         self._function = function
-        self._aliases = Aliases(function)
+        self._aliases = function.analysis(Aliases)
         self._uses = Counter(o for o in _all_reads(function.body) if isinstance(o, ir.Var))
         self._values: dict[ir.Var, ir.Operand] = {}
         self._truth: dict[ir.Operand, bool] = {}  # conditions known inside the branches they decide
@@ -396,7 +396,7 @@ def _all_reads(region: ir.Region) -> Sequence[ir.Operand]:
 
 def _same(left: Sequence[object], right: Sequence[object]) -> bool:
     """Whether both hold the very same objects."""
-    return len(left) == len(right) and all(a is b for a, b in zip(left, right, strict=True))
+    return len(left) == len(right) and all(map(operator.is_, left, right))
 
 
 class Renamer(ir.Cloner):

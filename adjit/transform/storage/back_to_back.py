@@ -84,7 +84,7 @@ class _Fusion:
         self.function = function
         self.primal = joint.primal
         self.ops = list(function.body.ops)
-        self.aliases = Aliases(function)
+        self.aliases = function.analysis(Aliases)
         self.effects = [_Effects(op, self.aliases) for op in self.ops]
         self.primal_of = {self.aliases.find(s): self.aliases.find(p) for p, s in joint.shadows.items()}
         self.parts = {self.aliases.find(array): loops for array, loops in joint.scratch.items()}
@@ -217,7 +217,7 @@ class _Fusion:
 
     def is_made_in(self, memory: ir.Operand, loop: ir.For) -> bool:
         """Whether all that the memory may be is made in a trip of the loop."""
-        made = {out for op in ir.walk(loop.body) for out in op.results}
+        made = loop.body.made.keys()
         return self.roots.get(memory, {None}) <= made
 
     def is_own(self, memory: ir.Operand, loop: ir.For) -> bool:

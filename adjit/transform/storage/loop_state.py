@@ -80,7 +80,7 @@ class _Trips:
             primal.function, names=names, params=params, body=body, result=(), overlapping=()
         )
         self.row = one
-        self.model = IndexModel(self.function)
+        self.model = self.function.analysis(IndexModel)
         self.changes = [op for inner in any_trip[0] for op in ir.with_inner(inner) if isinstance(op, ir.Store)]
 
     def is_exposed(self, places: Sequence[ir.Operand], array: ir.Operand) -> bool:

@@ -27,7 +27,7 @@ def leave_room(function: ir.Function) -> ir.Function:
     calls = [op for op in function.body.ops if isinstance(op, ir.Call) and op.callee is fitting_snapshots]
     if not calls:
         return function
-    iterations, partly = Iterations(function), _partly_undefined(function)
+    iterations, partly = function.analysis(Iterations), _partly_undefined(function)
     known: set[object] = set(function.body.args)
     instead: dict[ir.Op, list[ir.Op]] = {}
     for op in function.body.ops:

@@ -24,7 +24,7 @@ class Primal:
     def __init__(self, function: ir.Function):
         self.function = function
         self.top = function.body
-        self.aliases = Aliases(function)
+        self.aliases = Aliases(function)  # takes in what storage adds
         self.region_of: dict[ir.Op, ir.Region] = {}
         self.position: dict[ir.Op, int] = {}
         self.owner: dict[ir.Region, ir.Op] = {}
@@ -35,7 +35,7 @@ class Primal:
             if isinstance(op, ir.Store):
                 self.stores.setdefault(self.aliases.find(op.array), []).append(op)
         self.expanded: dict[ir.Operand, Sequence[ir.For]] = {}
-        self._index_model = IndexModel(function)
+        self._index_model = function.analysis(IndexModel)
         self._scratch = Scratch(function, self.aliases, self._index_model)
 
     def _note(self, region: ir.Region) -> None:

@@ -76,7 +76,7 @@ class _Planning:
                 self.users.setdefault(operand, []).append(op)
         # the earliest point of the reverse sweep at which a value may be made again, for whatever reads it there
         self.bounds: dict[ir.Var, int] = {}
-        for op in reversed(list(ir.walk(primal.top))):
+        for op in reversed(primal.top.inside):
             self.bounds.update((out, self._bound(out)) for out in op.results)
         self.network = _Network()
         self.weighed: dict[ir.Op, int] = {}

@@ -10,6 +10,7 @@ it moves by a fixed amount, and integers that an inner loop moves so.
 from __future__ import annotations
 
 import operator
+from collections.abc import Set
 from dataclasses import dataclass
 
 from numba import types
@@ -37,7 +38,7 @@ def retraceable(op: ir.For | ir.While) -> dict[int, Step]:
     if set(yields) == {args[k] for k in slots} and len(set(yields)) == len(slots):
         found.update((k, Step()) for k in slots)
     made = {out: inner for inner in op.body.ops for out in inner.results}
-    inside = set(op.body.args) | {out for inner in ir.walk(op.body) for out in inner.results}
+    inside = op.body.defines
     for k, arg in enumerate(args):
         if isinstance(arg.type, types.Integer):
             step = _integer_step(arg, op.body.yields[k], made, inside)
@@ -46,7 +47,7 @@ def retraceable(op: ir.For | ir.While) -> dict[int, Step]:
     return found
 
 
-def _integer_step(arg: ir.Var, yielded: ir.Operand, made: dict[ir.Var, ir.Op], inside: set[ir.Var]) -> Step | None:
+def _integer_step(arg: ir.Var, yielded: ir.Operand, made: dict[ir.Var, ir.Op], inside: Set[ir.Operand]) -> Step | None:
     if not isinstance(yielded, ir.Var):
         return None
     if yielded is arg:

@@ -133,7 +133,7 @@ def _changed(
     joint: ir.Function, saved: Sequence[ir.Var], second: Sequence[ir.Op], bars: Sequence[ir.Operand]
 ) -> set[ir.Var]:
     """The saved arrays that the reverse sweep writes into or returns, and all that may share memory with them."""
-    aliases = Aliases(joint)
+    aliases = joint.analysis(Aliases)
     touched = {aliases.find(b) for b in bars if ir.is_array(b)}
     for op in second:
         touched.update(aliases.find(inner.array) for inner in ir.with_inner(op) if isinstance(inner, ir.Store))
@@ -142,7 +142,7 @@ def _changed(
 
 def _overlapping(joint: ir.Function, changed: Sequence[ir.Var]) -> tuple[tuple[ir.Var, ...], ...]:
     """The arrays that may be names of one memory which is changed, such as an array and a view of it."""
-    aliases = Aliases(joint)
+    aliases = joint.analysis(Aliases)
     groups: dict[ir.Operand, list[ir.Var]] = {}
     for array in changed:
         groups.setdefault(aliases.find(array), []).append(array)
@@ -153,7 +153,7 @@ def _own_results(
     joint: ir.Function, first: list[ir.Op], saved: Sequence[ir.Var], values: Sequence[ir.Operand]
 ) -> tuple[list[ir.Op], list[ir.Operand]]:
     """The values, copied where what is saved shares their memory: they belong to the caller."""
-    aliases = Aliases(joint)
+    aliases = joint.analysis(Aliases)
     kept = {aliases.find(s) for s in saved if isinstance(s.type, types.Array)}
     yields: list[ir.Operand] = []
     for value in values:

@@ -37,7 +37,7 @@ def by_rows(
     """The function that returns the Jacobian, from the halves of `split`; None if one reverse sweep spoils the next."""
     forward, reverse = map(without_comments, halves)
     changed = ir.leaves(reverse.params[1])
-    aliases = Aliases(forward)
+    aliases = forward.analysis(Aliases)
     if len({aliases.find(c) for c in changed}) < len(changed):
         # copies would have to share memory as these do
         return None

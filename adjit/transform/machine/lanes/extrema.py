@@ -45,7 +45,7 @@ def _is_extremum(op: ir.Op) -> bool:
 
 class _Writing:
     def __init__(self, function: ir.Function):
-        self.made = {out: op for op in ir.walk(function.body) for out in op.results}
+        self.made = function.body.made
 
     def region(self, region: ir.Region, in_loop: bool) -> ir.Region:
         builder = ir.Builder()

@@ -97,8 +97,7 @@ class _Laying:
 
     def private_arrays(self, loop: ir.For, uniformity: Uniformity) -> list[ir.Alloc] | None:
         """The arrays that need an axis for the lanes; None if their extents are not known before the loop."""
-        inside = {out for op in ir.walk(loop.body) for out in op.results}
-        inside |= {arg for op in (loop, *ir.walk(loop.body)) for r in op.regions for arg in r.args}
+        inside = loop.body.defines
         found = [op for op in self.allocs.values() if uniformity.is_laned(op.out)]
         made_here = [op for op in ir.walk(loop.body) if isinstance(op, ir.Alloc)]
         is_once = all(op in uniformity and uniformity.kind(op) is Kind.ONCE for op in made_here)

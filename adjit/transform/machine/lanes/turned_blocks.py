@@ -32,7 +32,7 @@ def turned_axes(loop: ir.For, trips: Trips, uniformity: Uniformity, aliases: Ali
     elements is added up apart.
     """
     counter = loop.body.args[0]
-    inside = {out for op in ir.walk(loop.body) for out in op.results}
+    inside = loop.body.made.keys()
     accesses: dict[ir.Operand, _Uses] = {}
     for op, loops in _accesses(loop.body, (), uniformity):
         accesses.setdefault(op.array, []).append((op, loops))

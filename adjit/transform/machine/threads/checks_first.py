@@ -22,7 +22,7 @@ from adjit.transform.analysis.effects import is_check
 
 def checked_first(loop: ir.For) -> list[ir.Op]:
     """The loop, and before it what it checks in each trip alike."""
-    inside = set(loop.body.args) | {out for op in ir.walk(loop.body) for out in op.results}
+    inside = set(loop.body.defines)
     moved: list[ir.Op] = []
     for op in loop.body.ops:
         if (is_check(op) or isinstance(op, ir.Extent)) and not inside.intersection(op.operands):

@@ -89,7 +89,7 @@ class _Parallel(_Serial):
 
     def __init__(self, function: ir.Function, side_by_side: Collection[ir.Var]):
         self._sharings = Sharings(function)
-        self._naturals = Naturals(function)
+        self._naturals = function.analysis(Naturals)
         self._side_by_side = side_by_side
 
     def op(self, op: ir.Op) -> Sequence[ir.Op]:

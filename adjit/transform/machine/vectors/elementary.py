@@ -69,9 +69,9 @@ class _Pass:
     """One walk over the function."""
 
     def __init__(self, function: ir.Function):
-        self.aliases = Aliases(function)
+        self.aliases = function.analysis(Aliases)
         self.scratch: list[ir.Op] = []  # arrays to be made before the operation that is being looked at
-        self.naturals = Naturals(function)
+        self.naturals = function.analysis(Naturals)
 
     def region(self, region: ir.Region, holds_scratch: bool = False) -> ir.Region:
         """`holds_scratch`: the scratch arrays of what is inside are made here, not further out."""
@@ -97,7 +97,7 @@ class _Pass:
 
     def innermost(self, loop: ir.For) -> ir.For:
         """The loop with elementary functions replaced, and without its recurrence where it has one; or as it is."""
-        inner = list(ir.walk(loop.body))
+        inner = loop.body.inside
         # what raises must find memory as the trips before left it
         if loop.stops or any(isinstance(op, ir.Raise) for op in inner) or not any(map(is_elementary, inner)):
             return loop

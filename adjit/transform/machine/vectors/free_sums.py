@@ -29,8 +29,8 @@ def reassociate(function: ir.Function, values: Collection[int], vectormath: bool
     loops = [op for op in ir.walk(function.body) if isinstance(op, ir.For) and _may_be(op, vectormath)]
     if not loops:
         return function
-    aliases = Aliases(function)
-    reach, naturals = Reach(function, aliases, values), Naturals(function)
+    aliases = function.analysis(Aliases)
+    reach, naturals = Reach(function, aliases, values), function.analysis(Naturals)
     made: dict[ir.Op, tuple[ir.Op]] = {}
     for loop in loops:
         names = {v for chain in _chains(loop) if not any(map(reach.has_var, chain)) for v in chain}
@@ -57,7 +57,7 @@ class _Apart:
 
 def _may_be(loop: ir.For, vectormath: bool) -> bool:
     """Whether an innermost loop carries floats, and does nothing that vectors cannot."""
-    inside = list(ir.walk(loop.body))
+    inside = loop.body.inside
     if loop.stops or loop.parallel or not any(ir.is_float(arg.type) for arg in loop.body.args[1:]):
         return False
     if any(isinstance(op, ir.For | ir.While | ir.Raise) for op in inside):

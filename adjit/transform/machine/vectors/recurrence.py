@@ -73,7 +73,7 @@ class _Split:
     def __init__(self, loop: ir.For, aliases: Memory, is_plain: bool):
         self.loop, self.aliases, self.is_plain = loop, aliases, is_plain
         self.definitions = {out: op for op in loop.body.ops for out in op.results}
-        self.made = {out for op in ir.walk(loop.body) for out in op.results} | set(loop.body.args)
+        self.made = loop.body.defines
         self.written = {aliases.find(m) for op in ir.walk(loop.body) if (m := memory_written(op)) is not None}
         self.wild = {memory for memory in self.written if not self.is_own(memory)}
         # what waits for trips before it is a recurrence, and with it the sums that it takes part in

@@ -46,7 +46,7 @@ class _Strips:
         self.loop, self.rest = loop, rest
         self.counter = loop.body.args[0]
         self.bound = tuple(k for k in range(len(loop.outs)) if k not in rest.free)
-        self.inside = {out for op in ir.walk(loop.body) for out in op.results} | set(loop.body.args)
+        self.inside = loop.body.defines
         self.builder = ir.Builder()
         self.start = ir.Var(f"{self.counter.name}_start", types.intp)
         self.views: dict[tuple[ir.Operand, tuple[ir.Operand | None, ...]], ir.Var] = {}

@@ -33,7 +33,7 @@ def suits_windows(loop: ir.For) -> bool:
     if loop.stops or loop.inits or loop.step != ir.integer(1) or not isinstance(loop.start, ir.Const):
         return False
     shifts = _shifts(loop)
-    inside = list(ir.walk(loop.body))
+    inside = loop.body.inside
     if not all(_is_plain(op) for op in inside):
         return False
     accesses = [op for op in inside if isinstance(op, ir.Load | ir.Store)]
@@ -54,7 +54,7 @@ class _Windows:
         self.builder, self.loop, self.first, self.end = builder, loop, first, end
         # from the number of the trip to what it makes of it
         self.shifts = {operand: loop.start.value + shift for operand, shift in _shifts(loop).items()}
-        self.inside = {out for op in ir.walk(loop.body) for out in op.results} | set(loop.body.args)
+        self.inside = loop.body.defines
         self.made: dict[tuple[ir.Operand, tuple[ir.Operand | None, ...], int], ir.Var] = {}
 
     def write(self) -> None:

@@ -117,7 +117,7 @@ class _Pair:
             )
         builder = ir.Builder()
         builder.origin = clear.origin
-        definitions = {result: op for op in ir.walk(function.body) for result in op.results}
+        definitions = function.body.made
         condition = has_trips(builder, self.loop, definitions)
         nothing = ir.Region((), (), ())
         builder.emit(ir.If(condition=condition, then=ir.Region((), (nest,), ()), orelse=nothing, outs=()))
@@ -128,7 +128,7 @@ class _Search:
     def __init__(self, function: ir.Function):
         self.function = function
         self.ops = function.body.ops
-        self.aliases = Aliases(function)
+        self.aliases = function.analysis(Aliases)
         self.distinct = Distinct(function, self.aliases)
         self.outer = {*function.body.args, *(out for op in self.ops for out in op.results)}
 

@@ -27,9 +27,9 @@ def merge_clears(function: ir.Function) -> ir.Function:
 
 class _Merging:
     def __init__(self, function: ir.Function):
-        self.aliases = Aliases(function)
+        self.aliases = function.analysis(Aliases)
         self.changed = False
-        self.made = {out: op for op in ir.walk(function.body) for out in op.results}
+        self.made = function.body.made
         self.natural = {
             op.body.args[0] for op in ir.walk(function.body) if isinstance(op, ir.For) and is_never_negative(op)
         }

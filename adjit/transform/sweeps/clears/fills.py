@@ -28,8 +28,8 @@ def leave_out_fills(function: ir.Function) -> ir.Function:
 
 class _Fills:
     def __init__(self, function: ir.Function):
-        self.aliases = Aliases(function)
-        self.iterations = Iterations(function)
+        self.aliases = function.analysis(Aliases)
+        self.iterations = function.analysis(Iterations)
         self.instead: dict[ir.Op, tuple[ir.Op]] = {}
 
     def look(self, region: ir.Region) -> None:

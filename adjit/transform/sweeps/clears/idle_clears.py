@@ -22,9 +22,9 @@ def leave_out_clears(function: ir.Function) -> ir.Function:
     clears = [op for op in ir.walk(function.body) if isinstance(op, ir.Store) and is_clear(op)]
     if not clears:
         return function
-    aliases = Aliases(function)
+    aliases = function.analysis(Aliases)
     shown = {aliases.find(o) for o in (*function.body.args, *function.body.yields) if is_reference(o)}
-    model = IndexModel(function)
+    model = function.analysis(IndexModel)
     readers: dict[ir.Operand, list[ir.Op]] = {}
     for op in ir.walk(function.body):
         arrays = (op.array,) if isinstance(op, ir.Store) and op.add else memory_read(op)

@@ -33,10 +33,10 @@ def promote_sums(function: ir.Function, shadows: Iterable[ir.Var]) -> ir.Functio
 
 class _Promoting:
     def __init__(self, function: ir.Function, shadows: Iterable[ir.Var]):
-        self.aliases = Aliases(function)
-        self.index_model = IndexModel(function)
+        self.aliases = function.analysis(Aliases)
+        self.index_model = function.analysis(IndexModel)
         self.adjoints = {self.aliases.find(s) for s in shadows}
-        self.made = {out: op for op in ir.walk(function.body) for out in op.results}
+        self.made = function.body.made
         # additions of sums of inner loops, and the stores that they stand for
         self.stands_for: dict[ir.Store, ir.Store] = {}
         self.changed = False
@@ -96,8 +96,7 @@ class _Promoting:
 
     def candidates(self, loop: ir.For, was: ir.For) -> list[ir.Store]:
         """Additions, each run once a trip, to an element that is the same in all trips and only added to in them."""
-        inside = set(loop.body.args) | {out for inner in ir.walk(loop.body) for out in inner.results}
-        inside |= {arg for op in ir.walk(loop.body) for r in op.regions for arg in r.args}
+        inside = loop.body.defines
         looked_at: dict[ir.Operand, list[ir.Op]] = {}
         for op in ir.walk(loop.body):
             if not isinstance(op, ir.Store | ir.Extent) or (isinstance(op, ir.Store) and not op.add):

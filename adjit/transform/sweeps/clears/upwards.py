@@ -21,12 +21,12 @@ def ascending(function: ir.Function) -> ir.Function:
     loops = [op for op in ir.walk(function.body) if _is_descending(op)]
     if not loops:
         return function
-    model = IndexModel(function)
+    model = function.analysis(IndexModel)
     independence = Independence(function, model)
     turned: dict[ir.Op, list[ir.Op]] = {}
     for loop in reversed(loops):
         assert isinstance(loop, ir.For)
-        inside = list(ir.walk(loop.body))
+        inside = loop.body.inside
         # a loop that adds to one element again and again is not vectorised either way
         is_inner = not any(isinstance(op, ir.For | ir.While) for op in inside)
         if any(_is_descending(op) and op not in turned for op in inside):

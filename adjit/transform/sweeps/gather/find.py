@@ -81,9 +81,9 @@ class _Scatter:
 
 class _Search:
     def __init__(self, function: ir.Function):
-        self.model = IndexModel(function)
+        self.model = function.analysis(IndexModel)
         self.iterations: Iterations = self.model.iterations
-        self.distinct = Distinct(function, Aliases(function))
+        self.distinct = Distinct(function, function.analysis(Aliases))
 
     def gathers(self, loop: ir.For) -> Iterator[Gather]:
         """The gathers that take the place of additions in the body of this loop, the innermost of its nest."""

@@ -89,9 +89,9 @@ def _axes(spine: Sequence[ir.For], index: Sequence[ir.Operand]) -> tuple[int, ..
 
 class _Search:
     def __init__(self, function: ir.Function):
-        self.iterations = Iterations(function)
+        self.iterations = function.analysis(Iterations)
         self.definitions = self.iterations.definitions
-        self.aliases = Aliases(function)
+        self.aliases = function.analysis(Aliases)
         self.distinct = Distinct(function, self.aliases)
 
     def region(self, region: ir.Region) -> ir.Region:

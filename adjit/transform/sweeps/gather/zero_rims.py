@@ -44,9 +44,9 @@ def read_in_place(function: ir.Function) -> ir.Function:
 class _Search:
     def __init__(self, function: ir.Function):
         self.function = function
-        self.model = IndexModel(function)
+        self.model = function.analysis(IndexModel)
         self.iterations: Iterations = self.model.iterations
-        self.aliases = Aliases(function)
+        self.aliases = function.analysis(Aliases)
         self.distinct = Distinct(function, self.aliases)
         self.users: dict[ir.Operand, list[ir.Op]] = {}
         self.held: set[ir.Operand] = set(function.body.yields)
