@@ -87,7 +87,7 @@ class _Fusion:
         self.scratch.difference_update(y for y in function.body.yields if isinstance(y, ir.Var))
 
     def once(self) -> ir.Function | None:
-        """The function with one more pair fused, None if there is none."""
+        """The function with more pairs fused, at most one a region; None if there are none."""
         body = self.region(self.function.body)
         return None if body is None else dataclasses.replace(self.function, body=body)
 
@@ -99,14 +99,21 @@ class _Fusion:
                 made = self.pair(ops, a, b)
                 if made is not None:
                     return dataclasses.replace(region, ops=made)
-        for k, op in enumerate(ops):
-            for number, inner in enumerate(op.regions):
-                found = self.region(inner)
-                if found is not None:
-                    regions = [*op.regions[:number], found, *op.regions[number + 1 :]]
-                    made_op = op.rebuilt(op.operands, regions, op.results)
-                    return dataclasses.replace(region, ops=(*ops[:k], made_op, *ops[k + 1 :]))
-        return None
+        # what is fused in one of these has nothing to do with the others
+        inside = [[self.region(inner) for inner in op.regions] for op in ops]
+        if not any(found is not None for regions in inside for found in regions):
+            return None
+        return dataclasses.replace(
+            region,
+            ops=tuple(
+                op
+                if all(new is None for new in found)
+                else op.rebuilt(
+                    op.operands, [new or old for new, old in zip(found, op.regions, strict=True)], op.results
+                )
+                for op, found in zip(ops, inside, strict=True)
+            ),
+        )
 
     def pair(self, ops: tuple[ir.Op, ...], a: int, b: int) -> tuple[ir.Op, ...] | None:
         first, second = ops[a], ops[b]
