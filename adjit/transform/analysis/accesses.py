@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 
 from adjit.transform import ir
 from adjit.transform.analysis.affine import ONE, Affine, Chain, Constraint, Iterations, loops_in
-from adjit.transform.analysis.alias import memory_read
 from adjit.transform.analysis.extents import ndim
 from adjit.transform.analysis.isl_text import Access, Text, Unknown, is_empty
 
@@ -44,7 +43,7 @@ class Accesses:
 
     def read(self, op: ir.Op) -> list[Access]:
         if op not in self._reads:
-            arrays = memory_read(op)
+            arrays = op.memory_read
             if isinstance(op, ir.Store):
                 self._reads[op] = [self.write(op)] if op.add else []
             elif isinstance(op, ir.Load):

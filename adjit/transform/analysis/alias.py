@@ -11,45 +11,9 @@ says may overlap.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Iterator
 
-from numba import types
-
 from adjit.transform import ir
-
-
-def is_reference(operand: ir.Operand) -> bool:
-    """Whether the operand names memory: an array, or a tape."""
-    return _is_memory(type(operand.type))
-
-
-@functools.cache
-def _is_memory(kind: type) -> bool:
-    # an instance check of numba's types, which have a metaclass, is slow
-    return issubclass(kind, (types.Array, types.List))
-
-
-def memory_read(op: ir.Op) -> tuple[ir.Operand, ...]:
-    """The arrays and tapes whose contents `op` itself reads (its regions aside)."""
-    if isinstance(op, ir.Load):
-        return (op.array,)
-    if isinstance(op, ir.Copy):
-        return (op.source,)
-    if isinstance(op, ir.Pull):
-        return (op.tape,)
-    if isinstance(op, ir.Call):
-        return tuple(a for a in op.args if is_reference(a))
-    return ()
-
-
-def memory_written(op: ir.Op) -> ir.Operand | None:
-    """The array or tape whose contents `op` itself changes."""
-    if isinstance(op, ir.Store):
-        return op.array
-    if isinstance(op, ir.Push):
-        return op.tape
-    return None
 
 
 class Aliases:
@@ -62,14 +26,14 @@ class Aliases:
         targets: list[ir.Operand] = []
         for op in ir.walk(function.body):
             self.note(op)
-            if (target := memory_written(op)) is not None:
+            if (target := op.memory_written) is not None:
                 targets.append(target)
         self.written = frozenset(map(self.find, targets))
 
     def note(self, op: ir.Op) -> None:
         """Takes in one more operation, such as a view made in a pass; what it looks at keeps its representative."""
         for name, memory in names_given(op):
-            if is_reference(name):
+            if ir.is_reference(name):
                 self._above[self.find(name)] = self.find(memory)
 
     def find(self, operand: ir.Operand) -> ir.Operand:
@@ -127,7 +91,7 @@ def _names_given(op: ir.Op) -> Iterator[tuple[ir.Operand, ir.Operand]]:
     if isinstance(op, ir.VIEWS):
         yield op.out, op.base
     elif isinstance(op, ir.Push):
-        if is_reference(op.value):
+        if ir.is_reference(op.value):
             yield op.tape, op.value
     elif isinstance(op, ir.Pull):
         yield op.out, op.tape

@@ -17,7 +17,6 @@ from numba import types
 
 from adjit.runtime.library import broadcast_extent
 from adjit.transform import ir
-from adjit.transform.analysis.alias import is_reference
 
 LOAD = 1
 # a value written to a tape and read back: in an array indexed by the loop counters, in a list; a value kept alive
@@ -56,7 +55,7 @@ def cost(op: ir.Op) -> int | None:
     if isinstance(op, ir.Load):
         return LOAD
     if isinstance(op, ir.If):
-        if any(is_reference(out) for out in op.outs):
+        if any(ir.is_reference(out) for out in op.outs):
             return None
         sides = [_sum(side) for side in op.regions]
         return None if None in sides else 1 + max(side for side in sides if side is not None)
@@ -74,7 +73,7 @@ def _sum(region: ir.Region) -> int | None:
 
 
 def _call_cost(op: ir.Call) -> int | None:
-    if op.effect or any(is_reference(o) for o in (*op.args, *op.outs)):
+    if op.effect or any(ir.is_reference(o) for o in (*op.args, *op.outs)):
         return None
     if op.callee is operator.pow:
         exponent = op.args[1]

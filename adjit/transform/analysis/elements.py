@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from adjit.transform import ir
 from adjit.transform.analysis.accesses import Accesses
 from adjit.transform.analysis.affine import Affine, Chain, Constraint, Iterations, Loop, loops_in
-from adjit.transform.analysis.alias import Aliases, memory_read
+from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.isl_text import TRUE, Access, Text, is_empty
 from adjit.transform.analysis.separation import Separation
 
@@ -88,7 +88,7 @@ class IndexModel:
         `is_ignored`: reads that do not count.
         """
         for op in ir.walk(loop.body):
-            arrays = [op.array] if isinstance(op, ir.Store) and op.add else memory_read(op)
+            arrays = [op.array] if isinstance(op, ir.Store) and op.add else op.memory_read
             if any(self._aliases.find(a) == memory for a in arrays) and not is_ignored(op):
                 reads = [r for r in self._accesses.read(op) if self._aliases.find(r.root) == memory]
                 if not all(self._is_stored(access, loop) for access in reads):
@@ -305,7 +305,7 @@ class IndexModel:
 
     def _between(self, read: Access, kill: Access, write: Access | None) -> str | None:
         """When `kill` is sure to touch the element after `read` and before `write`; None if nothing is sure."""
-        is_whole = not isinstance(kill.op, ir.Load | ir.Store) and kill.root in memory_read(kill.op)
+        is_whole = not isinstance(kill.op, ir.Load | ir.Store) and kill.root in kill.op.memory_read
         if not kill.is_root or kill.root != read.root or (kill.unknowns and not is_whole):
             return None
         text = self._text

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 
 from adjit.transform import ir
-from adjit.transform.analysis.alias import Aliases, is_reference, memory_read
+from adjit.transform.analysis.alias import Aliases
 
 
 class Reach:
@@ -47,7 +47,7 @@ class Reach:
 
     def _add_memory(self, operands: Iterable[ir.Operand]) -> None:
         """What arrays hold."""
-        self._memory.update(self._aliases.find(o) for o in operands if is_reference(o))
+        self._memory.update(self._aliases.find(o) for o in operands if ir.is_reference(o))
 
     def _flow(self, op: ir.Op) -> None:
         """What is read for the sake of what is in the reach, is in it."""
@@ -61,7 +61,7 @@ class Reach:
                     self._add(names)
         elif any(out in self._vars for out in op.results):
             self._add(op.operands)
-            self._add_memory(memory_read(op))
+            self._add_memory(op.memory_read)
 
 
 def _steering(op: ir.Op) -> Iterator[ir.Operand]:

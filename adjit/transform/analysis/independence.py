@@ -11,7 +11,7 @@ two trips may both add to one, unless the question is whether each adds to eleme
 from __future__ import annotations
 
 from adjit.transform import ir
-from adjit.transform.analysis.alias import Aliases, memory_read
+from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.distinct import Distinct
 from adjit.transform.analysis.elements import IndexModel
 from adjit.transform.analysis.sums import carries_adjoint_sums
@@ -43,7 +43,7 @@ class Independence:
                 return False
             touched: tuple[ir.Operand, ...] = (op.array,)
         else:
-            touched = memory_read(op)
+            touched = op.memory_read
         if all(self.distinct.are_distinct(array, store.array) for array in touched):
             return False
         return self._model.may_meet_in_other_trip(loop, op, store)

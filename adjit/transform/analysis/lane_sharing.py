@@ -18,7 +18,7 @@ from numba import types
 
 from adjit.runtime.library import some_elements
 from adjit.transform import ir
-from adjit.transform.analysis.alias import Aliases, is_reference
+from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.elements import IndexModel
 from adjit.transform.analysis.exact import Reach
 from adjit.transform.analysis.integers import Naturals
@@ -63,8 +63,8 @@ class LaneSharing:
         self._values = values
         self.allocs: dict[ir.Operand, list[ir.Alloc]] = {}
         self._accesses: dict[ir.Operand, list[ir.Op]] = {}
-        self._shared = {self.aliases.find(y) for y in function.body.yields if is_reference(y)}
-        self._shared |= {self.aliases.find(a) for a in function.body.args if is_reference(a)}
+        self._shared = {self.aliases.find(y) for y in function.body.yields if ir.is_reference(y)}
+        self._shared |= {self.aliases.find(a) for a in function.body.args if ir.is_reference(a)}
         for op in ir.walk(function.body):
             if isinstance(op, ir.Alloc):
                 self.allocs.setdefault(self.aliases.find(op.out), []).append(op)
@@ -73,11 +73,11 @@ class LaneSharing:
 
     def _note(self, op: ir.Op) -> None:
         for operand in op.operands:
-            if is_reference(operand):
+            if ir.is_reference(operand):
                 self._accesses.setdefault(self.aliases.find(operand), []).append(op)
                 if not isinstance(op, ir.Load | ir.Store):
                     self._shared.add(self.aliases.find(operand))
-        self._shared.update(self.aliases.find(r) for r in op.results if is_reference(r))
+        self._shared.update(self.aliases.find(r) for r in op.results if ir.is_reference(r))
 
     @functools.cached_property
     def _reach(self) -> Reach:
@@ -105,10 +105,10 @@ class LaneSharing:
         """Whether it may run in another order than the operations of other trips, as far as memory does not tell."""
         if isinstance(op, ir.Call):
             is_pure = not op.effect or op.callee is some_elements
-            return is_pure and not any(is_reference(o) for o in (*op.args, *op.outs))
+            return is_pure and not any(ir.is_reference(o) for o in (*op.args, *op.outs))
         if isinstance(op, ir.For | ir.If):
             is_plain = isinstance(op, ir.If) or not (op.stops or op.parallel)
-            return is_plain and not any(is_reference(o) for o in (*op.operands, *op.results))
+            return is_plain and not any(ir.is_reference(o) for o in (*op.operands, *op.results))
         return isinstance(op, ir.Load | ir.Store | ir.Extent | ir.Comment | ir.Alloc)
 
     # --------------------------------------------------------------------------------------------------- memory

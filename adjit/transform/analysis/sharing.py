@@ -21,7 +21,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Affine
-from adjit.transform.analysis.alias import Aliases, is_reference, memory_read
+from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.distinct import Distinct
 from adjit.transform.analysis.effects import is_check
 from adjit.transform.analysis.elements import IndexModel
@@ -148,7 +148,7 @@ class Sharings:
             if not isinstance(store, ir.Store):
                 continue
             for op in inside:
-                touched = (op.array,) if isinstance(op, ir.Store) else memory_read(op)
+                touched = (op.array,) if isinstance(op, ir.Store) else op.memory_read
                 near = [a for a in touched if ir.is_array(a) and not self._distinct.are_distinct(a, store.array)]
                 if near and not self._is_promised(op, store) and self._model.may_meet_in_other_trip(loop, op, store):
                     for base in {self._base(array): None for array in (store.array, *near)}:
@@ -218,5 +218,5 @@ class Sharings:
 def _arrays(op: ir.Op) -> Iterator[ir.Operand]:
     """The arrays that an operation uses, those that its regions hand back included."""
     for operand in (*op.operands, *(y for region in op.regions for y in region.yields)):
-        if is_reference(operand):
+        if ir.is_reference(operand):
             yield operand

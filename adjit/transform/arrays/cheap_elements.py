@@ -17,7 +17,7 @@ from __future__ import annotations
 import dataclasses
 
 from adjit.transform import ir
-from adjit.transform.analysis.alias import Aliases, memory_written
+from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.cost import LOAD, cost
 from adjit.transform.rewrite.simplify import simplify
 
@@ -137,7 +137,7 @@ class _Substitution:
             return False
         memory = {self.aliases.find(op.array) for op in element if isinstance(op, ir.Load)}
         between = [inner for op in region.ops[first : max(places) + 1] for inner in ir.with_inner(op)]
-        written = [memory_written(op) for op in between]
+        written = [op.memory_written for op in between]
         return not any(w is not None and self.aliases.find(w) in memory for w in written)
 
     # ------------------------------------------------------------------------------------------- doing it

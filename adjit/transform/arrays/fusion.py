@@ -17,7 +17,7 @@ import dataclasses
 from collections.abc import Mapping
 
 from adjit.transform import ir
-from adjit.transform.analysis.alias import Aliases, is_reference, memory_read, memory_written
+from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.elements import IndexModel
 from adjit.transform.analysis.trip_counts import mirrored_range
 from adjit.transform.rewrite.simplify import Renamer, simplify
@@ -55,15 +55,13 @@ class _Effects:
         self.writes: set[ir.Operand] = set()
         self.is_ordered = False
         for inner in ir.with_inner(op):
-            self.reads.update(map(aliases.find, memory_read(inner)))
-            written = memory_written(inner)
+            self.reads.update(map(aliases.find, inner.memory_read))
+            written = inner.memory_written
             if written is not None:
                 self.writes.add(aliases.find(written))
             self.is_ordered |= isinstance(inner, ir.Raise) or (isinstance(inner, ir.Call) and inner.effect)
         self.op = op
-        self.touching = [
-            inner for inner in ir.with_inner(op) if memory_read(inner) or memory_written(inner) is not None
-        ]
+        self.touching = [inner for inner in ir.with_inner(op) if inner.memory_read or inner.memory_written is not None]
         self.uses = {o for o in ir.reads(op) if isinstance(o, ir.Var)}
         self.makes = set(op.results)
 
@@ -81,7 +79,7 @@ class _Fusion:
         self.filled = {op.out for op in ir.walk(function.body) if isinstance(op, ir.Alloc) and op.fill is not None}
         for op in ir.walk(function.body):
             for operand in (*op.operands, *(y for r in op.regions for y in r.yields)):
-                if is_reference(operand):
+                if ir.is_reference(operand):
                     self.users.setdefault(operand, set()).add(op)
         self.filled.difference_update(y for y in function.body.yields if isinstance(y, ir.Var))
         self.scratch.difference_update(y for y in function.body.yields if isinstance(y, ir.Var))

@@ -20,7 +20,7 @@ from numba import types
 from adjit.runtime.library import same_extent
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Iterations
-from adjit.transform.analysis.alias import memory_written, named_by, names_given
+from adjit.transform.analysis.alias import named_by, names_given
 from adjit.transform.analysis.trip_counts import has_one_trip
 from adjit.transform.ir.types import array_type_of, writable
 
@@ -114,7 +114,7 @@ class _Loop:
         ops = self.function.body.ops
         place = next(k for k, op in enumerate(ops) if self.loop in ir.with_inner(op))
         inner = (made for op in ops[place:] for made in ir.with_inner(op))
-        return [target for op in inner if (target := memory_written(op)) is not None]
+        return [target for op in inner if (target := op.memory_written) is not None]
 
     def is_undefined(self, array: ir.Operand) -> bool:
         return isinstance(array, ir.Var) and isinstance(self.iterations.definitions.get(array), ir.Undefined)

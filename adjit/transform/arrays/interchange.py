@@ -21,7 +21,7 @@ import dataclasses
 from collections.abc import Callable, Collection, Iterator
 
 from adjit.transform import ir
-from adjit.transform.analysis.alias import Aliases, memory_read, memory_written
+from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.cost import SLOT, cost
 from adjit.transform.analysis.elements import IndexModel
 from adjit.transform.arrays.one_element import as_value, may_be_value
@@ -194,7 +194,7 @@ class _View:
         if made.intersection((inner.start, inner.stop)):
             return False
         aliases = self.function.analysis(Aliases)
-        stored = {aliases.find(w) for op in ir.walk(inner.body) if (w := memory_written(op)) is not None}
+        stored = {aliases.find(w) for op in ir.walk(inner.body) if (w := op.memory_written) is not None}
         rest = [op for op in outer.body.ops if op is not inner]
         if not all(_may_run_again(op, stored, aliases) for op in rest) or sum(cost(op) or 0 for op in rest) > SLOT:
             return False
@@ -209,8 +209,8 @@ class _View:
         for op in ir.walk(inner.body):
             if isinstance(op, ir.Raise | ir.Push | ir.Pull) or (isinstance(op, ir.Call) and op.effect):
                 return False
-            written = memory_written(op)
-            memory = {aliases.find(a) for a in (*memory_read(op), *(() if written is None else (written,)))}
+            written = op.memory_written
+            memory = {aliases.find(a) for a in (*op.memory_read, *(() if written is None else (written,)))}
             if memory - own:
                 touching.append(op)
         model = self.function.analysis(IndexModel)

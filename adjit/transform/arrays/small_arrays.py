@@ -19,7 +19,7 @@ import operator
 from collections.abc import Iterator, Sequence
 
 from adjit.transform import ir
-from adjit.transform.analysis.alias import Aliases, is_reference
+from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.trip_counts import literal_trips
 from adjit.transform.ir.types import array_type_of, typed_const
 
@@ -38,7 +38,7 @@ def dissolve(function: ir.Function) -> ir.Function:
         if isinstance(op, ir.Copy) and (source := aliases.find(op.source)) in shapes:
             shapes.setdefault(aliases.find(op.out), shapes[source])
     for operand in (*function.body.args, *function.body.yields):
-        if is_reference(operand):
+        if ir.is_reference(operand):
             shapes.pop(aliases.find(operand), None)
     while shapes:
         walk = _Dissolving(aliases, shapes)
@@ -89,7 +89,7 @@ class _Dissolving:
         return operand
 
     def is_small(self, operand: ir.Operand) -> bool:
-        return is_reference(operand) and self.find(operand) in self.shapes
+        return ir.is_reference(operand) and self.find(operand) in self.shapes
 
     def region(self, region: ir.Region) -> ir.Region:
         args = self.expanded(region.args)
@@ -199,7 +199,7 @@ class _Dissolving:
             cloner = ir.Cloner({counter: ir.integer(trip), **dict(zip(args, carried, strict=True))})
             for inner in op.body.ops:
                 made = cloner.op(inner)
-                self.classes.update((new, self.find(old)) for old, new in _names(inner, made) if is_reference(old))
+                self.classes.update((new, self.find(old)) for old, new in _names(inner, made) if ir.is_reference(old))
                 self.op(made, done)
             carried = [self.operand(cloner.operand(y)) for y in op.body.yields]
         for out, last in zip(op.outs, carried, strict=True):

@@ -16,7 +16,7 @@ from numba import types
 
 from adjit.rules.registry import lookup
 from adjit.transform import ir
-from adjit.transform.analysis.alias import Aliases, is_reference
+from adjit.transform.analysis.alias import Aliases
 
 
 def carries(type_: types.Type) -> bool:
@@ -51,7 +51,7 @@ class Activity:
         return isinstance(operand, ir.Var) and carries(operand.type) and self._key(operand) in self.varied
 
     def _key(self, operand: ir.Operand) -> ir.Operand:
-        return self.aliases.find(operand) if is_reference(operand) else operand
+        return self.aliases.find(operand) if ir.is_reference(operand) else operand
 
     def _fixpoint(self, step: Any, start: Iterable[ir.Operand]) -> set[ir.Operand]:
         found = {self._key(o) for o in start if isinstance(o, ir.Var) and carries(o.type)}

@@ -26,7 +26,7 @@ import numpy as np
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.analysis.alias import Aliases, is_reference, memory_read
+from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.elements import IndexModel
 from adjit.transform.derive.activity import Activity
 from adjit.transform.ir.types import typed_const
@@ -91,7 +91,7 @@ def _is_smooth(op: ir.Call) -> bool:
 
 
 def _is_of_numbers(op: ir.Call, activity: Activity) -> bool:
-    return any(map(activity.is_active, op.outs)) and not any(map(is_reference, (*op.args, *op.outs)))
+    return any(map(activity.is_active, op.outs)) and not any(map(ir.is_reference, (*op.args, *op.outs)))
 
 
 def _wild(function: ir.Function, aliases: Aliases) -> set[ir.Operand]:
@@ -160,7 +160,7 @@ class _Reading:
         self.other: dict[ir.Region, ir.Region] = {}
         self.uses: dict[_Node, list[_Use]] = {}
         # elements of these are looked at in ways that are not followed
-        self.shown = {self.find(y) for y in function.body.yields if is_reference(y)}
+        self.shown = {self.find(y) for y in function.body.yields if ir.is_reference(y)}
         self.stores: dict[ir.Operand, list[ir.Store]] = {}
         self.loads: dict[ir.Operand, list[ir.Load]] = {}
         self.calls: dict[ir.Operand, list[ir.Op]] = {}
@@ -200,12 +200,12 @@ class _Reading:
         elif isinstance(op, ir.Push | ir.Pull):
             self.shown.add(self.find(op.tape))
         elif isinstance(op, ir.Call):
-            for array in memory_read(op):
+            for array in op.memory_read:
                 self.calls.setdefault(self.find(array), []).append(op)
 
     def _use(self, value: ir.Operand, branches: tuple[ir.Region, ...], use: _Use) -> None:
         """A use in branches is one where the number is made if there is one in the other branches as well."""
-        if is_reference(value) or not self.activity.is_active(value):
+        if ir.is_reference(value) or not self.activity.is_active(value):
             return
         outside = len(self.branches[value])
         node: _Node = value if len(branches) == outside else (value, branches[-1])
@@ -226,7 +226,7 @@ class _Reading:
             for out in op.outs:
                 if self.activity.is_active(out):
                     for a in op.args:
-                        yield a, () if is_reference(out) else (out,)
+                        yield a, () if ir.is_reference(out) else (out,)
         elif isinstance(op, ir.Store):
             yield op.value, (op,)
         elif isinstance(op, ir.Push):

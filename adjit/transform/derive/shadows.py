@@ -15,7 +15,6 @@ from collections.abc import Iterator, Sequence
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.analysis.alias import is_reference
 from adjit.transform.derive.activity import Activity
 from adjit.transform.derive.renewed_arrays import renewed
 from adjit.transform.ir.types import typed_const, writable
@@ -29,15 +28,15 @@ def _joined(op: ir.Op, renewed: set[ir.Var]) -> Iterator[ir.Operand]:
     """References that `op` lets stand for one another; what a loop makes anew in each trip stands for itself."""
     if isinstance(op, ir.For | ir.While):
         for k, out in enumerate(op.outs):
-            if is_reference(out) and out not in renewed:
+            if ir.is_reference(out) and out not in renewed:
                 yield from (op.inits[k], ir.carried_args(op)[k], op.body.yields[k], out)
     elif isinstance(op, ir.If):
         for k, out in enumerate(op.outs):
-            if is_reference(out):
+            if ir.is_reference(out):
                 yield from (op.then.yields[k], op.orelse.yields[k], out)
-    elif isinstance(op, ir.Push) and is_reference(op.value):
+    elif isinstance(op, ir.Push) and ir.is_reference(op.value):
         yield from (op.tape, op.value)
-    elif isinstance(op, ir.Pull) and is_reference(op.out):
+    elif isinstance(op, ir.Pull) and ir.is_reference(op.out):
         yield from (op.tape, op.out)
 
 
@@ -84,7 +83,7 @@ class Shadows:
     def _is_shadowed(self, operand: ir.Operand) -> bool:
         if isinstance(operand, ir.Const):
             return self._activity.aliases.find(operand) in self._activity.varied
-        return is_reference(operand) and self._activity.is_active(operand) and not is_scalar_tape(operand)
+        return ir.is_reference(operand) and self._activity.is_active(operand) and not is_scalar_tape(operand)
 
     def _shadow(self, operand: ir.Operand, ops: list[ir.Op]) -> ir.Operand:
         if isinstance(operand, ir.Const):

@@ -20,7 +20,6 @@ from collections.abc import Iterable
 
 from adjit import errors
 from adjit.transform import ir
-from adjit.transform.analysis.alias import memory_read, memory_written
 from adjit.transform.analysis.memories import Names
 from adjit.transform.elaborate.orders import Orders
 
@@ -90,11 +89,11 @@ class _Paths:
         if isinstance(op, ir.Detached):
             state[op, _MADE] = op
             return
-        self.read([*memory_read(op), *(o for o in op.operands if not ir.is_array(o))], state)
+        self.read([*op.memory_read, *(o for o in op.operands if not ir.is_array(o))], state)
         for note in self.notes:
             if note.copy in op.results:
                 _make_way(note, state)
-        target = memory_written(op)
+        target = op.memory_written
         if isinstance(op, ir.Store) and target is not None:
             self.stored(op, target, state)
         if isinstance(op, ir.If):

@@ -22,7 +22,7 @@ from numba import types
 from adjit import errors
 from adjit.runtime.library import check_separate
 from adjit.transform import ir
-from adjit.transform.analysis.alias import Aliases, memory_written, named_by
+from adjit.transform.analysis.alias import Aliases, named_by
 from adjit.transform.elaborate.control import VALUE
 from adjit.transform.elaborate.derivatives import seen_from_inside, type_of
 from adjit.transform.elaborate.detached import without_detached
@@ -81,7 +81,7 @@ def _check_unwritten(function: ir.Function, around: Sequence[ir.Tree]) -> None:
     aliases = function.analysis(Aliases)
     arrays = {aliases.find(p) for p in around if isinstance(p, ir.Var) and isinstance(p.type, types.Array)}
     for op in ir.walk(function.body):
-        target = memory_written(op)
+        target = op.memory_written
         if target is not None and aliases.find(target) in arrays:
             raise errors.Unsupported(
                 "an array of the enclosing function is changed by one that is differentiated inside it",
@@ -282,7 +282,7 @@ def _check_globals(function: ir.Function) -> None:
 
 def _stores(function: ir.Function) -> dict[ir.Op, ir.Operand]:
     """What writes into memory, with the name under which it does."""
-    targets = ((op, memory_written(op)) for op in ir.walk(function.body))
+    targets = ((op, op.memory_written) for op in ir.walk(function.body))
     return {op: target for op, target in targets if target is not None}
 
 

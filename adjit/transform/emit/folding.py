@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.analysis.alias import Aliases, memory_read, memory_written
+from adjit.transform.analysis.alias import Aliases
 
 # Estimated characters of an expression: above the first, what it is made of gets names; above the second, a conditional
 # expression is written as a statement.
@@ -158,7 +158,7 @@ class Folding:
                 stores |= inner_stores
             if isinstance(op, ir.If) and self._is_choice(op):
                 self.choices.add(op)
-            target = memory_written(op)
+            target = op.memory_written
             if target is not None:
                 stores.add(self._aliases.find(target))
             if isinstance(op, ir.Undefined):
@@ -296,7 +296,7 @@ class Folding:
         return True
 
     def _memory(self, op: ir.Op) -> Iterator[ir.Operand]:
-        for memory in memory_read(op):
+        for memory in op.memory_read:
             yield self._aliases.find(memory)
         for region in op.regions:
             for inner in ir.walk(region):

@@ -12,7 +12,7 @@ import math
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.analysis.alias import Aliases, is_reference
+from adjit.transform.analysis.alias import Aliases
 
 # Elements up to which an array is small whatever its type.
 _SMALL = 4096
@@ -21,7 +21,7 @@ _SMALL = 4096
 def temporaries(function: ir.Function) -> frozenset[ir.Var]:
     """The allocations to make in the workspace."""
     aliases = function.analysis(Aliases)
-    returned = {aliases.find(y) for y in function.body.yields if is_reference(y)}
+    returned = {aliases.find(y) for y in function.body.yields if ir.is_reference(y)}
     return frozenset(
         op.out
         for op in ir.walk(function.body)

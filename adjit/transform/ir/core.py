@@ -7,6 +7,7 @@ In: operands and callees. Out: nodes, which know their operands, regions and res
 
 from __future__ import annotations
 
+import functools
 import linecache
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -86,6 +87,17 @@ class Const:
 Operand = Var | Const
 
 
+def is_reference(operand: Operand) -> bool:
+    """Whether the operand names memory: an array, or a tape."""
+    return _is_memory(type(operand.type))
+
+
+@functools.cache
+def _is_memory(kind: type) -> bool:
+    # an instance check of numba's types, which have a metaclass, is slow
+    return issubclass(kind, (types.Array, types.List))
+
+
 def integer(value: int) -> Const:
     return Const(value, types.intp)
 
@@ -111,6 +123,11 @@ class Region:
             for inner in op.regions:
                 found += inner.inside
         return tuple(found)
+
+    @once
+    def memory_written(self) -> tuple[Operand, ...]:
+        """The arrays and tapes whose contents operations in it change."""
+        return tuple(dict.fromkeys(op.memory_written for op in self.inside if op.memory_written is not None))
 
     @once
     def made(self) -> Mapping[Operand, Op]:
@@ -157,6 +174,16 @@ class Op:
     @once
     def results(self) -> tuple[Var, ...]:
         return self._parts(self._results_in)
+
+    @once
+    def memory_read(self) -> tuple[Operand, ...]:
+        """The arrays and tapes whose contents it reads itself, its regions aside."""
+        return ()
+
+    @once
+    def memory_written(self) -> Operand | None:
+        """The array or tape whose contents it changes itself."""
+        return None
 
     def rebuilt(self, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> Op:
         """The same operation on other parts, given in the order in which the properties list them."""
@@ -212,6 +239,10 @@ class Call(Op):
     outs: tuple[Var, ...] = results()
     options: tuple[tuple[str, Any], ...] = ()
     effect: bool = False
+
+    @once
+    def memory_read(self) -> tuple[Operand, ...]:
+        return tuple(a for a in self.args if is_reference(a))
 
 
 @node

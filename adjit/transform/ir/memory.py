@@ -52,6 +52,10 @@ class Copy(Op):
     source: Operand = operand()
     out: Var = result()
 
+    @once
+    def memory_read(self) -> tuple[Operand, ...]:
+        return (self.source,)
+
 
 @node
 class Extent(Op):
@@ -70,6 +74,10 @@ class Load(Op):
     index: tuple[Operand, ...] = operands()
     out: Var = result()
 
+    @once
+    def memory_read(self) -> tuple[Operand, ...]:
+        return (self.array,)
+
 
 @node
 class Store(Op):
@@ -83,6 +91,10 @@ class Store(Op):
     value: Operand = operand()
     add: bool = False
     promised: bool = False
+
+    @once
+    def memory_written(self) -> Operand:
+        return self.array
 
 
 @dataclass(frozen=True)
@@ -232,6 +244,10 @@ class Push(Op):
     index: Operand = operand()
     value: Operand = operand()
 
+    @once
+    def memory_written(self) -> Operand:
+        return self.tape
+
 
 @node
 class Pull(Op):
@@ -240,3 +256,7 @@ class Pull(Op):
     tape: Operand = operand()
     index: Operand = operand()
     out: Var = result()
+
+    @once
+    def memory_read(self) -> tuple[Operand, ...]:
+        return (self.tape,)

@@ -18,7 +18,7 @@ import functools
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.analysis.alias import Aliases, is_reference
+from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.elements import IndexModel
 from adjit.transform.analysis.trip_counts import is_natural
 
@@ -39,7 +39,7 @@ class _Hoisting:
         self.classes: dict[ir.Operand, set[ir.Operand]] = {}
         args = [a for op in ir.walk(function.body) for r in op.regions for a in r.args]
         for var in (*function.body.args, *self.made, *args):
-            if is_reference(var):
+            if ir.is_reference(var):
                 self.classes.setdefault(self.aliases.find(var), set()).add(var)
 
     @functools.cached_property
@@ -63,7 +63,7 @@ class _Hoisting:
         if isinstance(op, ir.For) and op.parallel:
             return [op]
         inside = {var for region in op.regions for var in region.defines}
-        handed_on = {self.aliases.find(y) for r in op.regions for y in r.yields if is_reference(y)}
+        handed_on = {self.aliases.find(y) for r in op.regions for y in r.yields if ir.is_reference(y)}
         outside: list[ir.Op] = []
         left: list[ir.Op] = []
         for inner in op.body.ops:

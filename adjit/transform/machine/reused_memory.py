@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Equalities
-from adjit.transform.analysis.alias import Aliases, is_reference, memory_read
+from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.elements import IndexModel
 from adjit.transform.analysis.extents import is_product, ndim
 from adjit.transform.rewrite.dead import eliminate_dead
@@ -96,13 +96,13 @@ class _Search:
             for name in (*op.results, *(a for region in op.regions for a in region.args)):
                 if not isinstance(op, ir.VIEWS):
                     self._name(name)
-            arrays = (*memory_read(op), op.array) if isinstance(op, ir.Store) else memory_read(op)
+            arrays = (*op.memory_read, op.array) if isinstance(op, ir.Store) else op.memory_read
             for memory in {self.aliases.find(a) for a in arrays}:
                 self.touching.setdefault(memory, []).append(op)
-        self.shown = {self.aliases.find(y) for y in function.body.yields if is_reference(y)}
+        self.shown = {self.aliases.find(y) for y in function.body.yields if ir.is_reference(y)}
 
     def _name(self, name: ir.Operand) -> None:
-        if is_reference(name):
+        if ir.is_reference(name):
             self.names.setdefault(self.aliases.find(name), set()).add(name)
 
     def pair(self, refused: set[ir.Op]) -> tuple[ir.Alloc, ir.Var] | None:

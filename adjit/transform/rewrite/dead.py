@@ -17,7 +17,7 @@ from collections.abc import Collection
 from typing import TypeVar
 
 from adjit.transform import ir
-from adjit.transform.analysis.alias import Aliases, is_reference, memory_read, memory_written
+from adjit.transform.analysis.alias import Aliases
 
 _T = TypeVar("_T")
 
@@ -50,7 +50,7 @@ class _Marking:
             self._keep(root)
         for operand in function.body.yields:
             self._use(operand)
-            if is_reference(operand):
+            if ir.is_reference(operand):
                 self._touch(operand)
         while self._pending:
             item = self._pending.pop()
@@ -68,7 +68,7 @@ class _Marking:
                 self._source[arg] = (op, k - counters)
             for inner in region.ops:
                 self._parent[inner] = op
-        target = memory_written(op)
+        target = op.memory_written
         if target is not None:
             self._writers[self._aliases.find(target)].append(op)
 
@@ -115,7 +115,7 @@ class _Marking:
             self._use(operand)
         if isinstance(op, (ir.For, ir.While)) and op.stops:
             self._use(op.body.yields[-1])
-        for operand in memory_read(op):
+        for operand in op.memory_read:
             self._touch(operand)
 
 

@@ -20,7 +20,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.analysis.alias import Aliases, memory_written
+from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.extents import Axis, extent_source
 from adjit.transform.ir.callees import canonical
 from adjit.transform.rewrite.algebra import is_scalar, literal, simpler
@@ -115,8 +115,7 @@ class _Pass:
         operands = self.operands(op.operands)
         if isinstance(op, ir.If | ir.For | ir.While):
             # what a loop stores is there in its later trips, and what either stores is there afterwards
-            stored = [memory for inner in ir.walk(op.regions[-1]) if (memory := memory_written(inner)) is not None]
-            stored += [memory for inner in ir.walk(op.regions[0]) if (memory := memory_written(inner)) is not None]
+            stored = op.regions[0].memory_written + op.regions[-1].memory_written
             if not isinstance(op, ir.If):
                 self.note_stores(stored)
             if isinstance(op, ir.If):
@@ -136,7 +135,7 @@ class _Pass:
             self._versions[self._aliases.find(memory)] += 1
 
     def put(self, op: ir.Op, done: list[ir.Op]) -> None:
-        written = memory_written(op)
+        written = op.memory_written
         if written is not None:
             self.note_stores((written,))
         for out in op.results:

@@ -20,7 +20,7 @@ import operator
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.analysis.alias import Aliases, memory_read, memory_written
+from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.sums import is_sum
 from adjit.transform.ir.types import typed_const
 from adjit.transform.rewrite.axes import contracted_tapes
@@ -56,7 +56,7 @@ class _Effects:
         self.adds: set[ir.Operand] = set()
         self.ordered = False
         for inner in ir.with_inner(op):
-            self.reads.update(aliases.find(a) for a in memory_read(inner))
+            self.reads.update(aliases.find(a) for a in inner.memory_read)
             if isinstance(inner, ir.Store):
                 (self.adds if inner.add else self.writes).add(aliases.find(inner.array))
             elif isinstance(inner, ir.Push):
@@ -179,10 +179,8 @@ class _Fusion:
                 return f"a trip's `{arg.name}` comes from the trip after it, and is not only added to"
         reverse = self.effects[b]
         stored = reverse.writes | (reverse.adds & reverse.reads)
-        targets = dict.fromkeys(
-            map(memory_written, ir.walk(mirror.body))
-        )  # in their order: the first one is the reason
-        for memory in dict.fromkeys(self.aliases.find(target) for target in targets if target is not None):
+        # in their order: the first one is the reason
+        for memory in dict.fromkeys(map(self.aliases.find, mirror.body.memory_written)):
             if memory not in stored:
                 continue
             if memory in self.primal_of:

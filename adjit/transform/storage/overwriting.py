@@ -13,7 +13,7 @@ from collections.abc import Container, Iterable, Sequence
 
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Affine
-from adjit.transform.analysis.alias import Aliases, memory_read
+from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.elements import IndexModel
 from adjit.transform.storage.expansion import Scratch
 
@@ -120,7 +120,7 @@ class Primal:
         if any(ir.is_array(y) and self.aliases.find(y) == memory for y in self.top.yields):
             return False
         for op in ir.walk(self.top):
-            reads = [op.array] if isinstance(op, ir.Store) and op.add else memory_read(op)
+            reads = [op.array] if isinstance(op, ir.Store) and op.add else op.memory_read
             if op not in inside and any(self.aliases.find(a) == memory for a in reads):
                 return False
         return self.is_private(memory, loop)
@@ -129,7 +129,7 @@ class Primal:
 
     def overwriters(self, load: ir.Op) -> list[ir.Store]:
         """The stores that may overwrite what a load reads, after it."""
-        (array,) = memory_read(load)
+        (array,) = load.memory_read
         return [
             store
             for store in self.stores.get(self.aliases.find(array), ())

@@ -22,7 +22,7 @@ from numba import types
 
 from adjit.runtime.library import default_snapshots, fitting_snapshots, same_extent, stored_extent
 from adjit.transform import ir
-from adjit.transform.analysis.alias import is_reference, named_by
+from adjit.transform.analysis.alias import named_by
 from adjit.transform.analysis.sums import is_sum
 from adjit.transform.analysis.trip_counts import count_trips, has_one_trip, mirrored_range, trip_number
 from adjit.transform.derive.mirror import MirroredLoop, Sweeps
@@ -62,7 +62,7 @@ def state_of(primal: Primal, loop: ir.For | ir.While, shadows: set[ir.Var], want
         return Refusal("It fills a tape of its own.")
     args = loop.body.args[1:]
     new = _new_results(loop, shadows)
-    references = [k for k, arg in enumerate(args) if is_reference(arg) and k not in new]
+    references = [k for k, arg in enumerate(args) if ir.is_reference(arg) and k not in new]
     if {loop.body.yields[k] for k in references} != {args[k] for k in references}:
         return Refusal(
             "It makes arrays anew in each trip, of another shape, or changes them where they have other names."
@@ -71,7 +71,7 @@ def state_of(primal: Primal, loop: ir.For | ir.While, shadows: set[ir.Var], want
     carried = [primal.aliases.find(args[k]) for k in arrays]
     roots = _roots(primal, loop)
     starts = [_root(primal, loop.inits[k]) for k in arrays]
-    names = {primal.aliases.find(v) for v in ir.free_vars(loop.body) if is_reference(v)}
+    names = {primal.aliases.find(v) for v in ir.free_vars(loop.body) if ir.is_reference(v)}
     if len(set(starts)) != len(starts) or any(c in names or set(roots.get(c, ())) - set(starts) for c in carried):
         return Refusal("Its arrays have several names.")
     turning = {k for cycle in cycles(loop, arrays) if len(cycle) > 1 for k in cycle}
@@ -124,7 +124,7 @@ def _numbers(loop: ir.For) -> list[int]:
     read = {o for op in loop.body.ops for o in ir.reads(op)}
     found: list[int] = []
     for k, arg in enumerate(loop.body.args[1:]):
-        if is_reference(arg):
+        if ir.is_reference(arg):
             continue
         passed_on = any(y is arg for j, y in enumerate(loop.body.yields) if j != k)
         if (arg in read or passed_on) and not is_sum(arg, loop.body.yields[k], loop.body):
@@ -173,7 +173,7 @@ def _root(primal: Primal, array: ir.Operand) -> ir.Operand:
 
 def _only_name(primal: Primal, loop: ir.For, memory: ir.Operand, roots: Sequence[ir.Var]) -> ir.Var | None:
     """The one array of a class that the loop changes, if it is seen in it under the name only that it was made with."""
-    names = {v for v in ir.free_vars(loop.body) if is_reference(v) and primal.aliases.find(v) == memory}
+    names = {v for v in ir.free_vars(loop.body) if ir.is_reference(v) and primal.aliases.find(v) == memory}
     if len(roots) > 1:
         # others have a name in common with it, after the loop or before it
         reached = {name: named_by(primal.function, [name]) for name in names}
@@ -259,7 +259,7 @@ class Rerun:
         # shadows that the loop passes around go back the way they came
         state = self.state
         fixed = (*state.in_place, *state.new, *(state.change_places if self.kept is not None else ()))
-        passed = [k for k, arg in enumerate(args) if is_reference(arg) and k not in fixed]
+        passed = [k for k, arg in enumerate(args) if ir.is_reference(arg) and k not in fixed]
         ends = {k: dataclasses.replace(args[k]) for k in passed}
         mapping: dict[ir.Var, ir.Operand] = {loop.body.args[0]: counter}
         mapping.update({args[k]: ends[next(j for j in passed if yields[j] is args[k])] for k in passed})

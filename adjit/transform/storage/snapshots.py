@@ -20,7 +20,6 @@ from numba import types
 
 from adjit.runtime.library import checkpoint_distance
 from adjit.transform import ir
-from adjit.transform.analysis.alias import is_reference
 from adjit.transform.analysis.trip_counts import trip_number
 from adjit.transform.ir.types import array_type, array_type_of, typed_const
 
@@ -166,7 +165,7 @@ class Snapshots:
             more, later = self.take_if_due(builder, trip, end, taken_arg, due_arg, now)
             counter = _counter(builder, loop, trip)
             # other numbers are sums, and what they add up to is of no account
-            sums = {arg: typed_const(0, arg.type) for arg in loop.body.args[1:] if not is_reference(arg)}
+            sums = {arg: typed_const(0, arg.type) for arg in loop.body.args[1:] if not ir.is_reference(arg)}
             names = {**{slot: loop.inits[slot] for slot in self.state.in_place}, **args}
             known = {loop.body.args[1 + slot]: value for slot, value in names.items()}
             cloner = ir.Cloner({**sums, loop.body.args[0]: counter, **known})

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.analysis.alias import is_reference
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,7 @@ def retraceable(op: ir.For | ir.While) -> dict[int, Step]:
     if isinstance(op, ir.For) and op.order_free:
         return {}
     args = ir.carried_args(op)
-    slots = [k for k, a in enumerate(args) if is_reference(a)]
+    slots = [k for k, a in enumerate(args) if ir.is_reference(a)]
     yields = [op.body.yields[k] for k in slots]
     found: dict[int, Step] = {}
     if set(yields) == {args[k] for k in slots} and len(set(yields)) == len(slots):

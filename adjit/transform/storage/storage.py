@@ -22,7 +22,6 @@ from numba import types
 
 from adjit import errors
 from adjit.transform import ir
-from adjit.transform.analysis.alias import is_reference, memory_read
 from adjit.transform.analysis.trip_counts import has_one_trip, mirrored_range
 from adjit.transform.derive.mirror import Group, Mirror, MirroredIf, MirroredLoop, Sweeps
 from adjit.transform.ir.types import array_type_of
@@ -154,7 +153,7 @@ class _Storage:
         """The stores that may change what an operation of the primal reads, after it."""
         if isinstance(reader, ir.Load):
             return self.primal.overwriters(reader)
-        memory = dict.fromkeys(self.aliases.find(array) for array in memory_read(reader))
+        memory = dict.fromkeys(self.aliases.find(array) for array in reader.memory_read)
         stores = [s for array in memory for s in self.primal.stores.get(array, ())]
         return [s for s in stores if self.primal.may_follow(reader, s)]
 
@@ -195,7 +194,7 @@ class _Storage:
     def note_reads(self, op: ir.Op, group: ir.Op | None) -> None:
         """Memory of the primal that an adjoint operation reads, maybe through a view that it made itself."""
         self.aliases.note(op)
-        for array in memory_read(op):
+        for array in op.memory_read:
             self.whole_reads[group, self.aliases.find(array)] = None
         for region in op.regions:
             for inner in region.ops:
@@ -335,7 +334,7 @@ class _Storage:
                 mapping[args[k]] = builder.call(
                     step.inverse, ends[k], step.amount, type=args[k].type, name=args[k].name
                 )
-            elif is_reference(args[k]):
+            elif ir.is_reference(args[k]):
                 mapping[args[k]] = ends[next(j for j in steps if op.body.yields[j] is args[k])]
         for k in steps:
             self.provided(args[k], "stepped back")

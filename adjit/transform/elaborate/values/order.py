@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from adjit.transform import ir
-from adjit.transform.analysis.alias import is_reference, memory_written
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Context
 from adjit.transform.elaborate.values.values import Lazy, Method, Paired, Value
@@ -61,11 +60,11 @@ def stored_to(ctx: Context, ops: Iterable[ir.Op]) -> list[ir.Operand]:
 
 
 def _written(op: ir.Op) -> Iterator[ir.Operand]:
-    target = memory_written(op)
+    target = op.memory_written
     if target is not None:
         yield target
     elif isinstance(op, ir.Call) and op.effect:
-        yield from filter(is_reference, op.args)
+        yield from filter(ir.is_reference, op.args)
 
 
 def _sources(value: Value) -> Iterator[ir.Operand]:

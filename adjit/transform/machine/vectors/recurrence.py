@@ -18,7 +18,6 @@ from typing import Protocol
 
 from adjit.runtime.library import reassociable_add, reassociable_sub
 from adjit.transform import ir
-from adjit.transform.analysis.alias import memory_read, memory_written
 from adjit.transform.analysis.cost import is_cheap
 from adjit.transform.analysis.sums import partial_sums
 
@@ -74,7 +73,7 @@ class _Split:
         self.loop, self.aliases, self.is_plain = loop, aliases, is_plain
         self.definitions = {out: op for op in loop.body.ops for out in op.results}
         self.made = loop.body.defines
-        self.written = {aliases.find(m) for op in ir.walk(loop.body) if (m := memory_written(op)) is not None}
+        self.written = {aliases.find(m) for op in ir.walk(loop.body) if (m := op.memory_written) is not None}
         self.wild = {memory for memory in self.written if not self.is_own(memory)}
         # what waits for trips before it is a recurrence, and with it the sums that it takes part in
         self.free = _free_sums(loop)
@@ -136,8 +135,8 @@ class _Split:
         reads: set[ir.Operand] = set()
         writes: set[ir.Operand] = set()
         for inner in ir.with_inner(op):
-            reads.update(self.aliases.find(a) for a in memory_read(inner))
-            target = memory_written(inner)
+            reads.update(self.aliases.find(a) for a in inner.memory_read)
+            target = inner.memory_written
             if target is not None:
                 writes.add(self.aliases.find(target))
         return reads & self.written, writes

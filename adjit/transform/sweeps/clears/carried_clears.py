@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from adjit.transform import ir
-from adjit.transform.analysis.alias import Aliases, is_reference
+from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.distinct import Distinct
 from adjit.transform.analysis.elements import is_clear
 from adjit.transform.analysis.trip_counts import has_trips
@@ -189,10 +189,10 @@ class _Search:
     def starts_at_zero(self, k: int, init: ir.Operand) -> bool:
         """Whether the array is all zeros before operation `k`: it is made so, and nothing is stored to it."""
         memory = self.aliases.find(init)
-        if any(is_reference(p) and self.aliases.find(p) == memory for p in self.function.body.args):
+        if any(ir.is_reference(p) and self.aliases.find(p) == memory for p in self.function.body.args):
             return False
         for op in ir.walk(self.function.body):
-            if not any(is_reference(out) and self.aliases.find(out) == memory for out in op.results):
+            if not any(ir.is_reference(out) and self.aliases.find(out) == memory for out in op.results):
                 continue
             is_zero = isinstance(op, ir.Alloc) and op.fill is not None and op.fill.value == 0 and op.out in self.outer
             if not is_zero and not isinstance(op, ir.For | ir.While):
@@ -209,11 +209,11 @@ class _Search:
         if isinstance(op, ir.Extent | ir.Alloc):
             return False
         operands = (*op.operands, *(y for region in op.regions for y in region.yields))
-        return any(is_reference(o) and self.aliases.find(o) == memory for o in operands)
+        return any(ir.is_reference(o) and self.aliases.find(o) == memory for o in operands)
 
     def is_read_after(self, k: int, memory: ir.Operand) -> bool:
         later = (inner for op in self.ops[k + 1 :] for inner in ir.with_inner(op))
-        shown = any(is_reference(y) and self.aliases.find(y) == memory for y in self.function.body.yields)
+        shown = any(ir.is_reference(y) and self.aliases.find(y) == memory for y in self.function.body.yields)
         return shown or any(self.touches(op, memory) for op in later)
 
 

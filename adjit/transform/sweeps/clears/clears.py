@@ -14,7 +14,7 @@ import dataclasses
 import operator
 
 from adjit.transform import ir
-from adjit.transform.analysis.alias import Aliases, memory_read
+from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.elements import is_clear
 
 
@@ -73,7 +73,7 @@ class _Merging:
                 continue
             if any(ir.is_array(o) and self.aliases.find(o) == memory for o in ir.reads(op)):
                 return None
-            if any(self.aliases.find(a) == memory for a in memory_read(op)):
+            if any(self.aliases.find(a) == memory for a in op.memory_read):
                 return None
         return None
 

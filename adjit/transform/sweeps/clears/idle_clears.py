@@ -13,7 +13,7 @@ from __future__ import annotations
 import dataclasses
 
 from adjit.transform import ir
-from adjit.transform.analysis.alias import Aliases, is_reference, memory_read
+from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.elements import IndexModel, is_clear
 
 
@@ -23,11 +23,11 @@ def leave_out_clears(function: ir.Function) -> ir.Function:
     if not clears:
         return function
     aliases = function.analysis(Aliases)
-    shown = {aliases.find(o) for o in (*function.body.args, *function.body.yields) if is_reference(o)}
+    shown = {aliases.find(o) for o in (*function.body.args, *function.body.yields) if ir.is_reference(o)}
     model = function.analysis(IndexModel)
     readers: dict[ir.Operand, list[ir.Op]] = {}
     for op in ir.walk(function.body):
-        arrays = (op.array,) if isinstance(op, ir.Store) and op.add else memory_read(op)
+        arrays = (op.array,) if isinstance(op, ir.Store) and op.add else op.memory_read
         for memory in {aliases.find(array) for array in arrays}:
             readers.setdefault(memory, []).append(op)
     idle = {

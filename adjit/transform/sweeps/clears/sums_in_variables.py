@@ -18,7 +18,7 @@ import operator
 from collections.abc import Iterable, Mapping, Sequence
 
 from adjit.transform import ir
-from adjit.transform.analysis.alias import Aliases, memory_read
+from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.elements import IndexModel
 from adjit.transform.analysis.trip_counts import has_trips
 from adjit.transform.ir.types import array_type_of, typed_const
@@ -133,7 +133,7 @@ class _Promoting:
 
 def _memory(op: ir.Op, aliases: Aliases) -> set[ir.Operand]:
     """The alias classes that an operation itself may touch; for one that makes or passes on names, those too."""
-    arrays = [*memory_read(op), *(o for o in op.operands if ir.is_array(o)), *(r for r in op.results if ir.is_array(r))]
+    arrays = [*op.memory_read, *(o for o in op.operands if ir.is_array(o)), *(r for r in op.results if ir.is_array(r))]
     return {aliases.find(a) for a in arrays}
 
 

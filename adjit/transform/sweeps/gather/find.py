@@ -24,7 +24,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Affine, Iterations
-from adjit.transform.analysis.alias import Aliases, memory_read
+from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.distinct import Distinct
 from adjit.transform.analysis.elements import IndexModel
 from adjit.transform.analysis.sums import carries_adjoint_sums
@@ -171,7 +171,7 @@ class _Search:
         if nest in self.iterations.scope(scatter.root):
             return False
         for op in ir.walk(nest.body):
-            touched = list(memory_read(op))
+            touched = list(op.memory_read)
             if isinstance(op, ir.Store) and not op.add:
                 touched.append(op.array)
             if all(not ir.is_array(array) or self.distinct.are_distinct(array, scatter.root) for array in touched):

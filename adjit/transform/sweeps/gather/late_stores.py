@@ -24,7 +24,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Iterations
-from adjit.transform.analysis.alias import Aliases, memory_read
+from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.cost import is_cheap
 from adjit.transform.analysis.distinct import Distinct
 
@@ -150,7 +150,7 @@ class _Search:
     def touches(self, op: ir.Op, array: ir.Operand) -> bool:
         """Whether the operation, or one inside it, may look at the array's memory or change it."""
         for inner in ir.with_inner(op):
-            arrays = list(memory_read(inner))
+            arrays = list(inner.memory_read)
             if isinstance(inner, ir.Store):
                 arrays.append(inner.array)
             if any(ir.is_array(o) and not self.distinct.are_distinct(o, array) for o in arrays):

@@ -22,7 +22,7 @@ from collections.abc import Iterator, Sequence
 
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Affine, Iterations
-from adjit.transform.analysis.alias import Aliases, memory_read, memory_written
+from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.cost import cost
 from adjit.transform.analysis.distinct import Distinct
 from adjit.transform.analysis.elements import IndexModel, is_clear
@@ -201,10 +201,10 @@ class _Search:
             return False
         for op in region.ops[region.ops.index(place.maker) : region.ops.index(place.gather) + 1]:
             for inner in ir.with_inner(op):
-                written = memory_written(inner) if inner is not place.clear else None
+                written = inner.memory_written if inner is not place.clear else None
                 if written is not None and not self.distinct.are_distinct(written, array):
                     return False
-                for read in memory_read(inner):
+                for read in inner.memory_read:
                     is_own = isinstance(inner, ir.Load) and read is array and inner.index == place.load.index
                     if not is_own and not self.distinct.are_distinct(read, array):
                         return False
