@@ -9,9 +9,11 @@ affine form where it has one, and each array its extents. A loop is counted from
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from numba import types
 
@@ -118,16 +120,22 @@ def loops_in(chain: Chain) -> tuple[Loop, ...]:
     return tuple(op for op, _ in chain if isinstance(op, (ir.For, ir.While)))
 
 
-@dataclass(frozen=True)
-class Place:
-    """Where an operation stands: `order` counts all operations; `chain` is what is around it."""
+def _is_tape(operand: ir.Operand) -> bool:
+    return _is_list(type(operand.type))
+
+
+@functools.cache
+def _is_list(kind: type) -> bool:
+    # an instance check of numba's types, which have a metaclass, is slow
+    return issubclass(kind, types.List)
+
+
+class Place(NamedTuple):
+    """Where an operation stands: `order` counts all operations; `chain` is what is around it, `loops` those of it."""
 
     order: int
     chain: Chain
-
-    @property
-    def loops(self) -> tuple[Loop, ...]:
-        return loops_in(self.chain)
+    loops: tuple[Loop, ...]
 
 
 class Iterations:
@@ -144,7 +152,7 @@ class Iterations:
         self._pushed: dict[ir.Operand, list[ir.Operand]] = {}
         self._handed_on: set[ir.Operand] = set()
         self._equalities = Equalities()
-        self._walk(function.body, ())
+        self._walk(function.body, (), ())
         self._checks(function.body.ops)
 
     def _checks(self, ops: Sequence[ir.Op]) -> None:
@@ -159,29 +167,30 @@ class Iterations:
                 break
         self._values.clear()
 
-    def _walk(self, region: ir.Region, chain: Chain) -> None:
-        self._handed_on.update(o for o in region.yields if isinstance(o.type, types.List))
+    def _walk(self, region: ir.Region, chain: Chain, loops: tuple[Loop, ...]) -> None:
+        self._handed_on.update(filter(_is_tape, region.yields))
         for op in region.ops:
-            place = self.places[op] = Place(len(self.places), chain)
+            self.places[op] = Place(len(self.places), chain, loops)
             if isinstance(op, (ir.For, ir.While)):
                 regions = [op.body.args[1:]] if isinstance(op, ir.For) else [op.test.args, op.body.args]
                 for names in (op.outs, *regions):
                     self._carried.update((name, (op, slot)) for slot, name in enumerate(names))
             for out in op.results:
                 self.definitions[out] = op
-                self._scopes[out] = place.loops
+                self._scopes[out] = loops
             if isinstance(op, ir.Push):
                 self._handed_on.add(op.value)
                 self._pushed.setdefault(op.tape, []).append(op.value)
             elif not isinstance(op, ir.Pull):
-                self._handed_on.update(o for o in op.operands if isinstance(o.type, types.List))
+                self._handed_on.update(filter(_is_tape, op.operands))
             for number, inner in enumerate(op.regions):
                 around = (*chain, (op, number))
+                loops_around = loops_in(around)
                 for arg in inner.args:
-                    self._scopes[arg] = loops_in(around)
+                    self._scopes[arg] = loops_around
                 if isinstance(op, ir.For):
                     self._counters[inner.args[0]] = op
-                self._walk(inner, around)
+                self._walk(inner, around, loops_around)
 
     def scope(self, operand: ir.Operand) -> tuple[Loop, ...]:
         """The loops around the definition of the operand."""

@@ -11,12 +11,12 @@ import functools
 import linecache
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from numba import types
 
 from adjit.errors import Place
-from adjit.transform.ir.nodes import Parts, node, once, operands, result, results
+from adjit.transform.ir.nodes import node, once, operands, result, results
 
 Type = types.Type
 _Analysis = TypeVar("_Analysis")
@@ -141,39 +141,38 @@ class Region:
         return frozenset((*self.args, *self.made, *inner))
 
 
+class Analysed:
+    """What never changes, and keeps what was found out about it."""
+
+    def analysis(self, kind: Callable[[Any], _Analysis]) -> _Analysis:
+        """What `kind` makes of it, made once; an analysis that is shared may not change either."""
+        known: dict[Any, Any] = self.__dict__.setdefault("_known", {})
+        if kind not in known:
+            known[kind] = kind(self)
+        found: _Analysis = known[kind]
+        return found
+
+
 @node
-class Op:
+class Op(Analysed):
     """An operation. Subclasses declare their operands, regions and results, which are looked up once."""
 
     origin: Origin | None = None
 
-    _operands_in: ClassVar[Parts] = ()
-    _regions_in: ClassVar[Parts] = ()
-    _results_in: ClassVar[Parts] = ()
-    _names: ClassVar[tuple[str, ...]] = ()
+    if TYPE_CHECKING:
+        # `node` writes these, from the fields of each class
+        @property
+        def operands(self) -> tuple[Operand, ...]:
+            """The operands of this operation itself, without those inside its regions."""
 
-    def _parts(self, declared: Parts) -> tuple[Any, ...]:
-        found: list[Any] = []
-        for name, many in declared:
-            value = getattr(self, name)
-            if many:
-                found += value
-            elif value is not None:
-                found.append(value)
-        return tuple(found)
+        @property
+        def regions(self) -> tuple[Region, ...]: ...
 
-    @once
-    def operands(self) -> tuple[Operand, ...]:
-        """The operands of this operation itself, without those inside its regions."""
-        return self._parts(self._operands_in)
+        @property
+        def results(self) -> tuple[Var, ...]: ...
 
-    @once
-    def regions(self) -> tuple[Region, ...]:
-        return self._parts(self._regions_in)
-
-    @once
-    def results(self) -> tuple[Var, ...]:
-        return self._parts(self._results_in)
+        def rebuilt(self, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> Op:
+            """The same operation on other parts, given in the order in which the properties list them."""
 
     @once
     def memory_read(self) -> tuple[Operand, ...]:
@@ -184,33 +183,6 @@ class Op:
     def memory_written(self) -> Operand | None:
         """The array or tape whose contents it changes itself."""
         return None
-
-    def rebuilt(self, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> Op:
-        """The same operation on other parts, given in the order in which the properties list them."""
-        changed: dict[str, Any] = {}
-        self._put(changed, self._operands_in, operands)
-        self._put(changed, self._regions_in, regions)
-        self._put(changed, self._results_in, results)
-        return self.with_fields(changed) if changed else self
-
-    def with_fields(self, changed: Mapping[str, Any]) -> Op:
-        """The same operation with other fields: what dataclasses.replace does, in a third of its time."""
-        made = object.__new__(type(self))
-        own = self.__dict__
-        made.__dict__.update([(name, own[name]) for name in self._names])
-        made.__dict__.update(changed)
-        return made
-
-    def _put(self, changed: dict[str, Any], declared: Parts, parts: Sequence[Any]) -> None:
-        """Puts parts into the fields that are declared so; a field for many takes what the others leave."""
-        place, left = 0, len(parts) - sum(not many and getattr(self, name) is not None for name, many in declared)
-        for name, many in declared:
-            if many:
-                changed[name] = tuple(parts[place : place + left])
-                place += left
-            elif getattr(self, name) is not None:
-                changed[name] = parts[place]
-                place += 1
 
 
 # Callees that Python has no function for. Resolved callees are otherwise Python objects such as operator.mul or np.sin.
@@ -253,7 +225,7 @@ class Undefined(Op):
 
 
 @dataclass(frozen=True, eq=False)
-class Function:
+class Function(Analysed):
     """A function. `params` has a tree of Vars a parameter (`body.args` are their leaves, in order), `names` its names.
 
     `result` is the tree of the returned value: an integer k stands for `body.yields[k]`, None for None.
@@ -270,14 +242,6 @@ class Function:
     origin: Origin | None = None
     overlapping: tuple[tuple[Var, ...], ...] = ()
     comments: tuple[UserComment, ...] = ()
-
-    def analysis(self, kind: Callable[[Function], _Analysis]) -> _Analysis:
-        """What `kind(function)` is, made once: a function never changes, and neither may an analysis that is shared."""
-        known: dict[Any, Any] = self.__dict__.setdefault("_known", {})
-        if kind not in known:
-            known[kind] = kind(self)
-        found: _Analysis = known[kind]
-        return found
 
 
 Tree = Any  # nested tuples; the leaves of a parameter are Vars, those of a result integers into `body.yields`

@@ -12,12 +12,12 @@ In: a class with fields. Out: a frozen dataclass that says in which of them its 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar, dataclass_transform
 
 _Class = TypeVar("_Class", bound=type)
 _Value = TypeVar("_Value")
-Parts = tuple[tuple[str, bool], ...]  # names of fields, and whether there is a tuple in them
+PARTS = ("operands", "regions", "results")
 
 
 def operand(**given: Any) -> Any:
@@ -51,11 +51,60 @@ def results() -> Any:
 def node(kind: _Class) -> _Class:
     """The class as a dataclass that compares by identity, and whose parts are those that its fields declare."""
     made: Any = dataclasses.dataclass(frozen=True, eq=False, kw_only=True)(kind)
-    for part in ("operands", "regions", "results"):
-        own = [f for f in dataclasses.fields(made) if f.metadata.get("part") == part]
-        setattr(made, f"_{part}_in", tuple((f.name, f.metadata.get("many", False)) for f in own))
-    made._names = tuple(f.name for f in dataclasses.fields(made))
+    fields = {part: [f for f in dataclasses.fields(made) if f.metadata.get("part") == part] for part in PARTS}
+    for part, own in fields.items():
+        if part not in vars(made):
+            _put(made, part, f"def {part}(self): return ({''.join(_read(f) for f in own)})", once)
+    if "rebuilt" not in vars(made):
+        _put(made, "rebuilt", _rebuilding(dataclasses.fields(made), fields), lambda function: function)
     return made  # type: ignore[no-any-return]
+
+
+def _put(kind: Any, name: str, text: str, wrapper: Callable[[Any], Any]) -> None:
+    """Gives a class a method, by its text, as `dataclasses` does."""
+    scope: dict[str, Any] = {"new": object.__new__, "kind": kind}
+    exec(text, scope)
+    found = wrapper(scope[name])
+    setattr(kind, name, found)
+    if isinstance(found, once):
+        found.__set_name__(kind, name)
+
+
+def _is_optional(field: dataclasses.Field[Any]) -> bool:
+    return field.default is None
+
+
+def _read(field: dataclasses.Field[Any]) -> str:
+    own = f"self.{field.name}"
+    if field.metadata.get("many"):
+        return f"*{own}, "
+    return f"*(() if {own} is None else ({own},)), " if _is_optional(field) else f"{own}, "
+
+
+def _rebuilding(fields: Sequence[dataclasses.Field[Any]], parts: Mapping[str, Sequence[dataclasses.Field[Any]]]) -> str:
+    """The text of a method that copies the fields, and puts the parts that it is given into those for parts.
+
+    A field for many takes what the others leave; one that is None stays so.
+    """
+    if not any(parts.values()):
+        return "def rebuilt(self, operands, regions, results): return self"
+    lines = ["def rebuilt(self, operands, regions, results):", "    made, own = new(kind), self.__dict__"]
+    lines += ["    there = made.__dict__"]
+    lines += [f"    there[{f.name!r}] = own[{f.name!r}]" for f in fields]
+    for part, own in parts.items():
+        many = next((k for k, f in enumerate(own) if f.metadata.get("many")), None)
+        for k, f in enumerate(own):
+            after = len(own) - k
+            if many is None or k < many:
+                given = f"{part}[{k}]"
+            elif k > many:
+                given = f"{part}[-{after}]"
+            else:
+                left = "".join(f" - (self.{f.name} is not None)" if _is_optional(f) else " - 1" for f in own[k + 1 :])
+                given = f"tuple({part}[{k} : len({part}){left}])"
+            line = f"there[{f.name!r}] = {given}"
+            lines.append(f"    if self.{f.name} is not None: {line}" if _is_optional(f) else f"    {line}")
+    return "\n".join([*lines, "    return made"])
 
 
 class once(Generic[_Value]):

@@ -10,6 +10,7 @@ One liberty is taken: x + 0 is x, though for x = -0.0 it is 0.0. And 0 * x stays
 from __future__ import annotations
 
 import dataclasses
+import functools
 import operator
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -38,24 +39,36 @@ _EXACT_INTEGERS = 2**53  # a double holds each integer up to here
 
 
 def is_scalar(operand: ir.Operand) -> bool:
-    return isinstance(operand.type, (types.Integer, types.Float, types.Boolean))
+    return _is_scalar(type(operand.type))
+
+
+@functools.cache
+def _is_scalar(kind: type) -> bool:
+    # an instance check of numba's types, which have a metaclass, is slow
+    return issubclass(kind, (types.Integer, types.Float, types.Boolean))
 
 
 def simpler(call: ir.Call, definitions: Definitions, uses: Mapping[ir.Var, int]) -> Simpler:
     """What may stand for the call: an operand, or calls of which the last defines the same result, or None."""
-    if call.options or call.effect or len(call.outs) != 1 or not is_scalar(call.outs[0]):
+    found = call.analysis(_rule_for)
+    if found is None:
+        return None
+    rule, folded = found
+    return rule(_Site(call, definitions, uses)) if folded is None else folded
+
+
+def _rule_for(call: ir.Call) -> tuple[Callable[[_Site], Simpler], ir.Const | None] | None:
+    """What is tried on a call, and its result where it is known already."""
+    rule = _RULES.get(canonical(call.callee))
+    if rule is None or call.options or call.effect or len(call.outs) != 1:
+        return None
+    if not is_scalar(call.outs[0]) or not all(map(is_scalar, call.args)):
         return None
     callee = canonical(call.callee)
     if callee is not call.callee and is_small_integer(call.outs[0].type):
         # a ufunc of small integers cuts off what the operator computes in 64 bits
         return None
-    rule = _RULES.get(callee)
-    if rule is None or not all(is_scalar(a) for a in call.args):
-        return None
-    folded = _folded(callee, call)
-    if folded is not None:
-        return folded
-    return rule(_Site(call, definitions, uses))
+    return rule, _folded(callee, call)
 
 
 class _Site:

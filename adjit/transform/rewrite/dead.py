@@ -131,6 +131,8 @@ class _Sweep:
         return region if ops == region.ops else dataclasses.replace(region, ops=ops)
 
     def op(self, op: ir.Op) -> ir.Op:
+        if not op.regions:
+            return op
         regions = [self.region(region) for region in op.regions]
         if isinstance(op, ir.If):
             kept = [k for k, out in enumerate(op.outs) if out in self.live.variables]

@@ -65,7 +65,7 @@ class _Pass:
         self._function = function
         self._aliases = function.analysis(Aliases)
         self._uses = Counter(o for o in _all_reads(function.body) if isinstance(o, ir.Var))
-        self._values: dict[ir.Var, ir.Operand] = {}
+        self._values: dict[ir.Operand, ir.Operand] = {}
         self._truth: dict[ir.Operand, bool] = {}  # conditions known inside the branches they decide
         self._definitions: dict[ir.Var, ir.Op] = {}  # of what has been put out so far
         self._seen: set[ir.Var] = set()  # defined so far
@@ -86,11 +86,13 @@ class _Pass:
     # ------------------------------------------------------------------------------------------- regions
 
     def operand(self, operand: ir.Operand) -> ir.Operand:
-        while isinstance(operand, ir.Var) and operand in self._values:
+        while operand in self._values:
             operand = self._values[operand]
         return operand
 
-    def operands(self, operands: Sequence[ir.Operand]) -> tuple[ir.Operand, ...]:
+    def operands(self, operands: tuple[ir.Operand, ...]) -> tuple[ir.Operand, ...]:
+        if not self._values or not any(o in self._values for o in operands):
+            return operands
         return tuple(self.operand(o) for o in operands)
 
     def equate(self, results: Sequence[ir.Var], operands: Sequence[ir.Operand]) -> None:
@@ -126,7 +128,7 @@ class _Pass:
                 self.while_loop(op, done, scope)
             self.note_stores(stored)
         else:
-            if not _same(operands, op.operands):
+            if operands is not op.operands:
                 op = op.rebuilt(operands, (), op.results)
             self.plain(op, done, scope)
 
@@ -212,12 +214,7 @@ class _Pass:
     def key(self, op: ir.Op) -> Hashable:
         """What equal operations have in common; None where they may not be shared."""
         if isinstance(op, ir.Call):
-            if op.effect or not op.outs or not all(map(is_scalar, op.outs)) or not all(map(is_scalar, op.args)):
-                return None
-            args: Hashable = op.args
-            if canonical(op.callee) in (operator.add, operator.mul):
-                args = frozenset(op.args) if op.args[0] != op.args[1] else op.args
-            return (canonical(op.callee), args, op.options, tuple(o.type for o in op.outs))
+            return op.analysis(_expression)
         if isinstance(op, ir.Extent):
             return (ir.Extent, op.array, op.axis)
         if isinstance(op, ir.Load):
@@ -374,6 +371,16 @@ class _Pass:
             return True
         # any argument of a loop and any result of control flow may be the undefined one
         return isinstance(self._definitions.get(operand), _DEFINITE)
+
+
+def _expression(op: ir.Call) -> Hashable:
+    """What calls that give the same numbers have in common; None if it may give others each time, or an array."""
+    if op.effect or not op.outs or not all(map(is_scalar, op.outs)) or not all(map(is_scalar, op.args)):
+        return None
+    args: Hashable = op.args
+    if canonical(op.callee) in (operator.add, operator.mul):
+        args = frozenset(op.args) if op.args[0] != op.args[1] else op.args
+    return (canonical(op.callee), args, op.options, tuple(o.type for o in op.outs))
 
 
 def _is_total(op: ir.Call) -> bool:
