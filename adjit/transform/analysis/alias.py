@@ -63,16 +63,22 @@ def named_by(function: ir.Function, names: Iterable[ir.Operand]) -> set[ir.Opera
 
         for ...: y = a - x; y[0] = 1; x = y      y names what is made here, x also what was x before the loop
     """
-    comes_from: dict[ir.Operand, list[ir.Operand]] = {}
-    for op in ir.walk(function.body):
-        for name, memory in names_given(op):
-            comes_from.setdefault(name, []).append(memory)
+    comes_from = function.analysis(_sources)
     found = set(names)
     pending = list(found)
     while pending:
         more = [memory for memory in comes_from.get(pending.pop(), ()) if memory not in found]
         found.update(more)
         pending.extend(more)
+    return found
+
+
+def _sources(function: ir.Function) -> dict[ir.Operand, list[ir.Operand]]:
+    """What each reference may be a name of."""
+    found: dict[ir.Operand, list[ir.Operand]] = {}
+    for op in ir.walk(function.body):
+        for name, memory in names_given(op):
+            found.setdefault(name, []).append(memory)
     return found
 
 

@@ -85,20 +85,16 @@ class _Fusion:
         self.scratch.difference_update(y for y in function.body.yields if isinstance(y, ir.Var))
 
     def once(self) -> ir.Function | None:
-        """The function with more pairs fused, at most one a region; None if there are none."""
+        """The function with more pairs fused; None if there are none."""
         body = self.region(self.function.body)
         return None if body is None else dataclasses.replace(self.function, body=body)
 
     def region(self, region: ir.Region) -> ir.Region | None:
-        ops = region.ops
-        loops = [k for k, op in enumerate(ops) if isinstance(op, ir.For)]
-        for b in loops:
-            for a in reversed([k for k in loops if k < b]):
-                made = self.pair(ops, a, b)
-                if made is not None:
-                    return dataclasses.replace(region, ops=made)
+        ops = self.side_by_side(region.ops)
+        if ops is not region.ops:
+            return dataclasses.replace(region, ops=ops)
         # what is fused in one of these has nothing to do with the others
-        inside = [[self.region(inner) for inner in op.regions] for op in ops]
+        inside = [[self.region(inner) for inner in op.regions] for op in region.ops]
         if not any(found is not None for regions in inside for found in regions):
             return None
         return dataclasses.replace(
@@ -109,9 +105,29 @@ class _Fusion:
                 else op.rebuilt(
                     op.operands, [new or old for new, old in zip(found, op.regions, strict=True)], op.results
                 )
-                for op, found in zip(ops, inside, strict=True)
+                for op, found in zip(region.ops, inside, strict=True)
             ),
         )
+
+    def side_by_side(self, ops: tuple[ir.Op, ...]) -> tuple[ir.Op, ...]:
+        """The operations with pairs of loops fused, each with the nearest one before it; none twice."""
+        fused: set[ir.Op] = set()
+        b = 0
+        while b < len(ops):
+            before = range(b - 1, -1, -1) if isinstance(ops[b], ir.For) and ops[b] not in fused else ()
+            for a in before:
+                if ops[a] in fused:
+                    # what it is made of is known of the function that comes of this one
+                    break
+                made = self.pair(ops, a, b) if isinstance(ops[a], ir.For) else None
+                if made is not None:
+                    known = set(ops)
+                    fused.update(op for op in made if op not in known)
+                    ops = made
+                    b -= 1
+                    break
+            b += 1
+        return ops
 
     def pair(self, ops: tuple[ir.Op, ...], a: int, b: int) -> tuple[ir.Op, ...] | None:
         first, second = ops[a], ops[b]

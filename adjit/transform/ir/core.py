@@ -175,6 +175,18 @@ class Op(Analysed):
             """The same operation on other parts, given in the order in which the properties list them."""
 
     @once
+    def reads(self) -> tuple[Operand, ...]:
+        """Its operands, those of what is inside it, and what regions yield."""
+        if not self.regions:
+            return self.operands
+        found = list(self.operands)
+        for region in self.regions:
+            for inner in region.ops:
+                found += inner.reads
+            found += region.yields
+        return tuple(found)
+
+    @once
     def memory_read(self) -> tuple[Operand, ...]:
         """The arrays and tapes whose contents it reads itself, its regions aside."""
         return ()

@@ -39,11 +39,7 @@ def regions(region: Region) -> Iterator[Region]:
 
 def reads(op: Op) -> Iterator[Operand]:
     """Every operand of `op` and of what is inside it, yields included."""
-    yield from op.operands
-    for region in op.regions:
-        for inner in region.ops:
-            yield from reads(inner)
-        yield from region.yields
+    return iter(op.reads)
 
 
 def free_vars(region: Region) -> list[Var]:

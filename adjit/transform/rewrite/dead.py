@@ -42,7 +42,7 @@ class _Marking:
         self._source: dict[ir.Var, tuple[ir.Op, int]] = {}  # a result or region argument: its operation, its slot or -1
         self._pending: list[ir.Var | ir.Op] = []
         roots: list[ir.Op] = []
-        for op in ir.walk(function.body):
+        for op in function.body.inside:
             self._index(op)
             if isinstance(op, ir.Raise) or (isinstance(op, ir.Call) and op.effect):
                 roots.append(op)
@@ -66,8 +66,7 @@ class _Marking:
             counters = 1 if isinstance(op, ir.For) else 0
             for k, arg in enumerate(region.args):
                 self._source[arg] = (op, k - counters)
-            for inner in region.ops:
-                self._parent[inner] = op
+            self._parent.update(dict.fromkeys(region.ops, op))
         target = op.memory_written
         if target is not None:
             self._writers[self._aliases.find(target)].append(op)
@@ -127,12 +126,11 @@ class _Sweep:
 
     def region(self, region: ir.Region) -> ir.Region:
         # a comment stays where its region does, but keeps nothing itself
-        ops = tuple(self.op(op) for op in region.ops if op in self.live.ops or isinstance(op, ir.Comment))
+        live = self.live.ops
+        ops = tuple(self.op(op) if op.regions else op for op in region.ops if op in live or isinstance(op, ir.Comment))
         return region if ops == region.ops else dataclasses.replace(region, ops=ops)
 
     def op(self, op: ir.Op) -> ir.Op:
-        if not op.regions:
-            return op
         regions = [self.region(region) for region in op.regions]
         if isinstance(op, ir.If):
             kept = [k for k, out in enumerate(op.outs) if out in self.live.variables]

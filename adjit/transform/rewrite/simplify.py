@@ -32,13 +32,25 @@ _DEFINITE = (ir.Call, ir.Alloc, ir.Copy, ir.Extent, *ir.VIEWS)
 
 def simplify(function: ir.Function) -> ir.Function:
     """The function simplified to a fixpoint, at most MOST_PASSES times over, and without dead operations."""
+    return function if function.analysis(_Fixpoint).is_reached else _simplified(function)
+
+
+def _simplified(function: ir.Function) -> ir.Function:
     function = eliminate_dead(function)
     for _ in range(MOST_PASSES):
         simplified = _Pass(function).function()
         if simplified is function:
+            function.analysis(_Fixpoint).is_reached = True
             break
         function = eliminate_dead(simplified)
     return function
+
+
+class _Fixpoint:
+    """Whether a function has been found to be as simple as can be."""
+
+    def __init__(self, function: ir.Function):
+        self.is_reached = False
 
 
 class _Scope:
