@@ -149,6 +149,7 @@ class Iterations:
         self._values: dict[ir.Var, Affine | None] = {}
         self._carried: dict[ir.Operand, tuple[Loop, int]] = {}
         self._extents: dict[tuple[ir.Operand, int], Affine | None] = {}
+        self._domains: dict[Chain, tuple[Constraint, ...]] = {}
         self._pushed: dict[ir.Operand, list[ir.Operand]] = {}
         self._handed_on: set[ir.Operand] = set()
         self._equalities = Equalities()
@@ -314,18 +315,26 @@ class Iterations:
         known = {k: self.extent(loop.inits[k], axis) for k in slots}
         before = dict(self._extents), dict(self._values)
         self._extents.update(((name, axis), known[k]) for k in slots for name in names[k])
+        self._domains.clear()
         for k in slots:
             start, after = known[k], self.extent(loop.body.yields[k], axis)
             if start is None or after is None or start != after:
                 # what was found out in the meantime may rest on it
                 self._extents, self._values = before
+                self._domains.clear()
                 self._extents.update(((name, axis), None) for place in slots for name in names[place])
                 return
 
     # ------------------------------------------------------------------------------------------- which trips are made
 
-    def domain(self, chain: Chain) -> Iterator[Constraint]:
+    def domain(self, chain: Chain) -> tuple[Constraint, ...]:
         """What holds of the counters wherever the innermost region of the chain is run."""
+        found = self._domains.get(chain)
+        if found is None:
+            found = self._domains[chain] = tuple(self._constraints(chain))
+        return found
+
+    def _constraints(self, chain: Chain) -> Iterator[Constraint]:
         for op, number in chain:
             if isinstance(op, (ir.For, ir.While)):
                 yield Constraint(Affine({op: 1}), ">=")
