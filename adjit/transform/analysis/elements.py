@@ -12,6 +12,7 @@ is the safe one: yes.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Mapping, Sequence
 
 from adjit.transform import ir
@@ -33,14 +34,28 @@ class IndexModel:
     """
 
     def __init__(self, function: ir.Function, expanded: Mapping[ir.Operand, Sequence[ir.For]] | None = None):
+        self._function = function
         self._expanded = expanded or {}
-        self.iterations = self._iterations = function.analysis(Iterations)
         self._aliases = function.analysis(Aliases)
-        self._separate = function.analysis(Separation)
         self._answers: dict[tuple[ir.Op, ir.Op], bool] = {}
-        self._text = Text(self._iterations)
-        self._accesses = Accesses(function, self._iterations, self._text, self._expanded)
-        self._stores = [op for op in ir.walk(function.body) if isinstance(op, ir.Store)]
+
+    # most functions are asked nothing
+
+    @functools.cached_property
+    def iterations(self) -> Iterations:
+        return self._function.analysis(Iterations)
+
+    @functools.cached_property
+    def _text(self) -> Text:
+        return Text(self.iterations)
+
+    @functools.cached_property
+    def _accesses(self) -> Accesses:
+        return Accesses(self._function, self.iterations, self._text, self._expanded)
+
+    @functools.cached_property
+    def _stores(self) -> list[ir.Store]:
+        return [op for op in self._function.body.inside if isinstance(op, ir.Store)]
 
     def may_overwrite(self, read: ir.Op, write: ir.Op) -> bool:
         """Whether `write` may overwrite an element after `read` has read it, and before any other store does."""
@@ -138,9 +153,9 @@ class IndexModel:
 
     def is_inside(self, op: ir.Op, access: ir.Load | ir.Store) -> bool:
         """Whether the element of `access`, of which nothing changes in `op`, is there wherever `op` is run."""
-        chain = self._iterations.places[op].chain
+        chain = self.iterations.places[op].chain
         for axis, operand in enumerate(access.index):
-            index, extent = self._iterations.value(operand), self._iterations.extent(access.array, axis)
+            index, extent = self.iterations.value(operand), self.iterations.extent(access.array, axis)
             if index is None or extent is None:
                 return False
             if not self._accesses.holds(chain, index, ">=") or not self._accesses.holds(
@@ -151,7 +166,7 @@ class IndexModel:
 
     def is_natural(self, op: ir.Op, value: Affine) -> bool:
         """Whether the integer is not below zero wherever the operation is run."""
-        return self._accesses.holds(self._iterations.places[op].chain, value, ">=")
+        return self._accesses.holds(self.iterations.places[op].chain, value, ">=")
 
     def may_meet(self, one: ir.Op, other: ir.Op, around: ir.Op, trips: tuple[ir.Op, str, ir.Op] | None = None) -> bool:
         """Whether both may touch one element, which one of them changes, in one trip of the loops around `around`.
@@ -182,16 +197,16 @@ class IndexModel:
             return one is other
         if one.root is not other.root:
             is_apart = (one.is_root and other.is_root) or not self._aliases.may_share(one.root, other.root)
-            return not (is_apart or self._separate.are_apart(one.root, other.root))
+            return not (is_apart or self._function.analysis(Separation).are_apart(one.root, other.root))
         text = self._text
-        shared = self._iterations.places[around].loops
+        shared = self.iterations.places[around].loops
         conditions = [text.equal(shared, "r", "w"), *text.same_element(one, "r", other, "w")]
         if trips is not None:
             left, relation, right = trips
             conditions.append(f"{text.name(left, 'r')} {relation} {text.name(right, 'w')}")
         dimensions: list[str] = []
         for access, prefix in ((one, "r"), (other, "w")):
-            chain = self._iterations.places[access.op].chain
+            chain = self.iterations.places[access.op].chain
             dimensions += text.names((*loops_in(chain), *access.unknowns), prefix)
             conditions += text.domain(access, prefix)
         return len(dimensions) > 2 * MOST_LOOPS or not is_empty(text.set(dimensions, conditions))
@@ -212,7 +227,7 @@ class IndexModel:
 
     def has_elements(self, array: ir.Operand, axis: int, first: Affine, last: Affine) -> bool:
         """Whether the array has all elements from first to last along the axis, or there are none to have."""
-        extent = self._iterations.extent(array, axis)
+        extent = self.iterations.extent(array, axis)
         if extent is None:
             return False
         some = Constraint(last.plus(first, -1), ">=")
@@ -231,7 +246,7 @@ class IndexModel:
         later = text.before(read.op, "r", write.op, "w")
         if later is None:
             return False
-        chains = [self._iterations.places[access.op].chain for access in (read, write)]
+        chains = [self.iterations.places[access.op].chain for access in (read, write)]
         dimensions: list[str] = []
         conditions = [later]
         for access, chain, prefix in zip((read, write), chains, "rw", strict=True):
@@ -257,17 +272,17 @@ class IndexModel:
     def _is_unread(self, written: Access, readers: Sequence[Access], end: Access | None) -> bool:
         """Whether an element may be written, and not be read until `end` overwrites it, or ever."""
         text = self._text
-        dimensions = text.names((*loops_in(self._iterations.places[written.op].chain), *written.unknowns), "r")
+        dimensions = text.names((*loops_in(self.iterations.places[written.op].chain), *written.unknowns), "r")
         conditions = text.domain(written, "r")
         for axis, index in enumerate(written.index[len(self._expanded.get(written.root, ())) :]):
-            extent = self._iterations.extent(written.root, axis)
+            extent = self.iterations.extent(written.root, axis)
             if extent is not None:
                 conditions += text.all([Constraint(index.plus(extent, -1), "<")], "r")
         if end is not None:
             later = text.before(written.op, "r", end.op, "w")
             if later is None:
                 return False
-            dimensions += text.names((*loops_in(self._iterations.places[end.op].chain), *end.unknowns), "w")
+            dimensions += text.names((*loops_in(self.iterations.places[end.op].chain), *end.unknowns), "w")
             conditions += [later, *text.domain(end, "w"), *text.same_element(written, "r", end, "w")]
         if len(dimensions) > 2 * MOST_LOOPS:
             return True
@@ -285,10 +300,10 @@ class IndexModel:
     def _meets_in_other_trip(self, loop: ir.For, one: Access, write: Access, beyond: int) -> bool:
         if one.root != write.root:
             return True
-        if loop in self._iterations.scope(one.root):
+        if loop in self.iterations.scope(one.root):
             return not one.is_root  # each trip makes an array of its own
         text = self._text
-        chains = [self._iterations.places[access.op].chain for access in (one, write)]
+        chains = [self.iterations.places[access.op].chain for access in (one, write)]
         dimensions: list[str] = []
         conditions: list[str] = []
         for access, chain, prefix in zip((one, write), chains, "rw", strict=True):
@@ -296,7 +311,7 @@ class IndexModel:
             conditions += text.domain(access, prefix)
         if len(dimensions) > 2 * MOST_LOOPS:
             return True
-        outer = self._iterations.places[loop].loops
+        outer = self.iterations.places[loop].loops
         here, there = text.name(loop, "r"), text.name(loop, "w")
         apart = f"({here} < {there} - {beyond} or {here} > {there} + {beyond})"
         conditions += [text.equal(outer, "r", "w"), apart]
@@ -311,12 +326,12 @@ class IndexModel:
         text = self._text
         after = text.before(read.op, "r", kill.op, "k")
         before = TRUE if write is None else text.before(kill.op, "k", write.op, "w")
-        chain = self._iterations.places[kill.op].chain
+        chain = self.iterations.places[kill.op].chain
         if after is None or before is None:
             return None
         conditions = [after, before, *text.domain(kill, "k"), *text.same_element(read, "r", kill, "k")]
         for depth, (around, _) in enumerate(chain):
-            if not self._iterations.is_certain(around):
+            if not self.iterations.is_certain(around):
                 inner = chain[: depth + 1]
                 shown = self._shared_run(inner, read, "r")
                 if write is not None:
@@ -334,16 +349,16 @@ class IndexModel:
         after: whether zero is surely stored to each element later in the trip.
         of: only elements in the places of these accesses count.
         """
-        text, chain = self._text, self._iterations.places[read.op].chain
+        text, chain = self._text, self.iterations.places[read.op].chain
         if not read.is_root or len(loops_in(chain)) > MOST_LOOPS:
             return False
-        if loop in self._iterations.scope(read.root) and not after:
+        if loop in self.iterations.scope(read.root) and not after:
             return True
         own = read.index[len(self._expanded.get(read.root, ())) :]
         inside = [
             Constraint(index.plus(extent, -1), "<")
             for axis, index in enumerate(own)
-            if (extent := self._iterations.extent(read.root, axis)) is not None
+            if (extent := self.iterations.extent(read.root, axis)) is not None
         ]
         dimensions = text.names((*loops_in(chain), *read.unknowns), "r")
         conditions = [*text.domain(read, "r"), *text.all(inside, "r")]
@@ -363,7 +378,7 @@ class IndexModel:
         text = self._text
         if not other.is_root:
             return TRUE
-        loops = loops_in(self._iterations.places[other.op].chain)
+        loops = loops_in(self.iterations.places[other.op].chain)
         pairs = zip(read.index, other.index, strict=True)
         inside = [*text.domain(other, "w"), *(f"{text.value(a, 'r')} = {text.value(b, 'w')}" for a, b in pairs)]
         names = text.names((*loops, *other.unknowns), "w")
@@ -372,7 +387,7 @@ class IndexModel:
 
     def _stored_in_trip(self, store: Access, read: Access, loop: Loop, after: bool) -> str | None:
         """When `store` is sure to store to what is read, earlier or later in the trip; None if nothing is sure."""
-        chain = self._iterations.places[store.op].chain
+        chain = self.iterations.places[store.op].chain
         if not store.is_root or store.root != read.root or store.unknowns or loop not in loops_in(chain):
             return None
         text = self._text
@@ -383,7 +398,7 @@ class IndexModel:
         conditions = [order, text.equal(loops_in(chain[:depth]), "k", "r")]
         conditions += [*text.domain(store, "k"), *text.same_element(read, "r", store, "k")]
         for k in range(depth, len(chain)):
-            if not self._iterations.is_certain(chain[k][0]):
+            if not self.iterations.is_certain(chain[k][0]):
                 shown = self._shared_run(chain[: k + 1], read, "r")
                 if not shown:
                     return None
@@ -398,7 +413,7 @@ class IndexModel:
         all trips before that of the write.
         """
         around, number = chain[-1]
-        numbers = dict(self._iterations.places[access.op].chain)
+        numbers = dict(self.iterations.places[access.op].chain)
         if around not in numbers:
             return []
         if isinstance(around, ir.If) or prefix == "r":

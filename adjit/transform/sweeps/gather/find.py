@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.analysis.affine import Affine, Iterations
+from adjit.transform.analysis.affine import Affine
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.distinct import Distinct
 from adjit.transform.analysis.elements import IndexModel
@@ -82,7 +82,6 @@ class _Scatter:
 class _Search:
     def __init__(self, function: ir.Function):
         self.model = function.analysis(IndexModel)
-        self.iterations: Iterations = self.model.iterations
         self.distinct = Distinct(function, function.analysis(Aliases))
 
     def gathers(self, loop: ir.For) -> Iterator[Gather]:
@@ -97,7 +96,7 @@ class _Search:
     def spine(self, loop: ir.For) -> list[ir.For]:
         """The loops around, outermost first, as far out as all are plain loops in steps of one."""
         found: list[ir.For] = []
-        for op, _ in reversed((*self.iterations.places[loop].chain, (loop, 0))):
+        for op, _ in reversed((*self.model.iterations.places[loop].chain, (loop, 0))):
             if not isinstance(op, ir.For) or op.stops or op.step not in _UNIT:
                 break
             found.insert(0, op)
@@ -112,7 +111,7 @@ class _Search:
             if element is None:
                 continue
             root, entries = element
-            shown = [self.iterations.in_variables(entry) for entry in entries]
+            shown = [self.model.iterations.in_variables(entry) for entry in entries]
             if all(entry is not None for entry in shown):
                 index[store] = tuple(entry for entry in shown if entry is not None)
                 form = tuple(frozenset(entry.terms.items()) for entry in index[store])
@@ -143,7 +142,7 @@ class _Search:
         """The outermost loop around that runs the nest with the same bounds each time, the nest itself if none does."""
         needed = {symbol for axis in axes for end in (axis.low, axis.high) for symbol in end.terms}
         found: ir.Op = nest
-        for loop in reversed(self.iterations.places[nest].loops):
+        for loop in reversed(self.model.iterations.places[nest].loops):
             if isinstance(loop, ir.For) and (loop.parallel or loop.body.args[0] in needed):
                 break
             found = loop
@@ -154,7 +153,7 @@ class _Search:
     def axes(self, scatter: _Scatter, nest: Sequence[ir.For]) -> list[Axis] | None:
         """How the elements follow the nest: a box of trips, and each of its loops on an axis of its own."""
         counters = {loop.body.args[0] for loop in nest}
-        bounds = [self.iterations.bounds(loop) for loop in nest]
+        bounds = [self.model.iterations.bounds(loop) for loop in nest]
         places = [[axis for axis in scatter.axes if loop in scatter.loops(axis, nest)] for loop in nest]
         if any(len(place) != 1 for place in places) or len({place[0] for place in places}) != len(nest):
             return None
@@ -168,7 +167,7 @@ class _Search:
 
     def is_legal(self, scatter: _Scatter, nest: ir.For) -> bool:
         """Whether nothing in the nest but additions touches the elements, in memory that is made outside."""
-        if nest in self.iterations.scope(scatter.root):
+        if nest in self.model.iterations.scope(scatter.root):
             return False
         for op in ir.walk(nest.body):
             touched = list(op.memory_read)
@@ -189,7 +188,7 @@ class _Search:
         """The contribution as a number times a factor, which others may share."""
         value, coefficient, is_scaled = store.value, 1.0, False
         while True:
-            made = self.iterations.definitions.get(value) if isinstance(value, ir.Var) else None
+            made = self.model.iterations.definitions.get(value) if isinstance(value, ir.Var) else None
             if not isinstance(made, ir.Call) or any(arg.type != value.type for arg in made.args[-1:]):
                 break
             if made.callee is operator.neg:

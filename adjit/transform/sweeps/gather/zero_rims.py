@@ -21,7 +21,7 @@ import operator
 from collections.abc import Iterator, Sequence
 
 from adjit.transform import ir
-from adjit.transform.analysis.affine import Affine, Iterations
+from adjit.transform.analysis.affine import Affine
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.cost import cost
 from adjit.transform.analysis.distinct import Distinct
@@ -45,7 +45,6 @@ class _Search:
     def __init__(self, function: ir.Function):
         self.function = function
         self.model = function.analysis(IndexModel)
-        self.iterations: Iterations = self.model.iterations
         self.aliases = function.analysis(Aliases)
         self.distinct = Distinct(function, self.aliases)
         self.users: dict[ir.Operand, list[ir.Op]] = {}
@@ -96,7 +95,7 @@ class _Search:
 
     def nests(self, store: ir.Store, loads: Sequence[ir.Load]) -> tuple[list[ir.For], list[ir.For]]:
         """The loops around the store and those around the loads, two nests of one region; none if there are others."""
-        places = self.iterations.places
+        places = self.model.iterations.places
         chain, *others = [places[op].chain for op in (store, *loads)]
         if any(other != others[0] for other in others):
             return [], []
@@ -115,8 +114,8 @@ class _Search:
         return (found[:rank], found[rank:]) if is_after else ([], [])
 
     def shown(self, operand: ir.Operand) -> Affine | None:
-        value = self.iterations.value(operand)
-        return None if value is None else self.iterations.in_variables(value)
+        value = self.model.iterations.value(operand)
+        return None if value is None else self.model.iterations.in_variables(value)
 
     def axes(
         self, store: ir.Store, loads: Sequence[ir.Load], making: Sequence[ir.For], gathering: Sequence[ir.For]
@@ -130,7 +129,7 @@ class _Search:
             own = [] if index is None else [loop for loop in making if index.terms.get(loop.body.args[0]) == 1]
             if index is None or len(own) != 1 or sum(counter in index.terms for counter in counters) != 1:
                 return None
-            made, gathered = self.iterations.bounds(own[0]), self.iterations.bounds(gathering[k])
+            made, gathered = self.model.iterations.bounds(own[0]), self.model.iterations.bounds(gathering[k])
             if made is None or gathered is None:
                 return None
             below, above = made[0].plus(gathered[0], -1), gathered[1].plus(made[1], -1)
@@ -163,7 +162,7 @@ class _Search:
         ops: list[ir.Op] = []
         value = store.value
         while True:
-            op = self.iterations.definitions.get(value) if isinstance(value, ir.Var) else None
+            op = self.model.iterations.definitions.get(value) if isinstance(value, ir.Var) else None
             if isinstance(op, ir.Load):
                 break
             own = [arg for arg in op.args if arg in inside] if isinstance(op, ir.Call) else []
