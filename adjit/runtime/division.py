@@ -1,7 +1,8 @@
-"""Division by zero in plain Python, as compiled code and NumPy have it: inf or nan.
+"""Division by zero and roots of negative numbers in plain Python, as compiled code and NumPy have them: inf or nan.
 
 In: the syntax tree of generated text. Out: the same with quotients, remainders and powers that do not raise. A sum over
-an array without elements is a number of Python's own, and these raise where NumPy's numbers do not.
+an array without elements is a number of Python's own, and these raise where NumPy's numbers do not; a root of a
+negative one is complex.
 
     total / n      quotient(total, n)
 """
@@ -9,6 +10,7 @@ an array without elements is a number of Python's own, and these raise where Num
 from __future__ import annotations
 
 import ast
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -19,12 +21,14 @@ import numpy as np
 def _as_numpys(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def apply(left: Any, right: Any) -> Any:
         try:
-            return operation(left, right)
+            found = operation(left, right)
         except ZeroDivisionError:
             if isinstance(left, int) and isinstance(right, int) and operation is not operator.truediv:
                 # what whole number should it be?
                 raise
             return operation(np.float64(left), right)
+        is_real = not isinstance(left, complex) and not isinstance(right, complex)
+        return math.nan if isinstance(found, complex) and is_real else found
 
     return apply
 

@@ -17,6 +17,7 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
 import linecache
 import re
@@ -48,7 +49,11 @@ class Program:
         filename = f"<random program {next(_serial)}>"
         linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
         scope: dict[str, Any] = {"__name__": "random_program"}
-        exec(compile(text, filename, "exec"), scope)
+        tree = ast.parse(text, filename)
+        if is_plain:
+            scope["power__"] = _real_power
+            tree = ast.fix_missing_locations(_Powers().visit(tree))
+        exec(compile(tree, filename, "exec"), scope)
         return scope
 
     def instead(self, **others: Any) -> Any:
@@ -69,3 +74,21 @@ class Program:
 def plain(text: str) -> str:
     """The text without numba's decorators."""
     return _DECORATED.sub("", text)
+
+
+class _Powers(ast.NodeTransformer):
+    """Powers as calls of `power__`."""
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        self.generic_visit(node)
+        if not isinstance(node.op, ast.Pow):
+            return node
+        return ast.copy_location(ast.Call(ast.Name("power__", ast.Load()), [node.left, node.right], []), node)
+
+
+def _real_power(left: Any, right: Any) -> Any:
+    """left ** right; of real numbers a real one, as in compiled code, or no program that anything is said about."""
+    found = left**right
+    if isinstance(found, complex) and not isinstance(left, complex) and not isinstance(right, complex):
+        raise ValueError("a root of a negative number")
+    return found

@@ -329,3 +329,44 @@ def program(x, y, u, v, A, k, n, idx):
     return np.sum(v * v)
 """,
 )
+
+# an element of an array that each trip makes, and what it is made of just before
+regression(
+    "cheap_element_of_what_a_trip_stores",
+    """
+def program(x, y, u, v, A, k, n, idx):
+    s = 0.0
+    for i in range(u.size):
+        v[i] = v[i] * 2.0 + u[i]
+        r = v * x
+        s += r[i]
+    return s * y
+""",
+)
+
+regression(
+    "cheap_element_of_what_a_trip_computes",
+    """
+def program(x, y, u, v, A, k, n, idx):
+    s = 0.0
+    for i in range(u.size):
+        r = u * np.minimum(x, 1)
+        s += r[i] * y
+    return s
+""",
+)
+
+# made in a loop that may make no trip, and read in a branch alone
+regression(
+    "array_that_only_trips_make",
+    """
+def program(x, y, u, v, A, k, n, idx):
+    c = 0
+    while c < 3 and x > 5.0:
+        w = np.zeros_like(A)
+        for i in range(A.shape[0]):
+            w[i] += A[i] * x / (np.sum(A[i]) + 0.5)
+        c += 1
+    return w[0, -1] if x > 6.0 else x * y
+""",
+)

@@ -52,3 +52,16 @@ def test_operations_of_text():
         plain(7, 0, [1, 3])
     with pytest.raises(ZeroDivisionError):
         load(TEXT, {}, "f", "f of divisions")(1.0, 0, [1.0, 2.0])
+
+
+def root(x, y):
+    z = x**y
+    z **= y
+    return z if z > 0.0 else y
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_a_root_of_a_negative_number_is_nan(target):
+    value, bars = adjit.value_and_grad(root, wrt=(0, 1), target=target)(-0.35, 0.35)
+    assert (value, bars[1]) == (0.35, 1.0)
+    assert math.isnan(adjit.value_and_grad(lambda x, y: x**y * 2.0, target=target)(-0.35, 0.35)[0])

@@ -95,7 +95,7 @@ class _Substitution:
         element = self.element(store.value, nest[0])
         if element is None or not self.stays(element, region, nest[0], loads):
             return None
-        return self.substituted(store, ranges, element, loads)
+        return self.substituted(store, ranges, element, loads, nest[0])
 
     # ------------------------------------------------------------------------------------------- may it be
 
@@ -143,12 +143,16 @@ class _Substitution:
     # ------------------------------------------------------------------------------------------- doing it
 
     def substituted(
-        self, store: ir.Store, ranges: list[ir.For | None], element: list[ir.Op], loads: list[ir.Load]
+        self, store: ir.Store, ranges: list[ir.For | None], element: list[ir.Op], loads: list[ir.Load], nest: ir.Op
     ) -> ir.Function | None:
-        """The function with the element worked out in the innermost loops whose counters the loads are indexed by."""
+        """The function with the element worked out in the innermost loops whose counters the loads are indexed by.
+
+        Where those are around the nest that made the array, that is where the nest stands: what the element is made of
+        may come to be what it is in the same trip.
+        """
         assert isinstance(store.array, ir.Var)
-        heads: dict[ir.For, list[ir.Op]] = {}
-        values: dict[tuple[ir.For, tuple[ir.Operand, ...]], ir.Operand] = {}
+        heads: dict[ir.Op, list[ir.Op]] = {}  # for a loop what its trips begin with, for the nest what comes before it
+        values: dict[tuple[ir.Op, tuple[ir.Operand, ...]], ir.Operand] = {}
         mapping: dict[ir.Var, ir.Operand] = {}
         for load in loads:
             around = {self.counters.get(index): index for index in load.index}
@@ -158,7 +162,9 @@ class _Substitution:
                     return None
             chain = self.around(load, self.function.body)
             assert chain is not None
-            inner = [op for op in chain if isinstance(op, ir.For) and op in around][-1]
+            inner: ir.Op = [op for op in chain if isinstance(op, ir.For) and op in around][-1]
+            if self.around(inner, self.home[nest]) is None:
+                inner = nest
             key = (inner, load.index)
             if key not in values:
                 cloner = ir.Cloner(
@@ -172,7 +178,7 @@ class _Substitution:
                 heads.setdefault(inner, []).extend(again)
                 values[key] = named
             mapping[load.out] = values[key]
-        body = _rewritten(self.function.body, {store, *loads}, heads)
+        body = _rewritten(self.function.body, {store, *loads}, nest, heads)
         ops = tuple(ir.substituted(op, mapping) for op in body.ops)
         return dataclasses.replace(self.function, body=dataclasses.replace(body, ops=ops))
 
@@ -181,15 +187,17 @@ def _range(loop: ir.For) -> tuple[ir.Operand, ir.Operand, ir.Operand]:
     return loop.start, loop.stop, loop.step
 
 
-def _rewritten(region: ir.Region, left_out: set[ir.Op], heads: dict[ir.For, list[ir.Op]]) -> ir.Region:
-    """The region without some operations, and with others at the start of some loops."""
+def _rewritten(region: ir.Region, left_out: set[ir.Op], nest: ir.Op, heads: dict[ir.Op, list[ir.Op]]) -> ir.Region:
+    """The region without some operations, and with others at the start of some loops, or before the nest."""
     ops: list[ir.Op] = []
     for op in region.ops:
         if op in left_out:
             continue
         if op.regions:
-            regions = [_rewritten(r, left_out, heads) for r in op.regions]
-            if isinstance(op, ir.For) and op in heads:
+            regions = [_rewritten(r, left_out, nest, heads) for r in op.regions]
+            if op is nest:
+                ops += heads.get(nest, ())
+            elif op in heads:
                 regions = [dataclasses.replace(regions[0], ops=(*heads[op], *regions[0].ops))]
             op = op.rebuilt(op.operands, regions, op.results)
         ops.append(op)

@@ -20,7 +20,7 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.derive.shadows import is_array_tape
-from adjit.transform.ir.types import typed_const
+from adjit.transform.rewrite.defined import all_defined
 
 
 def split(
@@ -46,7 +46,7 @@ def split(
         options = () if is_float64 else (("dtype", np.dtype(str(tape.type.dtype))),)
         first.append(ir.Call(callee=np.array, args=(tape,), outs=(array,), options=options))
         renamed[tape] = array
-    first = _all_defined(first, saved)
+    first = all_defined(first, saved)
     second = [_reading_arrays(op, renamed) for op in second]
     changed = _changed(joint, saved, second, bars)
     groups = [[renamed.get(s, s) for s in saved if (s in changed) == last] for last in (False, True)]
@@ -81,40 +81,6 @@ def _saved(
     made = {*own, *(out for op in first for out in op.results)}
     read = [o for op in second for o in ir.reads(op)] + list(bars)
     return list(dict.fromkeys(o for o in read if isinstance(o, ir.Var) and o in made))
-
-
-def _all_defined(ops: Sequence[ir.Op], saved: Sequence[ir.Var]) -> list[ir.Op]:
-    """The operations with something in place of what a path leaves undefined, as all that is saved is handed over."""
-    wanted: set[ir.Operand] = set(saved)
-    size = -1
-    while size != len(wanted):
-        size = len(wanted)
-        for op in (inner for top in ops for inner in ir.with_inner(top)):
-            joined: list[tuple[ir.Operand, ...]] = []
-            if isinstance(op, ir.If):
-                joined = [(out, op.then.yields[k], op.orelse.yields[k]) for k, out in enumerate(op.outs)]
-            elif isinstance(op, ir.For | ir.While):
-                args = ir.carried_args(op)
-                joined = [(out, args[k], op.inits[k], op.body.yields[k]) for k, out in enumerate(op.outs)]
-            for same in joined:
-                # what a loop carries is read in it, whether or not its last value is
-                if wanted.intersection(same[: len(same) - 2]):
-                    wanted.update(same)
-    return [_defined(op, wanted) for op in ops]
-
-
-def _defined(op: ir.Op, wanted: set[ir.Operand]) -> ir.Op:
-    if isinstance(op, ir.Undefined) and op.out in wanted:
-        type_ = op.out.type
-        if isinstance(type_, types.Array):
-            return ir.Alloc(shape=(ir.integer(0),) * type_.ndim, out=op.out)
-        if isinstance(type_, types.List):
-            return ir.NewTape(out=op.out)
-        return ir.Call(callee=ir.cast, args=(typed_const(0, type_),), outs=(op.out,))
-    if not op.regions:
-        return op
-    regions = [ir.Region(r.args, tuple(_defined(inner, wanted) for inner in r.ops), r.yields) for r in op.regions]
-    return op.rebuilt(op.operands, regions, op.results)
 
 
 def _reading_arrays(op: ir.Op, renamed: dict[ir.Var, ir.Operand]) -> ir.Op:

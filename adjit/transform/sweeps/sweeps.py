@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from adjit.transform import ir
 from adjit.transform.derive.mirror import Sweeps
 from adjit.transform.rewrite.checked import checked
+from adjit.transform.rewrite.defined import defined_between_sweeps
 from adjit.transform.rewrite.notes import note, recording
 from adjit.transform.rewrite.simplify import simplify
 from adjit.transform.storage.back_to_back import fuse
@@ -86,7 +87,7 @@ def _limited(function: ir.Function, limit: int | None) -> ir.Function:
 
 
 def _stored(joint: Joint) -> ir.Function:
-    return checked(simplify(checked(joint.function, "reversed")), "stored")
+    return checked(simplify(defined_between_sweeps(checked(joint.function, "reversed"))), "stored")
 
 
 def _fused(joint: Joint, strategy: Strategy) -> ir.Function:

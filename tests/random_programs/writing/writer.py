@@ -329,7 +329,7 @@ class Writer:
         counter = self.holes.fresh("c")
         kind = d.random()
         try:
-            more = self.holes.fill(d.choice(("", "", " and <q>", " and <q>"))) if kind < 0.7 else ""
+            more = self.holes.fill(d.choice(("", "", " and (<q>)", " and (<q>)"))) if kind < 0.7 else ""
             start = d.choice(("0", "0", "3"))
         except (Missing, Unfit):
             return []

@@ -75,3 +75,37 @@ def test_gradients(function):
 
 def test_gradients_of_pairs():
     check(pairwise, lambda: (np.sin(1.0 + np.arange(12.0)).reshape(4, 3), np.cos(np.arange(4.0))), (0, 1))
+
+
+def stored_before(a, b):
+    a, s = a.copy(), 0.0
+    for i in range(a.size):
+        a[i] = a[i] * 2.0 + b[i]
+        c = a * b
+        s += c[i]
+    return s
+
+
+def computed_before(a, b):
+    s = 0.0
+    for i in range(a.size):
+        most = max(a[i], b[i])
+        c = a * most - b
+        s += c[i] * c[i]
+    return s
+
+
+def in_another_order(a, b):
+    s = 0.0
+    for i in range(a.size):
+        a = a + b[i]
+        c = a - b
+        for j in range(a.size):
+            s += c[j] * c[i]
+    return s
+
+
+@pytest.mark.parametrize("function", [stored_before, computed_before, in_another_order])
+def test_an_element_is_worked_out_where_its_array_was_made(function):
+    # a trip may change what it is made of before, and what comes after it may be read elsewhere
+    check(function, lambda: (np.sin(1.0 + np.arange(5.0)), np.cos(np.arange(5.0))), (0, 1))
