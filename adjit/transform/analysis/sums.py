@@ -73,13 +73,14 @@ def _added(value: ir.Operand, op: ir.Op, found: set[ir.Operand]) -> ir.Var | Non
 
 def in_any_order(op: ir.Op, names: Collection[ir.Operand]) -> ir.Op:
     """The operation with its additions to sums, which are called `names`, such that the compiler may reorder them."""
-    if op.regions:
-        regions = [ir.Region(r.args, tuple(in_any_order(i, names) for i in r.ops), r.yields) for r in op.regions]
-        return op.rebuilt(op.operands, regions, op.results)
-    if not isinstance(op, ir.Call) or op.callee not in (operator.add, operator.sub) or op.outs[0] not in names:
-        return op
-    total, term = op.args if op.args[0] in names else op.args[::-1]
-    if total.type != term.type or not ir.is_float(total.type):
-        return op
-    callee = reassociable_add if op.callee is operator.add else reassociable_sub
-    return dataclasses.replace(op, callee=callee, args=(total, term))
+
+    def made(op: ir.Op) -> ir.Op:
+        if not isinstance(op, ir.Call) or op.callee not in (operator.add, operator.sub) or op.outs[0] not in names:
+            return op
+        total, term = op.args if op.args[0] in names else op.args[::-1]
+        if total.type != term.type or not ir.is_float(total.type):
+            return op
+        callee = reassociable_add if op.callee is operator.add else reassociable_sub
+        return dataclasses.replace(op, callee=callee, args=(total, term))
+
+    return ir.rewritten_op(op, made)

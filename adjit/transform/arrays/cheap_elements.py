@@ -199,6 +199,6 @@ def _rewritten(region: ir.Region, left_out: set[ir.Op], nest: ir.Op, heads: dict
                 ops += heads.get(nest, ())
             elif op in heads:
                 regions = [dataclasses.replace(regions[0], ops=(*heads[op], *regions[0].ops))]
-            op = op.rebuilt(op.operands, regions, op.results)
+            op = ir.with_regions(op, regions)
         ops.append(op)
     return dataclasses.replace(region, ops=tuple(ops))

@@ -18,19 +18,12 @@ from adjit.transform import ir
 
 def make_all_trips(function: ir.Function) -> ir.Function:
     """Marked loops without an early end."""
-    body = _region(function.body)
+    body = ir.rewritten(function.body, _op)
     return function if body is function.body else dataclasses.replace(function, body=body)
 
 
-def _region(region: ir.Region) -> ir.Region:
-    ops: list[ir.Op] = []
-    for op in region.ops:
-        regions = [_region(inner) for inner in op.regions]
-        if any(new is not old for new, old in zip(regions, op.regions, strict=True)):
-            op = op.rebuilt(op.operands, regions, op.results)
-        ops.append(_to_the_end(op) if isinstance(op, ir.For) and op.stops and op.snapshots is not None else op)
-    is_same = all(new is old for new, old in zip(ops, region.ops, strict=True))
-    return region if is_same else ir.Region(region.args, tuple(ops), region.yields)
+def _op(op: ir.Op) -> ir.Op:
+    return _to_the_end(op) if isinstance(op, ir.For) and op.stops and op.snapshots is not None else op
 
 
 def _to_the_end(loop: ir.For) -> ir.For:

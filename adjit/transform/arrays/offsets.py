@@ -63,13 +63,9 @@ class _Moving:
     def region(self, region: ir.Region) -> ir.Region:
         builder = ir.Builder()
         for op in region.ops:
-            regions = [self.region(r) for r in op.regions]
-            is_same = all(new is old for new, old in zip(regions, op.regions, strict=True))
-            op = op if is_same else op.rebuilt(op.operands, regions, op.results)
+            op = ir.with_regions(op, [self.region(r) for r in op.regions])
             builder.ops.append(self.moved(op, builder) if isinstance(op, ir.For) else op)
-        ops = tuple(builder.ops)
-        is_same = len(ops) == len(region.ops) and all(a is b for a, b in zip(ops, region.ops, strict=True))
-        return region if is_same else ir.Region(region.args, ops, region.yields)
+        return ir.with_ops(region, builder.ops)
 
     def moved(self, loop: ir.For, builder: ir.Builder) -> ir.For:
         counter, *carried = loop.body.args

@@ -69,7 +69,7 @@ class _Writing:
         is_stored = any(isinstance(inner, ir.Store) and inner.array is self.array for inner in ir.with_inner(op))
         if not is_stored:
             regions = [dataclasses.replace(r, ops=tuple(self.ops(r, value)[0])) for r in op.regions]
-            return op.rebuilt(op.operands, regions, op.results), value
+            return ir.with_regions(op, regions), value
         out = self.fresh()
         if isinstance(op, ir.If):
             sides = [self.ops(r, value) for r in op.regions]

@@ -314,7 +314,7 @@ class _Walk:
             self.op(op, ops)
         yields = tuple(self.operand(y) for y in region.yields)
         self.leaders.pop()
-        if _is_same(ops, region.ops) and _is_same(yields, region.yields):
+        if ir.same(ops, region.ops) and ir.same(yields, region.yields):
             return region
         return ir.Region(region.args, tuple(ops), yields)
 
@@ -324,7 +324,7 @@ class _Walk:
         if op.regions:
             done.append(self.control(op, operands))
             return
-        made = op if _is_same(operands, op.operands) else op.rebuilt(operands, (), op.results)
+        made = op if ir.same(operands, op.operands) else op.rebuilt(operands, (), op.results)
         self.define(made)
         if isinstance(made, ir.Extent):
             self.once(made, made.out, done)
@@ -474,13 +474,9 @@ class _Walk:
                     left, right = (tuple(map(self.facts.settled, self.shape(y))) for y in (yes, no))
                     if left == right:
                         self.shapes[out] = left
-        if _is_same(operands, op.operands) and _is_same(regions, op.regions):
+        if ir.same(operands, op.operands) and ir.same(regions, op.regions):
             return op
         return op.rebuilt(operands, regions, op.results)
-
-
-def _is_same(left: Sequence[object], right: Sequence[object]) -> bool:
-    return len(left) == len(right) and all(a is b for a, b in zip(left, right, strict=True))
 
 
 def _computed(op: ir.Call, values: list[Affine]) -> Affine | None:

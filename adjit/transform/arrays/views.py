@@ -40,12 +40,8 @@ class _Direct:
             if isinstance(op, ir.Load | ir.Store):
                 builder.emit(self.element(op, builder))
                 continue
-            regions = [self.region(r) for r in op.regions]
-            is_same = all(new is old for new, old in zip(regions, op.regions, strict=True))
-            builder.ops.append(op if is_same else op.rebuilt(op.operands, regions, op.results))
-        ops = tuple(builder.ops)
-        is_same = len(ops) == len(region.ops) and all(a is b for a, b in zip(ops, region.ops, strict=True))
-        return region if is_same else ir.Region(region.args, ops, region.yields)
+            builder.ops.append(ir.with_regions(op, [self.region(r) for r in op.regions]))
+        return ir.with_ops(region, builder.ops)
 
     def element(self, op: ir.Load | ir.Store, builder: ir.Builder) -> ir.Op:
         array, index = op.array, op.index

@@ -528,17 +528,8 @@ def _refuse_other_orders(
 
 def without_comments(function: ir.Function) -> ir.Function:
     """A derivative to be differentiated or inlined: its headings belong to its own text."""
-    return dataclasses.replace(function, body=_uncommented(function.body))
-
-
-def _uncommented(region: ir.Region) -> ir.Region:
-    ops: list[ir.Op] = []
-    for op in region.ops:
-        if isinstance(op, ir.Comment):
-            continue
-        inner = [_uncommented(r) for r in op.regions]
-        ops.append(op.rebuilt(op.operands, inner, op.results) if inner else op)
-    return ir.Region(region.args, tuple(ops), region.yields)
+    body = ir.rewritten(function.body, lambda op: () if isinstance(op, ir.Comment) else op)
+    return dataclasses.replace(function, body=body)
 
 
 def _result_value(tree: ir.Tree, yields: Sequence[ir.Operand]) -> Value:

@@ -13,23 +13,18 @@ one array of all trips, and nobody said anything about that one.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 
 from adjit.transform import ir
 
 
 def without_own_promises(body: ir.Region) -> ir.Region:
-    return _region(body, body.made, body.defines)
+    def made(op: ir.Op) -> ir.Op:
+        if isinstance(op, ir.Store) and op.promised and _base(op.array, body.made) in body.defines:
+            return dataclasses.replace(op, promised=False)
+        return op
 
-
-def _region(region: ir.Region, made: Mapping[ir.Operand, ir.Op], own: Set[ir.Operand]) -> ir.Region:
-    ops = []
-    for op in region.ops:
-        if isinstance(op, ir.Store) and op.promised and _base(op.array, made) in own:
-            op = dataclasses.replace(op, promised=False)
-        regions = [_region(r, made, own) for r in op.regions]
-        ops.append(op.rebuilt(op.operands, regions, op.results) if regions else op)
-    return ir.Region(region.args, tuple(ops), region.yields)
+    return ir.rewritten(body, made)
 
 
 def _base(array: ir.Operand, made: Mapping[ir.Operand, ir.Op]) -> ir.Operand:

@@ -67,6 +67,7 @@ from adjit.transform.ir.memory import (
     Store,
     Transpose,
 )
+from adjit.transform.ir.rewriting import rewritten, rewritten_op, same, with_ops, with_regions
 from adjit.transform.ir.walking import (
     Cloner,
     free_vars,
@@ -142,6 +143,9 @@ __all__ = [
     "reads",
     "regions",
     "replaced",
+    "rewritten",
+    "rewritten_op",
+    "same",
     "select",
     "substituted",
     "substituted_operand",
@@ -149,4 +153,6 @@ __all__ = [
     "unpaired",
     "walk",
     "with_inner",
+    "with_ops",
+    "with_regions",
 ]

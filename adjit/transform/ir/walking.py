@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from numba import types
 
 from adjit.transform.ir.control import For
 from adjit.transform.ir.core import Op, Operand, Region, Type, Var
+from adjit.transform.ir.rewriting import rewritten_op, with_ops, with_regions
 
 
 def walk(region: Region) -> Iterator[Op]:
@@ -79,29 +81,27 @@ def replaced(region: Region, instead: Mapping[Op, Sequence[Op]]) -> Region:
     ops: list[Op] = []
     for op in region.ops:
         for made in instead.get(op, (op,)):
-            regions = [replaced(inner, instead) for inner in made.regions]
-            is_same = all(new is old for new, old in zip(regions, made.regions, strict=True))
-            ops.append(made if is_same else made.rebuilt(made.operands, regions, made.results))
-    is_same = len(ops) == len(region.ops) and all(new is old for new, old in zip(ops, region.ops, strict=True))
-    return region if is_same else Region(region.args, tuple(ops), region.yields)
+            ops.append(with_regions(made, [replaced(inner, instead) for inner in made.regions]))
+    return with_ops(region, ops)
 
 
 def unpaired(op: Op) -> Op:
     """The operation without pairs of loops in it, for a copy that is put elsewhere."""
-    if not op.regions:
-        return op
-    regions = [Region(r.args, tuple(unpaired(i) for i in r.ops), r.yields) for r in op.regions]
-    op = op.rebuilt(op.operands, regions, op.results)
-    return dataclasses.replace(op, pair=None, is_mirror=False) if isinstance(op, For) else op
+    return _with_loops(op, {"pair": None, "is_mirror": False})
 
 
 def unmarked(op: Op) -> Op:
     """The operation without the user's wishes for a reverse sweep."""
-    if not op.regions:
-        return op
-    regions = [Region(r.args, tuple(unmarked(i) for i in r.ops), r.yields) for r in op.regions]
-    op = op.rebuilt(op.operands, regions, op.results)
-    return dataclasses.replace(op, snapshots=None) if isinstance(op, For) else op
+    return _with_loops(op, {"snapshots": None})
+
+
+def _with_loops(op: Op, fields: Mapping[str, Any]) -> Op:
+    """The operation with these fields in it and the loops inside it."""
+
+    def made(inner: Op) -> Op:
+        return dataclasses.replace(inner, **fields) if isinstance(inner, For) else inner
+
+    return rewritten_op(op, made)
 
 
 class Cloner:

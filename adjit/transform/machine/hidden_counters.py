@@ -23,21 +23,11 @@ from adjit.transform import ir
 
 def hide_counters(function: ir.Function) -> ir.Function:
     """The function with counters hidden where that pays; the same object if there are none."""
-    body = _region(function.body)
+    body = ir.rewritten(function.body, _op)
     return function if body is function.body else dataclasses.replace(function, body=body)
 
 
-def _region(region: ir.Region) -> ir.Region:
-    ops = tuple(_op(op) for op in region.ops)
-    return region if ops == region.ops else ir.Region(region.args, ops, region.yields)
-
-
 def _op(op: ir.Op) -> ir.Op:
-    if not op.regions:
-        return op
-    regions = [_region(r) for r in op.regions]
-    if any(new is not old for new, old in zip(regions, op.regions, strict=True)):
-        op = op.rebuilt(op.operands, regions, op.results)
     return _hidden(op) if isinstance(op, ir.For) and _runs_down(op) and _has_vectors(op) else op
 
 

@@ -51,7 +51,7 @@ class _Hoisting:
         for op in region.ops:
             if op.regions:
                 before = op
-                op = op.rebuilt(op.operands, [self.region(r) for r in op.regions], op.results)
+                op = ir.with_regions(op, [self.region(r) for r in op.regions])
                 if isinstance(op, ir.For | ir.While) and isinstance(before, ir.For | ir.While):
                     ops += self.loop(op, before)
                     continue

@@ -41,15 +41,16 @@ def reuse_memory(function: ir.Function) -> ir.Function:
 
 def _without(region: ir.Region, alloc: ir.Alloc, kept: ir.Var) -> ir.Region:
     """The region without the allocation; a comment says where an adjoint is that has no array of its own any more."""
-    ops: list[ir.Op] = []
-    for op in region.ops:
+
+    def made(op: ir.Op) -> ir.Op | tuple[ir.Op, ...]:
         if op is not alloc:
-            regions = [_without(r, alloc, kept) for r in op.regions]
-            ops.append(op.rebuilt(op.operands, regions, op.results) if regions else op)
-        elif kept is not alloc.out and alloc.role is not None and alloc.role.kind == "shadow":
-            text = f"{alloc.out.name} is in the memory of {{}}, which is not needed any more"
-            ops.append(ir.Comment(text=text, about=(kept,), origin=alloc.origin))
-    return ir.Region(region.args, tuple(ops), region.yields)
+            return op
+        if kept is alloc.out or alloc.role is None or alloc.role.kind != "shadow":
+            return ()
+        text = f"{alloc.out.name} is in the memory of {{}}, which is not needed any more"
+        return ir.Comment(text=text, about=(kept,), origin=alloc.origin)
+
+    return ir.rewritten(region, made)
 
 
 def _without_idle_stores(function: ir.Function, array: ir.Var) -> ir.Function:
@@ -68,7 +69,7 @@ def _without_idle_stores(function: ir.Function, array: ir.Var) -> ir.Function:
                 there[op.index] = op.out
             elif op.regions:
                 there.clear()
-                op = op.rebuilt(op.operands, [rewritten(r) for r in op.regions], op.results)
+                op = ir.with_regions(op, [rewritten(r) for r in op.regions])
             ops.append(op)
         return ir.Region(region.args, tuple(ops), region.yields)
 

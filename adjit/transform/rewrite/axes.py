@@ -86,7 +86,7 @@ def _reindexed(op: ir.Op, found: Mapping[ir.Operand, Smaller], mapping: dict[ir.
             ir.Region(r.args, tuple(m for i in r.ops for m in _reindexed(i, found, mapping)), r.yields)
             for r in op.regions
         ]
-        yield op.rebuilt(op.operands, regions, op.results)
+        yield ir.with_regions(op, regions)
     else:
         yield op
 

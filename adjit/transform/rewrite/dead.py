@@ -151,7 +151,7 @@ class _Sweep:
 
 
 def _rebuilt(op: ir.Op, operands: tuple[ir.Operand, ...], regions: list[ir.Region], kept: Collection[int]) -> ir.Op:
-    if len(kept) == len(op.results) and all(a is b for a, b in zip(regions, op.regions, strict=True)):
+    if len(kept) == len(op.results) and ir.same(regions, op.regions):
         return op
     return op.rebuilt(operands, regions, _picked(op.results, kept))
 

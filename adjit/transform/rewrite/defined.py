@@ -51,7 +51,7 @@ def all_defined(ops: Sequence[ir.Op], saved: Collection[ir.Operand]) -> list[ir.
                 # what a loop carries is read in it, whether or not its last value is
                 if wanted.intersection(same[: len(same) - 2]):
                     wanted.update(same)
-    return [_defined(op, wanted) for op in ops]
+    return list(ir.rewritten(ir.Region((), tuple(ops), ()), lambda op: _defined(op, wanted)).ops)
 
 
 def _defined(op: ir.Op, wanted: set[ir.Operand]) -> ir.Op:
@@ -62,7 +62,4 @@ def _defined(op: ir.Op, wanted: set[ir.Operand]) -> ir.Op:
         if isinstance(type_, types.List):
             return ir.NewTape(out=op.out)
         return ir.Call(callee=ir.cast, args=(typed_const(0, type_),), outs=(op.out,))
-    if not op.regions:
-        return op
-    regions = [ir.Region(r.args, tuple(_defined(inner, wanted) for inner in r.ops), r.yields) for r in op.regions]
-    return op.rebuilt(op.operands, regions, op.results)
+    return op

@@ -24,8 +24,7 @@ def sink(function: ir.Function) -> ir.Function:
 
 
 def _region(region: ir.Region) -> ir.Region:
-    ops = [_inside(op) for op in region.ops]
-    changed = any(new is not old for new, old in zip(ops, region.ops, strict=True))
+    ops = [ir.with_regions(op, [_region(r) for r in op.regions]) for op in region.ops]
     # last first, so that what an operation that moved was made of can follow it
     k = len(ops) - 1
     while k >= 0:
@@ -38,16 +37,8 @@ def _region(region: ir.Region) -> ir.Region:
                 assert isinstance(branch, ir.If)
                 ops[k + 1 + place] = _with_first(branch, side, op)
                 del ops[k]
-                changed = True
         k -= 1
-    return ir.Region(region.args, tuple(ops), region.yields) if changed else region
-
-
-def _inside(op: ir.Op) -> ir.Op:
-    regions = [_region(r) for r in op.regions]
-    if all(new is old for new, old in zip(regions, op.regions, strict=True)):
-        return op
-    return op.rebuilt(op.operands, regions, op.results)
+    return ir.with_ops(region, ops)
 
 
 def _may_move(op: ir.Op) -> bool:

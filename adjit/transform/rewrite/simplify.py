@@ -120,7 +120,7 @@ class _Pass:
         for op in region.ops:
             self.op(op, done, scope)
         yields = self.operands(region.yields)
-        if _same(done, region.ops) and _same(yields, region.yields):
+        if ir.same(done, region.ops) and ir.same(yields, region.yields):
             return region
         return ir.Region(region.args, tuple(done), yields)
 
@@ -267,7 +267,7 @@ class _Pass:
             then, orelse = (
                 ir.Region((), region.ops, tuple(region.yields[k] for k in kept)) for region in (then, orelse)
             )
-        if _same((condition, then, orelse), (op.condition, *op.regions)):
+        if ir.same((condition, then, orelse), (op.condition, *op.regions)):
             self.put(op, done)
         else:
             outs = [op.outs[k] for k in kept]
@@ -296,7 +296,7 @@ class _Pass:
             op = dataclasses.replace(op, inits=inits, body=narrowed, outs=tuple(op.outs[k] for k in kept))
         body = self.region(self.hoist(op.body, done, scope), _Scope(scope))
         operands = (start, stop, step, *self.operands(op.inits))
-        if body is not op.body or not _same(operands, op.operands):
+        if body is not op.body or not ir.same(operands, op.operands):
             self.put(op.rebuilt(operands, (body,), op.outs), done)
         else:
             self.put(op, done)
@@ -333,7 +333,7 @@ class _Pass:
         regions = [self.hoist(region, done, scope) for region in op.regions]
         regions = [self.region(region, _Scope(scope)) for region in regions]
         operands = self.operands(op.inits)
-        if not _same(regions, op.regions) or not _same(operands, op.operands):
+        if not ir.same(regions, op.regions) or not ir.same(operands, op.operands):
             self.put(op.rebuilt(operands, regions, op.outs), done)
         else:
             self.put(op, done)
@@ -412,11 +412,6 @@ def _all_reads(region: ir.Region) -> Sequence[ir.Operand]:
     return found
 
 
-def _same(left: Sequence[object], right: Sequence[object]) -> bool:
-    """Whether both hold the very same objects."""
-    return len(left) == len(right) and all(map(operator.is_, left, right))
-
-
 class Renamer(ir.Cloner):
     """Puts one variable in the place of another, where it is defined too."""
 
@@ -428,6 +423,6 @@ class Renamer(ir.Cloner):
         operands = [self.operand(o) for o in op.operands]
         regions = [self.whole(r) for r in op.regions]
         results = [r for r in map(self.operand, op.results) if isinstance(r, ir.Var)]
-        if _same(operands, op.operands) and _same(regions, op.regions) and _same(results, op.results):
+        if ir.same(operands, op.operands) and ir.same(regions, op.regions) and ir.same(results, op.results):
             return op
         return op.rebuilt(operands, regions, results)

@@ -217,7 +217,7 @@ class _Expanding:
                 assert isinstance(array, ir.Var)
                 op = ir.substituted(op, {array: self.row(builder, array, prefix)})
         yield from builder.ops
-        yield op if not op.regions else op.rebuilt(op.operands, [self.region(r) for r in op.regions], op.results)
+        yield ir.with_regions(op, [self.region(r) for r in op.regions])
         if isinstance(op, ir.For) and op.pair is not None:
             del self.counters[op.pair]
 

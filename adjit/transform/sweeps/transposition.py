@@ -104,7 +104,7 @@ def _shapes_alone(region: ir.Region, is_varied: Callable[[ir.Operand], bool]) ->
                 shapes[op.out] = op.shape
             builder.emit(op)
         else:
-            builder.emit(op.rebuilt(op.operands, [_shapes_alone(r, is_varied) for r in op.regions], op.results))
+            builder.emit(ir.with_regions(op, [_shapes_alone(r, is_varied) for r in op.regions]))
     return ir.Region(region.args, tuple(builder.ops), region.yields)
 
 

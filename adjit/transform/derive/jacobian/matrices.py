@@ -198,5 +198,5 @@ class Matrices:
 
 def _without_origin(op: ir.Op) -> ir.Op:
     regions = [ir.Region(r.args, tuple(map(_without_origin, r.ops)), r.yields) for r in op.regions]
-    made = op.rebuilt(op.operands, regions, op.results) if regions else op
+    made = ir.with_regions(op, regions)
     return dataclasses.replace(made, origin=None)

@@ -49,23 +49,18 @@ class _Writing:
 
     def region(self, region: ir.Region, in_loop: bool) -> ir.Region:
         builder = ir.Builder()
-        has_changed = False
         for op in region.ops:
             if in_loop and _is_extremum(op):
                 assert isinstance(op, ir.Call)
                 builder.origin = op.origin
                 self.extremum(op, builder)
-                has_changed = True
                 continue
             # what threads raise does not get out of them
             is_parallel = isinstance(op, ir.For) and op.parallel
             inside = in_loop or isinstance(op, ir.For | ir.While)
             regions = [r if is_parallel else self.region(r, inside) for r in op.regions]
-            if any(new is not old for new, old in zip(regions, op.regions, strict=True)):
-                op = op.rebuilt(op.operands, regions, op.results)
-                has_changed = True
-            builder.ops.append(op)
-        return ir.Region(region.args, tuple(builder.ops), region.yields) if has_changed else region
+            builder.ops.append(ir.with_regions(op, regions))
+        return ir.with_ops(region, builder.ops)
 
     def extremum(self, op: ir.Call, builder: ir.Builder) -> None:
         array = op.args[0]

@@ -261,7 +261,7 @@ class Blocking:
             regions = [self._storing(region, lane) for region in op.regions]
         else:
             regions = [ir.Region(r.args, tuple(map(self._with_kept, r.ops)), r.yields) for r in op.regions]
-        return op.rebuilt(op.operands, regions, op.results)
+        return ir.with_regions(op, regions)
 
     def _storing(self, region: ir.Region, lane: ir.Var) -> ir.Region:
         kept = self.block.kept

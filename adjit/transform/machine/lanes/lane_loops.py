@@ -123,7 +123,7 @@ class Block:
         if not op.regions:
             return op
         regions = [ir.Region(r.args, tuple(self.in_parts(i, lane) for i in r.ops), r.yields) for r in op.regions]
-        return op.rebuilt(op.operands, regions, op.results)
+        return ir.with_regions(op, regions)
 
 
 class LaneLoop:
@@ -261,4 +261,4 @@ def in_arrays(op: ir.Op, laned: Mapping[ir.Operand, ir.Var], lane: ir.Var | None
     if not op.regions:
         return op
     regions = [ir.Region(r.args, tuple(in_arrays(i, laned, lane) for i in r.ops), r.yields) for r in op.regions]
-    return op.rebuilt(op.operands, regions, op.results)
+    return ir.with_regions(op, regions)

@@ -70,7 +70,7 @@ class _Laying:
             made = self.loop(op) if isinstance(op, ir.For) else None
             if made is None and op.regions:
                 regions = [ir.Region(r.args, tuple(self.ops(r)), r.yields) for r in op.regions]
-                op = op.rebuilt(op.operands, regions, op.results)
+                op = ir.with_regions(op, regions)
             found += [op] if made is None else made
         return found
 
@@ -200,7 +200,7 @@ class _Laying:
             regions = [
                 ir.Region(r.args, tuple(m for i in r.ops for m in self.without(i)), r.yields) for r in op.regions
             ]
-            yield op.rebuilt(op.operands, regions, op.results)
+            yield ir.with_regions(op, regions)
         else:
             yield op
 

@@ -43,48 +43,29 @@ def threaded(function: ir.Function, is_parallel: bool, strategy: Strategy) -> ir
 
 def serial(function: ir.Function) -> ir.Function:
     """The function with all trips one after the other."""
-    return dataclasses.replace(function, body=_Serial().region(function.body))
+    return dataclasses.replace(function, body=ir.rewritten(function.body, _in_turn))
 
 
 def parallel(function: ir.Function, with_lanes: bool = False) -> ir.Function:
     """The function with its loops over prange in parallel where that may be; `with_lanes`: lanes are laid after it."""
     if not any(isinstance(op, ir.For) and op.parallel for op in ir.walk(function.body)):
         return function
-    function = dataclasses.replace(function, body=_ChecksFirst().region(function.body))
+    function = dataclasses.replace(function, body=ir.rewritten(function.body, _checked_first))
     counters = {op.body.args[0] for op in ir.walk(function.body) if isinstance(op, ir.For) and op.parallel}
     side_by_side = fitting_lanes(serial(function), counters) if with_lanes else frozenset()
     made = _Parallel(function, side_by_side).region(function.body)
     return eliminate_dead(dataclasses.replace(function, body=made))
 
 
-class _Rewriting:
-    def region(self, region: ir.Region) -> ir.Region:
-        ops = tuple(made for op in region.ops for made in self.op(op))
-        is_same = len(ops) == len(region.ops) and all(a is b for a, b in zip(ops, region.ops, strict=True))
-        return region if is_same else ir.Region(region.args, ops, region.yields)
-
-    def op(self, op: ir.Op) -> Sequence[ir.Op]:
-        regions = [self.region(r) for r in op.regions]
-        if any(new is not old for new, old in zip(regions, op.regions, strict=True)):
-            op = op.rebuilt(op.operands, regions, op.results)
-        return self.rebuilt(op)
-
-    def rebuilt(self, op: ir.Op) -> Sequence[ir.Op]:
-        """What stands for an operation, whose regions are rewritten."""
-        raise NotImplementedError
+def _in_turn(op: ir.Op) -> ir.Op:
+    return dataclasses.replace(op, parallel=False) if isinstance(op, ir.For) and op.parallel else op
 
 
-class _Serial(_Rewriting):
-    def rebuilt(self, op: ir.Op) -> Sequence[ir.Op]:
-        return [dataclasses.replace(op, parallel=False) if isinstance(op, ir.For) and op.parallel else op]
+def _checked_first(op: ir.Op) -> Sequence[ir.Op]:
+    return checked_first(op) if isinstance(op, ir.For) and op.parallel else [op]
 
 
-class _ChecksFirst(_Rewriting):
-    def rebuilt(self, op: ir.Op) -> Sequence[ir.Op]:
-        return checked_first(op) if isinstance(op, ir.For) and op.parallel else [op]
-
-
-class _Parallel(_Serial):
+class _Parallel:
     """`side_by_side`: the counters of loops whose trips will go in SIMD lanes, which chunks have to leave room for."""
 
     def __init__(self, function: ir.Function, side_by_side: Collection[ir.Var]):
@@ -92,13 +73,19 @@ class _Parallel(_Serial):
         self._naturals = function.analysis(Naturals)
         self._side_by_side = side_by_side
 
+    def region(self, region: ir.Region) -> ir.Region:
+        return ir.with_ops(region, [made for op in region.ops for made in self.op(op)])
+
+    def inside(self, op: ir.Op) -> ir.Op:
+        return _in_turn(ir.with_regions(op, [self.region(r) for r in op.regions]))
+
     def op(self, op: ir.Op) -> Sequence[ir.Op]:
         if not isinstance(op, ir.For) or not op.parallel:
-            return super().op(op)
+            return [self.inside(op)]
         found = self._sharings.of(op)
         if isinstance(found, Serial):
             # what stands inside may still run in parallel
-            return [ir.Comment(text=f"serial: {found.why}", about=found.about), *super().op(op)]
+            return [ir.Comment(text=f"serial: {found.why}", about=found.about), self.inside(op)]
         writer = Writer(op.origin)
         made = self._upwards(writer, op)
         is_plain = found.is_plain and made.step == ir.integer(1)
@@ -115,7 +102,7 @@ class _Parallel(_Serial):
     def _upwards(self, writer: Writer, loop: ir.For) -> ir.For:
         """The loop with its trips in ascending order, now that they may come in any, and nothing parallel inside."""
         bounds = self._sharings.bounds(loop) if loop.step == ir.integer(-1) else None
-        body = _Serial().region(loop.body)
+        body = ir.rewritten(loop.body, _in_turn)
         if bounds is None:
             return dataclasses.replace(loop, body=body)
         start, stop = (writer.integer(end) for end in bounds)

@@ -82,18 +82,14 @@ class _Pass:
                 ops += self.scratch
                 self.scratch = []
             ops.append(made)
-        if len(ops) == len(region.ops) and all(a is b for a, b in zip(ops, region.ops, strict=True)):
-            return region
-        return ir.Region(region.args, tuple(ops), region.yields)
+        return ir.with_ops(region, ops)
 
     def op(self, op: ir.Op) -> ir.Op:
         if isinstance(op, ir.For) and not any(isinstance(inner, ir.For | ir.While) for inner in ir.walk(op.body)):
             return self.innermost(op)
         # trips that run at the same time have scratch arrays of their own
         regions = [self.region(r, isinstance(op, ir.For) and op.parallel) for r in op.regions]
-        if all(new is old for new, old in zip(regions, op.regions, strict=True)):
-            return op
-        return op.rebuilt(op.operands, regions, op.results)
+        return ir.with_regions(op, regions)
 
     def innermost(self, loop: ir.For) -> ir.For:
         """The loop with elementary functions replaced, and without its recurrence where it has one; or as it is."""
@@ -158,14 +154,14 @@ def _stores_rows(ops: Sequence[ir.Op]) -> bool:
 
 def _replaced(region: ir.Region, kept: frozenset[ir.Op] = frozenset()) -> ir.Region:
     """The region with elementary functions replaced, but for the operations in `kept`."""
-    return ir.Region(region.args, tuple(op if op in kept else _with(op) for op in region.ops), region.yields)
+    return ir.rewritten(region, lambda op: op if op in kept else _with(op))
 
 
 def _with(op: ir.Op) -> ir.Op:
-    if is_elementary(op):
-        assert isinstance(op, ir.Call)
-        return dataclasses.replace(op, callee=ELEMENTARY[op.callee])
-    return op.rebuilt(op.operands, [_replaced(r) for r in op.regions], op.results) if op.regions else op
+    if not is_elementary(op):
+        return op
+    assert isinstance(op, ir.Call)
+    return dataclasses.replace(op, callee=ELEMENTARY[op.callee])
 
 
 def _trips(loop: ir.For) -> float:

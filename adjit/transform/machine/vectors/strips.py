@@ -114,7 +114,7 @@ class _Strips:
             regions = [
                 ir.Region(r.args, tuple(self.through_view(i, counter, k) for i in r.ops), r.yields) for r in op.regions
             ]
-            return op.rebuilt(op.operands, regions, op.results)
+            return ir.with_regions(op, regions)
         if not isinstance(op, ir.Load | ir.Store) or op.array in self.inside:
             return op
         others = [i for i in op.index if i is not counter]

@@ -76,7 +76,7 @@ class _Windows:
             regions = [
                 ir.Region(r.args, tuple(self.through(i, k, is_sure=False) for i in r.ops), r.yields) for r in op.regions
             ]
-            return op.rebuilt(op.operands, regions, op.results)
+            return ir.with_regions(op, regions)
         if not isinstance(op, ir.Load | ir.Store) or op.array in self.inside:
             return op
         axes = [axis for axis, i in enumerate(op.index) if i in self.shifts]

@@ -52,12 +52,7 @@ class _Merging:
         return ir.Region(region.args, tuple(ops), region.yields) if self.changed else region
 
     def inside(self, op: ir.Op) -> ir.Op:
-        if not op.regions:
-            return op
-        regions = [self.region(r) for r in op.regions]
-        if all(new is old for new, old in zip(regions, op.regions, strict=True)):
-            return op
-        return op.rebuilt(op.operands, regions, op.results)
+        return ir.with_regions(op, [self.region(r) for r in op.regions])
 
     def addition_after(self, ops: list[ir.Op], k: int) -> int | None:
         """Where the element that `ops[k]` clears is added to, if nothing looks at it before."""

@@ -46,16 +46,12 @@ class _Promoting:
         for op in region.ops:
             if op.regions:
                 was = op
-                regions = [self.region(r) for r in op.regions]
-                if any(new is not old for new, old in zip(regions, op.regions, strict=True)):
-                    op = op.rebuilt(op.operands, regions, op.results)
+                op = ir.with_regions(op, [self.region(r) for r in op.regions])
                 if isinstance(op, ir.For) and isinstance(was, ir.For):
                     ops.extend(self.loop(op, was))
                     continue
             ops.append(op)
-        if all(new is old for new, old in zip(ops, region.ops, strict=False)) and len(ops) == len(region.ops):
-            return region
-        return ir.Region(region.args, tuple(ops), region.yields)
+        return ir.with_ops(region, ops)
 
     def loop(self, op: ir.For, was: ir.For) -> list[ir.Op]:
         """The loop with its sums in variables. `was` stood in its place in the function that is asked about."""

@@ -108,9 +108,7 @@ class _Search:
                     return ir.Region(region.args, tuple(ops), region.yields)
                 if self.touches(region.ops[a], target.store.array):
                     break
-        if all(new is old for new, old in zip(ops, region.ops, strict=True)):
-            return region
-        return ir.Region(region.args, tuple(ops), region.yields)
+        return ir.with_ops(region, ops)
 
     def reads_its_target(self, target: _Target) -> bool:
         """Whether the nest looks at the array that it adds to, and so at what would not be there yet."""
@@ -118,10 +116,7 @@ class _Search:
         return any(self.touches(op, target.store.array) for op in others)
 
     def inside(self, op: ir.Op) -> ir.Op:
-        regions = [self.region(r) for r in op.regions]
-        if all(new is old for new, old in zip(regions, op.regions, strict=True)):
-            return op
-        return op.rebuilt(op.operands, regions, op.results)
+        return ir.with_regions(op, [self.region(r) for r in op.regions])
 
     def edit(self, ops: Sequence[ir.Op], a: int, b: int, target: _Target) -> _Edit | None:
         """How the store of nest `a` moves to nest `b`, if it may and that helps."""

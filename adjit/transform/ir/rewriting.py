@@ -1,0 +1,46 @@
+"""Regions rewritten: what is not changed stays the object it is.
+
+In: a region, and what stands for each operation. Out: the region with that.
+
+    rewritten(body, lambda op: () if isinstance(op, Comment) else op)          without comments, at any depth
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from adjit.transform.ir.core import Op, Region
+
+
+def same(left: Sequence[Any], right: Sequence[Any]) -> bool:
+    """Whether both hold the very same objects."""
+    return len(left) == len(right) and all(map(operator.is_, left, right))
+
+
+def with_ops(region: Region, ops: Sequence[Op]) -> Region:
+    """The region with these operations; itself if they are its own."""
+    return region if same(ops, region.ops) else Region(region.args, tuple(ops), region.yields)
+
+
+def with_regions(op: Op, regions: Sequence[Region]) -> Op:
+    """The operation with these regions; itself if they are its own."""
+    return op if same(regions, op.regions) else op.rebuilt(op.operands, regions, op.results)
+
+
+def rewritten(region: Region, make: Callable[[Op], Op | Sequence[Op]]) -> Region:
+    """The region with what `make` gives in the place of each operation, the innermost first."""
+    ops: list[Op] = []
+    for op in region.ops:
+        found = make(with_regions(op, [rewritten(inner, make) for inner in op.regions]) if op.regions else op)
+        if isinstance(found, Op):
+            ops.append(found)
+        else:
+            ops += found
+    return with_ops(region, ops)
+
+
+def rewritten_op(op: Op, make: Callable[[Op], Op]) -> Op:
+    """As `rewritten`, of an operation and what is inside it."""
+    return make(with_regions(op, [rewritten(inner, make) for inner in op.regions]))
