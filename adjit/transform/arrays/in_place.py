@@ -15,8 +15,6 @@ from __future__ import annotations
 
 import dataclasses
 
-from numba import types
-
 from adjit.runtime.library import same_extent
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Iterations
@@ -171,17 +169,5 @@ class _Loop:
             if not self.keeps_extent(slot, axis):
                 other = builder.extent(value, axis)
                 builder.emit(ir.Call(callee=same_extent, args=(extent, other), outs=(), effect=True))
-        counters = [ir.Var("ijklmpq"[min(axis, 6)], types.intp) for axis in range(rank)]
-        item = ir.Var(ir.element_name(array), array_type_of(array).dtype)
-        inner: tuple[ir.Op, ...] = (
-            ir.Load(array=value, index=tuple(counters), out=item, origin=builder.origin),
-            ir.Store(array=array, index=tuple(counters), value=item, origin=builder.origin),
-        )
-        for axis in range(rank - 1, -1, -1):
-            nest = ir.For(
-                start=ir.integer(0), stop=extents[axis], step=ir.integer(1), inits=(), outs=(), order_free=True,
-                body=ir.Region((counters[axis],), inner, ()), origin=builder.origin,
-            )  # fmt: skip
-            inner = (nest,)
-        for op in inner:
-            builder.emit(op)
+        name = ir.element_name(array)
+        builder.nest(extents, lambda index: builder.store(array, index, builder.load(value, index, name)))

@@ -48,10 +48,7 @@ def checkpointed(frame: Frame, call: Callable[[], Value]) -> Value:
         outs: tuple[ir.Var, ...],
     ) -> ir.Op:
         region = ir.Region((ir.Var("once", types.intp), *args), tuple(ops), yields)
-        return ir.For(
-            start=ir.integer(0), stop=ir.integer(1), step=ir.integer(1),
-            inits=inits, body=region, outs=outs, snapshots=1, origin=outer,
-        )  # fmt: skip
+        return ir.For(stop=ir.integer(1), inits=inits, body=region, outs=outs, snapshots=1, origin=outer)
 
     carried_loop(frame, (CHECKPOINTED,), body, build)
     return frame.env.pop(CHECKPOINTED)

@@ -312,10 +312,12 @@ def _for_each_selected(ctx: Context, mask: ir.Operand, body: Any) -> None:
             last = level((*done, index), carried)
         ctx.builder.emit(
             ir.For(
-                start=ir.integer(0), stop=extents[len(done)], step=ir.integer(1), inits=(count,),
-                body=ir.Region((index, carried), tuple(ops), (last,)), outs=(out,),
+                stop=extents[len(done)],
+                inits=(count,),
+                body=ir.Region((index, carried), tuple(ops), (last,)),
+                outs=(out,),
             )
-        )  # fmt: skip
+        )
         return out
 
     level((), ir.integer(0))
@@ -426,7 +428,7 @@ def _store_selected(ctx: Context, place: Place, array: ir.Var, value: Value) -> 
                 ctx.builder.store(array, index, number)
             then = ir.Region((), tuple(ops), ())
             condition = ctx.builder.load(mask, index)
-            ctx.builder.emit(ir.If(condition=condition, then=then, orelse=ir.Region((), (), ()), outs=()))
+            ctx.builder.emit(ir.If(condition=condition, then=then))
 
         ctx.nest(ctx.shape(mask), store_number)
         return

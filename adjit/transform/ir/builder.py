@@ -7,13 +7,15 @@ In: callees and operands. Out: results, and the list of operations that make the
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 from numba import types
 
-from adjit.transform.ir.core import Call, Op, Operand, Origin, Type, Var
+from adjit.transform.ir.control import For, If
+from adjit.transform.ir.core import Call, Op, Operand, Origin, Region, Type, Var
 from adjit.transform.ir.memory import Extent, Load, Store
 
 
@@ -63,6 +65,41 @@ class Builder:
         out = Var("n", types.intp)
         self.emit(Extent(array=array, axis=axis, out=out))
         return out
+
+    @contextlib.contextmanager
+    def loop(self, stop: Operand, name: str = "i", **fields: Any) -> Iterator[Var]:
+        """`for name in range(stop)`, which carries nothing: `with b.loop(n) as i: b.store(a, (i,), zero)`."""
+        counter = Var(name, types.intp)
+        with self.region() as ops:
+            yield counter
+        self.emit(For(stop=stop, body=Region((counter,), tuple(ops), ()), **fields))
+
+    @contextlib.contextmanager
+    def when(self, condition: Operand) -> Iterator[None]:
+        """`if condition:` without results."""
+        with self.region() as ops:
+            yield
+        self.emit(If(condition=condition, then=Region((), tuple(ops), ())))
+
+    def nest(
+        self,
+        extents: Sequence[Operand],
+        body: Callable[[tuple[Var, ...]], None],
+        names: str = "ijklmpq",
+        ordered: Collection[int] = (),
+    ) -> None:
+        """Loops over an index space, first axis outermost; `ordered`: the axes where the order of the trips matters."""
+
+        def level(*done: Var) -> None:
+            depth = len(done)
+            if depth == len(extents):
+                body(done)
+                return
+            name = names[min(depth, len(names) - 1)]
+            with self.loop(extents[depth], name, order_free=depth not in ordered) as index:
+                level(*done, index)
+
+        level()
 
 
 class _Nested:

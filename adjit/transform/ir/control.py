@@ -7,7 +7,7 @@ In: regions and the operands they start from. Out: nodes, whose results are what
 
 from __future__ import annotations
 
-from adjit.transform.ir.core import Op, Operand, Region, Var
+from adjit.transform.ir.core import Op, Operand, Region, Var, integer
 from adjit.transform.ir.nodes import node, operand, operands, region, results
 
 
@@ -17,8 +17,8 @@ class If(Op):
 
     condition: Operand = operand()
     then: Region = region()
-    orelse: Region = region()
-    outs: tuple[Var, ...] = results()
+    orelse: Region = region(default_factory=lambda: Region((), (), ()))
+    outs: tuple[Var, ...] = results(default=())
 
 
 @node
@@ -33,12 +33,12 @@ class For(Op):
     snapshots:  the trips are run again in the reverse sweep, from that many snapshots; 0 leaves their number open.
     """
 
-    start: Operand = operand()
+    start: Operand = operand(default=integer(0))
     stop: Operand = operand()
-    step: Operand = operand()
-    inits: tuple[Operand, ...] = operands()
+    step: Operand = operand(default=integer(1))
+    inits: tuple[Operand, ...] = operands(default=())
     body: Region = region()
-    outs: tuple[Var, ...] = results()
+    outs: tuple[Var, ...] = results(default=())
     stops: bool = False
     order_free: bool = False
     parallel: bool = False

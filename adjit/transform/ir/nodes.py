@@ -30,9 +30,9 @@ def operands(**given: Any) -> Any:
     return dataclasses.field(metadata={"part": "operands", "many": True}, **given)
 
 
-def region() -> Any:
+def region(**given: Any) -> Any:
     """A field with a region."""
-    return dataclasses.field(metadata={"part": "regions"})
+    return dataclasses.field(metadata={"part": "regions"}, **given)
 
 
 def result() -> Any:
@@ -40,9 +40,9 @@ def result() -> Any:
     return dataclasses.field(metadata={"part": "results"})
 
 
-def results() -> Any:
+def results(**given: Any) -> Any:
     """A field with a tuple of results."""
-    return dataclasses.field(metadata={"part": "results", "many": True})
+    return dataclasses.field(metadata={"part": "results", "many": True}, **given)
 
 
 @dataclass_transform(

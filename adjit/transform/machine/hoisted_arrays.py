@@ -15,8 +15,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 
-from numba import types
-
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.elements import IndexModel
@@ -101,11 +99,11 @@ class _Hoisting:
 
 def _filling(alloc: ir.Alloc) -> ir.Op:
     """What stores the value that an array is filled with to all its elements."""
-    assert alloc.fill is not None
-    counters = [ir.Var("i", types.intp) for _ in alloc.shape]
-    made: ir.Op = ir.Store(array=alloc.out, index=tuple(counters), value=alloc.fill, origin=alloc.origin)
-    zero, one = ir.integer(0), ir.integer(1)
-    for counter, stop in zip(reversed(counters), reversed(alloc.shape), strict=True):
-        body = ir.Region((counter,), (made,), ())
-        made = ir.For(start=zero, stop=stop, step=one, inits=(), body=body, outs=(), origin=alloc.origin)
+    value = alloc.fill
+    assert value is not None
+    builder = ir.Builder()
+    builder.origin = alloc.origin
+    axes = range(len(alloc.shape))
+    builder.nest(alloc.shape, lambda index: builder.store(alloc.out, index, value), "i", ordered=axes)
+    (made,) = builder.ops
     return made

@@ -15,8 +15,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 
-from numba import types
-
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.elements import IndexModel
@@ -236,18 +234,9 @@ class _Expanding:
         """What each trip fills its own part with, where the array was made in the trip."""
         array, value = alloc.out, alloc.fill
         assert value is not None
-        prefix, rank = self.prefix(builder, array), array_type_of(array).ndim
-        counters = [ir.Var("i", types.intp) for _ in range(rank)]
-        new = self.new[array]
-        inner: ir.Op = ir.Store(array=new, index=(*prefix, *counters), value=value, origin=alloc.origin)
-        for axis in range(rank - 1, -1, -1):
-            extent = builder.extent(new, len(prefix) + axis)
-            body = ir.Region((counters[axis],), (inner,), ())
-            inner = ir.For(
-                start=ir.integer(0), stop=extent, step=ir.integer(1), inits=(), body=body, outs=(),
-                order_free=True, origin=alloc.origin,
-            )  # fmt: skip
-        builder.emit(inner)
+        prefix, new = self.prefix(builder, array), self.new[array]
+        extents = [builder.extent(new, len(prefix) + axis) for axis in range(array_type_of(array).ndim)]
+        builder.nest(extents, lambda index: builder.store(new, (*prefix, *index), value), "i")
 
 
 def _uses(op: ir.Op, array: ir.Operand) -> bool:

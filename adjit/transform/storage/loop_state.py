@@ -69,10 +69,7 @@ class _Trips:
         for _ in range(max(map(len, among), default=1)):
             trip, state = self._trip(state)
             row += trip
-        one = ir.For(
-            start=ir.integer(0), stop=ir.integer(1), step=ir.integer(1), inits=(), outs=(),
-            body=ir.Region((ir.Var("row", types.intp),), tuple(row), ()),
-        )  # fmt: skip
+        one = ir.For(stop=ir.integer(1), body=ir.Region((ir.Var("row", types.intp),), tuple(row), ()))
         params = (*free, *self.params.values(), *self.more)
         body = ir.Region(params, (*checks, *any_trip[0], one), ())
         names = tuple(p.name for p in params)

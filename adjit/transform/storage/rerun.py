@@ -336,7 +336,5 @@ class Rerun:
         with builder.region() as ops:
             self.snapshots.go_back(builder, ir.integer(0), {})
         has_trips = builder.call(operator.gt, self.snapshots.trips, ir.integer(0), type=types.boolean, name="has_trips")
-        builder.emit(
-            ir.If(condition=has_trips, then=ir.Region((), tuple(ops), ()), orelse=ir.Region((), (), ()), outs=())
-        )
+        builder.emit(ir.If(condition=has_trips, then=ir.Region((), tuple(ops), ())))
         return builder.ops

@@ -270,22 +270,14 @@ def _copy(
 ) -> None:
     """Element by element, what is in one array into the other, of which only parts may be meant."""
     rank = array_type_of(source).ndim - len(source_prefix)
-    counters = [ir.Var("ijkl"[min(axis, 3)], types.intp) for axis in range(rank)]
-    item = ir.Var("item", array_type_of(source).dtype)
-    inner: tuple[ir.Op, ...] = (
-        ir.Load(array=source, index=(*source_prefix, *counters), out=item),
-        ir.Store(array=target, index=(*target_prefix, *counters), value=item),
-    )
     whole, offset = (source, 0) if not source_prefix else (target, len(target_prefix))
-    for axis in range(rank - 1, -1, -1):
-        extent = ir.Var("n", types.intp)
-        loop = ir.For(
-            start=ir.integer(0), stop=extent, step=ir.integer(1), inits=(), outs=(), order_free=True,
-            body=ir.Region((counters[axis],), inner, ()),
-        )  # fmt: skip
-        inner = (ir.Extent(array=whole, axis=offset + axis, out=extent), loop)
-    for op in inner:
-        builder.emit(op)
+    extents = [builder.extent(whole, offset + axis) for axis in range(rank)]
+
+    def one(index: tuple[ir.Var, ...]) -> None:
+        item = builder.load(source, (*source_prefix, *index), "item")
+        builder.store(target, (*target_prefix, *index), item)
+
+    builder.nest(extents, one, "ijkl")
 
 
 def _fresh(var: ir.Operand) -> ir.Var:

@@ -14,7 +14,7 @@ are copied there at the end. What is given may not overlap with an argument, whi
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from numba import types
@@ -120,30 +120,16 @@ def _checks(body: ir.Region, targets: Sequence[_Target]) -> list[ir.Op]:
 
 
 def _filled(output: ir.Operand, fill: ir.Const) -> list[ir.Op]:
-    index = _indices(output)
-    return _nest(output, index, [ir.Store(array=output, index=index, value=fill)])
+    return _at_each_index(output, lambda builder, index: builder.store(output, index, fill))
 
 
 def _copied(output: ir.Var, made: ir.Operand) -> list[ir.Op]:
-    index = _indices(output)
-    assert isinstance(made.type, types.Array)
-    item = ir.Var(ir.element_name(made), made.type.dtype)
-    load = ir.Load(array=made, index=index, out=item)
-    return _nest(output, index, [load, ir.Store(array=output, index=index, value=item)])
+    return _at_each_index(output, lambda builder, index: builder.store(output, index, builder.load(made, index)))
 
 
-def _indices(array: ir.Operand) -> tuple[ir.Var, ...]:
+def _at_each_index(array: ir.Operand, body: Callable[[ir.Builder, tuple[ir.Var, ...]], None]) -> list[ir.Op]:
     assert isinstance(array.type, types.Array)
-    return tuple(ir.Var("ijklmpq"[axis] if axis < 7 else f"i{axis}", types.intp) for axis in range(array.type.ndim))
-
-
-def _nest(array: ir.Operand, index: Sequence[ir.Var], ops: list[ir.Op]) -> list[ir.Op]:
-    """`ops` at each index of an array, the first axis outermost."""
-    extents: list[ir.Op] = []
-    for axis, counter in reversed(list(enumerate(index))):
-        extent = ir.Var("n", types.intp)
-        extents.append(ir.Extent(array=array, axis=axis, out=extent))
-        body = ir.Region((counter,), tuple(ops), ())
-        zero, one = ir.integer(0), ir.integer(1)
-        ops = [ir.For(start=zero, stop=extent, step=one, inits=(), body=body, outs=(), order_free=True)]
-    return [*extents, *ops]
+    builder = ir.Builder()
+    extents = [builder.extent(array, axis) for axis in range(array.type.ndim)]
+    builder.nest(extents, lambda index: body(builder, index))
+    return builder.ops

@@ -125,7 +125,5 @@ class _Rows(Matrices):
         is_after = scalars.scalar(self.ctx, operator.ge, (element, ir.integer(0)))
         is_before = scalars.scalar(self.ctx, operator.lt, (element, own.size))
         is_own = scalars.scalar(self.ctx, operator.and_, (is_after, is_before))
-        with self.builder.region() as ops:
+        with self.builder.when(is_own):
             body(element)
-        nothing = ir.Region((), (), ())
-        self.builder.emit(ir.If(condition=is_own, then=ir.Region((), tuple(ops), ()), orelse=nothing, outs=()))

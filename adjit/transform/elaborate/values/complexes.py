@@ -383,10 +383,12 @@ def _repeated(ctx: Context, z: Complex, count: ir.Operand) -> Complex:
     body = ir.Region((ir.Var("k", types.intp), *args), tuple(ops), (product.real, product.imag))
     ctx.builder.emit(
         ir.For(
-            start=ir.integer(0), stop=scalars.cast(ctx, count, types.intp), step=ir.integer(1),
-            inits=(typed_const(1.0, type_), typed_const(0.0, type_)), body=body, outs=tuple(outs),
+            stop=scalars.cast(ctx, count, types.intp),
+            inits=(typed_const(1.0, type_), typed_const(0.0, type_)),
+            body=body,
+            outs=tuple(outs),
         )
-    )  # fmt: skip
+    )
     return Complex(outs[0], outs[1])
 
 

@@ -168,23 +168,7 @@ class Context:
         ordered: Collection[int] = (),
     ) -> None:
         """Loops over an index space, first axis outermost; `ordered`: the axes where the order of the trips matters."""
-
-        def level(done: tuple[ir.Operand, ...]) -> None:
-            depth = len(done)
-            if depth == len(extents):
-                body(done)
-                return
-            index = ir.Var("ijklmpq"[depth] if depth < 7 else f"i{depth}", types.intp)
-            with self.builder.region() as ops:
-                level((*done, index))
-            self.builder.emit(
-                ir.For(
-                    start=ir.integer(0), stop=extents[depth], step=ir.integer(1), inits=(),
-                    body=ir.Region((index,), tuple(ops), ()), outs=(), order_free=depth not in ordered,
-                )
-            )  # fmt: skip
-
-        level(())
+        self.builder.nest(extents, body, ordered=ordered)
 
     def reduce(
         self,
@@ -206,10 +190,13 @@ class Context:
             out = ir.Var(name, initial.type)
             self.builder.emit(
                 ir.For(
-                    start=ir.integer(0), stop=extents[depth], step=ir.integer(1), inits=(value,),
-                    body=ir.Region((index, carried), tuple(ops), (last,)), outs=(out,), order_free=True,
+                    stop=extents[depth],
+                    inits=(value,),
+                    body=ir.Region((index, carried), tuple(ops), (last,)),
+                    outs=(out,),
+                    order_free=True,
                 )
-            )  # fmt: skip
+            )
             return out
 
         return level((), initial)

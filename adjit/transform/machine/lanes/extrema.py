@@ -77,7 +77,7 @@ class _Writing:
             after = builder.call(ir.select, is_taken, item, best, type=type_, name=best.name)
         body = ir.Region((counter, best), tuple(ops), (after,))
         one = ir.integer(1)
-        builder.emit(ir.For(start=one, stop=n, step=one, inits=(first,), body=body, outs=op.outs))
+        builder.emit(ir.For(start=one, stop=n, inits=(first,), body=body, outs=op.outs))
 
     def element(self, builder: ir.Builder, array: ir.Operand, index: ir.Operand) -> ir.Var:
         """An element of a vector, if it is a row or column then of the matrix."""

@@ -289,7 +289,7 @@ class Blocking:
 
 def _simple_loop(counter: ir.Var, stop: ir.Operand, ops: Sequence[ir.Op]) -> ir.For:
     body = ir.Region((counter,), tuple(ops), ())
-    return ir.For(start=ir.integer(0), stop=stop, step=ir.integer(1), inits=(), body=body, outs=())
+    return ir.For(stop=stop, body=body)
 
 
 def _plus_one(builder: ir.Builder, value: ir.Operand) -> ir.Operand:

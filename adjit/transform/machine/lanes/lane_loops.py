@@ -226,9 +226,7 @@ class LaneLoop:
         totals = [dataclasses.replace(arg) for _, arg, _ in self._stores]
         outs[len(self._sums) :] = totals
         loop = ir.For(
-            start=ir.integer(0),
             stop=self.block.lanes,
-            step=ir.integer(1),
             inits=(
                 *(self.block.now[s] for s in self._sums),
                 *(typed_const(0, arg.type) for _, arg, _ in self._stores),

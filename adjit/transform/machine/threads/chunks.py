@@ -192,15 +192,8 @@ class _Chunks(ir.Builder):
         parallel: bool = False,
         is_over_chunks: bool = True,
     ) -> None:
-        counter = ir.Var(name, types.intp)
-        with self.region() as ops:
+        with self.loop(stop, name, parallel=parallel, over_chunks=is_over_chunks) as counter:
             body(counter)
-        self.emit(
-            ir.For(
-                start=ir.integer(0), stop=stop, step=ir.integer(1), inits=(), outs=(), parallel=parallel,
-                over_chunks=is_over_chunks, body=ir.Region((counter,), tuple(ops), ()),
-            )
-        )  # fmt: skip
 
     def _add_up(self, array: ir.Var, parts: ir.Var, shape: Sequence[ir.Operand], *place: ir.Var) -> None:
         """Adds the chunks' arrays, in the order of the chunks."""
@@ -222,7 +215,10 @@ class _Chunks(ir.Builder):
             after = self.call(operator.add, total, self.load(parts, (chunk,)), type=arg.type, name=arg.name)
         self.emit(
             ir.For(
-                start=ir.integer(0), stop=self._chunks, step=ir.integer(1), inits=(loop.inits[slot],), over_chunks=True,
-                body=ir.Region((chunk, total), tuple(ops), (after,)), outs=(loop.outs[slot],),
+                stop=self._chunks,
+                inits=(loop.inits[slot],),
+                over_chunks=True,
+                body=ir.Region((chunk, total), tuple(ops), (after,)),
+                outs=(loop.outs[slot],),
             )
-        )  # fmt: skip
+        )

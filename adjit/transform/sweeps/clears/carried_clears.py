@@ -119,8 +119,8 @@ class _Pair:
         builder.origin = clear.origin
         definitions = function.body.made
         condition = has_trips(builder, self.loop, definitions)
-        nothing = ir.Region((), (), ())
-        builder.emit(ir.If(condition=condition, then=ir.Region((), (nest,), ()), orelse=nothing, outs=()))
+        with builder.when(condition):
+            builder.emit(nest)
         return builder.ops
 
 

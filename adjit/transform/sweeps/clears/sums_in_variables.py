@@ -123,7 +123,7 @@ class _Promoting:
         builder = ir.Builder()
         condition = has_trips(builder, loop, self.made)
         then = ir.Region((), tuple(stores), ())
-        builder.emit(ir.If(condition=condition, then=then, orelse=ir.Region((), (), ()), outs=()))
+        builder.emit(ir.If(condition=condition, then=then))
         return builder.ops
 
 

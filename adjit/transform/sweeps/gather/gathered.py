@@ -231,6 +231,5 @@ def guarded(trips: Affine, ops: list[ir.Op], origin: ir.Origin | None) -> list[i
     writer = Writer(origin)
     count = writer.integer(Affine(trips.terms))
     some = writer.call(operator.gt, count, ir.integer(-trips.constant), type=types.boolean, name="is_any")
-    nothing = ir.Region((), (), ())
-    writer.emit(ir.If(condition=some, then=ir.Region((), tuple(ops), ()), orelse=nothing, outs=()))
+    writer.emit(ir.If(condition=some, then=ir.Region((), tuple(ops), ())))
     return writer.ops
