@@ -40,7 +40,7 @@ MAY_IMPORT = {
     "transform.arrays": f"errors runtime.library {TOOLS} transform.strategy",
     "transform.elaborate": f"errors rules runtime.backend runtime.library {TOOLS} transform.elaborate.values "
     "transform.source",
-    "transform.elaborate.values": f"errors runtime.library {IR} transform.analysis transform.source",
+    "transform.elaborate.values": f"errors runtime.library {IR} transform.source",
     "transform.emit": f"runtime.library runtime.vectormath {IR} transform.analysis",
     "transform.source": f"errors runtime.backend {IR} transform.strategy",
     "transform.rewrite": f"{IR} transform.analysis",
