@@ -5,6 +5,7 @@ import pytest
 from numba import njit
 
 import adjit
+from adjit.runtime.backend.versions import is_plain
 
 
 def energy(x, k=2.0):
@@ -137,6 +138,7 @@ def test_only_gradients_store():
         adjit.grad(energy).into(x4)
 
 
+@pytest.mark.skipif(is_plain(), reason="numba's own means are used, and there is no pool")
 def test_nothing_large_is_allocated():
     stencil = adjit.grad(njit(swapped))
     u, out = np.linspace(0, 1, 500_000), np.empty(500_000)
