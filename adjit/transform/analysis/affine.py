@@ -9,7 +9,6 @@ affine form where it has one, and each array its extents. A loop is counted from
 
 from __future__ import annotations
 
-import functools
 import operator
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
@@ -120,14 +119,7 @@ def loops_in(chain: Chain) -> tuple[Loop, ...]:
     return tuple(op for op, _ in chain if isinstance(op, (ir.For, ir.While)))
 
 
-def _is_tape(operand: ir.Operand) -> bool:
-    return _is_list(type(operand.type))
-
-
-@functools.cache
-def _is_list(kind: type) -> bool:
-    # an instance check of numba's types, which have a metaclass, is slow
-    return issubclass(kind, types.List)
+_is_tape = ir.of_kinds(types.List)
 
 
 class Place(NamedTuple):

@@ -246,11 +246,10 @@ class IndexModel:
         later = text.before(read.op, "r", write.op, "w")
         if later is None:
             return False
-        chains = [self.iterations.places[access.op].chain for access in (read, write)]
         dimensions: list[str] = []
         conditions = [later]
-        for access, chain, prefix in zip((read, write), chains, "rw", strict=True):
-            dimensions += text.names((*loops_in(chain), *access.unknowns), prefix)
+        for access, prefix in zip((read, write), "rw", strict=True):
+            dimensions += text.names((*self.iterations.places[access.op].loops, *access.unknowns), prefix)
             conditions += text.domain(access, prefix)
         if len(dimensions) > 2 * MOST_LOOPS:
             return True
@@ -272,7 +271,7 @@ class IndexModel:
     def _is_unread(self, written: Access, readers: Sequence[Access], end: Access | None) -> bool:
         """Whether an element may be written, and not be read until `end` overwrites it, or ever."""
         text = self._text
-        dimensions = text.names((*loops_in(self.iterations.places[written.op].chain), *written.unknowns), "r")
+        dimensions = text.names((*self.iterations.places[written.op].loops, *written.unknowns), "r")
         conditions = text.domain(written, "r")
         for axis, index in enumerate(written.index[len(self._expanded.get(written.root, ())) :]):
             extent = self.iterations.extent(written.root, axis)
@@ -282,7 +281,7 @@ class IndexModel:
             later = text.before(written.op, "r", end.op, "w")
             if later is None:
                 return False
-            dimensions += text.names((*loops_in(self.iterations.places[end.op].chain), *end.unknowns), "w")
+            dimensions += text.names((*self.iterations.places[end.op].loops, *end.unknowns), "w")
             conditions += [later, *text.domain(end, "w"), *text.same_element(written, "r", end, "w")]
         if len(dimensions) > 2 * MOST_LOOPS:
             return True
@@ -303,11 +302,10 @@ class IndexModel:
         if loop in self.iterations.scope(one.root):
             return not one.is_root  # each trip makes an array of its own
         text = self._text
-        chains = [self.iterations.places[access.op].chain for access in (one, write)]
         dimensions: list[str] = []
         conditions: list[str] = []
-        for access, chain, prefix in zip((one, write), chains, "rw", strict=True):
-            dimensions += text.names((*loops_in(chain), *access.unknowns), prefix)
+        for access, prefix in zip((one, write), "rw", strict=True):
+            dimensions += text.names((*self.iterations.places[access.op].loops, *access.unknowns), prefix)
             conditions += text.domain(access, prefix)
         if len(dimensions) > 2 * MOST_LOOPS:
             return True
@@ -378,7 +376,7 @@ class IndexModel:
         text = self._text
         if not other.is_root:
             return TRUE
-        loops = loops_in(self.iterations.places[other.op].chain)
+        loops = self.iterations.places[other.op].loops
         pairs = zip(read.index, other.index, strict=True)
         inside = [*text.domain(other, "w"), *(f"{text.value(a, 'r')} = {text.value(b, 'w')}" for a, b in pairs)]
         names = text.names((*loops, *other.unknowns), "w")

@@ -19,7 +19,7 @@ from adjit.transform import ir
 def make_all_trips(function: ir.Function) -> ir.Function:
     """Marked loops without an early end."""
     body = ir.rewritten(function.body, _op)
-    return function if body is function.body else dataclasses.replace(function, body=body)
+    return ir.with_body(function, body)
 
 
 def _op(op: ir.Op) -> ir.Op:

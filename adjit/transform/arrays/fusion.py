@@ -87,27 +87,14 @@ class _Fusion:
     def once(self) -> ir.Function | None:
         """The function with more pairs fused; None if there are none."""
         body = self.region(self.function.body)
-        return None if body is None else dataclasses.replace(self.function, body=body)
+        return None if body is self.function.body else ir.with_body(self.function, body)
 
-    def region(self, region: ir.Region) -> ir.Region | None:
+    def region(self, region: ir.Region) -> ir.Region:
         ops = self.side_by_side(region.ops)
-        if ops is not region.ops:
-            return dataclasses.replace(region, ops=ops)
-        # what is fused in one of these has nothing to do with the others
-        inside = [[self.region(inner) for inner in op.regions] for op in region.ops]
-        if not any(found is not None for regions in inside for found in regions):
-            return None
-        return dataclasses.replace(
-            region,
-            ops=tuple(
-                op
-                if all(new is None for new in found)
-                else op.rebuilt(
-                    op.operands, [new or old for new, old in zip(found, op.regions, strict=True)], op.results
-                )
-                for op, found in zip(region.ops, inside, strict=True)
-            ),
-        )
+        if ops is region.ops:
+            # what is fused in one of these has nothing to do with the others
+            ops = tuple(ir.with_regions(op, [self.region(inner) for inner in op.regions]) for op in ops)
+        return ir.with_ops(region, ops)
 
     def side_by_side(self, ops: tuple[ir.Op, ...]) -> tuple[ir.Op, ...]:
         """The operations with pairs of loops fused, each with the nearest one before it; none twice."""

@@ -30,7 +30,7 @@ def move_origins(function: ir.Function) -> ir.Function:
                 base, offset = _parted(index, made)
                 offsets[base][offset] += 1
     body = _Moving(made, offsets).region(function.body)
-    return function if body is function.body else dataclasses.replace(function, body=body)
+    return ir.with_body(function, body)
 
 
 def _parted(operand: ir.Operand, made: Mapping[ir.Operand, ir.Op]) -> tuple[ir.Operand, int]:

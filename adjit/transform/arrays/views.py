@@ -24,7 +24,7 @@ from adjit.transform.analysis.elements import IndexModel
 def see_through_views(function: ir.Function) -> ir.Function:
     """The function with direct loads and stores; views that nobody reads any more are left for others to remove."""
     body = _Direct(function).region(function.body)
-    return function if body is function.body else dataclasses.replace(function, body=body)
+    return ir.with_body(function, body)
 
 
 class _Direct:

@@ -285,10 +285,8 @@ class _Reverse(Adjoints):
 
     def contribute_if(self, condition: ir.Operand, array: ir.Operand, shadow: ir.Var) -> None:
         assert isinstance(array, ir.Var)
-        with self.builder.region() as ops:
+        with self.builder.when(condition):
             self.accumulate(array, shadow)
-        then, orelse = ir.Region((), tuple(ops), ()), ir.Region((), (), ())
-        self.builder.emit(ir.If(condition=condition, then=then, orelse=orelse, outs=()))
 
     # -------------------------------------------------------------------------------------------------------- calls
 

@@ -42,6 +42,7 @@ from adjit.transform.ir.core import (
     is_reference,
     leaves,
     map_tree,
+    of_kinds,
     place_of,
     select,
 )
@@ -67,7 +68,7 @@ from adjit.transform.ir.memory import (
     Store,
     Transpose,
 )
-from adjit.transform.ir.rewriting import rewritten, rewritten_op, same, with_ops, with_regions
+from adjit.transform.ir.rewriting import rewritten, rewritten_op, same, with_body, with_ops, with_regions
 from adjit.transform.ir.walking import (
     Cloner,
     free_vars,
@@ -139,6 +140,7 @@ __all__ = [
     "is_reference",
     "leaves",
     "map_tree",
+    "of_kinds",
     "place_of",
     "reads",
     "regions",
@@ -152,6 +154,7 @@ __all__ = [
     "unmarked",
     "unpaired",
     "walk",
+    "with_body",
     "with_inner",
     "with_ops",
     "with_regions",

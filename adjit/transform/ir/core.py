@@ -87,15 +87,18 @@ class Const:
 Operand = Var | Const
 
 
-def is_reference(operand: Operand) -> bool:
-    """Whether the operand names memory: an array, or a tape."""
-    return _is_memory(type(operand.type))
+def of_kinds(*kinds: type) -> Callable[[Operand], bool]:
+    """What tells whether an operand is of one of these types: an instance check of numba's, which have a metaclass, is
+    slow."""
+
+    @functools.cache
+    def known(kind: type) -> bool:
+        return issubclass(kind, kinds)
+
+    return lambda operand: known(type(operand.type))
 
 
-@functools.cache
-def _is_memory(kind: type) -> bool:
-    # an instance check of numba's types, which have a metaclass, is slow
-    return issubclass(kind, (types.Array, types.List))
+is_reference = of_kinds(types.Array, types.List)  # whether the operand names memory: an array, or a tape
 
 
 def integer(value: int) -> Const:

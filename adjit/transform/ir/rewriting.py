@@ -7,11 +7,12 @@ In: a region, and what stands for each operation. Out: the region with that.
 
 from __future__ import annotations
 
+import dataclasses
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from adjit.transform.ir.core import Op, Region
+from adjit.transform.ir.core import Function, Op, Region
 
 
 def same(left: Sequence[Any], right: Sequence[Any]) -> bool:
@@ -27,6 +28,11 @@ def with_ops(region: Region, ops: Sequence[Op]) -> Region:
 def with_regions(op: Op, regions: Sequence[Region]) -> Op:
     """The operation with these regions; itself if they are its own."""
     return op if same(regions, op.regions) else op.rebuilt(op.operands, regions, op.results)
+
+
+def with_body(function: Function, body: Region) -> Function:
+    """The function with this body; itself if it is its own."""
+    return function if body is function.body else dataclasses.replace(function, body=body)
 
 
 def rewritten(region: Region, make: Callable[[Op], Op | Sequence[Op]]) -> Region:

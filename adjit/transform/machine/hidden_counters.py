@@ -24,7 +24,7 @@ from adjit.transform import ir
 def hide_counters(function: ir.Function) -> ir.Function:
     """The function with counters hidden where that pays; the same object if there are none."""
     body = ir.rewritten(function.body, _op)
-    return function if body is function.body else dataclasses.replace(function, body=body)
+    return ir.with_body(function, body)
 
 
 def _op(op: ir.Op) -> ir.Op:

@@ -10,7 +10,6 @@ One liberty is taken: x + 0 is x, though for x = -0.0 it is 0.0. And 0 * x stays
 from __future__ import annotations
 
 import dataclasses
-import functools
 import operator
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -37,15 +36,7 @@ _OPPOSITE_INTEGER: dict[Any, Any] = {
 _ARITHMETIC = (operator.add, operator.sub, operator.mul)
 _EXACT_INTEGERS = 2**53  # a double holds each integer up to here
 
-
-def is_scalar(operand: ir.Operand) -> bool:
-    return _is_scalar(type(operand.type))
-
-
-@functools.cache
-def _is_scalar(kind: type) -> bool:
-    # an instance check of numba's types, which have a metaclass, is slow
-    return issubclass(kind, (types.Integer, types.Float, types.Boolean))
+is_scalar = ir.of_kinds(types.Integer, types.Float, types.Boolean)
 
 
 def simpler(call: ir.Call, definitions: Definitions, uses: Mapping[ir.Var, int]) -> Simpler:

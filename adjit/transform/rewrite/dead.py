@@ -25,7 +25,7 @@ _T = TypeVar("_T")
 def eliminate_dead(function: ir.Function) -> ir.Function:
     """The function with only its live operations, carried slots and results; loops are taken to end."""
     body = _Sweep(_Marking(function)).region(function.body)
-    return function if body is function.body else dataclasses.replace(function, body=body)
+    return ir.with_body(function, body)
 
 
 class _Marking:

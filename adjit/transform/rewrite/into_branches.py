@@ -20,7 +20,7 @@ from adjit.transform.analysis.cost import is_cheap
 def sink(function: ir.Function) -> ir.Function:
     """The function with pure operations on numbers moved into the branch that alone reads them."""
     body = _region(function.body)
-    return function if body is function.body else dataclasses.replace(function, body=body)
+    return ir.with_body(function, body)
 
 
 def _region(region: ir.Region) -> ir.Region:

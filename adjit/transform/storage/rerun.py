@@ -333,8 +333,7 @@ class Rerun:
             self.kept.go_back(builder)
         if self.snapshots is None:
             return builder.ops
-        with builder.region() as ops:
-            self.snapshots.go_back(builder, ir.integer(0), {})
         has_trips = builder.call(operator.gt, self.snapshots.trips, ir.integer(0), type=types.boolean, name="has_trips")
-        builder.emit(ir.If(condition=has_trips, then=ir.Region((), tuple(ops), ())))
+        with builder.when(has_trips):
+            self.snapshots.go_back(builder, ir.integer(0), {})
         return builder.ops

@@ -23,7 +23,7 @@ def leave_out_fills(function: ir.Function) -> ir.Function:
     for region in ir.regions(function.body):
         found.look(region)
     body = ir.replaced(function.body, found.instead)
-    return function if body is function.body else dataclasses.replace(function, body=body)
+    return ir.with_body(function, body)
 
 
 class _Fills:

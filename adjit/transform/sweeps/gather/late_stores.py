@@ -36,7 +36,7 @@ def move_stores(function: ir.Function) -> ir.Function:
     """The function with its stores in the nests that add to the same elements."""
     search = _Search(function)
     body = search.region(function.body)
-    return function if body is function.body else dataclasses.replace(function, body=body)
+    return ir.with_body(function, body)
 
 
 def _spine(loop: ir.For) -> tuple[ir.For, ...] | None:
