@@ -1,6 +1,7 @@
 """The command line: shows the code that adjit generates, and why it is as it is.
 
 adjit source bonds.py:energy --wrt x --types "float64[:], float64"      prints the gradient's source
+adjit source bonds.py:energy --wrt x --types ... -o gradient.py         writes it as a module that needs no adjit
 adjit explain bonds.py:energy --wrt x --types "float64[:], float64"     prints what was decided for it
 """
 
@@ -30,8 +31,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         function = _function(asked.function)
         derived, given = _derived(function, asked.types, _wrt(asked.wrt), asked.mode)
-        shown = derived.source(*given) if asked.command == "source" else derived.explain(*given)
-        print(str(shown).rstrip())
+        if asked.command == "explain":
+            print(str(derived.explain(*given)).rstrip())
+        elif asked.output:
+            derived.save(asked.output, *given, tuned=asked.tuned)
+        else:
+            print(derived.source(*given, tuned=asked.tuned).rstrip())
     except AdjitError as fault:
         print(fault.message, file=sys.stderr)
         return 1
@@ -52,6 +57,9 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument(
             "--mode", choices=("reverse", "forward"), default="reverse", help="the gradient or the jvp"
         )
+        if name == "source":
+            command.add_argument("--tuned", action="store_true", help="as it is compiled, not as it is best read")
+            command.add_argument("-o", "--output", metavar="FILE.py", help="write it there, as a module of its own")
     return parser
 
 

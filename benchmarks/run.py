@@ -120,7 +120,7 @@ def measure(workload: Workload, rounds: int) -> dict:
         "first": first,
         "hand_first": hand_first,
         "difference": difference,
-        "tapes": tapes(gradient.source(*workload.arguments)),
+        "tapes": tapes(gradient.source(*workload.arguments, tuned=True)),
     }
 
 

@@ -148,7 +148,7 @@ def main():
     value_and_gradient(*arguments)
     print(f"gradient derived and compiled, first call: {time.perf_counter() - begin:.1f} s")
     source = options.out / "negative_log_likelihood_gradient.py"
-    source.write_text(value_and_gradient.source(*arguments), encoding="utf-8")
+    value_and_gradient.save(source, *arguments)
 
     print("\nlog-likelihood per sample, both fits from the same k-means starts:")
     print("start   at start   L-BFGS with adjit's gradient     scikit-learn's EM")

@@ -8,25 +8,27 @@ import runpy
 import numpy as np
 import pytest
 
-from tests.golden.generate import generated, golden
-from tests.golden.primals import CASES
+from tests.golden.generate import OUTPUTS, generated, golden
+from tests.golden.primals import CASES, TUNED
 
 STEP = 1e-5
 
-cases = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+outputs = pytest.mark.parametrize(
+    ("case", "tuned"), OUTPUTS, ids=[f"{case.name}{', tuned' * tuned}" for case, tuned in OUTPUTS]
+)
 
 
-@cases
-def test_output(case, request):
-    text = generated(case)
+@outputs
+def test_output(case, tuned, request):
+    text = generated(case, tuned)
     if request.config.getoption("--update-golden"):
-        golden(case).write_text(text, encoding="utf-8")
-    assert text == golden(case).read_text(encoding="utf-8")
-    assert text == generated(case)
+        golden(case, tuned).write_text(text, encoding="utf-8")
+    assert text == golden(case, tuned).read_text(encoding="utf-8")
+    assert text == generated(case, tuned)
 
 
-@cases
-def test_output_is_right(case):
+@outputs
+def test_output_is_right(case, tuned):
     """Under plain Python, against differences of fourth order along a direction."""
     draw = np.random.default_rng(1)
     directions = {k: np.asarray(draw.normal(size=np.shape(case.arguments[k])))[()] for k in case.wrt}
@@ -36,8 +38,8 @@ def test_output_is_right(case):
         return case.function(*moved)
 
     differences = (8.0 * (at(STEP) - at(-STEP)) - (at(2.0 * STEP) - at(-2.0 * STEP))) / (12.0 * STEP)
-    variables = runpy.run_path(str(golden(case)))
-    (derivative,) = (value for value in variables.values() if getattr(value, "__module__", "") == "<run_path>")
+    *_, saved = runpy.run_path(str(golden(case, tuned))).values()
+    derivative = saved.py_func
     kept = [np.copy(a) for a in case.arguments]
     if case.mode == "forward":
         tangents = [directions.get(k, np.zeros_like(a)[()]) for k, a in enumerate(case.arguments)]
@@ -57,3 +59,4 @@ def test_output_is_right(case):
 def test_no_output_is_left_over():
     files = {file.stem for file in golden(CASES[0]).parent.glob("*.py")}
     assert files - {"__init__", "generate", "primals"} == {case.name for case in CASES}
+    assert {file.stem for file in golden(CASES[0], tuned=True).parent.glob("*.py")} == TUNED

@@ -17,8 +17,8 @@ MAY_IMPORT = {
     "__init__": "api errors rules runtime.backend transform.source",
     "__main__": "cli",
     "cli": "api errors transform.source",
-    "api": f"errors rules runtime runtime.backend {IR} transform.emit transform.explain transform.pipeline "
-    "transform.rewrite transform.source transform.strategy",
+    "api": f"errors rules runtime runtime.backend runtime.library {IR} transform.emit transform.explain "
+    "transform.pipeline transform.rewrite transform.source transform.strategy",
     "transform.pipeline": f"{IR} transform.arrays transform.derive transform.elaborate transform.emit transform.kinds "
     "transform.machine transform.rewrite transform.source transform.strategy transform.sweeps",
     "transform.kinds": f"errors runtime.library {IR} transform.derive transform.derive.jacobian "
@@ -43,7 +43,7 @@ MAY_IMPORT = {
     "transform.elaborate.values": f"errors runtime.library {IR} transform.source",
     "transform.emit": f"runtime.library runtime.vectormath {IR} transform.analysis",
     "transform.source": f"errors runtime.backend {IR} transform.strategy",
-    "transform.rewrite": f"{IR} transform.analysis",
+    "transform.rewrite": f"runtime.library {IR} transform.analysis",
     "transform.analysis": f"runtime.library {IR}",
     IR: "errors runtime.backend runtime.library",
     "transform.strategy": "",

@@ -141,6 +141,8 @@ class DerivativeCache(Cache):
 
     def made(self, given: Sequence[types.Type], emitted: Emitted, function: FunctionType, title: str) -> None:
         """Takes note of code that was generated for these types, before it is compiled."""
+        from adjit.transform.emit import module_text
+
         key = self._key(tuple(given))
         if key is None:
             return
@@ -151,7 +153,7 @@ class DerivativeCache(Cache):
                 return
         # symbols are the same in each process that compiles or loads this, and no others are
         function.__qualname__ = f"{function.__name__}_{key}"
-        self._made[tuple(given)] = _Made(key, title, emitted.text, emitted.module_text)
+        self._made[tuple(given)] = _Made(key, title, emitted.text, module_text(emitted, is_tuned=True))
 
     def text(self, given: Sequence[types.Type]) -> str | None:
         """The generated source for these types, if it is kept."""

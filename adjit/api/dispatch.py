@@ -12,9 +12,11 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import os
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -65,15 +67,73 @@ class _Specialising:
         inner = made.function.function if made.kind == "hvp" else made.function
         return f"<{made.kind} of {shown(inner)} with respect to {made.wrt}>"
 
-    def source(self, *arguments: Any) -> str:
-        """The generated source for these arguments: values, numba types or text such as "float64[:], int"."""
+    def source(self, *arguments: Any, tuned: bool = False) -> str:
+        """The generated source for these arguments: values, numba types or text such as "float64[:], int".
+
+        It shows the mathematics, to be read, checked and kept; `tuned=True` shows what is compiled: the same adjoint
+        with sums gathered, loops in lanes and threads, and temporaries in workspaces. `save` writes either to a file.
+        """
         asked = self._for(arguments)
         if asked is not self:
-            return str(asked.source(*arguments))
+            return str(asked.source(*arguments, tuned=tuned))
         given = self._types_of(arguments)
         with compiler_lock:
-            text: str = self._kept_text(given) or self._emitted(self._specialised(given)).text
+            text: str = (self._kept_text(given) if tuned else None) or self._shown(given, tuned).text
             return text
+
+    def save(self, path: str | os.PathLike[str], *arguments: Any, tuned: bool = False) -> None:
+        """Writes the source for these arguments, given as to `source`, as a module with all that it needs.
+
+        The module has one compiled function to be called, and runs on NumPy and numba alone; with `tuned=True` it
+        needs adjit, and says so in its first line. Without arguments: those of the calls so far, if they are all of
+        the same types. Raises Unsupported where the source calls a function that no module has under its name.
+        """
+        asked = self._for(arguments)
+        if asked is not self:
+            asked.save(path, *arguments, tuned=tuned)
+            return
+        with compiler_lock:
+            given = self._types_of(arguments) if arguments else self._only_types()
+            emitted = self._shown(given, tuned)
+        self._check_importable(emitted)
+        Path(path).write_text(self._module_text(emitted, tuned), encoding="utf-8")
+
+    def _shown(self, given: Sequence[types.Type], tuned: bool) -> Emitted:
+        """The source to be looked at, or, `tuned`, the one that is compiled."""
+        from adjit.transform import pipeline
+
+        level = derivatives.readable(self.derivative, tuned)
+        return pipeline.source(level, self._specialised(given), self._vectorises and tuned)
+
+    def _module_text(self, emitted: Emitted, tuned: bool) -> str:
+        from adjit.transform.emit import module_text
+
+        return module_text(emitted, self.options.decorator(tuned), tuned)
+
+    def _check_importable(self, emitted: Emitted) -> None:
+        from adjit.transform.emit import not_importable
+
+        missing = not_importable(emitted)
+        if missing:
+            raise Unsupported(
+                f"a saved source of {shown(self.derivative)}",
+                why=f"It calls what another module cannot have: {missing[0]}.",
+                instead="Define that at the top of a module that can be imported.",
+            )
+
+    def _only_types(self) -> tuple[types.Type, ...]:
+        seen = self._seen()
+        if len(seen) != 1:
+            raise WrongCall(
+                f"{shown(self.derivative)}.save without arguments",
+                why=f"It was called with {'different types of them' if seen else 'none'} so far.",
+                instead='Give values or types after the file, as in save("file.py", x, 0.5).',
+            )
+        return seen[0]
+
+    def _seen(self) -> Sequence[tuple[types.Type, ...]]:
+        """The types of the arguments of the calls so far."""
+        raise NotImplementedError
 
     def _for(self, arguments: Sequence[Any]) -> Any:
         """The derived function that runs when this one is called so."""
@@ -259,6 +319,9 @@ class Derived(_Specialising, SpecialisedDispatcher):
             # the message has the user's line; the compiler's own frames would hide it
             raise fault.with_traceback(None) from None
 
+    def _seen(self) -> Sequence[tuple[types.Type, ...]]:
+        return tuple(self.overloads)
+
     def prepare(self, *arguments: Any) -> None:
         """Compiles for these arguments, without a call."""
         given = self.argument_types(*arguments)
@@ -295,6 +358,9 @@ class Interpreted(_Specialising, Picklable):
         found = self._made_for(arguments)
         with np.errstate(all="ignore"):
             return found(*arguments)
+
+    def _seen(self) -> Sequence[tuple[types.Type, ...]]:
+        return tuple(self._made)
 
     def prepare(self, *arguments: Any) -> None:
         """Makes the code for these arguments, without a call."""

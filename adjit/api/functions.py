@@ -23,9 +23,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numba import types
 from numba.extending import overload, typeof_impl
 
@@ -36,14 +35,14 @@ from adjit.api.options import Options, make_options
 from adjit.api.products import DerivedProduct, InterpretedProduct
 from adjit.api.trees import Template, conform, described, is_active, snapshot, template, zero
 from adjit.errors import Stretched, TypeMismatch, WrongCall
+from adjit.runtime.library import held
+from adjit.runtime.library import stop_gradient as stop_gradient
 from adjit.transform.source import derivative as derivatives
 from adjit.transform.source.derivative import Derivative, Wrt, shown, specification
 from adjit.transform.source.marks import DERIVING, Checkpointed, checkpoint
 
 if TYPE_CHECKING:
     from adjit.api.explain import Explanation
-
-Value = TypeVar("Value")
 
 
 def grad(function: Any = None, wrt: Wrt = 0, *, has_aux: bool = False, **options: Any) -> Any:
@@ -232,17 +231,7 @@ def hessian(function: Any = None, wrt: Wrt = 0, **options: Any) -> Any:
     return _derived(function, "hessian", wrt, options)
 
 
-def stop_gradient(x: Value) -> Value:
-    """x itself (an array is copied), which every derivative takes as constant; also for @njit functions."""
-    return x.copy() if isinstance(x, np.ndarray) else x
-
-
-@overload(stop_gradient)
-def _compiled_stop_gradient(x):  # type: ignore[no-untyped-def]  # numba wants the annotations of both to be equal
-    return (lambda x: x.copy()) if isinstance(x, types.Array) else (lambda x: x)
-
-
-rules.constant(stop_gradient)
+rules.constant(stop_gradient, held)
 
 # what they make inside a function that is differentiated is a derivative as well
 DERIVING.update(

@@ -130,8 +130,8 @@ class _Walk:
         inner = derivative.function
         strategy = derivative.strategy
         rest = (derivative.kind, derivative.wrt, derivative.single, derivative.has_aux, derivative.into)
-        how = (derivative.memory_limit, derivative.parallel, strategy.values, strategy.trips, sorted(strategy.without))
-        self.text("derivative", repr((*rest, derivative.stretches, *how)))
+        how = (strategy.values, strategy.trips, strategy.tuned, sorted(strategy.without))
+        self.text("derivative", repr((*rest, derivative.stretches, derivative.memory_limit, derivative.parallel, *how)))
         self.many("given", [_type_text(t) for t in derivative.given])
         self.value(inner)
 

@@ -17,7 +17,7 @@ import numpy as np
 from adjit.api.notation import to_bytes
 from adjit.errors import Unsupported, WrongCall
 from adjit.runtime.backend.dispatcher import parallel_option
-from adjit.transform.strategy import CHEAPEST, Strategy
+from adjit.transform.strategy import CHEAPEST, READABLE, Strategy
 
 _SWITCHES = ("parallel", "vectormath", "cache")
 _FASTMATH = frozenset(("fast", "nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc"))  # LLVM's flags
@@ -53,6 +53,13 @@ class Options:
             "parallel": parallel_option(self.parallel),
         }
 
+    def decorator(self, tuned: bool) -> str:
+        """numba's decorator for a saved function, with what these options compile it with."""
+        said: dict[str, Any] = {"error_model": "numpy", "fastmath": self.for_numba()["fastmath"], "nogil": True}
+        if tuned and self.parallel:
+            said["parallel"] = True
+        return f"@njit({', '.join(f'{name}={_literal(value)}' for name, value in said.items())})"
+
     def for_derivatives(self) -> dict[str, Any]:
         """What the transformation reads of it."""
         return {"memory_limit": self.memory_limit, "strategy": self.strategy, "parallel": self.parallel}
@@ -81,7 +88,16 @@ def make_options(given: dict[str, Any], own: Sequence[str] = ()) -> Options:
         made["fastmath"] = _fastmath(given["fastmath"])
     if "memory_limit" in given:
         made["memory_limit"] = to_bytes(given["memory_limit"])
+    # what one steps through is what one reads
+    made.setdefault("strategy", READABLE if made.get("target") == "python" else CHEAPEST)
     return Options(**made)
+
+
+def _literal(value: Any) -> str:
+    """A string in double quotes, a set in the order of its elements."""
+    if isinstance(value, set):
+        return "{" + ", ".join(map(_literal, sorted(value))) + "}" if value else "False"
+    return f'"{value}"' if isinstance(value, str) else repr(value)
 
 
 def _fastmath(given: Any) -> bool | frozenset[str]:

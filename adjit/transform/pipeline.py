@@ -23,14 +23,16 @@ from adjit.transform.kinds import IN_HALVES, derived, values_in
 from adjit.transform.machine import tune
 from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.notes import Record, recording
-from adjit.transform.source.derivative import Derivative
+from adjit.transform.rewrite.released import released
+from adjit.transform.source.derivative import Derivative, readable
 from adjit.transform.strategy import CHEAPEST, Strategy
 from adjit.transform.sweeps import transposed_tangent
 
 
 def source(derivative: Derivative, arg_types: Sequence[types.Type], vectormath: bool = False) -> Emitted:
     """The source of a derivative for these argument types. `vectormath`: with vectorisable elementary functions."""
-    return emit(_tuned(derivative, build(derivative, tuple(arg_types)), vectormath))
+    made = _tuned(derivative, build(derivative, tuple(arg_types)), vectormath)
+    return emit(made, tuned=derivative.strategy.tuned)
 
 
 def explained(
@@ -70,7 +72,8 @@ def primal(
     """The typed IR of the function to derive. `run_again`: the trips of its loops are, wherever that can be."""
 
     def inner(derivative: Derivative, given: tuple[types.Type, ...]) -> ir.Function:
-        return build(dataclasses.replace(derivative, stretches=derivative.stretches or stretches), given)
+        asked = derivative if strategy.tuned else readable(derivative)
+        return build(dataclasses.replace(asked, stretches=derivative.stretches or stretches), given)
 
     if isinstance(function, Derivative):
         return without_comments(inner(function, arg_types))
@@ -78,5 +81,5 @@ def primal(
 
 
 def _tuned(derivative: Derivative, function: ir.Function, vectormath: bool) -> ir.Function:
-    values = values_in(derivative, function.result)
-    return tune(function, values, derivative.strategy, derivative.parallel, derivative.kind in IN_HALVES, vectormath)
+    values, is_half = values_in(derivative, function.result), derivative.kind in IN_HALVES
+    return tune(released(function), values, derivative.strategy, derivative.parallel, is_half, vectormath)

@@ -3,6 +3,7 @@
     Strategy()                              what is cheapest, all mechanisms
     Strategy(values="kept")                 every value that the reverse sweep reads is saved, none is computed again
     Strategy(without={"fuse"})              both sweeps of a loop stay apart
+    Strategy(tuned=False)                   the adjoint as one reads it: no gathers, lanes, threads or workspaces
 
 Tests force them one by one; users have no need of them.
 """
@@ -26,11 +27,13 @@ class Strategy:
     """values:  whether values are kept or computed again: the cheapest together, or all one way as far as that can be
     trips:   which loops run their trips again in the reverse sweep: chosen ones, or all that can
     without: mechanisms that are left out, of MECHANISMS
+    tuned:   whether what only makes it faster is done to the adjoint: `sweeps/gather` and all of `machine`
     """
 
     values: Literal["cheapest", "kept", "again"] = "cheapest"
     trips: Literal["chosen", "again"] = "chosen"
     without: Set[str] = frozenset()
+    tuned: bool = True
 
     def __post_init__(self) -> None:
         if not self.without <= MECHANISMS:
@@ -41,6 +44,7 @@ class Strategy:
 
 
 CHEAPEST = Strategy()
+READABLE = Strategy(tuned=False)
 
 FORCED = {
     "kept": Strategy(values="kept"),
@@ -48,4 +52,5 @@ FORCED = {
     "trips again": Strategy(trips="again"),
     **{f"without {name}": Strategy(without=frozenset({name})) for name in sorted(MECHANISMS)},
     "plain": Strategy(values="kept", without=MECHANISMS),
+    "readable": READABLE,
 }

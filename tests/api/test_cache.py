@@ -53,7 +53,7 @@ found["vjp"] = pullback(1.0)[1]
 found["jacobian"] = adjit.jacrev(lambda x: x * x, cache=True)(x).tolist()
 found["compiled"] = Compiled.count
 found["transformed"] = "adjit.transform.pipeline" in sys.modules
-found["source"] = adjit.value_and_grad(energy, cache=True).source(x)
+found["source"] = adjit.value_and_grad(energy, cache=True).source(x, tuned=True)
 found["loaded"] = "adjit.transform.pipeline" in sys.modules
 found["same"] = bool(np.allclose(plain(x)[1], gradient, rtol=1e-15))
 print(json.dumps(found))

@@ -120,7 +120,7 @@ def test_bytes_in_programs_of_all_kinds(row):
 def test_every_array_made_is_told_of(name):
     derived, arguments = ALL[name]
     told = derived.explain(*arguments)
-    tree = ast.parse(derived.source(*arguments))
+    tree = ast.parse(derived.source(*arguments, tuned=True))
     makers = {"empty", "zeros", "ones", "full", "empty_like", "zeros_like", "full_like", "copy"}
     made = [
         node

@@ -1,19 +1,19 @@
 import numpy as np
+from numba import njit
 
-from adjit.runtime.library import workspace
 
-
+@njit(error_model="numpy", fastmath={"contract"}, nogil=True)
 def compound_grad(rates):
     """Gradient of compound at primals.py:132 with respect to rates."""
     # ---- forward sweep
-    capital_tape = workspace.empty(rates.size)
+    capital_tape = np.empty(rates.size)
     # capital after each period, and its mean
     capital = 1.0
     for i in range(rates.size):
         capital_tape[i] = capital
         capital *= 1.0 + rates[i]
     # ---- reverse sweep
-    rates_bar = np.empty_like(rates)
+    rates_bar = np.zeros_like(rates)
     # L139: return total / rates.size
     quotient = 1 / rates.size
     capital_bar = 0.0
@@ -22,6 +22,6 @@ def compound_grad(rates):
         capital_bar += quotient
         # L137: capital *= 1.0 + rates[i]
         capital = capital_tape[i]
-        rates_bar[i] = capital * capital_bar
+        rates_bar[i] += capital * capital_bar
         capital_bar *= 1.0 + rates[i]
     return rates_bar

@@ -1,15 +1,15 @@
 import numpy as np
+from numba import njit
 
-from adjit.runtime.library import workspace
 
-
+@njit(error_model="numpy", fastmath={"contract"}, nogil=True)
 def diffuse_grad(u, alpha, steps):
     """Gradient of diffuse at primals.py:31 with respect to u, alpha."""
     # ---- forward sweep
     # one sweep a time step, in place
     n = u.size
     v = u.copy()
-    sum_tape = workspace.empty((max(steps, 0), max(n - 2, 0)))
+    sum_tape = np.empty((max(steps, 0), max(n - 2, 0)))
     for t in range(steps):
         left = v[0]
         for i in range(1, n - 1):
@@ -19,10 +19,10 @@ def diffuse_grad(u, alpha, steps):
             v[i] = here + alpha * total
             left = here
     # ---- reverse sweep
-    v_bar = np.empty_like(v)
-    for i in range(n):
+    v_bar = np.zeros_like(v)
+    for i in range(n - 1, -1, -1):
         # L43: energy += v[i] * v[i]
-        v_bar[i] = 2.0 * v[i]
+        v_bar[i] += 2.0 * v[i]
     alpha_bar = 0.0
     for t in range(steps - 1, -1, -1):
         left_bar = 0.0

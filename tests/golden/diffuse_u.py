@@ -1,6 +1,8 @@
 import numpy as np
+from numba import njit
 
 
+@njit(error_model="numpy", fastmath={"contract"}, nogil=True)
 def diffuse_grad(u, alpha, steps):
     """Gradient of diffuse at primals.py:31 with respect to u."""
     # ---- forward sweep
@@ -14,10 +16,10 @@ def diffuse_grad(u, alpha, steps):
             v[i] = here + alpha * (left - 2.0 * here + v[i + 1])
             left = here
     # ---- reverse sweep
-    v_bar = np.empty_like(v)
-    for i in range(n):
+    v_bar = np.zeros_like(v)
+    for i in range(n - 1, -1, -1):
         # L43: energy += v[i] * v[i]
-        v_bar[i] = 2.0 * v[i]
+        v_bar[i] += 2.0 * v[i]
     for t in range(steps - 1, -1, -1):
         left_bar = 0.0
         for i in range(n - 2, 0, -1):

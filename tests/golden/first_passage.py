@@ -1,12 +1,12 @@
 import numpy as np
+from numba import njit
 
-from adjit.runtime.library import workspace
 
-
+@njit(error_model="numpy", fastmath={"contract"}, nogil=True)
 def first_passage_grad(drift, noise, barrier):
     """Gradient of first_passage at primals.py:116 with respect to drift, noise."""
     # ---- forward sweep
-    position_tape = workspace.empty(noise.size)
+    position_tape = np.empty(noise.size)
     # time at which a walk crosses the barrier, linear between the steps
     position = 0.0
     trips = 0

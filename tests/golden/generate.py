@@ -6,26 +6,31 @@ Run as a module, `python -m tests.golden.generate`, it writes all of them anew.
 """
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-import numba
-
-from adjit.transform.pipeline import Derivative, source
-from tests.golden.primals import CASES, Case
+from adjit.api.dispatch import Options, derive
+from adjit.transform.pipeline import Derivative
+from tests.golden.primals import CASES, TUNED, Case
 
 KINDS = {"reverse": "grad", "value": "value_and_grad", "forward": "jvp"}
+# Each case as it is read, and some as they are compiled, too.
+OUTPUTS = [*((case, False) for case in CASES), *((case, True) for case in CASES if case.name in TUNED)]
 
 
-def golden(case: Case) -> Path:
-    return Path(__file__).parent / f"{case.name}.py"
+def golden(case: Case, tuned: bool = False) -> Path:
+    return Path(__file__).parent / ("tuned" if tuned else ".") / f"{case.name}.py"
 
 
-def generated(case: Case) -> str:
+def generated(case: Case, tuned: bool = False) -> str:
     """The text of the module."""
     derivative = Derivative(case.function, KINDS[case.mode], case.wrt, single=len(case.wrt) == 1)
-    types = tuple(numba.typeof(argument) for argument in case.arguments)
-    return source(derivative, 2 * types if case.mode == "forward" else types).module_text
+    arguments = 2 * case.arguments if case.mode == "forward" else case.arguments
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "saved.py")
+        derive(derivative, Options()).save(path, *arguments, tuned=tuned)
+        return path.read_text(encoding="utf-8")
 
 
 if __name__ == "__main__":
-    for each in CASES:
-        golden(each).write_text(generated(each), encoding="utf-8")
+    for case, tuned in OUTPUTS:
+        golden(case, tuned).write_text(generated(case, tuned), encoding="utf-8")

@@ -1,25 +1,25 @@
 import numpy as np
+from numba import njit
 
-from adjit.runtime.library import workspace
 
-
+@njit(error_model="numpy", fastmath={"contract"}, nogil=True)
 def histogram_grad(values, bins, scale):
     """Gradient of histogram at primals.py:202 with respect to values."""
     # ---- forward sweep
     # soft weights fall into the bins that an index array names
-    counts = workspace.zeros(scale.size)
-    exp_tape = workspace.empty(values.size)
+    counts = np.zeros(scale.size)
+    exp_tape = np.empty(values.size)
     for i in range(values.size):
         exp = np.exp(-values[i])
         exp_tape[i] = exp
         counts[bins[i]] += exp
     # ---- reverse sweep
-    counts_bar = workspace.empty_like(counts)
-    values_bar = np.empty_like(values)
-    for b in range(scale.size):
+    counts_bar = np.zeros_like(counts)
+    values_bar = np.zeros_like(values)
+    for b in range(scale.size - 1, -1, -1):
         # L209: total += scale[b] * counts[b] * counts[b]
-        counts_bar[b] = 2.0 * (scale[b] * counts[b])
-    for i in range(values.size):
+        counts_bar[b] += 2.0 * (scale[b] * counts[b])
+    for i in range(values.size - 1, -1, -1):
         # L206: counts[bins[i]] += np.exp(-values[i])
-        values_bar[i] = -(exp_tape[i] * counts_bar[bins[i]])
+        values_bar[i] -= exp_tape[i] * counts_bar[bins[i]]
     return values_bar

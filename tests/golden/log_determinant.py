@@ -1,17 +1,17 @@
 import math
 
 import numpy as np
+from numba import njit
 
-from adjit.runtime.library import opaque, reassociable_sub, workspace
 
-
+@njit(error_model="numpy", fastmath={"contract"}, nogil=True)
 def log_determinant_grad(a):
     """Gradient of log_determinant at primals.py:142 with respect to a."""
     # ---- forward sweep
     # Cholesky factorisation in place, lower triangle
     n = a.shape[0]
     lower = a.copy()
-    pivot_tape = workspace.empty(n)
+    pivot_tape = np.empty(n)
     for j in range(n):
         for k in range(j):
             for i in range(j, n):
@@ -22,30 +22,28 @@ def log_determinant_grad(a):
             lower[i, j] /= pivot
     # ---- reverse sweep
     lower_bar = np.zeros_like(lower)
-    for j in range(n):
+    for j in range(n - 1, -1, -1):
         # L155: total += math.log(lower[j, j])
         lower_bar[j, j] += 2.0 / lower[j, j]
     for j in range(n - 1, -1, -1):
-        j = opaque(j)
         # L152: lower[i, j] /= pivot
-        end = j - 1
         pivot = pivot_tape[j]
         pivot_bar = 0.0
-        for i in range(j, n):
+        for i in range(n - 1, j - 1, -1):
             stored_bar = lower_bar[i, j]
             quotient = 1.0 / pivot
-            pivot_bar = reassociable_sub(pivot_bar, lower[i, j] * quotient * stored_bar)
+            pivot_bar -= lower[i, j] * quotient * stored_bar
             lower_bar[i, j] = quotient * stored_bar
         # L150: pivot = math.sqrt(lower[j, j])
         lower_bar[j, j] += 0.5 / pivot * pivot_bar
-        for k in range(j):
+        for k in range(j - 1, -1, -1):
             lower_bar_sum = 0.0
-            for i in range(j, n):
+            for i in range(n - 1, j - 1, -1):
                 # L149: lower[i, j] -= lower[i, k] * lower[j, k]
                 stored_bar = lower_bar[i, j]
-                lower_bar_sum = reassociable_sub(lower_bar_sum, lower[i, k] * stored_bar)
+                lower_bar_sum -= lower[i, k] * stored_bar
                 lower_bar[i, k] += lower[j, k] * -stored_bar
-            if n - 1 > end:
+            if n - 1 > j - 1:
                 # L149: lower[i, j] -= lower[i, k] * lower[j, k]
                 lower_bar[j, k] += lower_bar_sum
     return lower_bar

@@ -1,18 +1,31 @@
 import numpy as np
+from numba import njit
 
-from adjit.runtime.library import same_extent, workspace
+STRETCHED = "two axes differ in length where this code takes them to be the same"
 
 
+class Stretched(Exception):
+    """Arrays are combined whose lengths differ, in code made for lengths that agree. Users of `source` alone see it."""
+
+
+@njit
+def same_extent(left, right):
+    """Stretched if two axes are not of one length, as the code that follows takes them to be."""
+    if left != right:
+        raise Stretched(STRETCHED)
+
+
+@njit(error_model="numpy", fastmath={"contract"}, nogil=True)
 def loss_grad(inputs, weights, bias, targets):
     """Gradient of loss at primals.py:75 with respect to weights, bias."""
     # ---- forward sweep
     same_extent(bias.size, weights.shape[1])
     same_extent(targets.shape[0], inputs.shape[0])
     same_extent(targets.shape[1], weights.shape[1])
-    matmul = workspace.dot(inputs, weights)
-    hidden_tape = workspace.empty(bias.size)
+    matmul = inputs @ weights
+    hidden_tape = np.empty(bias.size)
     bias_bar = np.zeros_like(bias)
-    # matmul_bar is in the memory of matmul, which is not needed any more
+    matmul_bar = np.zeros_like(matmul)
     quotient = 1 / (targets.shape[0] * bias.size)
     # hidden = np.tanh(inputs @ weights + bias)
     for i in range(targets.shape[0]):
@@ -29,5 +42,5 @@ def loss_grad(inputs, weights, bias, targets):
             # L76: hidden = np.tanh(inputs @ weights + bias)
             sum_bar = (1.0 - hidden * hidden) * residual_bar
             bias_bar[j] += sum_bar
-            matmul[i, j] = sum_bar
-    return workspace.dot(inputs.T, matmul), bias_bar
+            matmul_bar[i, j] += sum_bar
+    return np.dot(inputs.T, matmul_bar), bias_bar

@@ -1,20 +1,20 @@
 import math
 
 import numpy as np
+from numba import njit
 
-from adjit.runtime.library import workspace
 
-
+@njit(error_model="numpy", fastmath={"contract"}, nogil=True)
 def memory_cell_grad(signal, weight, bias):
     """Gradient of memory_cell at primals.py:186 with respect to weight, bias."""
     # ---- forward sweep
-    tanh_tape = workspace.empty(signal.size)
-    exp_tape = workspace.empty(signal.size)
-    tanh_tape_2 = workspace.empty(signal.size)
-    exp_tape_2 = workspace.empty(signal.size)
-    state_tape = workspace.empty(signal.size)
-    exp_tape_3 = workspace.empty(signal.size)
-    output_tape = workspace.empty(signal.size)
+    tanh_tape = np.empty(signal.size)
+    exp_tape = np.empty(signal.size)
+    tanh_tape_2 = np.empty(signal.size)
+    exp_tape_2 = np.empty(signal.size)
+    state_tape = np.empty(signal.size)
+    exp_tape_3 = np.empty(signal.size)
+    output_tape = np.empty(signal.size)
     # one unit with input, forget and output gates
     state = 0.0
     output = 0.0

@@ -1,18 +1,18 @@
 import numpy as np
+from numba import njit
 
-from adjit.runtime.library import workspace
 
-
+@njit(error_model="numpy", fastmath={"contract"}, nogil=True)
 def pendulum_grad(position, velocity, stiffness, dt, steps):
     """Gradient of pendulum at primals.py:166 with respect to position, velocity, stiffness."""
     # ---- forward sweep
     step_trips = max(steps, 0)
-    sin_tape = workspace.empty(step_trips)
-    position_tape = workspace.empty(step_trips)
-    velocity_tape = workspace.empty(step_trips)
-    sin_tape_2 = workspace.empty(step_trips)
-    sin_tape_3 = workspace.empty(step_trips)
-    sin_tape_4 = workspace.empty(step_trips)
+    sin_tape = np.empty(step_trips)
+    position_tape = np.empty(step_trips)
+    velocity_tape = np.empty(step_trips)
+    sin_tape_2 = np.empty(step_trips)
+    sin_tape_3 = np.empty(step_trips)
+    sin_tape_4 = np.empty(step_trips)
     # classical Runge-Kutta
     for step in range(steps):
         position_tape[step] = position

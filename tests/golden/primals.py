@@ -221,6 +221,9 @@ def trimmed(x, lower, upper):
 _draw = np.random.default_rng(0)
 _square = _draw.normal(size=(4, 4))
 
+# Those that the machine's side of the road changes much.
+TUNED = {"diffuse", "heat", "log_likelihood", "loss", "memory_cell", "smooth"}
+
 CASES = (
     Case("damped", damped, (0.7, 3.0), (0, 1)),
     Case("damped_forward", damped, (0.7, 3.0), (0, 1), mode="forward"),

@@ -1,8 +1,8 @@
 import numpy as np
+from numba import njit
 
-from adjit.runtime.library import reassociable_add, reassociable_sub, workspace
 
-
+@njit(error_model="numpy", fastmath={"contract"}, nogil=True)
 def trimmed_grad(x, lower, upper):
     """Gradient of trimmed at primals.py:213 with respect to x, lower, upper."""
     # ---- forward sweep
@@ -11,34 +11,37 @@ def trimmed_grad(x, lower, upper):
     # y[1:] -= lower * x[:-1]
     for i in range(x.size - 1):
         y[i + 1] -= lower * x[i]
-    y_view_item_tape = workspace.empty(max(x.size - 1, 0))
+    y_view_item_tape = np.empty(max(x.size - 1, 0))
     # y[:-1] *= upper
     for i in range(x.size - 1):
         y_view_item = y[i]
         y_view_item_tape[i] = y_view_item
         y[i] = y_view_item * upper
     # ---- reverse sweep
+    y_bar = np.zeros_like(y)
     x_bar = np.zeros_like(x)
     # L218: return np.dot(y, y)
-    result = workspace.empty(x.size)
+    result = np.empty(x.size)
     for i in range(x.size):
         result[i] = y[i]
-    y_bar = workspace.empty(x.size)
     for i in range(x.size):
-        y_bar[i] = y[i]
+        y_bar[i] += result[i]
+    result = np.empty(x.size)
+    for i in range(x.size):
+        result[i] = y[i]
     for i in range(x.size):
         y_bar[i] += result[i]
     # L217: y[:-1] *= upper
     upper_bar = 0.0
     for i in range(x.size - 1):
         stored_bar = y_bar[i]
-        upper_bar = reassociable_add(upper_bar, y_view_item_tape[i] * stored_bar)
+        upper_bar += y_view_item_tape[i] * stored_bar
         y_bar[i] = upper * stored_bar
     # L216: y[1:] -= lower * x[:-1]
     lower_bar = 0.0
     for i in range(x.size - 1):
         stored_bar = y_bar[i + 1]
-        lower_bar = reassociable_sub(lower_bar, x[i] * stored_bar)
+        lower_bar -= x[i] * stored_bar
         x_bar[i] += lower * -stored_bar
     # L215: y = x.copy()
     for i in range(x.size):

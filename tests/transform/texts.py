@@ -16,7 +16,8 @@ shuffling.install()
 import numba  # noqa: E402
 
 from adjit.transform.pipeline import Derivative, source  # noqa: E402
-from tests.golden import generate, primals  # noqa: E402
+from adjit.transform.source.derivative import readable  # noqa: E402
+from tests.golden import generate  # noqa: E402
 from tests.golden.explained import programs  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -29,8 +30,8 @@ import workloads  # noqa: E402
 
 def functions():
     """Names, and what emits the text for each."""
-    for case in primals.CASES:
-        yield f"golden {case.name}", lambda case=case: generate.generated(case)
+    for case, tuned in generate.OUTPUTS:
+        yield f"golden {case.name}{', tuned' * tuned}", lambda case=case, tuned=tuned: generate.generated(case, tuned)
     for name, (derived, arguments) in programs.CASES.items():
         yield f"explained {name}", lambda derived=derived, arguments=arguments: f"{derived.explain(*arguments)}\n"
     shared = {w.name: w for w in workloads.shared(ROOT.parent / "shared" / "bench", "small")}
@@ -42,8 +43,9 @@ def functions():
 
 
 def emitted(function, workload):
-    derivative = Derivative(function, "value_and_grad", workload.wrt)
-    return source(derivative, tuple(map(numba.typeof, workload.arguments)), vectormath=True).module_text
+    types = tuple(map(numba.typeof, workload.arguments))
+    tuned = Derivative(function, "value_and_grad", workload.wrt)
+    return source(tuned, types, vectormath=True).text + source(readable(tuned), types).text
 
 
 def main(seed, beginnings):

@@ -8,7 +8,7 @@ In: extents, arrays, numbers. Out: what the text says. How numba compiles them i
 from adjit.runtime.library import workspace
 from adjit.runtime.library.checks import check_output, check_separate, overlaps
 from adjit.runtime.library.extents import broadcast_extent, same_extent, slice_inside, some_elements, stored_extent
-from adjit.runtime.library.hints import opaque, reassociable_add, reassociable_sub
+from adjit.runtime.library.hints import held, opaque, reassociable_add, reassociable_sub, stop_gradient
 from adjit.runtime.library.schedule import checkpoint_distance, default_snapshots, fitting_snapshots
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "checkpoint_distance",
     "default_snapshots",
     "fitting_snapshots",
+    "held",
     "opaque",
     "overlaps",
     "reassociable_add",
@@ -25,6 +26,7 @@ __all__ = [
     "same_extent",
     "slice_inside",
     "some_elements",
+    "stop_gradient",
     "stored_extent",
     "workspace",
 ]

@@ -1,11 +1,34 @@
-"""What generated code tells LLVM: nothing of an integer, or that a sum has no order.
+"""What is told to compilers: to LLVM nothing of an integer, or that a sum has no order; to adjit that a value is fixed.
 
-In: numbers. Out: the same numbers, or their sum.
+In: numbers, and arrays to be held fixed. Out: the same, or their sum.
 
     total = reassociable_add(total, x[i])       LLVM may add several at once
 """
 
 from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+from numba import types
+from numba.extending import overload
+
+Value = TypeVar("Value")
+
+
+def stop_gradient(x: Value) -> Value:
+    """x itself (an array is copied), which every derivative takes as constant; also for @njit functions."""
+    return x.copy() if isinstance(x, np.ndarray) else x
+
+
+@overload(stop_gradient)
+def _compiled_stop_gradient(x):  # type: ignore[no-untyped-def]  # numba wants the annotations of both to be equal
+    return (lambda x: x.copy()) if isinstance(x, types.Array) else (lambda x: x)
+
+
+def held(number: float) -> float:
+    """number, while derivatives are made: what `stop_gradient` is of each element. No text calls it."""
+    return number
 
 
 def opaque(index: int) -> int:

@@ -15,6 +15,7 @@ from numba import types
 
 from adjit import errors
 from adjit.rules.arrays import as_view
+from adjit.runtime.library import held, stop_gradient
 from adjit.transform import ir
 from adjit.transform.elaborate.creation import CREATION
 from adjit.transform.elaborate.indexing import read, resolve
@@ -179,6 +180,15 @@ def _as_view(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     return copy
 
 
+def _stop_gradient(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+    (value,) = bound(frame, "adjit.stop_gradient", "x:value", args, named)
+    assert value is not None
+    if is_array(value):
+        return elementwise(frame.ctx, held, (value,))
+    number = operand(frame.ctx, value)
+    return scalars.scalar(frame.ctx, held, (number,)) if ir.is_float(number.type) else number
+
+
 INTRINSICS: dict[Any, Handler] = {
     **CREATION,
     **SHAPING,
@@ -190,6 +200,7 @@ INTRINSICS: dict[Any, Handler] = {
     np.dot: _dot,
     np.real: identity,
     as_view: _as_view,
+    stop_gradient: _stop_gradient,
 }
 
 # What has a rule, or numba's own code, for whole arrays only.

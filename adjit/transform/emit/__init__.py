@@ -6,5 +6,6 @@ In: a function. Out: `Emitted`: the text and the objects that it names.
 """
 
 from adjit.transform.emit.emit import Emitted, emit
+from adjit.transform.emit.modules import module_text, not_importable
 
-__all__ = ["Emitted", "emit"]
+__all__ = ["Emitted", "emit", "module_text", "not_importable"]

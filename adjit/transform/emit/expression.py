@@ -79,14 +79,14 @@ class Text(NamedTuple):
 
 class Expressions:
     """Prints operands and operations. `names` has the name of each variable that does not fold; `temporaries` are the
-    allocations to make in the workspace."""
+    allocations to make in the workspace, with products of matrices; None: NumPy's own functions make all."""
 
     def __init__(
         self,
         names: Callable[[ir.Var], str],
         folding: Folding,
         found: Globals,
-        temporaries: frozenset[ir.Var] = frozenset(),
+        temporaries: frozenset[ir.Var] | None = frozenset(),
     ):
         self.names = names
         self.folding = folding
@@ -258,7 +258,8 @@ class Expressions:
             args.append(fill)
             # np.full takes the type of a number as it is written
             same |= op.like is None and dtype in (types.float64, types.int64, types.boolean)
-        return self._new(name, args, None if same else dtype, "workspace" if op.out in self.temporaries else "np")
+        home = "workspace" if self.temporaries is not None and op.out in self.temporaries else "np"
+        return self._new(name, args, None if same else dtype, home)
 
     def _new(self, name: str, args: list[str], dtype: ir.Type | None, home: str = "np") -> str:
         if dtype is not None and (dtype != types.float64 or name.endswith("_like")):
@@ -269,7 +270,8 @@ class Expressions:
 
     def call(self, op: ir.Call) -> Text:
         callee, args = op.callee, op.args
-        if not op.options and product_type(callee, [a.type for a in args]) is not None:
+        is_product = not op.options and product_type(callee, [a.type for a in args]) is not None
+        if is_product and self.temporaries is not None:
             return Text(f"{self.globals.module('workspace')}.dot({self.operands(args)})")
         if callee in INFIX and len(args) == 2:
             return self.infix(*INFIX[callee], self.operand(args[0]), self.operand(args[1]))

@@ -17,6 +17,7 @@ from numba import typeof, types
 
 from adjit.runtime.backend import stand_in
 from adjit.runtime.backend.typing import indexed, result_type, unified
+from adjit.runtime.library import held
 from adjit.runtime.library.workspace import product_type
 from adjit.transform import ir
 
@@ -27,6 +28,8 @@ Layout = Literal["C", "F", "A"]
 @functools.lru_cache(maxsize=4096)
 def call_type(callee: Any, args: tuple[Type, ...], options: tuple[tuple[str, Any], ...] = ()) -> Type | None:
     """The type of `callee(*args, **options)`, None where numba has no such call."""
+    if callee is held:
+        return args[0]
     product = None if options else product_type(callee, args)
     if product is not None:
         # to tell, numba would compile its own

@@ -39,6 +39,8 @@ def tune(
         # what they prove of elements they prove of arrays under one name
         return function
     made = function if is_half else threaded(function, is_parallel, strategy)
+    if not strategy.tuned:
+        return made
     if strategy.uses("lanes"):
         made = checked(write_extrema(made), "extrema")
         made = checked(lay_lanes(made, values), "in lanes")

@@ -8,6 +8,7 @@ In: a function and a kind. Out: a `Derivative`, which the pipeline turns into so
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -97,6 +98,16 @@ def specification(function: Any) -> Any:
         function = function.function  # which says something to those who call it
     found = getattr(function, "derivative", None)
     return found if isinstance(found, Derivative) else function
+
+
+def readable(derivative: Derivative, tuned: bool = False) -> Derivative:
+    """The same derivative, and those that it is made of, as one reads them; or, `tuned`, as they are compiled."""
+    inner = derivative.function
+    return dataclasses.replace(
+        derivative,
+        function=readable(inner, tuned) if isinstance(inner, Derivative) else inner,
+        strategy=dataclasses.replace(derivative.strategy, tuned=tuned),
+    )
 
 
 def root(derivative: Derivative) -> Any:

@@ -68,8 +68,13 @@ def sweeps_apart(sweeps: Sweeps, extra: Sequence[ir.Var], limit: int | None, str
 
 
 def _finished(function: ir.Function, strategy: Strategy) -> ir.Function:
-    """The stores of the reverse sweep as one would write them."""
+    """The stores of the reverse sweep as one would write them, and, if tuned, gathered."""
     function = checked(leave_out_clears(merge_clears(function)), "merged")
+    return _gathered(function, strategy) if strategy.tuned else checked(simplify(function), "simplified")
+
+
+def _gathered(function: ir.Function, strategy: Strategy) -> ir.Function:
+    """The sums of neighbours where they are read, and every element stored to once."""
     if strategy.uses("gather"):
         function = checked(simplify(ascending(gather(function))), "gathered")
     carried = checked(carry_clears(function), "carried")

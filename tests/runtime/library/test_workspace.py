@@ -80,7 +80,7 @@ def test_gradients_of_products():
     draw = np.random.default_rng(1)
     a, b = draw.standard_normal((3, 4)), draw.standard_normal((4, 5))
     gradient = adjit.grad(f, wrt=(0, 1))
-    assert "workspace.dot(a, b)" in gradient.source(a, b)
+    assert "workspace.dot(a, b)" in gradient.source(a, b, tuned=True)
     p = a @ b
     p_bar = np.cos(p) * p + np.sin(p)
     for found, expected in zip(gradient(a, b), (p_bar @ b.T, a.T @ p_bar), strict=True):

@@ -12,6 +12,7 @@ from adjit.runtime.library import same_extent
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Affine, Equalities, Iterations
 from adjit.transform.analysis.extents import extent_source
+from adjit.transform.strategy import CHEAPEST
 from tests.transform.building import MATRIX, VECTOR, I, Program
 
 RANDOM = np.random.default_rng(3)
@@ -115,9 +116,11 @@ def partly(A, B, x):
 
 
 def checked_source(function, *args):
-    derived = adjit.grad(function, wrt=0, target="python")
-    np.testing.assert_allclose(derived(*args), adjit.jacfwd(function, wrt=0, target="python")(*args), rtol=1e-12)
-    return derived.source(*args)
+    derived = adjit.grad(function, wrt=0, target="python", strategy=CHEAPEST)
+    np.testing.assert_allclose(
+        derived(*args), adjit.jacfwd(function, wrt=0, target="python", strategy=CHEAPEST)(*args), rtol=1e-12
+    )
+    return derived.source(*args, tuned=True)
 
 
 @pytest.mark.parametrize("function", [layer, turned])

@@ -81,7 +81,7 @@ def test_values_keep_their_bits(function):
     values = []
     for strategy in (CHEAPEST, WITHOUT):
         derivative = Derivative(function, "value_and_grad", (0,), True, strategy=strategy)
-        values.append(derive(derivative, Options(target="python"))(x, w)[0])
+        values.append(derive(derivative, Options(target="python", strategy=CHEAPEST))(x, w)[0])
     assert values[0] == values[1]
 
 

@@ -14,6 +14,7 @@ from adjit.runtime.library import broadcast_extent
 from adjit.transform import ir
 from adjit.transform.emit import folding
 from adjit.transform.emit.emit import emit
+from adjit.transform.emit.modules import module_text
 from adjit.transform.ir.verify import verify
 from tests.transform.emitting import VECTOR, Builder, F, I, add, mul, python, same, sub, u
 from tests.transform.interpreter import run
@@ -126,20 +127,24 @@ def f(u, alpha, steps):
 # -------------------------------------------------------------------------------------------- modules
 
 
-def test_module_text_can_be_imported(tmp_path):
+@pytest.mark.parametrize("tuned", [False, True])
+def test_module_text_can_be_imported(tmp_path, tuned):
     b = Builder()
     x, n = u("x"), u("abs", I)
     extent = b.do(broadcast_extent, n, 1, type=I)
     array = ir.Const(np.array([[1.0, np.inf]]), types.Array(F, 2, "C", readonly=True))
     result = b.do(mul, b.do(math.sin, b.do(abs, x)), b.at(array, 0, b.do(sub, extent, n, type=I)))
     function = b.function({"x": x, "abs": n}, (b.do(np.tanh, result),))
-    text = emit(function).module_text
-    assert text.startswith(
-        "import math\n\nimport numpy as np\n\nfrom adjit.runtime.library import broadcast_extent\n\n"
-    )
+    text = module_text(emit(function, tuned=tuned), "@njit", tuned)
+    if tuned:
+        assert text.startswith("# Tuned code: it needs adjit")
+        assert "\nfrom adjit.runtime.library import broadcast_extent\n" in text
+    else:
+        assert text.startswith("import math\n\nimport numpy as np\nfrom numba import njit\n")
+        assert "import" not in text.partition("njit\n")[2]
     path = tmp_path / "derived.py"
     path.write_text(text)
     spec = importlib.util.spec_from_file_location("derived", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    assert module.f(-0.3, 3) == run(function, -0.3, 3)
+    assert module.f.py_func(-0.3, 3) == run(function, -0.3, 3) == pytest.approx(module.f(-0.3, 3), rel=1e-15)

@@ -14,8 +14,7 @@ import pytest
 import adjit
 from adjit.transform.pipeline import Derivative, source
 from adjit.transform.strategy import FORCED
-from tests.golden.generate import golden
-from tests.golden.primals import CASES
+from tests.golden.generate import OUTPUTS, golden
 
 
 def comments(text):
@@ -32,10 +31,10 @@ def kept(text, of):
     return Counter(c for c in comments(text) if c in of)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_comments_of_golden_programs(case):
+@pytest.mark.parametrize(("case", "tuned"), OUTPUTS)
+def test_comments_of_golden_programs(case, tuned):
     own = comments(inspect.getsource(case.function))
-    assert kept(golden(case).read_text(encoding="utf-8"), own) == Counter(own)
+    assert kept(golden(case, tuned).read_text(encoding="utf-8"), own) == Counter(own)
 
 
 def program(
@@ -146,7 +145,7 @@ def test_every_kind_of_derivative_has_them(kind):
 
 
 def test_a_hessian_product_has_them():
-    text = adjit.hvp(program).source(numba.float64, numba.int64, numba.float64)
+    text = adjit.hvp(program).source(numba.float64, numba.int64, numba.float64, tuned=True)
     assert kept(text, OWN) == Counter(OWN)
 
 

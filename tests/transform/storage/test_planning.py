@@ -11,15 +11,18 @@ import pytest
 
 import adjit
 from adjit.transform.storage.planning import _Network
+from adjit.transform.strategy import CHEAPEST
 
 
 def tapes(function, *arguments):
-    source = adjit.grad(function, wrt=tuple(range(len(arguments))), target="python").source(*arguments)
+    source = adjit.grad(function, wrt=tuple(range(len(arguments))), target="python", strategy=CHEAPEST).source(
+        *arguments, tuned=True
+    )
     return sorted(re.findall(r"^ *(\w+_tape\w*) =", source, re.MULTILINE))
 
 
 def check(function, *arguments):
-    found = adjit.grad(function, wrt=tuple(range(len(arguments))), target="python")(*arguments)
+    found = adjit.grad(function, wrt=tuple(range(len(arguments))), target="python", strategy=CHEAPEST)(*arguments)
     for k, gradient in enumerate(found):
         for place in np.ndindex(np.shape(gradient)):
             moved = [[np.array(a, dtype=float) for a in arguments] for _ in range(2)]

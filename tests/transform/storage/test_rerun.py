@@ -13,7 +13,7 @@ import pytest
 
 import adjit
 from adjit.runtime.library import checkpoint_distance, default_snapshots, fitting_snapshots
-from adjit.transform.strategy import Strategy
+from adjit.transform.strategy import CHEAPEST, Strategy
 
 # ------------------------------------------------------------------------------------------------------ the schedule
 
@@ -87,7 +87,7 @@ def test_the_gradient_runs_as_many_trips_as_the_schedule_says(n):
         calls.append(x)
         return math.sin(x)
 
-    text = adjit.grad(iterated, target="python").source(0.3, n)
+    text = adjit.grad(iterated, target="python", strategy=CHEAPEST).source(0.3, n, tuned=True)
     names = {"math": math, "np": np, "counted": counted, "checkpoint_distance": checkpoint_distance}
     exec(text.replace("math.sin(", "counted("), names)
     names["iterated_grad"](0.3, n)
@@ -115,13 +115,13 @@ def differences(function, arguments, position):
     return found
 
 
-def check(function, wrt, *arguments, target="python", **options):
-    derived = adjit.value_and_grad(function, wrt=wrt, target=target, **options)
+def check(function, wrt, *arguments, target="python", strategy=CHEAPEST, **options):
+    derived = adjit.value_and_grad(function, wrt=wrt, target=target, strategy=strategy, **options)
     value, gradients = derived(*arguments)
     assert value == pytest.approx(function(*(a.copy() if isinstance(a, np.ndarray) else a for a in arguments)))
     for position, found in zip(wrt, gradients, strict=True):
         np.testing.assert_allclose(found, differences(function, arguments, position), rtol=2e-6, atol=1e-8)
-    return derived.source(*arguments)
+    return derived.source(*arguments, tuned=True)
 
 
 U = np.sin(np.arange(7.0)) + 1.5
@@ -185,7 +185,7 @@ def test_a_pullback(function):
 
 
 def test_second_order():
-    found = adjit.hessian(iterated_smooth, target="python")(0.3, 5)
+    found = adjit.hessian(iterated_smooth, target="python", strategy=CHEAPEST)(0.3, 5)
     h = 1e-4
     wanted = iterated_smooth(0.3 + h, 5) - 2 * iterated_smooth(0.3, 5) + iterated_smooth(0.3 - h, 5)
     assert found == pytest.approx(wanted / h**2, rel=1e-5)
@@ -244,10 +244,10 @@ def in_one_branch(u, k, steps):
 @pytest.mark.parametrize("target", ["python", "cpu"])
 def test_what_one_branch_makes_does_not_count_in_the_other(target):
     limited = adjit.grad(in_one_branch, memory_limit=300, target=target)
-    free = adjit.grad(in_one_branch, target="python")
+    free = adjit.grad(in_one_branch, target="python", strategy=CHEAPEST)
     for k in (0.3, -0.3):
         np.testing.assert_allclose(limited(U * 0.5, k, 5), free(U * 0.5, k, 5), rtol=1e-12)
-    assert "fitting_snapshots" in limited.source(U, 0.3, 5)
+    assert "fitting_snapshots" in limited.source(U, 0.3, 5, tuned=True)
 
 
 @pytest.mark.parametrize("wrong", [0, -3, "much", "5 parsecs", 1.5, True])
@@ -286,7 +286,7 @@ def test_all_arrays_count_towards_a_limit(function):
     u, k = draw.random(shape), 0.2 * draw.random(shape)
     limit, bars, peaks = 90_000, [], []
     for options in ({"memory_limit": limit}, {}):
-        gradient = adjit.grad(function, wrt=(0, 1), target="python", **options)
+        gradient = adjit.grad(function, wrt=(0, 1), target="python", strategy=CHEAPEST, **options)
         gradient(u.copy(), k, 1)
         given = u.copy()
         tracemalloc.start()
@@ -390,7 +390,7 @@ def run_time_number(x, n):
 )
 def test_refusals(function, argument, why):
     with pytest.raises(adjit.Unsupported, match=why):
-        adjit.grad(function, target="python")(argument, 3)
+        adjit.grad(function, target="python", strategy=CHEAPEST)(argument, 3)
 
 
 def renewed(u, k, steps):
@@ -424,11 +424,11 @@ def test_a_limit_holds_for_arrays_made_anew():
         return np.sum(u * u)
 
     u = np.linspace(0.1, 0.9, 40)
-    free = adjit.grad(steps, target="python")
-    limited = adjit.grad(steps, target="python", memory_limit="4 kB")
+    free = adjit.grad(steps, target="python", strategy=CHEAPEST)
+    limited = adjit.grad(steps, target="python", strategy=CHEAPEST, memory_limit="4 kB")
     np.testing.assert_allclose(limited(u, 30), free(u, 30), rtol=1e-12)
-    assert "u_snapshots" in limited.source(u, 30)
-    assert "u_snapshots" not in free.source(u, 30)
+    assert "u_snapshots" in limited.source(u, 30, tuned=True)
+    assert "u_snapshots" not in free.source(u, 30, tuned=True)
 
 
 def slices(u, k, steps):

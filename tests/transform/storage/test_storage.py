@@ -9,14 +9,15 @@ import numpy as np
 import pytest
 
 import adjit
+from adjit.transform.strategy import CHEAPEST
 
 
 def gradient(function, wrt, *arguments):
-    return adjit.grad(function, wrt=wrt, target="python")(*arguments)
+    return adjit.grad(function, wrt=wrt, target="python", strategy=CHEAPEST)(*arguments)
 
 
 def text(function, wrt, *arguments):
-    return adjit.grad(function, wrt=wrt, target="python").source(*arguments)
+    return adjit.grad(function, wrt=wrt, target="python", strategy=CHEAPEST).source(*arguments, tuned=True)
 
 
 def tapes(source):

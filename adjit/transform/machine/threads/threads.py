@@ -37,6 +37,7 @@ from adjit.transform.strategy import Strategy
 
 def threaded(function: ir.Function, is_parallel: bool, strategy: Strategy) -> ir.Function:
     """The function as it is emitted, with loops in parallel or without."""
+    is_parallel = is_parallel and strategy.tuned
     made = parallel(function, strategy.uses("lanes")) if is_parallel else serial(function)
     return checked(made, "parallel")
 

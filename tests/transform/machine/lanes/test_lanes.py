@@ -30,9 +30,9 @@ def run(source, arguments):
 def sources(function, wrt, arguments, monkeypatch, of=adjit.value_and_grad):
     """The source with lanes and without."""
     monkeypatch.setattr(steps, "lay_lanes", lay_lanes)
-    with_lanes = of(function, wrt=wrt, vectormath=False).source(*arguments)
+    with_lanes = of(function, wrt=wrt, vectormath=False).source(*arguments, tuned=True)
     monkeypatch.setattr(steps, "lay_lanes", lambda made, values: made)
-    return with_lanes, of(function, wrt=wrt, vectormath=False).source(*arguments)
+    return with_lanes, of(function, wrt=wrt, vectormath=False).source(*arguments, tuned=True)
 
 
 def check(function, wrt, arguments_of, monkeypatch, sizes=SIZES):
@@ -107,7 +107,7 @@ def test_compiled(monkeypatch):
 
 def test_differences():
     arguments = list(mixture_arguments(5))
-    _, (_, found) = adjit.value_and_grad(mixture, wrt=(1, 2), target="python")(*arguments)
+    _, (_, found) = adjit.value_and_grad(mixture, wrt=(1, 2), target="python", strategy=CHEAPEST)(*arguments)
     for k in range(4):
         moved = [arguments[2].copy(), arguments[2].copy()]
         moved[0][k] += 1e-6
@@ -384,7 +384,7 @@ def films(x, w):
 
 
 def test_only_what_a_block_goes_through_is_turned():
-    source = adjit.value_and_grad(films, wrt=(0, 1)).source("float64[:, :, :], float64[:]")
+    source = adjit.value_and_grad(films, wrt=(0, 1)).source("float64[:, :, :], float64[:]", tuned=True)
     assert "for lane in range(lanes):" in source
     assert "x_turned" not in source
 

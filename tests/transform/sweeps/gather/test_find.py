@@ -9,18 +9,19 @@ import numpy as np
 import pytest
 
 import adjit
+from adjit.transform.strategy import CHEAPEST
 from tests.defining import define
 
 
 def inner_products(function, arguments, wrt, target="python"):
     """The same derivative along a random direction, by reverse and by forward mode."""
     generator = np.random.default_rng(7)
-    found = adjit.grad(function, wrt=wrt, target=target)(*arguments)
+    found = adjit.grad(function, wrt=wrt, target=target, strategy=CHEAPEST)(*arguments)
     dots = [
         generator.standard_normal(np.shape(a)) * (k in wrt) if isinstance(a, np.ndarray) else type(a)(1.3 * (k in wrt))
         for k, a in enumerate(arguments)
     ]
-    _, along = adjit.jvp(function, arguments, tuple(dots), target="python")
+    _, along = adjit.jvp(function, arguments, tuple(dots), target="python", strategy=CHEAPEST)
     return sum(float(np.sum(g * dots[k])) for k, g in zip(wrt, found, strict=True)), float(along)
 
 
@@ -31,7 +32,11 @@ def check(function, arguments, wrt=(0,), target="python"):
 
 
 def reverse_sweep(function, arguments, wrt=(0,)):
-    return adjit.grad(function, wrt=wrt, target="python").source(*arguments).split("reverse sweep")[1]
+    return (
+        adjit.grad(function, wrt=wrt, target="python", strategy=CHEAPEST)
+        .source(*arguments, tuned=True)
+        .split("reverse sweep")[1]
+    )
 
 
 def is_gathered(function, arguments, wrt=(0,)):
@@ -207,7 +212,7 @@ def infinite_weight(u, steps):
 
 
 def test_a_rim_of_zeros_makes_no_nan():
-    (found,) = adjit.grad(infinite_weight, wrt=(0,), target="python")(np.ones(5), 1)
+    (found,) = adjit.grad(infinite_weight, wrt=(0,), target="python", strategy=CHEAPEST)(np.ones(5), 1)
     np.testing.assert_array_equal(found, [np.inf, np.inf, np.inf, 1.0, 2.0])
 
 
@@ -282,7 +287,9 @@ def test_slices_are_gathered(function):
     arguments = (np.cos(np.arange(30.0)).reshape(5, 6), 0.1, 3)
     assert is_gathered(function, arguments)
     # slices that leave out as much of an axis have the same extent, which nobody asks for again
-    assert "is_wide" not in adjit.grad(function, wrt=(0,), target="python").source(*arguments)
+    assert "is_wide" not in adjit.grad(function, wrt=(0,), target="python", strategy=CHEAPEST).source(
+        *arguments, tuned=True
+    )
     for sizes in itertools.product((0, 1, 2, 3, 5), repeat=2):
         check(function, (np.cos(np.arange(float(np.prod(sizes)))).reshape(sizes), 0.1, 3), (0, 1))
 

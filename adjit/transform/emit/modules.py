@@ -1,0 +1,187 @@
+"""Emitted text as a module of its own: its imports, the functions of adjit's that it calls, its frozen arrays.
+
+In: `Emitted`. Out: the text of a module that needs NumPy and numba alone; and adjit, where its temporaries or its
+elementary functions are adjit's.
+
+    module_text(emitted)      import numpy as np ... def same_extent(left, right): ... def energy_grad(x): ...
+"""
+
+from __future__ import annotations
+
+import builtins
+import inspect
+import json
+import re
+import sys
+from types import ModuleType
+from typing import Any
+
+import libcst
+import numpy as np
+from numba import njit
+from numba.extending import is_jitted
+
+from adjit.transform.emit.emit import Emitted
+from adjit.transform.emit.lines import INDENT
+from adjit.transform.emit.wrapping import WIDTH
+
+_IMPORTED = re.compile(r"(?:import|from) (\w+)")
+_NEEDS_ADJIT = "# Tuned code: it needs adjit, whose workspaces and elementary functions it calls."
+
+
+def module_text(emitted: Emitted, decorator: str = "", is_tuned: bool = False) -> str:
+    """The text under all that it needs, to be saved as a module; ends like `@njit(nogil=True)\\ndef energy_grad(x):`.
+
+    A global that no module has under its own name is mentioned in a comment; frozen arrays are written out, and so
+    are adjit's own functions unless the text is tuned. Then the first line says that it needs adjit.
+    """
+    head = _Head(is_tuned)
+    for name, value in emitted.globals.items():
+        head.add(name, value)
+    if decorator:
+        head.add("njit", njit)
+    first = _NEEDS_ADJIT if any(_section(line) == 2 for line in head.lines) else ""
+    parts = [
+        "\n".join(filter(None, (first, head.imports()))),
+        *head.definitions.values(),
+        f"{decorator}\n{emitted.text}".lstrip(),
+    ]
+    return "\n\n\n".join(part for part in parts if part)
+
+
+def not_importable(emitted: Emitted) -> list[str]:
+    """The names of what the text refers to and no module has, with where that is defined."""
+    head = _Head(is_tuned=True)
+    for name, value in emitted.globals.items():
+        head.add(name, value)
+    return sorted(line.removeprefix("# ") for line in head.lines if line.startswith("#"))
+
+
+class _Head:
+    """What stands above a function. `definitions`: by name, what is needed first."""
+
+    def __init__(self, is_tuned: bool) -> None:
+        self.is_tuned = is_tuned
+        self.lines: set[str] = set()
+        self.constants: dict[str, str] = {}
+        self.definitions: dict[str, str] = {}
+        self._begun: set[str] = set()  # a function may call itself
+
+    def add(self, name: str, value: Any) -> None:
+        """Gives `name` its value in the module."""
+        if isinstance(value, np.ndarray):
+            self.lines.add("import numpy as np")
+            self.constants[name] = f"{name} = {_array(value)}"
+        elif isinstance(value, str):
+            self.constants[name] = f"{name} = {json.dumps(value)}"
+        elif isinstance(value, int | float | tuple):
+            self.constants[name] = _constant(name, value)
+        elif not self.is_tuned and _is_ours(value):
+            own = value.__name__
+            if own not in self._begun:
+                self._begun.add(own)
+                self.definitions[own] = self._definition(value)
+            if name != own:
+                self.definitions[name] = f"{name} = {own}"
+        else:
+            self.lines.add(_import(name, value))
+
+    def _definition(self, value: Any) -> str:
+        """The text of a function or an error of ours, after what it needs was added."""
+        if isinstance(value, type):
+            return f'class {value.__name__}(Exception):\n    """{inspect.getdoc(value)}"""'
+        function = value.py_func if is_jitted(value) else value
+        for used in (*function.__code__.co_names, *function.__code__.co_freevars):
+            if used in function.__globals__:
+                self.add(used, function.__globals__[used])
+        self.add("njit", njit)
+        return libcst.parse_module(inspect.getsource(function)).visit(_Bare()).code.strip()
+
+    def imports(self) -> str:
+        """What comes first, in paragraphs: Python's own modules, others, adjit's, what is no import."""
+        lines = _joined(self.lines)
+        sections = [[line for line in lines if _section(line) == k] for k in range(4)]
+        sections[3] += self.constants.values()
+        return "\n\n".join("\n".join(sorted(part, key=_import_order)) for part in sections if part)
+
+
+class _Bare(libcst.CSTTransformer):
+    """A function under numba's decorator alone, without types."""
+
+    def leave_FunctionDef(
+        self, original_node: libcst.FunctionDef, updated_node: libcst.FunctionDef
+    ) -> libcst.FunctionDef:
+        return updated_node.with_changes(decorators=[libcst.Decorator(libcst.Name("njit"))], returns=None)
+
+    def leave_Param(self, original_node: libcst.Param, updated_node: libcst.Param) -> libcst.Param:
+        return updated_node.with_changes(annotation=None)
+
+
+def _is_ours(value: Any) -> bool:
+    return not isinstance(value, ModuleType) and str(getattr(value, "__module__", "")).partition(".")[0] == "adjit"
+
+
+def _constant(name: str, value: Any) -> str:
+    """A number, or a tuple of numbers."""
+    line = f"{name} = {value!r}"
+    if len(line) <= WIDTH:
+        return line
+    return "\n".join((f"{name} = (", *(f"{INDENT}{number!r}," for number in value), ")"))
+
+
+def _import(name: str, value: Any) -> str:
+    """The line that gives `name` its value in a module."""
+    if isinstance(value, ModuleType):
+        package, _, last = value.__name__.rpartition(".")
+        if package and last == name:
+            return f"from {package} import {name}"
+        return f"import {value.__name__}" + ("" if name == value.__name__ else f" as {name}")
+    own = str(getattr(value, "__name__", ""))
+    if getattr(builtins, own, None) is value:
+        return f"{name} = {own}"
+    module = _home(own, value)
+    if module is None:
+        origin = f"{getattr(value, '__module__', None)}.{own or type(value).__name__}"
+        return f"# {name} is {origin}, which cannot be imported"
+    return f"from {module} import {own}" + ("" if name == own else f" as {name}")
+
+
+def _joined(lines: set[str]) -> set[str]:
+    """What is imported from one module, in one line."""
+    names: dict[str, list[str]] = {}
+    others = set()
+    for line in lines:
+        if line.startswith("from "):
+            module, _, name = line.partition(" import ")
+            names.setdefault(module, []).append(name)
+        else:
+            others.add(line)
+    return others | {f"{module} import {', '.join(sorted(found))}" for module, found in names.items()}
+
+
+def _home(own: str, value: Any) -> str | None:
+    """A module that has `value` under its own name."""
+    for module in ("adjit.runtime.library", "numba", "scipy.special", getattr(value, "__module__", None)):
+        found = sys.modules.get(module) if module else None
+        if module != "__main__" and getattr(found, own, None) is value:
+            return module
+    return None
+
+
+def _array(value: np.ndarray[Any, Any]) -> str:
+    elements = re.sub(r"\b(inf|nan)\b", r"np.\1", repr(value.tolist()))
+    shape = f".reshape({value.shape})" if value.size == 0 else ""
+    return f"np.array({elements}, dtype=np.{value.dtype.name}){shape}"
+
+
+def _section(line: str) -> int:
+    """Which paragraph of a module's head a line belongs to: Python's own modules, others, adjit's, and no imports."""
+    found = _IMPORTED.match(line)
+    if found is None:
+        return 3
+    root = found.group(1)
+    return 0 if root in sys.stdlib_module_names else 2 if root == "adjit" else 1
+
+
+def _import_order(line: str) -> tuple[bool, str]:
+    return line.startswith("from "), line

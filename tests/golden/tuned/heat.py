@@ -1,0 +1,102 @@
+# Tuned code: it needs adjit, whose workspaces and elementary functions it calls.
+import numpy as np
+from numba import njit
+
+from adjit.runtime.library import workspace
+
+
+@njit(error_model="numpy", fastmath={"contract"}, nogil=True)
+def heat_grad(u, conductivity, steps):
+    """Gradient of heat at primals.py:94 with respect to u, conductivity."""
+    # ---- forward sweep
+    n = u.shape[0]
+    m = u.shape[1]
+    now = u.copy()
+    now_bar = np.zeros_like(now)
+    after = u.copy()
+    after_bar = np.zeros_like(after)
+    flow_tape = workspace.empty((max(steps, 0), max(n - 2, 0), max(m - 2, 0)))
+    now_bar_2 = now_bar
+    after_bar_2 = after_bar
+    for t in range(steps):
+        for i in range(1, n - 1):
+            for j in range(1, m - 1):
+                now_item = now[i, j]
+                flow = now[i - 1, j] + now[i + 1, j] + now[i, j - 1] + now[i, j + 1] - 4.0 * now_item
+                flow_tape[t, i - 1, j - 1] = flow
+                after[i, j] = now_item + conductivity[i, j] * flow
+        now, after = after, now
+        now_bar_2, after_bar_2 = after_bar_2, now_bar_2
+    # ---- reverse sweep
+    conductivity_bar = np.zeros_like(conductivity)
+    # L103: return np.sum(now * now)
+    for i in range(n):
+        for j in range(m):
+            now_bar_2[i, j] += 2.0 * now[i, j]
+    flow_bars = workspace.zeros((max(n + 2, 4), max(m + 2, 4)))
+    for t in range(steps - 1, -1, -1):
+        for i in range(1, n - 1):
+            for j in range(1, m - 1):
+                # L101: after[i, j] = now[i, j] + conductivity[i, j] * flow
+                stored_bar = now_bar_2[i, j]
+                flow = flow_tape[t, i - 1, j - 1]
+                flow_bar = conductivity[i, j] * stored_bar
+                conductivity_bar[i, j] += flow * stored_bar
+                # L100: flow = now[i - 1, j] + now[i + 1, j] + now[i, j - 1] + now[i, j + 1] - 4.0 * now[i, j]
+                flow_bars[i + 1, j + 1] = flow_bar
+        # L100: flow = now[i - 1, j] + now[i + 1, j] + now[i, j - 1] + now[i, j + 1] - 4.0 * now[i, j]
+        for i in range(min(1, n)):
+            for j in range(m):
+                after_bar_2[i, j] += (
+                    flow_bars[i + 1, j]
+                    + flow_bars[i + 1, j + 2]
+                    + flow_bars[i, j + 1]
+                    + flow_bars[i + 2, j + 1]
+                )
+        for i in range(1, n - 1):
+            for j in range(min(1, m)):
+                after_bar_2[i, j] += (
+                    flow_bars[i + 1, j]
+                    + flow_bars[i + 1, j + 2]
+                    + flow_bars[i, j + 1]
+                    + flow_bars[i + 2, j + 1]
+                )
+            for j in range(1, m - 1):
+                total = (
+                    flow_bars[i + 1, j]
+                    + flow_bars[i + 1, j + 2]
+                    + flow_bars[i, j + 1]
+                    + flow_bars[i + 2, j + 1]
+                )
+                # L101: after[i, j] = now[i, j] + conductivity[i, j] * flow
+                flow_bar = flow_bars[i + 1, j + 1]
+                # L100: flow = now[i - 1, j] + now[i + 1, j] + now[i, j - 1] + now[i, j + 1] - 4.0 * now[i, j]
+                after_bar_2[i, j] = now_bar_2[i, j] - 4.0 * flow_bar + total
+            # L100: flow = now[i - 1, j] + now[i + 1, j] + now[i, j - 1] + now[i, j + 1] - 4.0 * now[i, j]
+            for j in range(max(m - 1, 1), m):
+                after_bar_2[i, j] += (
+                    flow_bars[i + 1, j]
+                    + flow_bars[i + 1, j + 2]
+                    + flow_bars[i, j + 1]
+                    + flow_bars[i + 2, j + 1]
+                )
+        # L100: flow = now[i - 1, j] + now[i + 1, j] + now[i, j - 1] + now[i, j + 1] - 4.0 * now[i, j]
+        for i in range(max(n - 1, 1), n):
+            for j in range(m):
+                after_bar_2[i, j] += (
+                    flow_bars[i + 1, j]
+                    + flow_bars[i + 1, j + 2]
+                    + flow_bars[i, j + 1]
+                    + flow_bars[i + 2, j + 1]
+                )
+        now_bar_2, after_bar_2 = after_bar_2, now_bar_2
+    # L101: after[i, j] = now[i, j] + conductivity[i, j] * flow
+    if steps > 0:
+        for i in range(1, n - 1):
+            for j in range(1, m - 1):
+                after_bar_2[i, j] = 0.0
+    # L96: now, after = u.copy(), u.copy()
+    for i in range(n):
+        for j in range(m):
+            after_bar[i, j] += now_bar[i, j]
+    return after_bar, conductivity_bar
