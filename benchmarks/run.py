@@ -1,6 +1,7 @@
 """Times adjit's gradients beside the primal, the hand-written adjoint and JAX: `make bench`.
 
-    python benchmarks/run.py [--rounds 7] [--size default] [--shared FOLDER] [--json FILE] [--write] [NAME ...]
+    python benchmarks/run.py [--rounds 7] [--size default] [--shared FOLDER] [--json FILE] [--write] [--switches]
+        [NAME ...]
 
 Single thread, pinned to one CPU; the allocator is told to keep the memory it has, since fresh pages cost more than
 arithmetic. All take turns within each round, each time starting with another one; the medians of the rounds count.
@@ -30,6 +31,7 @@ import numpy as np
 import adjit
 from kinds import kinds
 from numpy_style import STYLES
+from switches import rows, switches
 from workloads import Workload, own, shared
 
 KEEP_MEMORY = {
@@ -43,6 +45,7 @@ LINUX, PACKAGES = sys.platform == "linux", ("numba", "llvmlite", "numpy", "jax")
 
 SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "bench"
 RESULTS = Path(__file__).resolve().parent / "RESULTS.md"
+SWITCHES = Path(__file__).resolve().parent / "SWITCHES.md"
 # adjit with libm's functions against hand, and NumPy style against loops
 MEAN_BAR, WORST_BAR, STYLE_BAR = 1.1, 1.3, 1.3
 # adjit as it is by default: against hand for some workloads, against the primal for all
@@ -196,6 +199,19 @@ def measure_styles(styles, rounds):
     return table
 
 
+def measure_switches(groups, options):
+    """What each mechanism gains, over the workloads in loops and in NumPy style."""
+    asked = [(w.name, w.function, w.arguments, w.wrt) for workloads in groups.values() for w in workloads]
+    found = {w.name: w for w in groups.get("shared workloads", ())}
+    asked += [(f.__name__, f, found[name].arguments, found[name].wrt) for name, f in STYLES if name in found]
+    asked = [row for row in asked if not options.names or row[0].startswith(tuple(options.names))]
+    show("What each mechanism gains")
+    for line in rows(switches(asked, medians, options.rounds), len(asked)):
+        show(line)
+    if options.write:
+        write(SWITCHES, 'make bench ARGS="--switches --write"')
+
+
 def machine():
     """The processor and the versions that were measured."""
     models = re.findall(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE) if LINUX else []
@@ -206,11 +222,10 @@ def machine():
     )
 
 
-def write():
-    RESULTS.write_text(
-        "# What `make bench` measured\n\n"
-        f"{machine()}. One thread, medians; ratios count, not milliseconds. `libm` is adjit with `vectormath=False`.\n"
-        "Written by `make bench ARGS=--write`.\n\n```\n" + "\n".join(LINES).strip() + "\n```\n",
+def write(path, command):
+    path.write_text(
+        f"# What `{command}` measured\n\n{machine()}. One thread, medians; ratios count, not milliseconds.\n"
+        "`libm` is adjit with `vectormath=False`.\n\n```\n" + "\n".join(LINES).strip() + "\n```\n",
         encoding="utf-8",
     )
 
@@ -228,6 +243,7 @@ def main():
     parser.add_argument("--size", choices=("small", "default", "large"), default="default")
     parser.add_argument("--shared", type=Path, default=SHARED, help="folder of further workloads, wl_*.py")
     parser.add_argument("--write", action="store_true", help="keep what is printed in RESULTS.md")
+    parser.add_argument("--switches", action="store_true", help="what each mechanism of the compiler gains")
     parser.add_argument("--json", type=Path, help="write the numbers here, too")
     options = parser.parse_args()
     if READY not in os.environ:
@@ -240,6 +256,9 @@ def main():
         groups["shared workloads"] = shared(options.shared, options.size)
     else:
         print(f"no folder {options.shared}: only the workloads of benchmarks/workloads.py")
+    if options.switches:
+        measure_switches(groups, options)
+        return
     tables = {}
     for title, workloads in groups.items():
         wanted = [w for w in workloads if not options.names or w.name.startswith(tuple(options.names))]
@@ -251,7 +270,7 @@ def main():
     if styles:
         tables["NumPy style"] = measure_styles(styles, options.rounds)
     if options.write:
-        write()
+        write(RESULTS, "make bench ARGS=--write")
     if options.json:
         options.json.parent.mkdir(parents=True, exist_ok=True)
         options.json.write_text(json.dumps(tables, indent=1) + "\n", encoding="utf-8")

@@ -32,7 +32,7 @@ from adjit.transform.sweeps import transposed_tangent
 def source(derivative: Derivative, arg_types: Sequence[types.Type], vectormath: bool = False) -> Emitted:
     """The source of a derivative for these argument types. `vectormath`: with vectorisable elementary functions."""
     made = _tuned(derivative, build(derivative, tuple(arg_types)), vectormath)
-    return emit(made, tuned=derivative.strategy.tuned)
+    return emit(made, in_workspace=derivative.strategy.tuned and derivative.strategy.uses("workspace"))
 
 
 def explained(

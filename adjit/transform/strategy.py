@@ -16,8 +16,9 @@ from typing import Literal
 
 MECHANISMS = frozenset(
     {
-        "expand", "fills", "fuse", "gather", "hoist", "interchange", "lanes", "maps", "promote", "reassociate",
-        "reuse", "rims", "substitute",
+        "carry", "clears", "counters", "dissolve", "expand", "extrema", "fills", "fuse", "gather", "hoist",
+        "interchange", "lanes", "late", "maps", "origins", "promote", "reassociate", "reuse", "rims", "sink",
+        "substitute", "upwards", "workspace",
     }
 )  # fmt: skip
 

@@ -473,9 +473,9 @@ def watched() -> Iterator[None]:
     emit, specialise, primal = pipeline.emit, dispatch.Interpreted._specialise, pipeline.primal
     written: list[ir.Function] = []
 
-    def noted(function: ir.Function) -> Any:
+    def noted(function: ir.Function, **options: Any) -> Any:
         written.append(function)
-        return emit(function)
+        return emit(function, **options)
 
     def both(self: Any, given: Any) -> Any:
         made = specialise(self, given)

@@ -32,11 +32,18 @@ def shape(elaborated: ir.Function, stretches: bool, strategy: Strategy, run_agai
     in_place = change_in_place(settled, run_again or strategy.trips == "again", not stretches)
     settled = checked(make_all_trips(in_place), "in place")
     if not strategy.uses("maps"):
-        return checked(sink(simplify(settled)), "sunk")
-    direct = checked(simplify(dissolve(see_through_views(simplify(settled)))), "direct")
+        return _sunk(settled, strategy)
+    direct = see_through_views(simplify(settled))
+    direct = checked(simplify(dissolve(direct) if strategy.uses("dissolve") else direct), "direct")
     mapped = checked(fuse_maps(direct), "mapped")
     if strategy.uses("interchange"):
         mapped = checked(turn_inside_out(mapped, fuse_maps), "turned")
     if strategy.uses("substitute"):
         mapped = checked(substitute_elements(mapped), "substituted")
-    return checked(sink(checked(simplify(move_origins(mapped)), "moved")), "sunk")
+    moved = checked(simplify(move_origins(mapped)), "moved") if strategy.uses("origins") else mapped
+    return _sunk(moved, strategy)
+
+
+def _sunk(function: ir.Function, strategy: Strategy) -> ir.Function:
+    function = simplify(function)
+    return checked(sink(function), "sunk") if strategy.uses("sink") else function

@@ -36,8 +36,8 @@ class Emitted:
     globals: Mapping[str, Any]
 
 
-def emit(function: ir.Function, header: str = "", tuned: bool = True) -> Emitted:
-    """The source of `function`; `header` is a comment above it. `tuned`: temporaries and products in the workspace."""
+def emit(function: ir.Function, header: str = "", in_workspace: bool = True) -> Emitted:
+    """The source of `function`; `header` is a comment above it. `in_workspace`: temporaries and products are there."""
     folding, lowered, classes, names = _lowered(function)
     cache: dict[ir.Var, str] = {}
 
@@ -48,8 +48,8 @@ def emit(function: ir.Function, header: str = "", tuned: bool = True) -> Emitted
         return found
 
     found = Globals([*names.values(), identifier(function.name)])
-    in_workspace = temporaries(function) if tuned else None
-    layout = Layout(function, classes, folding, Expressions(name_of, folding, found, in_workspace))
+    kept = temporaries(function) if in_workspace else None
+    layout = Layout(function, classes, folding, Expressions(name_of, folding, found, kept))
     layout.block(lowered.body, INDENT)
     name = identifier(function.name)
     parameters = ", ".join(name_of(parameter) for parameter in lowered.parameters)

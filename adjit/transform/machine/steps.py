@@ -41,8 +41,9 @@ def tune(
     made = function if is_half else threaded(function, is_parallel, strategy)
     if not strategy.tuned:
         return made
-    if strategy.uses("lanes"):
+    if strategy.uses("extrema"):
         made = checked(write_extrema(made), "extrema")
+    if strategy.uses("lanes"):
         made = checked(lay_lanes(made, values), "in lanes")
     if strategy.uses("reuse") and not is_half:
         made = checked(reuse_memory(made), "reusing")
@@ -52,4 +53,4 @@ def tune(
         made = checked(vectorise(made), "vectorised")
     if strategy.uses("hoist"):
         made = checked(hoist_scratch(made), "hoisted")
-    return checked(hide_counters(made), "downward")
+    return checked(hide_counters(made), "downward") if strategy.uses("counters") else made

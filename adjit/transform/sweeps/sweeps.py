@@ -69,22 +69,28 @@ def sweeps_apart(sweeps: Sweeps, extra: Sequence[ir.Var], limit: int | None, str
 
 def _finished(function: ir.Function, strategy: Strategy) -> ir.Function:
     """The stores of the reverse sweep as one would write them, and, if tuned, gathered."""
-    function = checked(leave_out_clears(merge_clears(function)), "merged")
+    if strategy.uses("clears"):
+        function = checked(leave_out_clears(merge_clears(function)), "merged")
     return _gathered(function, strategy) if strategy.tuned else checked(simplify(function), "simplified")
 
 
 def _gathered(function: ir.Function, strategy: Strategy) -> ir.Function:
     """The sums of neighbours where they are read, and every element stored to once."""
     if strategy.uses("gather"):
-        function = checked(simplify(ascending(gather(function))), "gathered")
-    carried = checked(carry_clears(function), "carried")
+        gathered = gather(function)
+        function = checked(simplify(ascending(gathered) if strategy.uses("upwards") else gathered), "gathered")
+    carried = _carried(function, strategy)
     rimmed = checked(read_in_place(carried), "rims") if strategy.uses("rims") else carried
     if rimmed is not carried:
         # the elements that are added to are now those that are cleared
-        rimmed = checked(carry_clears(checked(simplify(rimmed), "simplified")), "carried")
-    moved = checked(move_stores(rimmed), "moved")
+        rimmed = _carried(checked(simplify(rimmed), "simplified"), strategy)
+    moved = checked(move_stores(rimmed), "moved") if strategy.uses("late") else rimmed
     function = moved if moved is carried else checked(simplify(moved), "simplified")
     return checked(leave_out_fills(function), "filled") if strategy.uses("fills") else function
+
+
+def _carried(function: ir.Function, strategy: Strategy) -> ir.Function:
+    return checked(carry_clears(function), "carried") if strategy.uses("carry") else function
 
 
 def _limited(function: ir.Function, limit: int | None) -> ir.Function:

@@ -135,7 +135,7 @@ def test_module_text_can_be_imported(tmp_path, tuned):
     array = ir.Const(np.array([[1.0, np.inf]]), types.Array(F, 2, "C", readonly=True))
     result = b.do(mul, b.do(math.sin, b.do(abs, x)), b.at(array, 0, b.do(sub, extent, n, type=I)))
     function = b.function({"x": x, "abs": n}, (b.do(np.tanh, result),))
-    text = module_text(emit(function, tuned=tuned), "@njit", tuned)
+    text = module_text(emit(function, in_workspace=tuned), "@njit", tuned)
     if tuned:
         assert text.startswith("# Tuned code: it needs adjit")
         assert "\nfrom adjit.runtime.library import broadcast_extent\n" in text
