@@ -370,3 +370,31 @@ def program(x, y, u, v, A, k, n, idx):
     return w[0, -1] if x > 6.0 else x * y
 """,
 )
+
+regression(
+    "array_that_only_trips_in_a_branch_make",
+    """
+def program(x, y, u, v, A, k, n, idx):
+    s = x
+    if x > 0.5:
+        c = 0
+        while c < 2 and x > 5.0:
+            w = np.sin(u) * x
+            c += 1
+        s = w[0] * w[-1] if x > 6.0 else y
+    return s * x
+""",
+)
+
+regression(
+    "extent_of_what_only_trips_make",
+    """
+def program(x, y, u, v, A, k, n, idx):
+    s = x
+    for i in range(k - 2):
+        w = np.sin(u) * x
+    if x > 5.0:
+        s += np.sum(w * w)
+    return s * y
+""",
+)

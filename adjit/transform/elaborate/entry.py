@@ -36,6 +36,7 @@ from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Context, Frame, Guess, LocalFunction
 from adjit.transform.elaborate.values.values import Complex, Lazy, Static, TupleValue, Value, described, operands_in
 from adjit.transform.ir.types import tuple_parts, tuple_type, unliteral
+from adjit.transform.rewrite.defined import defined_where_measured
 from adjit.transform.rewrite.notes import Elaborated, note
 from adjit.transform.source.derivative import Enclosed
 from adjit.transform.source.parameters import listed, misfit
@@ -146,7 +147,7 @@ def _elaborated(
     operands = ((name, origin, naming.operand(o)) for name, origin, v in ctx.bound for o in _operands_in(v))
     bound = ((name, origin, ir.substituted_operand(o, same)) for name, origin, o in operands)
     note(Elaborated(made, tuple(bound)))
-    return _without_side_effects(made, taken)
+    return defined_where_measured(_without_side_effects(made, taken))
 
 
 def _operands_in(value: Value) -> list[ir.Operand]:

@@ -1,4 +1,4 @@
-"""Variables that some path leaves undefined, where the derivative reads them on every path.
+"""Variables that some path leaves undefined, where the derivative reads them on that path.
 
 In: operations, and what is read of them. Out: the same, with an empty array, an empty tape or a zero for `Undefined`.
 
@@ -9,29 +9,120 @@ In: operations, and what is read of them. Out: the same, with an empty array, an
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from numba import types
 
 from adjit.transform import ir
+from adjit.transform.analysis.trip_counts import literal_trips
 from adjit.transform.ir.types import typed_const
+
+# The conditions of the branches around an operation, with which of them is taken.
+_Path = Mapping[ir.Operand, bool]
+
+
+def defined_where_measured(function: ir.Function) -> ir.Function:
+    """A program, where the arrays that are asked for their extents are there: it asks ahead of a branch that reads."""
+    ops = function.body.ops
+    doubtful = _Doubtful(ops)
+    if not doubtful.has_any:
+        return function
+    sure = _Sure(ops)
+    measured = {
+        op.array
+        for op, path in _with_paths(ops, {})
+        if isinstance(op, ir.Extent) and doubtful.on(op.array, path) and not sure.on(op.array, path)
+    }
+    return ir.with_body(function, ir.with_ops(function.body, all_defined(ops, measured))) if measured else function
 
 
 def defined_between_sweeps(function: ir.Function) -> ir.Function:
-    """Both sweeps, where what the reverse sweep reads in any case is there in any case.
-
-    What the forward sweep reads in any case is: else the user's own program would fail there.
-    """
+    """Both sweeps, where the arrays that the reverse sweep reads on a path are there on that path."""
     ops = function.body.ops
     middle = next((k for k, op in enumerate(ops) if isinstance(op, ir.Comment) and op.text == ir.REVERSE_SWEEP), 0)
-    made = {out for op in ops[:middle] if op.regions for out in op.results if ir.is_reference(out)}
-    sure = {o for op in ops[:middle] for o in op.operands}
-    read = {o for op in ops[middle:] for o in op.operands if o in made and o not in sure}
-    if not read:
+    doubtful = _Doubtful(ops)
+    if not doubtful.has_any:
         return function
-    body = dataclasses.replace(function.body, ops=(*all_defined(ops[:middle], read), *ops[middle:]))
-    return dataclasses.replace(function, body=body)
+    sure = _Sure(ops[:middle])
+    read = {
+        operand
+        for op, path in _with_paths(ops[middle:], {})
+        for operand in op.operands
+        if ir.is_reference(operand) and doubtful.on(operand, path) and not sure.on(operand, path)
+    }
+    return ir.with_body(function, ir.with_ops(function.body, all_defined(ops, read))) if read else function
+
+
+def _with_paths(ops: Sequence[ir.Op], path: _Path, through_loops: bool = True) -> Iterator[tuple[ir.Op, _Path]]:
+    """The operations, and those inside them, each with its path."""
+    for op in ops:
+        yield op, path
+        if isinstance(op, ir.If):
+            for side, taken in ((op.then, True), (op.orelse, False)):
+                yield from _with_paths(side.ops, {**path, op.condition: taken}, through_loops)
+        elif through_loops:
+            for region in op.regions:
+                yield from _with_paths(region.ops, path, through_loops)
+
+
+class _Sure:
+    """What the user's program reads for sure on a path, so that it would fail there were that undefined.
+
+    The body of a loop may not run at all. But one over all elements of an array reads that, whatever its extents are.
+    """
+
+    def __init__(self, ops: Sequence[ir.Op]) -> None:
+        self._read: dict[ir.Operand, list[_Path]] = {}
+        measured: dict[ir.Operand, ir.Operand] = {}
+        for op, path in _with_paths(ops, {}, through_loops=False):
+            if isinstance(op, ir.Extent):
+                measured[op.out] = op.array
+                continue
+            through = {measured[o] for o in op.operands if o in measured} if isinstance(op, ir.For) else ()
+            inner = {o for region in op.regions for one in ir.walk(region) for o in one.operands} if through else set()
+            for operand in (*op.operands, *inner.intersection(through)):
+                self._read.setdefault(operand, []).append(path)
+
+    def on(self, operand: ir.Operand, path: _Path) -> bool:
+        return any(known.items() <= path.items() for known in self._read.get(operand, ()))
+
+
+class _Doubtful:
+    """Which variables may be undefined: a branch or a loop without trips leaves them so."""
+
+    def __init__(self, ops: Sequence[ir.Op]) -> None:
+        # what each may be, with the branch that it is then: (condition, whether it holds) or None
+        self._may_be: dict[ir.Operand, list[tuple[ir.Operand, tuple[ir.Operand, bool] | None]]] = {}
+        self._undefined: set[ir.Operand] = set()
+        for op in (inner for top in ops for inner in ir.with_inner(top)):
+            if isinstance(op, ir.Undefined):
+                self._undefined.add(op.out)
+            elif isinstance(op, ir.If):
+                for k, out in enumerate(op.outs):
+                    sides = (op.then.yields[k], (op.condition, True)), (op.orelse.yields[k], (op.condition, False))
+                    self._may_be[out] = list(sides)
+            elif isinstance(op, ir.For | ir.While):
+                runs = isinstance(op, ir.For) and bool(literal_trips(op))
+                for k, arg in enumerate(ir.carried_args(op)):
+                    self._may_be[arg] = [(op.inits[k], None), (op.body.yields[k], None)]
+                    self._may_be[op.outs[k]] = self._may_be[arg][runs:]
+
+    @property
+    def has_any(self) -> bool:
+        return bool(self._undefined)
+
+    def on(self, operand: ir.Operand, path: _Path) -> bool:
+        """Whether it may be undefined on a path."""
+        todo, seen = [operand], {operand}
+        while todo:
+            one = todo.pop()
+            if one in self._undefined:
+                return True
+            for other, branch in self._may_be.get(one, ()):
+                if other not in seen and (branch is None or path.get(branch[0], branch[1]) == branch[1]):
+                    seen.add(other)
+                    todo.append(other)
+        return False
 
 
 def all_defined(ops: Sequence[ir.Op], saved: Collection[ir.Operand]) -> list[ir.Op]:

@@ -1178,6 +1178,16 @@ while <!c> < 2 and (<q>):
     <!w> = np.sin(<v>) * <f>
     <!c> += 1
 <!s> = <!w>[0] * <!w>[-1] if <q> else <f>
+
+for <!i> in range(<o> % 2):
+    <!w> = np.sin(<v>) * <f>
+if <q>:
+    <s> += np.sum(<!w> * <!w>)
+
+if <q>:
+    <!w> = <v> * <f>
+if <q>:
+    <s> += np.dot(<!w>, <!w>)
 """.strip()
 
 
