@@ -16,9 +16,8 @@ from typing import Literal
 
 MECHANISMS = frozenset(
     {
-        "carry", "clears", "counters", "dissolve", "expand", "extrema", "fills", "fuse", "gather", "hoist",
-        "interchange", "lanes", "late", "maps", "origins", "promote", "reassociate", "reuse", "rims", "sink",
-        "substitute", "upwards", "workspace",
+        "carry", "clears", "dissolve", "expand", "extrema", "fills", "fuse", "gather", "hoist", "interchange", "lanes",
+        "late", "maps", "origins", "promote", "reassociate", "rims", "substitute", "upwards", "workspace",
     }
 )  # fmt: skip
 

@@ -9,24 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import llvmlite.ir as llvm
 from numba import types
 from numba.extending import lower_builtin, type_callable
 
 from adjit.errors import Stretched
 from adjit.runtime.library.extents import STRETCHED, UNFIT, UNSTORED, broadcast_extent, same_extent, stored_extent
-from adjit.runtime.library.hints import opaque, reassociable_add, reassociable_sub
-
-
-@type_callable(opaque)
-def _type_of_opaque(context: Any) -> Any:
-    return lambda index: index if isinstance(index, types.Integer) else None
-
-
-@lower_builtin(opaque, types.Integer)
-def _opaque(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-    (index,) = args
-    return builder.asm(llvm.FunctionType(index.type, [index.type]), "", "=r,0", [index], False)
+from adjit.runtime.library.hints import reassociable_add, reassociable_sub
 
 
 @type_callable(reassociable_add)

@@ -18,7 +18,6 @@ for _function in (
     extents.broadcast_extent,
     extents.stored_extent,
     extents.same_extent,
-    hints.opaque,
     hints.reassociable_add,
     hints.reassociable_sub,
 ):

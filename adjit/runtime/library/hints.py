@@ -1,4 +1,4 @@
-"""What is told to compilers: to LLVM nothing of an integer, or that a sum has no order; to adjit that a value is fixed.
+"""What is told to compilers: to LLVM that a sum has no order, to adjit that a value is fixed.
 
 In: numbers, and arrays to be held fixed. Out: the same, or their sum.
 
@@ -29,11 +29,6 @@ def _compiled_stop_gradient(x):  # type: ignore[no-untyped-def]  # numba wants t
 def held(number: float) -> float:
     """number, while derivatives are made: what `stop_gradient` is of each element. No text calls it."""
     return number
-
-
-def opaque(index: int) -> int:
-    """index, of which the compiler is to know nothing but that it is an integer (`hidden_counters.py` says why)."""
-    return index
 
 
 def reassociable_add(total: float, term: float) -> float:

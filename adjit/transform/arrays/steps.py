@@ -32,7 +32,7 @@ def shape(elaborated: ir.Function, stretches: bool, strategy: Strategy, run_agai
     in_place = change_in_place(settled, run_again or strategy.trips == "again", not stretches)
     settled = checked(make_all_trips(in_place), "in place")
     if not strategy.uses("maps"):
-        return _sunk(settled, strategy)
+        return checked(sink(simplify(settled)), "sunk")
     direct = see_through_views(simplify(settled))
     direct = checked(simplify(dissolve(direct) if strategy.uses("dissolve") else direct), "direct")
     mapped = checked(fuse_maps(direct), "mapped")
@@ -41,9 +41,4 @@ def shape(elaborated: ir.Function, stretches: bool, strategy: Strategy, run_agai
     if strategy.uses("substitute"):
         mapped = checked(substitute_elements(mapped), "substituted")
     moved = checked(simplify(move_origins(mapped)), "moved") if strategy.uses("origins") else mapped
-    return _sunk(moved, strategy)
-
-
-def _sunk(function: ir.Function, strategy: Strategy) -> ir.Function:
-    function = simplify(function)
-    return checked(sink(function), "sunk") if strategy.uses("sink") else function
+    return checked(sink(moved), "sunk")

@@ -1,6 +1,6 @@
 """A derivative as it is compiled: with threads, lanes and vectors, or without.
 
-    threads ──► extrema ──► lanes ──► reuse ──► reassociate ──► vectors ──► hoisting ──► counters downward
+    threads ──► extrema ──► lanes ──► reassociate ──► vectors ──► hoisting
 
 In: a derivative, the places of the user's values among its results. Out: the same, for the machine.
 """
@@ -10,11 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from adjit.transform import ir
-from adjit.transform.machine.hidden_counters import hide_counters
 from adjit.transform.machine.hoisted_arrays import hoist_scratch
 from adjit.transform.machine.lanes.extrema import write_extrema
 from adjit.transform.machine.lanes.lanes import lay_lanes
-from adjit.transform.machine.reused_memory import reuse_memory
 from adjit.transform.machine.threads import threaded
 from adjit.transform.machine.vectors.elementary import vectorise
 from adjit.transform.machine.vectors.free_sums import reassociate
@@ -45,12 +43,10 @@ def tune(
         made = checked(write_extrema(made), "extrema")
     if strategy.uses("lanes"):
         made = checked(lay_lanes(made, values), "in lanes")
-    if strategy.uses("reuse") and not is_half:
-        made = checked(reuse_memory(made), "reusing")
     if strategy.uses("reassociate"):
         made = checked(reassociate(made, values, vectormath), "reassociated")
     if vectormath:
         made = checked(vectorise(made), "vectorised")
     if strategy.uses("hoist"):
         made = checked(hoist_scratch(made), "hoisted")
-    return checked(hide_counters(made), "downward") if strategy.uses("counters") else made
+    return made

@@ -3,7 +3,7 @@ import numpy as np
 from numba import njit
 
 from adjit.runtime import vectormath
-from adjit.runtime.library import opaque, reassociable_add, workspace
+from adjit.runtime.library import reassociable_add, workspace
 
 
 @njit(error_model="numpy", fastmath={"contract"}, nogil=True)
@@ -78,7 +78,6 @@ def log_likelihood_value_and_grad(points, means, log_weights):
                 logits_bar[k, lane] = difference_bar
                 largest_bar_lanes[lane] -= difference_bar
         for k in range(means.shape[0] - 1, -1, -1):
-            k = opaque(k)
             log_weights_bar_sum = 0.0
             # L67: largest = max(largest, logits[k])
             for lane in range(lanes):

@@ -16,7 +16,7 @@ def loss_grad(inputs, weights, bias, targets):
     matmul = workspace.dot(inputs, weights)
     hidden_tape = workspace.empty(bias.size)
     bias_bar = np.zeros_like(bias)
-    # matmul_bar is in the memory of matmul, which is not needed any more
+    matmul_bar = workspace.empty_like(matmul)
     quotient = 1 / (targets.shape[0] * bias.size)
     # hidden = np.tanh(inputs @ weights + bias)
     for i in range(targets.shape[0]):
@@ -33,5 +33,5 @@ def loss_grad(inputs, weights, bias, targets):
             # L76: hidden = np.tanh(inputs @ weights + bias)
             sum_bar = (1.0 - hidden * hidden) * residual_bar
             bias_bar[j] += sum_bar
-            matmul[i, j] = sum_bar
-    return workspace.dot(inputs.T, matmul), bias_bar
+            matmul_bar[i, j] = sum_bar
+    return workspace.dot(inputs.T, matmul_bar), bias_bar

@@ -16,7 +16,7 @@ from adjit.transform.machine.lanes import lanes
 from adjit.transform.strategy import CHEAPEST, Strategy
 
 SIZES = (0, 1, 15, 16, 17, 64, 65, 130)
-SUPPORT = ("check_separate", "opaque", "same_extent", "reassociable_add", "reassociable_sub")
+SUPPORT = ("check_separate", "same_extent", "reassociable_add", "reassociable_sub")
 lay_lanes = steps.lay_lanes
 
 
