@@ -11,11 +11,9 @@ from collections.abc import Sequence
 
 from adjit.transform import ir
 from adjit.transform.machine.hoisted_arrays import hoist_scratch
-from adjit.transform.machine.lanes.extrema import write_extrema
-from adjit.transform.machine.lanes.lanes import lay_lanes
+from adjit.transform.machine.lanes import lay_lanes, write_extrema
 from adjit.transform.machine.threads import threaded
-from adjit.transform.machine.vectors.elementary import vectorise
-from adjit.transform.machine.vectors.free_sums import reassociate
+from adjit.transform.machine.vectors import reassociate, vectorise
 from adjit.transform.rewrite.checked import checked
 from adjit.transform.strategy import Strategy
 

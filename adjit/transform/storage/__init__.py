@@ -5,6 +5,10 @@ In: sweeps with a mirror. Out: one function in which both sweeps are ordinary op
     join(sweeps, ...)          x_tape[i] = x   in the forward sweep,   x = x_tape[i]   in the reverse sweep
 """
 
+from adjit.transform.storage.back_to_back import fuse
+from adjit.transform.storage.joint import Joint
+from adjit.transform.storage.memory_limit import leave_room
+from adjit.transform.storage.rerun import requests_for
 from adjit.transform.storage.storage import join
 
-__all__ = ["join"]
+__all__ = ["Joint", "fuse", "join", "leave_room", "requests_for"]

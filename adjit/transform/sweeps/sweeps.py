@@ -17,21 +17,17 @@ from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.defined import defined_between_sweeps
 from adjit.transform.rewrite.notes import note, recording
 from adjit.transform.rewrite.simplify import simplify
-from adjit.transform.storage.back_to_back import fuse
-from adjit.transform.storage.joint import Joint
-from adjit.transform.storage.memory_limit import leave_room
-from adjit.transform.storage.rerun import requests_for
-from adjit.transform.storage.storage import join
+from adjit.transform.storage import Joint, fuse, join, leave_room, requests_for
 from adjit.transform.strategy import Strategy
-from adjit.transform.sweeps.clears.carried_clears import carry_clears
-from adjit.transform.sweeps.clears.clears import merge_clears
-from adjit.transform.sweeps.clears.fills import leave_out_fills
-from adjit.transform.sweeps.clears.idle_clears import leave_out_clears
-from adjit.transform.sweeps.clears.sums_in_variables import promote_sums
-from adjit.transform.sweeps.clears.upwards import ascending
-from adjit.transform.sweeps.gather.find import gather
-from adjit.transform.sweeps.gather.late_stores import move_stores
-from adjit.transform.sweeps.gather.zero_rims import read_in_place
+from adjit.transform.sweeps.clears import (
+    ascending,
+    carry_clears,
+    leave_out_clears,
+    leave_out_fills,
+    merge_clears,
+    promote_sums,
+)
+from adjit.transform.sweeps.gather import gather, move_stores, read_in_place
 
 
 def both_sweeps(

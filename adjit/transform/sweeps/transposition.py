@@ -25,7 +25,7 @@ from adjit.transform.derive.rule_bodies import tangent_body
 from adjit.transform.elaborate.values.values import is_array
 from adjit.transform.ir.types import array_type_of, writable
 from adjit.transform.rewrite.simplify import simplify
-from adjit.transform.storage.storage import join
+from adjit.transform.storage import join
 from adjit.transform.strategy import CHEAPEST
 
 _KEPT: dict[Any, ir.Function] = {}

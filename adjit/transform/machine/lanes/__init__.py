@@ -4,3 +4,8 @@ In: a function. Out: the same, with a last loop over lanes in blocks that are la
 
     lay_lanes(function, ...)      for k in range(n): ...   ->   for k in range(0, n, width): for j in range(width)
 """
+
+from adjit.transform.machine.lanes.extrema import write_extrema
+from adjit.transform.machine.lanes.lanes import LEAST_LANES, fitting_lanes, lay_lanes
+
+__all__ = ["LEAST_LANES", "fitting_lanes", "lay_lanes", "write_extrema"]

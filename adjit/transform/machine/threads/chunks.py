@@ -30,7 +30,7 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.analysis.sharing import Sharing
 from adjit.transform.ir.types import array_type, array_type_of, slice_type, typed_const
-from adjit.transform.machine.vectors.windows import write_windows
+from adjit.transform.machine.vectors import write_windows
 
 MOST_CHUNKS = 64  # where a chunk has a few numbers of its own
 MOST_ARRAYS = 16  # where it has arrays, which are made and added up once for each

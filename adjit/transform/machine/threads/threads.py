@@ -25,10 +25,10 @@ from adjit.transform import ir
 from adjit.transform.analysis.integers import Naturals
 from adjit.transform.analysis.sharing import Serial, Sharing, Sharings
 from adjit.transform.analysis.trip_counts import count_trips
-from adjit.transform.machine.lanes.lanes import LEAST_LANES, fitting_lanes
+from adjit.transform.machine.lanes import LEAST_LANES, fitting_lanes
 from adjit.transform.machine.threads.checks_first import checked_first
 from adjit.transform.machine.threads.chunks import write_chunks
-from adjit.transform.machine.vectors.windows import LEAST_TRIPS, suits_windows
+from adjit.transform.machine.vectors import LEAST_TRIPS, suits_windows
 from adjit.transform.rewrite.affine_ops import Writer
 from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.dead import eliminate_dead

@@ -4,3 +4,9 @@ In: a function, as it will be emitted. Out: the same with strips.
 
     vectorise(function)           for i: y[i] = np.exp(x[i])      strips of x, through `adjit.runtime.vectormath`
 """
+
+from adjit.transform.machine.vectors.elementary import vectorise
+from adjit.transform.machine.vectors.free_sums import reassociate
+from adjit.transform.machine.vectors.windows import LEAST_TRIPS, suits_windows, write_windows
+
+__all__ = ["LEAST_TRIPS", "reassociate", "suits_windows", "vectorise", "write_windows"]
