@@ -20,9 +20,12 @@ from __future__ import annotations
 import ast
 import itertools
 import linecache
+import operator
 import re
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 HEADER = """import math
 
@@ -51,15 +54,15 @@ class Program:
         scope: dict[str, Any] = {"__name__": "random_program"}
         tree = ast.parse(text, filename)
         if is_plain:
-            scope["power__"] = _real_power
-            tree = ast.fix_missing_locations(_Powers().visit(tree))
+            scope |= {"power__": _real_power, "in_place__": _in_place}
+            tree = _with_powers(tree)
         exec(compile(tree, filename, "exec"), scope)
         return scope
 
     def instead(self, **others: Any) -> Any:
-        """The function in plain Python, with these in the place of modules and builtins."""
-        scope: dict[str, Any] = {"__name__": "random_program"}
-        exec(self.source(is_plain=True), scope)
+        """The function in plain Python, with these in the place of modules and builtins; `power__` is `**`."""
+        scope = {"__name__": "random_program", "power__": operator.pow, "in_place__": _in_place}
+        exec(compile(_with_powers(ast.parse(self.source(is_plain=True))), "<instead>", "exec"), scope)
         scope.update(others)
         return scope["program"]
 
@@ -76,14 +79,38 @@ def plain(text: str) -> str:
     return _DECORATED.sub("", text)
 
 
-class _Powers(ast.NodeTransformer):
-    """Powers as calls of `power__`."""
+def _with_powers(tree: ast.Module) -> ast.Module:
+    """The program with powers as calls of `power__`."""
+    return ast.fix_missing_locations(_Powers().visit(tree))
 
+
+class _Powers(ast.NodeTransformer):
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         self.generic_visit(node)
         if not isinstance(node.op, ast.Pow):
             return node
-        return ast.copy_location(ast.Call(ast.Name("power__", ast.Load()), [node.left, node.right], []), node)
+        return _power(node.left, node.right, node)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
+        """x **= y: the elements of an array change in place, a number is another one."""
+        self.generic_visit(node)
+        if not isinstance(node.op, ast.Pow):
+            return node
+        before = ast.parse(ast.unparse(node.target), mode="eval").body
+        value = ast.Call(ast.Name("in_place__", ast.Load()), [before, _power(before, node.value, node)], [])
+        return ast.copy_location(ast.Assign([node.target], value), node)
+
+
+def _power(left: ast.expr, right: ast.expr, node: ast.AST) -> ast.expr:
+    return ast.copy_location(ast.Call(ast.Name("power__", ast.Load()), [left, right], []), node)
+
+
+def _in_place(left: Any, found: Any) -> Any:
+    """What `left` is after `found` was stored into it, as NumPy does it: the array itself, or the number."""
+    if not isinstance(left, np.ndarray) or not left.shape:
+        return found
+    np.copyto(left, found, casting="same_kind")
+    return left
 
 
 def _real_power(left: Any, right: Any) -> Any:

@@ -11,6 +11,7 @@ has none if that is overwritten, or not selected.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -21,7 +22,7 @@ from tests.random_programs.program import Program
 
 
 def is_read(program: Program, arguments: Sequence[Any]) -> bool:
-    function = program.instead(np=_NUMPY, math=_MATH)
+    function = program.instead(np=_NUMPY, math=_MATH, power__=_poisoned(operator.pow, _is_root_of_zero))
     with np.errstate(all="ignore"):
         try:
             made = function(*arguments)

@@ -50,3 +50,13 @@ def test_a_program_is_that_of_its_seed() -> None:
 def test_whether_an_infinite_partial_is_read(result: str, is_read: bool) -> None:
     text = f"def program(v):\n    y = np.sqrt(v)\n    return {result}\n"
     assert singular.is_read(Program(text), (np.array([0.0, 0.3, 2.0]),)) == is_read
+
+
+@pytest.mark.parametrize("power", ["y = v ** 0.6", "y = v.copy()\n    y **= 0.6", "y = v * 1.0\n    y[0] **= v[1]"])
+def test_powers_are_seen(power: str) -> None:
+    text = f"def program(v):\n    {power}\n    return np.sum(y)\n"
+    assert singular.is_read(Program(text), (np.array([0.0, 0.3, 2.0]),))
+    assert not singular.is_read(Program(text), (np.array([0.1, 0.3, 2.0]),))
+    assert Program(text).module(is_plain=True)["program"](np.array([0.1, 0.3, 2.0])) == pytest.approx(
+        Program(text).module()["program"](np.array([0.1, 0.3, 2.0])), rel=1e-15
+    )
