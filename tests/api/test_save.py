@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,9 @@ from adjit import cli
 from adjit.errors import Unsupported, WrongCall
 from adjit.transform.strategy import CHEAPEST
 from tests.api import saved_programs as programs
+from tests.random_programs.analytic import flat
+from tests.random_programs.checks import _copied
+from tests.random_programs.writing import write
 
 DRAW = np.random.default_rng(3)
 X, W = DRAW.normal(size=6), DRAW.normal(size=(6, 4))
@@ -161,3 +165,29 @@ def test_on_the_command_line(tmp_path, capsys):
     assert capsys.readouterr().out.startswith("def energy_grad(x, k):")
     assert cli.main([*command, "--tuned", "-o", str(tmp_path / "tuned.py")]) == 0
     assert "needs adjit" not in (tmp_path / "tuned.py").read_text("utf-8")
+
+
+@pytest.mark.parametrize("seed", range(1, 25))
+def test_random_programs(seed, tmp_path):
+    """What is saved of them, run by plain Python, gives what adjit itself gives."""
+    module = write(seed).module()
+    function, arguments = module["program"], module["arguments"]()
+    wrt = tuple(k for k, a in enumerate(arguments) if np.asarray(a).dtype.kind == "f")
+    stepped = adjit.grad(function, wrt=wrt, target="python")
+    try:
+        wanted = stepped(*_copied(arguments))
+    except adjit.AdjitError:
+        return
+    path = tmp_path / "saved.py"
+    adjit.grad(function, wrt=wrt).save(path, *arguments)
+    assert "import adjit" not in path.read_text("utf-8")
+    assert "from adjit" not in path.read_text("utf-8")
+    *_, saved = runpy.run_path(str(path)).values()
+    try:
+        with np.errstate(all="ignore"):
+            found = saved.py_func(*_copied(arguments))
+    except ZeroDivisionError:
+        # numbers of Python's own, uncompiled
+        return
+    for one, other in zip(flat(found), flat(wanted), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
