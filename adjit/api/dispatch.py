@@ -94,7 +94,8 @@ class _Specialising:
             return
         with compiler_lock:
             given = self._types_of(arguments) if arguments else self._only_types()
-            emitted = self._shown(given, tuned)
+            is_stretched = "stretching" in vars(self) and given in self.stretching.seen()
+            emitted = (self.stretching if is_stretched else self)._shown(given, tuned)
         self._check_importable(emitted)
         Path(path).write_text(self._module_text(emitted, tuned), encoding="utf-8")
 
@@ -122,7 +123,7 @@ class _Specialising:
             )
 
     def _only_types(self) -> tuple[types.Type, ...]:
-        seen = self._seen()
+        seen = self.seen()
         if len(seen) != 1:
             raise WrongCall(
                 f"{shown(self.derivative)}.save without arguments",
@@ -131,7 +132,7 @@ class _Specialising:
             )
         return seen[0]
 
-    def _seen(self) -> Sequence[tuple[types.Type, ...]]:
+    def seen(self) -> Sequence[tuple[types.Type, ...]]:
         """The types of the arguments of the calls so far."""
         raise NotImplementedError
 
@@ -319,7 +320,7 @@ class Derived(_Specialising, SpecialisedDispatcher):
             # the message has the user's line; the compiler's own frames would hide it
             raise fault.with_traceback(None) from None
 
-    def _seen(self) -> Sequence[tuple[types.Type, ...]]:
+    def seen(self) -> Sequence[tuple[types.Type, ...]]:
         return tuple(self.overloads)
 
     def prepare(self, *arguments: Any) -> None:
@@ -359,7 +360,7 @@ class Interpreted(_Specialising, Picklable):
         with np.errstate(all="ignore"):
             return found(*arguments)
 
-    def _seen(self) -> Sequence[tuple[types.Type, ...]]:
+    def seen(self) -> Sequence[tuple[types.Type, ...]]:
         return tuple(self._made)
 
     def prepare(self, *arguments: Any) -> None:

@@ -62,7 +62,10 @@ class _Choosing:
         return self._ways[-(-columns // WIDEST) > rows]
 
     def _for(self, arguments: Sequence[Any]) -> Any:
-        """What a call with these values runs; of types alone the sizes are not known."""
+        """What a call with these values runs, or, without any, the calls so far; of types alone no sizes are known."""
+        if not arguments:
+            called = [way for way in self._ways if way.seen()]
+            return called[0] if len(called) == 1 else self
         return self if any(isinstance(a, types.Type | str) for a in arguments) else self._suited(arguments)
 
 

@@ -117,6 +117,22 @@ def test_without_arguments_those_of_the_calls(tmp_path):
     assert (tmp_path / "stepped.py").read_text() == (tmp_path / "one.py").read_text()
 
 
+def test_what_was_called_is_saved(tmp_path):
+    """A Jacobian by the way that was taken; arrays of which axes were stretched as such."""
+    jacobian = adjit.jacobian(lambda x, k: k * np.sin(x))
+    wanted = jacobian(X, 2.0)
+    jacobian.save(tmp_path / "jacobian.py")
+    *_, saved = runpy.run_path(str(tmp_path / "jacobian.py")).values()
+    np.testing.assert_allclose(saved(X, 2.0), wanted, rtol=1e-12)
+    weighed = adjit.grad(lambda x, y: np.sum(x * y) + np.sum(y), wrt=(0, 1))
+    one = np.array([2.0])
+    wanted = weighed(X, one)
+    weighed.save(tmp_path / "weighed.py")
+    *_, saved = runpy.run_path(str(tmp_path / "weighed.py")).values()
+    for found, right in zip(saved(X, one), wanted, strict=True):
+        np.testing.assert_allclose(found, right, rtol=1e-12)
+
+
 def test_what_cannot_be_imported_is_refused(tmp_path):
     @njit
     def inner(x):
