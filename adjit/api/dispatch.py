@@ -221,7 +221,8 @@ class _Specialising:
         title = f"{emitted.name} {', '.join(map(to_text, taken))}".rstrip()
         # global arrays as they are now, on every target
         names = {n: v.copy() if isinstance(v, np.ndarray) else v for n, v in emitted.globals.items()}
-        function = load(emitted.text, names, emitted.name, title, is_plain=isinstance(self, Interpreted))
+        of_float32 = any("float32" in text for text in (title, emitted.text))
+        function = load(emitted.text, names, emitted.name, title, isinstance(self, Interpreted), of_float32)
         self._note(given, emitted, function, title)
         return function
 

@@ -14,20 +14,22 @@ from collections.abc import Mapping
 from types import FunctionType
 from typing import Any
 
-from adjit.runtime.division import NAMES, without_errors
+from adjit.runtime.plain_numbers import NAMES, as_compiled
 
 _registering = threading.Lock()
 
 
-def load(text: str, names: Mapping[str, Any], name: str, title: str, is_plain: bool = False) -> FunctionType:
+def load(
+    text: str, names: Mapping[str, Any], name: str, title: str, is_plain: bool = False, of_float32: bool = False
+) -> FunctionType:
     """The function `name` that `text` defines; the same text and title give the same file name in each run.
 
-    `is_plain`: it runs uncompiled, and so divides by zero as compiled code does.
+    `is_plain`: it runs uncompiled, and so with numbers as compiled code has them; `of_float32`: some are of that type.
     """
     filename = register(text, title)
     scope: dict[str, Any] = {"__name__": __name__, "__builtins__": __builtins__, **(NAMES if is_plain else {}), **names}
     tree = ast.parse(text, filename)
-    exec(compile(without_errors(tree) if is_plain else tree, filename, "exec", dont_inherit=True), scope)
+    exec(compile(as_compiled(tree, of_float32) if is_plain else tree, filename, "exec", dont_inherit=True), scope)
     found = scope[name]
     assert isinstance(found, FunctionType)
     return found

@@ -398,3 +398,20 @@ def program(x, y, u, v, A, k, n, idx):
     return s * y
 """,
 )
+
+# under plain Python the product was rounded to float32, to zero, whose root has no derivative
+regression(
+    "product_that_float32_cannot_hold",
+    """
+def program(x, y, u, v, A, k, n, idx):
+    w = u * math.exp(-((20.0 + x) ** 2))
+    z = np.sqrt(np.abs(w - w[0]))
+    z[0] = 2.0
+    return np.sum(z * z * w) + u.sum() * y
+
+
+def arguments():
+    u = np.array([0.95, -0.609, 0.812], dtype=np.float32)
+    return 0.62, -0.47, u, u.copy(), np.ones((2, 2)), 2, 4, np.array([0, 1])
+""",
+)

@@ -65,3 +65,24 @@ def test_a_root_of_a_negative_number_is_nan(target):
     value, bars = adjit.value_and_grad(root, wrt=(0, 1), target=target)(-0.35, 0.35)
     assert (value, bars[1]) == (0.35, 1.0)
     assert math.isnan(adjit.value_and_grad(lambda x, y: x**y * 2.0, target=target)(-0.35, 0.35)[0])
+
+
+def tiny(x, k, n):
+    """What float32 cannot hold: numbers of Python's own with elements of that type, as compiled code has them."""
+    total = 0.0
+    for i in range(x.size):
+        small = x[i] * k
+        if small > 1e-70 and max(small, 0.0) > 0.0:
+            total += small * 1e60 + (x[i] + 16777217 - 16777217.0) * n
+    return total
+
+
+@pytest.mark.parametrize("single", [np.float32, np.float64])
+def test_numbers_of_pythons_own_beside_float32(single):
+    x = np.array([0.5, -0.25, 2.0], dtype=single)
+    found = [adjit.value_and_grad(tiny, wrt=(0, 1), target=target)(x, 1e-60, 1) for target in ("python", "cpu")]
+    for value, (x_bar, k_bar) in found:
+        assert value == pytest.approx(5.0, rel=1e-6)
+        np.testing.assert_allclose(x_bar, [2.0, 0.0, 2.0], rtol=1e-7)
+        assert x_bar.dtype == single
+        assert k_bar == pytest.approx(2.5e60)
