@@ -50,6 +50,20 @@ def relative(message: str, function: Any) -> str:
 
 @refused(
     """
+    Unsupported: adjit.stop_gradient of complex numbers
+      test_more_errors.py:+1 in a_complex_array_held_fixed
+        return np.sum(np.abs(adjit.stop_gradient(x * 1j)) * x)
+                             ^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      Hold their real and their imaginary parts fixed.
+    """,
+    np.ones(2),
+)
+def a_complex_array_held_fixed(x):
+    return np.sum(np.abs(adjit.stop_gradient(x * 1j)) * x)
+
+
+@refused(
+    """
     Unsupported: np.flip of more than three axes
       test_more_errors.py:+1 in flip_of_four_axes
         return np.sum(np.flip(x))

@@ -183,6 +183,13 @@ def _as_view(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
 def _stop_gradient(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     (value,) = bound(frame, "adjit.stop_gradient", "x:value", args, named)
     assert value is not None
+    if is_complex(value):
+        raise frame.ctx.fail(
+            errors.Unsupported,
+            "adjit.stop_gradient of complex numbers",
+            "",
+            "Hold their real and their imaginary parts fixed.",
+        )
     if is_array(value):
         return elementwise(frame.ctx, held, (value,))
     number = operand(frame.ctx, value)
