@@ -1188,6 +1188,19 @@ if <q>:
     <!w> = <v> * <f>
 if <q>:
     <s> += np.dot(<!w>, <!w>)
+
+# of another kind on another path
+<!r> = <v>.astype(np.float32)
+if <q>:
+    <!r> = <v> * <f>
+for <!i> in range(2):
+    <!r> = <!r> * 0.5 + <f>
+
+<!r> = <f>
+if <q>:
+    <!r> = <v>
+for <!i> in range(<o> % 3):
+    <!r> = <f>
 """.strip()
 
 
