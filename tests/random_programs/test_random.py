@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from tests.random_programs import singular
+from tests.random_programs import checks, singular
 from tests.random_programs.checks import How, Outcome, check
 from tests.random_programs.program import Program
 from tests.random_programs.regressions import REGRESSIONS
@@ -60,3 +60,21 @@ def test_powers_are_seen(power: str) -> None:
     assert Program(text).module(is_plain=True)["program"](np.array([0.1, 0.3, 2.0])) == pytest.approx(
         Program(text).module()["program"](np.array([0.1, 0.3, 2.0])), rel=1e-15
     )
+
+
+def test_a_value_that_rests_on_rounding_is_no_failure() -> None:
+    """The third column is the sum of the others but for rounding, and is divided by its length."""
+    text = """
+def program(A):
+    r = A[:, 0] + A[:, 1]
+    r = r - A[:, 0] - A[:, 1] + 1e-17 * A[:, 0]
+    r = r / np.sqrt(np.sum(r * r))
+    return np.sum(r) + np.sum(A)
+
+
+def arguments():
+    return (np.sin(1.0 + np.arange(6.0)).reshape(3, 2),)
+"""
+    case = checks._Case(Program(text), How())
+    assert case.rests_on_rounding()
+    assert not checks._Case(Program(text.replace("1e-17", "1.0")), How()).rests_on_rounding()
