@@ -1,7 +1,7 @@
 """From the mirror of a function to both sweeps in one: the reverse half of the road.
 
     sweeps ──► storage ──► simplify ──► fuse ──► simplify ──► promotion ──► clears ──► idle clears ──► gather
-           ──► ascending ──► carried clears ──► zero rims ──► late stores ──► fills
+           ──► ascending ──► carried clears ──► multiples ──► late stores ──► fills
 
 In: `Sweeps`. Out: a function of the arguments and the seeds, to the value's leaves if asked for and the adjoints. Which
 loops run their trips again is known only when it is seen which keep tapes; then storage is decided once more.
@@ -76,11 +76,11 @@ def _gathered(function: ir.Function, strategy: Strategy) -> ir.Function:
         gathered = gather(function)
         function = checked(simplify(ascending(gathered) if strategy.uses("upwards") else gathered), "gathered")
     carried = _carried(function, strategy)
-    rimmed = checked(read_in_place(carried), "rims") if strategy.uses("rims") else carried
-    if rimmed is not carried:
+    direct = checked(read_in_place(carried), "multiples") if strategy.uses("multiples") else carried
+    if direct is not carried:
         # the elements that are added to are now those that are cleared
-        rimmed = _carried(checked(simplify(rimmed), "simplified"), strategy)
-    moved = checked(move_stores(rimmed), "moved") if strategy.uses("late") else rimmed
+        direct = _carried(checked(simplify(direct), "simplified"), strategy)
+    moved = checked(move_stores(direct), "moved") if strategy.uses("late") else direct
     function = moved if moved is carried else checked(simplify(moved), "simplified")
     return checked(leave_out_fills(function), "filled") if strategy.uses("fills") else function
 

@@ -29,29 +29,31 @@ def smooth_grad(u, rate, steps):
     for i in range(u.size):
         now_item = now[i]
         now_bar_2[i] += now_item * now_item + 2.0 * now_item * now_item
-    rim = np.empty(1)
-    rim_2 = np.empty(1)
     rate_bar = 0.0
     for t in range(steps - 1, -1, -1):
-        # L89: after[i] = now[i] + rate * (now[i - 1] - 2.0 * now[i] + now[i + 1])
-        is_any = u.size > 2
-        if is_any:
-            rim[0] = now_bar_2[0]
-            now_bar_2[0] = 0.0
-            rim_2[0] = now_bar_2[u.size - 1]
-            now_bar_2[u.size - 1] = 0.0
         for i in range(1, u.size - 1):
+            # L89: after[i] = now[i] + rate * (now[i - 1] - 2.0 * now[i] + now[i + 1])
             rate_bar = reassociable_add(rate_bar, sum_tape[t, i - 1] * now_bar_2[i])
-        for i in range(1, u.size - 1):
-            stored_bar = now_bar_2[i]
-            after_bar_2[i] = (
-                stored_bar - 2.0 * (rate * stored_bar) + rate * (now_bar_2[i - 1] + now_bar_2[i + 1])
+        # L89: after[i] = now[i] + rate * (now[i - 1] - 2.0 * now[i] + now[i + 1])
+        for i in range(1, u.size - 3):
+            stored_bar = now_bar_2[i + 1]
+            after_bar_2[i + 1] = (
+                stored_bar - 2.0 * (rate * stored_bar) + rate * (now_bar_2[i] + now_bar_2[i + 2])
             )
-        if is_any:
-            now_bar_2[0] = rim[0]
+        if u.size - 2 >= 2:
             after_bar_2[0] += rate * now_bar_2[1]
-            now_bar_2[u.size - 1] = rim_2[0]
+            stored_bar = now_bar_2[1]
+            after_bar_2[1] = stored_bar - 2.0 * (rate * stored_bar) + rate * now_bar_2[2]
+            stored_bar = now_bar_2[u.size - 2]
+            after_bar_2[u.size - 2] = stored_bar - 2.0 * (rate * stored_bar) + rate * now_bar_2[u.size - 3]
             after_bar_2[u.size - 1] += rate * now_bar_2[u.size - 2]
+        else:
+            for i in range(1, u.size - 1):
+                stored_bar = now_bar_2[i]
+                after_bar_2[i] = stored_bar - 2.0 * (rate * stored_bar)
+            for i in range(1, u.size - 1):
+                after_bar_2[i + 1] += rate * now_bar_2[i]
+                after_bar_2[i - 1] += rate * now_bar_2[i]
         now_bar_2, after_bar_2 = after_bar_2, now_bar_2
     # L89: after[i] = now[i] + rate * (now[i - 1] - 2.0 * now[i] + now[i + 1])
     if steps > 0:

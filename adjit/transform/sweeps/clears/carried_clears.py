@@ -16,7 +16,8 @@ array that the next trip adds to. Where they are read after the loop they are cl
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+import operator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from adjit.transform import ir
@@ -65,6 +66,19 @@ def _index(op: ir.Op) -> tuple[ir.Operand, ...]:
     return op.index
 
 
+def _shift(
+    operand: ir.Operand, counters: Collection[ir.Operand], definitions: Mapping[ir.Operand, ir.Op]
+) -> tuple[ir.Operand, int] | None:
+    """The counter that this is, and how much more."""
+    if operand in counters:
+        return operand, 0
+    op = definitions.get(operand)
+    if isinstance(op, ir.Call) and op.callee is operator.add and op.args[0] in counters:
+        more = op.args[1]
+        return (op.args[0], int(more.value)) if isinstance(more, ir.Const) else None
+    return None
+
+
 def _spots(region: ir.Region, nest: tuple[ir.Op, ...] = (), top: int | None = None) -> Iterator[_Spot]:
     for place, op in enumerate(region.ops):
         own = place if top is None else top
@@ -96,31 +110,27 @@ class _Pair:
         """The clear that is left over: that of the last trip, if there is one."""
         clear = self.clear.op
         assert isinstance(clear, ir.Store)
-        counters: dict[ir.Var, ir.Operand] = {}
+        definitions = function.body.made
+        cloner = ir.Cloner()
         loops = [loop for loop in self.clear.nest if isinstance(loop, ir.For)]
-        for loop in loops:
-            counters[loop.body.args[0]] = dataclasses.replace(loop.body.args[0])
-        index = tuple(ir.substituted_operand(i, counters) for i in clear.index)
-        nest: ir.Op = dataclasses.replace(clear, array=out, index=index, promised=False)
-        for loop in reversed(loops):
-            counter = counters[loop.body.args[0]]
-            assert isinstance(counter, ir.Var)
-            nest = ir.For(
-                start=loop.start,
-                stop=loop.stop,
-                step=loop.step,
-                inits=(),
-                body=ir.Region((counter,), (nest,), ()),
-                outs=(),
-                order_free=True,
-                origin=clear.origin,
-            )
+        counters = [cloner.fresh(loop.body.args[0]) for loop in loops]
+        own = {loop.body.args[0] for loop in loops}
+        places = [definitions[i] for i in clear.index if i not in own and _shift(i, own, definitions) is not None]
+        ops = [cloner.op(op) for op in (*places, clear)]
+        assert isinstance(ops[-1], ir.Store)
+        ops[-1] = dataclasses.replace(ops[-1], array=out, promised=False)
+        for loop, counter in reversed(list(zip(loops, counters, strict=True))):
+            body = ir.Region((counter,), tuple(ops), ())
+            ops = [
+                ir.For(
+                    start=loop.start, stop=loop.stop, step=loop.step, body=body, order_free=True, origin=clear.origin
+                )
+            ]
         builder = ir.Builder()
         builder.origin = clear.origin
-        definitions = function.body.made
         condition = has_trips(builder, self.loop, definitions)
         with builder.when(condition):
-            builder.emit(nest)
+            builder.ops.extend(ops)
         return builder.ops
 
 
@@ -179,12 +189,15 @@ class _Search:
             if not all(isinstance(b, ir.Const) or b in self.outer for b in bounds):
                 return None
             counters[op.body.args[0]] = bounds
-        index = _index(spot.op)
-        if any(index.count(counter) != 1 for counter in counters):
+        index, definitions = _index(spot.op), self.function.body.made
+        shifts = [_shift(i, counters, definitions) for i in index]
+        if sorted(map(id, counters)) != sorted(id(shift[0]) for shift in shifts if shift is not None):
             return None
-        if not all(i in counters or isinstance(i, ir.Const) or i in self.outer for i in index):
+        if not all(shift or isinstance(i, ir.Const) or i in self.outer for i, shift in zip(index, shifts, strict=True)):
             return None
-        return tuple(counters.get(i, i) for i in index)
+        return tuple(
+            i if shift is None else (counters[shift[0]], shift[1]) for i, shift in zip(index, shifts, strict=True)
+        )
 
     def starts_at_zero(self, k: int, init: ir.Operand) -> bool:
         """Whether the array is all zeros before operation `k`: it is made so, and nothing is stored to it."""

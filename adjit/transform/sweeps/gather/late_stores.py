@@ -139,7 +139,8 @@ class _Search:
         if any(bound in made for loop in middle for bound in (loop.start, loop.stop)):
             return None
         writes = [op for k in range(a, b + 1) for op in ir.with_inner(ops[k]) if isinstance(op, ir.Store)]
-        value = self.value(store, spine, [w for w in writes if w is not store and w is not target.store], target)
+        between = [w for w in writes if w is not store and w is not target.store]
+        value = made_again(store, spine, between, target.spine[0].body, self.distinct)
         return None if value is None else _Edit(store, tuple(spine), tuple(middle), target, tuple(value))
 
     def touches(self, op: ir.Op, array: ir.Operand) -> bool:
@@ -162,38 +163,42 @@ class _Search:
         rest = beyond.plus(stop, -1)
         return rest.is_constant and rest.constant >= 0
 
-    def value(
-        self, store: ir.Store, spine: Sequence[ir.For], writes: Sequence[ir.Store], target: _Target
-    ) -> list[ir.Op] | None:
-        """The operations that make the value, as they stand, to be made again in the other nest; None if not there."""
-        own = {out: op for loop in spine for op in loop.body.ops for out in op.results}
-        carried = {arg for loop in spine for arg in loop.body.args[1:]}
-        kept = {w.value: w for w in spine[-1].body.ops if isinstance(w, ir.Store) and not w.add}
-        known = {op.array for op in ir.walk(target.spine[0].body) if isinstance(op, ir.Load)}
-        found: dict[ir.Var, ir.Op] = {}
 
-        def needs(operand: ir.Operand) -> bool:
-            if operand in carried:
-                return False
-            if not isinstance(operand, ir.Var) or operand in found or operand not in own:
-                return True
-            op = own[operand]
-            where = kept.get(operand)
-            if where is not None and where is not store and where.array in known and isinstance(op, ir.Call):
-                # the second nest reads the array anyway
-                op = ir.Load(array=where.array, index=where.index, out=operand, origin=op.origin)
-            is_there = is_cheap(op) and all(needs(o) for o in op.operands if not ir.is_array(o))
-            if isinstance(op, ir.Load):
-                is_there = is_there and all(w is where or self.distinct.are_distinct(w.array, op.array) for w in writes)
-            elif not isinstance(op, ir.Call):
-                return False
-            found[operand] = op
-            return is_there
+def made_again(
+    store: ir.Store, spine: Sequence[ir.For], writes: Sequence[ir.Store], other: ir.Region, distinct: Distinct
+) -> list[ir.Op] | None:
+    """The operations that make the value of `store` in the nest `spine`, to be made again in the nest with `other`.
 
-        if not needs(store.value) or len(found) > MOST_OPERATIONS:
-            return None
-        new = {op.array for op in found.values() if isinstance(op, ir.Load)} - known
-        return list(found.values()) if len(new) <= MOST_ARRAYS else None
+    None if they are not to be had there: `writes` are the stores to either nest and in between.
+    """
+    own = {out: op for loop in spine for op in loop.body.ops for out in op.results}
+    carried = {arg for loop in spine for arg in loop.body.args[1:]}
+    kept = {w.value: w for w in spine[-1].body.ops if isinstance(w, ir.Store) and not w.add}
+    known = {op.array for op in ir.walk(other) if isinstance(op, ir.Load)}
+    found: dict[ir.Var, ir.Op] = {}
+
+    def needs(operand: ir.Operand) -> bool:
+        if operand in carried:
+            return False
+        if not isinstance(operand, ir.Var) or operand in found or operand not in own:
+            return True
+        op = own[operand]
+        where = kept.get(operand)
+        if where is not None and where is not store and where.array in known and isinstance(op, ir.Call):
+            # the second nest reads the array anyway
+            op = ir.Load(array=where.array, index=where.index, out=operand, origin=op.origin)
+        is_there = is_cheap(op) and all(needs(o) for o in op.operands if not ir.is_array(o))
+        if isinstance(op, ir.Load):
+            is_there = is_there and all(w is where or distinct.are_distinct(w.array, op.array) for w in writes)
+        elif not isinstance(op, ir.Call):
+            return False
+        found[operand] = op
+        return is_there
+
+    if not needs(store.value) or len(found) > MOST_OPERATIONS:
+        return None
+    new = {op.array for op in found.values() if isinstance(op, ir.Load)} - known
+    return list(found.values()) if len(new) <= MOST_ARRAYS else None
 
 
 @dataclass(frozen=True)

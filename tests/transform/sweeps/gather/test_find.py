@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import adjit
-from adjit.transform.strategy import CHEAPEST
+from adjit.transform.strategy import CHEAPEST, Strategy
 from tests.defining import define
 
 
@@ -40,7 +40,15 @@ def reverse_sweep(function, arguments, wrt=(0,)):
 
 
 def is_gathered(function, arguments, wrt=(0,)):
-    return "s = workspace.zeros(" in reverse_sweep(function, arguments, wrt)
+    """Whether it changes what is compiled, apart from loops that run upwards."""
+    without_one, without_both = {"upwards"}, {"upwards", "gather"}
+    texts = [
+        adjit.grad(function, wrt=wrt, target="python", strategy=Strategy(without=frozenset(without))).source(
+            *arguments, tuned=True
+        )
+        for without in (without_one, without_both)
+    ]
+    return texts[0] != texts[1]
 
 
 # ------------------------------------------------------------------------------------------------------ random stencils

@@ -1,21 +1,18 @@
-"""Gathers of multiples of an array read that array itself, whose rim is zero for the time being.
+"""Gathers of multiples of an array read that array itself: no array of contributions is made.
 
-    for i in range(1, n - 1):                     if n > 2:
-        e_bars[i + 1] = c * v_bar[i]                  rim[1] = v_bar[0]; v_bar[0] = 0.0; ... v_bar[n - 1]
-    for i in range(n):                            for i in range(1, n - 1):
-        u_bar[i] += e_bars[i] + e_bars[i + 2]         u_bar[i] += c * (v_bar[i - 1] + v_bar[i + 1])
-                                                  if n > 2:
-                                                      v_bar[0] = rim[1]; ...
-                                                      u_bar[0] += c * v_bar[1]; u_bar[n - 1] += c * v_bar[n - 2]
+    for i in range(1, n - 1):                     for i in range(2, n - 2):
+        e_bars[i + 1] = c * v_bar[i]                  u_bar[i] += c * (v_bar[i - 1] + v_bar[i + 1])
+    for i in range(n):                            if n > 2:
+        u_bar[i] += e_bars[i] + e_bars[i + 2]         u_bar[0] += c * v_bar[1]; u_bar[1] += c * v_bar[2]; ...
 
 In: a function with the gathers of `find.py`. Out: the same without those arrays of contributions that cost no more
-than a product each. One pass over memory takes the place of two; what is around the elements that contribute is put
-aside. Contributions are multiplied once they are added up; an infinite multiplier makes nan of the rim's zeros, where
-contributions that were kept would have been infinite.
+than a product each. One pass over memory takes the place of two. Elements that get all terms are one nest; boxes around
+them get the terms that there are.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import operator
 from collections.abc import Iterator, Sequence
@@ -26,10 +23,11 @@ from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.cost import cost
 from adjit.transform.analysis.distinct import Distinct
 from adjit.transform.analysis.elements import IndexModel, is_clear
-from adjit.transform.sweeps.gather.rims import Axis, Place, Term
+from adjit.transform.sweeps.gather.late_stores import made_again
+from adjit.transform.sweeps.gather.multiples_in_place import Axis, Own, Place, Term, substituted
 
 MOST_CYCLES = 2  # of a contribution, beside those to load what it is a multiple of
-MOST_NESTS = 24  # for the elements around
+MOST_PIECES = 80  # statements for the elements around
 
 
 def read_in_place(function: ir.Function) -> ir.Function:
@@ -88,10 +86,43 @@ class _Search:
         if len(terms) != len(loads):
             return None
         load, ops = multiple
-        return Place(
+        found = Place(
             kept, store, making[0], load, ops, gathering[0], addition,
-            tuple(entry for entry in target if entry is not None), axes, tuple(terms), self.clear(load, making),
+            tuple(entry for entry in target if entry is not None), axes, tuple(terms), self.clear(load, making), None,
         )  # fmt: skip
+        suits = all(axis.suits(shifts) for axis, shifts in zip(axes, found.shifts(), strict=True))
+        return dataclasses.replace(found, own=self.own(found, making)) if suits else None
+
+    def own(self, place: Place, making: Sequence[ir.For]) -> Own | None:
+        """What the nest of the contributions stores to the elements that they go to, if the gather can do that, too."""
+        array = place.addition.array
+        stores = [op for op in making[-1].body.ops if isinstance(op, ir.Store) and op.array is array]
+        if len(stores) != 1 or any(below > 0 or above > 0 for below, above in place.interior()):
+            return None
+        (store,) = stores
+        counters = {axis.element: Affine({axis.counter: 1}) for axis in place.axes}
+        if [self.shown(index) for index in store.index] != [substituted(entry, counters) for entry in place.target]:
+            return None
+        between = self.between(place)
+        touching = [
+            op
+            for op in between
+            for touched in (*op.memory_read, *([op.memory_written] if op.memory_written is not None else []))
+            if not self.distinct.are_distinct(touched, array)
+        ]
+        if set(touching) != {store, place.addition}:
+            return None
+        moved = (store, place.addition, place.store, place.clear)
+        writes = [op for op in between if isinstance(op, ir.Store) and op not in moved]
+        reading = ir.Region((), (place.load,), ())
+        value = made_again(store, making, writes, reading, self.distinct)
+        return None if value is None else Own(store, tuple(value))
+
+    def between(self, place: Place) -> list[ir.Op]:
+        """All operations from the nest that contributes to the one that gathers, both included."""
+        ops = self.home[place.maker].ops
+        nests = ops[ops.index(place.maker) : ops.index(place.gather) + 1]
+        return [inner for op in nests for inner in ir.with_inner(op)]
 
     def nests(self, store: ir.Store, loads: Sequence[ir.Load]) -> tuple[list[ir.For], list[ir.For]]:
         """The loops around the store and those around the loads, two nests of one region; none if there are others."""
@@ -139,10 +170,8 @@ class _Search:
             counter = own[0].body.args[0]
             place = index.plus(Affine({counter: 1}), -1)
             known.update(place.terms)
-            ends = {"low": own[0].start, "high": own[0].stop} if own[0].step == ir.integer(1) else {}
-            outer = {end: o for end, o in ends.items() if o not in inside}
             element = gathering[k].body.args[0]
-            found.append(Axis(counter, element, *made, below.constant, above.constant, place, outer))
+            found.append(Axis(counter, element, *made, below.constant, above.constant, place))
         is_box = len({axis.counter for axis in found}) == len(found) and not known & inside
         return tuple(found) if is_box else None
 
@@ -190,27 +219,18 @@ class _Search:
         return stores[0] if before.issuperset(loads) else None
 
     def is_legal(self, place: Place) -> bool:
-        """Whether nothing looks at the rim in the meantime, and nothing is changed that contributes."""
-        if 2 * len(place.rim()) + len(place.others()) > MOST_NESTS:
+        """Whether nothing is changed in the meantime that contributes, and nothing looks at what is cleared later."""
+        if place.pieces() > MOST_PIECES:
             return False
-        region = self.home[place.maker]
         array = place.load.array
-        # what is the caller's is not written to, not for a moment
-        if not isinstance(array, ir.Var) or any(self.aliases.may_share(array, p) for p in self.function.body.args):
-            return False
-        for op in region.ops[region.ops.index(place.maker) : region.ops.index(place.gather) + 1]:
-            for inner in ir.with_inner(op):
-                written = inner.memory_written if inner is not place.clear else None
-                if written is not None and not self.distinct.are_distinct(written, array):
-                    return False
-                for read in inner.memory_read:
-                    is_own = isinstance(inner, ir.Load) and read is array and inner.index == place.load.index
-                    if not is_own and not self.distinct.are_distinct(read, array):
-                        return False
-        for axis, (below, above) in zip(place.axes, place.reach(), strict=True):
-            first, last = axis.low.plus(Affine(constant=-below)), axis.high.plus(Affine(constant=above - 1))
-            if not self.model.has_elements(array, place.load.index.index(axis.counter), first, last):
+        for op in self.between(place):
+            written = op.memory_written if op is not place.clear else None
+            if written is not None and not self.distinct.are_distinct(written, array):
                 return False
+            for read in op.memory_read if place.clear is not None else ():
+                is_own = isinstance(op, ir.Load) and read is array and op.index == place.load.index
+                if not is_own and not self.distinct.are_distinct(read, array):
+                    return False
         return True
 
 
