@@ -88,7 +88,15 @@ class _Numbers(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
-        if self.is_single and len(node.args) > 1 and not any(isinstance(a, ast.Starred) for a in node.args):
+        # those of `math` take all numbers as doubles
+        root = node.func.value if isinstance(node.func, ast.Attribute) else node.func
+        is_math = isinstance(root, ast.Name) and root.id.startswith(("math", "cmath"))
+        if (
+            self.is_single
+            and not is_math
+            and len(node.args) > 1
+            and not any(isinstance(a, ast.Starred) for a in node.args)
+        ):
             node.args = [_starred(node.args)]
         return node
 

@@ -210,7 +210,7 @@ def math_of(x):
 def test_explained():
     text = str(adjit.grad(network, wrt=(0, 1)).explain(W, X, 3))
     assert re.search(r"checkpoint\(layer\)\(weights, x\)\s+the call is made again", text)
-    assert re.search(r"hidden .* computed again, with the call of L28", text)
+    assert re.search(r"hidden .* computed again, with the call of L29", text)
 
 
 def draws(x):
