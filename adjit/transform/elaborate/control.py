@@ -313,8 +313,9 @@ def carried_loop(
     """
     ctx = frame.ctx
     before = dict(frame.env)
+    # what holds things of different kinds is not carried: the first trip would read those, and so who reads without one
+    names = [name for name in names if not _is_poisoned(before.get(name))]
     slots = {name: _entry_slot(before.get(name)) for name in names}
-    poisoned = _poisoned(before, names)
     outer, outer_sought = frame.earlier, frame.sought
     sought: set[str] = set()
     for _ in range(12):
@@ -322,15 +323,12 @@ def carried_loop(
         frame.env = dict(before)
         # what is assigned in an inner loop alone is the outer loop's as well
         earlier: dict[str, Value | None] = {
-            n: None for n, s in slots.items() if s.shape is None and not n.startswith("%") and n not in poisoned
+            n: None for n, s in slots.items() if s.shape is None and not n.startswith("%")
         }
         frame.earlier, frame.sought = {**dict.fromkeys(outer), **outer, **earlier}, outer_sought | sought
         for name, slot in slots.items():
             args[name] = [_variable(name, t) for t in slot.types]
-            if name in poisoned:
-                # the first trip would read what is of this kind or that
-                frame.env[name] = poisoned[name]
-            elif slot.shape is not None:
+            if slot.shape is not None:
                 frame.env[name] = rebuild(slot.shape, args[name])
             elif name not in FLAGS:
                 frame.env.pop(name, None)
@@ -396,10 +394,9 @@ def carried_loop(
     )  # fmt: skip
 
 
-def _poisoned(env: Env, names: Iterable[str]) -> dict[str, Poison]:
-    """Those that hold things of different kinds. (One that was deleted is as one that was never assigned.)"""
-    held = {name: env.get(name) for name in names}
-    return {name: value for name, value in held.items() if isinstance(value, Poison) and not value.is_deleted}
+def _is_poisoned(value: Value | None) -> bool:
+    """Whether it is of different kinds. (What was deleted is as what was never assigned.)"""
+    return isinstance(value, Poison) and not value.is_deleted
 
 
 def _entry_slot(value: Value | None) -> _Slot:
@@ -519,8 +516,6 @@ def _finish(
         shape = slots[name].shape
         assert shape is not None
         frame.env[name] = rebuild(shape, group)
-    # without a trip they still hold those
-    frame.env.update(_poisoned(before, slots))
     for out, start_value, yielded in zip(flat_outs, inits, yields, strict=False):
         if isinstance(out.type, types.Array):
             _note_phi(ctx, out, (start_value, yielded))
