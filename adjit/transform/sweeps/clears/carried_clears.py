@@ -69,13 +69,14 @@ def _index(op: ir.Op) -> tuple[ir.Operand, ...]:
 def _shift(
     operand: ir.Operand, counters: Collection[ir.Operand], definitions: Mapping[ir.Operand, ir.Op]
 ) -> tuple[ir.Operand, int] | None:
-    """The counter that this is, and how much more."""
+    """The counter that this is, and how much more. (Less could be below zero, and another element.)"""
     if operand in counters:
         return operand, 0
-    op = definitions.get(operand)
-    if isinstance(op, ir.Call) and op.callee is operator.add and op.args[0] in counters:
-        more = op.args[1]
-        return (op.args[0], int(more.value)) if isinstance(more, ir.Const) else None
+    match definitions.get(operand):
+        case ir.Call(callee=operator.add, args=(counter, ir.Const(value=int(more)))) if (
+            counter in counters and more > 0
+        ):
+            return counter, more
     return None
 
 
