@@ -199,11 +199,16 @@ def measure_styles(styles, rounds):
     return table
 
 
+def in_style(groups):
+    """The shared workloads that there are in NumPy style, with that."""
+    found = {w.name: w for w in groups.get("shared workloads", ())}
+    return [(found[name], f) for name, f in STYLES if name in found]
+
+
 def measure_switches(groups, options):
     """What each mechanism gains, over the workloads in loops and in NumPy style."""
     asked = [(w.name, w.function, w.arguments, w.wrt) for workloads in groups.values() for w in workloads]
-    found = {w.name: w for w in groups.get("shared workloads", ())}
-    asked += [(f.__name__, f, found[name].arguments, found[name].wrt) for name, f in STYLES if name in found]
+    asked += [(f.__name__, f, w.arguments, w.wrt) for w, f in in_style(groups)]
     asked = [row for row in asked if not options.names or row[0].startswith(tuple(options.names))]
     show("What each mechanism gains")
     for line in rows(switches(asked, medians, options.rounds), len(asked)):
@@ -264,9 +269,7 @@ def main():
         wanted = [w for w in workloads if not options.names or w.name.startswith(tuple(options.names))]
         if wanted:
             tables[title] = measure_all(title, wanted, options.rounds)
-    found = {w.name: w for w in groups.get("shared workloads", ())}
-    styles = [(found[name], f) for name, f in STYLES if name in found]
-    styles = [(w, f) for w, f in styles if not options.names or f.__name__.startswith(tuple(options.names))]
+    styles = [(w, f) for w, f in in_style(groups) if not options.names or f.__name__.startswith(tuple(options.names))]
     if styles:
         tables["NumPy style"] = measure_styles(styles, options.rounds)
     if options.write:

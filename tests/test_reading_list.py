@@ -59,12 +59,16 @@ def entered(run):
         if not any(at is not None and at[1] == where[1] for at in around):
             found[frame.f_code] = where
 
+    profiled(run, note)
+    return found
+
+
+def profiled(run, note):
     sys.setprofile(note)
     try:
         run()
     finally:
         sys.setprofile(None)
-    return found
 
 
 def test_the_list_is_short_and_its_files_are_there():
@@ -86,9 +90,5 @@ def test_a_gradient_runs_through_its_files_and_through_faces():
     assert behind == []
     # and none of them is idle
     ran = set()
-    sys.setprofile(lambda frame, event, _: ran.add(home(frame.f_code)))
-    try:
-        gradient.source(0.7, 3.0)
-    finally:
-        sys.setprofile(None)
+    profiled(lambda: gradient.source(0.7, 3.0), lambda frame, event, _: ran.add(home(frame.f_code)))
     assert files - {at[0] for at in ran if at is not None} == set()

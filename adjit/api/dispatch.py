@@ -96,23 +96,7 @@ class _Specialising:
             given = self._types_of(arguments) if arguments else self._only_types()
             is_stretched = "stretching" in vars(self) and given in self.stretching.seen()
             emitted = (self.stretching if is_stretched else self)._shown(given, tuned)
-        self._check_importable(emitted)
-        Path(path).write_text(self._module_text(emitted, tuned), encoding="utf-8")
-
-    def _shown(self, given: Sequence[types.Type], tuned: bool) -> Emitted:
-        """The source to be looked at, or, `tuned`, the one that is compiled."""
-        from adjit.transform import pipeline
-
-        level = derivatives.readable(self.derivative, tuned)
-        return pipeline.source(level, self._specialised(given), self._vectorises and tuned)
-
-    def _module_text(self, emitted: Emitted, tuned: bool) -> str:
-        from adjit.transform.emit import module_text
-
-        return module_text(emitted, self.options.decorator(tuned), tuned)
-
-    def _check_importable(self, emitted: Emitted) -> None:
-        from adjit.transform.emit import not_importable
+        from adjit.transform.emit import module_text, not_importable
 
         missing = not_importable(emitted)
         if missing:
@@ -121,6 +105,11 @@ class _Specialising:
                 why=f"It calls what another module cannot have: {missing[0]}.",
                 instead="Define that at the top of a module that can be imported.",
             )
+        Path(path).write_text(module_text(emitted, self.options.decorator(tuned), tuned), encoding="utf-8")
+
+    def _shown(self, given: Sequence[types.Type], tuned: bool) -> Emitted:
+        """The source to be looked at, or, `tuned`, the one that is compiled."""
+        return self._emitted(derivatives.at_level(self.derivative, tuned), self._specialised(given))
 
     def _only_types(self) -> tuple[types.Type, ...]:
         seen = self.seen()
@@ -140,11 +129,11 @@ class _Specialising:
         """The derived function that runs when this one is called so."""
         return self
 
-    def _emitted(self, given: tuple[types.Type, ...]) -> Emitted:
+    def _emitted(self, derivative: Derivative, given: tuple[types.Type, ...]) -> Emitted:
         # the transformation and the libraries that it stands on are loaded when the first derivative is made
         from adjit.transform import pipeline
 
-        return pipeline.source(self.derivative, given, self._vectorises)
+        return pipeline.source(derivative, given, self._vectorises)
 
     @property
     def _vectorises(self) -> bool:
@@ -217,12 +206,11 @@ class _Specialising:
     def _specialise(self, given: Sequence[types.Type]) -> FunctionType:
         """The generated function for arguments of these types."""
         taken = self._specialised(given)
-        emitted = self._emitted(taken)
+        emitted = self._emitted(self.derivative, taken)
         title = f"{emitted.name} {', '.join(map(to_text, taken))}".rstrip()
         # global arrays as they are now, on every target
         names = {n: v.copy() if isinstance(v, np.ndarray) else v for n, v in emitted.globals.items()}
-        of_float32 = any("float32" in text for text in (title, emitted.text))
-        function = load(emitted.text, names, emitted.name, title, isinstance(self, Interpreted), of_float32)
+        function = load(emitted.text, names, emitted.name, title, is_plain=isinstance(self, Interpreted))
         self._note(given, emitted, function, title)
         return function
 

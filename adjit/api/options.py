@@ -55,7 +55,8 @@ class Options:
 
     def decorator(self, tuned: bool) -> str:
         """numba's decorator for a saved function, with what these options compile it with."""
-        said: dict[str, Any] = {"error_model": "numpy", "fastmath": self.for_numba()["fastmath"], "nogil": True}
+        options = self.for_numba()
+        said = {name: options[name] for name in ("error_model", "fastmath", "nogil")}
         if tuned and self.parallel:
             said["parallel"] = True
         return f"@njit({', '.join(f'{name}={_literal(value)}' for name, value in said.items())})"

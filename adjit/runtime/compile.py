@@ -19,17 +19,17 @@ from adjit.runtime.plain_numbers import NAMES, as_compiled
 _registering = threading.Lock()
 
 
-def load(
-    text: str, names: Mapping[str, Any], name: str, title: str, is_plain: bool = False, of_float32: bool = False
-) -> FunctionType:
+def load(text: str, names: Mapping[str, Any], name: str, title: str, is_plain: bool = False) -> FunctionType:
     """The function `name` that `text` defines; the same text and title give the same file name in each run.
 
-    `is_plain`: it runs uncompiled, and so with numbers as compiled code has them; `of_float32`: some are of that type.
+    `is_plain`: it runs uncompiled, and so with numbers as compiled code has them.
     """
     filename = register(text, title)
     scope: dict[str, Any] = {"__name__": __name__, "__builtins__": __builtins__, **(NAMES if is_plain else {}), **names}
     tree = ast.parse(text, filename)
-    exec(compile(as_compiled(tree, of_float32) if is_plain else tree, filename, "exec", dont_inherit=True), scope)
+    if is_plain:
+        tree = as_compiled(tree, is_single=any("float32" in said for said in (title, text)))
+    exec(compile(tree, filename, "exec", dont_inherit=True), scope)
     found = scope[name]
     assert isinstance(found, FunctionType)
     return found

@@ -24,7 +24,7 @@ from adjit.transform.machine import tune
 from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.notes import Record, recording
 from adjit.transform.rewrite.released import released
-from adjit.transform.source.derivative import Derivative, readable
+from adjit.transform.source.derivative import Derivative, at_level
 from adjit.transform.strategy import CHEAPEST, Strategy
 from adjit.transform.sweeps import transposed_tangent
 
@@ -72,7 +72,7 @@ def primal(
     """The typed IR of the function to derive. `run_again`: the trips of its loops are, wherever that can be."""
 
     def inner(derivative: Derivative, given: tuple[types.Type, ...]) -> ir.Function:
-        asked = derivative if strategy.tuned else readable(derivative)
+        asked = derivative if strategy.tuned else at_level(derivative, tuned=False)
         return build(dataclasses.replace(asked, stretches=derivative.stretches or stretches), given)
 
     if isinstance(function, Derivative):

@@ -77,12 +77,8 @@ def test_saved_sources_run_without_adjit(tmp_path):
     assert done.returncode == 0, done.stderr[-3000:]
     for line, (name, (derived, arguments)) in zip(done.stdout.splitlines(), CASES.items(), strict=True):
         wanted = derived(*(a.copy() if isinstance(a, np.ndarray) else a for a in arguments))
-        for found, value in zip(_numbers(json.loads(line)), _numbers(listed(wanted)), strict=True):
+        for found, value in zip(flat(json.loads(line)), flat(listed(wanted)), strict=True):
             assert found == pytest.approx(value, rel=1e-12, abs=1e-13), name
-
-
-def _numbers(nested):
-    return [n for part in nested for n in _numbers(part)] if isinstance(nested, list) else [nested]
 
 
 def test_a_tuned_file_says_that_it_needs_adjit(tmp_path):

@@ -16,7 +16,7 @@ shuffling.install()
 import numba  # noqa: E402
 
 from adjit.transform.pipeline import Derivative, source  # noqa: E402
-from adjit.transform.source.derivative import readable  # noqa: E402
+from adjit.transform.source.derivative import at_level  # noqa: E402
 from tests.golden import generate  # noqa: E402
 from tests.golden.explained import programs  # noqa: E402
 
@@ -45,7 +45,7 @@ def functions():
 def emitted(function, workload):
     types = tuple(map(numba.typeof, workload.arguments))
     tuned = Derivative(function, "value_and_grad", workload.wrt)
-    return source(tuned, types, vectormath=True).text + source(readable(tuned), types).text
+    return source(tuned, types, vectormath=True).text + source(at_level(tuned, tuned=False), types).text
 
 
 def main(seed, beginnings):

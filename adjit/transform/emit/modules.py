@@ -35,9 +35,7 @@ def module_text(emitted: Emitted, decorator: str = "", is_tuned: bool = False) -
     A global that no module has under its own name is mentioned in a comment; frozen arrays are written out, and so
     are adjit's own functions unless the text is tuned. Then the first line says that it needs adjit.
     """
-    head = _Head(is_tuned)
-    for name, value in emitted.globals.items():
-        head.add(name, value)
+    head = _Head(emitted, is_tuned)
     if decorator:
         head.add("njit", njit)
     first = _NEEDS_ADJIT if any(_section(line) == 2 for line in head.lines) else ""
@@ -51,21 +49,21 @@ def module_text(emitted: Emitted, decorator: str = "", is_tuned: bool = False) -
 
 def not_importable(emitted: Emitted) -> list[str]:
     """The names of what the text refers to and no module has, with where that is defined."""
-    head = _Head(is_tuned=True)
-    for name, value in emitted.globals.items():
-        head.add(name, value)
+    head = _Head(emitted, is_tuned=True)
     return sorted(line.removeprefix("# ") for line in head.lines if line.startswith("#"))
 
 
 class _Head:
     """What stands above a function. `definitions`: by name, what is needed first."""
 
-    def __init__(self, is_tuned: bool) -> None:
+    def __init__(self, emitted: Emitted, is_tuned: bool) -> None:
         self.is_tuned = is_tuned
         self.lines: set[str] = set()
         self.constants: dict[str, str] = {}
         self.definitions: dict[str, str] = {}
         self._begun: set[str] = set()  # a function may call itself
+        for name, value in emitted.globals.items():
+            self.add(name, value)
 
     def add(self, name: str, value: Any) -> None:
         """Gives `name` its value in the module."""

@@ -9,7 +9,7 @@ In: operations, and what is read of them. Out: the same, with an empty array, an
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from numba import types
 
@@ -24,33 +24,35 @@ _Path = Mapping[ir.Operand, bool]
 def defined_where_measured(function: ir.Function) -> ir.Function:
     """A program, where the arrays that are asked for their extents are there: it asks ahead of a branch that reads."""
     ops = function.body.ops
-    doubtful = _Doubtful(ops)
-    if not doubtful.has_any:
-        return function
-    sure = _Sure(ops)
-    measured = {
-        op.array
-        for op, path in _with_paths(ops, {})
-        if isinstance(op, ir.Extent) and doubtful.on(op.array, path) and not sure.on(op.array, path)
-    }
-    return ir.with_body(function, ir.with_ops(function.body, all_defined(ops, measured))) if measured else function
+    return _with_defined(function, ops, ops, lambda op: (op.array,) if isinstance(op, ir.Extent) else ())
 
 
 def defined_between_sweeps(function: ir.Function) -> ir.Function:
     """Both sweeps, where the arrays that the reverse sweep reads on a path are there on that path."""
     ops = function.body.ops
     middle = next((k for k, op in enumerate(ops) if isinstance(op, ir.Comment) and op.text == ir.REVERSE_SWEEP), 0)
+    return _with_defined(function, ops[:middle], ops[middle:], lambda op: tuple(filter(ir.is_reference, op.operands)))
+
+
+def _with_defined(
+    function: ir.Function,
+    users: Sequence[ir.Op],
+    reading: Sequence[ir.Op],
+    asked: Callable[[ir.Op], Sequence[ir.Operand]],
+) -> ir.Function:
+    """The function, where what is `asked` of operations of ours is there, unless those of the user's read it anyway."""
+    ops = function.body.ops
     doubtful = _Doubtful(ops)
     if not doubtful.has_any:
         return function
-    sure = _Sure(ops[:middle])
-    read = {
+    sure = _Sure(users)
+    wanted = {
         operand
-        for op, path in _with_paths(ops[middle:], {})
-        for operand in op.operands
-        if ir.is_reference(operand) and doubtful.on(operand, path) and not sure.on(operand, path)
+        for op, path in _with_paths(reading, {})
+        for operand in asked(op)
+        if doubtful.on(operand, path) and not sure.on(operand, path)
     }
-    return ir.with_body(function, ir.with_ops(function.body, all_defined(ops, read))) if read else function
+    return ir.with_body(function, ir.with_ops(function.body, all_defined(ops, wanted))) if wanted else function
 
 
 def _with_paths(ops: Sequence[ir.Op], path: _Path, through_loops: bool = True) -> Iterator[tuple[ir.Op, _Path]]:

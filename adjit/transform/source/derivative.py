@@ -100,12 +100,12 @@ def specification(function: Any) -> Any:
     return found if isinstance(found, Derivative) else function
 
 
-def readable(derivative: Derivative, tuned: bool = False) -> Derivative:
+def at_level(derivative: Derivative, tuned: bool) -> Derivative:
     """The same derivative, and those that it is made of, as one reads them; or, `tuned`, as they are compiled."""
     inner = derivative.function
     return dataclasses.replace(
         derivative,
-        function=readable(inner, tuned) if isinstance(inner, Derivative) else inner,
+        function=at_level(inner, tuned) if isinstance(inner, Derivative) else inner,
         strategy=dataclasses.replace(derivative.strategy, tuned=tuned),
     )
 

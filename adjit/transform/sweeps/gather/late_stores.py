@@ -145,13 +145,7 @@ class _Search:
 
     def touches(self, op: ir.Op, array: ir.Operand) -> bool:
         """Whether the operation, or one inside it, may look at the array's memory or change it."""
-        for inner in ir.with_inner(op):
-            arrays = list(inner.memory_read)
-            if isinstance(inner, ir.Store):
-                arrays.append(inner.array)
-            if any(ir.is_array(o) and not self.distinct.are_distinct(o, array) for o in arrays):
-                return True
-        return False
+        return any(touches(inner, array, self.distinct) for inner in ir.with_inner(op))
 
     def is_within(self, inner: ir.For, outer: ir.For) -> bool:
         """Whether a loop has no trips but those of the other one."""
@@ -162,6 +156,12 @@ class _Search:
             return False
         rest = beyond.plus(stop, -1)
         return rest.is_constant and rest.constant >= 0
+
+
+def touches(op: ir.Op, array: ir.Operand, distinct: Distinct) -> bool:
+    """Whether the operation itself may look at the array's memory or change it."""
+    arrays = [*op.memory_read, op.array] if isinstance(op, ir.Store) else op.memory_read
+    return any(ir.is_array(o) and not distinct.are_distinct(o, array) for o in arrays)
 
 
 def made_again(

@@ -23,7 +23,7 @@ from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.cost import cost
 from adjit.transform.analysis.distinct import Distinct
 from adjit.transform.analysis.elements import IndexModel, is_clear
-from adjit.transform.sweeps.gather.late_stores import made_again
+from adjit.transform.sweeps.gather.late_stores import made_again, touches
 from adjit.transform.sweeps.gather.multiples_in_place import Axis, Own, Place, Term, substituted
 
 MOST_CYCLES = 2  # of a contribution, beside those to load what it is a multiple of
@@ -104,13 +104,7 @@ class _Search:
         if [self.shown(index) for index in store.index] != [substituted(entry, counters) for entry in place.target]:
             return None
         between = self.between(place)
-        touching = [
-            op
-            for op in between
-            for touched in (*op.memory_read, *([op.memory_written] if op.memory_written is not None else []))
-            if not self.distinct.are_distinct(touched, array)
-        ]
-        if set(touching) != {store, place.addition}:
+        if {op for op in between if touches(op, array, self.distinct)} != {store, place.addition}:
             return None
         moved = (store, place.addition, place.store, place.clear)
         writes = [op for op in between if isinstance(op, ir.Store) and op not in moved]

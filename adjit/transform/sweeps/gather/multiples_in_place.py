@@ -9,6 +9,7 @@ In: a place found by `multiples.py`. Out: the function with it.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -111,10 +112,7 @@ class Place:
 
     def _inside(self, leaf: _Leaf) -> list[ir.Op]:
         """The nest over the elements that get all terms, parallel as the gather is."""
-        bounds = [
-            (axis.low.plus(Affine(constant=-below)), axis.high.plus(Affine(constant=above)))
-            for axis, (below, above) in zip(self.axes, self.interior(), strict=True)
-        ]
+        bounds = self._bounds(self.interior())
         # LLVM runs the innermost loop as vectors where it begins with what is made, and not behind that
         ahead = Affine(constant=max(-self.interior()[-1][0], 0))
         bounds[-1] = bounds[-1][0].plus(ahead, -1), bounds[-1][1].plus(ahead, -1)
@@ -128,6 +126,17 @@ class Place:
         assert isinstance(outermost, ir.For)
         return [*before, dataclasses.replace(outermost, parallel=self.gather.parallel)]
 
+    def _bounds(self, reach: Sequence[tuple[int, int]]) -> list[tuple[Affine, Affine]]:
+        """From so much before what is made to so much behind it, an axis."""
+        return [
+            (axis.low.plus(Affine(constant=-below)), axis.high.plus(Affine(constant=above)))
+            for axis, (below, above) in zip(self.axes, reach, strict=True)
+        ]
+
+    def _over_made(self, writer: Writer, fill: Callable[[Writer, Sequence[Affine]], None]) -> None:
+        """A nest over all that is made."""
+        self._nest(writer, self._bounds([(0, 0)] * len(self.axes)), fill)
+
     def _long_or_not(self, leaf: _Leaf, short: Callable[[Writer], None]) -> list[ir.Op]:
         """What is around that nest, where the axes are so long that all of it is there; else `short`."""
         writer = Writer(self.addition.origin)
@@ -135,18 +144,19 @@ class Place:
             self._around(writer, leaf)
         with writer.region() as others:
             short(writer)
-        condition: ir.Operand = ir.boolean(True)
-        for axis, shifts in zip(self.axes, self.shifts(), strict=True):
-            length = axis.high.plus(axis.low, -1)
-            least = ir.integer(max(max(shifts) - min(shifts), 1))
-            test = writer.call(operator.ge, writer.integer(length), least, type=types.boolean, name="is_long")
-            condition = (
-                test
-                if condition == ir.boolean(True)
-                else writer.call(operator.and_, condition, test, type=types.boolean, name="is_long")
-            )
+
+        def both(left: ir.Var, right: ir.Var) -> ir.Var:
+            return writer.call(operator.and_, left, right, type=types.boolean, name="is_long")
+
+        condition = functools.reduce(both, [self._is_long(writer, k) for k in range(len(self.axes))])
         writer.emit(ir.If(condition=condition, then=_region(around), orelse=_region(others)))
         return writer.ops
+
+    def _is_long(self, writer: Writer, k: int) -> ir.Var:
+        axis, shifts = self.axes[k], self.shifts()[k]
+        length = writer.integer(axis.high.plus(axis.low, -1))
+        least = ir.integer(max(max(shifts) - min(shifts), 1))
+        return writer.call(operator.ge, length, least, type=types.boolean, name="is_long")
 
     def _around(
         self,
@@ -165,28 +175,26 @@ class Place:
                 leaf(writer, counters, terms, with_own)
             return
         axis, (below, above) = self.axes[k], self.interior()[k]
-        for place in range(-axis.below, -below):
-            met = [term for term in terms if place + term.shifts[k] >= 0]
-            if met or (with_own and place >= 0):
-                row = axis.low.plus(Affine(constant=place))
-                self._around(writer, leaf, (*counters, row), met, with_own and place >= 0, False)
+
+        def rows(end: Affine, places: range, is_made: Callable[[int], bool]) -> None:
+            for place in places:
+                met = [term for term in terms if is_made(place + term.shifts[k])]
+                own = with_own and is_made(place)
+                if met or own:
+                    self._around(writer, leaf, (*counters, end.plus(Affine(constant=place))), met, own, False)
+
+        rows(axis.low, range(-axis.below, -below), lambda place: place >= 0)
         if not is_inside or k + 1 < len(self.axes):
-            bounds = axis.low.plus(Affine(constant=-below)), axis.high.plus(Affine(constant=above))
             counter = dataclasses.replace(axis.counter)
             with writer.region() as ops:
                 self._around(writer, leaf, (*counters, Affine({counter: 1})), terms, with_own, is_inside)
-            self._loop(writer, counter, bounds, ops)
-        for place in range(above, axis.above):
-            met = [term for term in terms if place + term.shifts[k] < 0]
-            if met or (with_own and place < 0):
-                row = axis.high.plus(Affine(constant=place))
-                self._around(writer, leaf, (*counters, row), met, with_own and place < 0, False)
+            self._loop(writer, counter, self._bounds(self.interior())[k], ops)
+        rows(axis.high, range(above, axis.above), lambda place: place < 0)
 
     def _scattered(self, writer: Writer) -> None:
         """The same where there is little: what each trip contributes, term by term."""
-        made = [(axis.low, axis.high) for axis in self.axes]
         if self.own is not None:
-            self._nest(writer, made, lambda inner, counters: self._store(inner, counters, (), True))
+            self._over_made(writer, lambda inner, counters: self._store(inner, counters, (), True))
 
         def scatter(inner: Writer, counters: Sequence[Affine]) -> None:
             for term in self.terms:
@@ -194,7 +202,7 @@ class Place:
                 elements = [counter.plus(Affine(constant=-shift)) for counter, shift in shifted]
                 self._store(inner, elements, (term,), False)
 
-        self._nest(writer, made, scatter)
+        self._over_made(writer, scatter)
 
     def _cleared(self) -> list[ir.Op]:
         """The clear of all that contributes, in the pieces that the gather is in where these are part of it."""
@@ -206,8 +214,7 @@ class Place:
         return writer.ops
 
     def _all_cleared(self, writer: Writer) -> None:
-        made = [(axis.low, axis.high) for axis in self.axes]
-        self._nest(writer, made, lambda inner, counters: self._clear(inner, counters, (), True))
+        self._over_made(writer, lambda inner, counters: self._clear(inner, counters, (), True))
 
     def _nest(
         self,
