@@ -51,6 +51,14 @@ def _is_root_of_zero(x: Any, y: Any) -> Any:
     return (np.asarray(x) == 0) & (np.asarray(y) < 1) & (np.asarray(y) != 0)
 
 
+def _is_minus_one(x: Any) -> Any:
+    return np.asarray(x) == -1
+
+
+def _is_origin(y: Any, x: Any) -> Any:
+    return (np.asarray(x) == 0) & (np.asarray(y) == 0)
+
+
 def _of_close_values(function: Callable[..., Any], values: Callable[..., Any]) -> Callable[..., Any]:
     """nan where two of the values are as good as equal, or one as good as zero, or a basis is completed at will."""
 
@@ -88,6 +96,9 @@ _NUMPY = Module(
         **{name: _poisoned(getattr(np, name), _is_zero) for name in ("sqrt", "cbrt", "log", "log2", "log10")},
         **{name: _poisoned(getattr(np, name), _is_one) for name in ("arcsin", "arccos", "arctanh", "arccosh")},
         **{name: _poisoned(getattr(np, name), _is_root_of_zero) for name in ("power", "float_power")},
+        "log1p": _poisoned(np.log1p, _is_minus_one),
+        "arctan2": _poisoned(np.arctan2, _is_origin),
+        "angle": _poisoned(np.angle, _is_zero),
     },
 )
 _MATH = Module(
@@ -97,5 +108,6 @@ _MATH = Module(
         "asin": _poisoned(math.asin, _is_one),
         "acos": _poisoned(math.acos, _is_one),
         "pow": _poisoned(math.pow, _is_root_of_zero),
+        "atan2": _poisoned(math.atan2, _is_origin),
     },
 )

@@ -52,6 +52,15 @@ def test_whether_an_infinite_partial_is_read(result: str, is_read: bool) -> None
     assert singular.is_read(Program(text), (np.array([0.0, 0.3, 2.0]),)) == is_read
 
 
+@pytest.mark.parametrize(
+    "line", ["np.arctan2(v, 0.0)", "np.log1p(-np.cos(v))", "np.angle(v + 0j)", "v + math.atan2(v[0], 0.0 * v[1])"]
+)
+def test_angles_and_logarithms_are_seen(line: str) -> None:
+    text = f"def program(v):\n    return np.sum({line})\n"
+    assert singular.is_read(Program(text), (np.array([0.0, 0.3, 2.0]),))
+    assert not singular.is_read(Program(text), (np.array([0.1, 0.3, 2.0]),))
+
+
 @pytest.mark.parametrize("power", ["y = v ** 0.6", "y = v.copy()\n    y **= 0.6", "y = v * 1.0\n    y[0] **= v[1]"])
 def test_powers_are_seen(power: str) -> None:
     text = f"def program(v):\n    {power}\n    return np.sum(y)\n"
