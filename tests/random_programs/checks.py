@@ -283,7 +283,7 @@ class _Case:
             raise NotSmooth("differences disagree")
         tolerance = 5e-3 if self.is_single else 3e-6
         if abs(differences - reverse) > tolerance * scale:
-            if self.has_kink():
+            if self.has_kink(abs(differences - reverse)):
                 raise NotSmooth("a kink")
             raise self.wrong(f"forward and reverse {reverse}, differences {differences}, complex step {exact}")
 
@@ -325,12 +325,20 @@ class _Case:
         with np.errstate(all="ignore"):
             return at(-step), at(0.0), at(step)
 
-    def has_kink(self) -> bool:
-        """Whether the slopes on both sides differ: differences around a kink agree on the mean of the two."""
-        step = 1e-5
+    def has_kink(self, disagreement: float) -> bool:
+        """Whether the slopes on both sides differ: differences around a kink agree on the mean of the two.
+
+        A small kink counts where it is all of the disagreement. What is smooth has a gap that shrinks with the step.
+        """
+        (near, _), (wider, _), (wide, slope) = (self.gap(step) for step in (1e-7, 1e-6, 1e-5))
+        is_lasting = disagreement <= near and wider <= 2 * near
+        return is_lasting or not wide <= 1e-3 * (1.0 + abs(slope))
+
+    def gap(self, step: float) -> tuple[float, float]:
+        """Between the slopes on both sides, and the one on the left."""
         before, here, behind = self.on_both_sides(step)
         left, right = (here - before) / step, (behind - here) / step
-        return not abs(left - right) <= 1e-3 * (1.0 + abs(left))
+        return abs(left - right), left
 
     def has_jump(self) -> bool:
         """Whether the value jumps nearby: as near as numbers of 32 bits are apart."""

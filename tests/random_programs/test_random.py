@@ -61,6 +61,19 @@ def test_angles_and_logarithms_are_seen(line: str) -> None:
     assert not singular.is_read(Program(text), (np.array([0.1, 0.3, 2.0]),))
 
 
+@pytest.mark.parametrize("size", [0.1, 1e-3])
+def test_kinks_are_seen(size: float) -> None:
+    """At a node of an interpolation the slope is that on one side, and differences are the mean."""
+    nodes = "np.array([-1.0, 0.0, 2.0]), np.array([1.0, 0.3, 0.4])"
+    text = (
+        f"def program(v):\n    return 3.0 * np.sin(v[1]) ** 2 + {size} * np.interp(v[0], {nodes}) * v[1]\n\n\n"
+        "def arguments():\n    return (np.array([0.0, 0.3]),)\n"
+    )
+    verdict = check(Program(text), How())
+    assert verdict.outcome is Outcome.UNFIT
+    assert verdict.why in ("a kink", "differences disagree")
+
+
 @pytest.mark.parametrize("power", ["y = v ** 0.6", "y = v.copy()\n    y **= 0.6", "y = v * 1.0\n    y[0] **= v[1]"])
 def test_powers_are_seen(power: str) -> None:
     text = f"def program(v):\n    {power}\n    return np.sum(y)\n"
