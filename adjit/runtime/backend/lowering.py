@@ -118,6 +118,13 @@ class GeneratedLower(Lower):
     def _position(self, type_: types.Type, field: str) -> int:
         return int(self.context.data_model_manager[type_].get_field_position(field))
 
+    def _made(self, type_: types.Type, **fields: llvm.Value) -> llvm.Value:
+        """A value with these fields."""
+        made = self.context.get_constant_undef(type_)
+        for field, value in fields.items():
+            made = self.builder.insert_value(made, value, self._position(type_, field))
+        return made
+
     # ------------------------------------------------------------------------------------------------------ arithmetic
 
     def lower_binop(self, resty: types.Type, expr: ir.Expr, op: Any) -> llvm.Value:
@@ -242,20 +249,17 @@ class GeneratedLower(Lower):
         for extent, _ in kept[1:]:
             items = builder.mul(items, extent, flags=["nsw"])
         meminfo = self._part(name, array, "meminfo")
-        fields = {
-            "meminfo": meminfo,
-            "parent": self._part(name, array, "parent"),
-            "nitems": items,
-            "itemsize": self._part(name, array, "itemsize"),
-            "data": data,
-            "shape": cgutils.pack_array(builder, [extent for extent, _ in kept]),
-            "strides": cgutils.pack_array(builder, [stride for _, stride in kept]),
-        }
-        made = self.context.get_constant_undef(result)
-        for field, value in fields.items():
-            made = builder.insert_value(made, value, self._position(result, field))
         super().incref(types.MemInfoPointer(array.dtype), meminfo)
-        return made
+        return self._made(
+            result,
+            meminfo=meminfo,
+            parent=self._part(name, array, "parent"),
+            nitems=items,
+            itemsize=self._part(name, array, "itemsize"),
+            data=data,
+            shape=cgutils.pack_array(builder, [extent for extent, _ in kept]),
+            strides=cgutils.pack_array(builder, [stride for _, stride in kept]),
+        )
 
     # --------------------------------------------------------------------------------------------- ranges and slices
 
@@ -273,15 +277,13 @@ class GeneratedLower(Lower):
     def _slice(self, resty: types.SliceType, expr: ir.Expr, kinds: Sequence[types.Type]) -> llvm.Value | None:
         if len(expr.args) != 2 or not all(isinstance(k, types.Integer | types.NoneType) for k in kinds):
             return None
-        ends = [0, 2 ** (cgutils.intp_t.width - 1) - 1, 1]
-        made = self.context.get_constant_undef(resty)
-        for field, name, end in zip(("start", "stop", "step"), (*expr.args, None), ends, strict=True):
-            kind = types.none if name is None else self.typeof(name.name)
-            value = cgutils.intp_t(end)
-            if name is not None and isinstance(kind, types.Integer):
-                value = self.context.cast(self.builder, self.loadvar(name.name), kind, types.intp)
-            made = self.builder.insert_value(made, value, self._position(resty, field))
-        return made
+        start, stop = (
+            self.context.cast(self.builder, self.loadvar(end.name), kind, types.intp)
+            if isinstance(kind, types.Integer)
+            else cgutils.intp_t(usual)
+            for end, kind, usual in zip(expr.args, kinds, (0, 2 ** (cgutils.intp_t.width - 1) - 1), strict=True)
+        )
+        return self._made(resty, start=start, stop=stop, step=cgutils.intp_t(1))
 
     def _range(self, resty: types.RangeType, expr: ir.Expr, kinds: Sequence[types.Type]) -> llvm.Value | None:
         """A range, remembered with its parts."""
@@ -294,9 +296,7 @@ class GeneratedLower(Lower):
         ]
         own = self.context.get_value_type(resty.dtype)
         start, stop = values if len(values) == 2 else (own(0), values[0])
-        made = self.context.get_constant_undef(resty)
-        for field, value in (("start", start), ("stop", stop), ("step", own(step))):
-            made = self.builder.insert_value(made, value, self._position(resty, field))
+        made = self._made(resty, start=start, stop=stop, step=own(step))
         self._ranges[id(made)] = _Range(made, start, stop, step)
         return made
 
@@ -317,17 +317,13 @@ class GeneratedLower(Lower):
             trips = builder.add(builder.sdiv(distance, step), builder.zext(is_uneven, zero.type))
         goes_on = builder.icmp_signed(">" if known.step > 0 else "<", distance, zero)
         trips = builder.select(goes_on, trips, zero)
-        type_ = self.typeof(expr.value.name).iterator_type
-        fields = {
-            "iter": cgutils.alloca_once_value(builder, known.start),
-            "stop": known.stop,
-            "step": known.start.type(known.step),
-            "count": cgutils.alloca_once_value(builder, trips),
-        }
-        made = self.context.get_constant_undef(type_)
-        for field, value in fields.items():
-            made = builder.insert_value(made, value, self._position(type_, field))
-        return made
+        return self._made(
+            self.typeof(expr.value.name).iterator_type,
+            iter=cgutils.alloca_once_value(builder, known.start),
+            stop=known.stop,
+            step=known.start.type(known.step),
+            count=cgutils.alloca_once_value(builder, trips),
+        )
 
     def _next_of_range(self, resty: types.Type, expr: ir.Expr) -> llvm.Value:
         builder, type_ = self.builder, self.typeof(expr.value.name)
