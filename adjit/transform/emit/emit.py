@@ -18,13 +18,13 @@ from typing import Any
 from adjit.transform import ir
 from adjit.transform.emit.expression import Expressions
 from adjit.transform.emit.folding import Folding
-from adjit.transform.emit.lines import INDENT, Layout
+from adjit.transform.emit.lines import Layout
 from adjit.transform.emit.naming import Globals, identifier, name_groups
 from adjit.transform.emit.placed_comments import commented
 from adjit.transform.emit.shared_names import Classes, Group
 from adjit.transform.emit.statement_form import Program, program
 from adjit.transform.emit.workspace_arrays import temporaries
-from adjit.transform.emit.wrapping import WIDTH, wrapped
+from adjit.transform.emit.wrapping import INDENT, WIDTH, wrapped
 
 
 @dataclass(frozen=True)

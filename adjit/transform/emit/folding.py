@@ -22,6 +22,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
+from adjit.transform.ir.types import is_scalar
 
 # Estimated characters of an expression: above the first, what it is made of gets names; above the second, a conditional
 # expression is written as a statement.
@@ -30,11 +31,6 @@ LONGEST_CHOICE = 90
 
 # An array expression folds into these and into yields, and never into an access of single elements.
 _TAKES_ARRAYS = (ir.Call, ir.Copy, ir.Transpose, ir.Reshape, ir.Push, ir.For, ir.While)
-_SCALARS = (types.Number, types.Boolean)
-
-
-def is_scalar(type_: ir.Type) -> bool:
-    return isinstance(type_, _SCALARS)
 
 
 def operands_of(op: ir.Op) -> Iterator[ir.Operand]:
@@ -53,7 +49,7 @@ class Folding:
     """The folded operations by their results; `choices` are the Ifs that are printed as expressions."""
 
     def __init__(self, function: ir.Function):
-        self.folded: dict[ir.Var, ir.Op] = {}
+        self.folded: dict[ir.Operand, ir.Op] = {}
         self.choices: set[ir.Op] = set()
         self._uses: Counter[ir.Var] = Counter()
         self._readers: dict[ir.Var, tuple[ir.Region, int]] = {}

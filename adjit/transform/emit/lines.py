@@ -12,14 +12,14 @@ import operator
 from collections.abc import Iterator, Mapping, Sequence
 
 from adjit.transform import ir
-from adjit.transform.emit.expression import INFIX, PREFIX, Expressions, parenthesised
-from adjit.transform.emit.folding import Folding, is_scalar
+from adjit.transform.emit.expression import INFIX, PREFIX, Expressions, is_literal, parenthesised
+from adjit.transform.emit.folding import Folding
 from adjit.transform.emit.placed_comments import Mark
 from adjit.transform.emit.shared_names import Classes
 from adjit.transform.emit.statement_form import Assign, Branch, Break, Copies, Loop, Repeat, Return, Statement, Unpack
-from adjit.transform.emit.wrapping import WIDTH, wrapped
+from adjit.transform.emit.wrapping import INDENT, WIDTH, wrapped
+from adjit.transform.ir.types import is_scalar
 
-INDENT = "    "
 COMPOUND = ("for ", "while ", "if ", "elif ")
 _AUGMENTED = (operator.add, operator.sub, operator.mul, operator.truediv, operator.iadd, operator.isub, operator.imul)
 _COMMUTES = (operator.add, operator.iadd)
@@ -187,9 +187,9 @@ class Layout:
     def _range(self, op: ir.For) -> str:
         start, stop, step = op.start, op.stop, op.step
         bounds = [self._print.text(stop)]
-        if not _is(step, 1):
+        if not is_literal(step, 1):
             bounds = [self._print.text(start), *bounds, self._print.text(step)]
-        elif not _is(start, 0):
+        elif not is_literal(start, 0):
             bounds = [self._print.text(start), *bounds]
         found = self._print.globals
         return f"{found.prange() if op.parallel else found.builtin('range')}({', '.join(bounds)})"
@@ -271,7 +271,7 @@ class Layout:
             self._line(f"{names} = " if names else "", expression, "", indent)
 
     def _update(self, target: str, value: ir.Operand, add: bool, indent: str) -> None:
-        op = self._folding.folded.get(value) if isinstance(value, ir.Var) else None
+        op = self._folding.folded.get(value)
         if add:
             self._increase(target, value, indent)
         elif not (isinstance(op, ir.Call) and self._augmented(target, op, value.type, indent)):
@@ -293,7 +293,7 @@ class Layout:
         return False
 
     def _increase(self, target: str, value: ir.Operand, indent: str) -> None:
-        op = self._folding.folded.get(value) if isinstance(value, ir.Var) else None
+        op = self._folding.folded.get(value)
         if isinstance(op, ir.Call) and op.callee is operator.neg:
             self._line(f"{target} -= ", self._print.text(op.args[0]), "", indent)
         else:
@@ -333,7 +333,7 @@ class Layout:
                 self._line(f"{targets} = ", sources, "", indent)
                 continue
             target, source = group[0]
-            op = self._folding.folded.get(source) if isinstance(source, ir.Var) else None
+            op = self._folding.folded.get(source)
             if op is None:
                 self._line(f"{self._print.names(target)} = ", self._print.text(source), "", indent)
                 continue
@@ -368,10 +368,6 @@ def _is_call(op: ir.Op) -> bool:
     if not isinstance(op, ir.Call) or op.callee in INFIX or op.callee in PREFIX or op.callee in (ir.cast, ir.select):
         return False
     return not any(out.user for out in op.outs)
-
-
-def _is(operand: ir.Operand, value: int) -> bool:
-    return isinstance(operand, ir.Const) and operand.value == value
 
 
 def _ordered(

@@ -14,24 +14,13 @@ import itertools
 import re
 from collections.abc import Iterator
 
+from adjit.transform.emit.expression import AND, CHOICE, INFIX, OR
+
 WIDTH = 110
 INDENT = "    "
 
-# Operators with the blanks around them, and how tightly they bind; signs have no blank after them.
-_LEVELS = (
-    ("if", "else"),
-    ("or",),
-    ("and",),
-    ("<", "<=", ">", ">=", "==", "!=", "is", "is not"),
-    ("|",),
-    ("^",),
-    ("&",),
-    ("<<", ">>"),
-    ("+", "-"),
-    ("*", "/", "//", "%", "@"),
-    ("**",),
-)
-_LEVEL = {sign: level for level, signs in enumerate(_LEVELS) for sign in signs}
+# Operators with blanks around them, and how tightly they bind; signs have no blank after them.
+_LEVEL = {"if": CHOICE, "else": CHOICE, "or": OR, "and": AND} | dict(INFIX.values())
 _SIGNS = sorted(_LEVEL, key=len, reverse=True)
 _TOKEN = re.compile(
     r"""(?P<quoted>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|(?P<open>[(\[])|(?P<close>[)\]])|(?P<comma>,[ ])"""
