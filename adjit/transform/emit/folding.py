@@ -53,13 +53,12 @@ class Folding:
         self.choices: set[ir.Op] = set()
         self._uses: Counter[ir.Var] = Counter()
         self._readers: dict[ir.Var, tuple[ir.Region, int]] = {}
-        self._copied: set[ir.Var] = set()
+        self._copied: set[ir.Operand] = set()
         self._names: Counter[str] = Counter()  # of the user's variables
         self._users: set[str] = set(function.names)  # names of the user's
         self._versions: set[str] = set()  # names that a value may take over from another
         self._counters: set[ir.Var] = set()
-        self._makers: dict[ir.Operand, ir.Op] = {}  # of what may itself fold into its reader
-        self._extents: dict[ir.Var, ir.Extent] = {}
+        self._made = function.body.made
         self._sizes: dict[ir.Var, int] = {}
         self._aliases = function.analysis(Aliases)
         self._note_names(function.body.args, True)
@@ -105,23 +104,20 @@ class Folding:
             for operand in operands_of(op):
                 self._use(operand, region, position)
             self._note_names(op.results, bool(op.regions))
-            if isinstance(op, (ir.Call, ir.Load, ir.Pull, ir.If)):
-                self._makers.update(dict.fromkeys(op.results, op))
             for inner in op.regions:
                 self._note_names(inner.args, True)
                 self._count(inner, op)
             if isinstance(op, ir.Undefined):
                 self.folded[op.out] = op
-            elif isinstance(op, ir.Extent):
-                self._extents[op.out] = op
             elif isinstance(op, (ir.For, ir.While)):
                 if isinstance(op, ir.For):
                     self._counters.add(op.body.args[0])
-                self._copied.update(i for i in op.inits if isinstance(i, ir.Var))
+                self._copied.update(op.inits)
         if holder is not None:
+            is_stopping = isinstance(holder, (ir.For, ir.While)) and holder.stops and region is holder.body
             for k, operand in enumerate(region.yields):
                 # a loop tests whether to stop after it has handed the carried values on
-                late = k == len(region.yields) - 1 and _is_stopping(holder, region)
+                late = is_stopping and k == len(region.yields) - 1
                 self._use(operand, region, len(region.ops) + late)
                 if isinstance(operand, ir.Var):
                     self._copied.add(operand)
@@ -187,17 +183,15 @@ class Folding:
         if not isinstance(op.outs[0].type, types.Integer) or isinstance(one, ir.Const) is isinstance(other, ir.Const):
             return False
         read = other if isinstance(one, ir.Const) else one
-        extent = self._extents.get(read) if isinstance(read, ir.Var) else None
-        if extent is not None and self._reads_well(extent):
-            return True
         if not isinstance(read, ir.Var):
             return False
-        maker = self._makers.get(read)
-        if maker is not None and self._uses[read] == 1:
-            # it goes in here, which must not be written again and again, nor beyond a store to what it reads
-            is_repeated = self._uses[op.results[0]] > 1
-            if is_repeated or not self._reads_well(maker):
-                return False
+        maker = self._made.get(read)
+        if isinstance(maker, ir.Extent) and self._reads_well(maker):
+            return True
+        goes_in_here = isinstance(maker, (ir.Call, ir.Load, ir.Pull, ir.If)) and self._uses[read] == 1
+        # then it must not be written again and again, nor beyond a store to what it reads
+        if maker is not None and goes_in_here and (self._uses[op.results[0]] > 1 or not self._reads_well(maker)):
+            return False
         return read in self._counters or self._keeps_its_name(read)
 
     def _keeps_its_name(self, var: ir.Var) -> bool:
@@ -242,9 +236,7 @@ class Folding:
 
     def _handed_in_place(self, holder: ir.Op, region: ir.Region) -> dict[ir.Var, int]:
         """What a region hands on under the name that it came in with, and where that name is read last."""
-        targets = holder.results
-        if isinstance(holder, ir.For | ir.While):
-            targets = holder.body.args[1:] if isinstance(holder, ir.For) else holder.body.args
+        targets = ir.carried_args(holder) if isinstance(holder, ir.For | ir.While) else holder.results
         found: dict[ir.Var, int] = {}
         for target, operand in zip(targets, region.yields, strict=False):
             if not isinstance(operand, ir.Var) or operand.name != target.name or target in region.yields:
@@ -336,15 +328,10 @@ class Folding:
 
 def _read_by(op: ir.Op) -> Iterator[ir.Operand]:
     """The operands of an operation and of all inside it."""
-    yield from operands_of(op)
-    for region in op.regions:
-        yield from region.yields
-        for inner in region.ops:
-            yield from _read_by(inner)
-
-
-def _is_stopping(holder: ir.Op, region: ir.Region) -> bool:
-    return isinstance(holder, (ir.For, ir.While)) and holder.stops and region is holder.body
+    for inner in ir.with_inner(op):
+        yield from operands_of(inner)
+        for region in inner.regions:
+            yield from region.yields
 
 
 def _yielded(op: ir.If) -> Iterator[ir.Var]:
