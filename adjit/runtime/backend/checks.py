@@ -14,7 +14,7 @@ from numba import types
 
 from adjit.errors import Stretched
 from adjit.runtime.backend.arrays import told
-from adjit.runtime.library.extents import STRETCHED, UNFIT, UNSTORED, broadcast_extent, same_extent, stored_extent
+from adjit.runtime.library.checks import STRETCHED, UNFIT, UNSTORED, broadcast_extent, same_extent, stored_extent
 from adjit.runtime.library.hints import reassociable_add, reassociable_sub
 
 

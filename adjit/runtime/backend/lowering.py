@@ -13,6 +13,7 @@ one of these is left to numba.
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -160,8 +161,8 @@ class GeneratedLower(Lower):
     def lower_setitem(self, target_var: Any, index_var: Any, value_var: Any, signature: Any) -> Any:
         array, kind = self.typeof(target_var.name), self.typeof(value_var.name)
         selectors = self._selectors(array, index_var)
-        is_element = selectors is not None and len(selectors) == array.ndim and _all_integers(selectors)
-        if selectors is None or not is_element:
+        is_part = selectors is None or any(not isinstance(k, types.Integer) for k, _ in selectors)
+        if selectors is None or is_part or len(selectors) < array.ndim:
             return super().lower_setitem(target_var, index_var, value_var, signature)
         value = self.context.cast(self.builder, self.loadvar(value_var.name), kind, signature.args[2])
         value = self.context.cast(self.builder, value, signature.args[2], array.dtype)
@@ -218,23 +219,14 @@ class GeneratedLower(Lower):
         if array.layout == "A":
             strides = self._part(name, array, "strides")
             steps = [builder.mul(builder.extract_value(strides, k), axis.first) for k, axis in enumerate(axes)]
-            return cgutils.pointer_add(builder, data, self._sum(steps))
+            return cgutils.pointer_add(builder, data, functools.reduce(builder.add, steps))
         shape = self._part(name, array, "shape") if array.ndim > 1 else None
         steps = []
         for k, axis in enumerate(axes):
             inner = range(k + 1, array.ndim) if array.layout == "C" else range(k)
-            size = None
-            for other in inner:
-                extent = builder.extract_value(shape, other)
-                size = extent if size is None else builder.mul(size, extent)
-            steps.append(axis.first if size is None else builder.mul(axis.first, size))
-        return builder.gep(data, [self._sum(steps)])
-
-    def _sum(self, terms: Sequence[llvm.Value]) -> llvm.Value:
-        total = terms[0]
-        for term in terms[1:]:
-            total = self.builder.add(total, term)
-        return total
+            extents = [builder.extract_value(shape, other) for other in inner]
+            steps.append(builder.mul(axis.first, functools.reduce(builder.mul, extents)) if extents else axis.first)
+        return builder.gep(data, [functools.reduce(builder.add, steps)])
 
     def _view(
         self, name: str, array: types.Array, selectors: Sequence[tuple[types.Type, llvm.Value]], result: types.Array
@@ -349,7 +341,3 @@ def _is_plain(type_: types.Type) -> bool:
     if isinstance(type_, types.Pair):
         return _is_plain(type_.first_type) and _is_plain(type_.second_type)
     return isinstance(type_, _PLAIN)
-
-
-def _all_integers(selectors: Sequence[tuple[types.Type, llvm.Value]]) -> bool:
-    return all(isinstance(kind, types.Integer) for kind, _ in selectors)

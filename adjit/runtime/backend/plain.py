@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numba.extending import overload, register_jitable
 
-from adjit.runtime.library import extents, hints, workspace
+from adjit.runtime.library import checks, hints, workspace
 
 for _function in (
-    extents.broadcast_extent,
-    extents.stored_extent,
-    extents.same_extent,
+    checks.broadcast_extent,
+    checks.stored_extent,
+    checks.same_extent,
     hints.reassociable_add,
     hints.reassociable_sub,
     workspace.empty_like,

@@ -20,10 +20,6 @@ from llvmlite import ir
 DOUBLE, FLOAT, INTEGER = ir.DoubleType(), ir.FloatType(), ir.IntType(64)
 
 
-def _on_doubles(count: int) -> ir.FunctionType:
-    return ir.FunctionType(DOUBLE, [DOUBLE] * count)
-
-
 @dataclass(frozen=True)
 class Machine:
     """Where instructions go. `has_fma`: a * b + c with one rounding is one instruction here."""
@@ -33,8 +29,8 @@ class Machine:
 
     def intrinsic(self, name: str, *arguments: ir.Value) -> ir.Value:
         """A call of one of LLVM's own functions on float64, such as llvm.fma."""
-        function = self.builder.module.declare_intrinsic(name, [DOUBLE], _on_doubles(len(arguments)))
-        return self.builder.call(function, arguments)
+        kind = ir.FunctionType(DOUBLE, [DOUBLE] * len(arguments))
+        return self.builder.call(self.builder.module.declare_intrinsic(name, [DOUBLE], kind), arguments)
 
 
 _Own = TypeVar("_Own", bound="_Value")
