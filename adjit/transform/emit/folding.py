@@ -61,7 +61,6 @@ class Folding:
         self._made = function.body.made
         self._sizes: dict[ir.Var, int] = {}
         self._aliases = function.analysis(Aliases)
-        self._note_names(function.body.args, True)
         self._count(function.body, None)
         for leaf in ir.leaves(function.result):
             if leaf is not None:
@@ -100,12 +99,12 @@ class Folding:
             self._readers[operand] = region, position
 
     def _count(self, region: ir.Region, holder: ir.Op | None) -> None:
+        self._note_names(region.args, True)
         for position, op in enumerate(region.ops):
             for operand in operands_of(op):
                 self._use(operand, region, position)
             self._note_names(op.results, bool(op.regions))
             for inner in op.regions:
-                self._note_names(inner.args, True)
                 self._count(inner, op)
             if isinstance(op, ir.Undefined):
                 self.folded[op.out] = op
@@ -150,18 +149,16 @@ class Folding:
                 stores |= inner_stores
             if isinstance(op, ir.If) and self._is_choice(op):
                 self.choices.add(op)
-            target = op.memory_written
-            if target is not None:
-                stores.add(self._aliases.find(target))
+            if op.memory_written is not None:
+                stores.add(self._aliases.find(op.memory_written))
             if isinstance(op, ir.Undefined):
                 continue
             if self._reads_well(op):
                 self.folded[op.results[0]] = op
                 continue
             final = self._final(op, region, last)
-            if final is not None and self._stands_alone(op, region, holder, handed, position):
-                final = None
-            if final is not None and self._may_move(op, final, region, assigned, written):
+            is_alone = final is None or self._stands_alone(op, region, holder, handed, position)
+            if final is not None and not is_alone and self._may_move(op, final, region, assigned, written):
                 last[position] = final
                 self.folded[op.results[0]] = op
                 continue
@@ -199,25 +196,19 @@ class Folding:
         return var not in self._copied and (not var.user or self._names[var.name] == 1)
 
     def _is_choice(self, op: ir.If) -> bool:
-        if len(op.outs) != 1 or (op.outs[0].user and is_statement(op)) or self.is_update(op):
+        if len(op.outs) != 1 or not is_scalar(op.outs[0].type) or (op.outs[0].user and is_statement(op)):
             return False
-        out = op.outs[0]
-        if not is_scalar(out.type):
-            return False
-        if any(isinstance(self.folded.get(y), ir.Undefined) for y in _yielded(op)):
-            return False
-        return self._is_folded_within(op)
+        is_undefined = any(isinstance(self.folded.get(y), ir.Undefined) for y in _yielded(op))
+        return not is_undefined and not self.is_update(op) and self._is_folded_within(op)
 
     def _is_folded_within(self, op: ir.If) -> bool:
         return all(o.results and o.results[0] in self.folded for region in op.regions for o in region.ops)
 
     def _final(self, op: ir.Op, region: ir.Region, last: list[int]) -> int | None:
         """Where the text of `op` would end up if it folded; None if it is not of the kind that folds."""
-        if len(op.results) != 1:
+        if len(op.results) != 1 or op.results[0].user or self._uses[op.results[0]] != 1:
             return None
         out = op.results[0]
-        if out.user or self._uses[out] != 1:
-            return None
         reader, position = self._readers[out]
         if reader is not region:
             return None

@@ -90,11 +90,12 @@ class _Head:
         """Has `name` imported, or says why it is not."""
         own = str(getattr(value, "__name__", ""))
         package, _, last = own.rpartition(".")
+        module = package if isinstance(value, ModuleType) else _home(own, value)
         if isinstance(value, ModuleType) and not (package and last == name):
             self.imports[f"import {_renamed(own, name)}"] = set()
         elif getattr(builtins, own, None) is value:
             self.constants[name] = f"{name} = {own}"
-        elif (module := package if isinstance(value, ModuleType) else _home(own, value)) is not None:
+        elif module is not None:
             self.imports.setdefault(f"from {module} import ", set()).add(_renamed(last, name))
         else:
             origin = f"{getattr(value, '__module__', None)}.{own or type(value).__name__}"
