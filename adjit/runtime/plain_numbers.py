@@ -91,12 +91,8 @@ class _Numbers(ast.NodeTransformer):
         # those of `math` take all numbers as doubles
         root = node.func.value if isinstance(node.func, ast.Attribute) else node.func
         is_math = isinstance(root, ast.Name) and root.id.startswith(("math", "cmath"))
-        if (
-            self.is_single
-            and not is_math
-            and len(node.args) > 1
-            and not any(isinstance(a, ast.Starred) for a in node.args)
-        ):
+        has_starred = any(isinstance(a, ast.Starred) for a in node.args)
+        if self.is_single and len(node.args) > 1 and not is_math and not has_starred:
             node.args = [_starred(node.args)]
         return node
 

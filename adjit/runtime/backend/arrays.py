@@ -7,7 +7,7 @@ In: shapes and types. Out: instructions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -24,9 +24,17 @@ from adjit.runtime.library.workspace import empty, empty_like, zeros, zeros_like
 _ALIGNMENT = 64
 
 
-@type_callable(empty)
-@type_callable(zeros)
-def _type_of_shape(context: Any) -> Any:
+_Typer = Callable[..., types.Type | None]
+
+
+def told(function: Any, typer: Callable[[Any], _Typer], lower: Any, *counts: int) -> None:
+    """Tells numba of what type a function is, and what writes its instructions, for so many arguments."""
+    type_callable(function)(typer)
+    for count in counts:
+        lower_builtin(function, *[types.Any] * count)(lower)
+
+
+def of_shape(context: Any) -> _Typer:
     def typer(shape: types.Type, dtype: types.Type | None = None) -> types.Type | None:
         ndim = parse_shape(shape)
         element = types.float64 if dtype is None else parse_dtype(dtype)
@@ -35,37 +43,36 @@ def _type_of_shape(context: Any) -> Any:
     return typer
 
 
-@type_callable(empty_like)
-@type_callable(zeros_like)
-def _type_of_like(context: Any) -> Any:
-    def typer(array: types.Type) -> types.Type | None:
-        if isinstance(array, types.Array) and array.layout == "C":
-            return types.Array(array.dtype, array.ndim, "C")
-        return None
+def of_like(context: Any) -> _Typer:
+    def typer(array: types.Type, dtype: types.Type | None = None) -> types.Type | None:
+        if not isinstance(array, types.Array):
+            return None
+        element = array.dtype if dtype is None else parse_dtype(dtype)
+        layout = "C" if array.layout == "A" else array.layout
+        return None if element is None else array.copy(dtype=element, layout=layout, readonly=False)
 
     return typer
 
 
-def _lower(function: Any, zeroed: bool) -> None:
-    @lower_builtin(function, types.Any)
-    @lower_builtin(function, types.Any, types.Any)
+def shaped(zeroed: bool, allocate: Any) -> Any:
+    """What writes the instructions of np.empty or np.zeros."""
+
     def lower(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[ir.Value]) -> ir.Value:
         shape = arrayobj._parse_shape(context, builder, sig.args[0], args[0])
-        return new_array(context, builder, sig.return_type, shape, zeroed, block)
+        return new_array(context, builder, sig.return_type, shape, zeroed, allocate)
+
+    return lower
 
 
-def _lower_like(function: Any, zeroed: bool) -> None:
-    @lower_builtin(function, types.Array)
+def like(zeroed: bool, allocate: Any) -> Any:
+    """What writes those of np.empty_like or np.zeros_like."""
+
     def lower(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[ir.Value]) -> ir.Value:
-        like = arrayobj.make_array(sig.args[0])(context, builder, value=args[0])
-        shape = cgutils.unpack_tuple(builder, like.shape)
-        return new_array(context, builder, sig.return_type, shape, zeroed, block)
+        given = arrayobj.make_array(sig.args[0])(context, builder, value=args[0])
+        shape = cgutils.unpack_tuple(builder, given.shape)
+        return new_array(context, builder, sig.return_type, shape, zeroed, allocate)
 
-
-_lower(empty, False)
-_lower(zeros, True)
-_lower_like(empty_like, False)
-_lower_like(zeros_like, True)
+    return lower
 
 
 def block(context: Any, builder: ir.IRBuilder, type_: types.Array, size: ir.Value) -> ir.Value:
@@ -125,3 +132,8 @@ def new_array(
         meminfo=meminfo,
     )
     return impl_ret_new_ref(context, builder, type_, made._getvalue())
+
+
+for _zeroed, _new, _new_like in ((False, empty, empty_like), (True, zeros, zeros_like)):
+    told(_new, of_shape, shaped(_zeroed, block), 1, 2)
+    told(_new_like, of_like, like(_zeroed, block), 1)

@@ -7,76 +7,68 @@ In: extents or numbers. Out: instructions. As functions of their own numba would
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from numba import types
-from numba.extending import lower_builtin, type_callable
 
 from adjit.errors import Stretched
-from adjit.runtime.library.extents import STRETCHED, UNFIT, UNSTORED, broadcast_extent, same_extent, stored_extent
+from adjit.runtime.backend.arrays import told
+from adjit.runtime.library.checks import STRETCHED, UNFIT, UNSTORED, broadcast_extent, same_extent, stored_extent
 from adjit.runtime.library.hints import reassociable_add, reassociable_sub
 
 
-@type_callable(reassociable_add)
-@type_callable(reassociable_sub)
-def _type_of_sum(context: Any) -> Any:
-    def typer(total: types.Type, term: types.Type) -> types.Type | None:
-        return total if isinstance(total, types.Float) and total == term else None
-
-    return typer
+def _of_sum(context: Any) -> Any:
+    return lambda total, term: total if isinstance(total, types.Float) and total == term else None
 
 
-@lower_builtin(reassociable_add, types.Float, types.Float)
-def _add_in_any_order(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-    return builder.fadd(*args, flags=("reassoc", "contract"))
+def _in_any_order(instruction: str) -> Any:
+    def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return getattr(builder, instruction)(*args, flags=("reassoc", "contract"))
+
+    return lower
 
 
-@lower_builtin(reassociable_sub, types.Float, types.Float)
-def _subtract_in_any_order(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-    return builder.fsub(*args, flags=("reassoc", "contract"))
+told(reassociable_add, _of_sum, _in_any_order("fadd"), 2)
+told(reassociable_sub, _of_sum, _in_any_order("fsub"), 2)
 
 
-def _type_of_extents(result: types.Type) -> Any:
-    def of_context(context: Any) -> Any:
-        def typer(left: types.Type, right: types.Type) -> types.Type | None:
-            return result if isinstance(left, types.Integer) and isinstance(right, types.Integer) else None
+def _checks(function: Any, result: types.Type, error: type[Exception], message: str) -> Callable[[Any], Any]:
+    """Registers what says of two extents whether they fit, and the result of a call then."""
 
-        return typer
+    def typer(context: Any) -> Any:
+        return lambda left, right: result if all(isinstance(t, types.Integer) for t in (left, right)) else None
 
-    return of_context
+    def register(checked: Any) -> Any:
+        def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            left, right = (context.cast(builder, a, t, types.intp) for a, t in zip(args, signature.args, strict=True))
+            fits, found = checked(builder, left, right)
+            with builder.if_then(builder.not_(fits), likely=False):
+                context.call_conv.return_user_exc(builder, error, (message,))
+            return context.get_dummy_value() if found is None else found
 
+        told(function, typer, lower, 2)
+        return checked
 
-type_callable(broadcast_extent)(_type_of_extents(types.intp))
-type_callable(stored_extent)(_type_of_extents(types.intp))
-type_callable(same_extent)(_type_of_extents(types.none))
-
-
-def _extents(context: Any, builder: Any, signature: Any, args: Any) -> list[Any]:
-    return [context.cast(builder, a, t, types.intp) for a, t in zip(args, signature.args, strict=True)]
-
-
-@lower_builtin(broadcast_extent, types.Integer, types.Integer)
-def _shared_extent(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-    left, right = _extents(context, builder, signature, args)
-    takes_left = builder.or_(builder.icmp_signed("==", left, right), builder.icmp_signed("==", right, right.type(1)))
-    is_one = builder.icmp_signed("==", left, left.type(1))
-    with builder.if_then(builder.not_(builder.or_(takes_left, is_one)), likely=False):
-        context.call_conv.return_user_exc(builder, ValueError, (UNFIT,))
-    return builder.select(takes_left, left, right)
+    return register
 
 
-@lower_builtin(stored_extent, types.Integer, types.Integer)
-def _target_extent(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-    target, value = _extents(context, builder, signature, args)
-    fits = builder.or_(builder.icmp_signed("==", value, target), builder.icmp_signed("==", value, value.type(1)))
-    with builder.if_then(builder.not_(fits), likely=False):
-        context.call_conv.return_user_exc(builder, ValueError, (UNSTORED,))
-    return target
+def _equal(builder: Any, left: Any, right: Any) -> Any:
+    return builder.icmp_signed("==", left, right)
 
 
-@lower_builtin(same_extent, types.Integer, types.Integer)
-def _equal_extents(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-    left, right = _extents(context, builder, signature, args)
-    with builder.if_then(builder.icmp_signed("!=", left, right), likely=False):
-        context.call_conv.return_user_exc(builder, Stretched, (STRETCHED,))
-    return context.get_dummy_value()
+@_checks(broadcast_extent, types.intp, ValueError, UNFIT)
+def _shared_extent(builder: Any, left: Any, right: Any) -> tuple[Any, Any]:
+    takes_left = builder.or_(_equal(builder, left, right), _equal(builder, right, right.type(1)))
+    fits = builder.or_(takes_left, _equal(builder, left, left.type(1)))
+    return fits, builder.select(takes_left, left, right)
+
+
+@_checks(stored_extent, types.intp, ValueError, UNSTORED)
+def _target_extent(builder: Any, target: Any, value: Any) -> tuple[Any, Any]:
+    return builder.or_(_equal(builder, value, target), _equal(builder, value, value.type(1))), target
+
+
+@_checks(same_extent, types.none, Stretched, STRETCHED)
+def _equal_extents(builder: Any, left: Any, right: Any) -> tuple[Any, None]:
+    return _equal(builder, left, right), None

@@ -71,16 +71,13 @@ class _Maker(_FunctionCompiler):  # type: ignore[misc]
 
     def _get_implementation(self, args: tuple[types.Type, ...], kws: dict[str, Any]) -> FunctionType:
         # what numba compiles to learn a type serves the generated code as well, if it is compiled with the same flags
-        with ConfigStack().enter(self._plain_flags()):
+        plain = Flags()
+        self.targetdescr.options.parse_as_flags(plain, self.targetoptions)
+        with ConfigStack().enter(plain):
             made = self.owner._specialise(args)
         if not any(value is numba.prange for value in made.__globals__.values()):
             self._flags.auto_parallel = ParallelOptions(False)
         return made
-
-    def _plain_flags(self) -> Flags:
-        flags = Flags()
-        self.targetdescr.options.parse_as_flags(flags, self.targetoptions)
-        return flags
 
     def _compile_core(self, args: tuple[types.Type, ...], return_type: types.Type | None) -> Any:
         literal = {k for k, t in enumerate(args) if isinstance(t, types.UnicodeType)}

@@ -13,6 +13,7 @@ one of these is left to numba.
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -118,6 +119,13 @@ class GeneratedLower(Lower):
     def _position(self, type_: types.Type, field: str) -> int:
         return int(self.context.data_model_manager[type_].get_field_position(field))
 
+    def _made(self, type_: types.Type, **fields: llvm.Value) -> llvm.Value:
+        """A value with these fields."""
+        made = self.context.get_constant_undef(type_)
+        for field, value in fields.items():
+            made = self.builder.insert_value(made, value, self._position(type_, field))
+        return made
+
     # ------------------------------------------------------------------------------------------------------ arithmetic
 
     def lower_binop(self, resty: types.Type, expr: ir.Expr, op: Any) -> llvm.Value:
@@ -153,8 +161,8 @@ class GeneratedLower(Lower):
     def lower_setitem(self, target_var: Any, index_var: Any, value_var: Any, signature: Any) -> Any:
         array, kind = self.typeof(target_var.name), self.typeof(value_var.name)
         selectors = self._selectors(array, index_var)
-        is_element = selectors is not None and len(selectors) == array.ndim and _all_integers(selectors)
-        if selectors is None or not is_element:
+        is_part = selectors is None or any(not isinstance(k, types.Integer) for k, _ in selectors)
+        if selectors is None or is_part or len(selectors) < array.ndim:
             return super().lower_setitem(target_var, index_var, value_var, signature)
         value = self.context.cast(self.builder, self.loadvar(value_var.name), kind, signature.args[2])
         value = self.context.cast(self.builder, value, signature.args[2], array.dtype)
@@ -211,23 +219,14 @@ class GeneratedLower(Lower):
         if array.layout == "A":
             strides = self._part(name, array, "strides")
             steps = [builder.mul(builder.extract_value(strides, k), axis.first) for k, axis in enumerate(axes)]
-            return cgutils.pointer_add(builder, data, self._sum(steps))
+            return cgutils.pointer_add(builder, data, functools.reduce(builder.add, steps))
         shape = self._part(name, array, "shape") if array.ndim > 1 else None
         steps = []
         for k, axis in enumerate(axes):
             inner = range(k + 1, array.ndim) if array.layout == "C" else range(k)
-            size = None
-            for other in inner:
-                extent = builder.extract_value(shape, other)
-                size = extent if size is None else builder.mul(size, extent)
-            steps.append(axis.first if size is None else builder.mul(axis.first, size))
-        return builder.gep(data, [self._sum(steps)])
-
-    def _sum(self, terms: Sequence[llvm.Value]) -> llvm.Value:
-        total = terms[0]
-        for term in terms[1:]:
-            total = self.builder.add(total, term)
-        return total
+            extents = [builder.extract_value(shape, other) for other in inner]
+            steps.append(builder.mul(axis.first, functools.reduce(builder.mul, extents)) if extents else axis.first)
+        return builder.gep(data, [functools.reduce(builder.add, steps)])
 
     def _view(
         self, name: str, array: types.Array, selectors: Sequence[tuple[types.Type, llvm.Value]], result: types.Array
@@ -242,20 +241,17 @@ class GeneratedLower(Lower):
         for extent, _ in kept[1:]:
             items = builder.mul(items, extent, flags=["nsw"])
         meminfo = self._part(name, array, "meminfo")
-        fields = {
-            "meminfo": meminfo,
-            "parent": self._part(name, array, "parent"),
-            "nitems": items,
-            "itemsize": self._part(name, array, "itemsize"),
-            "data": data,
-            "shape": cgutils.pack_array(builder, [extent for extent, _ in kept]),
-            "strides": cgutils.pack_array(builder, [stride for _, stride in kept]),
-        }
-        made = self.context.get_constant_undef(result)
-        for field, value in fields.items():
-            made = builder.insert_value(made, value, self._position(result, field))
         super().incref(types.MemInfoPointer(array.dtype), meminfo)
-        return made
+        return self._made(
+            result,
+            meminfo=meminfo,
+            parent=self._part(name, array, "parent"),
+            nitems=items,
+            itemsize=self._part(name, array, "itemsize"),
+            data=data,
+            shape=cgutils.pack_array(builder, [extent for extent, _ in kept]),
+            strides=cgutils.pack_array(builder, [stride for _, stride in kept]),
+        )
 
     # --------------------------------------------------------------------------------------------- ranges and slices
 
@@ -273,15 +269,13 @@ class GeneratedLower(Lower):
     def _slice(self, resty: types.SliceType, expr: ir.Expr, kinds: Sequence[types.Type]) -> llvm.Value | None:
         if len(expr.args) != 2 or not all(isinstance(k, types.Integer | types.NoneType) for k in kinds):
             return None
-        ends = [0, 2 ** (cgutils.intp_t.width - 1) - 1, 1]
-        made = self.context.get_constant_undef(resty)
-        for field, name, end in zip(("start", "stop", "step"), (*expr.args, None), ends, strict=True):
-            kind = types.none if name is None else self.typeof(name.name)
-            value = cgutils.intp_t(end)
-            if name is not None and isinstance(kind, types.Integer):
-                value = self.context.cast(self.builder, self.loadvar(name.name), kind, types.intp)
-            made = self.builder.insert_value(made, value, self._position(resty, field))
-        return made
+        start, stop = (
+            self.context.cast(self.builder, self.loadvar(end.name), kind, types.intp)
+            if isinstance(kind, types.Integer)
+            else cgutils.intp_t(usual)
+            for end, kind, usual in zip(expr.args, kinds, (0, 2 ** (cgutils.intp_t.width - 1) - 1), strict=True)
+        )
+        return self._made(resty, start=start, stop=stop, step=cgutils.intp_t(1))
 
     def _range(self, resty: types.RangeType, expr: ir.Expr, kinds: Sequence[types.Type]) -> llvm.Value | None:
         """A range, remembered with its parts."""
@@ -294,9 +288,7 @@ class GeneratedLower(Lower):
         ]
         own = self.context.get_value_type(resty.dtype)
         start, stop = values if len(values) == 2 else (own(0), values[0])
-        made = self.context.get_constant_undef(resty)
-        for field, value in (("start", start), ("stop", stop), ("step", own(step))):
-            made = self.builder.insert_value(made, value, self._position(resty, field))
+        made = self._made(resty, start=start, stop=stop, step=own(step))
         self._ranges[id(made)] = _Range(made, start, stop, step)
         return made
 
@@ -317,17 +309,13 @@ class GeneratedLower(Lower):
             trips = builder.add(builder.sdiv(distance, step), builder.zext(is_uneven, zero.type))
         goes_on = builder.icmp_signed(">" if known.step > 0 else "<", distance, zero)
         trips = builder.select(goes_on, trips, zero)
-        type_ = self.typeof(expr.value.name).iterator_type
-        fields = {
-            "iter": cgutils.alloca_once_value(builder, known.start),
-            "stop": known.stop,
-            "step": known.start.type(known.step),
-            "count": cgutils.alloca_once_value(builder, trips),
-        }
-        made = self.context.get_constant_undef(type_)
-        for field, value in fields.items():
-            made = builder.insert_value(made, value, self._position(type_, field))
-        return made
+        return self._made(
+            self.typeof(expr.value.name).iterator_type,
+            iter=cgutils.alloca_once_value(builder, known.start),
+            stop=known.stop,
+            step=known.start.type(known.step),
+            count=cgutils.alloca_once_value(builder, trips),
+        )
 
     def _next_of_range(self, resty: types.Type, expr: ir.Expr) -> llvm.Value:
         builder, type_ = self.builder, self.typeof(expr.value.name)
@@ -353,7 +341,3 @@ def _is_plain(type_: types.Type) -> bool:
     if isinstance(type_, types.Pair):
         return _is_plain(type_.first_type) and _is_plain(type_.second_type)
     return isinstance(type_, _PLAIN)
-
-
-def _all_integers(selectors: Sequence[tuple[types.Type, llvm.Value]]) -> bool:
-    return all(isinstance(kind, types.Integer) for kind, _ in selectors)

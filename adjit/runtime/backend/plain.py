@@ -12,14 +12,17 @@ from typing import Any
 import numpy as np
 from numba.extending import overload, register_jitable
 
-from adjit.runtime.library import extents, hints, workspace
+from adjit.runtime.library import checks, hints, workspace
 
 for _function in (
-    extents.broadcast_extent,
-    extents.stored_extent,
-    extents.same_extent,
+    checks.broadcast_extent,
+    checks.stored_extent,
+    checks.same_extent,
     hints.reassociable_add,
     hints.reassociable_sub,
+    workspace.empty_like,
+    workspace.zeros_like,
+    workspace.dot,
 ):
     register_jitable(_function)
 
@@ -37,18 +40,3 @@ def _made_by(original: Any) -> Any:
 
 overload(workspace.empty, strict=False)(_made_by(np.empty))
 overload(workspace.zeros, strict=False)(_made_by(np.zeros))
-
-
-@overload(workspace.empty_like, strict=False)
-def _empty_like(array: Any) -> Any:
-    return lambda array: np.empty_like(array)
-
-
-@overload(workspace.zeros_like, strict=False)
-def _zeros_like(array: Any) -> Any:
-    return lambda array: np.zeros_like(array)
-
-
-@overload(workspace.dot, strict=False)
-def _dot(left: Any, right: Any) -> Any:
-    return lambda left, right: np.dot(left, right)

@@ -15,26 +15,20 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.typing.templates import signature
-from numba.extending import lower_builtin, type_callable
 from numba.np import arrayobj
 from numba.np.linalg import dot_3_mm
 
-from adjit.runtime.backend.arrays import block, new_array
+from adjit.runtime.backend.arrays import block, new_array, told
 from adjit.runtime.library.workspace import dot, product_type
 
 # products of so many multiplications, with so few columns, are made the other way round
 _LARGE, _NARROW = 1 << 20, 32
 
 
-@type_callable(dot)
-def _type_of_dot(context: Any) -> Any:
-    def typer(left: types.Type, right: types.Type) -> types.Type | None:
-        return product_type(np.dot, (left, right))
-
-    return typer
+def _of_product(context: Any) -> Any:
+    return lambda left, right: product_type(np.dot, (left, right))
 
 
-@lower_builtin(dot, types.Array, types.Array)
 def _lower_dot(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[ir.Value]) -> ir.Value:
     left, right = (arrayobj.make_array(t)(context, builder, a) for t, a in zip(sig.args, args, strict=True))
     (rows, depth), (_, columns) = (cgutils.unpack_tuple(builder, a.shape) for a in (left, right))
@@ -70,18 +64,10 @@ def _multiply(
 
 def _turned(context: Any, builder: ir.IRBuilder, kind: types.Array, value: ir.Value) -> tuple[types.Array, ir.Value]:
     """The transposed matrix, as a borrowed reference."""
-    turned = kind.copy(layout="F" if kind.layout == "C" else "C")
-    array = arrayobj.make_array(kind)(context, builder, value)
-    made = arrayobj.make_array(turned)(context, builder)
-    arrayobj.populate_array(
-        made,
-        data=array.data,
-        shape=cgutils.pack_array(builder, cgutils.unpack_tuple(builder, array.shape)[::-1]),
-        strides=cgutils.pack_array(builder, cgutils.unpack_tuple(builder, array.strides)[::-1]),
-        itemsize=array.itemsize,
-        meminfo=array.meminfo,
-    )
-    return turned, made._getvalue()
+    made = arrayobj.array_T(context, builder, kind, value)
+    # numba's own takes a reference for the view
+    context.nrt.decref(builder, kind, made)
+    return kind.copy(layout="F" if kind.layout == "C" else "C"), made
 
 
 def _copy_turned(context: Any, builder: ir.IRBuilder, kind: types.Array, source: ir.Value, target: ir.Value) -> None:
@@ -97,3 +83,6 @@ def _copy_turned(context: Any, builder: ir.IRBuilder, kind: types.Array, source:
 
 def _compared(builder: ir.IRBuilder, sign: str, left: ir.Value, right: int) -> ir.Value:
     return builder.icmp_signed(sign, left, ir.Constant(cgutils.intp_t, right))
+
+
+told(dot, _of_product, _lower_dot, 2)

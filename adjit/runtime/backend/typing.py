@@ -40,18 +40,16 @@ def _context() -> Any:
 def result_type(callee: Any, args: Sequence[types.Type], named: Mapping[str, types.Type]) -> types.Type | None:
     """The type of `callee(*args, **named)` as numba infers it."""
     context = _context()
-    try:
-        signature = context.resolve_function_type(context.resolve_value_type(callee), args, named)
-    except _FAILURES:
-        # a callee numba learned of after the context was last refreshed
-        context.refresh()
+    for _ in range(2):
         try:
             signature = context.resolve_function_type(context.resolve_value_type(callee), args, named)
+            return None if signature is None else signature.return_type
         except _FAILURES:
+            # perhaps numba learned of the callee after the context was last refreshed
+            context.refresh()
+        except AssertionError:
             return None
-    except AssertionError:
-        return None
-    return None if signature is None else signature.return_type
+    return None
 
 
 def unified(left: types.Type, right: types.Type) -> types.Type | None:

@@ -6,8 +6,16 @@ In: extents, arrays, numbers. Out: what the text says. How numba compiles them i
 """
 
 from adjit.runtime.library import workspace
-from adjit.runtime.library.checks import check_output, check_separate, overlaps
-from adjit.runtime.library.extents import broadcast_extent, same_extent, slice_inside, some_elements, stored_extent
+from adjit.runtime.library.checks import (
+    broadcast_extent,
+    check_output,
+    check_separate,
+    overlaps,
+    same_extent,
+    slice_inside,
+    some_elements,
+    stored_extent,
+)
 from adjit.runtime.library.hints import held, reassociable_add, reassociable_sub, stop_gradient
 from adjit.runtime.library.schedule import checkpoint_distance, default_snapshots, fitting_snapshots
 

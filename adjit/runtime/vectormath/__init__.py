@@ -23,47 +23,34 @@ from adjit.runtime.vectormath import error_functions, exponentials, hyperbolic, 
 from adjit.runtime.vectormath.library import Definition, call
 
 
-def _elementary(name: str, definition: Definition, python: Callable[..., Any], doc: str) -> Callable[..., Any]:
-    """The function: numba compiles `definition`, Python calls `python`."""
-
-    def function(x: Any) -> Any:
-        return _in_python(python, x)
-
-    @type_callable(function)
-    def typed(context: Any) -> Callable[[Any], Any]:
-        return lambda x: x if isinstance(x, types.Float) else None
-
-    return _compiled(function, name, definition, definition, doc, 1)
+def _of_one(context: Any) -> Callable[[Any], Any]:
+    return lambda x: x if isinstance(x, types.Float) else None
 
 
-def _compiled(
-    function: Callable[..., Any], name: str, double: Definition, single: Definition, doc: str, arity: int
+def _of_two(context: Any) -> Callable[[Any, Any], Any]:
+    return lambda x, y: x if x == y and isinstance(x, types.Float) else None
+
+
+def _elementary(
+    name: str, double: Definition, python: Any, doc: str, single: Definition | None = None, arity: int = 1
 ) -> Callable[..., Any]:
-    """The function under its name, with numba told how to compile it for float64 and for float32."""
+    """The function: Python calls `python`, numba compiles `double`, for float32 `single` if there is one."""
+
+    def function(*arguments: Any) -> Any:
+        with np.errstate(all="ignore"):
+            value = python(*arguments)
+        return np.float32(value) if isinstance(arguments[0], np.float32) else value
+
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
+    type_callable(function)(_of_one if arity == 1 else _of_two)
 
     @lower_builtin(function, *[types.Float] * arity)  # type: ignore[no-untyped-call,untyped-decorator]
     def lowered(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        definition = single if signature.return_type == types.float32 else double
+        definition = single if single and signature.return_type == types.float32 else double
         return call(context, builder, name, definition, arguments)
 
     return function
-
-
-def _in_python(python: Callable[..., Any], *arguments: Any) -> Any:
-    with np.errstate(all="ignore"):
-        value = python(*arguments)
-    return np.float32(value) if isinstance(arguments[0], np.float32) else value
-
-
-def _power(x: Any, y: Any) -> Any:
-    return _in_python(np.power, x, y)
-
-
-@type_callable(_power)
-def _typed_power(context: Any) -> Callable[[Any, Any], Any]:
-    return lambda x, y: x if x == y and isinstance(x, types.Float) else None
 
 
 exp = _elementary("exp", exponentials.exp, np.exp, "e ** x.")
@@ -78,4 +65,6 @@ cosh = _elementary("cosh", hyperbolic.cosh, np.cosh, "The hyperbolic cosine.")
 tanh = _elementary("tanh", hyperbolic.tanh, np.tanh, "The hyperbolic tangent.")
 erf = _elementary("erf", error_functions.erf, math.erf, "The error function.")
 erfc = _elementary("erfc", error_functions.erfc, math.erfc, "1 - erf(x), to full accuracy where it is small.")
-pow = _compiled(_power, "pow", powers.pow, powers.pow_single, "x ** y, nan where x < 0 and y is not whole.", 2)
+pow = _elementary(
+    "pow", powers.pow, np.power, "x ** y, nan where x < 0 and y is not whole.", single=powers.pow_single, arity=2
+)

@@ -13,15 +13,11 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 from llvmlite import ir
 
 DOUBLE, FLOAT, INTEGER = ir.DoubleType(), ir.FloatType(), ir.IntType(64)
-
-
-def _on_doubles(count: int) -> ir.FunctionType:
-    return ir.FunctionType(DOUBLE, [DOUBLE] * count)
 
 
 @dataclass(frozen=True)
@@ -33,137 +29,109 @@ class Machine:
 
     def intrinsic(self, name: str, *arguments: ir.Value) -> ir.Value:
         """A call of one of LLVM's own functions on float64, such as llvm.fma."""
-        function = self.builder.module.declare_intrinsic(name, [DOUBLE], _on_doubles(len(arguments)))
-        return self.builder.call(function, arguments)
+        kind = ir.FunctionType(DOUBLE, [DOUBLE] * len(arguments))
+        return self.builder.call(self.builder.module.declare_intrinsic(name, [DOUBLE], kind), arguments)
+
+
+_Own = TypeVar("_Own", bound="_Value")
+
+
+def _instruction(name: str, is_reflected: bool = False) -> Callable[[_Own, _Own | float], _Own]:
+    """The operator that writes this instruction; `is_reflected`: with the number on the right."""
+
+    def operator(number: _Own, other: _Own | float) -> _Own:
+        operands = number.value, number.like(other).value
+        made = getattr(number.machine.builder, name)(*(operands[::-1] if is_reflected else operands))
+        return type(number)(number.machine, made)
+
+    return operator
+
+
+def _comparison(sign: str) -> Callable[[Real, Real | float], Truth]:
+    """The operator that compares so; false where one of the two is nan."""
+
+    def operator(number: Real, other: Real | float) -> Truth:
+        made = number.machine.builder.fcmp_ordered(sign, number.value, number.like(other).value)
+        return Truth(number.machine, made)
+
+    return operator
 
 
 @dataclass(frozen=True, eq=False)
-class Real:
-    """A float64."""
+class _Value:
+    """What an instruction made."""
 
     machine: Machine
     value: ir.Value
 
-    def __add__(self, other: Real | float) -> Real:
-        return self._made(self._builder.fadd, other)
+    def like(self: _Own, number: _Own | float) -> _Own:
+        """A constant, for the same machine."""
+        return number if isinstance(number, _Value) else type(self)(self.machine, self._constant(number))
 
-    def __sub__(self, other: Real | float) -> Real:
-        return self._made(self._builder.fsub, other)
+    @staticmethod
+    def _constant(number: float) -> ir.Constant:
+        raise NotImplementedError
 
-    def __mul__(self, other: Real | float) -> Real:
-        return self._made(self._builder.fmul, other)
 
-    def __truediv__(self, other: Real | float) -> Real:
-        return self._made(self._builder.fdiv, other)
+class Real(_Value):
+    """A float64."""
 
-    def __radd__(self, other: float) -> Real:
-        return self.like(other) + self
-
-    def __rsub__(self, other: float) -> Real:
-        return self.like(other) - self
-
-    def __rmul__(self, other: float) -> Real:
-        return self.like(other) * self
-
-    def __rtruediv__(self, other: float) -> Real:
-        return self.like(other) / self
+    __add__ = _instruction("fadd")
+    __sub__ = _instruction("fsub")
+    __mul__ = _instruction("fmul")
+    __truediv__ = _instruction("fdiv")
+    __radd__ = _instruction("fadd", is_reflected=True)
+    __rsub__ = _instruction("fsub", is_reflected=True)
+    __rmul__ = _instruction("fmul", is_reflected=True)
+    __rtruediv__ = _instruction("fdiv", is_reflected=True)
+    __lt__ = _comparison("<")
+    __gt__ = _comparison(">")
+    __ge__ = _comparison(">=")
+    equals = _comparison("==")
 
     def __neg__(self) -> Real:
-        return Real(self.machine, self._builder.fneg(self.value))
+        return Real(self.machine, self.machine.builder.fneg(self.value))
 
     def __abs__(self) -> Real:
         return Real(self.machine, self.machine.intrinsic("llvm.fabs", self.value))
 
-    def __lt__(self, other: Real | float) -> Truth:
-        return self._compared("<", other)
-
-    def __gt__(self, other: Real | float) -> Truth:
-        return self._compared(">", other)
-
-    def __ge__(self, other: Real | float) -> Truth:
-        return self._compared(">=", other)
-
-    def equals(self, other: Real | float) -> Truth:
-        return self._compared("==", other)
-
     def is_nan(self) -> Truth:
-        return Truth(self.machine, self._builder.fcmp_unordered("uno", self.value, self.value))
-
-    def like(self, number: Real | float) -> Real:
-        """A constant, for the same machine."""
-        return number if isinstance(number, Real) else Real(self.machine, ir.Constant(DOUBLE, float(number)))
+        return Truth(self.machine, self.machine.builder.fcmp_unordered("uno", self.value, self.value))
 
     def bits(self) -> Whole:
         """The 64 bits that stand for it."""
-        return Whole(self.machine, self._builder.bitcast(self.value, INTEGER))
+        return Whole(self.machine, self.machine.builder.bitcast(self.value, INTEGER))
 
-    @property
-    def _builder(self) -> Any:
-        return self.machine.builder
-
-    def _made(self, instruction: Callable[[ir.Value, ir.Value], ir.Value], other: Real | float) -> Real:
-        return Real(self.machine, instruction(self.value, self.like(other).value))
-
-    def _compared(self, sign: str, other: Real | float) -> Truth:
-        return Truth(self.machine, self._builder.fcmp_ordered(sign, self.value, self.like(other).value))
+    @staticmethod
+    def _constant(number: float) -> ir.Constant:
+        return ir.Constant(DOUBLE, float(number))
 
 
-@dataclass(frozen=True, eq=False)
-class Whole:
+class Whole(_Value):
     """An int64, which wraps."""
 
-    machine: Machine
-    value: ir.Value
-
-    def __add__(self, other: Whole | int) -> Whole:
-        return self._made(self._builder.add, other)
-
-    def __sub__(self, other: Whole | int) -> Whole:
-        return self._made(self._builder.sub, other)
-
-    def __rsub__(self, other: int) -> Whole:
-        return Whole(self.machine, self._builder.sub(self._like(other), self.value))
-
-    def __and__(self, other: Whole | int) -> Whole:
-        return self._made(self._builder.and_, other)
-
-    def __or__(self, other: Whole | int) -> Whole:
-        return self._made(self._builder.or_, other)
-
-    def __lshift__(self, count: int) -> Whole:
-        return self._made(self._builder.shl, count)
-
-    def __rshift__(self, count: int) -> Whole:
-        """Zeros come in from the left."""
-        return self._made(self._builder.lshr, count)
+    __add__ = _instruction("add")
+    __sub__ = _instruction("sub")
+    __rsub__ = _instruction("sub", is_reflected=True)
+    __and__ = _instruction("and_")
+    __or__ = _instruction("or_")
+    __lshift__ = _instruction("shl")
+    __rshift__ = _instruction("lshr")  # zeros come in from the left
 
     def real(self) -> Real:
         """The float64 that these bits stand for."""
-        return Real(self.machine, self._builder.bitcast(self.value, DOUBLE))
+        return Real(self.machine, self.machine.builder.bitcast(self.value, DOUBLE))
 
-    @property
-    def _builder(self) -> Any:
-        return self.machine.builder
-
-    def _like(self, number: Whole | int) -> ir.Value:
-        return number.value if isinstance(number, Whole) else ir.Constant(INTEGER, number & (2**64 - 1))
-
-    def _made(self, instruction: Callable[[ir.Value, ir.Value], ir.Value], other: Whole | int) -> Whole:
-        return Whole(self.machine, instruction(self.value, self._like(other)))
+    @staticmethod
+    def _constant(number: float) -> ir.Constant:
+        return ir.Constant(INTEGER, int(number) & (2**64 - 1))
 
 
-@dataclass(frozen=True, eq=False)
-class Truth:
+class Truth(_Value):
     """A bit."""
 
-    machine: Machine
-    value: ir.Value
-
-    def __and__(self, other: Truth) -> Truth:
-        return Truth(self.machine, self.machine.builder.and_(self.value, other.value))
-
-    def __or__(self, other: Truth) -> Truth:
-        return Truth(self.machine, self.machine.builder.or_(self.value, other.value))
+    __and__ = _instruction("and_")
+    __or__ = _instruction("or_")
 
     def __invert__(self) -> Truth:
         return Truth(self.machine, self.machine.builder.not_(self.value))

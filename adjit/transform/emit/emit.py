@@ -11,20 +11,27 @@ In: a function. Out: `Emitted`: the text of one `def`, and the values of the nam
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from numba import types
+
 from adjit.transform import ir
+from adjit.transform.analysis.alias import Aliases
 from adjit.transform.emit.expression import Expressions
 from adjit.transform.emit.folding import Folding
-from adjit.transform.emit.lines import INDENT, Layout
+from adjit.transform.emit.lines import Layout
 from adjit.transform.emit.naming import Globals, identifier, name_groups
 from adjit.transform.emit.placed_comments import commented
 from adjit.transform.emit.shared_names import Classes, Group
 from adjit.transform.emit.statement_form import Program, program
-from adjit.transform.emit.workspace_arrays import temporaries
-from adjit.transform.emit.wrapping import WIDTH, wrapped
+from adjit.transform.emit.wrapping import INDENT, WIDTH, wrapped
+
+# Elements up to which an array is small whatever its type.
+_SMALL = 4096
 
 
 @dataclass(frozen=True)
@@ -36,26 +43,22 @@ class Emitted:
     globals: Mapping[str, Any]
 
 
-def emit(function: ir.Function, header: str = "", in_workspace: bool = True) -> Emitted:
-    """The source of `function`; `header` is a comment above it. `in_workspace`: temporaries and products are there."""
+def emit(function: ir.Function, in_workspace: bool = True) -> Emitted:
+    """The source of `function`. `in_workspace`: temporaries and products are there."""
     folding, lowered, classes, names = _lowered(function)
-    cache: dict[ir.Var, str] = {}
 
+    @functools.cache
     def name_of(var: ir.Var) -> str:
-        found = cache.get(var)
-        if found is None:
-            found = cache[var] = names[classes.group(var)]
-        return found
+        return names[classes.group(var)]
 
     found = Globals([*names.values(), identifier(function.name)])
-    kept = temporaries(function) if in_workspace else None
+    kept = _temporaries(function) if in_workspace else None
     layout = Layout(function, classes, folding, Expressions(name_of, folding, found, kept))
     layout.block(lowered.body, INDENT)
     name = identifier(function.name)
     parameters = ", ".join(name_of(parameter) for parameter in lowered.parameters)
     head = f"def {name}({parameters}):"
-    lines = [f"# {line}".rstrip() for line in header.splitlines()]
-    lines += [head] if len(head) <= WIDTH else wrapped(f"def {name}", f"({parameters})", ":", "")
+    lines = [head] if len(head) <= WIDTH else wrapped(f"def {name}", f"({parameters})", ":", "")
     lines += _docstring(function.doc)
     lines += commented(function, layout.lines, layout.marks, layout.end)
     if not any(line.strip() and not line.lstrip().startswith("#") for line in layout.lines) and not function.doc:
@@ -85,3 +88,34 @@ def _docstring(doc: str) -> list[str]:
     if rest:
         return [f'{INDENT}"""{first}', *(f"{INDENT}{line}".rstrip() for line in rest), f'{INDENT}"""']
     return [f'{INDENT}"""{first}{" " if first.endswith(chr(34)) else ""}"""']
+
+
+def _temporaries(function: ir.Function) -> frozenset[ir.Var]:
+    """The allocations to make in the workspace: arrays that the function drops before it returns, so that their memory
+    can be kept for its next call. They are empty or zero, may be large, and no result may refer to them.
+
+        x_tape = np.empty(n); ...; return x_bar        {x_tape}
+    """
+    aliases = function.analysis(Aliases)
+    returned = {aliases.find(y) for y in function.body.yields if ir.is_reference(y)}
+    return frozenset(
+        op.out
+        for op in ir.walk(function.body)
+        if isinstance(op, ir.Alloc) and _is_eligible(op) and aliases.find(op.out) not in returned
+    )
+
+
+def _is_eligible(op: ir.Alloc) -> bool:
+    own = op.out.type
+    assert isinstance(own, types.Array)
+    if op.fill is not None and (op.fill.value != 0 or math.copysign(1.0, op.fill.value) < 0):
+        return False
+    if op.like is not None:
+        like = op.like.type
+        return isinstance(like, types.Array) and like.layout == own.layout == "C" and like.dtype == own.dtype
+    known = 1
+    for extent in op.shape:
+        if not isinstance(extent, ir.Const):
+            return True
+        known *= extent.value
+    return known > _SMALL

@@ -19,41 +19,32 @@ from numba import types
 
 from adjit.runtime.library.workspace import product_type
 from adjit.transform import ir
-from adjit.transform.emit.folding import Folding, is_scalar
+from adjit.transform.emit.folding import Folding
 from adjit.transform.emit.naming import Globals
-from adjit.transform.ir.types import array_type_of, written_selectors
+from adjit.transform.ir.types import array_type_of, is_scalar, written_selectors
 
 # How tightly an expression binds, loosest first.
 CHOICE, OR, AND, NOT, COMPARE, BIT_OR, BIT_XOR, BIT_AND, SHIFT, SUM, PRODUCT, SIGN, POWER, ATOM = range(14)
 
+# The signs that bind so tightly, with the functions of `operator` that they stand for.
+_SIGNS = {
+    COMPARE: {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne", "is": "is_", "is not": "is_not"},
+    BIT_OR: {"|": "or_ ior"},
+    BIT_XOR: {"^": "xor ixor"},
+    BIT_AND: {"&": "and_ iand"},
+    SHIFT: {"<<": "lshift ilshift", ">>": "rshift irshift"},
+    SUM: {"+": "add iadd", "-": "sub isub"},
+    PRODUCT: {
+        "*": "mul imul", "/": "truediv itruediv", "//": "floordiv ifloordiv", "%": "mod imod", "@": "matmul imatmul"
+    },
+    POWER: {"**": "pow ipow"},
+}  # fmt: skip
 INFIX: dict[Any, tuple[str, int]] = {
-    operator.add: ("+", SUM),
-    operator.sub: ("-", SUM),
-    operator.mul: ("*", PRODUCT),
-    operator.truediv: ("/", PRODUCT),
-    operator.floordiv: ("//", PRODUCT),
-    operator.mod: ("%", PRODUCT),
-    operator.matmul: ("@", PRODUCT),
-    operator.pow: ("**", POWER),
-    operator.lshift: ("<<", SHIFT),
-    operator.rshift: (">>", SHIFT),
-    operator.and_: ("&", BIT_AND),
-    operator.xor: ("^", BIT_XOR),
-    operator.or_: ("|", BIT_OR),
-    operator.lt: ("<", COMPARE),
-    operator.le: ("<=", COMPARE),
-    operator.gt: (">", COMPARE),
-    operator.ge: (">=", COMPARE),
-    operator.eq: ("==", COMPARE),
-    operator.ne: ("!=", COMPARE),
-    operator.is_: ("is", COMPARE),
-    operator.is_not: ("is not", COMPARE),
+    getattr(operator, name): (sign, binds)
+    for binds, signs in _SIGNS.items()
+    for sign, names in signs.items()
+    for name in names.split()
 }
-INFIX |= {
-    getattr(operator, f"i{name}"): INFIX[getattr(operator, name)]
-    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "matmul", "pow", "lshift", "rshift", "xor")
-}
-INFIX |= {operator.iand: INFIX[operator.and_], operator.ior: INFIX[operator.or_]}
 PREFIX: dict[Any, tuple[str, int]] = {
     operator.neg: ("-", SIGN),
     operator.pos: ("+", SIGN),
@@ -146,14 +137,12 @@ class Expressions:
             return self.scalar(value)
         if isinstance(value, np.dtype):
             return self.scalar_named(value.name)
-        if isinstance(value, (bool, np.bool_)):
-            return repr(bool(value))
-        if isinstance(value, (int, np.integer)):
-            return repr(int(value))
-        if isinstance(value, (float, np.floating)):
+        if isinstance(value, np.generic):
+            value = value.item()
+        if value is None or isinstance(value, bool | int):
+            return repr(value)
+        if isinstance(value, float):
             return self._float(value, types.float64).text
-        if value is None:
-            return "None"
         if isinstance(value, str):
             return quoted(value)
         return self.globals.text(value)
@@ -192,7 +181,9 @@ class Expressions:
             case ir.Pull():
                 return Text(f"{self.atom(op.tape)}[{self.text(op.index)}]")
             case ir.Extent():
-                return Text(f"{self.atom(op.array)}.{'size' if _ndim(op.array) == 1 else f'shape[{op.axis}]'}")
+                return Text(
+                    f"{self.atom(op.array)}.{'size' if array_type_of(op.array).ndim == 1 else f'shape[{op.axis}]'}"
+                )
             case ir.Slice():
                 written = op.selectors[: written_selectors(array_type_of(op.base), op.selectors)]
                 return Text(f"{self.atom(op.base)}[{', '.join(self.selector(s) for s in written)}]")
@@ -241,11 +232,11 @@ class Expressions:
         return Text(f"{self.globals.module('np')}.transpose({base}, {op.axes})")
 
     def alloc(self, op: ir.Alloc) -> str:
-        dtype = _dtype(op.out)
+        dtype = array_type_of(op.out).dtype
         fill = None if op.fill is None else self.text(op.fill)
-        kind = "empty" if op.fill is None else _FILLS.get(_plain(op.fill.value))
+        kind = "empty" if op.fill is None else _FILLS.get(str(op.fill.value))
         if op.like is not None:
-            same = _dtype(op.like) == dtype
+            same = array_type_of(op.like).dtype == dtype
             args = [self.text(op.like)]
             name = f"{kind or 'full'}_like"
         else:
@@ -277,10 +268,9 @@ class Expressions:
             return self.infix(*INFIX[callee], self.operand(args[0]), self.operand(args[1]))
         if callee in PREFIX and len(args) == 1:
             # Python's ~True is -2, compiled code's is False
-            is_negation = callee is operator.not_ or (
-                callee is operator.invert and isinstance(args[0].type, types.Boolean)
-            )
-            return self.negation(args[0]) if is_negation else self.prefix(*PREFIX[callee], args[0])
+            if callee is operator.not_ or (callee is operator.invert and isinstance(args[0].type, types.Boolean)):
+                return self.negation(args[0])
+            return self.prefix(*PREFIX[callee], args[0])
         if callee is ir.cast:
             return self.cast(args[0], op.outs[0].type)
         if callee is ir.select:
@@ -309,11 +299,9 @@ class Expressions:
 
     def negation(self, operand: ir.Operand) -> Text:
         """`not operand`, by the opposite comparison where that says the same."""
-        op = self.folding.folded.get(operand) if isinstance(operand, ir.Var) else None
-        if isinstance(op, ir.Call) and op.callee is operator.not_:
-            inner = op.args[0]
-            if isinstance(inner.type, types.Boolean):
-                return self.operand(inner)
+        op = self.folding.folded.get(operand)
+        if isinstance(op, ir.Call) and op.callee is operator.not_ and isinstance(op.args[0].type, types.Boolean):
+            return self.operand(op.args[0])
         if isinstance(op, ir.Call) and op.callee in INFIX and all(is_scalar(a.type) for a in op.args):
             sign, binds = INFIX[op.callee]
             opposite = _OPPOSITE.get(sign)
@@ -329,7 +317,7 @@ class Expressions:
         """numba's float(x) and int(x) keep the width of what is a float or an integer already, and take no booleans."""
         source = operand.type
         if isinstance(type_, types.Array):
-            if _dtype(operand) == type_.dtype:
+            if array_type_of(operand).dtype == type_.dtype:
                 return self.operand(operand)
             return Text(f"{self.atom(operand)}.astype({self.scalar(type_.dtype)})")
         if type_ == source:
@@ -351,20 +339,17 @@ class Expressions:
         condition = self.operand(op.condition)
         (yes,), (no,) = op.then.yields, op.orelse.yields
         if isinstance(op.outs[0].type, types.Boolean) and isinstance(op.condition.type, types.Boolean):
-            if _is(yes, True):
-                return condition if _is(no, False) else _joined("or", OR, condition, self.operand(no))
-            if _is(no, False):
+            if is_literal(yes, True):
+                return condition if is_literal(no, False) else _joined("or", OR, condition, self.operand(no))
+            if is_literal(no, False):
                 return _joined("and", AND, condition, self.operand(yes))
-            if _is(yes, False) and _is(no, True):
+            if is_literal(yes, False) and is_literal(no, True):
                 return self.negation(op.condition)
         return conditional(condition, self.operand(yes), self.operand(no))
 
     def raised(self, op: ir.Raise) -> str:
         """`ValueError("...")`."""
-        return f"{self.exception(op)}({', '.join(self.message(op))})"
-
-    def exception(self, op: ir.Raise) -> str:
-        return self.globals.text(op.exception)
+        return f"{self.globals.text(op.exception)}({', '.join(self.message(op))})"
 
     def message(self, op: ir.Raise) -> list[str]:
         return [quoted(a) if isinstance(a, str) else self.text(a) for a in op.args]
@@ -385,8 +370,8 @@ def quoted(text: str) -> str:
     return f'"{found[1:-1]}"' if found[0] == "'" and '"' not in found else found
 
 
-def _plain(value: Any) -> str:
-    return repr(value.item() if isinstance(value, np.generic) else value)
+def is_literal(operand: ir.Operand, value: int) -> bool:
+    return isinstance(operand, ir.Const) and bool(operand.value == value)
 
 
 def _joined(word: str, binds: int, left: Text, right: Text) -> Text:
@@ -395,17 +380,3 @@ def _joined(word: str, binds: int, left: Text, right: Text) -> Text:
 
 def _signed(text: str) -> Text:
     return Text(text, SIGN if text.startswith("-") else ATOM)
-
-
-def _is(operand: ir.Operand, value: bool) -> bool:
-    return isinstance(operand, ir.Const) and bool(operand.value) is value
-
-
-def _ndim(operand: ir.Operand) -> int:
-    assert isinstance(operand.type, types.Array)
-    return int(operand.type.ndim)
-
-
-def _dtype(operand: ir.Operand) -> Any:
-    assert isinstance(operand.type, types.Array)
-    return operand.type.dtype

@@ -22,6 +22,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
+from adjit.transform.ir.types import is_scalar
 
 # Estimated characters of an expression: above the first, what it is made of gets names; above the second, a conditional
 # expression is written as a statement.
@@ -30,11 +31,6 @@ LONGEST_CHOICE = 90
 
 # An array expression folds into these and into yields, and never into an access of single elements.
 _TAKES_ARRAYS = (ir.Call, ir.Copy, ir.Transpose, ir.Reshape, ir.Push, ir.For, ir.While)
-_SCALARS = (types.Number, types.Boolean)
-
-
-def is_scalar(type_: ir.Type) -> bool:
-    return isinstance(type_, _SCALARS)
 
 
 def operands_of(op: ir.Op) -> Iterator[ir.Operand]:
@@ -53,20 +49,18 @@ class Folding:
     """The folded operations by their results; `choices` are the Ifs that are printed as expressions."""
 
     def __init__(self, function: ir.Function):
-        self.folded: dict[ir.Var, ir.Op] = {}
+        self.folded: dict[ir.Operand, ir.Op] = {}
         self.choices: set[ir.Op] = set()
         self._uses: Counter[ir.Var] = Counter()
         self._readers: dict[ir.Var, tuple[ir.Region, int]] = {}
-        self._copied: set[ir.Var] = set()
+        self._copied: set[ir.Operand] = set()
         self._names: Counter[str] = Counter()  # of the user's variables
         self._users: set[str] = set(function.names)  # names of the user's
         self._versions: set[str] = set()  # names that a value may take over from another
         self._counters: set[ir.Var] = set()
-        self._makers: dict[ir.Operand, ir.Op] = {}  # of what may itself fold into its reader
-        self._extents: dict[ir.Var, ir.Extent] = {}
+        self._made = function.body.made
         self._sizes: dict[ir.Var, int] = {}
         self._aliases = function.analysis(Aliases)
-        self._note_names(function.body.args, True)
         self._count(function.body, None)
         for leaf in ir.leaves(function.result):
             if leaf is not None:
@@ -105,27 +99,24 @@ class Folding:
             self._readers[operand] = region, position
 
     def _count(self, region: ir.Region, holder: ir.Op | None) -> None:
+        self._note_names(region.args, True)
         for position, op in enumerate(region.ops):
             for operand in operands_of(op):
                 self._use(operand, region, position)
             self._note_names(op.results, bool(op.regions))
-            if isinstance(op, (ir.Call, ir.Load, ir.Pull, ir.If)):
-                self._makers.update(dict.fromkeys(op.results, op))
             for inner in op.regions:
-                self._note_names(inner.args, True)
                 self._count(inner, op)
             if isinstance(op, ir.Undefined):
                 self.folded[op.out] = op
-            elif isinstance(op, ir.Extent):
-                self._extents[op.out] = op
             elif isinstance(op, (ir.For, ir.While)):
                 if isinstance(op, ir.For):
                     self._counters.add(op.body.args[0])
-                self._copied.update(i for i in op.inits if isinstance(i, ir.Var))
+                self._copied.update(op.inits)
         if holder is not None:
+            is_stopping = isinstance(holder, (ir.For, ir.While)) and holder.stops and region is holder.body
             for k, operand in enumerate(region.yields):
                 # a loop tests whether to stop after it has handed the carried values on
-                late = k == len(region.yields) - 1 and _is_stopping(holder, region)
+                late = is_stopping and k == len(region.yields) - 1
                 self._use(operand, region, len(region.ops) + late)
                 if isinstance(operand, ir.Var):
                     self._copied.add(operand)
@@ -158,18 +149,16 @@ class Folding:
                 stores |= inner_stores
             if isinstance(op, ir.If) and self._is_choice(op):
                 self.choices.add(op)
-            target = op.memory_written
-            if target is not None:
-                stores.add(self._aliases.find(target))
+            if op.memory_written is not None:
+                stores.add(self._aliases.find(op.memory_written))
             if isinstance(op, ir.Undefined):
                 continue
             if self._reads_well(op):
                 self.folded[op.results[0]] = op
                 continue
             final = self._final(op, region, last)
-            if final is not None and self._stands_alone(op, region, holder, handed, position):
-                final = None
-            if final is not None and self._may_move(op, final, region, assigned, written):
+            is_alone = final is None or self._stands_alone(op, region, holder, handed, position)
+            if final is not None and not is_alone and self._may_move(op, final, region, assigned, written):
                 last[position] = final
                 self.folded[op.results[0]] = op
                 continue
@@ -191,17 +180,15 @@ class Folding:
         if not isinstance(op.outs[0].type, types.Integer) or isinstance(one, ir.Const) is isinstance(other, ir.Const):
             return False
         read = other if isinstance(one, ir.Const) else one
-        extent = self._extents.get(read) if isinstance(read, ir.Var) else None
-        if extent is not None and self._reads_well(extent):
-            return True
         if not isinstance(read, ir.Var):
             return False
-        maker = self._makers.get(read)
-        if maker is not None and self._uses[read] == 1:
-            # it goes in here, which must not be written again and again, nor beyond a store to what it reads
-            is_repeated = self._uses[op.results[0]] > 1
-            if is_repeated or not self._reads_well(maker):
-                return False
+        maker = self._made.get(read)
+        if isinstance(maker, ir.Extent) and self._reads_well(maker):
+            return True
+        goes_in_here = isinstance(maker, (ir.Call, ir.Load, ir.Pull, ir.If)) and self._uses[read] == 1
+        # then it must not be written again and again, nor beyond a store to what it reads
+        if maker is not None and goes_in_here and (self._uses[op.results[0]] > 1 or not self._reads_well(maker)):
+            return False
         return read in self._counters or self._keeps_its_name(read)
 
     def _keeps_its_name(self, var: ir.Var) -> bool:
@@ -209,25 +196,19 @@ class Folding:
         return var not in self._copied and (not var.user or self._names[var.name] == 1)
 
     def _is_choice(self, op: ir.If) -> bool:
-        if len(op.outs) != 1 or (op.outs[0].user and is_statement(op)) or self.is_update(op):
+        if len(op.outs) != 1 or not is_scalar(op.outs[0].type) or (op.outs[0].user and is_statement(op)):
             return False
-        out = op.outs[0]
-        if not is_scalar(out.type):
-            return False
-        if any(isinstance(self.folded.get(y), ir.Undefined) for y in _yielded(op)):
-            return False
-        return self._is_folded_within(op)
+        is_undefined = any(isinstance(self.folded.get(y), ir.Undefined) for y in _yielded(op))
+        return not is_undefined and not self.is_update(op) and self._is_folded_within(op)
 
     def _is_folded_within(self, op: ir.If) -> bool:
         return all(o.results and o.results[0] in self.folded for region in op.regions for o in region.ops)
 
     def _final(self, op: ir.Op, region: ir.Region, last: list[int]) -> int | None:
         """Where the text of `op` would end up if it folded; None if it is not of the kind that folds."""
-        if len(op.results) != 1:
+        if len(op.results) != 1 or op.results[0].user or self._uses[op.results[0]] != 1:
             return None
         out = op.results[0]
-        if out.user or self._uses[out] != 1:
-            return None
         reader, position = self._readers[out]
         if reader is not region:
             return None
@@ -246,9 +227,7 @@ class Folding:
 
     def _handed_in_place(self, holder: ir.Op, region: ir.Region) -> dict[ir.Var, int]:
         """What a region hands on under the name that it came in with, and where that name is read last."""
-        targets = holder.results
-        if isinstance(holder, ir.For | ir.While):
-            targets = holder.body.args[1:] if isinstance(holder, ir.For) else holder.body.args
+        targets = ir.carried_args(holder) if isinstance(holder, ir.For | ir.While) else holder.results
         found: dict[ir.Var, int] = {}
         for target, operand in zip(targets, region.yields, strict=False):
             if not isinstance(operand, ir.Var) or operand.name != target.name or target in region.yields:
@@ -340,15 +319,10 @@ class Folding:
 
 def _read_by(op: ir.Op) -> Iterator[ir.Operand]:
     """The operands of an operation and of all inside it."""
-    yield from operands_of(op)
-    for region in op.regions:
-        yield from region.yields
-        for inner in region.ops:
-            yield from _read_by(inner)
-
-
-def _is_stopping(holder: ir.Op, region: ir.Region) -> bool:
-    return isinstance(holder, (ir.For, ir.While)) and holder.stops and region is holder.body
+    for inner in ir.with_inner(op):
+        yield from operands_of(inner)
+        for region in inner.regions:
+            yield from region.yields
 
 
 def _yielded(op: ir.If) -> Iterator[ir.Var]:

@@ -9,17 +9,18 @@ In: the statements of a program, and the names of its variables. Out: lines of s
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 from adjit.transform import ir
-from adjit.transform.emit.expression import INFIX, PREFIX, Expressions, parenthesised
-from adjit.transform.emit.folding import Folding, is_scalar
+from adjit.transform.emit.expression import INFIX, PREFIX, Expressions, is_literal, parenthesised
+from adjit.transform.emit.folding import Folding
 from adjit.transform.emit.placed_comments import Mark
 from adjit.transform.emit.shared_names import Classes
 from adjit.transform.emit.statement_form import Assign, Branch, Break, Copies, Loop, Repeat, Return, Statement, Unpack
-from adjit.transform.emit.wrapping import WIDTH, wrapped
+from adjit.transform.emit.wrapping import INDENT, WIDTH, wrapped
+from adjit.transform.ir.types import is_scalar
 
-INDENT = "    "
 COMPOUND = ("for ", "while ", "if ", "elif ")
 _AUGMENTED = (operator.add, operator.sub, operator.mul, operator.truediv, operator.iadd, operator.isub, operator.imul)
 _COMMUTES = (operator.add, operator.iadd)
@@ -161,12 +162,13 @@ class Layout:
             case Break():
                 self.lines.append(f"{indent}break")
             case Return(operands=operands):
-                rest = iter(operands)
+                rest = map(self._print.text, operands)
                 if indent == INDENT and not self._is_reverse:
                     self._end = len(self.lines)
-                self._line("return ", self._result(self._function.result, rest, outer=True), "", indent)
+                result = self._tree(self._function.result, lambda k: "None" if k is None else next(rest), outer=True)
+                self._line("return ", result, "", indent)
             case Unpack(source=source, tree=tree):
-                self.lines.append(f"{indent}{self._targets(tree, outer=True)} = {self._print.names(source)}")
+                self.lines.append(f"{indent}{self._tree(tree, self._target, outer=True)} = {self._print.names(source)}")
             case _:
                 raise NotImplementedError(type(statement).__name__)
 
@@ -187,9 +189,9 @@ class Layout:
     def _range(self, op: ir.For) -> str:
         start, stop, step = op.start, op.stop, op.step
         bounds = [self._print.text(stop)]
-        if not _is(step, 1):
+        if not is_literal(step, 1):
             bounds = [self._print.text(start), *bounds, self._print.text(step)]
-        elif not _is(start, 0):
+        elif not is_literal(start, 0):
             bounds = [self._print.text(start), *bounds]
         found = self._print.globals
         return f"{found.prange() if op.parallel else found.builtin('range')}({', '.join(bounds)})"
@@ -271,7 +273,7 @@ class Layout:
             self._line(f"{names} = " if names else "", expression, "", indent)
 
     def _update(self, target: str, value: ir.Operand, add: bool, indent: str) -> None:
-        op = self._folding.folded.get(value) if isinstance(value, ir.Var) else None
+        op = self._folding.folded.get(value)
         if add:
             self._increase(target, value, indent)
         elif not (isinstance(op, ir.Call) and self._augmented(target, op, value.type, indent)):
@@ -293,7 +295,7 @@ class Layout:
         return False
 
     def _increase(self, target: str, value: ir.Operand, indent: str) -> None:
-        op = self._folding.folded.get(value) if isinstance(value, ir.Var) else None
+        op = self._folding.folded.get(value)
         if isinstance(op, ir.Call) and op.callee is operator.neg:
             self._line(f"{target} -= ", self._print.text(op.args[0]), "", indent)
         else:
@@ -333,7 +335,7 @@ class Layout:
                 self._line(f"{targets} = ", sources, "", indent)
                 continue
             target, source = group[0]
-            op = self._folding.folded.get(source) if isinstance(source, ir.Var) else None
+            op = self._folding.folded.get(source)
             if op is None:
                 self._line(f"{self._print.names(target)} = ", self._print.text(source), "", indent)
                 continue
@@ -346,21 +348,14 @@ class Layout:
 
     # ---------------------------------------------------------------------------------------------- trees
 
-    def _targets(self, tree: ir.Tree, outer: bool = False) -> str:
-        if isinstance(tree, ir.Var):
-            return self._print.names(tree)
+    def _tree(self, tree: ir.Tree, leaf: Callable[[Any], str], outer: bool = False) -> str:
         if not isinstance(tree, tuple):
-            return "_"
-        text = parenthesised([self._targets(part) for part in tree])
-        return text[1:-1] if outer and len(tree) > 1 else text
-
-    def _result(self, tree: ir.Tree, rest: Iterator[ir.Operand], outer: bool = False) -> str:
-        if tree is None:
-            return "None"
-        if not isinstance(tree, tuple):
-            return self._print.text(next(rest))
-        parts = [self._result(part, rest) for part in tree]
+            return leaf(tree)
+        parts = [self._tree(part, leaf) for part in tree]
         return ", ".join(parts) if outer and len(parts) > 1 else parenthesised(parts)
+
+    def _target(self, leaf: Any) -> str:
+        return self._print.names(leaf) if isinstance(leaf, ir.Var) else "_"
 
 
 def _is_call(op: ir.Op) -> bool:
@@ -368,10 +363,6 @@ def _is_call(op: ir.Op) -> bool:
     if not isinstance(op, ir.Call) or op.callee in INFIX or op.callee in PREFIX or op.callee in (ir.cast, ir.select):
         return False
     return not any(out.user for out in op.outs)
-
-
-def _is(operand: ir.Operand, value: int) -> bool:
-    return isinstance(operand, ir.Const) and operand.value == value
 
 
 def _ordered(
@@ -411,7 +402,7 @@ def _is_nest(op: ir.For) -> bool:
 
 def _read_undefined(function: ir.Function) -> list[ir.Var]:
     """What loops carry that a trip may not find assigned, and that may be read in one."""
-    sources: dict[ir.Var, list[ir.Operand]] = {}
+    sources: dict[ir.Operand, list[ir.Operand]] = {}
     undefined: set[ir.Operand] = set()
     carried: list[tuple[ir.Var, ir.Operand]] = []
     for op in ir.walk(function.body):
@@ -421,19 +412,18 @@ def _read_undefined(function: ir.Function) -> list[ir.Var]:
             for out, *yields in zip(op.outs, op.then.yields, op.orelse.yields, strict=True):
                 sources[out] = yields
         elif isinstance(op, ir.For | ir.While):
-            args = op.body.args[1:] if isinstance(op, ir.For) else op.body.args
-            for out, arg, init, last in zip(op.outs, args, op.inits, op.body.yields, strict=False):
+            for out, arg, init, last in zip(op.outs, ir.carried_args(op), op.inits, op.body.yields, strict=False):
                 sources[out] = sources[arg] = [init, last]
                 carried.append((arg, init))
     if not undefined:
         return []
     read: set[ir.Operand] = set()
-    pending = [o for op in function.body.ops for o in _read_in_loops(op)]
+    pending = list(_read_in_loops(function))
     while pending:
         operand = pending.pop()
         if operand not in read:
             read.add(operand)
-            pending.extend(sources.get(operand, ()) if isinstance(operand, ir.Var) else ())
+            pending.extend(sources.get(operand, ()))
     found: list[ir.Var] = []
     for arg, init in carried:
         # loops come before those inside them
@@ -463,15 +453,11 @@ def _kept_undefined(function: ir.Function) -> list[ir.Var]:
     return found
 
 
-def _read_in_loops(op: ir.Op) -> Iterator[ir.Operand]:
-    """What is read inside the loops of an operation, without what is only carried on."""
-    if isinstance(op, ir.For | ir.While):
-        for inner in (i for region in op.regions for i in ir.walk(region)):
-            if isinstance(inner, ir.For):
-                yield from (inner.start, inner.stop, inner.step)
-            elif not isinstance(inner, ir.While):
-                yield from inner.operands
-    else:
-        for region in op.regions:
-            for part in region.ops:
-                yield from _read_in_loops(part)
+def _read_in_loops(function: ir.Function) -> Iterator[ir.Operand]:
+    """What is read inside loops, without what is only carried on."""
+    loops = (op for op in ir.walk(function.body) if isinstance(op, ir.For | ir.While))
+    for op in {inner for loop in loops for region in loop.regions for inner in ir.walk(region)}:
+        if isinstance(op, ir.For):
+            yield from (op.start, op.stop, op.step)
+        elif not isinstance(op, ir.While):
+            yield from op.operands

@@ -22,10 +22,8 @@ from numba import njit
 from numba.extending import is_jitted
 
 from adjit.transform.emit.emit import Emitted
-from adjit.transform.emit.lines import INDENT
-from adjit.transform.emit.wrapping import WIDTH
+from adjit.transform.emit.wrapping import INDENT, WIDTH
 
-_IMPORTED = re.compile(r"(?:import|from) (\w+)")
 _NEEDS_ADJIT = "# Tuned code: it needs adjit, whose workspaces and elementary functions it calls."
 
 
@@ -38,9 +36,10 @@ def module_text(emitted: Emitted, decorator: str = "", is_tuned: bool = False) -
     head = _Head(emitted, is_tuned)
     if decorator:
         head.add("njit", njit)
-    first = _NEEDS_ADJIT if any(_section(line) == 2 for line in head.lines) else ""
+    paragraphs = head.paragraphs()
+    first = _NEEDS_ADJIT if paragraphs[2] else ""
     parts = [
-        "\n".join(filter(None, (first, head.imports()))),
+        "\n".join(filter(None, (first, "\n\n".join(filter(None, paragraphs))))),
         *head.definitions.values(),
         f"{decorator}\n{emitted.text}".lstrip(),
     ]
@@ -50,15 +49,18 @@ def module_text(emitted: Emitted, decorator: str = "", is_tuned: bool = False) -
 def not_importable(emitted: Emitted) -> list[str]:
     """The names of what the text refers to and no module has, with where that is defined."""
     head = _Head(emitted, is_tuned=True)
-    return sorted(line.removeprefix("# ") for line in head.lines if line.startswith("#"))
+    return sorted(line.removeprefix("# ") for line in head.constants.values() if line.startswith("#"))
 
 
 class _Head:
-    """What stands above a function. `definitions`: by name, what is needed first."""
+    """What stands above a function.
+
+    `imports`: by how the line begins, what it imports. `definitions`: by name, what is needed first.
+    """
 
     def __init__(self, emitted: Emitted, is_tuned: bool) -> None:
         self.is_tuned = is_tuned
-        self.lines: set[str] = set()
+        self.imports: dict[str, set[str]] = {}
         self.constants: dict[str, str] = {}
         self.definitions: dict[str, str] = {}
         self._begun: set[str] = set()  # a function may call itself
@@ -68,7 +70,7 @@ class _Head:
     def add(self, name: str, value: Any) -> None:
         """Gives `name` its value in the module."""
         if isinstance(value, np.ndarray):
-            self.lines.add("import numpy as np")
+            self._import("np", np)
             self.constants[name] = f"{name} = {_array(value)}"
         elif isinstance(value, str):
             self.constants[name] = f"{name} = {json.dumps(value)}"
@@ -82,7 +84,22 @@ class _Head:
             if name != own:
                 self.definitions[name] = f"{name} = {own}"
         else:
-            self.lines.add(_import(name, value))
+            self._import(name, value)
+
+    def _import(self, name: str, value: Any) -> None:
+        """Has `name` imported, or says why it is not."""
+        own = str(getattr(value, "__name__", ""))
+        package, _, last = own.rpartition(".")
+        module = package if isinstance(value, ModuleType) else _home(own, value)
+        if isinstance(value, ModuleType) and not (package and last == name):
+            self.imports[f"import {_renamed(own, name)}"] = set()
+        elif getattr(builtins, own, None) is value:
+            self.constants[name] = f"{name} = {own}"
+        elif module is not None:
+            self.imports.setdefault(f"from {module} import ", set()).add(_renamed(last, name))
+        else:
+            origin = f"{getattr(value, '__module__', None)}.{own or type(value).__name__}"
+            self.constants[name] = f"# {name} is {origin}, which cannot be imported"
 
     def _definition(self, value: Any) -> str:
         """The text of a function or an error of ours, after what it needs was added."""
@@ -95,12 +112,15 @@ class _Head:
         self.add("njit", njit)
         return libcst.parse_module(inspect.getsource(function)).visit(_Bare()).code.strip()
 
-    def imports(self) -> str:
-        """What comes first, in paragraphs: Python's own modules, others, adjit's, what is no import."""
-        lines = _joined(self.lines)
-        sections = [[line for line in lines if _section(line) == k] for k in range(4)]
-        sections[3] += self.constants.values()
-        return "\n\n".join("\n".join(sorted(part, key=_import_order)) for part in sections if part)
+    def paragraphs(self) -> list[str]:
+        """What comes first: imports of Python's own modules, of others, of adjit's; what is no import."""
+        found: list[list[str]] = [[], [], [], sorted(self.constants.values())]
+        # `import ...` before `from ...`
+        for begins in sorted(self.imports, key=lambda line: (line.startswith("from "), line)):
+            root = begins.split()[1].partition(".")[0]
+            section = 0 if root in sys.stdlib_module_names else 2 if root == "adjit" else 1
+            found[section].append(begins + ", ".join(sorted(self.imports[begins])))
+        return ["\n".join(lines) for lines in found]
 
 
 class _Bare(libcst.CSTTransformer):
@@ -127,34 +147,8 @@ def _constant(name: str, value: Any) -> str:
     return "\n".join((f"{name} = (", *(f"{INDENT}{number!r}," for number in value), ")"))
 
 
-def _import(name: str, value: Any) -> str:
-    """The line that gives `name` its value in a module."""
-    if isinstance(value, ModuleType):
-        package, _, last = value.__name__.rpartition(".")
-        if package and last == name:
-            return f"from {package} import {name}"
-        return f"import {value.__name__}" + ("" if name == value.__name__ else f" as {name}")
-    own = str(getattr(value, "__name__", ""))
-    if getattr(builtins, own, None) is value:
-        return f"{name} = {own}"
-    module = _home(own, value)
-    if module is None:
-        origin = f"{getattr(value, '__module__', None)}.{own or type(value).__name__}"
-        return f"# {name} is {origin}, which cannot be imported"
-    return f"from {module} import {own}" + ("" if name == own else f" as {name}")
-
-
-def _joined(lines: set[str]) -> set[str]:
-    """What is imported from one module, in one line."""
-    names: dict[str, list[str]] = {}
-    others = set()
-    for line in lines:
-        if line.startswith("from "):
-            module, _, name = line.partition(" import ")
-            names.setdefault(module, []).append(name)
-        else:
-            others.add(line)
-    return others | {f"{module} import {', '.join(sorted(found))}" for module, found in names.items()}
+def _renamed(own: str, name: str) -> str:
+    return own if name == own else f"{own} as {name}"
 
 
 def _home(own: str, value: Any) -> str | None:
@@ -170,16 +164,3 @@ def _array(value: np.ndarray[Any, Any]) -> str:
     elements = re.sub(r"\b(inf|nan)\b", r"np.\1", repr(value.tolist()))
     shape = f".reshape({value.shape})" if value.size == 0 else ""
     return f"np.array({elements}, dtype=np.{value.dtype.name}){shape}"
-
-
-def _section(line: str) -> int:
-    """Which paragraph of a module's head a line belongs to: Python's own modules, others, adjit's, and no imports."""
-    found = _IMPORTED.match(line)
-    if found is None:
-        return 3
-    root = found.group(1)
-    return 0 if root in sys.stdlib_module_names else 2 if root == "adjit" else 1
-
-
-def _import_order(line: str) -> tuple[bool, str]:
-    return line.startswith("from "), line

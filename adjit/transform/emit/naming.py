@@ -46,27 +46,10 @@ _SPARE = {
 
 # A value that nobody named is called after the operation that made it; these read better than the operator's own name.
 _PLAIN = {
-    "add": "total",
-    "sum": "total",
-    "sub": "difference",
-    "mul": "product",
-    "truediv": "ratio",
-    "floordiv": "quotient",
-    "mod": "remainder",
-    "pow": "power",
-    "neg": "negated",
-    "lt": "test",
-    "le": "test",
-    "gt": "test",
-    "ge": "test",
-    "eq": "test",
-    "ne": "test",
-    "not_": "test",
-    "cast": "value",
-    "select": "choice",
-}
-
-
+    "add": "total", "sum": "total", "sub": "difference", "mul": "product", "truediv": "ratio", "floordiv": "quotient",
+    "mod": "remainder", "pow": "power", "neg": "negated", "cast": "value", "select": "choice",
+    **dict.fromkeys(("lt", "le", "gt", "ge", "eq", "ne", "not_"), "test"),
+}  # fmt: skip
 # An integer is more often a place or a count than a sum.
 _PLAIN_INTEGER = {"add": "index", "sub": "index", "mul": "count"}
 

@@ -15,32 +15,25 @@ from dataclasses import dataclass, field
 from typing import TypeGuard
 
 from adjit.transform import ir
+from adjit.transform.emit import statement_form as form
 from adjit.transform.emit.folding import Folding
-from adjit.transform.emit.statement_form import (
-    Assign,
-    Branch,
-    Break,
-    Copies,
-    Loop,
-    Program,
-    Repeat,
-    Return,
-    Statement,
-    Unpack,
-)
 
 
 @dataclass(eq=False)
 class Group:
     """Variables with one name. `fixed` is the name of a parameter, `user` the user's name."""
 
-    first: int
+    bits: list[int]
     type: ir.Type
     members: int
     clashes: int
     names: list[tuple[int, int, str]] = field(default_factory=list)  # (rank, order, name), the best ranks lowest
     fixed: str | None = None
     user: str | None = None
+
+    @property
+    def first(self) -> int:
+        return min(self.bits)
 
     def interferes(self, other: Group) -> bool:
         return bool(self.clashes & other.members or other.clashes & self.members)
@@ -49,18 +42,18 @@ class Group:
 class Classes:
     """The groups of a program; `copies` holds what is left to do of each parallel copy."""
 
-    def __init__(self, function: ir.Function, program: Program, folding: Folding):
-        self.copies: dict[Copies, list[tuple[ir.Var, ir.Operand]]] = {}
+    def __init__(self, function: ir.Function, program: form.Program, folding: Folding):
+        self.copies: dict[form.Copies, list[tuple[ir.Var, ir.Operand]]] = {}
         self._program = program
         self._folding = folding
         self._bits: dict[ir.Var, int] = {}
         self._variables: list[ir.Var] = []
         self._clashes: list[int] = []
-        self._masks: dict[ir.Var, int] = {}
-        self._summaries: dict[int, tuple[int, int]] = {}
+        self._masks: dict[ir.Operand, int] = {}
+        self._summaries: dict[form.Statement, tuple[int, int]] = {}
         self._handed: list[tuple[int, int, ir.Var, ir.Var]] = []  # (loops around it, order, target, source)
         self._targets: set[ir.Var] = set()  # of copies
-        self.unread: set[Assign] = set()  # assignments whose results nobody reads
+        self.unread: set[form.Assign] = set()  # assignments whose results nobody reads
         for parameter in program.parameters:
             self._bit(parameter)
         self._number(program.body)
@@ -68,8 +61,7 @@ class Classes:
         entry = self._mask(program.parameters)
         for parameter in program.parameters:
             self._define(parameter, entry | live)
-        self._parent = list(range(len(self._variables)))
-        self.groups: list[Group | None] = self._singletons(function)
+        self._groups = self._singletons(function)  # by bit
         self._merge()
 
     def has(self, var: ir.Var) -> bool:
@@ -77,12 +69,10 @@ class Classes:
         return self._program.same.get(var, var) in self._bits
 
     def group(self, var: ir.Var) -> Group:
-        found = self.groups[self._find(self._bit(var))]
-        assert found is not None
-        return found
+        return self._groups[self._bit(var)]
 
     def all(self) -> list[Group]:
-        return [group for group in self.groups if group is not None]
+        return list(dict.fromkeys(self._groups))
 
     # ---------------------------------------------------------------------------------------------- numbering
 
@@ -95,24 +85,15 @@ class Classes:
             self._clashes.append(0)
         return bit
 
-    def _number(self, block: list[Statement]) -> None:
+    def _number(self, block: list[form.Statement]) -> None:
         """Give the variables their bits in the order in which the program assigns them."""
         for statement in block:
-            match statement:
-                case Assign(targets=targets):
-                    for target in targets:
-                        self._bit(target)
-                case Copies(pairs=pairs):
-                    for target, _ in pairs:
-                        self._bit(target)
-                case Branch(then=first, orelse=second) | Repeat(test=first, body=second):
-                    self._number(first)
-                    self._number(second)
-                case Loop(counter=counter, body=body):
-                    self._bit(counter)
-                    self._number(body)
-                case _:
-                    pass
+            _, assigned, blocks = form.parts(statement, self._folding)
+            # the parts of a parameter come when they are first read
+            for target in assigned if not isinstance(statement, form.Unpack) else ():
+                self._bit(target)
+            for inner in blocks:
+                self._number(inner)
 
     def _mask(self, variables: Iterable[ir.Var]) -> int:
         mask = 0
@@ -121,17 +102,9 @@ class Classes:
         return mask
 
     def _read(self, operand: ir.Operand) -> int:
-        if not isinstance(operand, ir.Var):
-            return 0
-        mask = self._masks.get(operand)
-        if mask is None:
-            op = self._folding.folded.get(operand)
-            if op is None:
-                mask = 1 << self._bit(operand)
-            else:
-                mask = self._mask(self._folding.leaves_of(op))
-            self._masks[operand] = mask
-        return mask
+        if operand not in self._masks:
+            self._masks[operand] = self._mask(self._folding.leaves(operand))
+        return self._masks[operand]
 
     def _reads(self, operands: Iterable[ir.Operand]) -> int:
         mask = 0
@@ -146,52 +119,47 @@ class Classes:
         bit = self._bit(var)
         self._clashes[bit] |= live & ~(1 << bit)
 
-    def _block(self, block: list[Statement], live: int, leaving: int, depth: int) -> int:
+    def _block(self, block: list[form.Statement], live: int, leaving: int, depth: int) -> int:
         """What lives before `block`, given what lives after it and, for `break`, after the loop around it."""
         for statement in reversed(block):
             live = self._statement(statement, live, leaving, depth)
         return live
 
-    def _statement(self, statement: Statement, live: int, leaving: int, depth: int) -> int:
+    def _statement(self, statement: form.Statement, live: int, leaving: int, depth: int) -> int:
+        read, assigned, blocks = form.parts(statement, self._folding)
+        reads = self._reads(read)
         match statement:
-            case Assign(op=op, targets=targets):
-                written = self._mask(targets)
-                if not live & written:
-                    self.unread.add(statement)
-                for target in targets:
-                    self._define(target, live | written)
-                return (live & ~written) | self._mask(self._folding.leaves_of(op))
-            case Copies():
+            case form.Copies():
                 return self._copies(statement, live, depth)
-            case Branch(condition=condition, then=then, orelse=orelse):
-                into = self._block(then, live, leaving, depth) | self._block(orelse, live, leaving, depth)
-                return into | self._read(condition)
-            case Loop(op=op, counter=counter, body=body):
-                head = self._head(body, [], statement.carried, live) & ~self._mask([counter])
+            case form.Branch():
+                for block in blocks:
+                    reads |= self._block(block, live, leaving, depth)
+                return reads
+            case form.Loop(counter=counter, carried=carried, body=body):
+                head = self._head(body, 0, carried, live) & ~self._mask([counter])
                 inside = self._block(body, head, live, depth + 1)
                 self._define(counter, inside)
-                return head | self._reads((op.start, op.stop, op.step))
-            case Repeat(test=test, condition=condition, body=body):
-                head = self._head([*test, *body], [condition], statement.carried, live)
+                return head | reads
+            case form.Repeat(carried=carried, test=test, body=body):
+                head = self._head([*test, *body], reads, carried, live)
                 inside = self._block(body, head, live, depth + 1)
-                return self._block(test, inside | live | self._read(condition), live, depth + 1)
-            case Break():
+                return self._block(test, inside | live | reads, live, depth + 1)
+            case form.Break():
                 return leaving
-            case Return(operands=operands):
-                return self._reads(operands)
-            case Unpack(source=source, tree=tree):
-                leaves = [leaf for leaf in ir.leaves(tree) if isinstance(leaf, ir.Var)]
-                written = self._mask(leaves)
-                for leaf in leaves:
-                    self._define(leaf, live | written)
-                return (live & ~written) | self._mask([source])
+            case form.Return():
+                return reads
             case _:
-                raise NotImplementedError(type(statement).__name__)
+                written = self._mask(assigned)
+                if isinstance(statement, form.Assign) and not live & written:
+                    self.unread.add(statement)
+                for target in assigned:
+                    self._define(target, live | written)
+                return (live & ~written) | reads
 
     def _is_plain(self, source: ir.Operand) -> TypeGuard[ir.Var]:
         return isinstance(source, ir.Var) and source not in self._folding.folded
 
-    def _copies(self, statement: Copies, live: int, depth: int) -> int:
+    def _copies(self, statement: form.Copies, live: int, depth: int) -> int:
         # a copy to a variable that nobody reads, or to itself, is none
         pairs = []
         for target, source in statement.pairs:
@@ -210,84 +178,51 @@ class Classes:
             self._define(target, beside)
         return (live & ~written) | self._reads(source for _, source in pairs)
 
-    def _head(self, body: list[Statement], tested: list[ir.Operand], carried: tuple[ir.Var, ...], leaving: int) -> int:
+    def _head(self, body: list[form.Statement], tested: int, carried: tuple[ir.Var, ...], leaving: int) -> int:
         """What lives where a loop decides whether to go on: what it reads and does not make, and what is read later."""
         reads, writes = self._summary(body)
-        reads |= self._reads(tested)
+        reads |= tested
         return (reads & ~writes) | (reads & self._mask(carried)) | leaving
 
-    def _summary(self, block: list[Statement]) -> tuple[int, int]:
+    def _summary(self, block: list[form.Statement]) -> tuple[int, int]:
         reads = writes = 0
         for statement in block:
-            found = self._summaries.get(id(statement))
-            if found is None:
-                found = self._summaries[id(statement)] = self._summarised(statement)
+            if statement not in self._summaries:
+                read, assigned, blocks = form.parts(statement, self._folding)
+                inner = self._summary([part for block in blocks for part in block])
+                self._summaries[statement] = inner[0] | self._reads(read), inner[1] | self._mask(assigned)
+            found = self._summaries[statement]
             reads |= found[0]
             writes |= found[1]
         return reads, writes
 
-    def _summarised(self, statement: Statement) -> tuple[int, int]:
-        match statement:
-            case Assign(op=op, targets=targets):
-                return self._mask(self._folding.leaves_of(op)), self._mask(targets)
-            case Copies(pairs=pairs):
-                return self._reads(s for _, s in pairs), self._mask(t for t, _ in pairs)
-            case Branch(condition=condition, then=then, orelse=orelse):
-                reads, writes = self._summary([*then, *orelse])
-                return reads | self._read(condition), writes
-            case Loop(op=op, counter=counter, body=body):
-                reads, writes = self._summary(body)
-                return reads | self._reads((op.start, op.stop, op.step)), writes | self._mask([counter])
-            case Repeat(test=test, condition=condition, body=body):
-                reads, writes = self._summary([*test, *body])
-                return reads | self._read(condition), writes
-            case Return(operands=operands):
-                return self._reads(operands), 0
-            case _:
-                return 0, 0
-
     # ---------------------------------------------------------------------------------------------- merging
 
-    def _singletons(self, function: ir.Function) -> list[Group | None]:
-        groups: list[Group | None] = []
-        for bit, var in enumerate(self._variables):
-            groups.append(Group(bit, var.type, 1 << bit, self._clashes[bit]))
+    def _singletons(self, function: ir.Function) -> list[Group]:
+        groups = [Group([bit], var.type, 1 << bit, self._clashes[bit]) for bit, var in enumerate(self._variables)]
         aliases = [(var, 1) for var in self._program.same]
         for var, rank in [*((v, 0 if v in self._targets else 2) for v in self._variables), *aliases]:
-            bit = self._bits.get(self._program.same.get(var, var), -1)
-            group = groups[bit] if bit >= 0 else None
-            if group is not None:
-                group.names.append((rank, bit, var.name))
-                if var.user and group.user is None:
-                    group.user = var.name
+            if self.has(var):
+                bit = self._bit(var)
+                groups[bit].names.append((rank, bit, var.name))
+                if var.user and groups[bit].user is None:
+                    groups[bit].user = var.name
         for name, parameter in zip(function.names, self._program.parameters, strict=True):
-            group = groups[self._bits[parameter]]
-            assert group is not None
+            group = groups[self._bit(parameter)]
             group.fixed = group.user = name
         return groups
-
-    def _find(self, bit: int) -> int:
-        parent = self._parent
-        while parent[bit] != bit:
-            parent[bit] = parent[parent[bit]]
-            bit = parent[bit]
-        return bit
 
     def _merge(self) -> None:
         def urgency(handed: tuple[int, int, ir.Var, ir.Var]) -> tuple[bool, int, int]:
             return handed[2].name != handed[3].name, handed[0], handed[1]
 
         for _, _, target, source in sorted(self._handed, key=urgency):
-            left, right = self._find(self._bit(target)), self._find(self._bit(source))
-            if left == right:
-                continue
             one, other = self.group(target), self.group(source)
-            if one.type != other.type or one.interferes(other) or not _agree(one, other):
+            if one is other or one.type != other.type or one.interferes(other) or not _agree(one, other):
                 continue
-            low, high = min(left, right), max(left, right)
-            self._parent[high] = low
-            self.groups[low] = _merged(one, other)
-            self.groups[high] = None
+            merged = _merged(one, other)
+            for bit in merged.bits:
+                self._groups[bit] = merged
 
 
 def _agree(one: Group, other: Group) -> bool:
@@ -299,7 +234,7 @@ def _agree(one: Group, other: Group) -> bool:
 
 def _merged(one: Group, other: Group) -> Group:
     return Group(
-        first=min(one.first, other.first),
+        bits=one.bits + other.bits,
         type=one.type,
         members=one.members | other.members,
         clashes=one.clashes | other.clashes,

@@ -11,7 +11,7 @@ parallel copies, and in which `break` and early `return` stand where a person wo
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from numba import types
@@ -101,6 +101,29 @@ class Program:
 
     def resolve(self, var: ir.Var) -> ir.Var:
         return self.same.get(var, var)
+
+
+def parts(
+    statement: Statement, folding: Folding
+) -> tuple[Iterable[ir.Operand], Sequence[ir.Var], Sequence[list[Statement]]]:
+    """What a statement reads itself, what it assigns, and the blocks in it."""
+    match statement:
+        case Assign(op=op, targets=targets):
+            return folding.leaves_of(op), targets, ()
+        case Copies(pairs=pairs):
+            return [source for _, source in pairs], [target for target, _ in pairs], ()
+        case Branch(condition=condition, then=then, orelse=orelse):
+            return (condition,), (), (then, orelse)
+        case Loop(op=op, counter=counter, body=body):
+            return (op.start, op.stop, op.step), (counter,), (body,)
+        case Repeat(test=test, condition=condition, body=body):
+            return (condition,), (), (test, body)
+        case Return(operands=operands):
+            return operands, (), ()
+        case Unpack(source=source, tree=tree):
+            return (source,), [leaf for leaf in ir.leaves(tree) if isinstance(leaf, ir.Var)], ()
+        case _:
+            return (), (), ()
 
 
 def program(function: ir.Function, folding: Folding) -> Program:

@@ -14,24 +14,13 @@ import itertools
 import re
 from collections.abc import Iterator
 
+from adjit.transform.emit.expression import AND, CHOICE, INFIX, OR
+
 WIDTH = 110
 INDENT = "    "
 
-# Operators with the blanks around them, and how tightly they bind; signs have no blank after them.
-_LEVELS = (
-    ("if", "else"),
-    ("or",),
-    ("and",),
-    ("<", "<=", ">", ">=", "==", "!=", "is", "is not"),
-    ("|",),
-    ("^",),
-    ("&",),
-    ("<<", ">>"),
-    ("+", "-"),
-    ("*", "/", "//", "%", "@"),
-    ("**",),
-)
-_LEVEL = {sign: level for level, signs in enumerate(_LEVELS) for sign in signs}
+# Operators with blanks around them, and how tightly they bind; signs have no blank after them.
+_LEVEL = {"if": CHOICE, "else": CHOICE, "or": OR, "and": AND} | dict(INFIX.values())
 _SIGNS = sorted(_LEVEL, key=len, reverse=True)
 _TOKEN = re.compile(
     r"""(?P<quoted>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|(?P<open>[(\[])|(?P<close>[)\]])|(?P<comma>,[ ])"""
@@ -41,11 +30,10 @@ _TOKEN = re.compile(
 
 def wrapped(before: str, text: str, after: str, indent: str) -> list[str]:
     """The lines of `before text after`, of which `text` is an expression that may be put in parentheses."""
-    groups = list(_groups(text))
-    pieces = _pieces(text)
+    groups, pieces = _parts(text)
     if len(pieces) == 1 and len(groups) == 1 and groups[0][1] == len(text) - 1:
         start, end = groups[0]
-        inner = _inner(text, start, end, indent)
+        inner = _lines(text[start + 1 : end], indent + INDENT)
         return [f"{indent}{before}{text[: start + 1]}", *inner, f"{indent}{text[end:]}{after}"]
     return [f"{indent}{before}(", *_lines(text, indent + INDENT), f"{indent}){after}"]
 
@@ -54,46 +42,33 @@ def _lines(text: str, indent: str, piece: bool = False) -> list[str]:
     """`text` inside brackets, on as many lines as it takes; a `piece` of a longer one opens its own brackets first."""
     if len(indent) + len(text) <= WIDTH:
         return [indent + text]
-    start, end = max(_groups(text), key=lambda group: group[1] - group[0], default=(0, 0))
-    pieces = _pieces(text)
+    groups, pieces = _parts(text)
+    start, end = max(groups, key=lambda group: group[1] - group[0], default=(0, 0))
     if len(pieces) > 1 and not (piece and 2 * (end - start) > len(text)):
         below = indent + INDENT if piece else indent
         first, *rest = _lines(pieces[0], indent, piece=True)
         return [first, *rest, *(line for part in pieces[1:] for line in _lines(part, below, piece=True))]
     if end == 0:
         return [indent + text]
-    return [f"{indent}{text[: start + 1]}", *_inner(text, start, end, indent), f"{indent}{text[end:]}"]
+    inner = _lines(text[start + 1 : end], indent + INDENT)
+    return [f"{indent}{text[: start + 1]}", *inner, f"{indent}{text[end:]}"]
 
 
-def _inner(text: str, start: int, end: int, indent: str) -> list[str]:
-    """The lines between the brackets at `start` and `end`."""
-    return _lines(text[start + 1 : end], indent + INDENT)
-
-
-def _groups(text: str) -> Iterator[tuple[int, int]]:
-    """Where the outermost brackets of `text` open and close."""
+def _parts(text: str) -> tuple[list[tuple[int, int]], list[str]]:
+    """Where the outermost brackets of `text` open and close; and `text` cut after its outermost commas, or else before
+    the operators that bind loosest."""
     depth = start = 0
-    for token in _TOKEN.finditer(text):
-        if token["open"]:
-            if depth == 0:
-                start = token.start()
-            depth += 1
-        elif token["close"]:
-            depth -= 1
-            if depth == 0:
-                yield start, token.start()
-
-
-def _pieces(text: str) -> list[str]:
-    """`text` cut after its outermost commas, or else before the operators that bind loosest."""
-    depth = 0
+    groups: list[tuple[int, int]] = []
     commas: list[int] = []
     signs: dict[int, list[int]] = {}
     for token in _tokens(text):
         if token["open"]:
+            start = start if depth else token.start()
             depth += 1
         elif token["close"]:
             depth -= 1
+            if depth == 0:
+                groups.append((start, token.start()))
         elif depth == 0 and token["comma"]:
             commas.append(token.end())
         elif depth == 0 and token["sign"]:
@@ -101,7 +76,7 @@ def _pieces(text: str) -> list[str]:
             signs.setdefault(_LEVEL[token["sign"]], []).append(token.start() + 1)
     cuts = commas or (signs[min(signs)] if signs else [])
     edges = [0, *cuts, len(text)]
-    return [text[a:b].rstrip() for a, b in itertools.pairwise(edges)]
+    return groups, [text[a:b].rstrip() for a, b in itertools.pairwise(edges)]
 
 
 def _tokens(text: str) -> Iterator[re.Match[str]]:
