@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from adjit import errors
 from adjit.rules.arrays import as_view
 from adjit.runtime.library import held, stop_gradient
 from adjit.transform import ir
@@ -110,7 +109,7 @@ def _kept_axes(frame: Frame, reduced: Value, axes: tuple[int, ...] | None, rank:
         return reduced
     ctx = frame.ctx
     if not isinstance(keepdims, ir.Const):
-        raise ctx.fail(errors.Unsupported, "keepdims that is not constant", "", "Write keepdims=True.")
+        raise ctx.unsupported("keepdims that is not constant", "Write keepdims=True.")
     gone = range(rank) if axes is None else axes
     if not is_array(reduced):
         number = operand(ctx, reduced)
@@ -124,11 +123,8 @@ def _kept_axes(frame: Frame, reduced: Value, axes: tuple[int, ...] | None, rank:
 
 def _where(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     if len(args) != 3 or named:
-        raise frame.ctx.fail(
-            errors.Unsupported,
-            "np.where with other than three arguments",
-            "",
-            "Use the three-argument form, or a mask as an index.",
+        raise frame.ctx.unsupported(
+            "np.where with other than three arguments", "Use the three-argument form, or a mask as an index."
         )
     condition, yes, no = (taken(frame, "np.where", "value", a) for a in args)
     return where(frame.ctx, condition, yes, no)
@@ -184,11 +180,8 @@ def _stop_gradient(frame: Frame, args: list[Value], named: dict[str, Value]) -> 
     (value,) = bound(frame, "adjit.stop_gradient", "x:value", args, named)
     assert value is not None
     if is_complex(value):
-        raise frame.ctx.fail(
-            errors.Unsupported,
-            "adjit.stop_gradient of complex numbers",
-            "",
-            "Hold their real and their imaginary parts fixed.",
+        raise frame.ctx.unsupported(
+            "adjit.stop_gradient of complex numbers", "Hold their real and their imaginary parts fixed."
         )
     if is_array(value):
         return elementwise(frame.ctx, held, (value,))

@@ -18,7 +18,6 @@ from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
-import libcst as cst
 import numpy as np
 from numba import types
 
@@ -64,7 +63,7 @@ from adjit.transform.elaborate.values.values import (
     is_number,
     is_numeric,
 )
-from adjit.transform.elaborate.values.whole import compiled, whole_call, with_options
+from adjit.transform.elaborate.values.whole import Options, compiled, whole_call, with_options
 from adjit.transform.ir.notation import to_text
 from adjit.transform.ir.types import call_type, dtype_of, typed_const
 from adjit.transform.source.callables import spoken
@@ -79,12 +78,12 @@ def attribute(frame: Frame, owner: Value, name: str) -> Value:
     if isinstance(owner, Static):
         if not hasattr(owner.value, name):
             shown = getattr(owner.value, "__name__", repr(owner.value))
-            raise ctx.fail(errors.Unsupported, f"{shown} has no attribute `{name}`", "", "Look for the right name.")
+            raise ctx.unsupported(f"{shown} has no attribute `{name}`", "Look for the right name.")
         return wrap(ctx, getattr(owner.value, name))
     if isinstance(owner, Flat):
         if name == "copy":
             return Method(owner.array, name)
-        raise ctx.fail(errors.Unsupported, f"`.flat` has no attribute `{name}`", "", "Use ravel().")
+        raise ctx.unsupported(f"`.flat` has no attribute `{name}`", "Use ravel().")
     if is_complex(owner) and name in ("real", "imag"):
         return _part_taken(ctx, owner, name)
     if isinstance(owner, TupleValue) and name in owner.fields:
@@ -99,53 +98,49 @@ def attribute(frame: Frame, owner: Value, name: str) -> Value:
     return Method(owner, name)
 
 
-def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[str, Value], node: cst.CSTNode) -> Value:
+def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
     """`function(*args, **named)`."""
     ctx = frame.ctx
-    if not frame.is_rule:
-        ctx.frame, ctx.node = frame, node
     if isinstance(function, Method):
-        return _method(frame, function, args, named, node)
+        return _method(frame, function, args, named)
     if isinstance(function, OneOf):
-        return _one_of(frame, function, args, named, node)
+        return _one_of(frame, function, args, named)
     if not isinstance(function, Static):
-        raise ctx.fail(errors.Unsupported, f"a call of {described(function)}", "", "Call a function.", node)
+        raise ctx.unsupported(f"a call of {described(function)}", "Call a function.")
     args, named = [elements(a) for a in args], {name: elements(value) for name, value in named.items()}
     callee = function.value
     if isinstance(callee, Checkpointed):
         # what a call is made with is there before it
         given = [materialise(ctx, a) for a in args]
         by_name = {name: materialise(ctx, value) for name, value in named.items()}
-        return checkpointed(frame, lambda: call(frame, Static(callee.function), given, by_name, node))
+        return checkpointed(frame, lambda: call(frame, Static(callee.function), given, by_name))
     if isinstance(callee, LocalFunction):
         return ctx.run_local(callee, args, named)
-    return _resolved(frame, callee, list(args), dict(named), node)
+    return _resolved(frame, callee, list(args), dict(named))
 
 
-def _one_of(
-    frame: Frame, function: OneOf, args: Sequence[Value], named: Mapping[str, Value], node: cst.CSTNode
-) -> Value:
+def _one_of(frame: Frame, function: OneOf, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
     """A call of one of several functions: a branch for each of them but the last."""
     ctx = frame.ctx
     given = [materialise(ctx, a) for a in args]
     by_name = {name: materialise(ctx, value) for name, value in named.items()}
 
     def called(place: int) -> Value:
-        return materialise(ctx, call(frame, function.options[place], given, by_name, node))
+        return call(frame, function.options[place], given, by_name)
 
     def from_place(place: int) -> Value:
         if place + 1 == len(function.options):
             return called(place)
         is_here = is_option(ctx, function, place)
-        return either_value(frame, is_here, lambda: called(place), lambda: from_place(place + 1), node)
+        return either_value(frame, is_here, lambda: called(place), lambda: from_place(place + 1))
 
     return from_place(0)
 
 
-def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Value], node: cst.CSTNode) -> Value:
+def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Value]) -> Value:
     ctx = frame.ctx
     if any(map(_has_complex, args)) or getattr(callee, "__module__", "") == "cmath":
-        found = _complex_call(frame, callee, args, named, node)
+        found = _complex_call(frame, callee, args, named)
         if found is not None:
             return found
     if _is_hashable(callee) and callee in INTRINSICS:
@@ -162,21 +157,21 @@ def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Val
         return ALONG_AXES[callee](frame, args, named)
     entry = lookup(callee)
     if entry is not None:
-        return _by_rule(frame, callee, entry, args, named, node)
+        return _by_rule(frame, callee, entry, args, named)
     if isinstance(getattr(callee, "derivative", None), Derivative):
         return called(frame, callee, args, named)
     if isinstance(callee, FunctionType) or is_dispatcher(callee):
         if (getattr(callee, "__module__", None) or "").split(".")[0] in ("numpy", "math", "scipy", "random"):
-            return _without_rule(frame, callee, args, named, node)
+            return _without_rule(frame, callee, args, named)
         return _inlined(frame, callee, args, named)
     if isinstance(callee, np.ufunc):
         return _elementwise(frame, callee, args, named)
     if isinstance(getattr(callee, "__self__", None), list | dict | set):
-        raise ctx.fail(
-            errors.Unsupported, f"the method `{callee.__name__}` of a {type(callee.__self__).__name__} from outside",
-            "What is there before the call is constant, as in numba.",
-            "Pass numbers and arrays as arguments, and return what changes.", node,
-        )  # fmt: skip
+        raise ctx.unsupported(
+            f"the method `{callee.__name__}` of a {type(callee.__self__).__name__} from outside",
+            "Pass numbers and arrays as arguments, and return what changes.",
+            why="What is there before the call is constant, as in numba.",
+        )
     if isinstance(callee, type) and issubclass(callee, tuple) and hasattr(callee, "_fields"):
         return _named_tuple(frame, callee, args, named)
     kind = dtype_of(callee)
@@ -184,7 +179,7 @@ def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Val
         # NumPy's types give an array that is of them already
         is_same = is_array(args[0]) and dtype(args[0]) == kind
         return args[0] if is_same else converted(ctx, args[0], element_type(frame, kind))
-    return _without_rule(frame, callee, args, named, node)
+    return _without_rule(frame, callee, args, named)
 
 
 def _named_tuple(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
@@ -218,45 +213,41 @@ def _inlined(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[st
     return frame.ctx.inline(callee, args, named, False, False)
 
 
-def _without_rule(
-    frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[str, Value], node: cst.CSTNode
-) -> Value:
+def _without_rule(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
     """A function that numba knows but no rule belongs to: fine as long as nothing active goes in."""
     ctx = frame.ctx
     name = spoken(callee)
     if not callable(callee) or isinstance(callee, type):
-        raise ctx.fail(
-            errors.Unsupported, f"a call of {described(Static(callee))}",
-            "adjit takes functions, and no objects but numbers, arrays and tuples of them.",
-            "Write the computation out, with those.", node,
-        )  # fmt: skip
+        raise ctx.unsupported(
+            f"a call of {described(Static(callee))}",
+            "Write the computation out, with those.",
+            why="adjit takes functions, and no objects but numbers, arrays and tuples of them.",
+        )
     other = next((a for a in (*args, *named.values()) if not is_array(a) and not is_number(a)), None)
     if named or other is not None:
         given = f"argument `{next(iter(named))}`" if other is None else described(other)
-        raise ctx.fail(
-            errors.Unsupported, f"{name}, of {given}", f"adjit has no rule for {name}, and does not look into it.",
-            _source_of(name), node,
-        )  # fmt: skip
+        raise ctx.unsupported(
+            f"{name}, of {given}",
+            _source_of(name),
+            why=f"adjit has no rule for {name}, and does not look into it.",
+        )
     operands = [operand(ctx, a) for a in args]
     known = callee if name in dir(builtins) else compiled(callee)
     if call_type(known, tuple(o.type for o in operands)) is None:
         shown = ", ".join(to_text(o.type) for o in operands)
-        raise ctx.fail(
-            errors.Unsupported, f"{name}({shown})", f"adjit has no rule for {name}, and does not look into it.",
-            _source_of(name), node,
-        )  # fmt: skip
-    outer = ctx.builder.origin
-    if not frame.is_rule:
-        ctx.builder.origin = frame.source.origin(node)
-    result = whole_call(ctx, callee, operands)
-    ctx.builder.origin = outer
+        raise ctx.unsupported(
+            f"{name}({shown})",
+            _source_of(name),
+            why=f"adjit has no rule for {name}, and does not look into it.",
+        )
+    result = _at_its_line(frame, callee, operands)
     parts = result.items if isinstance(result, TupleValue) else (result,)
     if any(is_array(p) for p in parts) and any(is_array(a) for a in args) and callee not in _RETURN_FRESH_ARRAYS:
         # np.atleast_1d and its like return the argument itself: a store into the result would be lost on us
-        raise ctx.fail(
-            errors.Unsupported, f"{name}, of which adjit does not know whether it returns a view of its argument", "",
-            "Write it with slices, reshape or copy().", node,
-        )  # fmt: skip
+        raise ctx.unsupported(
+            f"{name}, of which adjit does not know whether it returns a view of its argument",
+            "Write it with slices, reshape or copy().",
+        )
     return result
 
 
@@ -271,9 +262,7 @@ _RETURN_FRESH_ARRAYS = frozenset((np.delete, np.histogram, np.insert, np.interse
 # --------------------------------------------------------------------------------------------------------------- rules
 
 
-def _by_rule(
-    frame: Frame, callee: Any, entry: Entry, args: list[Value], named: dict[str, Value], node: cst.CSTNode
-) -> Value:
+def _by_rule(frame: Frame, callee: Any, entry: Entry, args: list[Value], named: dict[str, Value]) -> Value:
     ctx = frame.ctx
     if entry.decomposition is not None:
         given = _for_rule(frame, entry.decomposition, args)
@@ -299,9 +288,16 @@ def _by_rule(
     else:
         given = _without_defaults(rule, _bound(frame, callee, rule, args, named))
         operands, options = [operand(ctx, a) for a in given], ()
+    return _at_its_line(frame, callee, operands, options)
+
+
+def _at_its_line(frame: Frame, callee: Any, operands: Sequence[ir.Operand], options: Options = ()) -> Value:
+    """A call that stays one, by the place of the expression, where it may be refused when it is differentiated."""
+    ctx = frame.ctx
     outer = ctx.builder.origin
     if not frame.is_rule:
-        ctx.builder.origin = frame.source.origin(node)
+        assert ctx.node is not None
+        ctx.builder.origin = frame.source.origin(ctx.node)
     result = whole_call(ctx, callee, operands, options=options)
     ctx.builder.origin = outer
     return result
@@ -339,10 +335,11 @@ def _bound(frame: Frame, callee: Any, rule: Any, args: Sequence[Value], named: M
     if len(args) > len(parameters) and all(p.kind is not p.VAR_POSITIONAL for p in parameters):
         # the rule would not know of it
         name = getattr(callee, "__name__", callee)
-        raise frame.ctx.fail(
-            errors.Unsupported, f"{len(args)} arguments of {name}", f"Its derivative is known for {len(parameters)}.",
+        raise frame.ctx.unsupported(
+            f"{len(args)} arguments of {name}",
             "Write the computation without it.",
-        )  # fmt: skip
+            why=f"Its derivative is known for {len(parameters)}.",
+        )
     result = list(args)
     rest = dict(named)
     for parameter in parameters[len(args) :]:
@@ -353,10 +350,11 @@ def _bound(frame: Frame, callee: Any, rule: Any, args: Sequence[Value], named: M
         elif parameter.default is not parameter.empty:
             result.append(wrap(frame.ctx, parameter.default))
     if rest:
-        raise frame.ctx.fail(
-            errors.Unsupported, f"argument `{next(iter(rest))}` of {spoken(callee)}",
-            f"adjit takes {', '.join(p.name for p in parameters)}.", "Write the computation without it.",
-        )  # fmt: skip
+        raise frame.ctx.unsupported(
+            f"argument `{next(iter(rest))}` of {spoken(callee)}",
+            "Write the computation without it.",
+            why=f"adjit takes {', '.join(p.name for p in parameters)}.",
+        )
     return result
 
 
@@ -368,19 +366,16 @@ def _elementwise(frame: Frame, callee: Any, args: Sequence[Value], named: Mappin
     if isinstance(callee, np.ufunc):
         other = next((name for name in named if name != "out"), None)
         if other is not None:
-            raise ctx.fail(
-                errors.Unsupported,
+            raise ctx.unsupported(
                 f"argument `{other}` of {spoken(callee)}",
-                "Of a ufunc's arguments by name, adjit takes `out` alone.",
                 "Write the computation without it.",
+                why="Of a ufunc's arguments by name, adjit takes `out` alone.",
             )
         target = named.get("out")
         if len(args) > callee.nin:
             target = args.pop()
     elif named:
-        raise ctx.fail(
-            errors.Unsupported, f"argument `{next(iter(named))}` of {spoken(callee)}", "", "Give it by position."
-        )
+        raise ctx.unsupported(f"argument `{next(iter(named))}` of {spoken(callee)}", "Give it by position.")
     kind = "number" if getattr(callee, "__module__", None) == "math" else "value"
     args = [taken(frame, spoken(callee), kind, a) for a in args]
     result: Value
@@ -392,9 +387,7 @@ def _elementwise(frame: Frame, callee: Any, args: Sequence[Value], named: Mappin
     if target is None or (isinstance(target, Static) and target.value is None):
         return result
     if not isinstance(target, ir.Var) or not is_array(target):
-        raise ctx.fail(
-            errors.TypeMismatch, f"{spoken(callee)} into {described(target)}", "", "Give an array to write into."
-        )
+        raise ctx.mismatch(f"{spoken(callee)} into {described(target)}", "Give an array to write into.")
     store_all(ctx, target, result)
     return target
 
@@ -411,38 +404,34 @@ def _callable(callee: Any, args: Sequence[Value]) -> Any:
 
 def _effect(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
     if named:
-        raise frame.ctx.fail(
-            errors.Unsupported, f"argument `{next(iter(named))}` of {spoken(callee)}", "", "Give it by position."
-        )
+        raise frame.ctx.unsupported(f"argument `{next(iter(named))}` of {spoken(callee)}", "Give it by position.")
     return whole_call(frame.ctx, callee, [operand(frame.ctx, a) for a in args], effect=True)
 
 
 # ----------------------------------------------------------------------------------------------------- methods, lambdas
 
 
-def _method(
-    frame: Frame, method: Method, args: Sequence[Value], named: Mapping[str, Value], node: cst.CSTNode
-) -> Value:
+def _method(frame: Frame, method: Method, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
     ctx = frame.ctx
     owner = method.owner
     if is_complex(owner):
-        found = _complex_method(frame, method, args, named, node)
+        found = _complex_method(frame, method, args, named)
         if found is not None:
             return found
     if is_number(owner) and method.name in ("conjugate", "conj", "item"):
         return owner
     if isinstance(owner, TupleValue):
         kind, instead = ("a list", "Store into an array of known size.") if owner.is_list else ("a tuple", _WRITE_OUT)
-        raise ctx.fail(errors.Unsupported, f"the method `{method.name}` of {kind}", "", instead, node)
+        raise ctx.unsupported(f"the method `{method.name}` of {kind}", instead)
     if not is_array(owner):
-        raise ctx.fail(errors.Unsupported, f"the method `{method.name}` of {described(owner)}", "", _WRITE_OUT, node)
+        raise ctx.unsupported(f"the method `{method.name}` of {described(owner)}", _WRITE_OUT)
     own = METHODS.get(method.name)
     if own is not None:
         return own(frame, [owner, *args], dict(named))
     function = getattr(np, method.name, None)
     if function is None or not hasattr(np.ndarray, method.name):
-        raise ctx.fail(errors.Unsupported, f"the array method `{method.name}`", "", _WRITE_OUT, node)
-    return _resolved(frame, function, [owner, *args], dict(named), node)
+        raise ctx.unsupported(f"the array method `{method.name}`", _WRITE_OUT)
+    return _resolved(frame, function, [owner, *args], dict(named))
 
 
 _WRITE_OUT = "Write out what it does."
@@ -465,9 +454,7 @@ def _has_complex(value: Value) -> bool:
     return any(map(_has_complex, value.items)) if isinstance(value, TupleValue) else is_complex(value)
 
 
-def _complex_call(
-    frame: Frame, callee: Any, args: list[Value], named: dict[str, Value], node: cst.CSTNode
-) -> Value | None:
+def _complex_call(frame: Frame, callee: Any, args: list[Value], named: dict[str, Value]) -> Value | None:
     """A call with complex numbers among its arguments; None where it is one as any other."""
     ctx, name = frame.ctx, getattr(callee, "__name__", str(callee))
     library = (getattr(callee, "__module__", None) or "").split(".")[0] in ("numpy", "math", "cmath", "scipy", "random")
@@ -485,9 +472,9 @@ def _complex_call(
     if callee in (np.dot, operator.matmul) and len(args) == 2 and all(map(is_array, args)):
         return product(frame, np.dot, args[0], args[1])
     if callee is np.vdot and len(args) == 2:
-        return product(frame, np.dot, *(_resolved(frame, np.ravel, [a], {}, node) for a in _conjugated(ctx, args)))
+        return product(frame, np.dot, *(_resolved(frame, np.ravel, [a], {}) for a in _conjugated(ctx, args)))
     if _is_hashable(callee) and callee in _BY_PARTS and _has_complex(args[0]) and not any(map(_has_complex, args[1:])):
-        return _by_parts(ctx, args[0], lambda a: _resolved(frame, callee, [a, *args[1:]], named, node))
+        return _by_parts(ctx, args[0], lambda a: _resolved(frame, callee, [a, *args[1:]], named))
     entry = lookup(callee)
     if (_is_hashable(callee) and callee in INTRINSICS) or (entry is not None and entry.decomposition is not None):
         return None
@@ -539,9 +526,7 @@ def _part_or_zero(ctx: Context, value: Value, name: str) -> Value:
     return Lazy(shape_of(ctx, value), dtype(value), lambda index: zero, ()) if is_array(value) else zero
 
 
-def _complex_method(
-    frame: Frame, method: Method, args: Sequence[Value], named: Mapping[str, Value], node: cst.CSTNode
-) -> Value | None:
+def _complex_method(frame: Frame, method: Method, args: Sequence[Value], named: Mapping[str, Value]) -> Value | None:
     """A method of a complex number, or of an array of them; None where it is one as any other array's."""
     ctx, owner, name = frame.ctx, method.owner, method.name
     if name in ("conj", "conjugate"):
@@ -549,5 +534,5 @@ def _complex_method(
     if isinstance(owner, Complex) and not is_array(owner):
         return owner if name == "item" else complexes.function(ctx, name, owner)
     if name in _METHODS_BY_PARTS:
-        return _by_parts(ctx, owner, lambda a: _method(frame, Method(a, name), args, named, node))
+        return _by_parts(ctx, owner, lambda a: _method(frame, Method(a, name), args, named))
     return None

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 
 from numba import types
 
-from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate.control import CHECKPOINTED, carried_loop
 from adjit.transform.elaborate.values.elementwise import materialise
@@ -30,11 +29,10 @@ def checkpointed(frame: Frame, call: Callable[[], Value]) -> Value:
         made = {out for op in fresh for out in op.results}
         for leaf in leaves_of(value):
             if isinstance(leaf.type, types.Array) and leaf not in made:
-                raise ctx.fail(
-                    errors.Unsupported,
+                raise ctx.unsupported(
                     "a checkpointed call that returns an array which it did not make itself",
-                    "Run again, it would return another one.",
                     "Return a copy, or write into an argument and return nothing.",
+                    why="Run again, it would return another one.",
                 )
         frame.env[CHECKPOINTED] = value
         ctx.builder.origin = outer

@@ -12,13 +12,12 @@ import functools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-import libcst as cst
 from numba import types
 
-from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.choices import any_of, as_one_of, functions_in, number_type
+from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import ANYWHERE, Context, Frame, Guess
 from adjit.transform.elaborate.values.values import (
     LEAF,
@@ -120,24 +119,23 @@ def conditional(frame: Frame, condition: ir.Operand, then: Callable[[], None], o
             _note_phi(ctx, out, [y[outs.index(out)] for y in yields])
 
 
-def either_value(
-    frame: Frame, condition: ir.Operand, yes: Callable[[], Value], no: Callable[[], Value], node: cst.CSTNode
-) -> Value:
+def either_value(frame: Frame, condition: ir.Operand, yes: Callable[[], Value], no: Callable[[], Value]) -> Value:
     """`yes() if condition else no()`, with the variables that the side assigns which is taken."""
     outer = frame.env.pop(EXPRESSION, None)
 
     def side(value: Callable[[], Value]) -> None:
-        frame.env[EXPRESSION] = value()
+        frame.env[EXPRESSION] = materialise(frame.ctx, value())
 
     conditional(frame, condition, functools.partial(side, yes), functools.partial(side, no))
     found = frame.env.pop(EXPRESSION)
     if outer is not None:
         frame.env[EXPRESSION] = outer
     if isinstance(found, Poison):
-        raise frame.ctx.fail(
-            errors.TypeMismatch, "the two sides of this expression are of different kinds", found.why,
-            "Give both sides one type.", node,
-        )  # fmt: skip
+        raise frame.ctx.mismatch(
+            "the two sides of this expression are of different kinds",
+            "Give both sides one type.",
+            why=found.why,
+        )
     return found
 
 
@@ -388,10 +386,10 @@ def carried_loop(
             _finish(frame, before, slots, args, ops, after, extra, build)
             return
         slots = wider
-    raise ctx.fail(
-        errors.TypeMismatch, "the types of the variables in this loop do not settle", "",
+    raise ctx.mismatch(
+        "the types of the variables in this loop do not settle",
         "Keep one type in each variable: assign it before the loop with the type that it has after a trip.",
-    )  # fmt: skip
+    )
 
 
 def _is_poisoned(value: Value | None) -> bool:
@@ -422,22 +420,20 @@ def _wider(ctx: Context, name: str, slot: _Slot, value: Value | None) -> _Slot:
     shape = joint(slot.shape, found.shape)
     leaves = None if shape is None else _leaves_as(shape, value)
     if shape is None or leaves is None:
-        raise ctx.fail(
-            errors.Unsupported,
+        raise ctx.unsupported(
             f"`{name}` changes its kind in the loop",
-            "It holds values of different kinds on two trips.",
             "Use different names, or keep one kind of value in it.",
-        )  # fmt: skip
+            why="It holds values of different kinds on two trips.",
+        )
     merged: list[types.Type] = []
     for mine, leaf in zip(_types_as(shape, slot.shape, slot.types), leaves, strict=True):
         assert leaf is not None
         both = unify(mine, leaf.type)
         if both is None:
-            raise ctx.fail(
-                errors.TypeMismatch,
+            raise ctx.mismatch(
                 f"`{name}` is {to_text(mine)} when the loop starts and {to_text(leaf.type)} after a trip",
-                "", "Give it one type, also before the loop.",
-            )  # fmt: skip
+                "Give it one type, also before the loop.",
+            )
         merged.append(both)
     return _Slot(shape, tuple(merged), slot.guessed)
 

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate.shaping import itself
 from adjit.transform.elaborate.values import complexes
@@ -83,7 +82,7 @@ def _arange(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     *ends, kind = bound(frame, "np.arange", "start:number stop? step? dtype?", args, named)
     given = [e for e in ends if e is not None and not (isinstance(e, Static) and e.value is None)]
     if len(given) < 3 and ends[2] in given:
-        raise ctx.fail(errors.Unsupported, "np.arange with a step and no stop", "", "Give start, stop and step.")
+        raise ctx.unsupported("np.arange with a step and no stop", "Give start, stop and step.")
     grid = whole_call(ctx, np.arange, [operand(ctx, taken(frame, "np.arange", "number", e)) for e in given])
     return converted(ctx, grid, dtype_argument(frame, kind, dtype(grid)))
 
@@ -97,7 +96,7 @@ def _array(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
         made = copied(ctx, value, "array")
         return converted(ctx, made, dtype_argument(frame, kind, dtype(value))) if kind is not None else made
     if is_numeric(value):
-        raise ctx.fail(errors.Unsupported, "np.array of a number", "", "Use np.full((), x), or keep the number.")
+        raise ctx.unsupported("np.array of a number", "Use np.full((), x), or keep the number.")
     return array_of(ctx, value, dtype_argument(frame, kind, None))
 
 

@@ -112,9 +112,7 @@ def _object(frame: Frame, value: Value) -> Any:
         return tuple(_object(frame, item) for item in value.items)
     if isinstance(value, ir.Const | Static):
         return value.value
-    raise frame.ctx.fail(
-        errors.Unsupported, "an argument of a derivative's maker that is not constant", "", "Write it as a literal."
-    )
+    raise frame.ctx.unsupported("an argument of a derivative's maker that is not constant", "Write it as a literal.")
 
 
 class placed:
@@ -335,10 +333,8 @@ def _check_names(frame: Frame, inner: Inner) -> None:
         if now is not value and (
             now is None or structure(now) != structure(value) or leaves_of(now) != leaves_of(value)
         ):
-            raise frame.ctx.fail(
-                errors.Unsupported,
+            raise frame.ctx.unsupported(
                 f"`{name}` is bound anew after {shown(inner.derivative)} was made of a function that reads it",
-                "",
                 "Make the derivative where it is called: adjit.grad(f)(x).",
             )
 
@@ -377,9 +373,7 @@ def _jvp(frame: Frame, function: Value, primals: Value, tangents: Value) -> Valu
     ctx = frame.ctx
     target, around, _ = _target(frame, function)
     if not isinstance(primals, TupleValue) or not isinstance(tangents, TupleValue):
-        raise ctx.fail(
-            errors.TypeMismatch, "the arguments of adjit.jvp are not tuples", "", "Write (x,) for a single x."
-        )
+        raise ctx.mismatch("the arguments of adjit.jvp are not tuples", "Write (x,) for a single x.")
     with placed(frame):
         spec = specification(target)
         given = _bound(frame, spec, primals.items, {})

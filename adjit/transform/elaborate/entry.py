@@ -361,12 +361,12 @@ def _statements(frame: Frame, name: str, node: cst.FunctionDef) -> Value:
     try:
         block(frame, statements)
     except Guess as guess:
-        raise ctx.fail(
-            errors.Unsupported, f"`{guess.name}` may be read before it is assigned", "", "Assign it before the loop."
+        raise ctx.unsupported(
+            f"`{guess.name}` may be read before it is assigned", "Assign it before the loop."
         ) from None
     value = frame.lookup(VALUE) or Static(None)
     if value != Static(None) and not always_returns(statements):
-        raise ctx.fail(errors.Unsupported, f"{name} returns on some paths only", "", "End it with a return.", node)
+        raise ctx.unsupported(f"{name} returns on some paths only", "End it with a return.", node=node)
     return value
 
 
@@ -461,13 +461,9 @@ def _functions_among(values: Iterable[Value]) -> tuple[Static, ...]:
 def _check_depth(ctx: Context, name: str, call: object) -> None:
     """Refuses recursion, and calls within calls without an end."""
     if call in ctx.active_calls:
-        raise ctx.fail(
-            errors.Unsupported, f"{name} calls itself", "Recursion is not supported yet.", "Write it as a loop."
-        )
+        raise ctx.unsupported(f"{name} calls itself", "Write it as a loop.", why="Recursion is not supported yet.")
     if len(ctx.active_calls) > DEEPEST:
-        raise ctx.fail(
-            errors.Unsupported, f"calls nested more than {DEEPEST} deep", "", "Write some of them into their callers."
-        )
+        raise ctx.unsupported(f"calls nested more than {DEEPEST} deep", "Write some of them into their callers.")
 
 
 def _check_call(
@@ -542,10 +538,8 @@ def _result_value(tree: ir.Tree, yields: Sequence[ir.Operand]) -> Value:
 def _type_of(ctx: Context, value: Value) -> types.Type:
     found = type_of(value)
     if found is None:
-        raise ctx.fail(
-            errors.Unsupported,
+        raise ctx.unsupported(
             "an argument of a derivative that is no number, array, string or tuple of those",
-            "",
             "Let the function that is differentiated read it as a global or enclosing name.",
         )
     return found

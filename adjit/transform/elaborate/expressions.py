@@ -16,7 +16,6 @@ from typing import Any
 import libcst as cst
 from numba import types
 
-from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate import indexing
 from adjit.transform.elaborate.calls import attribute, call
@@ -44,16 +43,18 @@ from adjit.transform.ir.types import const, is_integer
 
 
 def evaluate(frame: Frame, node: cst.BaseExpression) -> Value:
-    handler = _HANDLERS.get(type(node))
-    if handler is None:
-        what, instead = _REFUSED.get(type(node), (f"`{type(node).__name__}`", "Write it with other statements."))
-        raise frame.ctx.fail(errors.Unsupported, f"{what} is not supported", "", instead, node)
-    outer = frame.ctx.node, frame.ctx.frame
+    ctx = frame.ctx
+    outer = ctx.node, ctx.frame
     if not frame.is_rule:
-        frame.ctx.node, frame.ctx.frame = node, frame
-    value = handler(frame, node)
-    frame.ctx.node, frame.ctx.frame = outer
-    return value
+        ctx.node, ctx.frame = node, frame
+    try:
+        handler = _HANDLERS.get(type(node))
+        if handler is None:
+            what, instead = _REFUSED.get(type(node), (f"`{type(node).__name__}`", "Write it with other statements."))
+            raise ctx.unsupported(f"{what} is not supported", instead)
+        return handler(frame, node)
+    finally:
+        ctx.node, ctx.frame = outer
 
 
 def condition(frame: Frame, node: cst.BaseExpression) -> ir.Operand:
@@ -73,15 +74,13 @@ def _name(frame: Frame, node: cst.Name) -> Value:
     if name in frame.local_names:
         if frame.in_loop:
             raise Guess(name)
-        raise ctx.fail(
-            errors.Unsupported, f"`{name}` is read before it is assigned", "", "Assign it first, on every path.", node
-        )
+        raise ctx.unsupported(f"`{name}` is read before it is assigned", "Assign it first, on every path.")
     for scope in (frame.source.closure, frame.source.globals):
         if name in scope:
             return wrap(ctx, scope[name])
     if hasattr(builtins, name):
         return wrap(ctx, getattr(builtins, name))
-    raise ctx.fail(errors.Unsupported, f"`{name}` is not defined", "", "Define it in the function or around it.", node)
+    raise ctx.unsupported(f"`{name}` is not defined", "Define it in the function or around it.")
 
 
 def _number(frame: Frame, node: cst.Integer | cst.Float) -> Value:
@@ -106,7 +105,7 @@ def _tuple(frame: Frame, node: cst.Tuple | cst.List) -> Value:
         value = evaluate(frame, element.value)
         if isinstance(element, cst.StarredElement):
             if not isinstance(value, TupleValue):
-                raise frame.ctx.fail(errors.Unsupported, f"`*` before {described(value)}", "", _STARRED, element)
+                raise frame.ctx.unsupported(f"`*` before {described(value)}", _STARRED, node=element)
             items.extend(value.items)
         else:
             items.append(materialise(frame.ctx, value))
@@ -127,10 +126,10 @@ def local_function(frame: Frame, node: cst.Lambda | cst.FunctionDef) -> Value:
     """A function defined here; its defaults are evaluated now."""
     params = node.params
     if params.star_kwarg is not None or isinstance(params.star_arg, cst.Param):
-        raise frame.ctx.fail(
-            errors.Unsupported, "`*` or `**` parameters of a function defined inside", "",
-            "Name the parameters one by one, or pass a tuple.", node,
-        )  # fmt: skip
+        raise frame.ctx.unsupported(
+            "`*` or `**` parameters of a function defined inside",
+            "Name the parameters one by one, or pass a tuple.",
+        )
     listed = (*params.posonly_params, *params.params, *params.kwonly_params)
     defaults = {
         p.name.value: materialise(frame.ctx, evaluate(frame, p.default)) for p in listed if p.default is not None
@@ -162,7 +161,11 @@ def _boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
         # `x or y` of numbers is one of the numbers
         sides = (lambda: _number_of(frame, node.right)), (lambda: _operand(left))
         yes, no = sides if is_and else sides[::-1]
-        return _choice(frame, first, yes, no, node) if _assigns(node) else scalars.branch(ctx, first, yes, no)
+        return (
+            either_value(frame, first, yes, no)
+            if contains(node, cst.NamedExpr)
+            else scalars.branch(ctx, first, yes, no)
+        )
     return _decided(frame, is_and, first, lambda: condition(frame, node.right), node)
 
 
@@ -170,14 +173,10 @@ def _decided(
     frame: Frame, is_and: bool, first: ir.Operand, second: Callable[[], ir.Operand], node: cst.BaseExpression
 ) -> ir.Operand:
     """`first and second`, or with `or`, of booleans, of which `first` is no literal."""
-    if not _assigns(node):
+    if not contains(node, cst.NamedExpr):
         return (both if is_and else either)(frame, first, second)
     known = scalars.ready(ir.boolean(not is_and))
-    return _operand(_choice(frame, first, second if is_and else known, known if is_and else second, node))
-
-
-def _assigns(node: cst.BaseExpression) -> bool:
-    return contains(node, cst.NamedExpr)
+    return _operand(either_value(frame, first, second if is_and else known, known if is_and else second))
 
 
 def _operand(value: Value) -> ir.Operand:
@@ -188,10 +187,11 @@ def _operand(value: Value) -> ir.Operand:
 def _number_of(frame: Frame, node: cst.BaseExpression) -> ir.Operand:
     value = evaluate(frame, node)
     if not is_number(value):
-        raise frame.ctx.fail(
-            errors.TypeMismatch, f"`and` or `or` of a number and {described(value)}", "",
-            "Give a number on both sides, or write it with `if`.", node,
-        )  # fmt: skip
+        raise frame.ctx.mismatch(
+            f"`and` or `or` of a number and {described(value)}",
+            "Give a number on both sides, or write it with `if`.",
+            node=node,
+        )
     return _operand(value)
 
 
@@ -219,18 +219,7 @@ def _conditional(frame: Frame, node: cst.IfExp) -> Value:
     if isinstance(test, ir.Const):
         return evaluate(frame, node.body if test.value else node.orelse)
     then, orelse = (functools.partial(evaluate, frame, side) for side in (node.body, node.orelse))
-    return _choice(frame, test, then, orelse, node)
-
-
-def _choice(
-    frame: Frame, test: ir.Operand, then: Callable[[], Value], orelse: Callable[[], Value], node: cst.BaseExpression
-) -> Value:
-    """The value of the side that is taken, with the variables that it assigns."""
-
-    def side(value: Callable[[], Value]) -> Value:
-        return materialise(frame.ctx, value())
-
-    return either_value(frame, test, functools.partial(side, then), functools.partial(side, orelse), node)
+    return either_value(frame, test, then, orelse)
 
 
 # --------------------------------------------------------------------------------------- attributes, subscripts
@@ -245,7 +234,7 @@ def subscript_place(frame: Frame, node: cst.Subscript) -> indexing.Place | index
     """Where a subscript points."""
     base = elements(evaluate(frame, node.value))
     if not is_array(base):
-        raise frame.ctx.fail(errors.Unsupported, f"a store into {described(base)}", "", "Store into an array.", node)
+        raise frame.ctx.unsupported(f"a store into {described(base)}", "Store into an array.", node=node)
     return indexing.resolve(frame.ctx, base, _entries(frame, node))
 
 
@@ -261,12 +250,8 @@ def _entries(frame: Frame, node: cst.Subscript) -> list[Value]:
         entry = materialise(frame.ctx, evaluate(frame, element.slice.value))
         if element.slice.star:
             if not isinstance(entry, TupleValue):
-                raise frame.ctx.fail(
-                    errors.Unsupported,
-                    f"`*` before {described(entry)}",
-                    "",
-                    "Put it before a tuple or a list.",
-                    element,
+                raise frame.ctx.unsupported(
+                    f"`*` before {described(entry)}", "Put it before a tuple or a list.", node=element
                 )
             entries.extend(entry.items)
         else:
@@ -285,9 +270,7 @@ def _slice_end(frame: Frame, node: cst.BaseExpression | None) -> ir.Operand | No
     if isinstance(value, Static) and value.value is None:
         return None
     if not is_number(value) or not is_integer(_operand(value).type):
-        raise frame.ctx.fail(
-            errors.TypeMismatch, "the end of a slice is not an integer", "", "Convert it: int(...).", node
-        )
+        raise frame.ctx.mismatch("the end of a slice is not an integer", "Convert it: int(...).", node=node)
     return _operand(value)
 
 
@@ -297,25 +280,22 @@ def _subscript(frame: Frame, node: cst.Subscript) -> Value:
     mark = len(ctx.builder.ops)
     entries = _entries(frame, node)
     if isinstance(base, TupleValue):
-        return _tuple_item(frame, base, entries, node)
+        return _tuple_item(frame, base, entries)
     if isinstance(base, Flat):
         selected = indexing.read(ctx, indexing.resolve(ctx, base.array, entries))
         # an iterator has no views
         return copied(ctx, selected) if is_array(selected) else selected
     if not is_array(base):
-        raise ctx.fail(errors.Unsupported, f"a subscript of {described(base)}", "", "Index an array or a tuple.", node)
+        raise ctx.unsupported(f"a subscript of {described(base)}", "Index an array or a tuple.")
     return indexing.read(ctx, indexing.resolve(ctx, settled(ctx, base, mark), entries))
 
 
-def _tuple_item(frame: Frame, base: TupleValue, entries: list[Value], node: cst.Subscript) -> Value:
+def _tuple_item(frame: Frame, base: TupleValue, entries: list[Value]) -> Value:
     ctx = frame.ctx
     (entry,) = entries if len(entries) == 1 else (None,)
     if isinstance(entry, ir.Const) and is_integer(entry.type):
         if not -len(base.items) <= entry.value < len(base.items):
-            raise ctx.fail(
-                errors.TypeMismatch, f"{described(base)} has no item {entry.value}", "",
-                "Give an index that is inside it.", node,
-            )  # fmt: skip
+            raise ctx.mismatch(f"{described(base)} has no item {entry.value}", "Give an index that is inside it.")
         return base.items[int(entry.value)]
     if isinstance(entry, SliceValue):
         ends = (entry.span.start, entry.span.stop, entry.span.step)
@@ -325,14 +305,8 @@ def _tuple_item(frame: Frame, base: TupleValue, entries: list[Value], node: cst.
     if isinstance(entry, ir.Var) and is_integer(entry.type) and base.items and all(is_number(i) for i in base.items):
         return _chosen(frame, base, entry)
     if isinstance(entry, ir.Var) and is_integer(entry.type) and base.items and all(map(functions_in, base.items)):
-        return _chosen_function(frame, base, entry, node)
-    raise ctx.fail(
-        errors.Unsupported,
-        "a tuple indexed with a value that is not constant",
-        "",
-        "Use an array, or a constant index.",
-        node,
-    )
+        return _chosen_function(frame, base, entry)
+    raise ctx.unsupported("a tuple indexed with a value that is not constant", "Use an array, or a constant index.")
 
 
 def _is_at(frame: Frame, index: ir.Var, place: int, count: int) -> ir.Operand:
@@ -350,12 +324,12 @@ def _chosen(frame: Frame, base: TupleValue, index: ir.Var) -> ir.Operand:
     return result
 
 
-def _chosen_function(frame: Frame, base: TupleValue, index: ir.Var, node: cst.CSTNode) -> Value:
+def _chosen_function(frame: Frame, base: TupleValue, index: ir.Var) -> Value:
     """A function of a tuple of them at an index known at run time only."""
     result = base.items[-1]
     for k in range(len(base.items) - 2, -1, -1):
-        is_here, item, rest = _is_at(frame, index, k, len(base.items)), base.items[k], result
-        result = either_value(frame, is_here, functools.partial(_same, item), functools.partial(_same, rest), node)
+        item, rest = (functools.partial(_same, value) for value in (base.items[k], result))
+        result = either_value(frame, _is_at(frame, index, k, len(base.items)), item, rest)
     return result
 
 
@@ -375,15 +349,15 @@ def _call(frame: Frame, node: cst.Call) -> Value:
     for argument, value in zip(node.args, values, strict=True):
         if argument.star == "*":
             if not isinstance(value, TupleValue):
-                raise ctx.fail(errors.Unsupported, f"`*` before {described(value)}", "", _STARRED, argument)
+                raise ctx.unsupported(f"`*` before {described(value)}", _STARRED, node=argument)
             positional.extend(value.items)
         elif argument.star == "**":
-            raise ctx.fail(errors.Unsupported, "`**` in a call", "", "Name the arguments.", argument)
+            raise ctx.unsupported("`**` in a call", "Name the arguments.", node=argument)
         elif argument.keyword is not None:
             named[argument.keyword.value] = value
         else:
             positional.append(value)
-    return call(frame, function, positional, named, node)
+    return call(frame, function, positional, named)
 
 
 _HANDLERS: dict[type, Callable[[Frame, Any], Value]] = {

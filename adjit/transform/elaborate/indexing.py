@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate.shaping import sliced
 from adjit.transform.elaborate.values import complexes, scalars
@@ -112,7 +111,7 @@ def resolve(ctx: Context, base: Value, entries: Sequence[Value]) -> Place | Pair
 def _resolved(ctx: Context, base: Value, entries: Sequence[Value]) -> Place:
     array = operand(ctx, base)
     if not isinstance(array.type, types.Array):
-        raise ctx.fail(errors.TypeMismatch, "a number cannot be indexed", "", "Index an array.")
+        raise ctx.mismatch("a number cannot be indexed", "Index an array.")
     given = [_entry(ctx, e) for e in entries]
     flat = _without_ellipsis(ctx, given, array.type.ndim)
     masks = [e for e in flat if is_array(e) and isinstance(dtype(e), types.Boolean)]
@@ -136,16 +135,12 @@ def _places(ctx: Context, entry: Value) -> ir.Operand:
     places = operand(ctx, entry)
     if isinstance(_array(places).dtype, types.Boolean):
         if _array(places).ndim != 1:
-            raise ctx.fail(
-                errors.Unsupported, "a mask that does not cover the whole array", "", "Write the selection as a loop."
-            )
+            raise ctx.unsupported("a mask that does not cover the whole array", "Write the selection as a loop.")
         found = whole_call(ctx, np.flatnonzero, (places,))
         assert isinstance(found, ir.Var)
         return found
     if not is_integer(_array(places).dtype):
-        raise ctx.fail(
-            errors.TypeMismatch, "an array of floats cannot be an index", "", "Convert it: astype(np.int64)."
-        )
+        raise ctx.mismatch("an array of floats cannot be an index", "Convert it: astype(np.int64).")
     return places
 
 
@@ -181,9 +176,7 @@ def _without_ellipsis(ctx: Context, entries: list[Value], ndim: int) -> list[Val
         else:
             consumed += 1
     if consumed > ndim:
-        raise ctx.fail(
-            errors.TypeMismatch, f"{consumed} indices for an array of rank {ndim}", "", f"Give {ndim} or fewer."
-        )
+        raise ctx.mismatch(f"{consumed} indices for an array of rank {ndim}", f"Give {ndim} or fewer.")
     missing: list[Value] = [_WHOLE] * (ndim - consumed)
     for k, e in enumerate(entries):
         if isinstance(e, Static) and e.value is Ellipsis:
@@ -209,16 +202,14 @@ def _basic(ctx: Context, array: ir.Operand, entries: Sequence[Value]) -> Place:
         elif isinstance(e, Static) and e.value is None:
             selectors.append(ir.NewAxis())
         elif isinstance(e, ir.Var | ir.Const) and isinstance(e.type, types.Boolean):
-            raise ctx.fail(
-                errors.Unsupported, "a boolean as an index", "To NumPy it is a mask, not 0 or 1.", "Write int(...)."
-            )
+            raise ctx.unsupported("a boolean as an index", "Write int(...).", why="To NumPy it is a mask, not 0 or 1.")
         elif isinstance(e, ir.Var | ir.Const) and is_integer(e.type):
             selectors.append(ir.At(e))
         else:
-            raise ctx.fail(
-                errors.TypeMismatch, f"{described(e)} as an index", "",
+            raise ctx.mismatch(
+                f"{described(e)} as an index",
                 "Give an integer, a slice, newaxis, Ellipsis or an array; convert floats with int(...).",
-            )  # fmt: skip
+            )
     if all(isinstance(s, ir.At) for s in selectors):
         return Place("element", array, tuple(s.index for s in selectors if isinstance(s, ir.At)))
     return Place("view", sliced(ctx, array, selectors))
@@ -347,12 +338,7 @@ def write(ctx: Context, place: Place | Pair, value: Value) -> None:
     kind = _array(array).dtype
     if place.kind == "element":
         if not is_number(value):
-            raise ctx.fail(
-                errors.TypeMismatch,
-                "an array is stored in a single element",
-                "",
-                "Store a number, or store into a slice.",
-            )
+            raise ctx.mismatch("an array is stored in a single element", "Store a number, or store into a slice.")
         assert isinstance(value, ir.Var | ir.Const)
         ctx.builder.store(array, place.index, scalars.cast(ctx, value, kind), promised=ctx.in_prange)
     elif place.kind == "view":
@@ -367,7 +353,7 @@ def stored(ctx: Context, value: Value) -> Value:
     """What is stored, a tuple or list as the array that NumPy makes of it."""
     value = array_of(ctx, value) if isinstance(value, TupleValue) else elements(value)
     if not is_numeric(value):
-        raise ctx.fail(errors.Unsupported, f"{described(value)} stored in an array", "", "Store a number or an array.")
+        raise ctx.unsupported(f"{described(value)} stored in an array", "Store a number or an array.")
     return value
 
 
@@ -379,22 +365,19 @@ def _parts(ctx: Context, value: Value) -> tuple[Value, Value]:
 
 def _check_real(ctx: Context, value: Value) -> None:
     if is_complex(value):
-        raise ctx.fail(
-            errors.TypeMismatch,
+        raise ctx.mismatch(
             "a complex number is stored in an array of real ones",
-            "",
             "Store its .real, or make the array with dtype=np.complex128.",
         )
 
 
 def _writable(ctx: Context, array: ir.Operand) -> ir.Var:
     if isinstance(array, ir.Const):
-        raise ctx.fail(
-            errors.Unsupported,
+        raise ctx.unsupported(
             "a global array is changed",
-            "Arrays from outside the function are constants, as in numba.",
             "Pass it as an argument, or copy it first.",
-        )  # fmt: skip
+            why="Arrays from outside the function are constants, as in numba.",
+        )
     return array
 
 
@@ -436,9 +419,7 @@ def _store_selected(ctx: Context, place: Place, array: ir.Var, value: Value) -> 
         value = materialise(ctx, as_lazy(ctx, value), f"{array.name}_new")
     values = operand(ctx, value)
     if _array(values).ndim != 1:
-        raise ctx.fail(
-            errors.TypeMismatch, "an array of rank above 1 is stored through a mask", "", "Give a number or a vector."
-        )
+        raise ctx.mismatch("an array of rank above 1 is stored through a mask", "Give a number or a vector.")
     count = _count(ctx, mask)
     check_fits(ctx, (count,), values)
     element = stretched(ctx, values, (count,))
@@ -459,12 +440,7 @@ def update(ctx: Context, place: Place | Pair, operation: Any, value: Value, mark
     kind = _array(array).dtype
     if place.kind == "element":
         if not is_number(value):
-            raise ctx.fail(
-                errors.TypeMismatch,
-                "an array is stored in a single element",
-                "",
-                "Store a number, or store into a slice.",
-            )
+            raise ctx.mismatch("an array is stored in a single element", "Store a number, or store into a slice.")
         assert isinstance(value, ir.Var | ir.Const)
         old: Value | None = None
         if is_overwritten(ctx, (array,), mark):
@@ -504,7 +480,7 @@ def _update_pair(ctx: Context, place: Pair, operation: Any, value: Value, mark: 
         return
     assert isinstance(old, Complex)
     if is_array(value) or not is_numeric(value):
-        raise ctx.fail(errors.TypeMismatch, "an array is stored in a single element", "", "Store a number.")
+        raise ctx.mismatch("an array is stored in a single element", "Store a number.")
     assert isinstance(value, ir.Var | ir.Const | Complex)
     write(ctx, place, complexes.binary(ctx, operation, old, value))
 

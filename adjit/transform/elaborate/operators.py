@@ -13,7 +13,6 @@ from typing import Any
 
 from numba import types
 
-from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.choices import is_function
@@ -108,15 +107,14 @@ def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
         return ir.boolean(bool(callee(left.value, right.value)))
     if callee in (operator.eq, operator.ne) and (isinstance(left, Static) or isinstance(right, Static)):
         if is_array(left) or is_array(right):
-            raise ctx.fail(
-                errors.Unsupported, f"{described(left)} compared with {described(right)}",
-                "NumPy compares each element.", "Write `is None`, or compare with numbers.",
-            )  # fmt: skip
+            raise ctx.unsupported(
+                f"{described(left)} compared with {described(right)}",
+                "Write `is None`, or compare with numbers.",
+                why="NumPy compares each element.",
+            )
         return ir.boolean(callee is operator.ne)
-    raise ctx.fail(
-        errors.Unsupported,
+    raise ctx.unsupported(
         f"`{getattr(callee, '__name__', callee)}` of {described(left)} and {described(right)}",
-        "",
         "Give numbers or arrays: take what is in tuples, and convert what is text.",
     )
 
@@ -209,7 +207,7 @@ def unary(frame: Frame, callee: Any, value: Value) -> Value:
         return scalars.scalar(ctx, callee, (value,))
     if is_array(value):
         return elementwise(ctx, callee, (value,))
-    raise ctx.fail(errors.Unsupported, f"`{callee.__name__}` of {described(value)}", "", "Give a number or an array.")
+    raise ctx.unsupported(f"`{callee.__name__}` of {described(value)}", "Give a number or an array.")
 
 
 def truth(frame: Frame, value: Value) -> ir.Operand:
@@ -224,11 +222,8 @@ def truth(frame: Frame, value: Value) -> ir.Operand:
         return ir.boolean(True)
     if isinstance(value, TupleValue):
         return ir.boolean(bool(value.items))
-    raise ctx.fail(
-        errors.Unsupported,
-        "an array as a condition",
-        "Its truth value is ambiguous.",
-        "Use .any() or .all(), or np.where.",
+    raise ctx.unsupported(
+        "an array as a condition", "Use .any() or .all(), or np.where.", why="Its truth value is ambiguous."
     )
 
 
@@ -238,10 +233,9 @@ def compare(frame: Frame, name: str, left: Value, right: Value) -> Value:
     if name in ("Is", "IsNot") and (isinstance(left, OneOf) or isinstance(right, OneOf)):
         one, other = (left, right) if isinstance(left, OneOf) else (right, left)
         if not isinstance(one, OneOf) or isinstance(other, OneOf):
-            raise ctx.fail(
-                errors.Unsupported, "a comparison of two functions that are chosen at run time", "",
-                "Compare what they are chosen by.",
-            )  # fmt: skip
+            raise ctx.unsupported(
+                "a comparison of two functions that are chosen at run time", "Compare what they are chosen by."
+            )
         is_same = is_function(ctx, one, other)
         return is_same if name == "Is" else scalars.negated(ctx, is_same)
     if name in ("Is", "IsNot"):
@@ -251,9 +245,7 @@ def compare(frame: Frame, name: str, left: Value, right: Value) -> Value:
         return ir.boolean(same == (name == "Is"))
     if name in ("In", "NotIn"):
         if not isinstance(right, TupleValue):
-            raise ctx.fail(
-                errors.Unsupported, "`in` on something that is not a tuple", "", "Write the search as a loop."
-            )
+            raise ctx.unsupported("`in` on something that is not a tuple", "Write the search as a loop.")
         found: ir.Operand = ir.boolean(False)
         for item in right.items:
             same_item = truth(frame, binary(frame, operator.eq, left, item))

@@ -16,7 +16,6 @@ import numba
 import numpy as np
 from numba import types
 
-from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate.operators import binary
 from adjit.transform.elaborate.values import complexes, scalars
@@ -72,18 +71,13 @@ def _checkpoint(frame: Frame, args: list[Value], named: dict[str, Value]) -> Val
     if marked:
         return marked[0]
     if not isinstance(what, Range):
-        raise ctx.fail(
-            errors.Unsupported,
-            "adjit.checkpoint of something that is neither a range nor a function",
-            "",
-            "Loop over a range and index.",
+        raise ctx.unsupported(
+            "adjit.checkpoint of something that is neither a range nor a function", "Loop over a range and index."
         )
     if snapshots is None:
         return dataclasses.replace(what, snapshots=0)
     if not isinstance(snapshots, ir.Const) or not isinstance(snapshots.value, int) or snapshots.value < 0:
-        raise ctx.fail(
-            errors.Unsupported, "a number of snapshots that is not a literal", "", "Write the number, or leave it out."
-        )
+        raise ctx.unsupported("a number of snapshots that is not a literal", "Write the number, or leave it out.")
     return dataclasses.replace(what, snapshots=snapshots.value)
 
 
@@ -104,7 +98,7 @@ def _len(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     assert value is not None
     if not is_array(value) or ndim(value) == 0:
         what = described(value) if not is_array(value) else "an array of rank 0"
-        raise frame.ctx.fail(errors.TypeMismatch, f"len of {what}", "", "Give it an array or a tuple.")
+        raise frame.ctx.mismatch(f"len of {what}", "Give it an array or a tuple.")
     return shape_of(frame.ctx, value)[0]
 
 
@@ -113,12 +107,7 @@ def _extreme(callee: Any) -> Handler:
         ctx = frame.ctx
         items = list(args[0].items) if len(args) == 1 and isinstance(args[0], TupleValue) else args
         if named or len(items) < 2 or not all(is_number(i) for i in items):
-            raise ctx.fail(
-                errors.Unsupported,
-                f"{callee.__name__} of this",
-                "",
-                f"Use np.{callee.__name__}, or two or more numbers.",
-            )
+            raise ctx.unsupported(f"{callee.__name__} of this", f"Use np.{callee.__name__}, or two or more numbers.")
         result = operand(ctx, items[0])
         for item in items[1:]:
             result = scalars.scalar(ctx, callee, (result, operand(ctx, item)))
@@ -131,7 +120,7 @@ def _abs(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     (value,) = bound(frame, "abs", "x", args, named)
     assert value is not None
     if not is_numeric(value):
-        raise frame.ctx.fail(errors.TypeMismatch, f"abs of {described(value)}", "", "Give a number or an array.")
+        raise frame.ctx.mismatch(f"abs of {described(value)}", "Give a number or an array.")
     if is_array(value):
         return elementwise(frame.ctx, np.absolute, (value,))
     return scalars.scalar(frame.ctx, abs, (operand(frame.ctx, value),))
@@ -165,7 +154,7 @@ def _complex(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
 def _round(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     ctx = frame.ctx
     if any(is_array(a) for a in args):
-        raise ctx.fail(errors.TypeMismatch, "round of an array", "", "Use np.round for arrays.")
+        raise ctx.mismatch("round of an array", "Use np.round for arrays.")
     return scalars.scalar(ctx, round, operands_of(frame, "round", args, named, 2))
 
 
@@ -182,7 +171,7 @@ def _sum_builtin(frame: Frame, args: list[Value], named: dict[str, Value]) -> Va
     rest = [] if start is None else [start]
     if is_array(value):
         if ndim(value) != 1:
-            raise ctx.fail(errors.Unsupported, "Python's sum of an array of rank above 1", "", "Use np.sum.")
+            raise ctx.unsupported("Python's sum of an array of rank above 1", "Use np.sum.")
         result: Value = total(ctx, value)
         return scalars.scalar(ctx, operator.add, (operand(ctx, rest[0]), operand(ctx, result))) if rest else result
     accumulated = rest[0] if rest else const(0)

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate import indexing
 from adjit.transform.elaborate.values import scalars
@@ -215,14 +214,15 @@ def sliced(ctx: Context, array: ir.Operand, selectors: Sequence[ir.Selector]) ->
 
 def _reshape(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     if named:
-        raise frame.ctx.fail(
-            errors.Unsupported, f"argument `{next(iter(named))}` of reshape", "numba does not take it.",
+        raise frame.ctx.unsupported(
+            f"argument `{next(iter(named))}` of reshape",
             "Copy to the order wanted, and reshape that.",
-        )  # fmt: skip
+            why="numba does not take it.",
+        )
     owner, *rest = args
     owner = taken(frame, "reshape", "array", owner)
     if not rest:
-        raise frame.ctx.fail(errors.TypeMismatch, "reshape without a shape", "", "Give the extents, or a tuple.")
+        raise frame.ctx.mismatch("reshape without a shape", "Give the extents, or a tuple.")
     shape: list[ir.Operand] = []
     for part in rest:
         shape.extend(shape_argument(frame, part))
@@ -256,9 +256,7 @@ def _transpose(frame: Frame, args: list[Value], named: dict[str, Value]) -> Valu
         given = rest[0].items if isinstance(rest[0], TupleValue) else tuple(rest)
         axes = [axis_argument(frame, "transpose", g, ndim(owner)) for g in given]
         if sorted(axes) != list(range(ndim(owner))):
-            raise ctx.fail(
-                errors.TypeMismatch, "transpose with other axes than the array has", "", "Name each axis once."
-            )
+            raise ctx.mismatch("transpose with other axes than the array has", "Name each axis once.")
     return transpose(ctx, owner, tuple(axes))
 
 
@@ -351,9 +349,7 @@ def _asfortran(frame: Frame, args: list[Value], named: dict[str, Value]) -> Valu
 
 def _view(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     if len(args) > 1 or named:
-        raise frame.ctx.fail(
-            errors.Unsupported, "the array method `view` with another type", "", "Use astype, which converts."
-        )
+        raise frame.ctx.unsupported("the array method `view` with another type", "Use astype, which converts.")
     return view(frame.ctx, args[0])
 
 
@@ -385,9 +381,7 @@ def _fill(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     owner, value = bound(frame, "fill", "a:array value:scalar", args, named)
     assert value is not None
     if not isinstance(owner, ir.Var | Complex):
-        raise frame.ctx.fail(
-            errors.Unsupported, "fill of an array that has no name", "", "Fill one that is in a variable."
-        )
+        raise frame.ctx.unsupported("fill of an array that has no name", "Fill one that is in a variable.")
     store_all(frame.ctx, owner, value)
     return Static(None)
 
@@ -399,9 +393,7 @@ def _item(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     if len(places) == 1 and isinstance(places[0], TupleValue):
         places = list(places[0].items)
     if named or len(places) not in (0, 1, array.ndim):
-        raise ctx.fail(
-            errors.TypeMismatch, f"item() of {array.ndim} axes with these arguments", "", "Give an index for each axis."
-        )
+        raise ctx.mismatch(f"item() of {array.ndim} axes with these arguments", "Give an index for each axis.")
     indices = [as_index(ctx, place, "an argument of item()") for place in places]
     if len(indices) == array.ndim > 0:
         return indexing.read(ctx, indexing.resolve(ctx, operand(ctx, owner), indices))

@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 import libcst as cst
 from numba import types
 
-from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate.assignment import annotated_assignment, assign, assignment, augmented_assignment
 from adjit.transform.elaborate.control import (
@@ -76,7 +75,7 @@ def one(frame: Frame, statement: cst.BaseStatement | cst.BaseSmallStatement) -> 
     handler = _HANDLERS.get(type(node))
     if handler is None:
         name, instead = _REFUSED.get(type(node), (type(node).__name__, "Write it with other statements."))
-        raise ctx.fail(errors.Unsupported, f"{name} is not supported", "", instead, node)
+        raise ctx.unsupported(f"{name} is not supported", instead)
     handler(frame, node)
 
 
@@ -122,12 +121,12 @@ def _raise(frame: Frame, node: cst.Raise) -> None:
         raised = raised.func
     kind = evaluate(frame, raised) if raised is not None else None
     if not isinstance(kind, Static) or not isinstance(kind.value, type) or not issubclass(kind.value, BaseException):
-        raise ctx.fail(errors.Unsupported, "this raise", "", "Raise an exception class with a constant message.", node)
+        raise ctx.unsupported("this raise", "Raise an exception class with a constant message.")
     message = _message(frame, arguments)
     if frame.is_rule and issubclass(kind.value, NotImplementedError) and ctx.builder.ops is frame.own_ops:
         # whatever the values are: what types tell a rule, it is known to be without
         what = " ".join(map(str, message)) or f"a call that {frame.source.name} does not know"
-        raise ctx.fail(errors.Unsupported, what, "", "Write the computation out, in loops.")
+        raise ctx.unsupported(what, "Write the computation out, in loops.")
     ctx.builder.emit(ir.Raise(exception=kind.value, args=message))
 
 
@@ -350,19 +349,17 @@ def _del(frame: Frame, node: cst.Del) -> None:
     for target in targets:
         if not isinstance(target, cst.Name):
             what = "`del` of something that is not a name"
-            raise frame.ctx.fail(errors.Unsupported, what, "", "Leave it out.", target if is_many else node)
+            raise frame.ctx.unsupported(what, "Leave it out.", node=target if is_many else node)
         if frame.lookup(target.value) is None:
-            raise frame.ctx.fail(
-                errors.Unsupported, f"`{target.value}` is not defined", "", "Leave it out, or assign it first.", target
+            raise frame.ctx.unsupported(
+                f"`{target.value}` is not defined", "Leave it out, or assign it first.", node=target
             )
         frame.env[target.value] = Poison("", is_deleted=True)
 
 
 def _function(frame: Frame, node: cst.FunctionDef) -> None:
     if node.decorators or node.asynchronous is not None:
-        raise frame.ctx.fail(
-            errors.Unsupported, "a decorated function inside a differentiated one", "", "Define it outside.", node
-        )
+        raise frame.ctx.unsupported("a decorated function inside a differentiated one", "Define it outside.")
     frame.env[node.name.value] = local_function(frame, node)
 
 
