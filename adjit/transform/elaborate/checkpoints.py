@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.elaborate.control import CHECKPOINTED, carried_loop
+from adjit.transform.elaborate.control import CHECKPOINTED, Trips, carried_loop
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Frame
 from adjit.transform.elaborate.values.values import Value, leaves_of
@@ -38,15 +38,15 @@ def checkpointed(frame: Frame, call: Callable[[], Value]) -> Value:
         ctx.builder.origin = outer
         return ()
 
-    def build(
-        inits: tuple[ir.Operand, ...],
-        args: tuple[ir.Var, ...],
-        ops: list[ir.Op],
-        yields: tuple[ir.Operand, ...],
-        outs: tuple[ir.Var, ...],
-    ) -> ir.Op:
-        region = ir.Region((ir.Var("once", types.intp), *args), tuple(ops), yields)
-        return ir.For(stop=ir.integer(1), inits=inits, body=region, outs=outs, snapshots=1, origin=outer)
+    def build(trips: Trips) -> ir.Op:
+        return ir.For(
+            stop=ir.integer(1),
+            inits=trips.inits,
+            body=trips.body(ir.Var("once", types.intp)),
+            outs=trips.outs,
+            snapshots=1,
+            origin=outer,
+        )
 
     carried_loop(frame, (CHECKPOINTED,), body, build)
     return frame.env.pop(CHECKPOINTED)

@@ -28,6 +28,7 @@ from adjit.transform.elaborate.control import (
     FLAGS,
     RETURN,
     VALUE,
+    Trips,
     carried_loop,
     conditional,
     flag,
@@ -65,18 +66,23 @@ def block(frame: Frame, statements: Sequence[cst.BaseStatement | cst.BaseSmallSt
 
 
 def one(frame: Frame, statement: cst.BaseStatement | cst.BaseSmallStatement) -> None:
+    node = _begun(frame, statement)
+    handler = _HANDLERS.get(type(node))
+    if handler is None:
+        name, instead = _REFUSED.get(type(node), (type(node).__name__, "Write it with other statements."))
+        raise frame.ctx.unsupported(f"{name} is not supported", instead)
+    handler(frame, node)
+
+
+def _begun(frame: Frame, statement: cst.BaseStatement | cst.BaseSmallStatement) -> cst.CSTNode:
+    """The statement without the line that it stands in; what is emitted and refused now has its place."""
     ctx = frame.ctx
     node: cst.CSTNode = statement.body[0] if isinstance(statement, cst.SimpleStatementLine) else statement
     if not frame.is_rule:
         ctx.frame, ctx.node = frame, node
         frame.begun = len(ctx.builder.ops)
-        comments = frame.source.comments_above(statement)
-        ctx.builder.origin = frame.source.origin(statement, comments)
-    handler = _HANDLERS.get(type(node))
-    if handler is None:
-        name, instead = _REFUSED.get(type(node), (type(node).__name__, "Write it with other statements."))
-        raise ctx.unsupported(f"{name} is not supported", instead)
-    handler(frame, node)
+        ctx.builder.origin = frame.source.origin(statement, frame.source.comments_above(statement))
+    return node
 
 
 # ------------------------------------------------------------------------------------------------------- simple ones
@@ -143,33 +149,21 @@ def _message(frame: Frame, arguments: Iterable[cst.BaseExpression]) -> tuple[ir.
 
 
 def _if(frame: Frame, node: cst.If) -> None:
-    test = condition(frame, node.test)
-    yes, no = body_of(node.body), else_of(node)
-    if isinstance(test, ir.Const):
-        block(frame, yes if test.value else no)
-        return
-    conditional(frame, test, lambda: block(frame, yes), lambda: block(frame, no))
+    _branches(frame, node, body_of(node.body), else_of(node))
+
+
+def _branches(frame: Frame, node: cst.If, yes: Sequence[Any], no: Sequence[Any]) -> None:
+    conditional(frame, condition(frame, node.test), lambda: block(frame, yes), lambda: block(frame, no))
 
 
 def _if_with_rest(frame: Frame, node: cst.If, rest: Sequence[Any]) -> bool:
     """An `if` of which a branch always leaves takes the statements after it into the other branch."""
     yes, no = body_of(node.body), else_of(node)
-    yes_leaves, no_leaves = always_leaves(yes), always_leaves(no)
-    if not yes_leaves and not no_leaves:
+    yes_leaves = always_leaves(yes)
+    if not yes_leaves and not always_leaves(no):
         return False
-    ctx = frame.ctx
-    ctx.frame, ctx.node = (frame, node) if not frame.is_rule else (ctx.frame, ctx.node)
-    if not frame.is_rule:
-        ctx.builder.origin = frame.source.origin(node, frame.source.comments_above(node))
-    test = condition(frame, node.test)
-    if yes_leaves:
-        no = [*no, *rest]
-    else:
-        yes = [*yes, *rest]
-    if isinstance(test, ir.Const):
-        block(frame, yes if test.value else no)
-        return True
-    conditional(frame, test, lambda: block(frame, yes), lambda: block(frame, no))
+    _begun(frame, node)
+    _branches(frame, node, yes if yes_leaves else [*yes, *rest], [*no, *rest] if yes_leaves else no)
     return True
 
 
@@ -213,10 +207,7 @@ def _after_loop(frame: Frame, node: cst.For | cst.While, outer_break: Value | No
     if node.orelse is None:
         return
     orelse = body_of(node.orelse.body)
-    if isinstance(broke, ir.Const) and not broke.value:
-        block(frame, orelse)
-    else:
-        conditional(frame, broke, lambda: None, lambda: block(frame, orelse))
+    conditional(frame, broke, lambda: None, lambda: block(frame, orelse))
 
 
 def _for(frame: Frame, node: cst.For) -> None:
@@ -248,17 +239,13 @@ def _for(frame: Frame, node: cst.For) -> None:
         finally:
             ctx.in_prange = was_in_prange
 
-    def build(
-        inits: tuple[ir.Operand, ...], args: tuple[ir.Var, ...], ops: list[ir.Op],
-        yields: tuple[ir.Operand, ...], outs: tuple[ir.Var, ...],
-    ) -> ir.Op:  # fmt: skip
-        region = ir.Region((counter, *args), tuple(ops), yields)
-        if is_parallel:
-            region = without_own_promises(region)
+    def build(trips: Trips) -> ir.Op:
+        region = trips.body(counter)
         return ir.For(
-            start=start, stop=stop, step=step, inits=inits, body=region, outs=outs, stops=stops, origin=origin,
+            start=start, stop=stop, step=step, inits=trips.inits,
+            body=without_own_promises(region) if is_parallel else region,
+            outs=trips.outs, stops=stops, origin=origin, parallel=is_parallel,
             snapshots=iterated.snapshots if isinstance(iterated, Range) else None,
-            parallel=is_parallel,
         )  # fmt: skip
 
     carried_loop(frame, names, body, build)
@@ -283,12 +270,7 @@ def _unrolled(frame: Frame, node: cst.For, items: Sequence[Value]) -> None:
         assign(frame, node.target, rest[0])
         block(frame, body_of(node.body))
         frame.env[CONTINUE] = ir.boolean(False)
-        gone = left(frame)
-        if isinstance(gone, ir.Const):
-            if not gone.value:
-                trips(rest[1:])
-        else:
-            conditional(frame, gone, lambda: None, lambda: trips(rest[1:]))
+        conditional(frame, left(frame), lambda: None, lambda: trips(rest[1:]))
 
     trips(items)
     _after_loop(frame, node, outer_break)
@@ -324,19 +306,16 @@ def _while(frame: Frame, node: cst.While) -> None:
         ctx.builder.ops.extend(ops)
         return _trip(frame, node, True, held)
 
-    def build(
-        inits: tuple[ir.Operand, ...], args: tuple[ir.Var, ...], ops: list[ir.Op],
-        yields: tuple[ir.Operand, ...], outs: tuple[ir.Var, ...],
-    ) -> ir.Op:  # fmt: skip
+    def build(trips: Trips) -> ir.Op:
         # the test has arguments of its own, and asks for their extents itself
-        own = tuple(dataclasses.replace(a) for a in args)
-        cloner = ir.Cloner(dict(zip(args, own, strict=True)))
-        extents = [o for o in ops if isinstance(o, ir.Extent) and any(o.array is a for a in args)]
+        own = tuple(dataclasses.replace(a) for a in trips.args)
+        cloner = ir.Cloner(dict(zip(trips.args, own, strict=True)))
+        extents = [o for o in trips.ops if isinstance(o, ir.Extent) and any(o.array is a for a in trips.args)]
         tested = tuple(cloner.op(o) for o in (*extents, *test.ops))
-        region = ir.Region(own, tested, (cloner.operand(test.held),))
-        body_region = ir.Region(args, tuple(ops), yields)
-        stopping = stops or test.is_in_trip
-        return ir.While(inits=inits, test=region, body=body_region, outs=outs, stops=stopping, origin=origin)
+        region, stopping = ir.Region(own, tested, (cloner.operand(test.held),)), stops or test.is_in_trip
+        return ir.While(
+            inits=trips.inits, test=region, body=trips.body(), outs=trips.outs, stops=stopping, origin=origin
+        )
 
     carried_loop(frame, names, body, build)
     _after_loop(frame, node, outer_break)
