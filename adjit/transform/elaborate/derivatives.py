@@ -196,33 +196,21 @@ def _operands(value: Value) -> list[ir.Operand]:
     return [value.start, value.stop, value.step] if isinstance(value, Range) else leaves_of(value)
 
 
-class _Names(cst.CSTVisitor):
+def _names_in(node: cst.CSTNode) -> Iterator[str]:
     """The names that are read or written, less those of attributes and of arguments by name."""
-
-    def __init__(self) -> None:
-        self.found: dict[str, None] = {}
-
-    def visit_Name(self, node: cst.Name) -> None:
-        self.found[node.value] = None
-
-    def visit_Attribute(self, node: cst.Attribute) -> bool:
-        node.value.visit(self)
-        return False
-
-    def visit_Arg(self, node: cst.Arg) -> bool:
-        node.value.visit(self)
-        return False
+    if isinstance(node, cst.Name):
+        yield node.value
+    for child in (node.value,) if isinstance(node, cst.Attribute | cst.Arg) else node.children:
+        yield from _names_in(child)
 
 
 def _around(function: LocalFunction) -> dict[str, Value]:
     """The variables that a function defined inside reads of those around it."""
-    names = _Names()
-    function.node.body.visit(names)
     own = {*function.parameters}
     if isinstance(function.node, cst.FunctionDef):
         own |= set(assigned(function.node.body.body).names)
     env = function.frame.env
-    return {name: env[name] for name in names.found if name in env and name not in own}
+    return {name: env[name] for name in _names_in(function.node.body) if name in env and name not in own}
 
 
 def _enclosed(frame: Frame, function: LocalFunction, leaves: Sequence[ir.Operand]) -> Enclosed:

@@ -8,11 +8,12 @@ they are.
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import functools
 import inspect
 import itertools
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import libcst as cst
@@ -28,7 +29,7 @@ from adjit.transform.elaborate.derivatives import seen_from_inside, type_of
 from adjit.transform.elaborate.detached import without_detached
 from adjit.transform.elaborate.expressions import evaluate
 from adjit.transform.elaborate.statements import block
-from adjit.transform.elaborate.syntax import always_returns, assigned
+from adjit.transform.elaborate.syntax import always_returns, assigned, inside
 from adjit.transform.elaborate.values import complexes
 from adjit.transform.elaborate.values.choices import functions_in
 from adjit.transform.elaborate.values.constants import wrap
@@ -398,25 +399,10 @@ def _run_local(ctx: Context, function: LocalFunction, args: Sequence[Value], nam
     return value
 
 
-class _Yields(cst.CSTVisitor):
-    def __init__(self) -> None:
-        self.node: cst.CSTNode | None = None
-
-    def visit_Yield(self, node: cst.Yield) -> None:
-        self.node = node
-
-    def visit_Await(self, node: cst.Await) -> None:
-        self.node = node
-
-    def visit_FunctionDef(self, node: cst.FunctionDef) -> bool:
-        return False
-
-
 @functools.lru_cache(maxsize=4096)
 def _yield_in(statement: cst.CSTNode) -> cst.CSTNode | None:
-    found = _Yields()
-    statement.visit(found)
-    return found.node
+    found = [node for node in inside(statement) if isinstance(node, cst.Yield | cst.Await)]
+    return found[-1] if found else None
 
 
 def _check_kind(ctx: Context, source: FunctionSource, statements: Sequence[cst.CSTNode]) -> None:
@@ -555,36 +541,30 @@ def _leaves(value: Value) -> list[ir.Operand]:
     return [value]
 
 
-class _Uses(cst.CSTVisitor):
-    """How often each name is read for its elements, and whether there is a loop."""
+_EXTENTS = ("size", "shape", "ndim", "dtype")
 
-    def __init__(self) -> None:
-        self.counts: dict[str, int] = {}
-        self.loops = False
 
-    def visit_Name(self, node: cst.Name) -> None:
-        self.counts[node.value] = self.counts.get(node.value, 0) + 1
-
-    def visit_Attribute(self, node: cst.Attribute) -> bool:
-        if node.attr.value in ("size", "shape", "ndim", "dtype") and isinstance(node.value, cst.Name):
-            return False
-        node.value.visit(self)
-        return False
-
-    def visit_Call(self, node: cst.Call) -> bool:
-        return not (isinstance(node.func, cst.Name) and node.func.value == "len")
-
-    def visit_For(self, node: cst.For) -> None:
-        self.loops = True
-
-    def visit_While(self, node: cst.While) -> None:
-        self.loops = True
+def _reads(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """What is read for its elements, each name as often as it is, and loops."""
+    if isinstance(node, cst.Name | cst.For | cst.While):
+        yield node
+    if isinstance(node, cst.Attribute):
+        is_extent = node.attr.value in _EXTENTS and isinstance(node.value, cst.Name)
+        within: Sequence[cst.CSTNode] = () if is_extent else (node.value,)
+    elif isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value == "len":
+        within = ()
+    else:
+        within = node.children
+    for child in within:
+        yield from _reads(child)
 
 
 @functools.lru_cache(maxsize=512)
 def _reads_once(rule: Any) -> tuple[bool, ...]:
     """For each parameter of a rule, whether its body reads elements at most once: then it may be an expression."""
     source = read_source(rule)
-    uses = _Uses()
-    source.node.body.visit(uses)
-    return tuple(not uses.loops and uses.counts.get(p, 0) <= 1 for p in source.parameters.parameters)
+    reads = list(_reads(source.node.body))
+    if any(isinstance(node, cst.For | cst.While) for node in reads):
+        return (False,) * len(source.parameters.parameters)
+    counts = collections.Counter(node.value for node in reads if isinstance(node, cst.Name))
+    return tuple(counts[name] <= 1 for name in source.parameters.parameters)
