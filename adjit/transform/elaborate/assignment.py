@@ -73,12 +73,8 @@ def augmented_assignment(frame: Frame, node: cst.AugAssign) -> None:
             why="NumPy stores into the array.",
         )
     if isinstance(old, ir.Var | ir.Const | Complex) and is_array(old):
-        if any(isinstance(o, ir.Const) for o in operands_in(old)):
-            raise ctx.unsupported(
-                "a global array is changed",
-                "Pass it as an argument, or copy it first.",
-                why="Arrays from outside the function are constants, as in numba.",
-            )
+        for array in operands_in(old):
+            indexing.writable(ctx, array)
         if callee is operator.matmul:
             raise ctx.unsupported("`@=` on an array", f"Write `{target.value} = {target.value} @ ...`.")
         store_all(ctx, old, indexing.stored(ctx, value), callee)
@@ -166,13 +162,9 @@ def _renamed(frame: Frame, name: str, value: ir.Var, user: bool) -> ir.Var | Non
         op = ctx.builder.ops[k]
         if any(r is value for r in op.results):
             renamed = dataclasses.replace(value, name=name, user=user)
-            cloner = ir.Cloner({value: renamed})
             results = [renamed if r is value else r for r in op.results]
-            ctx.builder.ops[k] = op.rebuilt(op.operands, op.regions, results)
-            for later in range(k + 1, len(ctx.builder.ops)):
-                following = ctx.builder.ops[later]
-                operands = [cloner.operand(o) for o in following.operands]
-                ctx.builder.ops[later] = following.rebuilt(operands, following.regions, following.results)
+            following = [ir.substituted(later, {value: renamed}) for later in ctx.builder.ops[k + 1 :]]
+            ctx.builder.ops[k:] = [op.rebuilt(op.operands, op.regions, results), *following]
             if value in ctx.elements_of_views:
                 ctx.elements_of_views.add(renamed)
             if value in ctx.shapes:

@@ -184,6 +184,7 @@ class Context:
         initial: ir.Operand,
         body: Callable[[tuple[ir.Operand, ...], ir.Operand], ir.Operand],
         name: str,
+        order_free: bool = True,
     ) -> ir.Operand:
         """Loops that carry one value; `body` gets the index and the value and gives the next value."""
 
@@ -202,7 +203,7 @@ class Context:
                     inits=(value,),
                     body=ir.Region((index, carried), tuple(ops), (last,)),
                     outs=(out,),
-                    order_free=True,
+                    order_free=order_free,
                 )
             )
             return out
