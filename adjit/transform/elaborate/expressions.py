@@ -99,20 +99,25 @@ def _ellipsis(frame: Frame, node: cst.Ellipsis) -> Value:
     return Static(Ellipsis)
 
 
+_STARRED = "Write its items one by one: how many there are has to be known to compile it."
+
+
 def _tuple(frame: Frame, node: cst.Tuple | cst.List) -> Value:
     items: list[Value] = []
     for element in node.elements:
         value = evaluate(frame, element.value)
         if isinstance(element, cst.StarredElement):
-            if not isinstance(value, TupleValue):
-                raise frame.ctx.unsupported(f"`*` before {described(value)}", _STARRED, node=element)
-            items.extend(value.items)
+            items.extend(_items(frame, value, element))
         else:
             items.append(materialise(frame.ctx, value))
     return TupleValue(tuple(items), isinstance(node, cst.List))
 
 
-_STARRED = "Write its items one by one: how many there are has to be known to compile it."
+def _items(frame: Frame, value: Value, node: cst.CSTNode, instead: str = _STARRED) -> tuple[Value, ...]:
+    """What `*` stands for before a value."""
+    if not isinstance(value, TupleValue):
+        raise frame.ctx.unsupported(f"`*` before {described(value)}", instead, node=node)
+    return value.items
 
 
 def _walrus(frame: Frame, node: cst.NamedExpr) -> Value:
@@ -151,21 +156,18 @@ def _unary(frame: Frame, node: cst.UnaryOperation) -> Value:
 
 
 def _boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
-    ctx = frame.ctx
     left = evaluate(frame, node.left)
     first = truth(frame, left)
     is_and = isinstance(node.operator, cst.And)
     if isinstance(first, ir.Const):
         return evaluate(frame, node.right) if bool(first.value) == is_and else left
-    if is_number(left) and not isinstance(_operand(left).type, types.Boolean):
+    if is_number(left) and not isinstance(left.type, types.Boolean):
         # `x or y` of numbers is one of the numbers
-        sides = (lambda: _number_of(frame, node.right)), (lambda: _operand(left))
+        sides = (lambda: _number_of(frame, node.right)), scalars.ready(left)
         yes, no = sides if is_and else sides[::-1]
-        return (
-            either_value(frame, first, yes, no)
-            if contains(node, cst.NamedExpr)
-            else scalars.branch(ctx, first, yes, no)
-        )
+        if contains(node, cst.NamedExpr):
+            return either_value(frame, first, yes, no)
+        return scalars.branch(frame.ctx, first, yes, no)
     return _decided(frame, is_and, first, lambda: condition(frame, node.right), node)
 
 
@@ -176,12 +178,9 @@ def _decided(
     if not contains(node, cst.NamedExpr):
         return (both if is_and else either)(frame, first, second)
     known = scalars.ready(ir.boolean(not is_and))
-    return _operand(either_value(frame, first, second if is_and else known, known if is_and else second))
-
-
-def _operand(value: Value) -> ir.Operand:
-    assert isinstance(value, ir.Var | ir.Const)
-    return value
+    chosen = either_value(frame, first, second if is_and else known, known if is_and else second)
+    assert isinstance(chosen, ir.Var | ir.Const)
+    return chosen
 
 
 def _number_of(frame: Frame, node: cst.BaseExpression) -> ir.Operand:
@@ -192,7 +191,7 @@ def _number_of(frame: Frame, node: cst.BaseExpression) -> ir.Operand:
             "Give a number on both sides, or write it with `if`.",
             node=node,
         )
-    return _operand(value)
+    return value
 
 
 def _comparison(frame: Frame, node: cst.Comparison) -> Value:
@@ -249,11 +248,7 @@ def _entries(frame: Frame, node: cst.Subscript) -> list[Value]:
         assert isinstance(element.slice, cst.Index)
         entry = materialise(frame.ctx, evaluate(frame, element.slice.value))
         if element.slice.star:
-            if not isinstance(entry, TupleValue):
-                raise frame.ctx.unsupported(
-                    f"`*` before {described(entry)}", "Put it before a tuple or a list.", node=element
-                )
-            entries.extend(entry.items)
+            entries.extend(_items(frame, entry, element, "Put it before a tuple or a list."))
         else:
             entries.append(entry)
     (only, *more) = node.slice
@@ -269,9 +264,9 @@ def _slice_end(frame: Frame, node: cst.BaseExpression | None) -> ir.Operand | No
     value = evaluate(frame, node)
     if isinstance(value, Static) and value.value is None:
         return None
-    if not is_number(value) or not is_integer(_operand(value).type):
+    if not is_number(value) or not is_integer(value.type):
         raise frame.ctx.mismatch("the end of a slice is not an integer", "Convert it: int(...).", node=node)
-    return _operand(value)
+    return value
 
 
 def _subscript(frame: Frame, node: cst.Subscript) -> Value:
@@ -302,10 +297,11 @@ def _tuple_item(frame: Frame, base: TupleValue, entries: list[Value]) -> Value:
         if not any(isinstance(e, ir.Var) for e in ends):
             start, stop, step = (e.value if isinstance(e, ir.Const) else None for e in ends)
             return TupleValue(base.items[start:stop:step], base.is_list)
-    if isinstance(entry, ir.Var) and is_integer(entry.type) and base.items and all(is_number(i) for i in base.items):
-        return _chosen(frame, base, entry)
-    if isinstance(entry, ir.Var) and is_integer(entry.type) and base.items and all(map(functions_in, base.items)):
-        return _chosen_function(frame, base, entry)
+    if isinstance(entry, ir.Var) and is_integer(entry.type) and base.items:
+        if all(map(is_number, base.items)):
+            return _chosen(frame, base, entry, functools.partial(scalars.branch, ctx, name="item"))
+        if all(map(functions_in, base.items)):
+            return _chosen(frame, base, entry, functools.partial(either_value, frame))
     raise ctx.unsupported("a tuple indexed with a value that is not constant", "Use an array, or a constant index.")
 
 
@@ -315,21 +311,12 @@ def _is_at(frame: Frame, index: ir.Var, place: int, count: int) -> ir.Operand:
     return either(frame, scalars.scalar(frame.ctx, operator.eq, (index, ir.integer(place))), is_from_end)
 
 
-def _chosen(frame: Frame, base: TupleValue, index: ir.Var) -> ir.Operand:
-    """An item of a tuple of numbers at an index known at run time only."""
-    result = _operand(base.items[-1])
-    for k in range(len(base.items) - 2, -1, -1):
-        is_here, item = _is_at(frame, index, k, len(base.items)), scalars.ready(_operand(base.items[k]))
-        result = scalars.branch(frame.ctx, is_here, item, scalars.ready(result), "item")
-    return result
-
-
-def _chosen_function(frame: Frame, base: TupleValue, index: ir.Var) -> Value:
-    """A function of a tuple of them at an index known at run time only."""
+def _chosen(frame: Frame, base: TupleValue, index: ir.Var, choose: Callable[..., Value]) -> Value:
+    """An item of a tuple at an index known at run time only: `choose` makes one of two."""
     result = base.items[-1]
     for k in range(len(base.items) - 2, -1, -1):
         item, rest = (functools.partial(_same, value) for value in (base.items[k], result))
-        result = either_value(frame, _is_at(frame, index, k, len(base.items)), item, rest)
+        result = choose(_is_at(frame, index, k, len(base.items)), item, rest)
     return result
 
 
@@ -348,9 +335,7 @@ def _call(frame: Frame, node: cst.Call) -> Value:
     named: dict[str, Value] = {}
     for argument, value in zip(node.args, values, strict=True):
         if argument.star == "*":
-            if not isinstance(value, TupleValue):
-                raise ctx.unsupported(f"`*` before {described(value)}", _STARRED, node=argument)
-            positional.extend(value.items)
+            positional.extend(_items(frame, value, argument))
         elif argument.star == "**":
             raise ctx.unsupported("`**` in a call", "Name the arguments.", node=argument)
         elif argument.keyword is not None:
