@@ -13,6 +13,7 @@ import builtins
 import cmath
 import dataclasses
 import inspect
+import itertools
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
@@ -28,9 +29,9 @@ from adjit.transform import ir
 from adjit.transform.elaborate.builtin_calls import ALONG_AXES, INTRINSICS, METHODS
 from adjit.transform.elaborate.checkpoints import checkpointed
 from adjit.transform.elaborate.control import either_value
-from adjit.transform.elaborate.derivatives import InnerPullback, asked, called, pulled
+from adjit.transform.elaborate.derivatives import InnerPullback, asked, called, placed, pulled
 from adjit.transform.elaborate.operators import product, spelt_out, truth
-from adjit.transform.elaborate.shaping import array_attribute
+from adjit.transform.elaborate.shaping import array_attribute, of_parts
 from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.arrays import ordered_like, shape_of
 from adjit.transform.elaborate.values.choices import is_option
@@ -67,9 +68,9 @@ from adjit.transform.elaborate.values.whole import Options, compiled, whole_call
 from adjit.transform.ir.notation import to_text
 from adjit.transform.ir.types import call_type, dtype_of, typed_const
 from adjit.transform.source.callables import spoken
-from adjit.transform.source.derivative import Derivative
+from adjit.transform.source.derivative import Derivative, check_call
 from adjit.transform.source.marks import DERIVING, Checkpointed
-from adjit.transform.source.parameters import listed, misfit
+from adjit.transform.source.parameters import by_name
 
 
 def attribute(frame: Frame, owner: Value, name: str) -> Value:
@@ -111,9 +112,8 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
     callee = function.value
     if isinstance(callee, Checkpointed):
         # what a call is made with is there before it
-        given = [materialise(ctx, a) for a in args]
-        by_name = {name: materialise(ctx, value) for name, value in named.items()}
-        return checkpointed(frame, lambda: call(frame, Static(callee.function), given, by_name))
+        given, keywords = _computed(ctx, args, named)
+        return checkpointed(frame, lambda: call(frame, Static(callee.function), given, keywords))
     if isinstance(callee, LocalFunction):
         return ctx.run_local(callee, args, named)
     return _resolved(frame, callee, list(args), dict(named))
@@ -122,11 +122,10 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
 def _one_of(frame: Frame, function: OneOf, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
     """A call of one of several functions: a branch for each of them but the last."""
     ctx = frame.ctx
-    given = [materialise(ctx, a) for a in args]
-    by_name = {name: materialise(ctx, value) for name, value in named.items()}
+    given, keywords = _computed(ctx, args, named)
 
     def called(place: int) -> Value:
-        return call(frame, function.options[place], given, by_name)
+        return call(frame, function.options[place], given, keywords)
 
     def from_place(place: int) -> Value:
         if place + 1 == len(function.options):
@@ -161,7 +160,7 @@ def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Val
     if isinstance(getattr(callee, "derivative", None), Derivative):
         return called(frame, callee, args, named)
     if isinstance(callee, FunctionType) or is_dispatcher(callee):
-        if (getattr(callee, "__module__", None) or "").split(".")[0] in ("numpy", "math", "scipy", "random"):
+        if _is_of_library(callee):
             return _without_rule(frame, callee, args, named)
         return _inlined(frame, callee, args, named)
     if isinstance(callee, np.ufunc):
@@ -183,19 +182,17 @@ def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Val
 
 
 def _named_tuple(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     defaults = getattr(callee, "_field_defaults", {})
-    expected = inspect.Signature(
-        [inspect.Parameter(n, kind, default=defaults.get(n, inspect.Parameter.empty)) for n in callee._fields]
-    )
-    problem = misfit(callee.__name__, expected, len(args), named)
-    if problem:
-        raise frame.ctx.fail(
-            errors.WrongCall, problem, listed(expected), "Give each one value, by position or by name."
-        )
+    with placed(frame.ctx):
+        check_call(callee.__name__, by_name(callee._fields, defaults), len(args), named)
     given = dict(zip(callee._fields, args, strict=False)) | dict(named)
     items = (materialise(frame.ctx, given[n]) if n in given else wrap(frame.ctx, defaults[n]) for n in callee._fields)
     return TupleValue(tuple(items), fields=tuple(callee._fields))
+
+
+def _is_of_library(callee: Any) -> bool:
+    home = (getattr(callee, "__module__", None) or "").split(".")[0]
+    return home in ("numpy", "math", "cmath", "scipy", "random")
 
 
 def _is_hashable(callee: Any) -> bool:
@@ -208,9 +205,12 @@ def _is_hashable(callee: Any) -> bool:
 
 def _inlined(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
     # the body may read an argument many times, and may write others while it does
-    args = [materialise(frame.ctx, a) for a in args]
-    named = {k: materialise(frame.ctx, v) for k, v in named.items()}
-    return frame.ctx.inline(callee, args, named, False, False)
+    return frame.ctx.inline(callee, *_computed(frame.ctx, args, named), False, False)
+
+
+def _computed(ctx: Context, args: Sequence[Value], named: Mapping[str, Value]) -> tuple[list[Value], dict[str, Value]]:
+    """Arguments as numbers and arrays."""
+    return [materialise(ctx, a) for a in args], {name: materialise(ctx, value) for name, value in named.items()}
 
 
 def _without_rule(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
@@ -223,23 +223,20 @@ def _without_rule(frame: Frame, callee: Any, args: Sequence[Value], named: Mappi
             "Write the computation out, with those.",
             why="adjit takes functions, and no objects but numbers, arrays and tuples of them.",
         )
+
+    def unknown(call: str) -> errors.AdjitError:
+        why = f"adjit has no rule for {name}, and does not look into it."
+        instead = f"Write the computation out, or give its source:  @adjit.rules.decomposition({name})"
+        return ctx.unsupported(call, instead, why)
+
     other = next((a for a in (*args, *named.values()) if not is_array(a) and not is_number(a)), None)
     if named or other is not None:
         given = f"argument `{next(iter(named))}`" if other is None else described(other)
-        raise ctx.unsupported(
-            f"{name}, of {given}",
-            _source_of(name),
-            why=f"adjit has no rule for {name}, and does not look into it.",
-        )
+        raise unknown(f"{name}, of {given}")
     operands = [operand(ctx, a) for a in args]
     known = callee if name in dir(builtins) else compiled(callee)
     if call_type(known, tuple(o.type for o in operands)) is None:
-        shown = ", ".join(to_text(o.type) for o in operands)
-        raise ctx.unsupported(
-            f"{name}({shown})",
-            _source_of(name),
-            why=f"adjit has no rule for {name}, and does not look into it.",
-        )
+        raise unknown(f"{name}({', '.join(to_text(o.type) for o in operands)})")
     result = _at_its_line(frame, callee, operands)
     parts = result.items if isinstance(result, TupleValue) else (result,)
     if any(is_array(p) for p in parts) and any(is_array(a) for a in args) and callee not in _RETURN_FRESH_ARRAYS:
@@ -249,10 +246,6 @@ def _without_rule(frame: Frame, callee: Any, args: Sequence[Value], named: Mappi
             "Write it with slices, reshape or copy().",
         )
     return result
-
-
-def _source_of(name: str) -> str:
-    return f"Write the computation out, or give its source:  @adjit.rules.decomposition({name})"
 
 
 # Functions without a rule whose results are memory of their own.
@@ -317,11 +310,8 @@ def _without_defaults(rule: Any, args: Sequence[Value]) -> list[Value]:
 
 def _for_rule(frame: Frame, rule: Any, args: Sequence[Value]) -> list[Value]:
     """Arguments for a decomposition: lazy ones stay lazy where the body reads them once."""
-    from_source = frame.ctx.reads_once(rule)
-    kept: list[Value] = []
-    for k, a in enumerate(args):
-        kept.append(a if k < len(from_source) and from_source[k] else materialise(frame.ctx, a))
-    return kept
+    reads_once = itertools.chain(frame.ctx.reads_once(rule), itertools.repeat(False))
+    return [a if once else materialise(frame.ctx, a) for a, once in zip(args, reads_once, strict=False)]
 
 
 def _takes_numbers(callee: Any, args: Sequence[Value]) -> bool:
@@ -375,7 +365,7 @@ def _elementwise(frame: Frame, callee: Any, args: Sequence[Value], named: Mappin
         if len(args) > callee.nin:
             target = args.pop()
     elif named:
-        raise ctx.unsupported(f"argument `{next(iter(named))}` of {spoken(callee)}", "Give it by position.")
+        raise _by_position(frame, callee, named)
     kind = "number" if getattr(callee, "__module__", None) == "math" else "value"
     args = [taken(frame, spoken(callee), kind, a) for a in args]
     result: Value
@@ -392,19 +382,19 @@ def _elementwise(frame: Frame, callee: Any, args: Sequence[Value], named: Mappin
     return target
 
 
+def _by_position(frame: Frame, callee: Any, named: Mapping[str, Value]) -> errors.AdjitError:
+    return frame.ctx.unsupported(f"argument `{next(iter(named))}` of {spoken(callee)}", "Give it by position.")
+
+
 def _callable(callee: Any, args: Sequence[Value]) -> Any:
     """The callee under a name that numba knows for numbers."""
-    dtypes = tuple(
-        a.dtype if isinstance(a, Lazy) else a.type.dtype if isinstance(a.type, types.Array) else a.type
-        for a in args
-        if isinstance(a, ir.Var | ir.Const | Lazy)
-    )
+    dtypes = tuple(dtype(a) for a in args if isinstance(a, ir.Var | ir.Const | Lazy))
     return callee if call_type(callee, dtypes) is not None else compiled(callee)
 
 
 def _effect(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
     if named:
-        raise frame.ctx.unsupported(f"argument `{next(iter(named))}` of {spoken(callee)}", "Give it by position.")
+        raise _by_position(frame, callee, named)
     return whole_call(frame.ctx, callee, [operand(frame.ctx, a) for a in args], effect=True)
 
 
@@ -457,8 +447,7 @@ def _has_complex(value: Value) -> bool:
 def _complex_call(frame: Frame, callee: Any, args: list[Value], named: dict[str, Value]) -> Value | None:
     """A call with complex numbers among its arguments; None where it is one as any other."""
     ctx, name = frame.ctx, getattr(callee, "__name__", str(callee))
-    library = (getattr(callee, "__module__", None) or "").split(".")[0] in ("numpy", "math", "cmath", "scipy", "random")
-    if (isinstance(callee, FunctionType) or is_dispatcher(callee)) and not library:
+    if (isinstance(callee, FunctionType) or is_dispatcher(callee)) and not _is_of_library(callee):
         return None
     if callee is bool and len(args) == 1:
         return truth(frame, args[0])
@@ -472,7 +461,8 @@ def _complex_call(frame: Frame, callee: Any, args: list[Value], named: dict[str,
     if callee in (np.dot, operator.matmul) and len(args) == 2 and all(map(is_array, args)):
         return product(frame, np.dot, args[0], args[1])
     if callee is np.vdot and len(args) == 2:
-        return product(frame, np.dot, *(_resolved(frame, np.ravel, [a], {}) for a in _conjugated(ctx, args)))
+        first = _applied(ctx, np.conj, [args[0]]) if is_complex(args[0]) else args[0]
+        return product(frame, np.dot, *(_resolved(frame, np.ravel, [a], {}) for a in (first, args[1])))
     if _is_hashable(callee) and callee in _BY_PARTS and _has_complex(args[0]) and not any(map(_has_complex, args[1:])):
         return _by_parts(ctx, args[0], lambda a: _resolved(frame, callee, [a, *args[1:]], named))
     entry = lookup(callee)
@@ -481,12 +471,6 @@ def _complex_call(frame: Frame, callee: Any, args: list[Value], named: dict[str,
     if dtype_of(callee) is not None:
         return None
     raise complexes.no_rule(ctx, name)
-
-
-def _conjugated(ctx: Context, args: Sequence[Value]) -> list[Value]:
-    """The arguments of np.vdot as those of a dot product."""
-    first = _applied(ctx, np.conj, [args[0]]) if is_complex(args[0]) else args[0]
-    return [first, args[1]]
 
 
 def _applied(ctx: Context, callee: Any, args: Sequence[Value]) -> Value:
@@ -502,8 +486,7 @@ def _by_parts(ctx: Context, value: Value, run: Callable[[Value], Value]) -> Valu
         items = [materialise(ctx, item) for item in value.items]
         sides = [TupleValue(tuple(_part_or_zero(ctx, item, name) for item in items)) for name in ("real", "imag")]
         return paired(*(materialise(ctx, run(side)) for side in sides))
-    whole = materialise(ctx, value)
-    return paired(*(materialise(ctx, run(part(ctx, whole, name))) for name in ("real", "imag")))
+    return of_parts(ctx, value, lambda side: materialise(ctx, run(side)))
 
 
 def _part_taken(ctx: Context, value: Value, name: str) -> Value:

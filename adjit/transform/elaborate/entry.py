@@ -25,9 +25,11 @@ from adjit.runtime.library import check_separate
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases, named_by
 from adjit.transform.elaborate.control import VALUE
-from adjit.transform.elaborate.derivatives import seen_from_inside, type_of
+from adjit.transform.elaborate.derivatives import placed, seen_from_inside, type_of
 from adjit.transform.elaborate.detached import without_detached
 from adjit.transform.elaborate.expressions import evaluate
+from adjit.transform.elaborate.indexing import CHANGED_GLOBAL
+from adjit.transform.elaborate.shaping import copied_whole
 from adjit.transform.elaborate.statements import block
 from adjit.transform.elaborate.syntax import always_returns, assigned, inside
 from adjit.transform.elaborate.values import complexes
@@ -39,8 +41,8 @@ from adjit.transform.elaborate.values.values import Complex, Lazy, Static, Tuple
 from adjit.transform.ir.types import tuple_parts, tuple_type, unliteral
 from adjit.transform.rewrite.defined import defined_where_measured
 from adjit.transform.rewrite.notes import Elaborated, note
-from adjit.transform.source.derivative import Enclosed
-from adjit.transform.source.parameters import listed, misfit
+from adjit.transform.source.derivative import Enclosed, check_call
+from adjit.transform.source.parameters import by_name
 from adjit.transform.source.reading import FunctionSource, read_source
 
 DEEPEST = 64  # calls within calls
@@ -82,9 +84,8 @@ def _check_unwritten(function: ir.Function, around: Sequence[ir.Tree]) -> None:
     """Refuses a store into an array of the enclosing function: a derivative changes nothing around it."""
     aliases = function.analysis(Aliases)
     arrays = {aliases.find(p) for p in around if isinstance(p, ir.Var) and isinstance(p.type, types.Array)}
-    for op in ir.walk(function.body):
-        target = op.memory_written
-        if target is not None and aliases.find(target) in arrays:
+    for op, target in _stores(function).items():
+        if aliases.find(target) in arrays:
             raise errors.Unsupported(
                 "an array of the enclosing function is changed by one that is differentiated inside it",
                 ir.place_of(op.origin),
@@ -261,10 +262,7 @@ def _owned(ctx: Context, operand: ir.Operand, params: Sequence[ir.Var]) -> ir.Op
         and all(isinstance(r, ir.Var) for r in roots)
     ):
         return operand
-    layout = operand.type.layout if operand.type.layout in "CF" else "C"
-    out = ir.Var("result", operand.type.copy(layout=layout, readonly=False))
-    ctx.builder.emit(ir.Copy(source=operand, out=out))
-    return out
+    return copied_whole(ctx, operand, "result")
 
 
 def _check_globals(function: ir.Function) -> None:
@@ -274,12 +272,8 @@ def _check_globals(function: ir.Function) -> None:
         return
     for op, target in stores.items():
         if any(isinstance(memory, ir.Const) for memory in named_by(function, [target])):
-            raise errors.Unsupported(
-                "a global array is changed",
-                ir.place_of(op.origin),
-                "Arrays from outside the function are constants, as in numba.",
-                "Pass it as an argument, or copy it first.",
-            )
+            what, instead, why = CHANGED_GLOBAL
+            raise errors.Unsupported(what, ir.place_of(op.origin), why, instead)
 
 
 def _stores(function: ir.Function) -> dict[ir.Op, ir.Operand]:
@@ -377,10 +371,8 @@ def _run_local(ctx: Context, function: LocalFunction, args: Sequence[Value], nam
     given = dict(function.defaults)
     given.update(zip(function.parameters, args, strict=False))
     given.update(named)
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    defaults = {name: function.defaults.get(name, inspect.Parameter.empty) for name in function.parameters}
-    expected = [inspect.Parameter(name, kind, default=default) for name, default in defaults.items()]
-    _check_call(ctx, function.name, inspect.Signature(expected), args, named)
+    with placed(ctx):
+        check_call(function.name, by_name(function.parameters, function.defaults), len(args), named)
     call = (node, home, _functions_among(given.values()))
     _check_depth(ctx, function.name, call)
     frame = Frame(ctx, home.source, home.is_rule, home.weak)
@@ -419,10 +411,8 @@ def _check_kind(ctx: Context, source: FunctionSource, statements: Sequence[cst.C
 def _inline(
     ctx: Context, function: Any, args: Sequence[Value], named: Mapping[str, Value], is_rule: bool, weak: bool
 ) -> Value:
-    try:
+    with placed(ctx):
         source = read_source(function)
-    except errors.SourceUnavailable as fault:
-        raise ctx.fail(errors.SourceUnavailable, fault.what, fault.why, fault.instead) from None
     bound = _bind(ctx, source, args, named)
     call = (source.function.__code__, None, _functions_among(bound.values()))
     _check_depth(ctx, source.name, call)
@@ -452,16 +442,9 @@ def _check_depth(ctx: Context, name: str, call: object) -> None:
         raise ctx.unsupported(f"calls nested more than {DEEPEST} deep", "Write some of them into their callers.")
 
 
-def _check_call(
-    ctx: Context, name: str, expected: inspect.Signature, args: Sequence[Value], named: Mapping[str, Value]
-) -> None:
-    problem = misfit(name, expected, len(args), named)
-    if problem:
-        raise ctx.fail(errors.WrongCall, problem, listed(expected), "Give each one value, by position or by name.")
-
-
 def _bind(ctx: Context, source: FunctionSource, args: Sequence[Value], named: Mapping[str, Value]) -> dict[str, Value]:
-    _check_call(ctx, source.name, source.parameters, args, named)
+    with placed(ctx):
+        check_call(source.name, source.parameters, len(args), named)
     given = source.parameters.bind(*args, **named)
     found: dict[str, Value] = {}
     for name, p in source.parameters.parameters.items():

@@ -16,7 +16,6 @@ import numpy as np
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.elaborate import indexing
 from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.arrays import ordered_like, shape_of
 from adjit.transform.elaborate.values.elementwise import (
@@ -349,7 +348,7 @@ def _item(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
         raise ctx.mismatch(f"item() of {array.ndim} axes with these arguments", "Give an index for each axis.")
     indices = [as_index(ctx, place, "an argument of item()") for place in places]
     if len(indices) == array.ndim > 0:
-        return indexing.read(ctx, indexing.resolve(ctx, operand(ctx, owner), indices))
+        return ctx.builder.load(operand(ctx, owner), indices)
     if not indices:
         _check_one_element(ctx, array)
         return array.element((ir.integer(0),) * array.ndim)
