@@ -434,15 +434,13 @@ def _like(frame: Frame, given: Value, wanted: Value, what: str) -> Value:
     )
 
 
-def type_of(frame_value: Value) -> types.Type | None:
+def type_of(value: Value) -> types.Type | None:
     """The type of an argument of a derivative; None if it can be none."""
-    if isinstance(frame_value, ir.Var | ir.Const):
-        return frame_value.type
-    if isinstance(frame_value, TupleValue):
-        parts = [type_of(v) for v in frame_value.items]
+    if isinstance(value, ir.Var | ir.Const):
+        return value.type
+    if isinstance(value, TupleValue):
+        parts = [type_of(v) for v in value.items]
         return None if None in parts else tuple_type([p for p in parts if p is not None])
-    if isinstance(frame_value, Static) and frame_value.value is None:
+    if isinstance(value, Static) and value.value is None:
         return types.none
-    if isinstance(frame_value, Static) and isinstance(frame_value.value, str):
-        return types.StringLiteral(frame_value.value)
-    return None
+    return types.StringLiteral(value.value) if isinstance(value, Static) and isinstance(value.value, str) else None

@@ -9,6 +9,7 @@ they are.
 from __future__ import annotations
 
 import collections
+import contextlib
 import dataclasses
 import functools
 import inspect
@@ -333,18 +334,13 @@ def _without_side_effects(function: ir.Function, taken: Mapping[ir.Var, Complex]
 def _body(ctx: Context, source: FunctionSource, env: dict[str, Value], is_rule: bool, weak: bool) -> Value:
     frame = Frame(ctx, source, is_rule, weak)
     frame.env = dict(env)
-    outer = ctx.frame, ctx.node
     if not is_rule:
         ctx.frame, ctx.node = frame, source.node
-    if isinstance(source.node, cst.Lambda):
-        if not is_rule:
-            ctx.builder.origin = source.origin(source.node)
-        result = materialise(ctx, evaluate(frame, source.node.body), "result")
-        ctx.frame, ctx.node = outer
-        return result
-    value = _statements(frame, source.name, source.node)
-    ctx.frame, ctx.node = outer
-    return value
+    if not isinstance(source.node, cst.Lambda):
+        return _statements(frame, source.name, source.node)
+    if not is_rule:
+        ctx.builder.origin = source.origin(source.node)
+    return materialise(ctx, evaluate(frame, source.node.body), "result")
 
 
 def _statements(frame: Frame, name: str, node: cst.FunctionDef) -> Value:
@@ -373,22 +369,15 @@ def _run_local(ctx: Context, function: LocalFunction, args: Sequence[Value], nam
     given.update(named)
     with placed(ctx):
         check_call(function.name, by_name(function.parameters, function.defaults), len(args), named)
-    call = (node, home, _functions_among(given.values()))
-    _check_depth(ctx, function.name, call)
     frame = Frame(ctx, home.source, home.is_rule, home.weak)
     # in Python a name that is assigned anywhere in a function is its own everywhere in it
     own = assigned(node.body.body).names if isinstance(node, cst.FunctionDef) else {}
     frame.env = {n: v for n, v in home.env.items() if n not in own and not n.startswith("%")}
     frame.env.update((n, materialise(ctx, v)) for n, v in given.items())
-    outer, origin = (ctx.frame, ctx.node), ctx.builder.origin
-    ctx.active_calls.append(call)
-    if isinstance(node, cst.Lambda):
-        value = materialise(ctx, evaluate(frame, node.body))
-    else:
-        value = _statements(frame, function.name, node)
-    ctx.active_calls.pop()
-    (ctx.frame, ctx.node), ctx.builder.origin = outer, origin
-    return value
+    with _under_way(ctx, function.name, (node, home, _functions_among(given.values()))):
+        if isinstance(node, cst.Lambda):
+            return materialise(ctx, evaluate(frame, node.body))
+        return _statements(frame, function.name, node)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -414,18 +403,13 @@ def _inline(
     with placed(ctx):
         source = read_source(function)
     bound = _bind(ctx, source, args, named)
-    call = (source.function.__code__, None, _functions_among(bound.values()))
-    _check_depth(ctx, source.name, call)
-    ctx.active_calls.append(call)
-    ctx.call_places.append(ctx.place())
-    origin = ctx.builder.origin
-    if not is_rule:
-        ctx.bound.extend((name, source.origin(source.node), value) for name, value in bound.items())
-    result = _body(ctx, source, bound, is_rule, weak)
-    ctx.builder.origin = origin
-    ctx.call_places.pop()
-    ctx.active_calls.pop()
-    return result
+    with _under_way(ctx, source.name, (source.function.__code__, None, _functions_among(bound.values()))):
+        ctx.call_places.append(ctx.place())
+        if not is_rule:
+            ctx.bound.extend((name, source.origin(source.node), value) for name, value in bound.items())
+        result = _body(ctx, source, bound, is_rule, weak)
+        ctx.call_places.pop()
+        return result
 
 
 def _functions_among(values: Iterable[Value]) -> tuple[Static, ...]:
@@ -434,12 +418,18 @@ def _functions_among(values: Iterable[Value]) -> tuple[Static, ...]:
     return tuple(function for each in found for function in each)
 
 
-def _check_depth(ctx: Context, name: str, call: object) -> None:
-    """Refuses recursion, and calls within calls without an end."""
+@contextlib.contextmanager
+def _under_way(ctx: Context, name: str, call: object) -> Iterator[None]:
+    """Within it, a call is: recursion is refused, and calls within calls without an end. Then the caller goes on."""
     if call in ctx.active_calls:
         raise ctx.unsupported(f"{name} calls itself", "Write it as a loop.", why="Recursion is not supported yet.")
     if len(ctx.active_calls) > DEEPEST:
         raise ctx.unsupported(f"calls nested more than {DEEPEST} deep", "Write some of them into their callers.")
+    outer = ctx.frame, ctx.node, ctx.builder.origin
+    ctx.active_calls.append(call)
+    yield
+    ctx.active_calls.pop()
+    ctx.frame, ctx.node, ctx.builder.origin = outer
 
 
 def _bind(ctx: Context, source: FunctionSource, args: Sequence[Value], named: Mapping[str, Value]) -> dict[str, Value]:

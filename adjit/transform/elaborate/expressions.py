@@ -22,7 +22,7 @@ from adjit.transform.elaborate.calls import attribute, call
 from adjit.transform.elaborate.control import either_value
 from adjit.transform.elaborate.operators import BINARY, UNARY, binary, both, compare, either, truth, unary
 from adjit.transform.elaborate.syntax import contains
-from adjit.transform.elaborate.values import complexes, scalars
+from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.choices import functions_in
 from adjit.transform.elaborate.values.constants import wrap
 from adjit.transform.elaborate.values.elementwise import copied, materialise
@@ -39,7 +39,7 @@ from adjit.transform.elaborate.values.values import (
     is_array,
     is_number,
 )
-from adjit.transform.ir.types import const, is_integer
+from adjit.transform.ir.types import is_integer
 
 
 def evaluate(frame: Frame, node: cst.BaseExpression) -> Value:
@@ -83,20 +83,11 @@ def _name(frame: Frame, node: cst.Name) -> Value:
     raise ctx.unsupported(f"`{name}` is not defined", "Define it in the function or around it.")
 
 
-def _number(frame: Frame, node: cst.Integer | cst.Float) -> Value:
-    return const(node.evaluated_value)
-
-
-def _imaginary(frame: Frame, node: cst.Imaginary) -> Value:
-    return complexes.literal(complex(node.evaluated_value))
-
-
-def _string(frame: Frame, node: cst.SimpleString | cst.ConcatenatedString) -> Value:
-    return Static(node.evaluated_value)
-
-
-def _ellipsis(frame: Frame, node: cst.Ellipsis) -> Value:
-    return Static(Ellipsis)
+def _literal(
+    frame: Frame,
+    node: cst.Integer | cst.Float | cst.Imaginary | cst.SimpleString | cst.ConcatenatedString | cst.Ellipsis,
+) -> Value:
+    return wrap(frame.ctx, Ellipsis if isinstance(node, cst.Ellipsis) else node.evaluated_value)
 
 
 _STARRED = "Write its items one by one: how many there are has to be known to compile it."
@@ -347,12 +338,12 @@ def _call(frame: Frame, node: cst.Call) -> Value:
 
 _HANDLERS: dict[type, Callable[[Frame, Any], Value]] = {
     cst.Name: _name,
-    cst.Integer: _number,
-    cst.Float: _number,
-    cst.Imaginary: _imaginary,
-    cst.SimpleString: _string,
-    cst.ConcatenatedString: _string,
-    cst.Ellipsis: _ellipsis,
+    cst.Integer: _literal,
+    cst.Float: _literal,
+    cst.Imaginary: _literal,
+    cst.SimpleString: _literal,
+    cst.ConcatenatedString: _literal,
+    cst.Ellipsis: _literal,
     cst.Tuple: _tuple,
     cst.List: _tuple,
     cst.NamedExpr: _walrus,

@@ -46,13 +46,10 @@ from adjit.transform.source.marks import Checkpointed, checkpoint
 def _range(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     ctx = frame.ctx
     given = operands_of(frame, "range", args, named, 3)
-    ends = [as_index(ctx, a, "an end of range") for a in given]
-    ends = [scalars.cast(ctx, e, types.intp) for e in ends]
+    ends = [scalars.cast(ctx, as_index(ctx, a, "an end of range"), types.intp) for a in given]
     if len(ends) == 1:
         ends = [ir.integer(0), *ends]
-    if len(ends) == 2:
-        ends = [*ends, ir.integer(1)]
-    start, stop, step = ends
+    start, stop, step = (*ends, ir.integer(1))[:3]
     return Range(start, stop, step)
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import libcst as cst
@@ -36,7 +36,6 @@ from adjit.transform.elaborate.control import (
 )
 from adjit.transform.elaborate.expressions import condition, evaluate, local_function
 from adjit.transform.elaborate.iteration import is_static, iteration, static_items
-from adjit.transform.elaborate.promises import without_own_promises
 from adjit.transform.elaborate.syntax import always_leaves, assigned, body_of, contains, else_of
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Frame
@@ -95,12 +94,8 @@ def _return(frame: Frame, node: cst.Return) -> None:
     frame.env[RETURN] = ir.boolean(True)
 
 
-def _break(frame: Frame, node: cst.Break) -> None:
-    frame.env[BREAK] = ir.boolean(True)
-
-
-def _continue(frame: Frame, node: cst.Continue) -> None:
-    frame.env[CONTINUE] = ir.boolean(True)
+def _leave(frame: Frame, node: cst.Break | cst.Continue) -> None:
+    frame.env[BREAK if isinstance(node, cst.Break) else CONTINUE] = ir.boolean(True)
 
 
 def _expression(frame: Frame, node: cst.Expr) -> None:
@@ -243,7 +238,7 @@ def _for(frame: Frame, node: cst.For) -> None:
         region = trips.body(counter)
         return ir.For(
             start=start, stop=stop, step=step, inits=trips.inits,
-            body=without_own_promises(region) if is_parallel else region,
+            body=_without_own_promises(region) if is_parallel else region,
             outs=trips.outs, stops=stops, origin=origin, parallel=is_parallel,
             snapshots=iterated.snapshots if isinstance(iterated, Range) else None,
         )  # fmt: skip
@@ -256,6 +251,34 @@ def _is_empty(trips: Range) -> bool:
     """Whether a range of literals has no number in it."""
     ends = [e.value for e in (trips.start, trips.stop, trips.step) if isinstance(e, ir.Const)]
     return len(ends) == 3 and ends[2] != 0 and not range(*map(int, ends))
+
+
+def _without_own_promises(body: ir.Region) -> ir.Region:
+    """The body of a loop over prange, whose user says of a store that no other trip touches the element.
+
+    Nothing is said of arrays that a trip makes for itself, for they may become one array of all trips; nor of updates,
+    for many who write these mean the sum.
+
+        for i in prange(n):
+            y[order[i]] = x[i]          promised
+            s = np.empty(2)
+            s[k[i]] = x[i]              nothing said
+            h[k[i]] += x[i]             nothing said
+    """
+
+    def made(op: ir.Op) -> ir.Op:
+        if isinstance(op, ir.Store) and op.promised and _base(op.array, body.made) in body.defines:
+            return dataclasses.replace(op, promised=False)
+        return op
+
+    return ir.rewritten(body, made)
+
+
+def _base(array: ir.Operand, made: Mapping[ir.Operand, ir.Op]) -> ir.Operand:
+    """The array that a view made in the body looks into."""
+    while isinstance(array, ir.Var) and isinstance(view := made.get(array), ir.VIEWS):
+        array = view.base
+    return array
 
 
 def _unrolled(frame: Frame, node: cst.For, items: Sequence[Value]) -> None:
@@ -347,8 +370,8 @@ _HANDLERS: dict[type, Callable[[Frame, Any], None]] = {
     cst.AnnAssign: annotated_assignment,
     cst.AugAssign: augmented_assignment,
     cst.Return: _return,
-    cst.Break: _break,
-    cst.Continue: _continue,
+    cst.Break: _leave,
+    cst.Continue: _leave,
     cst.Expr: _expression,
     cst.Pass: _pass,
     cst.Assert: _assert,

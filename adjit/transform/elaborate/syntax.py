@@ -30,40 +30,31 @@ def else_of(node: cst.If) -> list[Any]:
 
 def always_leaves(statements: Sequence[Any]) -> bool:
     """Whether control never reaches the end of these statements."""
-    for s in statements:
-        node = s.body[-1] if isinstance(s, cst.SimpleStatementLine) else s
-        if isinstance(node, cst.Return | cst.Break | cst.Continue):
-            return True
-        if isinstance(node, cst.If) and node.orelse is not None and _both(always_leaves, node):
-            return True
-    return False
-
-
-def _both(holds: Callable[[Sequence[Any]], bool], node: cst.If) -> bool:
-    return holds(body_of(node.body)) and holds(else_of(node))
-
-
-def _is_endless(node: cst.While) -> bool:
-    return isinstance(node.test, cst.Name) and node.test.value == "True" and not contains(node.body, cst.Break)
+    return any(_ends_in(s, (cst.Return, cst.Break, cst.Continue), always_leaves) for s in statements)
 
 
 def always_returns(statements: Sequence[Any]) -> bool:
     """Whether every path through these statements ends in return or raise, as far as the syntax tells."""
-    for s in statements:
-        node = s.body[-1] if isinstance(s, cst.SimpleStatementLine) else s
-        if isinstance(node, cst.Return | cst.Raise):
-            return True
-        if isinstance(node, cst.If) and node.orelse is not None and _both(always_returns, node):
-            return True
-        if isinstance(node, cst.While) and _is_endless(node):
-            return True
-        if (
-            isinstance(node, cst.For | cst.While)
-            and node.orelse is not None
-            and always_returns(body_of(node.orelse.body))
-        ):
-            return True
-    return False
+    return any(_ends_in(s, (cst.Return, cst.Raise), always_returns) or _loop_returns(s) for s in statements)
+
+
+def _ends_in(statement: Any, kinds: tuple[type, ...], holds: Callable[[Sequence[Any]], bool]) -> bool:
+    """Whether the statement is of one of the kinds, or an `if` of which it holds for both sides."""
+    node = statement.body[-1] if isinstance(statement, cst.SimpleStatementLine) else statement
+    if isinstance(node, cst.If):
+        return node.orelse is not None and holds(body_of(node.body)) and holds(else_of(node))
+    return isinstance(node, kinds)
+
+
+def _loop_returns(node: Any) -> bool:
+    if isinstance(node, cst.While) and _is_endless(node):
+        return True
+    is_loop = isinstance(node, cst.For | cst.While)
+    return is_loop and node.orelse is not None and always_returns(body_of(node.orelse.body))
+
+
+def _is_endless(node: cst.While) -> bool:
+    return isinstance(node.test, cst.Name) and node.test.value == "True" and not contains(node.body, cst.Break)
 
 
 class Assigned(NamedTuple):
