@@ -269,10 +269,9 @@ def _by_rule(frame: Frame, callee: Any, entry: Entry, args: list[Value], named: 
     if entry.effect:
         return _effect(frame, callee, args, named)
     if entry.partials is not None:
-        args = (
-            _bound(frame, callee, entry.partials, args, named) if named and not isinstance(callee, np.ufunc) else args
-        )
-        return _elementwise(frame, callee, args, named if isinstance(callee, np.ufunc) else {})
+        if named and not isinstance(callee, np.ufunc):
+            args, named = _bound(frame, callee, entry.partials, args, named), {}
+        return _elementwise(frame, callee, args, named)
     if entry.constant and (isinstance(callee, np.ufunc) or (_takes_numbers(callee, args) and not named)):
         return _elementwise(frame, callee, args, named)
     rule = entry.tangent or entry.adjoint or next(iter(entry.transposes.values()), None)
@@ -368,12 +367,13 @@ def _elementwise(frame: Frame, callee: Any, args: Sequence[Value], named: Mappin
         raise _by_position(frame, callee, named)
     kind = "number" if getattr(callee, "__module__", None) == "math" else "value"
     args = [taken(frame, spoken(callee), kind, a) for a in args]
+    dtypes = tuple(dtype(a) for a in args if isinstance(a, ir.Var | ir.Const | Lazy))
+    known = callee if call_type(callee, dtypes) is not None else compiled(callee)
     result: Value
     if any(is_array(a) for a in args):
-        result = elementwise(ctx, _callable(callee, args), args)
+        result = elementwise(ctx, known, args)
     else:
-        numbers = [operand(ctx, a) for a in args]
-        result = scalars.scalar(ctx, _callable(callee, numbers), numbers)
+        result = scalars.scalar(ctx, known, [operand(ctx, a) for a in args])
     if target is None or (isinstance(target, Static) and target.value is None):
         return result
     if not isinstance(target, ir.Var) or not is_array(target):
@@ -384,12 +384,6 @@ def _elementwise(frame: Frame, callee: Any, args: Sequence[Value], named: Mappin
 
 def _by_position(frame: Frame, callee: Any, named: Mapping[str, Value]) -> errors.AdjitError:
     return frame.ctx.unsupported(f"argument `{next(iter(named))}` of {spoken(callee)}", "Give it by position.")
-
-
-def _callable(callee: Any, args: Sequence[Value]) -> Any:
-    """The callee under a name that numba knows for numbers."""
-    dtypes = tuple(dtype(a) for a in args if isinstance(a, ir.Var | ir.Const | Lazy))
-    return callee if call_type(callee, dtypes) is not None else compiled(callee)
 
 
 def _effect(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value:

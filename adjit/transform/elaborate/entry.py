@@ -309,20 +309,14 @@ def _without_side_effects(function: ir.Function, taken: Mapping[ir.Var, Complex]
     written = [p for p in arrays if any(part in stored for part in operands_in(taken.get(p, p)))]
     if not written:
         return function
-    entry: list[ir.Op] = []
-    for k, p in enumerate(arrays):
-        for q in arrays[k + 1 :]:
-            if p in written or q in written:
-                entry.append(ir.Call(callee=check_separate, args=(p, q), outs=(), effect=True, origin=None))
-    mapping: dict[ir.Var, ir.Operand] = {}
-    for p in written:
-        if p in taken:
-            continue
-        assert isinstance(p.type, types.Array)
-        own = dataclasses.replace(p, type=p.type)
-        mapping[p] = own
-        entry.append(ir.Copy(source=p, out=own))
-    cloner = ir.Cloner(mapping)
+    entry: list[ir.Op] = [
+        ir.Call(callee=check_separate, args=pair, outs=(), effect=True, origin=None)
+        for pair in itertools.combinations(arrays, 2)
+        if any(p in written for p in pair)
+    ]
+    own = {p: dataclasses.replace(p) for p in written if p not in taken}
+    entry += [ir.Copy(source=p, out=copy) for p, copy in own.items()]
+    cloner = ir.Cloner({**own})
     ops = [cloner.op(op) for op in function.body.ops]
     yields = tuple(cloner.operand(y) for y in function.body.yields)
     return dataclasses.replace(function, body=ir.Region(function.body.args, (*entry, *ops), yields))

@@ -132,16 +132,10 @@ def positions_of(spec: Any, wrt: Wrt) -> tuple[tuple[int, ...], bool]:
     single = isinstance(wrt, int | str | np.integer)
     asked = [wrt] if single else wrt
     if not isinstance(asked, list | tuple) or not asked:
-        raise WrongWrt(
-            f"wrt={wrt!r} for {shown(spec)}",
-            why=_named(names),
-            instead="Give a position or a name of a parameter, or a tuple of those.",
-        )
+        raise _wrong_wrt(f"wrt={wrt!r} for {shown(spec)}", names)
     found = tuple(_position(spec, one, names) for one in asked)
     if len(set(found)) < len(found):
-        raise WrongWrt(
-            f"wrt={wrt!r} names a parameter of {shown(spec)} twice", why=_named(names), instead="Name each one once."
-        )
+        raise _wrong_wrt(f"wrt={wrt!r} names a parameter of {shown(spec)} twice", names, "Name each one once.")
     return found, single
 
 
@@ -156,15 +150,14 @@ def _position(spec: Any, one: object, names: list[str]) -> int:
         return names.index(one)
     if isinstance(one, int | np.integer) and not isinstance(one, bool) and -len(names) <= one < len(names):
         return int(one) % len(names)
-    raise WrongWrt(
-        f"{shown(spec)} has no parameter {one!r} to differentiate with respect to",
-        why=_named(names),
-        instead="Give a position or a name of a parameter, or a tuple of those.",
-    )
+    raise _wrong_wrt(f"{shown(spec)} has no parameter {one!r} to differentiate with respect to", names)
 
 
-def _named(names: Sequence[str]) -> str:
-    return f"Its parameters are {', '.join(names)}." if names else "It has no parameters."
+def _wrong_wrt(
+    what: str, names: Sequence[str], instead: str = "Give a position or a name of a parameter, or a tuple of those."
+) -> WrongWrt:
+    why = f"Its parameters are {', '.join(names)}." if names else "It has no parameters."
+    return WrongWrt(what, why=why, instead=instead)
 
 
 # ---------------------------------------------------------------------------------------------------------- parameters
