@@ -36,6 +36,7 @@ from adjit.transform.elaborate.values.values import (
     is_array,
     is_number,
     leaves_of,
+    rebuild,
     structure,
 )
 from adjit.transform.ir.notation import to_text
@@ -360,8 +361,9 @@ def _vjp(frame: Frame, function: Value, args: Sequence[Value]) -> Value:
     target, around, _ = _target(frame, function)
     with placed(frame.ctx):
         spec = specification(target)
-        given = [_kept(frame, v) for v in _bound(frame, spec, args, {})]
-        kept = [_kept_operand(frame, o) for o in around]
+        values = _bound(frame, spec, args, {})
+        given = [rebuild(structure(v), (_kept(frame, leaf) for leaf in leaves_of(v))) for v in values]
+        kept = [_kept(frame, o) for o in around]
         active = _active(frame, given[: len(args)], f"adjit.vjp of {shown(spec)}")
         primal = spec if isinstance(spec, Derivative) else Derivative(spec, "primal")
         value = ctx.inline_derivative(primal, (*given, *kept))
@@ -389,13 +391,7 @@ def pulled(frame: Frame, pullback: InnerPullback, args: Sequence[Value], named: 
     return TupleValue(tuple(of.get(p, Static(None)) for p in range(len(pullback.given))))
 
 
-def _kept(frame: Frame, value: Value) -> Value:
-    if isinstance(value, TupleValue):
-        return dataclasses.replace(value, items=tuple(_kept(frame, item) for item in value.items))
-    return _kept_operand(frame, value) if isinstance(value, ir.Var | ir.Const) else value
-
-
-def _kept_operand(frame: Frame, operand: ir.Operand) -> ir.Operand:
+def _kept(frame: Frame, operand: ir.Operand) -> ir.Operand:
     if not isinstance(operand.type, types.Array):
         return operand
     return copied_whole(frame.ctx, operand, operand.name if isinstance(operand, ir.Var) else "values")
