@@ -956,6 +956,9 @@ def _sites():
                 yield where, name, node.args, node.keywords
             elif name == "fail" and path.name != "verify.py":
                 yield where, ast.unparse(node.args[0]).rpartition(".")[2], node.args, node.keywords
+            elif name in ("unsupported", "mismatch") and not isinstance(node.args[0], ast.Starred):
+                what, instead, *why = node.args
+                yield where, name, [what, None, why, instead], node.keywords
 
 
 def test_each_refusal_says_what_to_do():

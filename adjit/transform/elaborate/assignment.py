@@ -14,7 +14,6 @@ import operator
 
 import libcst as cst
 
-from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate import indexing
 from adjit.transform.elaborate.expressions import evaluate, subscript_place
@@ -64,35 +63,28 @@ def augmented_assignment(frame: Frame, node: cst.AugAssign) -> None:
         indexing.update(ctx, place, callee, value, mark)
         return
     if not isinstance(target, cst.Name):
-        raise ctx.fail(errors.Unsupported, "augmented assignment to an attribute", "", "Assign to a variable.", target)
+        raise ctx.unsupported("augmented assignment to an attribute", "Assign to a variable.", node=target)
     old = evaluate(frame, target)
     value = evaluate(frame, node.value)
     if isinstance(old, ir.Var) and old in ctx.elements_of_views:
-        raise ctx.fail(
-            errors.Unsupported, "augmented assignment to a view of one element", "NumPy stores into the array.",
-            f"Store into the array, or write `{target.value} = {target.value} ...`.", node,
-        )  # fmt: skip
+        raise ctx.unsupported(
+            "augmented assignment to a view of one element",
+            f"Store into the array, or write `{target.value} = {target.value} ...`.",
+            why="NumPy stores into the array.",
+        )
     if isinstance(old, ir.Var | ir.Const | Complex) and is_array(old):
-        if any(isinstance(o, ir.Const) for o in operands_in(old)):
-            raise ctx.fail(
-                errors.Unsupported, "a global array is changed",
-                "Arrays from outside the function are constants, as in numba.",
-                "Pass it as an argument, or copy it first.", node,
-            )  # fmt: skip
+        for array in operands_in(old):
+            indexing.writable(ctx, array)
         if callee is operator.matmul:
-            raise ctx.fail(
-                errors.Unsupported, "`@=` on an array", "", f"Write `{target.value} = {target.value} @ ...`.", node
-            )
+            raise ctx.unsupported("`@=` on an array", f"Write `{target.value} = {target.value} @ ...`.")
         store_all(ctx, old, indexing.stored(ctx, value), callee)
         frame.env[target.value] = old
         return
     if isinstance(old, TupleValue) and old.is_list:
-        raise ctx.fail(
-            errors.Unsupported,
+        raise ctx.unsupported(
             "a list that is changed in place",
-            "It changes under every name that it has.",
             f"Write `{target.value} = {target.value} + [...]`, which makes another one.",
-            node,
+            why="It changes under every name that it has.",
         )
     bind(frame, target.value, binary(frame, callee, old, value))
 
@@ -112,7 +104,7 @@ def assign(frame: Frame, target: cst.BaseExpression, value: Value, is_item: bool
         place = subscript_place(frame, target)
         indexing.write(ctx, place, settled(ctx, value, mark))
     else:
-        raise ctx.fail(errors.Unsupported, "assignment to an attribute", "", "Assign to a variable.", target)
+        raise ctx.unsupported("assignment to an attribute", "Assign to a variable.", node=target)
 
 
 def _unpacked(frame: Frame, value: Value, count: int, starred: int | None) -> tuple[Value, ...]:
@@ -124,15 +116,12 @@ def _unpacked(frame: Frame, value: Value, count: int, starred: int | None) -> tu
             rest = TupleValue(value.items[starred:end], is_list=True)
             return (*value.items[:starred], rest, *value.items[end:])
         if len(value.items) != count:
-            raise ctx.fail(
-                errors.TypeMismatch, f"{len(value.items)} values for {count} names", "", "Give a name for each value."
-            )
+            raise ctx.mismatch(f"{len(value.items)} values for {count} names", "Give a name for each value.")
         return value.items
-    raise ctx.fail(
-        errors.Unsupported,
+    raise ctx.unsupported(
         "unpacking of something that is not a tuple",
-        "Its length is not known when the code is compiled.",
         "Index it: `a, b = x[0], x[1]`.",
+        why="Its length is not known when the code is compiled.",
     )
 
 
@@ -173,13 +162,9 @@ def _renamed(frame: Frame, name: str, value: ir.Var, user: bool) -> ir.Var | Non
         op = ctx.builder.ops[k]
         if any(r is value for r in op.results):
             renamed = dataclasses.replace(value, name=name, user=user)
-            cloner = ir.Cloner({value: renamed})
             results = [renamed if r is value else r for r in op.results]
-            ctx.builder.ops[k] = op.rebuilt(op.operands, op.regions, results)
-            for later in range(k + 1, len(ctx.builder.ops)):
-                following = ctx.builder.ops[later]
-                operands = [cloner.operand(o) for o in following.operands]
-                ctx.builder.ops[later] = following.rebuilt(operands, following.regions, following.results)
+            following = [ir.substituted(later, {value: renamed}) for later in ctx.builder.ops[k + 1 :]]
+            ctx.builder.ops[k:] = [op.rebuilt(op.operands, op.regions, results), *following]
             if value in ctx.elements_of_views:
                 ctx.elements_of_views.add(renamed)
             if value in ctx.shapes:

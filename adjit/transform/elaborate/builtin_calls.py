@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from adjit import errors
 from adjit.rules.arrays import as_view
 from adjit.runtime.library import held, stop_gradient
 from adjit.transform import ir
@@ -24,10 +23,10 @@ from adjit.transform.elaborate.operators import both, either, truth
 from adjit.transform.elaborate.python_builtins import PYTHON_BUILTINS
 from adjit.transform.elaborate.shaping import SHAPING, SHAPING_METHODS
 from adjit.transform.elaborate.values import scalars
-from adjit.transform.elaborate.values.arrays import ordered_like, shape_of
+from adjit.transform.elaborate.values.arrays import allocated_part, ordered_like, shape_of
 from adjit.transform.elaborate.values.elementwise import as_lazy, elementwise, operand, store_all, total, where
 from adjit.transform.elaborate.values.frame import Frame
-from adjit.transform.elaborate.values.handlers import Handler, axes_of, bound, identity, refused, taken
+from adjit.transform.elaborate.values.handlers import Handler, axes_of, identity, refused, taken, takes
 from adjit.transform.elaborate.values.values import (
     SliceValue,
     Static,
@@ -39,12 +38,9 @@ from adjit.transform.elaborate.values.values import (
     ndim,
 )
 from adjit.transform.elaborate.values.whole import whole_call
-from adjit.transform.ir.types import array_type
 
 
-def _sum(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    value, axis, keepdims = bound(frame, "np.sum", "a:value axis? keepdims?", args, named)
-    assert value is not None
+def _sum(frame: Frame, value: Value, axis: Value | None, keepdims: Value | None) -> Value:
     if not is_array(value):
         # a number is its own sum
         return scalars.cast(frame.ctx, operand(frame.ctx, value), types.intp) if _is_boolean(value) else value
@@ -56,11 +52,9 @@ def _is_boolean(value: Value) -> bool:
     return isinstance(dtype(value), types.Boolean)
 
 
-def _mean(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+def _mean(frame: Frame, value: Value, axis: Value | None, keepdims: Value | None) -> Value:
     """np.mean along axes: the sum over the number of elements in it."""
     ctx = frame.ctx
-    value, axis, keepdims = bound(frame, "np.mean", "a:array axis? keepdims?", args, named)
-    assert value is not None
     axes = axes_of(frame, "np.mean", axis, ndim(value))
     shape = shape_of(ctx, value)
     count: ir.Operand = ir.integer(1)
@@ -75,21 +69,16 @@ def _extremum(callee: Any) -> Handler:
     """np.max and np.min, along axes one row after the other: so each row's ties share, as those of a whole array do."""
     name = f"np.{callee.__name__}"
 
-    def handle(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+    def handle(frame: Frame, value: Value, axis: Value | None, keepdims: Value | None) -> Value:
         ctx = frame.ctx
-        value, axis, keepdims = bound(frame, name, "a:array axis? keepdims?", args, named)
-        assert value is not None
         rank = ndim(value)
         axes = axes_of(frame, name, axis, rank)
         if axes is None or len(axes) == rank:
             return _kept_axes(frame, whole_call(ctx, callee, (operand(ctx, value),)), axes, rank, keepdims)
         array = operand(ctx, value)
-        assert isinstance(array.type, types.Array)
         shape = shape_of(ctx, array)
         rest = tuple(shape[k] for k in range(rank) if k not in axes)
-        out = ir.Var("extrema", array_type(array.type.dtype, len(rest)))
-        ctx.builder.emit(ir.Alloc(shape=rest, out=out))
-        ctx.new_array(out, rest)
+        out = allocated_part(ctx, rest, dtype(array), None, "extrema")
 
         def row(index: tuple[ir.Operand, ...]) -> None:
             given = iter(index)
@@ -101,7 +90,7 @@ def _extremum(callee: Any) -> Handler:
         ordered_like(ctx, out, [array])
         return _kept_axes(frame, out, axes, rank, keepdims)
 
-    return handle
+    return takes(name, "a:array axis? keepdims?", handle)
 
 
 def _kept_axes(frame: Frame, reduced: Value, axes: tuple[int, ...] | None, rank: int, keepdims: Value | None) -> Value:
@@ -110,35 +99,29 @@ def _kept_axes(frame: Frame, reduced: Value, axes: tuple[int, ...] | None, rank:
         return reduced
     ctx = frame.ctx
     if not isinstance(keepdims, ir.Const):
-        raise ctx.fail(errors.Unsupported, "keepdims that is not constant", "", "Write keepdims=True.")
+        raise ctx.unsupported("keepdims that is not constant", "Write keepdims=True.")
     gone = range(rank) if axes is None else axes
     if not is_array(reduced):
         number = operand(ctx, reduced)
-        full = ir.Var("values", array_type(number.type, rank))
-        ctx.builder.emit(ir.Alloc(shape=(ir.integer(1),) * rank, out=full))
+        full = allocated_part(ctx, (ir.integer(1),) * rank, number.type, None, "values")
         ctx.builder.store(full, (ir.integer(0),) * rank, number)
-        return ctx.new_array(full, (ir.integer(1),) * rank)
+        return full
     place: list[Value] = [Static(None) if k in gone else SliceValue(ir.Span()) for k in range(rank)]
     return read(ctx, resolve(ctx, reduced, place))
 
 
 def _where(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     if len(args) != 3 or named:
-        raise frame.ctx.fail(
-            errors.Unsupported,
-            "np.where with other than three arguments",
-            "",
-            "Use the three-argument form, or a mask as an index.",
+        raise frame.ctx.unsupported(
+            "np.where with other than three arguments", "Use the three-argument form, or a mask as an index."
         )
     condition, yes, no = (taken(frame, "np.where", "value", a) for a in args)
     return where(frame.ctx, condition, yes, no)
 
 
 def _any_all(name: str) -> Handler:
-    def handle(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+    def handle(frame: Frame, value: Value) -> Value:
         ctx = frame.ctx
-        (value,) = bound(frame, f"np.{name}", "a:array", args, named)
-        assert value is not None
         lazy = as_lazy(ctx, value)
         combine = either if name == "any" else both
         return ctx.reduce(
@@ -148,22 +131,17 @@ def _any_all(name: str) -> Handler:
             f"{name}_true",
         )
 
-    return handle
+    return takes(f"np.{name}", "a:array", handle)
 
 
-def _dot(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+def _dot(frame: Frame, left: Value, right: Value, out: Value | None) -> Value:
     ctx = frame.ctx
-    left, right, out = bound(frame, "np.dot", "a:value b:value out:array?", args, named)
-    assert left is not None
-    assert right is not None
     if is_complex(left) or is_complex(right):
         return by_operator(frame, operator.matmul if is_array(left) and is_array(right) else operator.mul, left, right)
+    if is_number(left) and is_number(right):
+        return scalars.scalar(ctx, operator.mul, (left, right))
     if is_number(left) or is_number(right):
-        return (
-            elementwise(ctx, operator.mul, (left, right))
-            if is_array(left) or is_array(right)
-            else scalars.scalar(ctx, operator.mul, (operand(ctx, left), operand(ctx, right)))
-        )
+        return elementwise(ctx, operator.mul, (left, right))
     product = whole_call(ctx, np.dot, (operand(ctx, left), operand(ctx, right)), "product")
     if out is None:
         return product
@@ -180,15 +158,10 @@ def _as_view(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     return copy
 
 
-def _stop_gradient(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    (value,) = bound(frame, "adjit.stop_gradient", "x:value", args, named)
-    assert value is not None
+def _stop_gradient(frame: Frame, value: Value) -> Value:
     if is_complex(value):
-        raise frame.ctx.fail(
-            errors.Unsupported,
-            "adjit.stop_gradient of complex numbers",
-            "",
-            "Hold their real and their imaginary parts fixed.",
+        raise frame.ctx.unsupported(
+            "adjit.stop_gradient of complex numbers", "Hold their real and their imaginary parts fixed."
         )
     if is_array(value):
         return elementwise(frame.ctx, held, (value,))
@@ -196,23 +169,26 @@ def _stop_gradient(frame: Frame, args: list[Value], named: dict[str, Value]) -> 
     return scalars.scalar(frame.ctx, held, (number,)) if ir.is_float(number.type) else number
 
 
+_SUM = takes("np.sum", "a:value axis? keepdims?", _sum)
+_DOT = takes("np.dot", "a:value b:value out:array?", _dot)
+
 INTRINSICS: dict[Any, Handler] = {
     **CREATION,
     **SHAPING,
     **PYTHON_BUILTINS,
-    np.sum: _sum,
+    np.sum: _SUM,
     np.where: _where,
     np.any: _any_all("any"),
     np.all: _any_all("all"),
-    np.dot: _dot,
+    np.dot: _DOT,
     np.real: identity,
     as_view: _as_view,
-    stop_gradient: _stop_gradient,
+    stop_gradient: takes("adjit.stop_gradient", "x:value", _stop_gradient),
 }
 
 # What has a rule, or numba's own code, for whole arrays only.
 ALONG_AXES: dict[Any, Handler] = {
-    np.mean: _mean,
+    np.mean: takes("np.mean", "a:array axis? keepdims?", _mean),
     np.max: _extremum(np.max),
     np.amax: _extremum(np.max),
     np.min: _extremum(np.min),
@@ -221,10 +197,10 @@ ALONG_AXES: dict[Any, Handler] = {
 
 METHODS: dict[str, Handler] = {
     **SHAPING_METHODS,
-    "sum": _sum,
-    "dot": _dot,
-    "any": _any_all("any"),
-    "all": _any_all("all"),
+    "sum": _SUM,
+    "dot": _DOT,
+    "any": INTRINSICS[np.any],
+    "all": INTRINSICS[np.all],
     "conj": identity,
     "conjugate": identity,
     "sort": refused("sorting in place", "Use np.sort, which returns a sorted copy."),

@@ -13,12 +13,12 @@ import builtins
 import cmath
 import dataclasses
 import inspect
+import itertools
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
-import libcst as cst
 import numpy as np
 from numba import types
 
@@ -29,9 +29,9 @@ from adjit.transform import ir
 from adjit.transform.elaborate.builtin_calls import ALONG_AXES, INTRINSICS, METHODS
 from adjit.transform.elaborate.checkpoints import checkpointed
 from adjit.transform.elaborate.control import either_value
-from adjit.transform.elaborate.derivatives import InnerPullback, asked, called, pulled
+from adjit.transform.elaborate.derivatives import InnerPullback, asked, called, placed, pulled
 from adjit.transform.elaborate.operators import product, spelt_out, truth
-from adjit.transform.elaborate.shaping import array_attribute
+from adjit.transform.elaborate.shaping import array_attribute, of_parts
 from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.arrays import ordered_like, shape_of
 from adjit.transform.elaborate.values.choices import is_option
@@ -64,13 +64,13 @@ from adjit.transform.elaborate.values.values import (
     is_number,
     is_numeric,
 )
-from adjit.transform.elaborate.values.whole import compiled, whole_call, with_options
+from adjit.transform.elaborate.values.whole import Options, compiled, whole_call, with_options
 from adjit.transform.ir.notation import to_text
 from adjit.transform.ir.types import call_type, dtype_of, typed_const
 from adjit.transform.source.callables import spoken
-from adjit.transform.source.derivative import Derivative
+from adjit.transform.source.derivative import Derivative, check_call
 from adjit.transform.source.marks import DERIVING, Checkpointed
-from adjit.transform.source.parameters import listed, misfit
+from adjit.transform.source.parameters import by_name
 
 
 def attribute(frame: Frame, owner: Value, name: str) -> Value:
@@ -79,12 +79,12 @@ def attribute(frame: Frame, owner: Value, name: str) -> Value:
     if isinstance(owner, Static):
         if not hasattr(owner.value, name):
             shown = getattr(owner.value, "__name__", repr(owner.value))
-            raise ctx.fail(errors.Unsupported, f"{shown} has no attribute `{name}`", "", "Look for the right name.")
+            raise ctx.unsupported(f"{shown} has no attribute `{name}`", "Look for the right name.")
         return wrap(ctx, getattr(owner.value, name))
     if isinstance(owner, Flat):
         if name == "copy":
             return Method(owner.array, name)
-        raise ctx.fail(errors.Unsupported, f"`.flat` has no attribute `{name}`", "", "Use ravel().")
+        raise ctx.unsupported(f"`.flat` has no attribute `{name}`", "Use ravel().")
     if is_complex(owner) and name in ("real", "imag"):
         return _part_taken(ctx, owner, name)
     if isinstance(owner, TupleValue) and name in owner.fields:
@@ -99,53 +99,47 @@ def attribute(frame: Frame, owner: Value, name: str) -> Value:
     return Method(owner, name)
 
 
-def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[str, Value], node: cst.CSTNode) -> Value:
+def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
     """`function(*args, **named)`."""
     ctx = frame.ctx
-    if not frame.is_rule:
-        ctx.frame, ctx.node = frame, node
     if isinstance(function, Method):
-        return _method(frame, function, args, named, node)
+        return _method(frame, function, args, named)
     if isinstance(function, OneOf):
-        return _one_of(frame, function, args, named, node)
+        return _one_of(frame, function, args, named)
     if not isinstance(function, Static):
-        raise ctx.fail(errors.Unsupported, f"a call of {described(function)}", "", "Call a function.", node)
+        raise ctx.unsupported(f"a call of {described(function)}", "Call a function.")
     args, named = [elements(a) for a in args], {name: elements(value) for name, value in named.items()}
     callee = function.value
     if isinstance(callee, Checkpointed):
         # what a call is made with is there before it
-        given = [materialise(ctx, a) for a in args]
-        by_name = {name: materialise(ctx, value) for name, value in named.items()}
-        return checkpointed(frame, lambda: call(frame, Static(callee.function), given, by_name, node))
+        given, keywords = _computed(ctx, args, named)
+        return checkpointed(frame, lambda: call(frame, Static(callee.function), given, keywords))
     if isinstance(callee, LocalFunction):
         return ctx.run_local(callee, args, named)
-    return _resolved(frame, callee, list(args), dict(named), node)
+    return _resolved(frame, callee, list(args), dict(named))
 
 
-def _one_of(
-    frame: Frame, function: OneOf, args: Sequence[Value], named: Mapping[str, Value], node: cst.CSTNode
-) -> Value:
+def _one_of(frame: Frame, function: OneOf, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
     """A call of one of several functions: a branch for each of them but the last."""
     ctx = frame.ctx
-    given = [materialise(ctx, a) for a in args]
-    by_name = {name: materialise(ctx, value) for name, value in named.items()}
+    given, keywords = _computed(ctx, args, named)
 
     def called(place: int) -> Value:
-        return materialise(ctx, call(frame, function.options[place], given, by_name, node))
+        return call(frame, function.options[place], given, keywords)
 
     def from_place(place: int) -> Value:
         if place + 1 == len(function.options):
             return called(place)
         is_here = is_option(ctx, function, place)
-        return either_value(frame, is_here, lambda: called(place), lambda: from_place(place + 1), node)
+        return either_value(frame, is_here, lambda: called(place), lambda: from_place(place + 1))
 
     return from_place(0)
 
 
-def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Value], node: cst.CSTNode) -> Value:
+def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Value]) -> Value:
     ctx = frame.ctx
     if any(map(_has_complex, args)) or getattr(callee, "__module__", "") == "cmath":
-        found = _complex_call(frame, callee, args, named, node)
+        found = _complex_call(frame, callee, args, named)
         if found is not None:
             return found
     if _is_hashable(callee) and callee in INTRINSICS:
@@ -162,21 +156,21 @@ def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Val
         return ALONG_AXES[callee](frame, args, named)
     entry = lookup(callee)
     if entry is not None:
-        return _by_rule(frame, callee, entry, args, named, node)
+        return _by_rule(frame, callee, entry, args, named)
     if isinstance(getattr(callee, "derivative", None), Derivative):
         return called(frame, callee, args, named)
     if isinstance(callee, FunctionType) or is_dispatcher(callee):
-        if (getattr(callee, "__module__", None) or "").split(".")[0] in ("numpy", "math", "scipy", "random"):
-            return _without_rule(frame, callee, args, named, node)
+        if _is_of_library(callee):
+            return _without_rule(frame, callee, args, named)
         return _inlined(frame, callee, args, named)
     if isinstance(callee, np.ufunc):
         return _elementwise(frame, callee, args, named)
     if isinstance(getattr(callee, "__self__", None), list | dict | set):
-        raise ctx.fail(
-            errors.Unsupported, f"the method `{callee.__name__}` of a {type(callee.__self__).__name__} from outside",
-            "What is there before the call is constant, as in numba.",
-            "Pass numbers and arrays as arguments, and return what changes.", node,
-        )  # fmt: skip
+        raise ctx.unsupported(
+            f"the method `{callee.__name__}` of a {type(callee.__self__).__name__} from outside",
+            "Pass numbers and arrays as arguments, and return what changes.",
+            why="What is there before the call is constant, as in numba.",
+        )
     if isinstance(callee, type) and issubclass(callee, tuple) and hasattr(callee, "_fields"):
         return _named_tuple(frame, callee, args, named)
     kind = dtype_of(callee)
@@ -184,23 +178,21 @@ def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Val
         # NumPy's types give an array that is of them already
         is_same = is_array(args[0]) and dtype(args[0]) == kind
         return args[0] if is_same else converted(ctx, args[0], element_type(frame, kind))
-    return _without_rule(frame, callee, args, named, node)
+    return _without_rule(frame, callee, args, named)
 
 
 def _named_tuple(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     defaults = getattr(callee, "_field_defaults", {})
-    expected = inspect.Signature(
-        [inspect.Parameter(n, kind, default=defaults.get(n, inspect.Parameter.empty)) for n in callee._fields]
-    )
-    problem = misfit(callee.__name__, expected, len(args), named)
-    if problem:
-        raise frame.ctx.fail(
-            errors.WrongCall, problem, listed(expected), "Give each one value, by position or by name."
-        )
+    with placed(frame.ctx):
+        check_call(callee.__name__, by_name(callee._fields, defaults), len(args), named)
     given = dict(zip(callee._fields, args, strict=False)) | dict(named)
     items = (materialise(frame.ctx, given[n]) if n in given else wrap(frame.ctx, defaults[n]) for n in callee._fields)
     return TupleValue(tuple(items), fields=tuple(callee._fields))
+
+
+def _is_of_library(callee: Any) -> bool:
+    home = (getattr(callee, "__module__", None) or "").split(".")[0]
+    return home in ("numpy", "math", "cmath", "scipy", "random")
 
 
 def _is_hashable(callee: Any) -> bool:
@@ -213,55 +205,47 @@ def _is_hashable(callee: Any) -> bool:
 
 def _inlined(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
     # the body may read an argument many times, and may write others while it does
-    args = [materialise(frame.ctx, a) for a in args]
-    named = {k: materialise(frame.ctx, v) for k, v in named.items()}
-    return frame.ctx.inline(callee, args, named, False, False)
+    return frame.ctx.inline(callee, *_computed(frame.ctx, args, named), False, False)
 
 
-def _without_rule(
-    frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[str, Value], node: cst.CSTNode
-) -> Value:
+def _computed(ctx: Context, args: Sequence[Value], named: Mapping[str, Value]) -> tuple[list[Value], dict[str, Value]]:
+    """Arguments as numbers and arrays."""
+    return [materialise(ctx, a) for a in args], {name: materialise(ctx, value) for name, value in named.items()}
+
+
+def _without_rule(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
     """A function that numba knows but no rule belongs to: fine as long as nothing active goes in."""
     ctx = frame.ctx
     name = spoken(callee)
     if not callable(callee) or isinstance(callee, type):
-        raise ctx.fail(
-            errors.Unsupported, f"a call of {described(Static(callee))}",
-            "adjit takes functions, and no objects but numbers, arrays and tuples of them.",
-            "Write the computation out, with those.", node,
-        )  # fmt: skip
+        raise ctx.unsupported(
+            f"a call of {described(Static(callee))}",
+            "Write the computation out, with those.",
+            why="adjit takes functions, and no objects but numbers, arrays and tuples of them.",
+        )
+
+    def unknown(call: str) -> errors.AdjitError:
+        why = f"adjit has no rule for {name}, and does not look into it."
+        instead = f"Write the computation out, or give its source:  @adjit.rules.decomposition({name})"
+        return ctx.unsupported(call, instead, why)
+
     other = next((a for a in (*args, *named.values()) if not is_array(a) and not is_number(a)), None)
     if named or other is not None:
         given = f"argument `{next(iter(named))}`" if other is None else described(other)
-        raise ctx.fail(
-            errors.Unsupported, f"{name}, of {given}", f"adjit has no rule for {name}, and does not look into it.",
-            _source_of(name), node,
-        )  # fmt: skip
+        raise unknown(f"{name}, of {given}")
     operands = [operand(ctx, a) for a in args]
     known = callee if name in dir(builtins) else compiled(callee)
     if call_type(known, tuple(o.type for o in operands)) is None:
-        shown = ", ".join(to_text(o.type) for o in operands)
-        raise ctx.fail(
-            errors.Unsupported, f"{name}({shown})", f"adjit has no rule for {name}, and does not look into it.",
-            _source_of(name), node,
-        )  # fmt: skip
-    outer = ctx.builder.origin
-    if not frame.is_rule:
-        ctx.builder.origin = frame.source.origin(node)
-    result = whole_call(ctx, callee, operands)
-    ctx.builder.origin = outer
+        raise unknown(f"{name}({', '.join(to_text(o.type) for o in operands)})")
+    result = _at_its_line(frame, callee, operands)
     parts = result.items if isinstance(result, TupleValue) else (result,)
     if any(is_array(p) for p in parts) and any(is_array(a) for a in args) and callee not in _RETURN_FRESH_ARRAYS:
         # np.atleast_1d and its like return the argument itself: a store into the result would be lost on us
-        raise ctx.fail(
-            errors.Unsupported, f"{name}, of which adjit does not know whether it returns a view of its argument", "",
-            "Write it with slices, reshape or copy().", node,
-        )  # fmt: skip
+        raise ctx.unsupported(
+            f"{name}, of which adjit does not know whether it returns a view of its argument",
+            "Write it with slices, reshape or copy().",
+        )
     return result
-
-
-def _source_of(name: str) -> str:
-    return f"Write the computation out, or give its source:  @adjit.rules.decomposition({name})"
 
 
 # Functions without a rule whose results are memory of their own.
@@ -271,9 +255,7 @@ _RETURN_FRESH_ARRAYS = frozenset((np.delete, np.histogram, np.insert, np.interse
 # --------------------------------------------------------------------------------------------------------------- rules
 
 
-def _by_rule(
-    frame: Frame, callee: Any, entry: Entry, args: list[Value], named: dict[str, Value], node: cst.CSTNode
-) -> Value:
+def _by_rule(frame: Frame, callee: Any, entry: Entry, args: list[Value], named: dict[str, Value]) -> Value:
     ctx = frame.ctx
     if entry.decomposition is not None:
         given = _for_rule(frame, entry.decomposition, args)
@@ -287,10 +269,9 @@ def _by_rule(
     if entry.effect:
         return _effect(frame, callee, args, named)
     if entry.partials is not None:
-        args = (
-            _bound(frame, callee, entry.partials, args, named) if named and not isinstance(callee, np.ufunc) else args
-        )
-        return _elementwise(frame, callee, args, named if isinstance(callee, np.ufunc) else {})
+        if named and not isinstance(callee, np.ufunc):
+            args, named = _bound(frame, callee, entry.partials, args, named), {}
+        return _elementwise(frame, callee, args, named)
     if entry.constant and (isinstance(callee, np.ufunc) or (_takes_numbers(callee, args) and not named)):
         return _elementwise(frame, callee, args, named)
     rule = entry.tangent or entry.adjoint or next(iter(entry.transposes.values()), None)
@@ -299,9 +280,16 @@ def _by_rule(
     else:
         given = _without_defaults(rule, _bound(frame, callee, rule, args, named))
         operands, options = [operand(ctx, a) for a in given], ()
+    return _at_its_line(frame, callee, operands, options)
+
+
+def _at_its_line(frame: Frame, callee: Any, operands: Sequence[ir.Operand], options: Options = ()) -> Value:
+    """A call that stays one, by the place of the expression, where it may be refused when it is differentiated."""
+    ctx = frame.ctx
     outer = ctx.builder.origin
     if not frame.is_rule:
-        ctx.builder.origin = frame.source.origin(node)
+        assert ctx.node is not None
+        ctx.builder.origin = frame.source.origin(ctx.node)
     result = whole_call(ctx, callee, operands, options=options)
     ctx.builder.origin = outer
     return result
@@ -321,11 +309,8 @@ def _without_defaults(rule: Any, args: Sequence[Value]) -> list[Value]:
 
 def _for_rule(frame: Frame, rule: Any, args: Sequence[Value]) -> list[Value]:
     """Arguments for a decomposition: lazy ones stay lazy where the body reads them once."""
-    from_source = frame.ctx.reads_once(rule)
-    kept: list[Value] = []
-    for k, a in enumerate(args):
-        kept.append(a if k < len(from_source) and from_source[k] else materialise(frame.ctx, a))
-    return kept
+    reads_once = itertools.chain(frame.ctx.reads_once(rule), itertools.repeat(False))
+    return [a if once else materialise(frame.ctx, a) for a, once in zip(args, reads_once, strict=False)]
 
 
 def _takes_numbers(callee: Any, args: Sequence[Value]) -> bool:
@@ -339,10 +324,11 @@ def _bound(frame: Frame, callee: Any, rule: Any, args: Sequence[Value], named: M
     if len(args) > len(parameters) and all(p.kind is not p.VAR_POSITIONAL for p in parameters):
         # the rule would not know of it
         name = getattr(callee, "__name__", callee)
-        raise frame.ctx.fail(
-            errors.Unsupported, f"{len(args)} arguments of {name}", f"Its derivative is known for {len(parameters)}.",
+        raise frame.ctx.unsupported(
+            f"{len(args)} arguments of {name}",
             "Write the computation without it.",
-        )  # fmt: skip
+            why=f"Its derivative is known for {len(parameters)}.",
+        )
     result = list(args)
     rest = dict(named)
     for parameter in parameters[len(args) :]:
@@ -353,10 +339,11 @@ def _bound(frame: Frame, callee: Any, rule: Any, args: Sequence[Value], named: M
         elif parameter.default is not parameter.empty:
             result.append(wrap(frame.ctx, parameter.default))
     if rest:
-        raise frame.ctx.fail(
-            errors.Unsupported, f"argument `{next(iter(rest))}` of {spoken(callee)}",
-            f"adjit takes {', '.join(p.name for p in parameters)}.", "Write the computation without it.",
-        )  # fmt: skip
+        raise frame.ctx.unsupported(
+            f"argument `{next(iter(rest))}` of {spoken(callee)}",
+            "Write the computation without it.",
+            why=f"adjit takes {', '.join(p.name for p in parameters)}.",
+        )
     return result
 
 
@@ -368,81 +355,67 @@ def _elementwise(frame: Frame, callee: Any, args: Sequence[Value], named: Mappin
     if isinstance(callee, np.ufunc):
         other = next((name for name in named if name != "out"), None)
         if other is not None:
-            raise ctx.fail(
-                errors.Unsupported,
+            raise ctx.unsupported(
                 f"argument `{other}` of {spoken(callee)}",
-                "Of a ufunc's arguments by name, adjit takes `out` alone.",
                 "Write the computation without it.",
+                why="Of a ufunc's arguments by name, adjit takes `out` alone.",
             )
         target = named.get("out")
         if len(args) > callee.nin:
             target = args.pop()
     elif named:
-        raise ctx.fail(
-            errors.Unsupported, f"argument `{next(iter(named))}` of {spoken(callee)}", "", "Give it by position."
-        )
+        raise _by_position(frame, callee, named)
     kind = "number" if getattr(callee, "__module__", None) == "math" else "value"
     args = [taken(frame, spoken(callee), kind, a) for a in args]
+    dtypes = tuple(dtype(a) for a in args if isinstance(a, ir.Var | ir.Const | Lazy))
+    known = callee if call_type(callee, dtypes) is not None else compiled(callee)
     result: Value
     if any(is_array(a) for a in args):
-        result = elementwise(ctx, _callable(callee, args), args)
+        result = elementwise(ctx, known, args)
     else:
-        numbers = [operand(ctx, a) for a in args]
-        result = scalars.scalar(ctx, _callable(callee, numbers), numbers)
+        result = scalars.scalar(ctx, known, [operand(ctx, a) for a in args])
     if target is None or (isinstance(target, Static) and target.value is None):
         return result
     if not isinstance(target, ir.Var) or not is_array(target):
-        raise ctx.fail(
-            errors.TypeMismatch, f"{spoken(callee)} into {described(target)}", "", "Give an array to write into."
-        )
+        raise ctx.mismatch(f"{spoken(callee)} into {described(target)}", "Give an array to write into.")
     store_all(ctx, target, result)
     return target
 
 
-def _callable(callee: Any, args: Sequence[Value]) -> Any:
-    """The callee under a name that numba knows for numbers."""
-    dtypes = tuple(
-        a.dtype if isinstance(a, Lazy) else a.type.dtype if isinstance(a.type, types.Array) else a.type
-        for a in args
-        if isinstance(a, ir.Var | ir.Const | Lazy)
-    )
-    return callee if call_type(callee, dtypes) is not None else compiled(callee)
+def _by_position(frame: Frame, callee: Any, named: Mapping[str, Value]) -> errors.AdjitError:
+    return frame.ctx.unsupported(f"argument `{next(iter(named))}` of {spoken(callee)}", "Give it by position.")
 
 
 def _effect(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
     if named:
-        raise frame.ctx.fail(
-            errors.Unsupported, f"argument `{next(iter(named))}` of {spoken(callee)}", "", "Give it by position."
-        )
+        raise _by_position(frame, callee, named)
     return whole_call(frame.ctx, callee, [operand(frame.ctx, a) for a in args], effect=True)
 
 
 # ----------------------------------------------------------------------------------------------------- methods, lambdas
 
 
-def _method(
-    frame: Frame, method: Method, args: Sequence[Value], named: Mapping[str, Value], node: cst.CSTNode
-) -> Value:
+def _method(frame: Frame, method: Method, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
     ctx = frame.ctx
     owner = method.owner
     if is_complex(owner):
-        found = _complex_method(frame, method, args, named, node)
+        found = _complex_method(frame, method, args, named)
         if found is not None:
             return found
     if is_number(owner) and method.name in ("conjugate", "conj", "item"):
         return owner
     if isinstance(owner, TupleValue):
         kind, instead = ("a list", "Store into an array of known size.") if owner.is_list else ("a tuple", _WRITE_OUT)
-        raise ctx.fail(errors.Unsupported, f"the method `{method.name}` of {kind}", "", instead, node)
+        raise ctx.unsupported(f"the method `{method.name}` of {kind}", instead)
     if not is_array(owner):
-        raise ctx.fail(errors.Unsupported, f"the method `{method.name}` of {described(owner)}", "", _WRITE_OUT, node)
+        raise ctx.unsupported(f"the method `{method.name}` of {described(owner)}", _WRITE_OUT)
     own = METHODS.get(method.name)
     if own is not None:
         return own(frame, [owner, *args], dict(named))
     function = getattr(np, method.name, None)
     if function is None or not hasattr(np.ndarray, method.name):
-        raise ctx.fail(errors.Unsupported, f"the array method `{method.name}`", "", _WRITE_OUT, node)
-    return _resolved(frame, function, [owner, *args], dict(named), node)
+        raise ctx.unsupported(f"the array method `{method.name}`", _WRITE_OUT)
+    return _resolved(frame, function, [owner, *args], dict(named))
 
 
 _WRITE_OUT = "Write out what it does."
@@ -465,13 +438,10 @@ def _has_complex(value: Value) -> bool:
     return any(map(_has_complex, value.items)) if isinstance(value, TupleValue) else is_complex(value)
 
 
-def _complex_call(
-    frame: Frame, callee: Any, args: list[Value], named: dict[str, Value], node: cst.CSTNode
-) -> Value | None:
+def _complex_call(frame: Frame, callee: Any, args: list[Value], named: dict[str, Value]) -> Value | None:
     """A call with complex numbers among its arguments; None where it is one as any other."""
     ctx, name = frame.ctx, getattr(callee, "__name__", str(callee))
-    library = (getattr(callee, "__module__", None) or "").split(".")[0] in ("numpy", "math", "cmath", "scipy", "random")
-    if (isinstance(callee, FunctionType) or is_dispatcher(callee)) and not library:
+    if (isinstance(callee, FunctionType) or is_dispatcher(callee)) and not _is_of_library(callee):
         return None
     if callee is bool and len(args) == 1:
         return truth(frame, args[0])
@@ -485,21 +455,16 @@ def _complex_call(
     if callee in (np.dot, operator.matmul) and len(args) == 2 and all(map(is_array, args)):
         return product(frame, np.dot, args[0], args[1])
     if callee is np.vdot and len(args) == 2:
-        return product(frame, np.dot, *(_resolved(frame, np.ravel, [a], {}, node) for a in _conjugated(ctx, args)))
+        first = _applied(ctx, np.conj, [args[0]]) if is_complex(args[0]) else args[0]
+        return product(frame, np.dot, *(_resolved(frame, np.ravel, [a], {}) for a in (first, args[1])))
     if _is_hashable(callee) and callee in _BY_PARTS and _has_complex(args[0]) and not any(map(_has_complex, args[1:])):
-        return _by_parts(ctx, args[0], lambda a: _resolved(frame, callee, [a, *args[1:]], named, node))
+        return _by_parts(ctx, args[0], lambda a: _resolved(frame, callee, [a, *args[1:]], named))
     entry = lookup(callee)
     if (_is_hashable(callee) and callee in INTRINSICS) or (entry is not None and entry.decomposition is not None):
         return None
     if dtype_of(callee) is not None:
         return None
     raise complexes.no_rule(ctx, name)
-
-
-def _conjugated(ctx: Context, args: Sequence[Value]) -> list[Value]:
-    """The arguments of np.vdot as those of a dot product."""
-    first = _applied(ctx, np.conj, [args[0]]) if is_complex(args[0]) else args[0]
-    return [first, args[1]]
 
 
 def _applied(ctx: Context, callee: Any, args: Sequence[Value]) -> Value:
@@ -515,8 +480,7 @@ def _by_parts(ctx: Context, value: Value, run: Callable[[Value], Value]) -> Valu
         items = [materialise(ctx, item) for item in value.items]
         sides = [TupleValue(tuple(_part_or_zero(ctx, item, name) for item in items)) for name in ("real", "imag")]
         return paired(*(materialise(ctx, run(side)) for side in sides))
-    whole = materialise(ctx, value)
-    return paired(*(materialise(ctx, run(part(ctx, whole, name))) for name in ("real", "imag")))
+    return of_parts(ctx, value, lambda side: materialise(ctx, run(side)))
 
 
 def _part_taken(ctx: Context, value: Value, name: str) -> Value:
@@ -539,9 +503,7 @@ def _part_or_zero(ctx: Context, value: Value, name: str) -> Value:
     return Lazy(shape_of(ctx, value), dtype(value), lambda index: zero, ()) if is_array(value) else zero
 
 
-def _complex_method(
-    frame: Frame, method: Method, args: Sequence[Value], named: Mapping[str, Value], node: cst.CSTNode
-) -> Value | None:
+def _complex_method(frame: Frame, method: Method, args: Sequence[Value], named: Mapping[str, Value]) -> Value | None:
     """A method of a complex number, or of an array of them; None where it is one as any other array's."""
     ctx, owner, name = frame.ctx, method.owner, method.name
     if name in ("conj", "conjugate"):
@@ -549,5 +511,5 @@ def _complex_method(
     if isinstance(owner, Complex) and not is_array(owner):
         return owner if name == "item" else complexes.function(ctx, name, owner)
     if name in _METHODS_BY_PARTS:
-        return _by_parts(ctx, owner, lambda a: _method(frame, Method(a, name), args, named, node))
+        return _by_parts(ctx, owner, lambda a: _method(frame, Method(a, name), args, named))
     return None

@@ -11,9 +11,8 @@ from collections.abc import Callable, Sequence
 
 from numba import types
 
-from adjit import errors
 from adjit.transform import ir
-from adjit.transform.elaborate.control import CHECKPOINTED, carried_loop
+from adjit.transform.elaborate.control import CHECKPOINTED, Trips, carried_loop
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Frame
 from adjit.transform.elaborate.values.values import Value, leaves_of
@@ -30,25 +29,24 @@ def checkpointed(frame: Frame, call: Callable[[], Value]) -> Value:
         made = {out for op in fresh for out in op.results}
         for leaf in leaves_of(value):
             if isinstance(leaf.type, types.Array) and leaf not in made:
-                raise ctx.fail(
-                    errors.Unsupported,
+                raise ctx.unsupported(
                     "a checkpointed call that returns an array which it did not make itself",
-                    "Run again, it would return another one.",
                     "Return a copy, or write into an argument and return nothing.",
+                    why="Run again, it would return another one.",
                 )
         frame.env[CHECKPOINTED] = value
         ctx.builder.origin = outer
         return ()
 
-    def build(
-        inits: tuple[ir.Operand, ...],
-        args: tuple[ir.Var, ...],
-        ops: list[ir.Op],
-        yields: tuple[ir.Operand, ...],
-        outs: tuple[ir.Var, ...],
-    ) -> ir.Op:
-        region = ir.Region((ir.Var("once", types.intp), *args), tuple(ops), yields)
-        return ir.For(stop=ir.integer(1), inits=inits, body=region, outs=outs, snapshots=1, origin=outer)
+    def build(trips: Trips) -> ir.Op:
+        return ir.For(
+            stop=ir.integer(1),
+            inits=trips.inits,
+            body=trips.body(ir.Var("once", types.intp)),
+            outs=trips.outs,
+            snapshots=1,
+            origin=outer,
+        )
 
     carried_loop(frame, (CHECKPOINTED,), body, build)
     return frame.env.pop(CHECKPOINTED)

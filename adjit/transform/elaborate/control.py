@@ -7,18 +7,19 @@ with wider ones until they hold.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-import libcst as cst
 from numba import types
 
-from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.choices import any_of, as_one_of, functions_in, number_type
+from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import ANYWHERE, Context, Frame, Guess
 from adjit.transform.elaborate.values.values import (
     LEAF,
@@ -80,24 +81,37 @@ def left(frame: Frame) -> ir.Operand:
 # ------------------------------------------------------------------------------------------------------------ branches
 
 
+class _Side(NamedTuple):
+    """One side of a branch: its operations, and what it hands on."""
+
+    ops: list[ir.Op]
+    yields: list[ir.Operand]
+
+    def region(self) -> ir.Region:
+        return ir.Region((), tuple(self.ops), tuple(self.yields))
+
+
 def conditional(frame: Frame, condition: ir.Operand, then: Callable[[], None], orelse: Callable[[], None]) -> None:
     """`if condition: then() else: orelse()`; afterwards the environment holds what is true on both sides."""
+    if isinstance(condition, ir.Const):
+        (then if condition.value else orelse)()
+        return
     ctx = frame.ctx
-    before, origin = dict(frame.env), ctx.builder.origin
-    with ctx.builder.region() as then_ops:
-        _side(frame, then)
-    after_then = frame.env
-    frame.env = dict(before)
-    with ctx.builder.region() as else_ops:
-        _side(frame, orelse)
-    after_else = frame.env
+    before, origin = frame.env, ctx.builder.origin
+    sides: list[_Side] = []
+    found: list[Env] = []
+    for run in (then, orelse):
+        frame.env = dict(before)
+        with ctx.builder.region() as ops:
+            _run(frame, run)
+        sides.append(_Side(ops, []))
+        found.append(frame.env)
     ctx.builder.origin = origin  # that of the last statement in a branch until now
     frame.env = {}
-    yields: tuple[list[ir.Operand], list[ir.Operand]] = ([], [])
     outs: list[ir.Var] = []
-    for name in dict.fromkeys((*after_then, *after_else)):
+    for name in dict.fromkeys((*found[0], *found[1])):
         absent = ir.boolean(False) if name in FLAGS else None
-        a, b = after_then.get(name, absent), after_else.get(name, absent)
+        a, b = (env.get(name, absent) for env in found)
         if a is b or (a is not None and b is not None and a == b):
             frame.env[name] = a if a is not None else b  # type: ignore[assignment]
             continue
@@ -106,42 +120,34 @@ def conditional(frame: Frame, condition: ir.Operand, then: Callable[[], None], o
             continue
         a = _from_before(frame, name, b) if a is None else a
         b = _from_before(frame, name, a) if b is None else b
-        frame.env[name] = _join(ctx, name, a, b, then_ops, else_ops, yields, outs)
-    ctx.builder.emit(
-        ir.If(
-            condition=condition,
-            then=ir.Region((), tuple(then_ops), tuple(yields[0])),
-            orelse=ir.Region((), tuple(else_ops), tuple(yields[1])),
-            outs=tuple(outs),
-        )
-    )
-    for out in outs:
-        if isinstance(out.type, types.Array):
-            _note_phi(ctx, out, [y[outs.index(out)] for y in yields])
+        frame.env[name] = _join(ctx, name, a, b, sides, outs)
+    then_region, else_region = (side.region() for side in sides)
+    ctx.builder.emit(ir.If(condition=condition, then=then_region, orelse=else_region, outs=tuple(outs)))
+    for out, *incoming in zip(outs, *(side.yields for side in sides), strict=True):
+        _note_phi(ctx, out, incoming)
 
 
-def either_value(
-    frame: Frame, condition: ir.Operand, yes: Callable[[], Value], no: Callable[[], Value], node: cst.CSTNode
-) -> Value:
+def either_value(frame: Frame, condition: ir.Operand, yes: Callable[[], Value], no: Callable[[], Value]) -> Value:
     """`yes() if condition else no()`, with the variables that the side assigns which is taken."""
     outer = frame.env.pop(EXPRESSION, None)
 
     def side(value: Callable[[], Value]) -> None:
-        frame.env[EXPRESSION] = value()
+        frame.env[EXPRESSION] = materialise(frame.ctx, value())
 
     conditional(frame, condition, functools.partial(side, yes), functools.partial(side, no))
     found = frame.env.pop(EXPRESSION)
     if outer is not None:
         frame.env[EXPRESSION] = outer
     if isinstance(found, Poison):
-        raise frame.ctx.fail(
-            errors.TypeMismatch, "the two sides of this expression are of different kinds", found.why,
-            "Give both sides one type.", node,
-        )  # fmt: skip
+        raise frame.ctx.mismatch(
+            "the two sides of this expression are of different kinds",
+            "Give both sides one type.",
+            why=found.why,
+        )
     return found
 
 
-def _side(frame: Frame, run: Callable[[], None]) -> None:
+def _run(frame: Frame, run: Callable[[], None]) -> None:
     """One side of a branch; nothing, where it reads what is assigned later on and has no type yet."""
     before = dict(frame.env)
     try:
@@ -164,21 +170,12 @@ def _from_before(frame: Frame, name: str, like: Value | None) -> Value | None:
 
 
 def _note_phi(ctx: Context, out: ir.Var, incoming: Iterable[ir.Operand]) -> None:
-    roots: frozenset[object] = frozenset()
-    for operand in incoming:
-        roots |= ctx.roots_of(operand)
-    ctx.new_array(out, roots=roots)
+    if isinstance(out.type, types.Array):
+        ctx.new_array(out, roots=frozenset().union(*map(ctx.roots_of, incoming)))
 
 
 def _join(
-    ctx: Context,
-    name: str,
-    a: Value | None,
-    b: Value | None,
-    then_ops: list[ir.Op],
-    else_ops: list[ir.Op],
-    yields: tuple[list[ir.Operand], list[ir.Operand]],
-    outs: list[ir.Var],
+    ctx: Context, name: str, a: Value | None, b: Value | None, sides: Sequence[_Side], outs: list[ir.Var]
 ) -> Value:
     known = a if a is not None else b
     assert known is not None
@@ -190,7 +187,10 @@ def _join(
             return b
         options = any_of(functions_in(a), functions_in(b))
         if options and structure(a) != structure(b):
-            a, b = (_function_of(ctx, v, options, ops) for v, ops in ((a, then_ops), (b, else_ops)))
+            with _at_end_of(ctx, sides[0].ops):
+                a = as_one_of(ctx, a, options)
+            with _at_end_of(ctx, sides[1].ops):
+                b = as_one_of(ctx, b, options)
         shape = joint(structure(a), structure(b))
     a_leaves = _leaves_as(shape, a) if shape is not None else None
     b_leaves = _leaves_as(shape, b) if shape is not None else None
@@ -208,19 +208,21 @@ def _join(
             assert x is not None
             assert y is not None
             return Poison(f"It is {x.type} on one path and {y.type} on another.")
-        yields[0].append(_brought(ctx, name, x, type_, then_ops))
-        yields[1].append(_brought(ctx, name, y, type_, else_ops))
+        for side, leaf in zip(sides, (x, y), strict=True):
+            with _at_end_of(ctx, side.ops):
+                side.yields.append(_brought(ctx, name, leaf, type_))
         out = _variable(name, type_)
         outs.append(out)
         made.append(out)
     return rebuild(shape, made)
 
 
-def _function_of(ctx: Context, value: Value, options: tuple[Static, ...], ops: list[ir.Op]) -> OneOf:
+@contextlib.contextmanager
+def _at_end_of(ctx: Context, ops: list[ir.Op]) -> Iterator[None]:
+    """What is emitted within it comes after these operations."""
     with ctx.builder.region() as more:
-        made = as_one_of(ctx, value, options)
+        yield
     ops.extend(more)
-    return made
 
 
 def _leaves_as(shape: Shape, value: Value | None) -> Sequence[ir.Operand | None] | None:
@@ -248,17 +250,13 @@ def _variable(name: str, type_: types.Type) -> ir.Var:
     return ir.Var(name, type_, user=True)
 
 
-def _brought(ctx: Context, name: str, value: ir.Operand | None, type_: types.Type, ops: list[ir.Op]) -> ir.Operand:
+def _brought(ctx: Context, name: str, value: ir.Operand | None, type_: types.Type) -> ir.Operand:
     """`value` with the type that the join has; what a path does not assign is undefined there."""
-    with ctx.builder.region() as more:
-        if value is None:
-            out = _variable(name, type_)
-            ctx.builder.emit(ir.Undefined(out=out))
-            value = out
-        else:
-            value = converted(ctx, value, type_)
-    ops.extend(more)
-    return value
+    if value is not None:
+        return converted(ctx, value, type_)
+    out = _variable(name, type_)
+    ctx.builder.emit(ir.Undefined(out=out))
+    return out
 
 
 def converted(ctx: Context, value: ir.Operand, type_: types.Type) -> ir.Operand:
@@ -298,18 +296,33 @@ class _Slot:
         return self.shape.parts if self.kind == "function" else functions_in(self.shape.parts[0])
 
 
+_GUESS = _Slot(LEAF, (types.float64,), guessed=True)
+
+
+class Trips(NamedTuple):
+    """What a loop is made of: what it carries before it, in a trip and after it, the operations of a trip, and what it
+    yields."""
+
+    inits: tuple[ir.Operand, ...]
+    args: tuple[ir.Var, ...]
+    ops: tuple[ir.Op, ...]
+    yields: tuple[ir.Operand, ...]
+    outs: tuple[ir.Var, ...]
+
+    def body(self, *counter: ir.Var) -> ir.Region:
+        return ir.Region((*counter, *self.args), self.ops, self.yields)
+
+
 def carried_loop(
     frame: Frame,
     names: Sequence[str],
     body: Callable[[], Sequence[ir.Operand]],
-    build: Callable[
-        [tuple[ir.Operand, ...], tuple[ir.Var, ...], list[ir.Op], tuple[ir.Operand, ...], tuple[ir.Var, ...]], ir.Op
-    ],
+    build: Callable[[Trips], ir.Op],
 ) -> None:
     """A loop that carries `names`.
 
-    `body()` elaborates one trip in `frame.env` and returns what it yields besides the carried values. `build` makes the
-    operation from inits, region arguments, operations, yields and results.
+    `body()` elaborates one trip in `frame.env` and returns what it yields besides the carried values; `build` makes the
+    operation.
     """
     ctx = frame.ctx
     before = dict(frame.env)
@@ -349,7 +362,7 @@ def carried_loop(
                 raise
             if guess.name in sought:
                 sought.discard(guess.name)
-                slots[guess.name] = _Slot(LEAF, (types.float64,), guessed=True)
+                slots[guess.name] = _GUESS
             else:
                 # once more without what reads it, which is not reached in the first trip
                 sought.add(guess.name)
@@ -362,20 +375,17 @@ def carried_loop(
         if sought:
             for name in sought:
                 found = _entry_slot(after.get(name))
-                slots[name] = dataclasses.replace(found, guessed=True)
-                if found.shape is None:
-                    slots[name] = _Slot(LEAF, (types.float64,), guessed=True)
+                slots[name] = _GUESS if found.shape is None else dataclasses.replace(found, guessed=True)
             sought.clear()
             continue
         wider = {name: _wider(ctx, name, slot, after.get(name)) for name, slot in slots.items()}
-        if all(w == s for w, s in zip(wider.values(), slots.values(), strict=True)):
-            _finish(frame, before, slots, args, ops, after, extra, build)
-            return
-        unread = [n for n in names if slots[n].shape is None]
-        if all(wider[n] == slots[n] for n in names if n not in unread):
-            # the rest holds; what the body assigns before it reads it needs no second look
+        if wider != slots:
+            unread = [n for n in names if slots[n].shape is None]
             known = {n: _entry_slot(asked.get(n)) for n in unread}
-            if any(known[n].shape is not None and known[n] != wider[n] for n in unread):
+            # where the rest holds, what the body assigns before it reads it needs no second look
+            if any(wider[n] != slots[n] for n in names if n not in unread) or any(
+                known[n].shape is not None and known[n] != wider[n] for n in unread
+            ):
                 slots = wider
                 continue
             for n in unread:
@@ -385,13 +395,12 @@ def carried_loop(
                     args[n] = [_variable(n, t) for t in wider[n].types]
                 else:
                     args[n] = [leaf for leaf in leaves_of(value) if isinstance(leaf, ir.Var)]
-            _finish(frame, before, slots, args, ops, after, extra, build)
-            return
-        slots = wider
-    raise ctx.fail(
-        errors.TypeMismatch, "the types of the variables in this loop do not settle", "",
+        _finish(frame, before, slots, args, ops, after, extra, build)
+        return
+    raise ctx.mismatch(
+        "the types of the variables in this loop do not settle",
         "Keep one type in each variable: assign it before the loop with the type that it has after a trip.",
-    )  # fmt: skip
+    )
 
 
 def _is_poisoned(value: Value | None) -> bool:
@@ -422,22 +431,20 @@ def _wider(ctx: Context, name: str, slot: _Slot, value: Value | None) -> _Slot:
     shape = joint(slot.shape, found.shape)
     leaves = None if shape is None else _leaves_as(shape, value)
     if shape is None or leaves is None:
-        raise ctx.fail(
-            errors.Unsupported,
+        raise ctx.unsupported(
             f"`{name}` changes its kind in the loop",
-            "It holds values of different kinds on two trips.",
             "Use different names, or keep one kind of value in it.",
-        )  # fmt: skip
+            why="It holds values of different kinds on two trips.",
+        )
     merged: list[types.Type] = []
     for mine, leaf in zip(_types_as(shape, slot.shape, slot.types), leaves, strict=True):
         assert leaf is not None
         both = unify(mine, leaf.type)
         if both is None:
-            raise ctx.fail(
-                errors.TypeMismatch,
+            raise ctx.mismatch(
                 f"`{name}` is {to_text(mine)} when the loop starts and {to_text(leaf.type)} after a trip",
-                "", "Give it one type, also before the loop.",
-            )  # fmt: skip
+                "Give it one type, also before the loop.",
+            )
         merged.append(both)
     return _Slot(shape, tuple(merged), slot.guessed)
 
@@ -457,9 +464,9 @@ def _types_as(shape: Shape, own: Shape, kinds: Iterable[types.Type]) -> list[typ
     return of(shape, own)
 
 
-def _shaped(ctx: Context, value: Value, slot: _Slot, ops: list[ir.Op]) -> Value:
+def _shaped(ctx: Context, value: Value, slot: _Slot) -> Value:
     """The value as the slot holds it."""
-    return _function_of(ctx, value, slot.functions, ops) if slot.kind == "function" else value
+    return as_one_of(ctx, value, slot.functions) if slot.kind == "function" else value
 
 
 def _finish(
@@ -470,9 +477,7 @@ def _finish(
     ops: list[ir.Op],
     after: Env,
     extra: Sequence[ir.Operand],
-    build: Callable[
-        [tuple[ir.Operand, ...], tuple[ir.Var, ...], list[ir.Op], tuple[ir.Operand, ...], tuple[ir.Var, ...]], ir.Op
-    ],
+    build: Callable[[Trips], ir.Op],
 ) -> None:
     ctx = frame.ctx
     inits: list[ir.Operand] = []
@@ -481,41 +486,30 @@ def _finish(
     for name, slot in slots.items():
         if slot.shape is None:
             continue
-        initial = before.get(name)
-        known = initial is not None and not isinstance(initial, Poison)
         if slot.kind == "poison":
             outs[name] = []
             continue
-        if not known:
+        initial = before.get(name)
+        if initial is None or isinstance(initial, Poison):
             initial = _from_before(frame, name, rebuild(slot.shape, args[name]))
-            known = initial is not None
-        held: list[ir.Op] = []
-        start: list[ir.Operand | None] = []
-        if known and initial is not None:
-            start += _leaves_as(slot.shape, _shaped(ctx, initial, slot, held)) or ()
-        for op in held:
-            ctx.builder.emit(op)
+        start = None if initial is None else _leaves_as(slot.shape, _shaped(ctx, initial, slot))
         # control has not left when the loop is entered
         start = start or [ir.boolean(False) if name in FLAGS else None] * len(slot.types)
-        final: Sequence[ir.Operand | None] | None = [*args[name]]
-        if name in after:
-            final = _leaves_as(slot.shape, _shaped(ctx, after[name], slot, ops))
-        assert final is not None
-        for s, f, t in zip(start, final, slot.types, strict=True):
-            held = []
-            inits.append(_brought(ctx, name, s, t, held))
-            for op in held:
-                ctx.builder.emit(op)
-            yields.append(_brought(ctx, name, f, t, ops))
+        inits += [_brought(ctx, name, leaf, type_) for leaf, type_ in zip(start, slot.types, strict=True)]
+        with _at_end_of(ctx, ops):
+            final: Sequence[ir.Operand | None] | None = args[name]
+            if name in after:
+                final = _leaves_as(slot.shape, _shaped(ctx, after[name], slot))
+            assert final is not None
+            yields += [_brought(ctx, name, leaf, type_) for leaf, type_ in zip(final, slot.types, strict=True)]
         outs[name] = [_variable(name, t) for t in slot.types]
     flat_args = tuple(a for n, s in slots.items() if s.shape is not None for a in args[n])
     flat_outs = tuple(o for group in outs.values() for o in group)
-    ctx.builder.emit(build(tuple(inits), flat_args, ops, (*yields, *extra), flat_outs))
+    ctx.builder.emit(build(Trips(tuple(inits), flat_args, tuple(ops), (*yields, *extra), flat_outs)))
     frame.env = dict(before)
     for name, group in outs.items():
         shape = slots[name].shape
         assert shape is not None
         frame.env[name] = rebuild(shape, group)
-    for out, start_value, yielded in zip(flat_outs, inits, yields, strict=False):
-        if isinstance(out.type, types.Array):
-            _note_phi(ctx, out, (start_value, yielded))
+    for out, *incoming in zip(flat_outs, inits, yields, strict=True):
+        _note_phi(ctx, out, incoming)

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate.shaping import itself
 from adjit.transform.elaborate.values import complexes
@@ -22,44 +21,34 @@ from adjit.transform.elaborate.values.arrays import allocated, ordered_like, sha
 from adjit.transform.elaborate.values.displays import array_of
 from adjit.transform.elaborate.values.elementwise import as_lazy, converted, copied, operand
 from adjit.transform.elaborate.values.frame import Frame
-from adjit.transform.elaborate.values.handlers import Handler, bound, dtype_argument, shape_argument, taken
-from adjit.transform.elaborate.values.values import Complex, Lazy, Static, Value, dtype, is_array, is_numeric
+from adjit.transform.elaborate.values.handlers import Handler, dtype_argument, shape_argument, taken, takes
+from adjit.transform.elaborate.values.values import Complex, Lazy, Number, Static, Value, dtype, is_array, is_numeric
 from adjit.transform.elaborate.values.whole import whole_call
 
 
 def _creator(name: str, fill: int | None) -> Handler:
-    def create(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-        shape, kind = bound(frame, name, "shape dtype?", args, named)
-        assert shape is not None
+    def create(frame: Frame, shape: Value, kind: Value | None) -> Value:
         type_ = dtype_argument(frame, kind, types.float64)
         return allocated(frame.ctx, shape_argument(frame, shape), type_, fill, "array")
 
-    return create
+    return takes(name, "shape dtype?", create)
 
 
 def _like_creator(name: str, fill: int | None) -> Handler:
-    def create(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-        prototype, kind = bound(frame, name, "a:array dtype?", args, named)
-        assert prototype is not None
+    def create(frame: Frame, prototype: Value, kind: Value | None) -> Value:
         type_ = dtype_argument(frame, kind, dtype(prototype))
         made = allocated(frame.ctx, shape_of(frame.ctx, prototype), type_, fill, "array")
         ordered_like(frame.ctx, made, [prototype])
         return made
 
-    return create
+    return takes(name, "a:array dtype?", create)
 
 
-def _full(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    shape, value, kind = bound(frame, "np.full", "shape fill_value:scalar dtype?", args, named)
-    assert shape is not None
-    assert value is not None
+def _full(frame: Frame, shape: Value, value: Number, kind: Value | None) -> Value:
     return _filled(frame, shape_argument(frame, shape), value, kind)
 
 
-def _full_like(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    prototype, value, kind = bound(frame, "np.full_like", "a:array fill_value:scalar dtype?", args, named)
-    assert prototype is not None
-    assert value is not None
+def _full_like(frame: Frame, prototype: Value, value: Number, kind: Value | None) -> Value:
     type_ = kind if kind is not None else Static(dtype(prototype))
     made = _filled(frame, shape_of(frame.ctx, prototype), value, type_)
     if isinstance(made, Lazy):
@@ -69,51 +58,46 @@ def _full_like(frame: Frame, args: list[Value], named: dict[str, Value]) -> Valu
     return made
 
 
-def _filled(frame: Frame, shape: Sequence[ir.Operand], value: Value, kind: Value | None) -> Value:
+def _filled(frame: Frame, shape: Sequence[ir.Operand], value: Number, kind: Value | None) -> Value:
     ctx = frame.ctx
-    assert isinstance(value, ir.Var | ir.Const | Complex)
     type_ = dtype_argument(frame, kind, dtype(value))
     if isinstance(value, ir.Const):
         return allocated(ctx, shape, type_, value.value, "array")
     return Lazy(tuple(shape), type_, lambda index: complexes.cast(ctx, value, type_), ())
 
 
-def _arange(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+def _arange(frame: Frame, *given_or_none: Value | None) -> Value:
     ctx = frame.ctx
-    *ends, kind = bound(frame, "np.arange", "start:number stop? step? dtype?", args, named)
+    *ends, kind = given_or_none
     given = [e for e in ends if e is not None and not (isinstance(e, Static) and e.value is None)]
     if len(given) < 3 and ends[2] in given:
-        raise ctx.fail(errors.Unsupported, "np.arange with a step and no stop", "", "Give start, stop and step.")
+        raise ctx.unsupported("np.arange with a step and no stop", "Give start, stop and step.")
     grid = whole_call(ctx, np.arange, [operand(ctx, taken(frame, "np.arange", "number", e)) for e in given])
     return converted(ctx, grid, dtype_argument(frame, kind, dtype(grid)))
 
 
-def _array(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+def _array(frame: Frame, value: Value, kind: Value | None = None) -> Value:
     """np.array and np.asarray of an array (copied by np.array) or of a display of numbers."""
     ctx = frame.ctx
-    value, kind = bound(frame, "np.array", "object dtype?", args, named)
-    assert value is not None
     if is_array(value):
         made = copied(ctx, value, "array")
         return converted(ctx, made, dtype_argument(frame, kind, dtype(value))) if kind is not None else made
     if is_numeric(value):
-        raise ctx.fail(errors.Unsupported, "np.array of a number", "", "Use np.full((), x), or keep the number.")
+        raise ctx.unsupported("np.array of a number", "Use np.full((), x), or keep the number.")
     return array_of(ctx, value, dtype_argument(frame, kind, None))
 
 
-def _asarray(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    value, kind = bound(frame, "np.asarray", "a dtype?", args, named)
-    assert value is not None
+def _asarray(frame: Frame, value: Value, kind: Value | None) -> Value:
     if not is_array(value) or kind is None:
-        return value if is_array(value) else _array(frame, [value], {})
+        return value if is_array(value) else _array(frame, value)
     ctx, what = frame.ctx, "np.asarray"
     is_view = dtype_argument(frame, kind, dtype(value)) == dtype(value)
     if isinstance(value, Lazy | Complex) or not ctx.is_of_doubtful_type(operand(ctx, value)):
-        return value if is_view else _array(frame, [value, kind], {})
+        return value if is_view else _array(frame, value, kind)
     array = operand(ctx, value)
     if is_view:
         return itself(ctx, array, what, by="type")
-    made = operand(ctx, _array(frame, [value, kind], {}))
+    made = operand(ctx, _array(frame, value, kind))
     ctx.detached(made, array, what, by="type")
     return made
 
@@ -125,9 +109,9 @@ CREATION: dict[Any, Handler] = {
     np.empty_like: _like_creator("np.empty_like", None),
     np.zeros_like: _like_creator("np.zeros_like", 0),
     np.ones_like: _like_creator("np.ones_like", 1),
-    np.full: _full,
-    np.full_like: _full_like,
-    np.arange: _arange,
-    np.array: _array,
-    np.asarray: _asarray,
+    np.full: takes("np.full", "shape fill_value:scalar dtype?", _full),
+    np.full_like: takes("np.full_like", "a:array fill_value:scalar dtype?", _full_like),
+    np.arange: takes("np.arange", "start:number stop? step? dtype?", _arange),
+    np.array: takes("np.array", "object dtype?", _array),
+    np.asarray: takes("np.asarray", "a dtype?", _asarray),
 }

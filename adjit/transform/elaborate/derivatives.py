@@ -8,8 +8,8 @@ In: the values of a call of `adjit.grad` and the like. Out: a static value, whos
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,11 +19,12 @@ from numba import types
 
 from adjit import errors
 from adjit.transform import ir
+from adjit.transform.elaborate.shaping import copied_whole
 from adjit.transform.elaborate.syntax import assigned
 from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.constants import wrap
 from adjit.transform.elaborate.values.elementwise import materialise
-from adjit.transform.elaborate.values.frame import Frame, LocalFunction
+from adjit.transform.elaborate.values.frame import Context, Frame, LocalFunction
 from adjit.transform.elaborate.values.handlers import bound as taken
 from adjit.transform.elaborate.values.values import (
     Complex,
@@ -35,6 +36,7 @@ from adjit.transform.elaborate.values.values import (
     is_array,
     is_number,
     leaves_of,
+    rebuild,
     structure,
 )
 from adjit.transform.ir.notation import to_text
@@ -43,14 +45,14 @@ from adjit.transform.source.derivative import (
     Derivative,
     Enclosed,
     bound,
-    check_call,
-    enclosed_in,
     made,
     parameters,
     shown,
     specification,
+    unused,
 )
 from adjit.transform.source.marks import Checkpointed
+from adjit.transform.source.parameters import by_name
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +87,7 @@ def asked(frame: Frame, kind: str, args: Sequence[Value], named: Mapping[str, Va
     function, *rest = _known(frame, kind, "function wrt?" + has_aux, args, named)
     settings = {name: _object(frame, value) for name, value in zip(("wrt", "has_aux"), rest, strict=False) if value}
     target, around, names = _target(frame, function)
-    with placed(frame):
+    with placed(frame.ctx):
         return Static(Inner(made(kind, target, **settings), around, names))
 
 
@@ -112,23 +114,18 @@ def _object(frame: Frame, value: Value) -> Any:
         return tuple(_object(frame, item) for item in value.items)
     if isinstance(value, ir.Const | Static):
         return value.value
-    raise frame.ctx.fail(
-        errors.Unsupported, "an argument of a derivative's maker that is not constant", "", "Write it as a literal."
-    )
+    raise frame.ctx.unsupported("an argument of a derivative's maker that is not constant", "Write it as a literal.")
 
 
-class placed:
+@contextlib.contextmanager
+def placed(ctx: Context) -> Iterator[None]:
     """Within it, refusals that name no line name that of the call."""
-
-    def __init__(self, frame: Frame) -> None:
-        self.ctx = frame.ctx
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, fault: Any, trace: Any) -> None:
-        if isinstance(fault, errors.AdjitError) and fault.place is None:
-            raise self.ctx.fail(type(fault), fault.what, fault.why, fault.instead) from None
+    try:
+        yield
+    except errors.AdjitError as fault:
+        if fault.place is not None:
+            raise
+        raise ctx.fail(type(fault), fault.what, fault.why, fault.instead) from None
 
 
 # ------------------------------------------------------------------------------------------------------ what is derived
@@ -177,15 +174,14 @@ class _Free:
             if isinstance(inner, LocalFunction):
                 self.of_function(inner)
             elif isinstance(inner, Inner | InnerPullback):
-                self.leaves.update(dict.fromkeys(_variables(_operands_of(inner))))
+                self.add(_operands_of(inner))
             return
         if isinstance(value, Method):
             self.of_value(value.owner)
-        self.leaves.update(dict.fromkeys(_variables(_operands(value))))
+        self.add([value.start, value.stop, value.step] if isinstance(value, Range) else leaves_of(value))
 
-
-def _variables(operands: Sequence[ir.Operand]) -> Iterator[ir.Var]:
-    return (o for o in operands if isinstance(o, ir.Var))
+    def add(self, operands: Sequence[ir.Operand]) -> None:
+        self.leaves.update((o, None) for o in operands if isinstance(o, ir.Var))
 
 
 def _operands_of(inner: Inner | InnerPullback) -> list[ir.Operand]:
@@ -194,59 +190,33 @@ def _operands_of(inner: Inner | InnerPullback) -> list[ir.Operand]:
     return [*inner.around, *(leaf for v in (*inner.given, inner.value) for leaf in leaves_of(v))]
 
 
-def _operands(value: Value) -> list[ir.Operand]:
-    return [value.start, value.stop, value.step] if isinstance(value, Range) else leaves_of(value)
-
-
-class _Names(cst.CSTVisitor):
+def _names_in(node: cst.CSTNode) -> Iterator[str]:
     """The names that are read or written, less those of attributes and of arguments by name."""
-
-    def __init__(self) -> None:
-        self.found: dict[str, None] = {}
-
-    def visit_Name(self, node: cst.Name) -> None:
-        self.found[node.value] = None
-
-    def visit_Attribute(self, node: cst.Attribute) -> bool:
-        node.value.visit(self)
-        return False
-
-    def visit_Arg(self, node: cst.Arg) -> bool:
-        node.value.visit(self)
-        return False
+    if isinstance(node, cst.Name):
+        yield node.value
+    for child in (node.value,) if isinstance(node, cst.Attribute | cst.Arg) else node.children:
+        yield from _names_in(child)
 
 
 def _around(function: LocalFunction) -> dict[str, Value]:
     """The variables that a function defined inside reads of those around it."""
-    names = _Names()
-    function.node.body.visit(names)
     own = {*function.parameters}
     if isinstance(function.node, cst.FunctionDef):
         own |= set(assigned(function.node.body.body).names)
     env = function.frame.env
-    return {name: env[name] for name in names.found if name in env and name not in own}
+    return {name: env[name] for name in _names_in(function.node.body) if name in env and name not in own}
 
 
 def _enclosed(frame: Frame, function: LocalFunction, leaves: Sequence[ir.Operand]) -> Enclosed:
-    own = [
-        inspect.Parameter(
-            name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=function.defaults.get(name, inspect.Parameter.empty)
-        )
-        for name in function.parameters
-    ]
-    bare = [p.replace(default=inspect.Parameter.empty) for p in own]
     names: list[str] = []
     for leaf in leaves:
         name = leaf.name if isinstance(leaf, ir.Var) else "value"
-        while name in names or name in function.parameters:
-            name += "_"
-        names.append(name)
-    more = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
+        names.append(unused(name, (*names, *function.parameters)))
     name = function.name if isinstance(function.node, cst.FunctionDef) else "<lambda>"
     return Enclosed(
         name=name,
-        given=inspect.Signature(own),
-        parameters=inspect.Signature([*bare, *more]),
+        given=by_name(function.parameters, function.defaults),
+        parameters=by_name([*function.parameters, *names]),
         elaborate=lambda arg_types, build: frame.ctx.elaborate_local(function, leaves, names, arg_types, build),
     )
 
@@ -322,7 +292,7 @@ def called(frame: Frame, inner: Any, args: Sequence[Value], named: Mapping[str, 
     around = inner.around if isinstance(inner, Inner) else ()
     if isinstance(inner, Inner):
         _check_names(frame, inner)
-    with placed(frame):
+    with placed(frame.ctx):
         if derivative.kind == "hvp":
             given = _with_vector(frame, derivative, args, named)
             return ctx.inline_derivative(derivative, (*given[:-1], *around, given[-1]))
@@ -335,24 +305,15 @@ def _check_names(frame: Frame, inner: Inner) -> None:
         if now is not value and (
             now is None or structure(now) != structure(value) or leaves_of(now) != leaves_of(value)
         ):
-            raise frame.ctx.fail(
-                errors.Unsupported,
+            raise frame.ctx.unsupported(
                 f"`{name}` is bound anew after {shown(inner.derivative)} was made of a function that reads it",
-                "",
                 "Make the derivative where it is called: adjit.grad(f)(x).",
             )
 
 
 def _bound(frame: Frame, spec: Any, args: Sequence[Value], named: Mapping[str, Value]) -> list[Value]:
     """The user's arguments of a call, with the defaults of those left out."""
-    enclosed = enclosed_in(spec)
-    if enclosed is None:
-        given: Sequence[Any] = bound(spec, args, named)
-    else:
-        check_call(shown(spec), enclosed.given, len(args), named)
-        found = enclosed.given.bind(*args, **named)
-        found.apply_defaults()
-        given = found.args
+    given: Sequence[Any] = bound(spec, args, named)
     return [materialise(frame.ctx, g if isinstance(g, Value) else wrap(frame.ctx, g)) for g in given]
 
 
@@ -377,10 +338,8 @@ def _jvp(frame: Frame, function: Value, primals: Value, tangents: Value) -> Valu
     ctx = frame.ctx
     target, around, _ = _target(frame, function)
     if not isinstance(primals, TupleValue) or not isinstance(tangents, TupleValue):
-        raise ctx.fail(
-            errors.TypeMismatch, "the arguments of adjit.jvp are not tuples", "", "Write (x,) for a single x."
-        )
-    with placed(frame):
+        raise ctx.mismatch("the arguments of adjit.jvp are not tuples", "Write (x,) for a single x.")
+    with placed(frame.ctx):
         spec = specification(target)
         given = _bound(frame, spec, primals.items, {})
         if len(tangents.items) != len(primals.items):
@@ -400,10 +359,11 @@ def _vjp(frame: Frame, function: Value, args: Sequence[Value]) -> Value:
     """The pullback is that of the arguments as they are now."""
     ctx = frame.ctx
     target, around, _ = _target(frame, function)
-    with placed(frame):
+    with placed(frame.ctx):
         spec = specification(target)
-        given = [_kept(frame, v) for v in _bound(frame, spec, args, {})]
-        kept = [_kept_operand(frame, o) for o in around]
+        values = _bound(frame, spec, args, {})
+        given = [rebuild(structure(v), (_kept(frame, leaf) for leaf in leaves_of(v))) for v in values]
+        kept = [_kept(frame, o) for o in around]
         active = _active(frame, given[: len(args)], f"adjit.vjp of {shown(spec)}")
         primal = spec if isinstance(spec, Derivative) else Derivative(spec, "primal")
         value = ctx.inline_derivative(primal, (*given, *kept))
@@ -423,7 +383,7 @@ def pulled(frame: Frame, pullback: InnerPullback, args: Sequence[Value], named: 
             "Give one that is shaped as the value: a tuple where that is one.",
         )
     assert derivative.wrt is not None
-    with placed(frame):
+    with placed(frame.ctx):
         seed = _like(frame, args[0], pullback.value, "the seed")
         bars = frame.ctx.inline_derivative(derivative, (*pullback.given, *pullback.around, seed))
     assert isinstance(bars, TupleValue)
@@ -431,20 +391,10 @@ def pulled(frame: Frame, pullback: InnerPullback, args: Sequence[Value], named: 
     return TupleValue(tuple(of.get(p, Static(None)) for p in range(len(pullback.given))))
 
 
-def _kept(frame: Frame, value: Value) -> Value:
-    if isinstance(value, TupleValue):
-        return dataclasses.replace(value, items=tuple(_kept(frame, item) for item in value.items))
-    return _kept_operand(frame, value) if isinstance(value, ir.Var | ir.Const) else value
-
-
-def _kept_operand(frame: Frame, operand: ir.Operand) -> ir.Operand:
+def _kept(frame: Frame, operand: ir.Operand) -> ir.Operand:
     if not isinstance(operand.type, types.Array):
         return operand
-    layout = operand.type.layout if operand.type.layout in "CF" else "C"
-    name = operand.name if isinstance(operand, ir.Var) else "values"
-    out = ir.Var(name, operand.type.copy(layout=layout, readonly=False))
-    frame.ctx.builder.emit(ir.Copy(source=operand, out=out))
-    return frame.ctx.new_array(out, frame.ctx.shape(operand))
+    return copied_whole(frame.ctx, operand, operand.name if isinstance(operand, ir.Var) else "values")
 
 
 def _active(frame: Frame, given: Sequence[Value], what: str) -> list[int]:
@@ -480,15 +430,13 @@ def _like(frame: Frame, given: Value, wanted: Value, what: str) -> Value:
     )
 
 
-def type_of(frame_value: Value) -> types.Type | None:
+def type_of(value: Value) -> types.Type | None:
     """The type of an argument of a derivative; None if it can be none."""
-    if isinstance(frame_value, ir.Var | ir.Const):
-        return frame_value.type
-    if isinstance(frame_value, TupleValue):
-        parts = [type_of(v) for v in frame_value.items]
+    if isinstance(value, ir.Var | ir.Const):
+        return value.type
+    if isinstance(value, TupleValue):
+        parts = [type_of(v) for v in value.items]
         return None if None in parts else tuple_type([p for p in parts if p is not None])
-    if isinstance(frame_value, Static) and frame_value.value is None:
+    if isinstance(value, Static) and value.value is None:
         return types.none
-    if isinstance(frame_value, Static) and isinstance(frame_value.value, str):
-        return types.StringLiteral(frame_value.value)
-    return None
+    return types.StringLiteral(value.value) if isinstance(value, Static) and isinstance(value.value, str) else None

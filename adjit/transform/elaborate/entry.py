@@ -8,11 +8,13 @@ they are.
 
 from __future__ import annotations
 
+import collections
+import contextlib
 import dataclasses
 import functools
 import inspect
 import itertools
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import libcst as cst
@@ -24,11 +26,13 @@ from adjit.runtime.library import check_separate
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases, named_by
 from adjit.transform.elaborate.control import VALUE
-from adjit.transform.elaborate.derivatives import seen_from_inside, type_of
+from adjit.transform.elaborate.derivatives import placed, seen_from_inside, type_of
 from adjit.transform.elaborate.detached import without_detached
 from adjit.transform.elaborate.expressions import evaluate
+from adjit.transform.elaborate.indexing import CHANGED_GLOBAL
+from adjit.transform.elaborate.shaping import copied_whole
 from adjit.transform.elaborate.statements import block
-from adjit.transform.elaborate.syntax import always_returns, assigned
+from adjit.transform.elaborate.syntax import always_returns, assigned, inside
 from adjit.transform.elaborate.values import complexes
 from adjit.transform.elaborate.values.choices import functions_in
 from adjit.transform.elaborate.values.constants import wrap
@@ -38,8 +42,8 @@ from adjit.transform.elaborate.values.values import Complex, Lazy, Static, Tuple
 from adjit.transform.ir.types import tuple_parts, tuple_type, unliteral
 from adjit.transform.rewrite.defined import defined_where_measured
 from adjit.transform.rewrite.notes import Elaborated, note
-from adjit.transform.source.derivative import Enclosed
-from adjit.transform.source.parameters import listed, misfit
+from adjit.transform.source.derivative import Enclosed, check_call
+from adjit.transform.source.parameters import by_name
 from adjit.transform.source.reading import FunctionSource, read_source
 
 DEEPEST = 64  # calls within calls
@@ -81,9 +85,8 @@ def _check_unwritten(function: ir.Function, around: Sequence[ir.Tree]) -> None:
     """Refuses a store into an array of the enclosing function: a derivative changes nothing around it."""
     aliases = function.analysis(Aliases)
     arrays = {aliases.find(p) for p in around if isinstance(p, ir.Var) and isinstance(p.type, types.Array)}
-    for op in ir.walk(function.body):
-        target = op.memory_written
-        if target is not None and aliases.find(target) in arrays:
+    for op, target in _stores(function).items():
+        if aliases.find(target) in arrays:
             raise errors.Unsupported(
                 "an array of the enclosing function is changed by one that is differentiated inside it",
                 ir.place_of(op.origin),
@@ -260,10 +263,7 @@ def _owned(ctx: Context, operand: ir.Operand, params: Sequence[ir.Var]) -> ir.Op
         and all(isinstance(r, ir.Var) for r in roots)
     ):
         return operand
-    layout = operand.type.layout if operand.type.layout in "CF" else "C"
-    out = ir.Var("result", operand.type.copy(layout=layout, readonly=False))
-    ctx.builder.emit(ir.Copy(source=operand, out=out))
-    return out
+    return copied_whole(ctx, operand, "result")
 
 
 def _check_globals(function: ir.Function) -> None:
@@ -273,12 +273,8 @@ def _check_globals(function: ir.Function) -> None:
         return
     for op, target in stores.items():
         if any(isinstance(memory, ir.Const) for memory in named_by(function, [target])):
-            raise errors.Unsupported(
-                "a global array is changed",
-                ir.place_of(op.origin),
-                "Arrays from outside the function are constants, as in numba.",
-                "Pass it as an argument, or copy it first.",
-            )
+            what, instead, why = CHANGED_GLOBAL
+            raise errors.Unsupported(what, ir.place_of(op.origin), why, instead)
 
 
 def _stores(function: ir.Function) -> dict[ir.Op, ir.Operand]:
@@ -313,20 +309,14 @@ def _without_side_effects(function: ir.Function, taken: Mapping[ir.Var, Complex]
     written = [p for p in arrays if any(part in stored for part in operands_in(taken.get(p, p)))]
     if not written:
         return function
-    entry: list[ir.Op] = []
-    for k, p in enumerate(arrays):
-        for q in arrays[k + 1 :]:
-            if p in written or q in written:
-                entry.append(ir.Call(callee=check_separate, args=(p, q), outs=(), effect=True, origin=None))
-    mapping: dict[ir.Var, ir.Operand] = {}
-    for p in written:
-        if p in taken:
-            continue
-        assert isinstance(p.type, types.Array)
-        own = dataclasses.replace(p, type=p.type)
-        mapping[p] = own
-        entry.append(ir.Copy(source=p, out=own))
-    cloner = ir.Cloner(mapping)
+    entry: list[ir.Op] = [
+        ir.Call(callee=check_separate, args=pair, outs=(), effect=True, origin=None)
+        for pair in itertools.combinations(arrays, 2)
+        if any(p in written for p in pair)
+    ]
+    own = {p: dataclasses.replace(p) for p in written if p not in taken}
+    entry += [ir.Copy(source=p, out=copy) for p, copy in own.items()]
+    cloner = ir.Cloner({**own})
     ops = [cloner.op(op) for op in function.body.ops]
     yields = tuple(cloner.operand(y) for y in function.body.yields)
     return dataclasses.replace(function, body=ir.Region(function.body.args, (*entry, *ops), yields))
@@ -338,18 +328,13 @@ def _without_side_effects(function: ir.Function, taken: Mapping[ir.Var, Complex]
 def _body(ctx: Context, source: FunctionSource, env: dict[str, Value], is_rule: bool, weak: bool) -> Value:
     frame = Frame(ctx, source, is_rule, weak)
     frame.env = dict(env)
-    outer = ctx.frame, ctx.node
     if not is_rule:
         ctx.frame, ctx.node = frame, source.node
-    if isinstance(source.node, cst.Lambda):
-        if not is_rule:
-            ctx.builder.origin = source.origin(source.node)
-        result = materialise(ctx, evaluate(frame, source.node.body), "result")
-        ctx.frame, ctx.node = outer
-        return result
-    value = _statements(frame, source.name, source.node)
-    ctx.frame, ctx.node = outer
-    return value
+    if not isinstance(source.node, cst.Lambda):
+        return _statements(frame, source.name, source.node)
+    if not is_rule:
+        ctx.builder.origin = source.origin(source.node)
+    return materialise(ctx, evaluate(frame, source.node.body), "result")
 
 
 def _statements(frame: Frame, name: str, node: cst.FunctionDef) -> Value:
@@ -361,12 +346,12 @@ def _statements(frame: Frame, name: str, node: cst.FunctionDef) -> Value:
     try:
         block(frame, statements)
     except Guess as guess:
-        raise ctx.fail(
-            errors.Unsupported, f"`{guess.name}` may be read before it is assigned", "", "Assign it before the loop."
+        raise ctx.unsupported(
+            f"`{guess.name}` may be read before it is assigned", "Assign it before the loop."
         ) from None
     value = frame.lookup(VALUE) or Static(None)
     if value != Static(None) and not always_returns(statements):
-        raise ctx.fail(errors.Unsupported, f"{name} returns on some paths only", "", "End it with a return.", node)
+        raise ctx.unsupported(f"{name} returns on some paths only", "End it with a return.", node=node)
     return value
 
 
@@ -376,47 +361,23 @@ def _run_local(ctx: Context, function: LocalFunction, args: Sequence[Value], nam
     given = dict(function.defaults)
     given.update(zip(function.parameters, args, strict=False))
     given.update(named)
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    defaults = {name: function.defaults.get(name, inspect.Parameter.empty) for name in function.parameters}
-    expected = [inspect.Parameter(name, kind, default=default) for name, default in defaults.items()]
-    _check_call(ctx, function.name, inspect.Signature(expected), args, named)
-    call = (node, home, _functions_among(given.values()))
-    _check_depth(ctx, function.name, call)
+    with placed(ctx):
+        check_call(function.name, by_name(function.parameters, function.defaults), len(args), named)
     frame = Frame(ctx, home.source, home.is_rule, home.weak)
     # in Python a name that is assigned anywhere in a function is its own everywhere in it
     own = assigned(node.body.body).names if isinstance(node, cst.FunctionDef) else {}
     frame.env = {n: v for n, v in home.env.items() if n not in own and not n.startswith("%")}
     frame.env.update((n, materialise(ctx, v)) for n, v in given.items())
-    outer, origin = (ctx.frame, ctx.node), ctx.builder.origin
-    ctx.active_calls.append(call)
-    if isinstance(node, cst.Lambda):
-        value = materialise(ctx, evaluate(frame, node.body))
-    else:
-        value = _statements(frame, function.name, node)
-    ctx.active_calls.pop()
-    (ctx.frame, ctx.node), ctx.builder.origin = outer, origin
-    return value
-
-
-class _Yields(cst.CSTVisitor):
-    def __init__(self) -> None:
-        self.node: cst.CSTNode | None = None
-
-    def visit_Yield(self, node: cst.Yield) -> None:
-        self.node = node
-
-    def visit_Await(self, node: cst.Await) -> None:
-        self.node = node
-
-    def visit_FunctionDef(self, node: cst.FunctionDef) -> bool:
-        return False
+    with _under_way(ctx, function.name, (node, home, _functions_among(given.values()))):
+        if isinstance(node, cst.Lambda):
+            return materialise(ctx, evaluate(frame, node.body))
+        return _statements(frame, function.name, node)
 
 
 @functools.lru_cache(maxsize=4096)
 def _yield_in(statement: cst.CSTNode) -> cst.CSTNode | None:
-    found = _Yields()
-    statement.visit(found)
-    return found.node
+    found = [node for node in inside(statement) if isinstance(node, cst.Yield | cst.Await)]
+    return found[-1] if found else None
 
 
 def _check_kind(ctx: Context, source: FunctionSource, statements: Sequence[cst.CSTNode]) -> None:
@@ -433,23 +394,16 @@ def _check_kind(ctx: Context, source: FunctionSource, statements: Sequence[cst.C
 def _inline(
     ctx: Context, function: Any, args: Sequence[Value], named: Mapping[str, Value], is_rule: bool, weak: bool
 ) -> Value:
-    try:
+    with placed(ctx):
         source = read_source(function)
-    except errors.SourceUnavailable as fault:
-        raise ctx.fail(errors.SourceUnavailable, fault.what, fault.why, fault.instead) from None
     bound = _bind(ctx, source, args, named)
-    call = (source.function.__code__, None, _functions_among(bound.values()))
-    _check_depth(ctx, source.name, call)
-    ctx.active_calls.append(call)
-    ctx.call_places.append(ctx.place())
-    origin = ctx.builder.origin
-    if not is_rule:
-        ctx.bound.extend((name, source.origin(source.node), value) for name, value in bound.items())
-    result = _body(ctx, source, bound, is_rule, weak)
-    ctx.builder.origin = origin
-    ctx.call_places.pop()
-    ctx.active_calls.pop()
-    return result
+    with _under_way(ctx, source.name, (source.function.__code__, None, _functions_among(bound.values()))):
+        ctx.call_places.append(ctx.place())
+        if not is_rule:
+            ctx.bound.extend((name, source.origin(source.node), value) for name, value in bound.items())
+        result = _body(ctx, source, bound, is_rule, weak)
+        ctx.call_places.pop()
+        return result
 
 
 def _functions_among(values: Iterable[Value]) -> tuple[Static, ...]:
@@ -458,28 +412,23 @@ def _functions_among(values: Iterable[Value]) -> tuple[Static, ...]:
     return tuple(function for each in found for function in each)
 
 
-def _check_depth(ctx: Context, name: str, call: object) -> None:
-    """Refuses recursion, and calls within calls without an end."""
+@contextlib.contextmanager
+def _under_way(ctx: Context, name: str, call: object) -> Iterator[None]:
+    """Within it, a call is: recursion is refused, and calls within calls without an end. Then the caller goes on."""
     if call in ctx.active_calls:
-        raise ctx.fail(
-            errors.Unsupported, f"{name} calls itself", "Recursion is not supported yet.", "Write it as a loop."
-        )
+        raise ctx.unsupported(f"{name} calls itself", "Write it as a loop.", why="Recursion is not supported yet.")
     if len(ctx.active_calls) > DEEPEST:
-        raise ctx.fail(
-            errors.Unsupported, f"calls nested more than {DEEPEST} deep", "", "Write some of them into their callers."
-        )
-
-
-def _check_call(
-    ctx: Context, name: str, expected: inspect.Signature, args: Sequence[Value], named: Mapping[str, Value]
-) -> None:
-    problem = misfit(name, expected, len(args), named)
-    if problem:
-        raise ctx.fail(errors.WrongCall, problem, listed(expected), "Give each one value, by position or by name.")
+        raise ctx.unsupported(f"calls nested more than {DEEPEST} deep", "Write some of them into their callers.")
+    outer = ctx.frame, ctx.node, ctx.builder.origin
+    ctx.active_calls.append(call)
+    yield
+    ctx.active_calls.pop()
+    ctx.frame, ctx.node, ctx.builder.origin = outer
 
 
 def _bind(ctx: Context, source: FunctionSource, args: Sequence[Value], named: Mapping[str, Value]) -> dict[str, Value]:
-    _check_call(ctx, source.name, source.parameters, args, named)
+    with placed(ctx):
+        check_call(source.name, source.parameters, len(args), named)
     given = source.parameters.bind(*args, **named)
     found: dict[str, Value] = {}
     for name, p in source.parameters.parameters.items():
@@ -542,10 +491,8 @@ def _result_value(tree: ir.Tree, yields: Sequence[ir.Operand]) -> Value:
 def _type_of(ctx: Context, value: Value) -> types.Type:
     found = type_of(value)
     if found is None:
-        raise ctx.fail(
-            errors.Unsupported,
+        raise ctx.unsupported(
             "an argument of a derivative that is no number, array, string or tuple of those",
-            "",
             "Let the function that is differentiated read it as a global or enclosing name.",
         )
     return found
@@ -561,36 +508,30 @@ def _leaves(value: Value) -> list[ir.Operand]:
     return [value]
 
 
-class _Uses(cst.CSTVisitor):
-    """How often each name is read for its elements, and whether there is a loop."""
+_EXTENTS = ("size", "shape", "ndim", "dtype")
 
-    def __init__(self) -> None:
-        self.counts: dict[str, int] = {}
-        self.loops = False
 
-    def visit_Name(self, node: cst.Name) -> None:
-        self.counts[node.value] = self.counts.get(node.value, 0) + 1
-
-    def visit_Attribute(self, node: cst.Attribute) -> bool:
-        if node.attr.value in ("size", "shape", "ndim", "dtype") and isinstance(node.value, cst.Name):
-            return False
-        node.value.visit(self)
-        return False
-
-    def visit_Call(self, node: cst.Call) -> bool:
-        return not (isinstance(node.func, cst.Name) and node.func.value == "len")
-
-    def visit_For(self, node: cst.For) -> None:
-        self.loops = True
-
-    def visit_While(self, node: cst.While) -> None:
-        self.loops = True
+def _reads(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """What is read for its elements, each name as often as it is, and loops."""
+    if isinstance(node, cst.Name | cst.For | cst.While):
+        yield node
+    if isinstance(node, cst.Attribute):
+        is_extent = node.attr.value in _EXTENTS and isinstance(node.value, cst.Name)
+        within: Sequence[cst.CSTNode] = () if is_extent else (node.value,)
+    elif isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value == "len":
+        within = ()
+    else:
+        within = node.children
+    for child in within:
+        yield from _reads(child)
 
 
 @functools.lru_cache(maxsize=512)
 def _reads_once(rule: Any) -> tuple[bool, ...]:
     """For each parameter of a rule, whether its body reads elements at most once: then it may be an expression."""
     source = read_source(rule)
-    uses = _Uses()
-    source.node.body.visit(uses)
-    return tuple(not uses.loops and uses.counts.get(p, 0) <= 1 for p in source.parameters.parameters)
+    reads = list(_reads(source.node.body))
+    if any(isinstance(node, cst.For | cst.While) for node in reads):
+        return (False,) * len(source.parameters.parameters)
+    counts = collections.Counter(node.value for node in reads if isinstance(node, cst.Name))
+    return tuple(counts[name] <= 1 for name in source.parameters.parameters)

@@ -16,14 +16,13 @@ from typing import Any
 import libcst as cst
 from numba import types
 
-from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate import indexing
 from adjit.transform.elaborate.calls import attribute, call
 from adjit.transform.elaborate.control import either_value
 from adjit.transform.elaborate.operators import BINARY, UNARY, binary, both, compare, either, truth, unary
 from adjit.transform.elaborate.syntax import contains
-from adjit.transform.elaborate.values import complexes, scalars
+from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.choices import functions_in
 from adjit.transform.elaborate.values.constants import wrap
 from adjit.transform.elaborate.values.elementwise import copied, materialise
@@ -40,20 +39,22 @@ from adjit.transform.elaborate.values.values import (
     is_array,
     is_number,
 )
-from adjit.transform.ir.types import const, is_integer
+from adjit.transform.ir.types import is_integer
 
 
 def evaluate(frame: Frame, node: cst.BaseExpression) -> Value:
-    handler = _HANDLERS.get(type(node))
-    if handler is None:
-        what, instead = _REFUSED.get(type(node), (f"`{type(node).__name__}`", "Write it with other statements."))
-        raise frame.ctx.fail(errors.Unsupported, f"{what} is not supported", "", instead, node)
-    outer = frame.ctx.node, frame.ctx.frame
+    ctx = frame.ctx
+    outer = ctx.node, ctx.frame
     if not frame.is_rule:
-        frame.ctx.node, frame.ctx.frame = node, frame
-    value = handler(frame, node)
-    frame.ctx.node, frame.ctx.frame = outer
-    return value
+        ctx.node, ctx.frame = node, frame
+    try:
+        handler = _HANDLERS.get(type(node))
+        if handler is None:
+            what, instead = _REFUSED.get(type(node), (f"`{type(node).__name__}`", "Write it with other statements."))
+            raise ctx.unsupported(f"{what} is not supported", instead)
+        return handler(frame, node)
+    finally:
+        ctx.node, ctx.frame = outer
 
 
 def condition(frame: Frame, node: cst.BaseExpression) -> ir.Operand:
@@ -73,31 +74,23 @@ def _name(frame: Frame, node: cst.Name) -> Value:
     if name in frame.local_names:
         if frame.in_loop:
             raise Guess(name)
-        raise ctx.fail(
-            errors.Unsupported, f"`{name}` is read before it is assigned", "", "Assign it first, on every path.", node
-        )
+        raise ctx.unsupported(f"`{name}` is read before it is assigned", "Assign it first, on every path.")
     for scope in (frame.source.closure, frame.source.globals):
         if name in scope:
             return wrap(ctx, scope[name])
     if hasattr(builtins, name):
         return wrap(ctx, getattr(builtins, name))
-    raise ctx.fail(errors.Unsupported, f"`{name}` is not defined", "", "Define it in the function or around it.", node)
+    raise ctx.unsupported(f"`{name}` is not defined", "Define it in the function or around it.")
 
 
-def _number(frame: Frame, node: cst.Integer | cst.Float) -> Value:
-    return const(node.evaluated_value)
+def _literal(
+    frame: Frame,
+    node: cst.Integer | cst.Float | cst.Imaginary | cst.SimpleString | cst.ConcatenatedString | cst.Ellipsis,
+) -> Value:
+    return wrap(frame.ctx, Ellipsis if isinstance(node, cst.Ellipsis) else node.evaluated_value)
 
 
-def _imaginary(frame: Frame, node: cst.Imaginary) -> Value:
-    return complexes.literal(complex(node.evaluated_value))
-
-
-def _string(frame: Frame, node: cst.SimpleString | cst.ConcatenatedString) -> Value:
-    return Static(node.evaluated_value)
-
-
-def _ellipsis(frame: Frame, node: cst.Ellipsis) -> Value:
-    return Static(Ellipsis)
+_STARRED = "Write its items one by one: how many there are has to be known to compile it."
 
 
 def _tuple(frame: Frame, node: cst.Tuple | cst.List) -> Value:
@@ -105,15 +98,17 @@ def _tuple(frame: Frame, node: cst.Tuple | cst.List) -> Value:
     for element in node.elements:
         value = evaluate(frame, element.value)
         if isinstance(element, cst.StarredElement):
-            if not isinstance(value, TupleValue):
-                raise frame.ctx.fail(errors.Unsupported, f"`*` before {described(value)}", "", _STARRED, element)
-            items.extend(value.items)
+            items.extend(_items(frame, value, element))
         else:
             items.append(materialise(frame.ctx, value))
     return TupleValue(tuple(items), isinstance(node, cst.List))
 
 
-_STARRED = "Write its items one by one: how many there are has to be known to compile it."
+def _items(frame: Frame, value: Value, node: cst.CSTNode, instead: str = _STARRED) -> tuple[Value, ...]:
+    """What `*` stands for before a value."""
+    if not isinstance(value, TupleValue):
+        raise frame.ctx.unsupported(f"`*` before {described(value)}", instead, node=node)
+    return value.items
 
 
 def _walrus(frame: Frame, node: cst.NamedExpr) -> Value:
@@ -127,10 +122,10 @@ def local_function(frame: Frame, node: cst.Lambda | cst.FunctionDef) -> Value:
     """A function defined here; its defaults are evaluated now."""
     params = node.params
     if params.star_kwarg is not None or isinstance(params.star_arg, cst.Param):
-        raise frame.ctx.fail(
-            errors.Unsupported, "`*` or `**` parameters of a function defined inside", "",
-            "Name the parameters one by one, or pass a tuple.", node,
-        )  # fmt: skip
+        raise frame.ctx.unsupported(
+            "`*` or `**` parameters of a function defined inside",
+            "Name the parameters one by one, or pass a tuple.",
+        )
     listed = (*params.posonly_params, *params.params, *params.kwonly_params)
     defaults = {
         p.name.value: materialise(frame.ctx, evaluate(frame, p.default)) for p in listed if p.default is not None
@@ -152,17 +147,18 @@ def _unary(frame: Frame, node: cst.UnaryOperation) -> Value:
 
 
 def _boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
-    ctx = frame.ctx
     left = evaluate(frame, node.left)
     first = truth(frame, left)
     is_and = isinstance(node.operator, cst.And)
     if isinstance(first, ir.Const):
         return evaluate(frame, node.right) if bool(first.value) == is_and else left
-    if is_number(left) and not isinstance(_operand(left).type, types.Boolean):
+    if is_number(left) and not isinstance(left.type, types.Boolean):
         # `x or y` of numbers is one of the numbers
-        sides = (lambda: _number_of(frame, node.right)), (lambda: _operand(left))
+        sides = (lambda: _number_of(frame, node.right)), scalars.ready(left)
         yes, no = sides if is_and else sides[::-1]
-        return _choice(frame, first, yes, no, node) if _assigns(node) else scalars.branch(ctx, first, yes, no)
+        if contains(node, cst.NamedExpr):
+            return either_value(frame, first, yes, no)
+        return scalars.branch(frame.ctx, first, yes, no)
     return _decided(frame, is_and, first, lambda: condition(frame, node.right), node)
 
 
@@ -170,29 +166,23 @@ def _decided(
     frame: Frame, is_and: bool, first: ir.Operand, second: Callable[[], ir.Operand], node: cst.BaseExpression
 ) -> ir.Operand:
     """`first and second`, or with `or`, of booleans, of which `first` is no literal."""
-    if not _assigns(node):
+    if not contains(node, cst.NamedExpr):
         return (both if is_and else either)(frame, first, second)
     known = scalars.ready(ir.boolean(not is_and))
-    return _operand(_choice(frame, first, second if is_and else known, known if is_and else second, node))
-
-
-def _assigns(node: cst.BaseExpression) -> bool:
-    return contains(node, cst.NamedExpr)
-
-
-def _operand(value: Value) -> ir.Operand:
-    assert isinstance(value, ir.Var | ir.Const)
-    return value
+    chosen = either_value(frame, first, second if is_and else known, known if is_and else second)
+    assert isinstance(chosen, ir.Var | ir.Const)
+    return chosen
 
 
 def _number_of(frame: Frame, node: cst.BaseExpression) -> ir.Operand:
     value = evaluate(frame, node)
     if not is_number(value):
-        raise frame.ctx.fail(
-            errors.TypeMismatch, f"`and` or `or` of a number and {described(value)}", "",
-            "Give a number on both sides, or write it with `if`.", node,
-        )  # fmt: skip
-    return _operand(value)
+        raise frame.ctx.mismatch(
+            f"`and` or `or` of a number and {described(value)}",
+            "Give a number on both sides, or write it with `if`.",
+            node=node,
+        )
+    return value
 
 
 def _comparison(frame: Frame, node: cst.Comparison) -> Value:
@@ -219,18 +209,7 @@ def _conditional(frame: Frame, node: cst.IfExp) -> Value:
     if isinstance(test, ir.Const):
         return evaluate(frame, node.body if test.value else node.orelse)
     then, orelse = (functools.partial(evaluate, frame, side) for side in (node.body, node.orelse))
-    return _choice(frame, test, then, orelse, node)
-
-
-def _choice(
-    frame: Frame, test: ir.Operand, then: Callable[[], Value], orelse: Callable[[], Value], node: cst.BaseExpression
-) -> Value:
-    """The value of the side that is taken, with the variables that it assigns."""
-
-    def side(value: Callable[[], Value]) -> Value:
-        return materialise(frame.ctx, value())
-
-    return either_value(frame, test, functools.partial(side, then), functools.partial(side, orelse), node)
+    return either_value(frame, test, then, orelse)
 
 
 # --------------------------------------------------------------------------------------- attributes, subscripts
@@ -245,7 +224,7 @@ def subscript_place(frame: Frame, node: cst.Subscript) -> indexing.Place | index
     """Where a subscript points."""
     base = elements(evaluate(frame, node.value))
     if not is_array(base):
-        raise frame.ctx.fail(errors.Unsupported, f"a store into {described(base)}", "", "Store into an array.", node)
+        raise frame.ctx.unsupported(f"a store into {described(base)}", "Store into an array.", node=node)
     return indexing.resolve(frame.ctx, base, _entries(frame, node))
 
 
@@ -260,15 +239,7 @@ def _entries(frame: Frame, node: cst.Subscript) -> list[Value]:
         assert isinstance(element.slice, cst.Index)
         entry = materialise(frame.ctx, evaluate(frame, element.slice.value))
         if element.slice.star:
-            if not isinstance(entry, TupleValue):
-                raise frame.ctx.fail(
-                    errors.Unsupported,
-                    f"`*` before {described(entry)}",
-                    "",
-                    "Put it before a tuple or a list.",
-                    element,
-                )
-            entries.extend(entry.items)
+            entries.extend(_items(frame, entry, element, "Put it before a tuple or a list."))
         else:
             entries.append(entry)
     (only, *more) = node.slice
@@ -284,11 +255,9 @@ def _slice_end(frame: Frame, node: cst.BaseExpression | None) -> ir.Operand | No
     value = evaluate(frame, node)
     if isinstance(value, Static) and value.value is None:
         return None
-    if not is_number(value) or not is_integer(_operand(value).type):
-        raise frame.ctx.fail(
-            errors.TypeMismatch, "the end of a slice is not an integer", "", "Convert it: int(...).", node
-        )
-    return _operand(value)
+    if not is_number(value) or not is_integer(value.type):
+        raise frame.ctx.mismatch("the end of a slice is not an integer", "Convert it: int(...).", node=node)
+    return value
 
 
 def _subscript(frame: Frame, node: cst.Subscript) -> Value:
@@ -297,42 +266,34 @@ def _subscript(frame: Frame, node: cst.Subscript) -> Value:
     mark = len(ctx.builder.ops)
     entries = _entries(frame, node)
     if isinstance(base, TupleValue):
-        return _tuple_item(frame, base, entries, node)
+        return _tuple_item(frame, base, entries)
     if isinstance(base, Flat):
         selected = indexing.read(ctx, indexing.resolve(ctx, base.array, entries))
         # an iterator has no views
         return copied(ctx, selected) if is_array(selected) else selected
     if not is_array(base):
-        raise ctx.fail(errors.Unsupported, f"a subscript of {described(base)}", "", "Index an array or a tuple.", node)
+        raise ctx.unsupported(f"a subscript of {described(base)}", "Index an array or a tuple.")
     return indexing.read(ctx, indexing.resolve(ctx, settled(ctx, base, mark), entries))
 
 
-def _tuple_item(frame: Frame, base: TupleValue, entries: list[Value], node: cst.Subscript) -> Value:
+def _tuple_item(frame: Frame, base: TupleValue, entries: list[Value]) -> Value:
     ctx = frame.ctx
     (entry,) = entries if len(entries) == 1 else (None,)
     if isinstance(entry, ir.Const) and is_integer(entry.type):
         if not -len(base.items) <= entry.value < len(base.items):
-            raise ctx.fail(
-                errors.TypeMismatch, f"{described(base)} has no item {entry.value}", "",
-                "Give an index that is inside it.", node,
-            )  # fmt: skip
+            raise ctx.mismatch(f"{described(base)} has no item {entry.value}", "Give an index that is inside it.")
         return base.items[int(entry.value)]
     if isinstance(entry, SliceValue):
         ends = (entry.span.start, entry.span.stop, entry.span.step)
         if not any(isinstance(e, ir.Var) for e in ends):
             start, stop, step = (e.value if isinstance(e, ir.Const) else None for e in ends)
             return TupleValue(base.items[start:stop:step], base.is_list)
-    if isinstance(entry, ir.Var) and is_integer(entry.type) and base.items and all(is_number(i) for i in base.items):
-        return _chosen(frame, base, entry)
-    if isinstance(entry, ir.Var) and is_integer(entry.type) and base.items and all(map(functions_in, base.items)):
-        return _chosen_function(frame, base, entry, node)
-    raise ctx.fail(
-        errors.Unsupported,
-        "a tuple indexed with a value that is not constant",
-        "",
-        "Use an array, or a constant index.",
-        node,
-    )
+    if isinstance(entry, ir.Var) and is_integer(entry.type) and base.items:
+        if all(map(is_number, base.items)):
+            return _chosen(frame, base, entry, functools.partial(scalars.branch, ctx, name="item"))
+        if all(map(functions_in, base.items)):
+            return _chosen(frame, base, entry, functools.partial(either_value, frame))
+    raise ctx.unsupported("a tuple indexed with a value that is not constant", "Use an array, or a constant index.")
 
 
 def _is_at(frame: Frame, index: ir.Var, place: int, count: int) -> ir.Operand:
@@ -341,21 +302,12 @@ def _is_at(frame: Frame, index: ir.Var, place: int, count: int) -> ir.Operand:
     return either(frame, scalars.scalar(frame.ctx, operator.eq, (index, ir.integer(place))), is_from_end)
 
 
-def _chosen(frame: Frame, base: TupleValue, index: ir.Var) -> ir.Operand:
-    """An item of a tuple of numbers at an index known at run time only."""
-    result = _operand(base.items[-1])
-    for k in range(len(base.items) - 2, -1, -1):
-        is_here, item = _is_at(frame, index, k, len(base.items)), scalars.ready(_operand(base.items[k]))
-        result = scalars.branch(frame.ctx, is_here, item, scalars.ready(result), "item")
-    return result
-
-
-def _chosen_function(frame: Frame, base: TupleValue, index: ir.Var, node: cst.CSTNode) -> Value:
-    """A function of a tuple of them at an index known at run time only."""
+def _chosen(frame: Frame, base: TupleValue, index: ir.Var, choose: Callable[..., Value]) -> Value:
+    """An item of a tuple at an index known at run time only: `choose` makes one of two."""
     result = base.items[-1]
     for k in range(len(base.items) - 2, -1, -1):
-        is_here, item, rest = _is_at(frame, index, k, len(base.items)), base.items[k], result
-        result = either_value(frame, is_here, functools.partial(_same, item), functools.partial(_same, rest), node)
+        item, rest = (functools.partial(_same, value) for value in (base.items[k], result))
+        result = choose(_is_at(frame, index, k, len(base.items)), item, rest)
     return result
 
 
@@ -374,26 +326,24 @@ def _call(frame: Frame, node: cst.Call) -> Value:
     named: dict[str, Value] = {}
     for argument, value in zip(node.args, values, strict=True):
         if argument.star == "*":
-            if not isinstance(value, TupleValue):
-                raise ctx.fail(errors.Unsupported, f"`*` before {described(value)}", "", _STARRED, argument)
-            positional.extend(value.items)
+            positional.extend(_items(frame, value, argument))
         elif argument.star == "**":
-            raise ctx.fail(errors.Unsupported, "`**` in a call", "", "Name the arguments.", argument)
+            raise ctx.unsupported("`**` in a call", "Name the arguments.", node=argument)
         elif argument.keyword is not None:
             named[argument.keyword.value] = value
         else:
             positional.append(value)
-    return call(frame, function, positional, named, node)
+    return call(frame, function, positional, named)
 
 
 _HANDLERS: dict[type, Callable[[Frame, Any], Value]] = {
     cst.Name: _name,
-    cst.Integer: _number,
-    cst.Float: _number,
-    cst.Imaginary: _imaginary,
-    cst.SimpleString: _string,
-    cst.ConcatenatedString: _string,
-    cst.Ellipsis: _ellipsis,
+    cst.Integer: _literal,
+    cst.Float: _literal,
+    cst.Imaginary: _literal,
+    cst.SimpleString: _literal,
+    cst.ConcatenatedString: _literal,
+    cst.Ellipsis: _literal,
     cst.Tuple: _tuple,
     cst.List: _tuple,
     cst.NamedExpr: _walrus,

@@ -17,11 +17,10 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate.shaping import sliced
 from adjit.transform.elaborate.values import complexes, scalars
-from adjit.transform.elaborate.values.arrays import store
+from adjit.transform.elaborate.values.arrays import allocated_part, store
 from adjit.transform.elaborate.values.constants import wrap
 from adjit.transform.elaborate.values.displays import array_of
 from adjit.transform.elaborate.values.elementwise import (
@@ -55,9 +54,11 @@ from adjit.transform.elaborate.values.values import (
     is_complex,
     is_number,
     is_numeric,
+    is_scalar,
+    ndim,
 )
 from adjit.transform.elaborate.values.whole import whole_call
-from adjit.transform.ir.types import array_type, array_type_of, complex_of, is_integer
+from adjit.transform.ir.types import complex_of, is_integer
 
 
 @dataclass(frozen=True)
@@ -111,12 +112,12 @@ def resolve(ctx: Context, base: Value, entries: Sequence[Value]) -> Place | Pair
 
 def _resolved(ctx: Context, base: Value, entries: Sequence[Value]) -> Place:
     array = operand(ctx, base)
-    if not isinstance(array.type, types.Array):
-        raise ctx.fail(errors.TypeMismatch, "a number cannot be indexed", "", "Index an array.")
+    if not is_array(array):
+        raise ctx.mismatch("a number cannot be indexed", "Index an array.")
     given = [_entry(ctx, e) for e in entries]
-    flat = _without_ellipsis(ctx, given, array.type.ndim)
-    masks = [e for e in flat if is_array(e) and isinstance(dtype(e), types.Boolean)]
-    if masks and len(flat) - flat.count(_WHOLE) == 1 and ndim_of(masks[0]) == array.type.ndim:
+    flat = _without_ellipsis(ctx, given, ndim(array))
+    masks = [e for e in flat if _is_mask(e)]
+    if masks and len(flat) - flat.count(_WHOLE) == 1 and ndim(masks[0]) == ndim(array):
         return Place("mask", array, mask=operand(ctx, masks[0]))
     if not any(is_array(e) for e in flat):
         is_view = any(isinstance(e, Static) and e.value is Ellipsis for e in given)
@@ -134,18 +135,12 @@ def _entry(ctx: Context, entry: Value) -> Value:
 def _places(ctx: Context, entry: Value) -> ir.Operand:
     """An array of integers in an index; a mask of one axis by the places where it is true."""
     places = operand(ctx, entry)
-    if isinstance(_array(places).dtype, types.Boolean):
-        if _array(places).ndim != 1:
-            raise ctx.fail(
-                errors.Unsupported, "a mask that does not cover the whole array", "", "Write the selection as a loop."
-            )
-        found = whole_call(ctx, np.flatnonzero, (places,))
-        assert isinstance(found, ir.Var)
-        return found
-    if not is_integer(_array(places).dtype):
-        raise ctx.fail(
-            errors.TypeMismatch, "an array of floats cannot be an index", "", "Convert it: astype(np.int64)."
-        )
+    if _is_mask(places):
+        if ndim(places) != 1:
+            raise ctx.unsupported("a mask that does not cover the whole array", "Write the selection as a loop.")
+        return operand(ctx, whole_call(ctx, np.flatnonzero, (places,)))
+    if not is_integer(dtype(places)):
+        raise ctx.mismatch("an array of floats cannot be an index", "Convert it: astype(np.int64).")
     return places
 
 
@@ -170,35 +165,24 @@ def _advanced(ctx: Context, array: ir.Operand, entries: Sequence[Value]) -> Plac
 _WHOLE = SliceValue(ir.Span())
 
 
-def _without_ellipsis(ctx: Context, entries: list[Value], ndim: int) -> list[Value]:
+def _is_mask(entry: Value) -> bool:
+    return is_array(entry) and isinstance(dtype(entry), types.Boolean)
+
+
+def _without_ellipsis(ctx: Context, entries: list[Value], rank: int) -> list[Value]:
     """Every axis with its entry."""
     consumed = 0
     for e in entries:
         if isinstance(e, Static) and e.value in (None, Ellipsis):
             continue
-        if is_array(e) and isinstance(dtype(e), types.Boolean):
-            consumed += ndim_of(e)
-        else:
-            consumed += 1
-    if consumed > ndim:
-        raise ctx.fail(
-            errors.TypeMismatch, f"{consumed} indices for an array of rank {ndim}", "", f"Give {ndim} or fewer."
-        )
-    missing: list[Value] = [_WHOLE] * (ndim - consumed)
+        consumed += ndim(e) if _is_mask(e) else 1
+    if consumed > rank:
+        raise ctx.mismatch(f"{consumed} indices for an array of rank {rank}", f"Give {rank} or fewer.")
+    missing: list[Value] = [_WHOLE] * (rank - consumed)
     for k, e in enumerate(entries):
         if isinstance(e, Static) and e.value is Ellipsis:
             return [*entries[:k], *missing, *entries[k + 1 :]]
     return [*entries, *missing]
-
-
-def ndim_of(value: Value) -> int:
-    return value.ndim if isinstance(value, Lazy) else _array(value).ndim
-
-
-def _array(value: Value) -> types.Array:
-    assert isinstance(value, ir.Var | ir.Const)
-    assert isinstance(value.type, types.Array)
-    return value.type
 
 
 def _basic(ctx: Context, array: ir.Operand, entries: Sequence[Value]) -> Place:
@@ -209,16 +193,14 @@ def _basic(ctx: Context, array: ir.Operand, entries: Sequence[Value]) -> Place:
         elif isinstance(e, Static) and e.value is None:
             selectors.append(ir.NewAxis())
         elif isinstance(e, ir.Var | ir.Const) and isinstance(e.type, types.Boolean):
-            raise ctx.fail(
-                errors.Unsupported, "a boolean as an index", "To NumPy it is a mask, not 0 or 1.", "Write int(...)."
-            )
+            raise ctx.unsupported("a boolean as an index", "Write int(...).", why="To NumPy it is a mask, not 0 or 1.")
         elif isinstance(e, ir.Var | ir.Const) and is_integer(e.type):
             selectors.append(ir.At(e))
         else:
-            raise ctx.fail(
-                errors.TypeMismatch, f"{described(e)} as an index", "",
+            raise ctx.mismatch(
+                f"{described(e)} as an index",
                 "Give an integer, a slice, newaxis, Ellipsis or an array; convert floats with int(...).",
-            )  # fmt: skip
+            )
     if all(isinstance(s, ir.At) for s in selectors):
         return Place("element", array, tuple(s.index for s in selectors if isinstance(s, ir.At)))
     return Place("view", sliced(ctx, array, selectors))
@@ -245,7 +227,7 @@ def read(ctx: Context, place: Place | Pair) -> Value:
         sources = place.read_from
         return Lazy(
             shape,
-            _array(place.array).dtype,
+            dtype(place.array),
             lambda i: ctx.builder.load(place.array, target(i)),
             sources,
             sources,
@@ -292,44 +274,24 @@ def _count(ctx: Context, mask: ir.Operand) -> ir.Operand:
     )
 
 
-def _for_each_selected(ctx: Context, mask: ir.Operand, body: Any) -> None:
+def _for_each_selected(ctx: Context, mask: ir.Operand, body: Callable[[Index, ir.Operand], None]) -> None:
     """Runs `body(index, k)` for the k-th true element of a mask, in order."""
-    extents = ctx.shape(mask)
 
-    def level(done: Index, count: ir.Operand) -> ir.Operand:
-        if len(done) == len(extents):
-            condition = ctx.builder.load(mask, done)
-            out = ir.Var("count", types.intp)
-            with ctx.builder.region() as ops:
-                body(done, count)
-                following = scalars.scalar(ctx, operator.add, (count, ir.integer(1)), "count")
-            then = ir.Region((), tuple(ops), (following,))
-            ctx.builder.emit(ir.If(condition=condition, then=then, orelse=ir.Region((), (), (count,)), outs=(out,)))
-            return out
-        index = ir.Var("ijklmpq"[len(done)], types.intp)
-        carried, out = ir.Var("count", types.intp), ir.Var("count", types.intp)
-        with ctx.builder.region() as ops:
-            last = level((*done, index), carried)
-        ctx.builder.emit(
-            ir.For(
-                stop=extents[len(done)],
-                inits=(count,),
-                body=ir.Region((index, carried), tuple(ops), (last,)),
-                outs=(out,),
-            )
-        )
-        return out
+    def element(index: Index, count: ir.Operand) -> ir.Operand:
+        def selected() -> ir.Operand:
+            body(index, count)
+            return scalars.scalar(ctx, operator.add, (count, ir.integer(1)), "count")
 
-    level((), ir.integer(0))
+        return scalars.branch(ctx, ctx.builder.load(mask, index), selected, scalars.ready(count), "count")
+
+    ctx.reduce(ctx.shape(mask), ir.integer(0), element, "count", order_free=False)
 
 
 def _selected(ctx: Context, place: Place) -> Value:
     assert place.mask is not None
     array, mask = place.array, place.mask
     count = _count(ctx, mask)
-    out = ir.Var("selected", array_type(_array(array).dtype, 1))
-    ctx.builder.emit(ir.Alloc(shape=(count,), out=out))
-    ctx.new_array(out, (count,))
+    out = allocated_part(ctx, (count,), dtype(array), None, "selected")
     _for_each_selected(ctx, mask, lambda index, k: ctx.builder.store(out, (k,), ctx.builder.load(array, index)))
     return out
 
@@ -342,19 +304,10 @@ def write(ctx: Context, place: Place | Pair, value: Value) -> None:
         write(ctx, place.real, real)
         write(ctx, place.imag, imag)
         return
-    _check_real(ctx, value)
-    array = _writable(ctx, place.array)
-    kind = _array(array).dtype
+    array = _target(ctx, place, value)
     if place.kind == "element":
-        if not is_number(value):
-            raise ctx.fail(
-                errors.TypeMismatch,
-                "an array is stored in a single element",
-                "",
-                "Store a number, or store into a slice.",
-            )
-        assert isinstance(value, ir.Var | ir.Const)
-        ctx.builder.store(array, place.index, scalars.cast(ctx, value, kind), promised=ctx.in_prange)
+        number = scalars.cast(ctx, _number(ctx, value), dtype(array))
+        ctx.builder.store(array, place.index, number, promised=ctx.in_prange)
     elif place.kind == "view":
         store_all(ctx, array, value)
     elif place.kind == "gather":
@@ -367,7 +320,7 @@ def stored(ctx: Context, value: Value) -> Value:
     """What is stored, a tuple or list as the array that NumPy makes of it."""
     value = array_of(ctx, value) if isinstance(value, TupleValue) else elements(value)
     if not is_numeric(value):
-        raise ctx.fail(errors.Unsupported, f"{described(value)} stored in an array", "", "Store a number or an array.")
+        raise ctx.unsupported(f"{described(value)} stored in an array", "Store a number or an array.")
     return value
 
 
@@ -377,24 +330,32 @@ def _parts(ctx: Context, value: Value) -> tuple[Value, Value]:
     return (made.real, made.imag) if isinstance(made, Complex) else (made, ir.Const(0.0, types.float64))
 
 
-def _check_real(ctx: Context, value: Value) -> None:
+def _target(ctx: Context, place: Place, value: Value) -> ir.Var:
+    """The array that a value is stored in, if it can be."""
     if is_complex(value):
-        raise ctx.fail(
-            errors.TypeMismatch,
+        raise ctx.mismatch(
             "a complex number is stored in an array of real ones",
-            "",
             "Store its .real, or make the array with dtype=np.complex128.",
         )
+    return writable(ctx, place.array)
 
 
-def _writable(ctx: Context, array: ir.Operand) -> ir.Var:
+def _number(ctx: Context, value: Value) -> ir.Operand:
+    if not is_number(value):
+        raise ctx.mismatch("an array is stored in a single element", "Store a number, or store into a slice.")
+    return value
+
+
+CHANGED_GLOBAL = (
+    "a global array is changed",
+    "Pass it as an argument, or copy it first.",
+    "Arrays from outside the function are constants, as in numba.",
+)
+
+
+def writable(ctx: Context, array: ir.Operand) -> ir.Var:
     if isinstance(array, ir.Const):
-        raise ctx.fail(
-            errors.Unsupported,
-            "a global array is changed",
-            "Arrays from outside the function are constants, as in numba.",
-            "Pass it as an argument, or copy it first.",
-        )  # fmt: skip
+        raise ctx.unsupported(*CHANGED_GLOBAL)
     return array
 
 
@@ -418,27 +379,20 @@ def _scatter(ctx: Context, place: Place, array: ir.Var, value: Value) -> None:
 def _store_selected(ctx: Context, place: Place, array: ir.Var, value: Value) -> None:
     mask = place.mask
     assert mask is not None
-    kind = array_type_of(array).dtype
     if is_number(value):
-        assert isinstance(value, ir.Var | ir.Const)
-        number = scalars.cast(ctx, value, kind)
+        number = scalars.cast(ctx, value, dtype(array))
 
         def store_number(index: Index) -> None:
-            with ctx.builder.region() as ops:
+            with ctx.builder.when(ctx.builder.load(mask, index)):
                 ctx.builder.store(array, index, number)
-            then = ir.Region((), tuple(ops), ())
-            condition = ctx.builder.load(mask, index)
-            ctx.builder.emit(ir.If(condition=condition, then=then))
 
         ctx.nest(ctx.shape(mask), store_number)
         return
     if is_array(value) and any(ctx.may_alias(s, array) for s in as_lazy(ctx, value).sources):
         value = materialise(ctx, as_lazy(ctx, value), f"{array.name}_new")
     values = operand(ctx, value)
-    if _array(values).ndim != 1:
-        raise ctx.fail(
-            errors.TypeMismatch, "an array of rank above 1 is stored through a mask", "", "Give a number or a vector."
-        )
+    if ndim(values) != 1:
+        raise ctx.mismatch("an array of rank above 1 is stored through a mask", "Give a number or a vector.")
     count = _count(ctx, mask)
     check_fits(ctx, (count,), values)
     element = stretched(ctx, values, (count,))
@@ -454,18 +408,10 @@ def update(ctx: Context, place: Place | Pair, operation: Any, value: Value, mark
     if isinstance(place, Pair):
         _update_pair(ctx, place, operation, value, mark)
         return
-    _check_real(ctx, value)
-    array = _writable(ctx, place.array)
-    kind = _array(array).dtype
+    array = _target(ctx, place, value)
+    kind = dtype(array)
     if place.kind == "element":
-        if not is_number(value):
-            raise ctx.fail(
-                errors.TypeMismatch,
-                "an array is stored in a single element",
-                "",
-                "Store a number, or store into a slice.",
-            )
-        assert isinstance(value, ir.Var | ir.Const)
+        value = _number(ctx, value)
         old: Value | None = None
         if is_overwritten(ctx, (array,), mark):
             old = inserted(ctx, mark, lambda: read(ctx, place))
@@ -503,9 +449,8 @@ def _update_pair(ctx: Context, place: Pair, operation: Any, value: Value, mark: 
         write(ctx, place, elementwise(ctx, operation, (old, value)))
         return
     assert isinstance(old, Complex)
-    if is_array(value) or not is_numeric(value):
-        raise ctx.fail(errors.TypeMismatch, "an array is stored in a single element", "", "Store a number.")
-    assert isinstance(value, ir.Var | ir.Const | Complex)
+    if not is_scalar(value):
+        raise ctx.mismatch("an array is stored in a single element", "Store a number.")
     write(ctx, place, complexes.binary(ctx, operation, old, value))
 
 

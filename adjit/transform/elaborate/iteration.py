@@ -11,7 +11,6 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 
-from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate import indexing
 from adjit.transform.elaborate.values import scalars
@@ -52,9 +51,7 @@ def _length(frame: Frame, iterated: Value) -> ir.Operand:
         return ir.integer(len(iterated.items))
     if is_array(iterated) and ndim(iterated) > 0:
         return shape_of(ctx, iterated)[0]
-    raise ctx.fail(
-        errors.Unsupported, "a loop over this", "", "Loop over a range, an array, a tuple, enumerate(...) or zip(...)."
-    )
+    raise ctx.unsupported("a loop over this", "Loop over a range, an array, a tuple, enumerate(...) or zip(...).")
 
 
 def _item(frame: Frame, iterated: Value, counter: ir.Operand) -> Value:
@@ -73,7 +70,7 @@ def _item(frame: Frame, iterated: Value, counter: ir.Operand) -> Value:
         moved = scalars.scalar(ctx, operator.mul, (counter, iterated.step))
         return scalars.scalar(ctx, operator.add, (iterated.start, moved))
     if isinstance(iterated, TupleValue):
-        raise ctx.fail(errors.Unsupported, "a tuple zipped with an array", "", "Loop over a range and index both.")
+        raise ctx.unsupported("a tuple zipped with an array", "Loop over a range and index both.")
     return indexing.read(ctx, indexing.resolve(ctx, iterated, (counter,)))
 
 

@@ -13,7 +13,6 @@ from typing import Any
 
 from numba import types
 
-from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.choices import is_function
@@ -31,6 +30,7 @@ from adjit.transform.elaborate.values.values import (
     is_complex,
     is_number,
     is_numeric,
+    is_scalar,
 )
 from adjit.transform.elaborate.values.whole import whole_call
 from adjit.transform.ir.types import typed_const
@@ -86,16 +86,13 @@ def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
     ctx = frame.ctx
     if (is_complex(left) or is_complex(right)) and is_numeric(left) and is_numeric(right):
         return _of_complexes(frame, callee, left, right)
-    if is_number(left) and is_number(right):
-        assert isinstance(left, ir.Var | ir.Const)
-        assert isinstance(right, ir.Var | ir.Const)
-        left, right = _balanced(frame, left, right)
-        return scalars.scalar(ctx, callee, (left, right))
-    if (is_array(left) or is_number(left)) and (is_array(right) or is_number(right)):
-        if callee is operator.matmul:
-            return whole_call(ctx, operator.matmul, (operand(ctx, left), operand(ctx, right)))
+    if is_numeric(left) and is_numeric(right):
         if frame.weak:
             left, right = _weak_against(left, right), _weak_against(right, left)
+        if is_number(left) and is_number(right):
+            return scalars.scalar(ctx, callee, (left, right))
+        if callee is operator.matmul:
+            return whole_call(ctx, operator.matmul, (operand(ctx, left), operand(ctx, right)))
         return elementwise(ctx, callee, (left, right))
     if isinstance(left, TupleValue) and isinstance(right, TupleValue):
         if callee is operator.add and left.is_list == right.is_list:
@@ -108,15 +105,14 @@ def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
         return ir.boolean(bool(callee(left.value, right.value)))
     if callee in (operator.eq, operator.ne) and (isinstance(left, Static) or isinstance(right, Static)):
         if is_array(left) or is_array(right):
-            raise ctx.fail(
-                errors.Unsupported, f"{described(left)} compared with {described(right)}",
-                "NumPy compares each element.", "Write `is None`, or compare with numbers.",
-            )  # fmt: skip
+            raise ctx.unsupported(
+                f"{described(left)} compared with {described(right)}",
+                "Write `is None`, or compare with numbers.",
+                why="NumPy compares each element.",
+            )
         return ir.boolean(callee is operator.ne)
-    raise ctx.fail(
-        errors.Unsupported,
+    raise ctx.unsupported(
         f"`{getattr(callee, '__name__', callee)}` of {described(left)} and {described(right)}",
-        "",
         "Give numbers or arrays: take what is in tuples, and convert what is text.",
     )
 
@@ -126,11 +122,9 @@ def _of_complexes(frame: Frame, callee: Any, left: Value, right: Value) -> Value
     ctx = frame.ctx
     if callee is operator.matmul:
         return product(frame, callee, left, right)
-    if is_array(left) or is_array(right):
-        return elementwise(ctx, callee, (left, right))
-    assert isinstance(left, ir.Var | ir.Const | Complex)
-    assert isinstance(right, ir.Var | ir.Const | Complex)
-    return complexes.binary(ctx, callee, left, right)
+    if is_scalar(left) and is_scalar(right):
+        return complexes.binary(ctx, callee, left, right)
+    return elementwise(ctx, callee, (left, right))
 
 
 def product(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
@@ -155,23 +149,12 @@ def product(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
     )
 
 
-def _balanced(frame: Frame, left: ir.Operand, right: ir.Operand) -> tuple[ir.Operand, ir.Operand]:
-    """In a rule a literal takes the float type of the other operand."""
-    if not frame.weak:
-        return left, right
-    return _weak_number(left, right.type), _weak_number(right, left.type)
-
-
-def _weak_number(number: ir.Operand, other: types.Type) -> ir.Operand:
-    if isinstance(number, ir.Const) and isinstance(other, types.Float) and not isinstance(number.type, types.Boolean):
-        return typed_const(number.value, other)
-    return number
-
-
 def _weak_against(value: Value, other: Value) -> Value:
-    if isinstance(value, ir.Const) and is_number(value) and is_array(other):
-        return _weak_number(value, dtype(other))
-    return value
+    """In a rule a literal takes the float type of the other operand."""
+    kind = dtype(other)
+    if not isinstance(value, ir.Const) or is_array(value) or isinstance(value.type, types.Boolean):
+        return value
+    return typed_const(value.value, kind) if isinstance(kind, types.Float) else value
 
 
 def _tuples_equal(frame: Frame, callee: Any, left: TupleValue, right: TupleValue) -> Value:
@@ -186,16 +169,12 @@ def _tuples_equal(frame: Frame, callee: Any, left: TupleValue, right: TupleValue
 
 def both(frame: Frame, left: ir.Operand, right: Callable[[], ir.Operand]) -> ir.Operand:
     """`left and right`, short-circuiting."""
-    if isinstance(left, ir.Const):
-        return right() if left.value else left
-    return scalars.branch(frame.ctx, left, right, lambda: ir.boolean(False), "both")
+    return scalars.branch(frame.ctx, left, right, scalars.ready(ir.boolean(False)), "both")
 
 
 def either(frame: Frame, left: ir.Operand, right: Callable[[], ir.Operand]) -> ir.Operand:
     """`left or right`, short-circuiting."""
-    if isinstance(left, ir.Const):
-        return left if left.value else right()
-    return scalars.branch(frame.ctx, left, lambda: ir.boolean(True), right, "either")
+    return scalars.branch(frame.ctx, left, scalars.ready(ir.boolean(True)), right, "either")
 
 
 def unary(frame: Frame, callee: Any, value: Value) -> Value:
@@ -205,58 +184,50 @@ def unary(frame: Frame, callee: Any, value: Value) -> Value:
     if callee is operator.not_:
         return scalars.negated(ctx, truth(frame, value))
     if is_number(value):
-        assert isinstance(value, ir.Var | ir.Const)
         return scalars.scalar(ctx, callee, (value,))
     if is_array(value):
         return elementwise(ctx, callee, (value,))
-    raise ctx.fail(errors.Unsupported, f"`{callee.__name__}` of {described(value)}", "", "Give a number or an array.")
+    raise ctx.unsupported(f"`{callee.__name__}` of {described(value)}", "Give a number or an array.")
 
 
 def truth(frame: Frame, value: Value) -> ir.Operand:
     """The boolean of a value in a condition."""
     ctx = frame.ctx
-    if is_numeric(value) and not is_array(value):
-        assert isinstance(value, ir.Var | ir.Const | Complex)
+    if is_scalar(value):
         return complexes.truth(ctx, value)
-    if isinstance(value, Static):
-        return ir.boolean(bool(value.value))
-    if isinstance(value, OneOf):
-        return ir.boolean(True)
-    if isinstance(value, TupleValue):
-        return ir.boolean(bool(value.items))
-    raise ctx.fail(
-        errors.Unsupported,
-        "an array as a condition",
-        "Its truth value is ambiguous.",
-        "Use .any() or .all(), or np.where.",
+    if isinstance(value, Static | OneOf | TupleValue):
+        known = value.value if isinstance(value, Static) else value.items if isinstance(value, TupleValue) else True
+        return ir.boolean(bool(known))
+    raise ctx.unsupported(
+        "an array as a condition", "Use .any() or .all(), or np.where.", why="Its truth value is ambiguous."
     )
 
 
 def compare(frame: Frame, name: str, left: Value, right: Value) -> Value:
     """One comparison; `is` and `in` are decided when the code is compiled."""
     ctx = frame.ctx
-    if name in ("Is", "IsNot") and (isinstance(left, OneOf) or isinstance(right, OneOf)):
-        one, other = (left, right) if isinstance(left, OneOf) else (right, left)
-        if not isinstance(one, OneOf) or isinstance(other, OneOf):
-            raise ctx.fail(
-                errors.Unsupported, "a comparison of two functions that are chosen at run time", "",
-                "Compare what they are chosen by.",
-            )  # fmt: skip
-        is_same = is_function(ctx, one, other)
-        return is_same if name == "Is" else scalars.negated(ctx, is_same)
     if name in ("Is", "IsNot"):
-        same = isinstance(left, Static) and isinstance(right, Static) and left.value is right.value
-        if isinstance(left, ir.Const) and isinstance(right, ir.Const):
-            same = left == right
-        return ir.boolean(same == (name == "Is"))
+        same = _is_same(frame, left, right)
+        return same if name == "Is" else scalars.negated(ctx, same)
     if name in ("In", "NotIn"):
         if not isinstance(right, TupleValue):
-            raise ctx.fail(
-                errors.Unsupported, "`in` on something that is not a tuple", "", "Write the search as a loop."
-            )
+            raise ctx.unsupported("`in` on something that is not a tuple", "Write the search as a loop.")
         found: ir.Operand = ir.boolean(False)
         for item in right.items:
             same_item = truth(frame, binary(frame, operator.eq, left, item))
             found = either(frame, found, scalars.ready(same_item))
         return found if name == "In" else scalars.negated(ctx, found)
     return binary(frame, COMPARISONS[name], left, right)
+
+
+def _is_same(frame: Frame, left: Value, right: Value) -> ir.Operand:
+    one, other = (left, right) if isinstance(left, OneOf) else (right, left)
+    if isinstance(one, OneOf) and isinstance(other, OneOf):
+        raise frame.ctx.unsupported(
+            "a comparison of two functions that are chosen at run time", "Compare what they are chosen by."
+        )
+    if isinstance(one, OneOf):
+        return is_function(frame.ctx, one, other)
+    if isinstance(left, ir.Const) and isinstance(right, ir.Const):
+        return ir.boolean(left == right)
+    return ir.boolean(isinstance(left, Static) and isinstance(right, Static) and left.value is right.value)

@@ -16,7 +16,6 @@ import numba
 import numpy as np
 from numba import types
 
-from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate.operators import binary
 from adjit.transform.elaborate.values import complexes, scalars
@@ -24,9 +23,10 @@ from adjit.transform.elaborate.values.arrays import shape_of
 from adjit.transform.elaborate.values.choices import functions_in
 from adjit.transform.elaborate.values.elementwise import elementwise, operand, total
 from adjit.transform.elaborate.values.frame import Frame, as_index, static_items
-from adjit.transform.elaborate.values.handlers import Handler, bound, operands_of, refused
+from adjit.transform.elaborate.values.handlers import Handler, operands_of, refused, takes
 from adjit.transform.elaborate.values.values import (
     Complex,
+    Number,
     OneOf,
     Paired,
     Range,
@@ -46,13 +46,10 @@ from adjit.transform.source.marks import Checkpointed, checkpoint
 def _range(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     ctx = frame.ctx
     given = operands_of(frame, "range", args, named, 3)
-    ends = [as_index(ctx, a, "an end of range") for a in given]
-    ends = [scalars.cast(ctx, e, types.intp) for e in ends]
+    ends = [scalars.cast(ctx, as_index(ctx, a, "an end of range"), types.intp) for a in given]
     if len(ends) == 1:
         ends = [ir.integer(0), *ends]
-    if len(ends) == 2:
-        ends = [*ends, ir.integer(1)]
-    start, stop, step = ends
+    start, stop, step = (*ends, ir.integer(1))[:3]
     return Range(start, stop, step)
 
 
@@ -62,49 +59,39 @@ def _prange(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     return dataclasses.replace(trips, parallel=True)
 
 
-def _checkpoint(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+def _checkpoint(frame: Frame, what: Value, snapshots: Value | None) -> Value:
     ctx = frame.ctx
-    what, snapshots = bound(frame, "adjit.checkpoint", "what snapshots?", args, named)
-    functions = functions_in(what) if what is not None and snapshots is None else ()
+    functions = functions_in(what) if snapshots is None else ()
     marked = tuple(Static(Checkpointed(function.value)) for function in functions)
     if isinstance(what, OneOf) and marked:
         return OneOf(marked, what.which)
     if marked:
         return marked[0]
     if not isinstance(what, Range):
-        raise ctx.fail(
-            errors.Unsupported,
-            "adjit.checkpoint of something that is neither a range nor a function",
-            "",
-            "Loop over a range and index.",
+        raise ctx.unsupported(
+            "adjit.checkpoint of something that is neither a range nor a function", "Loop over a range and index."
         )
     if snapshots is None:
         return dataclasses.replace(what, snapshots=0)
     if not isinstance(snapshots, ir.Const) or not isinstance(snapshots.value, int) or snapshots.value < 0:
-        raise ctx.fail(
-            errors.Unsupported, "a number of snapshots that is not a literal", "", "Write the number, or leave it out."
-        )
+        raise ctx.unsupported("a number of snapshots that is not a literal", "Write the number, or leave it out.")
     return dataclasses.replace(what, snapshots=snapshots.value)
 
 
-def _enumerate(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    iterable, first = bound(frame, "enumerate", "iterable start?", args, named)
-    start = None if first is None else as_index(frame.ctx, first, "the start of enumerate")
-    return Paired((None, iterable), start)
+def _enumerate(frame: Frame, iterable: Value, first: Value | None) -> Value:
+    return Paired((None, iterable), None if first is None else as_index(frame.ctx, first, "the start of enumerate"))
 
 
 def _zip(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     return Paired(tuple(args))
 
 
-def _len(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    (value,) = bound(frame, "len", "obj", args, named)
+def _len(frame: Frame, value: Value) -> Value:
     if isinstance(value, TupleValue):
         return ir.integer(len(value.items))
-    assert value is not None
     if not is_array(value) or ndim(value) == 0:
         what = described(value) if not is_array(value) else "an array of rank 0"
-        raise frame.ctx.fail(errors.TypeMismatch, f"len of {what}", "", "Give it an array or a tuple.")
+        raise frame.ctx.mismatch(f"len of {what}", "Give it an array or a tuple.")
     return shape_of(frame.ctx, value)[0]
 
 
@@ -113,12 +100,7 @@ def _extreme(callee: Any) -> Handler:
         ctx = frame.ctx
         items = list(args[0].items) if len(args) == 1 and isinstance(args[0], TupleValue) else args
         if named or len(items) < 2 or not all(is_number(i) for i in items):
-            raise ctx.fail(
-                errors.Unsupported,
-                f"{callee.__name__} of this",
-                "",
-                f"Use np.{callee.__name__}, or two or more numbers.",
-            )
+            raise ctx.unsupported(f"{callee.__name__} of this", f"Use np.{callee.__name__}, or two or more numbers.")
         result = operand(ctx, items[0])
         for item in items[1:]:
             result = scalars.scalar(ctx, callee, (result, operand(ctx, item)))
@@ -127,11 +109,9 @@ def _extreme(callee: Any) -> Handler:
     return handle
 
 
-def _abs(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    (value,) = bound(frame, "abs", "x", args, named)
-    assert value is not None
+def _abs(frame: Frame, value: Value) -> Value:
     if not is_numeric(value):
-        raise frame.ctx.fail(errors.TypeMismatch, f"abs of {described(value)}", "", "Give a number or an array.")
+        raise frame.ctx.mismatch(f"abs of {described(value)}", "Give a number or an array.")
     if is_array(value):
         return elementwise(frame.ctx, np.absolute, (value,))
     return scalars.scalar(frame.ctx, abs, (operand(frame.ctx, value),))
@@ -150,42 +130,35 @@ def _to_number(name: str, kind: types.Type) -> Handler:
     return handle
 
 
-def _complex(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+def _complex(frame: Frame, real: Number | None, imag: Number | None) -> Value:
     ctx = frame.ctx
-    real, imag = bound(frame, "complex", "real:scalar? imag:scalar?", args, named)
     real = const(0.0) if real is None else real
     if imag is None:
-        assert isinstance(real, ir.Var | ir.Const | Complex)
         return complexes.promote(ctx, real)
     if not isinstance(real, Complex) and not isinstance(imag, Complex):
-        return complexes.make(ctx, operand(ctx, real), operand(ctx, imag))
+        return complexes.make(ctx, real, imag)
     return binary(frame, operator.add, real, binary(frame, operator.mul, complexes.literal(1j), imag))
 
 
 def _round(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     ctx = frame.ctx
     if any(is_array(a) for a in args):
-        raise ctx.fail(errors.TypeMismatch, "round of an array", "", "Use np.round for arrays.")
+        raise ctx.mismatch("round of an array", "Use np.round for arrays.")
     return scalars.scalar(ctx, round, operands_of(frame, "round", args, named, 2))
 
 
-def _tuple_builtin(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    (value,) = bound(frame, "tuple", "iterable", args, named)
-    assert value is not None
+def _tuple_builtin(frame: Frame, value: Value) -> Value:
     return TupleValue(static_items(frame.ctx, value, "the argument of tuple"))
 
 
-def _sum_builtin(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+def _sum_builtin(frame: Frame, value: Value, start: ir.Operand | None) -> Value:
     ctx = frame.ctx
-    value, start = bound(frame, "sum", "iterable start:number?", args, named)
-    assert value is not None
-    rest = [] if start is None else [start]
     if is_array(value):
         if ndim(value) != 1:
-            raise ctx.fail(errors.Unsupported, "Python's sum of an array of rank above 1", "", "Use np.sum.")
-        result: Value = total(ctx, value)
-        return scalars.scalar(ctx, operator.add, (operand(ctx, rest[0]), operand(ctx, result))) if rest else result
-    accumulated = rest[0] if rest else const(0)
+            raise ctx.unsupported("Python's sum of an array of rank above 1", "Use np.sum.")
+        result = total(ctx, value)
+        return result if start is None else scalars.scalar(ctx, operator.add, (start, operand(ctx, result)))
+    accumulated: Value = const(0) if start is None else start
     for item in static_items(ctx, value, "the argument of sum"):
         accumulated = binary(frame, operator.add, accumulated, item)
     return accumulated
@@ -194,21 +167,21 @@ def _sum_builtin(frame: Frame, args: list[Value], named: dict[str, Value]) -> Va
 PYTHON_BUILTINS: dict[Any, Handler] = {
     range: _range,
     numba.prange: _prange,
-    checkpoint: _checkpoint,
-    enumerate: _enumerate,
+    checkpoint: takes("adjit.checkpoint", "what snapshots?", _checkpoint),
+    enumerate: takes("enumerate", "iterable start?", _enumerate),
     zip: _zip,
-    len: _len,
+    len: takes("len", "obj", _len),
     max: _extreme(max),
     min: _extreme(min),
-    abs: _abs,
+    abs: takes("abs", "x", _abs),
     float: _to_number("float", types.float64),
     int: _to_number("int", types.intp),
     bool: _to_number("bool", types.boolean),
-    complex: _complex,
+    complex: takes("complex", "real:scalar? imag:scalar?", _complex),
     round: _round,
-    tuple: _tuple_builtin,
+    tuple: takes("tuple", "iterable", _tuple_builtin),
     list: refused("a list built at run time", "Use an array."),
     dict: refused("a dictionary", "Use variables or arrays."),
     print: refused("print inside a differentiated function", "Take it out; ADJIT_DUMP=1 prints what is compiled."),
-    builtins.sum: _sum_builtin,
+    builtins.sum: takes("sum", "iterable start:number?", _sum_builtin),
 }

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import dataclasses
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numba import types
 
-from adjit import errors
 from adjit.transform import ir
-from adjit.transform.elaborate import indexing
 from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.arrays import ordered_like, shape_of
 from adjit.transform.elaborate.values.elementwise import (
@@ -34,10 +32,10 @@ from adjit.transform.elaborate.values.frame import Context, Frame, as_index
 from adjit.transform.elaborate.values.handlers import (
     Handler,
     axis_argument,
-    bound,
     dtype_argument,
     shape_argument,
     taken,
+    takes,
 )
 from adjit.transform.elaborate.values.values import (
     Complex,
@@ -52,7 +50,7 @@ from adjit.transform.elaborate.values.values import (
     is_complex,
     ndim,
 )
-from adjit.transform.ir.types import array_type, array_type_of, slice_type, transposed_type
+from adjit.transform.ir.types import Layout, array_type, array_type_of, slice_type, transposed_type
 
 
 def array_attribute(ctx: Context, owner: Value, name: str) -> Value | None:
@@ -67,22 +65,26 @@ def array_attribute(ctx: Context, owner: Value, name: str) -> Value | None:
         return Static(np.dtype(str(dtype(owner))) if not isinstance(dtype(owner), types.Boolean) else np.dtype(bool))
     if name == "real":
         return owner
-    if name == "flat" and is_complex(owner):
-        pair = materialise(ctx, owner)
-        assert isinstance(pair, Complex)
-        return Flat(paired(_flat(ctx, pair.real), _flat(ctx, pair.imag)))
-    if name == "T" and is_complex(owner):
-        pair = materialise(ctx, owner)
-        assert isinstance(pair, Complex)
-        real, imag = (array_attribute(ctx, p, name) for p in (pair.real, pair.imag))
-        assert real is not None
-        assert imag is not None
-        return paired(real, imag)
     if name == "T":
-        return transpose(ctx, owner, tuple(range(ndim(owner)))[::-1])
+        return of_parts(ctx, owner, lambda array: transpose(ctx, array, tuple(range(ndim(owner)))[::-1]))
     if name == "flat":
-        return Flat(_flat(ctx, owner))
+        vector = of_parts(ctx, owner, lambda array: ravel(ctx, operand(ctx, array), "`.flat`", always=True))
+        assert isinstance(vector, ir.Var | ir.Const | Complex)
+        return Flat(vector)
     return None
+
+
+def of_parts(ctx: Context, value: Value, made_of: Callable[[Value], Value]) -> Value:
+    """What is made of an array; of one of complex numbers, of each of its parts."""
+    if not is_complex(value):
+        return made_of(value)
+    whole = materialise(ctx, value)
+    assert isinstance(whole, Complex)
+    return paired(made_of(whole.real), made_of(whole.imag))
+
+
+def _name_of(array: ir.Operand) -> str:
+    return array.name if isinstance(array, ir.Var) else "array"
 
 
 def size(ctx: Context, owner: Value) -> ir.Operand:
@@ -104,9 +106,7 @@ def transpose(ctx: Context, value: Value, axes: tuple[int, ...]) -> Value:
         shape = tuple(lazy.shape[a] for a in axes)
         return dataclasses.replace(lazy, shape=shape, element=element, moved=lazy.sources, is_free=True)
     array = operand(ctx, value)
-    assert isinstance(array.type, types.Array)
-    name = array.name if isinstance(array, ir.Var) else "array"
-    out = ir.Var(f"{name}_T", transposed_type(array.type, axes))
+    out = ir.Var(f"{_name_of(array)}_T", transposed_type(array_type_of(array), axes))
     ctx.builder.emit(ir.Transpose(base=array, axes=axes, out=out))
     extents = ctx.shape(array)
     return ctx.new_array(out, [extents[a] for a in axes], ctx.roots_of(array))
@@ -118,11 +118,9 @@ def contiguous(ctx: Context, value: Value, what: str, always: bool = False) -> i
     Of others, too, NumPy may give a view in the place of that copy, or does so `always`; `what` asks for it.
     """
     array = operand(ctx, value)
-    assert isinstance(array.type, types.Array)
-    if array.type.layout == "C":
+    if array_type_of(array).layout == "C":
         return array
-    made = copied(ctx, array, array.name if isinstance(array, ir.Var) else "array", keeps_order=False)
-    assert isinstance(made, ir.Var)
+    made = operand(ctx, copied(ctx, array, _name_of(array), keeps_order=False))
     ctx.detached(made, array, what, always)
     return made
 
@@ -132,29 +130,22 @@ def itself(ctx: Context, array: ir.Operand, what: str, by: str = "layout") -> ir
     is so in NumPy."""
     if not ctx.notes_order or not isinstance(array, ir.Var):
         return array
-    assert isinstance(array.type, types.Array)
     out = ir.Var(array.name, array.type, array.user)
-    ctx.builder.emit(ir.Slice(base=array, selectors=(ir.Span(),) * array.type.ndim, out=out))
+    ctx.builder.emit(ir.Slice(base=array, selectors=(ir.Span(),) * ndim(array), out=out))
     ctx.detached(out, array, what, is_view=True, by=by)
-    if by == "layout" and array.type.layout == "C":
+    if by == "layout" and array_type_of(array).layout == "C":
         ctx.ordered(out, ())
     return ctx.new_array(out, ctx.shape(array), ctx.roots_of(array))
 
 
-def reshape(ctx: Context, value: Value, shape: Sequence[ir.Operand]) -> Value:
-    return _reshaped(ctx, contiguous(ctx, value, "reshape"), shape, "reshape")
-
-
 def _reshaped(ctx: Context, array: ir.Operand, shape: Sequence[ir.Operand], what: str) -> ir.Var:
     """A view of other extents; `what` asks for it where NumPy may give a copy, "" where it does not."""
-    name = array.name if isinstance(array, ir.Var) else "array"
-    assert isinstance(array.type, types.Array)
-    out = ir.Var(f"{name}_view", array_type(array.type.dtype, len(shape)))
+    out = ir.Var(f"{_name_of(array)}_view", array_type(array_type_of(array).dtype, len(shape)))
     ctx.builder.emit(ir.Reshape(base=array, shape=tuple(shape), out=out))
     if what:
         ctx.detached(out, array, what, is_view=True)
     known: list[ir.Operand] | None = list(shape)
-    if array.type.ndim == 1 and sorted(map(repr, shape)) == sorted(["-1", *["1"] * (len(shape) - 1)]):
+    if ndim(array) == 1 and sorted(map(repr, shape)) == sorted(["-1", *["1"] * (len(shape) - 1)]):
         # a column or a row
         known = [ctx.shape(array)[0] if s == ir.integer(-1) else s for s in shape]
     elif any(s == ir.integer(-1) or isinstance(s, ir.Var) for s in shape):
@@ -174,24 +165,10 @@ def ravel(ctx: Context, value: Value, what: str = "ravel", always: bool = False)
     return made
 
 
-def _flat(ctx: Context, value: Value) -> ir.Operand:
-    array = ravel(ctx, operand(ctx, value), "`.flat`", always=True)
-    assert isinstance(array, ir.Var | ir.Const)
-    return array
-
-
-def view(ctx: Context, value: Value) -> Value:
-    """Another reference to the memory of an array."""
-    array = operand(ctx, value)
-    assert isinstance(array.type, types.Array)
-    return sliced(ctx, array, [ir.Span()] * array.type.ndim)
-
-
 def sliced(ctx: Context, array: ir.Operand, selectors: Sequence[ir.Selector]) -> ir.Var:
     """The view that basic indexing makes."""
-    assert isinstance(array.type, types.Array)
     name = array.name if isinstance(array, ir.Var) else "view"
-    out = ir.Var(f"{name}_view", slice_type(array.type, selectors))
+    out = ir.Var(f"{name}_view", slice_type(array_type_of(array), selectors))
     ctx.builder.emit(ir.Slice(base=array, selectors=tuple(selectors), out=out))
     shape: list[ir.Operand] = []
     base_shape = iter(ctx.shape(array))
@@ -213,33 +190,38 @@ def sliced(ctx: Context, array: ir.Operand, selectors: Sequence[ir.Selector]) ->
 # ------------------------------------------------------------------------------------------------ functions and methods
 
 
+def copied_whole(ctx: Context, array: ir.Operand, name: str, layout: Layout | None = None) -> ir.Var:
+    """An array of its own, in that layout, or in that of the original."""
+    type_ = array_type_of(array)
+    own = type_.layout if type_.layout in "CF" else "C"
+    out = ir.Var(name, type_.copy(layout=layout or own, readonly=False))
+    ctx.builder.emit(ir.Copy(source=array, out=out))
+    return ctx.new_array(out, ctx.shape(array))
+
+
 def _reshape(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+    ctx = frame.ctx
     if named:
-        raise frame.ctx.fail(
-            errors.Unsupported, f"argument `{next(iter(named))}` of reshape", "numba does not take it.",
+        raise ctx.unsupported(
+            f"argument `{next(iter(named))}` of reshape",
             "Copy to the order wanted, and reshape that.",
-        )  # fmt: skip
+            why="numba does not take it.",
+        )
     owner, *rest = args
     owner = taken(frame, "reshape", "array", owner)
     if not rest:
-        raise frame.ctx.fail(errors.TypeMismatch, "reshape without a shape", "", "Give the extents, or a tuple.")
-    shape: list[ir.Operand] = []
-    for part in rest:
-        shape.extend(shape_argument(frame, part))
-    return reshape(frame.ctx, owner, shape)
+        raise ctx.mismatch("reshape without a shape", "Give the extents, or a tuple.")
+    shape = [extent for part in rest for extent in shape_argument(frame, part)]
+    return _reshaped(ctx, contiguous(ctx, owner, "reshape"), shape, "reshape")
 
 
-def _ravel(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    (value,) = bound(frame, "ravel", "a:array", args, named)
-    assert value is not None
+def _ravel(frame: Frame, value: Value) -> Value:
     return ravel(frame.ctx, value)
 
 
-def _flatten(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    (value,) = bound(frame, "flatten", "a:array", args, named)
-    assert value is not None
+def _flatten(frame: Frame, value: Value) -> Value:
     if not isinstance(value, Lazy) and array_type_of(operand(frame.ctx, value)).layout == "C":
-        return _copy(frame, [ravel(frame.ctx, value, always=True)], {})
+        return _copy(frame, ravel(frame.ctx, value, always=True))
     name = value.name if isinstance(value, ir.Var) else "array"
     made = operand(frame.ctx, copied(frame.ctx, value, name, keeps_order=False))
     return made if ndim(made) == 1 else _reshaped(frame.ctx, made, [ir.integer(-1)], "")
@@ -256,34 +238,26 @@ def _transpose(frame: Frame, args: list[Value], named: dict[str, Value]) -> Valu
         given = rest[0].items if isinstance(rest[0], TupleValue) else tuple(rest)
         axes = [axis_argument(frame, "transpose", g, ndim(owner)) for g in given]
         if sorted(axes) != list(range(ndim(owner))):
-            raise ctx.fail(
-                errors.TypeMismatch, "transpose with other axes than the array has", "", "Name each axis once."
-            )
+            raise ctx.mismatch("transpose with other axes than the array has", "Name each axis once.")
     return transpose(ctx, owner, tuple(axes))
 
 
-def _swapaxes(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    owner, a, b = bound(frame, "swapaxes", "a:array axis1 axis2", args, named)
-    assert owner is not None
+def _swapaxes(frame: Frame, owner: Value, a: Value, b: Value) -> Value:
     axes = list(range(ndim(owner)))
     p, q = (axis_argument(frame, "swapaxes", axis, ndim(owner)) for axis in (a, b))
     axes[p], axes[q] = axes[q], axes[p]
     return transpose(frame.ctx, owner, tuple(axes))
 
 
-def _moveaxis(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    owner, source, destination = bound(frame, "np.moveaxis", "a:array source destination", args, named)
-    assert owner is not None
+def _moveaxis(frame: Frame, owner: Value, source: Value, destination: Value) -> Value:
     axes = list(range(ndim(owner)))
     start, end = (axis_argument(frame, "np.moveaxis", axis, ndim(owner)) for axis in (source, destination))
     axes.insert(end, axes.pop(start))
     return transpose(frame.ctx, owner, tuple(axes))
 
 
-def _expand_dims(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+def _expand_dims(frame: Frame, owner: Value, axis: Value) -> Value:
     ctx = frame.ctx
-    owner, axis = bound(frame, "np.expand_dims", "a:array axis", args, named)
-    assert owner is not None
     place = axis_argument(frame, "np.expand_dims", axis, ndim(owner) + 1)
     if not isinstance(owner, Lazy):
         spans: list[ir.Selector] = [ir.Span()] * ndim(owner)
@@ -294,11 +268,8 @@ def _expand_dims(frame: Frame, args: list[Value], named: dict[str, Value]) -> Va
     )
 
 
-def _broadcast_to(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+def _broadcast_to(frame: Frame, value: Value, shape: Value) -> Value:
     ctx = frame.ctx
-    value, shape = bound(frame, "np.broadcast_to", "array:value shape", args, named)
-    assert value is not None
-    assert shape is not None
     extents = shape_argument(frame, shape)
     element = stretched(ctx, value, extents)
     sources = as_lazy(ctx, value).sources if is_array(value) else ()
@@ -307,89 +278,64 @@ def _broadcast_to(frame: Frame, args: list[Value], named: dict[str, Value]) -> V
     return Lazy(extents, dtype(value), element, sources, sources, by)
 
 
-def _copy(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    ctx = frame.ctx
-    (value,) = bound(frame, "copy", "a:array", args, named)
+def _copy(frame: Frame, value: Value) -> Value:
+    """In C order whatever the order of the original, as numba has it."""
     if isinstance(value, Lazy):
-        return copied(ctx, value, keeps_order=False)
-    assert isinstance(value, ir.Var | ir.Const)
-    assert isinstance(value.type, types.Array)
-    # in C order whatever the order of the original, as numba has it
-    type_ = value.type.copy(readonly=False, layout="C")
-    out = ir.Var(value.name if isinstance(value, ir.Var) else "array", type_)
-    ctx.builder.emit(ir.Copy(source=value, out=out))
-    return ctx.new_array(out, ctx.shape(value))
+        return copied(frame.ctx, value, keeps_order=False)
+    array = operand(frame.ctx, value)
+    return copied_whole(frame.ctx, array, _name_of(array), "C")
 
 
-def _copy_in_order(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+def _copy_in_order(frame: Frame, value: Value) -> Value:
     """np.copy, which keeps the order, as the method does not."""
-    made = _copy(frame, args, named)
-    ordered_like(frame.ctx, made, [*args, *named.values()])
+    made = _copy(frame, value)
+    ordered_like(frame.ctx, made, [value])
     return made
 
 
-def _ascontiguous(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    (value,) = bound(frame, "np.ascontiguousarray", "a:array", args, named)
-    assert value is not None
+def _ascontiguous(frame: Frame, value: Value) -> Value:
     given = operand(frame.ctx, value)
     array = contiguous(frame.ctx, given, "np.ascontiguousarray")
     return itself(frame.ctx, array, "np.ascontiguousarray") if array is given else array
 
 
-def _asfortran(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    (value,) = bound(frame, "np.asfortranarray", "a:array", args, named)
-    assert value is not None
-    array = operand(frame.ctx, value)
+def _asfortran(frame: Frame, value: Value) -> Value:
+    ctx, array = frame.ctx, operand(frame.ctx, value)
     if array_type_of(array).layout == "F" or (array_type_of(array).layout == "C" and ndim(array) == 1):
-        return itself(frame.ctx, array, "np.asfortranarray")
-    made = copied(frame.ctx, array, array.name if isinstance(array, ir.Var) else "array", keeps_order=False)
-    assert isinstance(made, ir.Var)
-    frame.ctx.ordered(made, (), is_free=True)
-    frame.ctx.detached(made, array, "np.asfortranarray")
+        return itself(ctx, array, "np.asfortranarray")
+    made = operand(ctx, copied(ctx, array, _name_of(array), keeps_order=False))
+    ctx.ordered(made, (), is_free=True)
+    ctx.detached(made, array, "np.asfortranarray")
     return made
 
 
 def _view(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     if len(args) > 1 or named:
-        raise frame.ctx.fail(
-            errors.Unsupported, "the array method `view` with another type", "", "Use astype, which converts."
-        )
-    return view(frame.ctx, args[0])
+        raise frame.ctx.unsupported("the array method `view` with another type", "Use astype, which converts.")
+    array = operand(frame.ctx, args[0])
+    return sliced(frame.ctx, array, [ir.Span()] * ndim(array))
 
 
-def _astype(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    owner, kind = bound(frame, "astype", "a:array dtype", args, named)
-    assert owner is not None
+def _astype(frame: Frame, owner: Value, kind: Value) -> Value:
     return copied(frame.ctx, converted(frame.ctx, as_lazy(frame.ctx, owner), dtype_argument(frame, kind, dtype(owner))))
 
 
-def _shape(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    (value,) = bound(frame, "np.shape", "a:value", args, named)
-    assert value is not None
-    return TupleValue(tuple(shape_of(frame.ctx, value)))
-
-
-def _size(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    (value,) = bound(frame, "np.size", "a:value", args, named)
-    assert value is not None
-    return size(frame.ctx, value) if is_array(value) else ir.integer(1)
-
-
-def _ndim(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    (value,) = bound(frame, "np.ndim", "a:value", args, named)
-    assert value is not None
-    return ir.integer(ndim(value))
-
-
-def _fill(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    owner, value = bound(frame, "fill", "a:array value:scalar", args, named)
-    assert value is not None
+def _fill(frame: Frame, owner: Value, value: Value) -> Value:
     if not isinstance(owner, ir.Var | Complex):
-        raise frame.ctx.fail(
-            errors.Unsupported, "fill of an array that has no name", "", "Fill one that is in a variable."
-        )
+        raise frame.ctx.unsupported("fill of an array that has no name", "Fill one that is in a variable.")
     store_all(frame.ctx, owner, value)
     return Static(None)
+
+
+def _question(name: str) -> Handler:
+    """np.shape and the like, also of numbers."""
+
+    def answer(frame: Frame, value: Value) -> Value:
+        found = array_attribute(frame.ctx, value, name)
+        assert found is not None
+        return found
+
+    return takes(f"np.{name}", "a:value", answer)
 
 
 def _item(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
@@ -399,12 +345,10 @@ def _item(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     if len(places) == 1 and isinstance(places[0], TupleValue):
         places = list(places[0].items)
     if named or len(places) not in (0, 1, array.ndim):
-        raise ctx.fail(
-            errors.TypeMismatch, f"item() of {array.ndim} axes with these arguments", "", "Give an index for each axis."
-        )
+        raise ctx.mismatch(f"item() of {array.ndim} axes with these arguments", "Give an index for each axis.")
     indices = [as_index(ctx, place, "an argument of item()") for place in places]
     if len(indices) == array.ndim > 0:
-        return indexing.read(ctx, indexing.resolve(ctx, operand(ctx, owner), indices))
+        return ctx.builder.load(operand(ctx, owner), indices)
     if not indices:
         _check_one_element(ctx, array)
         return array.element((ir.integer(0),) * array.ndim)
@@ -428,30 +372,30 @@ def _check_one_element(ctx: Context, array: Lazy) -> None:
 
 
 SHAPING: dict[Any, Handler] = {
-    np.ascontiguousarray: _ascontiguous,
-    np.asfortranarray: _asfortran,
-    np.copy: _copy_in_order,
+    np.ascontiguousarray: takes("np.ascontiguousarray", "a:array", _ascontiguous),
+    np.asfortranarray: takes("np.asfortranarray", "a:array", _asfortran),
+    np.copy: takes("copy", "a:array", _copy_in_order),
     np.reshape: _reshape,
-    np.ravel: _ravel,
+    np.ravel: takes("ravel", "a:array", _ravel),
     np.transpose: _transpose,
-    np.swapaxes: _swapaxes,
-    np.moveaxis: _moveaxis,
-    np.expand_dims: _expand_dims,
-    np.broadcast_to: _broadcast_to,
-    np.shape: _shape,
-    np.size: _size,
-    np.ndim: _ndim,
+    np.swapaxes: takes("swapaxes", "a:array axis1 axis2", _swapaxes),
+    np.moveaxis: takes("np.moveaxis", "a:array source destination", _moveaxis),
+    np.expand_dims: takes("np.expand_dims", "a:array axis", _expand_dims),
+    np.broadcast_to: takes("np.broadcast_to", "array:value shape", _broadcast_to),
+    np.shape: _question("shape"),
+    np.size: _question("size"),
+    np.ndim: _question("ndim"),
 }
 
 SHAPING_METHODS: dict[str, Handler] = {
-    "copy": _copy,
+    "copy": takes("copy", "a:array", _copy),
     "reshape": _reshape,
-    "ravel": _ravel,
-    "flatten": _flatten,
+    "ravel": SHAPING[np.ravel],
+    "flatten": takes("flatten", "a:array", _flatten),
     "transpose": _transpose,
-    "swapaxes": _swapaxes,
-    "astype": _astype,
-    "fill": _fill,
+    "swapaxes": SHAPING[np.swapaxes],
+    "astype": takes("astype", "a:array dtype", _astype),
+    "fill": takes("fill", "a:array value:scalar", _fill),
     "view": _view,
     "item": _item,
 }

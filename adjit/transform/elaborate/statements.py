@@ -13,13 +13,12 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import libcst as cst
 from numba import types
 
-from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate.assignment import annotated_assignment, assign, assignment, augmented_assignment
 from adjit.transform.elaborate.control import (
@@ -29,6 +28,7 @@ from adjit.transform.elaborate.control import (
     FLAGS,
     RETURN,
     VALUE,
+    Trips,
     carried_loop,
     conditional,
     flag,
@@ -36,7 +36,6 @@ from adjit.transform.elaborate.control import (
 )
 from adjit.transform.elaborate.expressions import condition, evaluate, local_function
 from adjit.transform.elaborate.iteration import is_static, iteration, static_items
-from adjit.transform.elaborate.promises import without_own_promises
 from adjit.transform.elaborate.syntax import always_leaves, assigned, body_of, contains, else_of
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Frame
@@ -66,18 +65,23 @@ def block(frame: Frame, statements: Sequence[cst.BaseStatement | cst.BaseSmallSt
 
 
 def one(frame: Frame, statement: cst.BaseStatement | cst.BaseSmallStatement) -> None:
+    node = _begun(frame, statement)
+    handler = _HANDLERS.get(type(node))
+    if handler is None:
+        name, instead = _REFUSED.get(type(node), (type(node).__name__, "Write it with other statements."))
+        raise frame.ctx.unsupported(f"{name} is not supported", instead)
+    handler(frame, node)
+
+
+def _begun(frame: Frame, statement: cst.BaseStatement | cst.BaseSmallStatement) -> cst.CSTNode:
+    """The statement without the line that it stands in; what is emitted and refused now has its place."""
     ctx = frame.ctx
     node: cst.CSTNode = statement.body[0] if isinstance(statement, cst.SimpleStatementLine) else statement
     if not frame.is_rule:
         ctx.frame, ctx.node = frame, node
         frame.begun = len(ctx.builder.ops)
-        comments = frame.source.comments_above(statement)
-        ctx.builder.origin = frame.source.origin(statement, comments)
-    handler = _HANDLERS.get(type(node))
-    if handler is None:
-        name, instead = _REFUSED.get(type(node), (type(node).__name__, "Write it with other statements."))
-        raise ctx.fail(errors.Unsupported, f"{name} is not supported", "", instead, node)
-    handler(frame, node)
+        ctx.builder.origin = frame.source.origin(statement, frame.source.comments_above(statement))
+    return node
 
 
 # ------------------------------------------------------------------------------------------------------- simple ones
@@ -90,12 +94,8 @@ def _return(frame: Frame, node: cst.Return) -> None:
     frame.env[RETURN] = ir.boolean(True)
 
 
-def _break(frame: Frame, node: cst.Break) -> None:
-    frame.env[BREAK] = ir.boolean(True)
-
-
-def _continue(frame: Frame, node: cst.Continue) -> None:
-    frame.env[CONTINUE] = ir.boolean(True)
+def _leave(frame: Frame, node: cst.Break | cst.Continue) -> None:
+    frame.env[BREAK if isinstance(node, cst.Break) else CONTINUE] = ir.boolean(True)
 
 
 def _expression(frame: Frame, node: cst.Expr) -> None:
@@ -122,12 +122,12 @@ def _raise(frame: Frame, node: cst.Raise) -> None:
         raised = raised.func
     kind = evaluate(frame, raised) if raised is not None else None
     if not isinstance(kind, Static) or not isinstance(kind.value, type) or not issubclass(kind.value, BaseException):
-        raise ctx.fail(errors.Unsupported, "this raise", "", "Raise an exception class with a constant message.", node)
+        raise ctx.unsupported("this raise", "Raise an exception class with a constant message.")
     message = _message(frame, arguments)
     if frame.is_rule and issubclass(kind.value, NotImplementedError) and ctx.builder.ops is frame.own_ops:
         # whatever the values are: what types tell a rule, it is known to be without
         what = " ".join(map(str, message)) or f"a call that {frame.source.name} does not know"
-        raise ctx.fail(errors.Unsupported, what, "", "Write the computation out, in loops.")
+        raise ctx.unsupported(what, "Write the computation out, in loops.")
     ctx.builder.emit(ir.Raise(exception=kind.value, args=message))
 
 
@@ -144,33 +144,21 @@ def _message(frame: Frame, arguments: Iterable[cst.BaseExpression]) -> tuple[ir.
 
 
 def _if(frame: Frame, node: cst.If) -> None:
-    test = condition(frame, node.test)
-    yes, no = body_of(node.body), else_of(node)
-    if isinstance(test, ir.Const):
-        block(frame, yes if test.value else no)
-        return
-    conditional(frame, test, lambda: block(frame, yes), lambda: block(frame, no))
+    _branches(frame, node, body_of(node.body), else_of(node))
+
+
+def _branches(frame: Frame, node: cst.If, yes: Sequence[Any], no: Sequence[Any]) -> None:
+    conditional(frame, condition(frame, node.test), lambda: block(frame, yes), lambda: block(frame, no))
 
 
 def _if_with_rest(frame: Frame, node: cst.If, rest: Sequence[Any]) -> bool:
     """An `if` of which a branch always leaves takes the statements after it into the other branch."""
     yes, no = body_of(node.body), else_of(node)
-    yes_leaves, no_leaves = always_leaves(yes), always_leaves(no)
-    if not yes_leaves and not no_leaves:
+    yes_leaves = always_leaves(yes)
+    if not yes_leaves and not always_leaves(no):
         return False
-    ctx = frame.ctx
-    ctx.frame, ctx.node = (frame, node) if not frame.is_rule else (ctx.frame, ctx.node)
-    if not frame.is_rule:
-        ctx.builder.origin = frame.source.origin(node, frame.source.comments_above(node))
-    test = condition(frame, node.test)
-    if yes_leaves:
-        no = [*no, *rest]
-    else:
-        yes = [*yes, *rest]
-    if isinstance(test, ir.Const):
-        block(frame, yes if test.value else no)
-        return True
-    conditional(frame, test, lambda: block(frame, yes), lambda: block(frame, no))
+    _begun(frame, node)
+    _branches(frame, node, yes if yes_leaves else [*yes, *rest], [*no, *rest] if yes_leaves else no)
     return True
 
 
@@ -214,10 +202,7 @@ def _after_loop(frame: Frame, node: cst.For | cst.While, outer_break: Value | No
     if node.orelse is None:
         return
     orelse = body_of(node.orelse.body)
-    if isinstance(broke, ir.Const) and not broke.value:
-        block(frame, orelse)
-    else:
-        conditional(frame, broke, lambda: None, lambda: block(frame, orelse))
+    conditional(frame, broke, lambda: None, lambda: block(frame, orelse))
 
 
 def _for(frame: Frame, node: cst.For) -> None:
@@ -249,17 +234,13 @@ def _for(frame: Frame, node: cst.For) -> None:
         finally:
             ctx.in_prange = was_in_prange
 
-    def build(
-        inits: tuple[ir.Operand, ...], args: tuple[ir.Var, ...], ops: list[ir.Op],
-        yields: tuple[ir.Operand, ...], outs: tuple[ir.Var, ...],
-    ) -> ir.Op:  # fmt: skip
-        region = ir.Region((counter, *args), tuple(ops), yields)
-        if is_parallel:
-            region = without_own_promises(region)
+    def build(trips: Trips) -> ir.Op:
+        region = trips.body(counter)
         return ir.For(
-            start=start, stop=stop, step=step, inits=inits, body=region, outs=outs, stops=stops, origin=origin,
+            start=start, stop=stop, step=step, inits=trips.inits,
+            body=_without_own_promises(region) if is_parallel else region,
+            outs=trips.outs, stops=stops, origin=origin, parallel=is_parallel,
             snapshots=iterated.snapshots if isinstance(iterated, Range) else None,
-            parallel=is_parallel,
         )  # fmt: skip
 
     carried_loop(frame, names, body, build)
@@ -270,6 +251,34 @@ def _is_empty(trips: Range) -> bool:
     """Whether a range of literals has no number in it."""
     ends = [e.value for e in (trips.start, trips.stop, trips.step) if isinstance(e, ir.Const)]
     return len(ends) == 3 and ends[2] != 0 and not range(*map(int, ends))
+
+
+def _without_own_promises(body: ir.Region) -> ir.Region:
+    """The body of a loop over prange, whose user says of a store that no other trip touches the element.
+
+    Nothing is said of arrays that a trip makes for itself, for they may become one array of all trips; nor of updates,
+    for many who write these mean the sum.
+
+        for i in prange(n):
+            y[order[i]] = x[i]          promised
+            s = np.empty(2)
+            s[k[i]] = x[i]              nothing said
+            h[k[i]] += x[i]             nothing said
+    """
+
+    def made(op: ir.Op) -> ir.Op:
+        if isinstance(op, ir.Store) and op.promised and _base(op.array, body.made) in body.defines:
+            return dataclasses.replace(op, promised=False)
+        return op
+
+    return ir.rewritten(body, made)
+
+
+def _base(array: ir.Operand, made: Mapping[ir.Operand, ir.Op]) -> ir.Operand:
+    """The array that a view made in the body looks into."""
+    while isinstance(array, ir.Var) and isinstance(view := made.get(array), ir.VIEWS):
+        array = view.base
+    return array
 
 
 def _unrolled(frame: Frame, node: cst.For, items: Sequence[Value]) -> None:
@@ -284,12 +293,7 @@ def _unrolled(frame: Frame, node: cst.For, items: Sequence[Value]) -> None:
         assign(frame, node.target, rest[0])
         block(frame, body_of(node.body))
         frame.env[CONTINUE] = ir.boolean(False)
-        gone = left(frame)
-        if isinstance(gone, ir.Const):
-            if not gone.value:
-                trips(rest[1:])
-        else:
-            conditional(frame, gone, lambda: None, lambda: trips(rest[1:]))
+        conditional(frame, left(frame), lambda: None, lambda: trips(rest[1:]))
 
     trips(items)
     _after_loop(frame, node, outer_break)
@@ -325,19 +329,16 @@ def _while(frame: Frame, node: cst.While) -> None:
         ctx.builder.ops.extend(ops)
         return _trip(frame, node, True, held)
 
-    def build(
-        inits: tuple[ir.Operand, ...], args: tuple[ir.Var, ...], ops: list[ir.Op],
-        yields: tuple[ir.Operand, ...], outs: tuple[ir.Var, ...],
-    ) -> ir.Op:  # fmt: skip
+    def build(trips: Trips) -> ir.Op:
         # the test has arguments of its own, and asks for their extents itself
-        own = tuple(dataclasses.replace(a) for a in args)
-        cloner = ir.Cloner(dict(zip(args, own, strict=True)))
-        extents = [o for o in ops if isinstance(o, ir.Extent) and any(o.array is a for a in args)]
+        own = tuple(dataclasses.replace(a) for a in trips.args)
+        cloner = ir.Cloner(dict(zip(trips.args, own, strict=True)))
+        extents = [o for o in trips.ops if isinstance(o, ir.Extent) and any(o.array is a for a in trips.args)]
         tested = tuple(cloner.op(o) for o in (*extents, *test.ops))
-        region = ir.Region(own, tested, (cloner.operand(test.held),))
-        body_region = ir.Region(args, tuple(ops), yields)
-        stopping = stops or test.is_in_trip
-        return ir.While(inits=inits, test=region, body=body_region, outs=outs, stops=stopping, origin=origin)
+        region, stopping = ir.Region(own, tested, (cloner.operand(test.held),)), stops or test.is_in_trip
+        return ir.While(
+            inits=trips.inits, test=region, body=trips.body(), outs=trips.outs, stops=stopping, origin=origin
+        )
 
     carried_loop(frame, names, body, build)
     _after_loop(frame, node, outer_break)
@@ -350,19 +351,17 @@ def _del(frame: Frame, node: cst.Del) -> None:
     for target in targets:
         if not isinstance(target, cst.Name):
             what = "`del` of something that is not a name"
-            raise frame.ctx.fail(errors.Unsupported, what, "", "Leave it out.", target if is_many else node)
+            raise frame.ctx.unsupported(what, "Leave it out.", node=target if is_many else node)
         if frame.lookup(target.value) is None:
-            raise frame.ctx.fail(
-                errors.Unsupported, f"`{target.value}` is not defined", "", "Leave it out, or assign it first.", target
+            raise frame.ctx.unsupported(
+                f"`{target.value}` is not defined", "Leave it out, or assign it first.", node=target
             )
         frame.env[target.value] = Poison("", is_deleted=True)
 
 
 def _function(frame: Frame, node: cst.FunctionDef) -> None:
     if node.decorators or node.asynchronous is not None:
-        raise frame.ctx.fail(
-            errors.Unsupported, "a decorated function inside a differentiated one", "", "Define it outside.", node
-        )
+        raise frame.ctx.unsupported("a decorated function inside a differentiated one", "Define it outside.")
     frame.env[node.name.value] = local_function(frame, node)
 
 
@@ -371,8 +370,8 @@ _HANDLERS: dict[type, Callable[[Frame, Any], None]] = {
     cst.AnnAssign: annotated_assignment,
     cst.AugAssign: augmented_assignment,
     cst.Return: _return,
-    cst.Break: _break,
-    cst.Continue: _continue,
+    cst.Break: _leave,
+    cst.Continue: _leave,
     cst.Expr: _expression,
     cst.Pass: _pass,
     cst.Assert: _assert,

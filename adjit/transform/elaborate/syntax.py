@@ -9,7 +9,7 @@ In: nodes of the tree. Out: yes or no, or names.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import libcst as cst
@@ -30,40 +30,31 @@ def else_of(node: cst.If) -> list[Any]:
 
 def always_leaves(statements: Sequence[Any]) -> bool:
     """Whether control never reaches the end of these statements."""
-    for s in statements:
-        node = s.body[-1] if isinstance(s, cst.SimpleStatementLine) else s
-        if isinstance(node, cst.Return | cst.Break | cst.Continue):
-            return True
-        if isinstance(node, cst.If) and node.orelse is not None and _both(always_leaves, node):
-            return True
-    return False
-
-
-def _both(holds: Callable[[Sequence[Any]], bool], node: cst.If) -> bool:
-    return holds(body_of(node.body)) and holds(else_of(node))
-
-
-def _is_endless(node: cst.While) -> bool:
-    return isinstance(node.test, cst.Name) and node.test.value == "True" and not contains(node.body, cst.Break)
+    return any(_ends_in(s, (cst.Return, cst.Break, cst.Continue), always_leaves) for s in statements)
 
 
 def always_returns(statements: Sequence[Any]) -> bool:
     """Whether every path through these statements ends in return or raise, as far as the syntax tells."""
-    for s in statements:
-        node = s.body[-1] if isinstance(s, cst.SimpleStatementLine) else s
-        if isinstance(node, cst.Return | cst.Raise):
-            return True
-        if isinstance(node, cst.If) and node.orelse is not None and _both(always_returns, node):
-            return True
-        if isinstance(node, cst.While) and _is_endless(node):
-            return True
-        if (
-            isinstance(node, cst.For | cst.While)
-            and node.orelse is not None
-            and always_returns(body_of(node.orelse.body))
-        ):
-            return True
-    return False
+    return any(_ends_in(s, (cst.Return, cst.Raise), always_returns) or _loop_returns(s) for s in statements)
+
+
+def _ends_in(statement: Any, kinds: tuple[type, ...], holds: Callable[[Sequence[Any]], bool]) -> bool:
+    """Whether the statement is of one of the kinds, or an `if` of which it holds for both sides."""
+    node = statement.body[-1] if isinstance(statement, cst.SimpleStatementLine) else statement
+    if isinstance(node, cst.If):
+        return node.orelse is not None and holds(body_of(node.body)) and holds(else_of(node))
+    return isinstance(node, kinds)
+
+
+def _loop_returns(node: Any) -> bool:
+    if isinstance(node, cst.While) and _is_endless(node):
+        return True
+    is_loop = isinstance(node, cst.For | cst.While)
+    return is_loop and node.orelse is not None and always_returns(body_of(node.orelse.body))
+
+
+def _is_endless(node: cst.While) -> bool:
+    return isinstance(node.test, cst.Name) and node.test.value == "True" and not contains(node.body, cst.Break)
 
 
 class Assigned(NamedTuple):
@@ -73,45 +64,20 @@ class Assigned(NamedTuple):
     returns: bool
 
 
-class _Assignments(cst.CSTVisitor):
-    def __init__(self) -> None:
-        self.names: dict[str, None] = {}
-        self.returns = False
+def inside(node: cst.CSTNode, but: tuple[type[cst.CSTNode], ...] = (cst.FunctionDef,)) -> Iterator[cst.CSTNode]:
+    """The node and all that is in it, in the order of the text; of nodes of some types, nothing that is in them."""
+    yield node
+    if not isinstance(node, but):
+        for child in node.children:
+            yield from inside(child, but)
 
-    def _target(self, node: cst.CSTNode) -> None:
-        if isinstance(node, cst.Name):
-            self.names[node.value] = None
-        elif isinstance(node, cst.Tuple | cst.List):
-            for element in node.elements:
-                self._target(element.value)
 
-    def visit_AssignTarget(self, node: cst.AssignTarget) -> None:
-        self._target(node.target)
-
-    def visit_AugAssign(self, node: cst.AugAssign) -> None:
-        self._target(node.target)
-
-    def visit_AnnAssign(self, node: cst.AnnAssign) -> None:
-        self._target(node.target)
-
-    def visit_NamedExpr(self, node: cst.NamedExpr) -> None:
-        self._target(node.target)
-
-    def visit_For(self, node: cst.For) -> None:
-        self._target(node.target)
-
-    def visit_Del(self, node: cst.Del) -> None:
-        self._target(node.target)
-
-    def visit_Return(self, node: cst.Return) -> None:
-        self.returns = True
-
-    def visit_FunctionDef(self, node: cst.FunctionDef) -> bool:
-        self.names[node.name.value] = None
-        return False
-
-    def visit_Lambda(self, node: cst.Lambda) -> bool:
-        return False
+def _targets(node: cst.CSTNode) -> Iterator[str]:
+    if isinstance(node, cst.Name):
+        yield node.value
+    elif isinstance(node, cst.Tuple | cst.List):
+        for element in node.elements:
+            yield from _targets(element.value)
 
 
 def assigned(nodes: Iterable[cst.CSTNode]) -> Assigned:
@@ -121,31 +87,28 @@ def assigned(nodes: Iterable[cst.CSTNode]) -> Assigned:
     return Assigned(tuple(names), any(each.returns for each in found))
 
 
-# A rule is elaborated at each use, and its syntax stays the same; libcst's visitors are slow.
+# A rule is elaborated at each use, and its syntax stays the same; to walk through libcst's nodes is slow.
 @functools.lru_cache(maxsize=4096)
 def _assigned_in(node: cst.CSTNode) -> Assigned:
-    visitor = _Assignments()
-    node.visit(visitor)
-    return Assigned(tuple(visitor.names), visitor.returns)
-
-
-class _Finder(cst.CSTVisitor):
-    def __init__(self, kind: type[cst.CSTNode]):
-        self.kind = kind
-        self.found = False
-
-    def on_visit(self, node: cst.CSTNode) -> bool:
-        self.found = self.found or isinstance(node, self.kind)
-        if isinstance(node, cst.For | cst.While):
-            # a break belongs to the innermost loop; one after a loop's `else` to the loop around it
-            if node.orelse is not None:
-                node.orelse.visit(self)
-            return False
-        return not self.found and not isinstance(node, cst.FunctionDef | cst.Lambda)
+    names: dict[str, None] = {}
+    returns = False
+    for each in inside(node, (cst.FunctionDef, cst.Lambda)):
+        if isinstance(each, cst.AssignTarget | cst.AugAssign | cst.AnnAssign | cst.NamedExpr | cst.For | cst.Del):
+            names.update(dict.fromkeys(_targets(each.target)))
+        elif isinstance(each, cst.FunctionDef):
+            names[each.name.value] = None
+        returns |= isinstance(each, cst.Return)
+    return Assigned(tuple(names), returns)
 
 
 @functools.lru_cache(maxsize=4096)
 def contains(node: cst.CSTNode, kind: type[cst.CSTNode]) -> bool:
-    finder = _Finder(kind)
-    node.visit(finder)
-    return finder.found
+    """Whether there is such a node, which a `break` of a loop inside is not."""
+    if isinstance(node, kind):
+        return True
+    if isinstance(node, cst.For | cst.While):
+        # a break belongs to the innermost loop; one after a loop's `else` to the loop around it
+        return node.orelse is not None and contains(node.orelse, kind)
+    if isinstance(node, cst.FunctionDef | cst.Lambda):
+        return False
+    return any(contains(child, kind) for child in node.children)

@@ -32,23 +32,21 @@ def python_function(function: object) -> FunctionType:
     raise _no_function(function)
 
 
+_REFUSED: tuple[tuple[type, str, str], ...] = (
+    (type, "{} is a class, not a function",
+     "Write a function of the numbers and arrays that its objects hold."),
+    (MethodType, "{} is a method, bound to an object",
+     "Write a function that gets what the method reads of the object as arguments."),
+    (functools.partial, "a functools.partial is no function with a source of its own",
+     "Write a lambda that calls the function with what the partial holds."),
+)  # fmt: skip
+
+
 def _no_function(thing: Any) -> SourceUnavailable:
     reads = "adjit reads functions, lambdas and numba dispatchers."
-    if isinstance(thing, type):
-        return SourceUnavailable(
-            f"{thing.__qualname__} is a class, not a function", why=reads,
-            instead="Write a function of the numbers and arrays that its objects hold.",
-        )  # fmt: skip
-    if isinstance(thing, MethodType):
-        return SourceUnavailable(
-            f"{thing.__qualname__} is a method, bound to an object", why=reads,
-            instead="Write a function that gets what the method reads of the object as arguments.",
-        )  # fmt: skip
-    if isinstance(thing, functools.partial):
-        return SourceUnavailable(
-            "a functools.partial is no function with a source of its own", why=reads,
-            instead="Write a lambda that calls the function with what the partial holds.",
-        )  # fmt: skip
+    for kind, what, instead in _REFUSED:
+        if isinstance(thing, kind):
+            return SourceUnavailable(what.format(getattr(thing, "__qualname__", "")), why=reads, instead=instead)
     if isinstance(getattr(thing, "__name__", None), str) and callable(thing):
         name = spoken(thing)
         return SourceUnavailable(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ from adjit.errors import WrongCall, WrongWrt
 from adjit.transform.source.callables import python_function
 from adjit.transform.source.callables import signature as own_signature
 from adjit.transform.source.marks import Checkpointed
-from adjit.transform.source.parameters import listed, misfit, plain
+from adjit.transform.source.parameters import by_name, listed, misfit, plain
 from adjit.transform.strategy import CHEAPEST, Strategy
 
 if TYPE_CHECKING:
@@ -128,21 +128,14 @@ def shown(spec: Any) -> str:
 
 def positions_of(spec: Any, wrt: Wrt) -> tuple[tuple[int, ...], bool]:
     """The positions that `wrt` names, and whether it is a single one; raises WrongWrt."""
-    enclosed = enclosed_in(spec)
-    names = list((parameters(spec) if enclosed is None else enclosed.given).parameters)
+    names = list(named_parameters(spec).parameters)
     single = isinstance(wrt, int | str | np.integer)
     asked = [wrt] if single else wrt
     if not isinstance(asked, list | tuple) or not asked:
-        raise WrongWrt(
-            f"wrt={wrt!r} for {shown(spec)}",
-            why=_named(names),
-            instead="Give a position or a name of a parameter, or a tuple of those.",
-        )
+        raise _wrong_wrt(f"wrt={wrt!r} for {shown(spec)}", names)
     found = tuple(_position(spec, one, names) for one in asked)
     if len(set(found)) < len(found):
-        raise WrongWrt(
-            f"wrt={wrt!r} names a parameter of {shown(spec)} twice", why=_named(names), instead="Name each one once."
-        )
+        raise _wrong_wrt(f"wrt={wrt!r} names a parameter of {shown(spec)} twice", names, "Name each one once.")
     return found, single
 
 
@@ -157,15 +150,14 @@ def _position(spec: Any, one: object, names: list[str]) -> int:
         return names.index(one)
     if isinstance(one, int | np.integer) and not isinstance(one, bool) and -len(names) <= one < len(names):
         return int(one) % len(names)
-    raise WrongWrt(
-        f"{shown(spec)} has no parameter {one!r} to differentiate with respect to",
-        why=_named(names),
-        instead="Give a position or a name of a parameter, or a tuple of those.",
-    )
+    raise _wrong_wrt(f"{shown(spec)} has no parameter {one!r} to differentiate with respect to", names)
 
 
-def _named(names: Sequence[str]) -> str:
-    return f"Its parameters are {', '.join(names)}." if names else "It has no parameters."
+def _wrong_wrt(
+    what: str, names: Sequence[str], instead: str = "Give a position or a name of a parameter, or a tuple of those."
+) -> WrongWrt:
+    why = f"Its parameters are {', '.join(names)}." if names else "It has no parameters."
+    return WrongWrt(what, why=why, instead=instead)
 
 
 # ---------------------------------------------------------------------------------------------------------- parameters
@@ -178,6 +170,12 @@ def parameters(spec: Any) -> inspect.Signature:
     return signature(derivative) if isinstance(root(derivative), Enclosed) else _parameters(derivative)
 
 
+def named_parameters(spec: Any) -> inspect.Signature:
+    """The parameters that a caller knows: none for what a function defined inside another reads around it."""
+    enclosed = enclosed_in(spec)
+    return parameters(spec) if enclosed is None else enclosed.given
+
+
 @functools.lru_cache(maxsize=4096)
 def _parameters(derivative: Derivative) -> inspect.Signature:
     return signature(derivative)
@@ -187,7 +185,7 @@ def bound(
     spec: Any, arguments: Sequence[Any], keywords: Mapping[str, Any] = MappingProxyType({}), name: str = ""
 ) -> tuple[Any, ...]:
     """The arguments of a call with the defaults of those left out; raises WrongCall."""
-    expected = parameters(spec)
+    expected = named_parameters(spec)
     check_call(name or shown(spec), expected, len(arguments), keywords)
     found = expected.bind(*arguments, **keywords)
     found.apply_defaults()
@@ -204,23 +202,26 @@ def check_call(name: str, expected: inspect.Signature, given: int, keywords: Map
 def signature(derivative: Derivative) -> inspect.Signature:
     """The parameters of the derived function."""
     if derivative.kind == "split_reverse":
-        return inspect.Signature([_parameter(name) for name in ("saved", "changed", "out_bar")])
+        return by_name(("saved", "changed", "out_bar"))
     own = list(_own_signature(derivative.function).parameters.values())
-    bare = [p.replace(default=inspect.Parameter.empty) for p in own]
+    names = [p.name for p in own]
+    more: list[str]
     if derivative.kind == "vjp":
-        return inspect.Signature([*bare, _parameter(_unused("out_bar", bare))])
-    if derivative.into:
+        more = ["out_bar"]
+    elif derivative.into:
         assert derivative.wrt is not None
-        return inspect.Signature([*bare, *(_parameter(_unused(f"{bare[p].name}_bar", bare)) for p in derivative.wrt)])
-    if derivative.kind == "hvp":
+        more = [f"{names[p]}_bar" for p in derivative.wrt]
+    elif derivative.kind == "hvp":
         assert derivative.wrt is not None
-        vector = f"{bare[derivative.wrt[0]].name}_dot" if derivative.single else "vectors"
-        return inspect.Signature([*bare, _parameter(_unused(vector, bare))])
-    if derivative.kind == "jvp":
-        for p in own:
-            bare.append(_parameter(_unused(f"{p.name}_dot", bare)))
-        return inspect.Signature(bare)
-    return inspect.Signature(own)
+        more = [f"{names[derivative.wrt[0]]}_dot" if derivative.single else "vectors"]
+    elif derivative.kind == "jvp":
+        more = [f"{name}_dot" for name in names]
+    else:
+        return inspect.Signature(own)
+    for name in more:
+        names.append(unused(name, names))
+    bare = [p.replace(default=inspect.Parameter.empty) for p in own]
+    return inspect.Signature([*bare, *by_name(names[len(own) :]).parameters.values()])
 
 
 def _own_signature(function: Any) -> inspect.Signature:
@@ -232,12 +233,8 @@ def _own_signature(function: Any) -> inspect.Signature:
     return plain(found.__name__, own_signature(found))
 
 
-def _parameter(name: str) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-
-
-def _unused(name: str, parameters: Sequence[inspect.Parameter]) -> str:
-    taken = {p.name for p in parameters}
-    while name in taken:
+def unused(name: str, names: Collection[str]) -> str:
+    """The name, with underscores behind it where there are such names."""
+    while name in names:
         name += "_"
     return name

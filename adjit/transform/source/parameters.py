@@ -9,7 +9,9 @@ In: a signature. Out: one that numba can take, or a few words.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
 
 from adjit.errors import Unsupported
 
@@ -36,6 +38,12 @@ def plain(name: str, signature: inspect.Signature) -> inspect.Signature:
     return signature.replace(
         parameters=[p.replace(kind=p.POSITIONAL_OR_KEYWORD) for p in signature.parameters.values()]
     )
+
+
+def by_name(names: Iterable[str], defaults: Mapping[str, Any] = MappingProxyType({})) -> inspect.Signature:
+    """Parameters by position or by name, with the defaults of some."""
+    kind, none = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.empty
+    return inspect.Signature([inspect.Parameter(name, kind, default=defaults.get(name, none)) for name in names])
 
 
 def misfit(name: str, signature: inspect.Signature, given: int, named: Iterable[str]) -> str:

@@ -88,17 +88,8 @@ class FunctionSource:
 
     def origin(self, node: cst.CSTNode, comments: Sequence[str] = ()) -> Origin:
         """The span of a statement and its text on one line; of a compound one, its header (`for i in range(n):`)."""
-        line, column, end_line, end_column = self._span(node)
-        return Origin(
-            self.filename,
-            self.name,
-            line,
-            column,
-            end_line,
-            end_column,
-            _on_one_line(self._text.module, node),
-            tuple(comments),
-        )
+        text = _on_one_line(self._text.module, node)
+        return Origin(self.filename, self.name, *self._span(node), text, tuple(comments))
 
     @property
     def comments(self) -> tuple[UserComment, ...]:

@@ -86,6 +86,14 @@ class Context:
             why = f"{why}\nCalled from {caller.lines()[0]}.".lstrip("\n")
         return kind(what, place, why, instead)
 
+    def unsupported(self, what: str, instead: str, why: str = "", node: cst.CSTNode | None = None) -> errors.AdjitError:
+        """The refusal of what adjit does not take, at the user's line."""
+        return self.fail(errors.Unsupported, what, why, instead, node)
+
+    def mismatch(self, what: str, instead: str, why: str = "", node: cst.CSTNode | None = None) -> errors.AdjitError:
+        """The refusal of a value of another type than is needed there."""
+        return self.fail(errors.TypeMismatch, what, why, instead, node)
+
     # ---------------------------------------------------------------------------------------------------- arrays
 
     def new_array(
@@ -176,6 +184,7 @@ class Context:
         initial: ir.Operand,
         body: Callable[[tuple[ir.Operand, ...], ir.Operand], ir.Operand],
         name: str,
+        order_free: bool = True,
     ) -> ir.Operand:
         """Loops that carry one value; `body` gets the index and the value and gives the next value."""
 
@@ -194,7 +203,7 @@ class Context:
                     inits=(value,),
                     body=ir.Region((index, carried), tuple(ops), (last,)),
                     outs=(out,),
-                    order_free=True,
+                    order_free=order_free,
                 )
             )
             return out

@@ -68,6 +68,15 @@ def bound(
     return [taken(frame, name, kinds[n], found[n]) if n in found else None for n in names]
 
 
+def takes(name: str, parameters: str, handle: Callable[..., Value]) -> Handler:
+    """A handler as a row of a table: `handle` gets the frame, and the arguments in the order of `parameters`."""
+
+    def handler(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+        return handle(frame, *bound(frame, name, parameters, args, named))
+
+    return handler
+
+
 def _kind(parameter: str) -> tuple[str, str]:
     name, _, kind = parameter.removesuffix("?").partition(":")
     return name, kind

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeGuard
 
 from numba import types
 
@@ -158,9 +158,14 @@ def is_array(value: Value) -> bool:
     return isinstance(value, Lazy) or (isinstance(value, ir.Var | ir.Const) and isinstance(value.type, types.Array))
 
 
-def is_number(value: Value) -> bool:
+def is_number(value: Value) -> TypeGuard[ir.Operand]:
     """A real number."""
     return isinstance(value, ir.Var | ir.Const) and not isinstance(value.type, types.Array)
+
+
+def is_scalar(value: Value) -> TypeGuard[Number]:
+    """A number, real or complex."""
+    return isinstance(value, ir.Var | ir.Const | Complex) and not is_array(value)
 
 
 def is_numeric(value: Value) -> bool:
