@@ -17,7 +17,7 @@ from numba import types
 
 from adjit import errors
 from adjit.transform import ir
-from adjit.transform.elaborate.values import scalars
+from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.choices import any_of, as_one_of, functions_in, number_type
 from adjit.transform.elaborate.values.frame import ANYWHERE, Context, Frame, Guess
 from adjit.transform.elaborate.values.values import (
@@ -73,7 +73,7 @@ def left(frame: Frame) -> ir.Operand:
         return ir.boolean(False)
     result: ir.Operand = variables[0]
     for other in variables[1:]:
-        result = scalars.branch(frame.ctx, result, lambda: ir.boolean(True), scalars.ready(other), "left")
+        result = complexes.branch(frame.ctx, result, lambda: ir.boolean(True), scalars.ready(other), "left")
     return result
 
 

@@ -162,7 +162,7 @@ def _boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
         # `x or y` of numbers is one of the numbers
         sides = (lambda: _number_of(frame, node.right)), (lambda: _operand(left))
         yes, no = sides if is_and else sides[::-1]
-        return _choice(frame, first, yes, no, node) if _assigns(node) else scalars.branch(ctx, first, yes, no)
+        return _choice(frame, first, yes, no, node) if _assigns(node) else complexes.branch(ctx, first, yes, no)
     return _decided(frame, is_and, first, lambda: condition(frame, node.right), node)
 
 
@@ -346,7 +346,7 @@ def _chosen(frame: Frame, base: TupleValue, index: ir.Var) -> ir.Operand:
     result = _operand(base.items[-1])
     for k in range(len(base.items) - 2, -1, -1):
         is_here, item = _is_at(frame, index, k, len(base.items)), scalars.ready(_operand(base.items[k]))
-        result = scalars.branch(frame.ctx, is_here, item, scalars.ready(result), "item")
+        result = complexes.branch(frame.ctx, is_here, item, scalars.ready(result), "item")
     return result
 
 

@@ -188,14 +188,14 @@ def both(frame: Frame, left: ir.Operand, right: Callable[[], ir.Operand]) -> ir.
     """`left and right`, short-circuiting."""
     if isinstance(left, ir.Const):
         return right() if left.value else left
-    return scalars.branch(frame.ctx, left, right, lambda: ir.boolean(False), "both")
+    return complexes.branch(frame.ctx, left, right, lambda: ir.boolean(False), "both")
 
 
 def either(frame: Frame, left: ir.Operand, right: Callable[[], ir.Operand]) -> ir.Operand:
     """`left or right`, short-circuiting."""
     if isinstance(left, ir.Const):
         return left if left.value else right()
-    return scalars.branch(frame.ctx, left, lambda: ir.boolean(True), right, "either")
+    return complexes.branch(frame.ctx, left, lambda: ir.boolean(True), right, "either")
 
 
 def unary(frame: Frame, callee: Any, value: Value) -> Value:

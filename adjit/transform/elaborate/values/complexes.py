@@ -114,6 +114,13 @@ def chosen(ctx: Context, condition: ir.Operand, then: Side, orelse: Side, name: 
     return Complex(*outs) if len(outs) == 2 else outs[0]
 
 
+def branch(
+    ctx: Context, condition: ir.Operand, then: scalars.Side, orelse: scalars.Side, name: str = "value"
+) -> ir.Operand:
+    """A conditional expression of real numbers."""
+    return real(ctx, chosen(ctx, condition, then, orelse, name))
+
+
 def _branch(ctx: Context, condition: ir.Operand, then: Side, orelse: Side, name: str) -> Complex:
     return promote(ctx, chosen(ctx, condition, then, orelse, name))
 
@@ -259,7 +266,7 @@ def _sqrt(ctx: Context, z: Complex) -> Complex:
     def right() -> Complex:
         t = _call(ctx, math.sqrt, _mul(ctx, half, _call(ctx, operator.add, size, z.real)))
         # at 0 the imaginary part is itself 0
-        quotient = scalars.branch(
+        quotient = branch(
             ctx,
             _call(ctx, operator.gt, t, zero),
             lambda: _call(ctx, operator.truediv, z.imag, _mul(ctx, two, t)),
@@ -310,12 +317,8 @@ def _tanh(ctx: Context, z: Complex) -> Complex:
     return Complex(large, small)
 
 
-def _either_part(predicate: Any) -> Callable[[Context, Complex], ir.Operand]:
-    return lambda ctx, z: _call(ctx, operator.or_, _call(ctx, predicate, z.real), _call(ctx, predicate, z.imag))
-
-
-def _is_finite(ctx: Context, z: Complex) -> ir.Operand:
-    return _call(ctx, operator.and_, _call(ctx, math.isfinite, z.real), _call(ctx, math.isfinite, z.imag))
+def _of_parts(predicate: Any, combine: Any = operator.or_) -> Callable[[Context, Complex], ir.Operand]:
+    return lambda ctx, z: _call(ctx, combine, _call(ctx, predicate, z.real), _call(ctx, predicate, z.imag))
 
 
 _FUNCTIONS: dict[str, Callable[[Context, Complex], Number]] = {
@@ -341,9 +344,9 @@ _FUNCTIONS: dict[str, Callable[[Context, Complex], Number]] = {
     "cosh": _crossed(math.cosh, math.cos, math.sinh, math.sin),
     "tan": _tan,
     "tanh": _tanh,
-    "isnan": _either_part(math.isnan),
-    "isinf": _either_part(math.isinf),
-    "isfinite": _is_finite,
+    "isnan": _of_parts(math.isnan),
+    "isinf": _of_parts(math.isinf),
+    "isfinite": _of_parts(math.isfinite, operator.and_),
 }
 
 # ----------------------------------------------------------------------------------------------------------- powers
@@ -403,7 +406,7 @@ def _complex_power(ctx: Context, z: Complex, w: Complex) -> Complex:
 
     def at_zero() -> Complex:
         one, zero = typed_const(1.0, z.real.type), typed_const(0.0, z.real.type)
-        return Complex(scalars.branch(ctx, truth(ctx, w), scalars.ready(zero), scalars.ready(one)), zero)
+        return Complex(branch(ctx, truth(ctx, w), scalars.ready(zero), scalars.ready(one)), zero)
 
     def elsewhere() -> Complex:
         return _exp(ctx, _times(ctx, w, Complex(_call(ctx, math.log, size), _angle(ctx, z))))
