@@ -151,13 +151,8 @@ def _python_function(callee: Any) -> Any:
 builtin = Table()
 user = Table()
 
-partials = user.partials
-tangent = user.tangent
-linear = user.linear
-adjoint = user.adjoint
-decomposition = user.decomposition
-constant = user.constant
-effect = user.effect
+partials, tangent, linear, adjoint = user.partials, user.tangent, user.linear, user.adjoint
+decomposition, constant, effect = user.decomposition, user.constant, user.effect
 
 _lock = threading.RLock()
 _loaded = False

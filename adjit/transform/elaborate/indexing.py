@@ -412,7 +412,7 @@ def _scatter(ctx: Context, place: Place, array: ir.Var, value: Value) -> None:
     def body(index: Index) -> None:
         store(ctx, array, target(index), element(index))
 
-    ctx.nest(full, body, ordered=range(len(full)))
+    ctx.builder.nest(full, body, ordered=range(len(full)))
 
 
 def _store_selected(ctx: Context, place: Place, array: ir.Var, value: Value) -> None:
@@ -430,7 +430,7 @@ def _store_selected(ctx: Context, place: Place, array: ir.Var, value: Value) -> 
             condition = ctx.builder.load(mask, index)
             ctx.builder.emit(ir.If(condition=condition, then=then))
 
-        ctx.nest(ctx.shape(mask), store_number)
+        ctx.builder.nest(ctx.shape(mask), store_number)
         return
     if is_array(value) and any(ctx.may_alias(s, array) for s in as_lazy(ctx, value).sources):
         value = materialise(ctx, as_lazy(ctx, value), f"{array.name}_new")

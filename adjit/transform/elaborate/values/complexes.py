@@ -22,7 +22,7 @@ from adjit.transform import ir
 from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.frame import Context
 from adjit.transform.elaborate.values.values import Complex, Number, operands_in
-from adjit.transform.ir.types import call_type, complex_of, part_of, type_of, typed_const
+from adjit.transform.ir.types import complex_of, part_of, type_of, typed_const
 
 Side = Callable[[], Number]
 
@@ -50,8 +50,7 @@ def make(ctx: Context, real: ir.Operand, imag: ir.Operand | None = None) -> Comp
     type_ = _float(real.type)
     if imag is None:
         return Complex(scalars.cast(ctx, real, type_), typed_const(0.0, type_))
-    wider = call_type(operator.add, (type_, _float(imag.type)))
-    assert wider is not None
+    wider = scalars.wider(type_, _float(imag.type))
     return Complex(scalars.cast(ctx, real, wider), scalars.cast(ctx, imag, wider))
 
 
@@ -134,11 +133,6 @@ _BINARY = {
 }  # fmt: skip
 
 
-def is_complex_call(callee: Any, args: Sequence[Any]) -> bool:
-    """Whether a call is one of complex numbers: of one, or of a function that makes them."""
-    return any(isinstance(a, Complex) for a in args) or getattr(callee, "__module__", "") == "cmath"
-
-
 def is_known(callee: Any, count: int) -> bool:
     """Whether `call` has the function of so many numbers."""
     name = getattr(callee, "__name__", "")
@@ -150,7 +144,7 @@ def is_known(callee: Any, count: int) -> bool:
 
 def call(ctx: Context, callee: Any, args: Sequence[Number], name: str = "") -> Number:
     """The call of a function of numbers, real or complex."""
-    if not is_complex_call(callee, args):
+    if not any(isinstance(a, Complex) for a in args) and getattr(callee, "__module__", "") != "cmath":
         return scalars.scalar(ctx, callee, [real(ctx, a) for a in args], name)
     known = getattr(callee, "__name__", str(callee))
     if len(args) == 2 and known in _BINARY:

@@ -235,7 +235,7 @@ def copied(ctx: Context, value: Value, name: str = "", user: bool = False, keeps
     lazy = as_lazy(ctx, value)
     name = name or "values"
     out = allocated(ctx, lazy.shape, lazy.dtype, None, name, user)
-    ctx.nest(lazy.shape, lambda index: store(ctx, out, index, lazy.element(index)))
+    ctx.builder.nest(lazy.shape, lambda index: store(ctx, out, index, lazy.element(index)))
     if keeps_order:
         ordered_like(ctx, out, [lazy])
     return out
@@ -285,7 +285,7 @@ def store_all(ctx: Context, target: Number, value: Value, accumulate: Any = None
             new = complexes.call(ctx, accumulate, (load(ctx, target, index), new))
         store(ctx, target, index, new)
 
-    ctx.nest(shape, body)
+    ctx.builder.nest(shape, body)
 
 
 def check_fits(ctx: Context, shape: Sequence[ir.Operand], value: Value) -> None:
@@ -350,7 +350,7 @@ def total(ctx: Context, value: Value, axes: Sequence[int] | None = None) -> Valu
             value = term(index)
             ctx.builder.store(out, tuple(index[k] for k in left), value, add=True)
 
-        ctx.nest(lazy.shape, accumulate, ordered=tuple(axes))
+        ctx.builder.nest(lazy.shape, accumulate, ordered=tuple(axes))
         ordered_like(ctx, out, [lazy])
         return out
 

@@ -40,7 +40,7 @@ def bound(
     NumPy), a real `number`, a `scalar`, which may be complex, or a `value`, any of these. Without, the handler asks.
     """
     ctx = frame.ctx
-    kinds = dict(_kind(p) for p in parameters.split())
+    kinds = {p.partition(":")[0]: p.partition(":")[2] for p in parameters.replace("?", "").split()}
     names = list(kinds)
     required = [p.partition(":")[0] for p in parameters.split() if not p.endswith("?")]
     if len(args) > len(names):
@@ -66,11 +66,6 @@ def bound(
                 errors.WrongCall, f"{name} is called without `{key}`", f"adjit takes {', '.join(names)}.", "Give it."
             )
     return [taken(frame, name, kinds[n], found[n]) if n in found else None for n in names]
-
-
-def _kind(parameter: str) -> tuple[str, str]:
-    name, _, kind = parameter.removesuffix("?").partition(":")
-    return name, kind
 
 
 def taken(frame: Frame, name: str, kind: str, value: Value) -> Value:

@@ -156,6 +156,13 @@ def ready(operand: ir.Operand) -> Side:
     return lambda: operand
 
 
+def wider(left: types.Type, right: types.Type) -> types.Type:
+    """The type of a sum."""
+    found = left if left == right else call_type(operator.add, (left, right))
+    assert found is not None
+    return found
+
+
 def common(ctx: Context, left: types.Type, right: types.Type) -> types.Type:
     from_numba = unify(left, right)
     if from_numba is None:
