@@ -6,10 +6,6 @@ In: the arguments of the NumPy function as numba takes them; tuples, axes and No
     c = np.concatenate((a, b))      c = np.empty(a.size + b.size);  c[:a.size] = a;  c[a.size:] = b
 """
 
-# Rules are source for the compiler and are called by nobody, so they carry no types.
-# mypy: allow-untyped-defs, allow-untyped-calls, no-check-untyped-defs
-# ruff: noqa: RUF005 - tuples are added, as numba's users write it
-
 import numpy as np
 
 from adjit.rules.registry import builtin
@@ -66,18 +62,8 @@ def stack(arrays, axis=0):
     return out
 
 
-@decomposition(np.hstack)
-def hstack(tup):
-    if tup[0].ndim == 1:
-        return np.concatenate(tup)
-    return np.concatenate(tup, axis=1)
-
-
-@decomposition(np.vstack)
-def vstack(tup):
-    if tup[0].ndim == 1:
-        return np.stack(tup)
-    return np.concatenate(tup)
+decomposition(np.hstack)(lambda tup: np.concatenate(tup, axis=0 if tup[0].ndim == 1 else 1))
+decomposition(np.vstack)(lambda tup: np.stack(tup) if tup[0].ndim == 1 else np.concatenate(tup))
 
 
 @decomposition(np.dstack)
@@ -134,14 +120,8 @@ def flip(m):
     raise NotImplementedError("np.flip of more than three axes")
 
 
-@decomposition(np.flipud)
-def flipud(m):
-    return m[::-1]
-
-
-@decomposition(np.fliplr)
-def fliplr(m):
-    return m[:, ::-1]
+decomposition(np.flipud)(lambda m: m[::-1])
+decomposition(np.fliplr)(lambda m: m[:, ::-1])
 
 
 @decomposition(np.rot90)
@@ -156,11 +136,7 @@ def rot90(m, k=1):
     return np.fliplr(np.swapaxes(m, 0, 1))
 
 
-@decomposition(np.atleast_1d)
-def atleast_1d(ary):
-    if ary.ndim == 0:
-        return ary.reshape(1)
-    return ary
+decomposition(np.atleast_1d)(lambda ary: ary.reshape(1) if ary.ndim == 0 else ary)
 
 
 @decomposition(np.atleast_2d)
@@ -242,9 +218,7 @@ def diagonal(a, offset=0):
     return np.diag(a, offset)
 
 
-@decomposition(np.diagflat)
-def diagflat(v, k=0):
-    return np.diag(v.ravel(), k)
+decomposition(np.diagflat)(lambda v, k=0: np.diag(v.ravel(), k))
 
 
 @decomposition(np.fill_diagonal)
@@ -372,6 +346,4 @@ def clip(a, a_min, a_max, out=None):
     return out
 
 
-@tangent(np.nan_to_num)
-def nan_to_num(x, x_dot, *, y):
-    return np.where(np.isfinite(x), x_dot, 0.0)
+tangent(np.nan_to_num)(lambda x, x_dot, *, y: np.where(np.isfinite(x), x_dot, 0.0))

@@ -6,9 +6,6 @@ What is right at kinks, ties and other special points is stated in the row; inf 
     z = np.hypot(x, y)      x_bar += x / z * z_bar;  y_bar += y / z * z_bar      (0 at the origin)
 """
 
-# Rules are source for the compiler and are called by nobody, so they carry no types.
-# mypy: allow-untyped-defs, allow-untyped-calls, no-check-untyped-defs
-
 import builtins
 import math
 import operator
@@ -39,13 +36,7 @@ partials(np.square, lambda x: 2 * x)
 
 # The divisor is subtracted a whole number of times; that number is piecewise constant.
 partials((operator.mod, np.remainder), lambda a, b: (1, -(a // b)))
-
-
-@builtin.decomposition(builtins.divmod)
-def quotient_and_remainder(a, b):
-    return a // b, a % b
-
-
+builtin.decomposition(builtins.divmod)(lambda a, b: (a // b, a % b))
 partials(np.fmod, lambda a, b: (1, -np.trunc(a / b)))
 
 
@@ -65,14 +56,9 @@ partials((operator.pow, np.power, np.float_power, math.pow), power)
 partials((math.sqrt, np.sqrt), lambda x, *, y: 0.5 / y)  # +inf at 0
 partials(np.cbrt, lambda x, *, y: 1 / (3 * y * y))  # +inf at 0
 partials((builtins.abs, np.absolute, np.fabs, math.fabs), lambda x: np.sign(x))  # 0 at 0
-partials(
-    (math.copysign, np.copysign),  # abs(a) with the sign of b: 0 at a == 0
-    lambda a, b: (np.sign(a) * np.copysign(1.0, b), 0),
-)
-partials(
-    (math.hypot, np.hypot),  # 0 at the origin
-    lambda a, b, *, c: (0 if c == 0 else a / c, 0 if c == 0 else b / c),
-)
+# abs(a) with the sign of b: 0 at a == 0
+partials((math.copysign, np.copysign), lambda a, b: (np.sign(a) * np.copysign(1.0, b), 0))
+partials((math.hypot, np.hypot), lambda a, b, *, c: (0 if c == 0 else a / c, 0 if c == 0 else b / c))  # 0 at the origin
 
 # --------------------------------------------------------------------------------------------- exponentials, logarithms
 
@@ -136,28 +122,16 @@ partials(max, lambda a, b: (0 if b > a else 1, 1 if b > a else 0))
 partials(min, lambda a, b: (0 if b < a else 1, 1 if b < a else 0))
 
 # Half to each operand where they are equal.
-partials(
-    np.maximum,
-    lambda a, b: (1.0 if a > b else 0.5 if a == b else 0.0, 1.0 if b > a else 0.5 if a == b else 0.0),
-)
-partials(
-    np.minimum,
-    lambda a, b: (1.0 if a < b else 0.5 if a == b else 0.0, 1.0 if b < a else 0.5 if a == b else 0.0),
-)
+partials(np.maximum, lambda a, b: (1.0 if a > b else 0.5 if a == b else 0.0, 1.0 if b > a else 0.5 if a == b else 0.0))
+partials(np.minimum, lambda a, b: (1.0 if a < b else 0.5 if a == b else 0.0, 1.0 if b < a else 0.5 if a == b else 0.0))
 # These pass over nan: all to the other operand.
-partials(
-    np.fmax,
-    lambda a, b: (
-        1.0 if a > b or b != b else 0.5 if a == b else 0.0,
-        1.0 if b > a or a != a else 0.5 if a == b else 0.0,
-    ),
-)
-partials(
-    np.fmin,
-    lambda a, b: (
-        1.0 if a < b or b != b else 0.5 if a == b else 0.0,
-        1.0 if b < a or a != a else 0.5 if a == b else 0.0,
-    ),
-)
+partials(np.fmax, lambda a, b: (
+    1.0 if a > b or b != b else 0.5 if a == b else 0.0,
+    1.0 if b > a or a != a else 0.5 if a == b else 0.0,
+))
+partials(np.fmin, lambda a, b: (
+    1.0 if a < b or b != b else 0.5 if a == b else 0.0,
+    1.0 if b < a or a != a else 0.5 if a == b else 0.0,
+))
 partials((math.ldexp, np.ldexp), lambda x, n: (math.ldexp(1.0, n), 0))
 partials((math.nextafter, np.nextafter), lambda x, towards: (1, 0))

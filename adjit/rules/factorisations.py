@@ -6,9 +6,6 @@ differentiable: inf or nan there; the values are.
     q, r = np.linalg.qr(a)      with m = q.T @ a_dot @ inv(r):  r_dot = (upper part of m) @ r;  q_dot = ...
 """
 
-# Rules are source for the compiler and are called by nobody, so they carry no types.
-# mypy: allow-untyped-defs, allow-untyped-calls, no-check-untyped-defs
-
 import numpy as np
 
 from adjit.rules.linear_algebra import pinv

@@ -5,9 +5,6 @@ In: the arguments of the NumPy function as numba takes them; modes, axes and Non
     y = np.interp(x, xp, fp)      x_bar += slope * y_bar;  fp_bar[j] += (1 - share) * y_bar;  ...
 """
 
-# Rules are source for the compiler and are called by nobody, so they carry no types.
-# mypy: allow-untyped-defs, allow-untyped-calls, no-check-untyped-defs
-
 import numpy as np
 
 from adjit.rules.arrays import common_dtype, flat
@@ -27,9 +24,7 @@ def linspace(start, stop, num=50, start_dot=0.0, stop_dot=0.0, *, y):
     return y_dot
 
 
-@decomposition(np.logspace)
-def logspace(start, stop, num=50):
-    return np.power(10.0, np.linspace(start, stop, num))
+decomposition(np.logspace)(lambda start, stop, num=50: np.power(10.0, np.linspace(start, stop, num)))
 
 
 @tangent(np.geomspace)

@@ -6,10 +6,6 @@ results"), or the transpose of an op that is linear in an argument.
     x = np.linalg.solve(A, b)      z = np.linalg.solve(A.T, x_bar);  b_bar += z;  A_bar -= np.outer(z, x)
 """
 
-# Rules are source for the compiler and are called by nobody, so they carry no types.
-# mypy: allow-untyped-defs, allow-untyped-calls, no-check-untyped-defs
-# ruff: noqa: RUF005 - tuples are added, as numba's users write it
-
 import operator
 
 import numba
@@ -45,14 +41,8 @@ linear(np.dot, operator.matmul, np.vdot, argument=0, transpose=product_transpose
 linear(np.dot, operator.matmul, np.vdot, argument=1, transpose=product_transpose_of_right)
 
 
-@tangent(np.dot, operator.matmul, np.vdot)
-def product(a, b, a_dot, b_dot, *, y):
-    return np.dot(a_dot, b) + np.dot(a, b_dot)
-
-
-@decomposition(np.outer)
-def outer(a, b):
-    return a.ravel().reshape(-1, 1) * b.ravel().reshape(1, -1)
+tangent(np.dot, operator.matmul, np.vdot)(lambda a, b, a_dot, b_dot, *, y: np.dot(a_dot, b) + np.dot(a, b_dot))
+decomposition(np.outer)(lambda a, b: a.ravel().reshape(-1, 1) * b.ravel().reshape(1, -1))
 
 
 @decomposition(np.kron)
@@ -97,9 +87,8 @@ def matrix_power(a, n):
 # ----------------------------------------------------------------------------------------------------- solves, inverses
 
 
-@tangent(np.linalg.solve)
-def solve(a, b, a_dot, b_dot, *, x):
-    return np.linalg.solve(a, b_dot - np.dot(a_dot, x))
+tangent(np.linalg.solve)(lambda a, b, a_dot, b_dot, *, x: np.linalg.solve(a, b_dot - np.dot(a_dot, x)))
+tangent(np.linalg.inv)(lambda a, a_dot, *, x: -np.dot(np.dot(x, a_dot), x))
 
 
 def solve_transpose(a, b, *, x, x_bar):
@@ -116,11 +105,6 @@ def solve_adjoint(a, b, *, x, x_bar):
 
 
 linear(np.linalg.solve, argument=1, transpose=solve_transpose)
-
-
-@tangent(np.linalg.inv)
-def inv(a, a_dot, *, x):
-    return -np.dot(np.dot(x, a_dot), x)
 
 
 @tangent(np.linalg.pinv)
@@ -170,9 +154,8 @@ def cofactors(a):
     return np.dot(scaled, vt)
 
 
-@tangent(np.linalg.det)
-def det(a, a_dot, *, y):
-    return np.sum(cofactors(a) * a_dot)
+tangent(np.linalg.det)(lambda a, a_dot, *, y: np.sum(cofactors(a) * a_dot))
+tangent(np.linalg.slogdet)(lambda a, a_dot, *, y: (0.0, np.sum(np.linalg.inv(a).T * a_dot)))
 
 
 @tangent(cofactors)
@@ -187,11 +170,6 @@ def cofactors_dot(a, a_dot, *, c):
             share = np.sum(cofactors(without(a, i, j)) * without(a_dot, i, j))
             c_dot[i, j] = share if (i + j) % 2 == 0 else -share
     return c_dot
-
-
-@tangent(np.linalg.slogdet)
-def slogdet(a, a_dot, *, y):
-    return 0.0, np.sum(np.linalg.inv(a).T * a_dot)
 
 
 # ---------------------------------------------------------------------------------------------------------------- norms

@@ -6,9 +6,6 @@ choice or has cases of its own (nan, empty arrays, the accumulator's type). np.s
     m = np.max(x)      x_bar[k] += m_bar / (how many x are equal to m), where x[k] == m
 """
 
-# Rules are source for the compiler and are called by nobody, so they carry no types.
-# mypy: allow-untyped-defs, allow-untyped-calls, no-check-untyped-defs
-
 import numpy as np
 
 from adjit.rules.registry import builtin
@@ -92,9 +89,8 @@ def corrcoef(x, y=None, rowvar=True):
 
 @decomposition(np.ptp)
 def ptp(a):
-    if a.dtype == np.float32:
-        return np.float64(np.max(a) - np.min(a))  # numba's type
-    return np.max(a) - np.min(a)
+    found = np.max(a) - np.min(a)
+    return np.float64(found) if a.dtype == np.float32 else found  # numba's type
 
 
 @decomposition(np.nanmean)
@@ -145,9 +141,7 @@ def extremum(a, a_dot, *, y):
 # ---------------------------------------------------------------------------------------------------- sums and products
 
 
-@tangent(np.nansum)
-def nansum(a, a_dot, *, y):
-    return np.sum(np.where(np.isnan(a), 0.0, a_dot))
+tangent(np.nansum)(lambda a, a_dot, *, y: np.sum(np.where(np.isnan(a), 0.0, a_dot)))
 
 
 @tangent(np.prod)
@@ -217,16 +211,10 @@ def cumsum_transpose(a, axis=None, dtype=None, *, y, y_bar):
 linear(np.cumsum, transpose=cumsum_transpose)
 
 
-@tangent(np.cumsum)
-def cumsum(a, axis=None, dtype=None, a_dot=0.0, *, y):
-    if axis is None:
-        return np.cumsum(a_dot)
-    return np.cumsum(a_dot, axis)
-
-
-@tangent(np.nancumsum)
-def nancumsum(a, a_dot, *, y):
-    return np.cumsum(np.where(np.isnan(a), 0.0, a_dot))
+tangent(np.cumsum)(
+    lambda a, axis=None, dtype=None, a_dot=0.0, *, y: np.cumsum(a_dot) if axis is None else np.cumsum(a_dot, axis)
+)
+tangent(np.nancumsum)(lambda a, a_dot, *, y: np.cumsum(np.where(np.isnan(a), 0.0, a_dot)))
 
 
 @decomposition(np.trapezoid)
@@ -244,23 +232,14 @@ def trapezoid(y, x=None, dx=1.0):
 linear(np.bincount, argument=1, transpose=lambda x, weights=None, minlength=0, *, y, y_bar: y_bar[x])
 
 
-@tangent(np.bincount)
-def bincount(x, weights=None, minlength=0, weights_dot=0.0, *, y):
-    return np.bincount(x, weights_dot, y.size)
-
+tangent(np.bincount)(lambda x, weights=None, minlength=0, weights_dot=0.0, *, y: np.bincount(x, weights_dot, y.size))
 
 # ----------------------------------------------------------------------------------------------------- order statistics
 # With ties, by the position that sorting selects.
 
 
-@tangent(np.sort)
-def sort(a, a_dot, *, y):
-    return a_dot[np.argsort(a)]
-
-
-@tangent(np.partition)
-def partition(a, kth, a_dot, *, y):
-    return a_dot[np.argpartition(a, kth)]
+tangent(np.sort)(lambda a, a_dot, *, y: a_dot[np.argsort(a)])
+tangent(np.partition)(lambda a, kth, a_dot, *, y: a_dot[np.argpartition(a, kth)])
 
 
 @tangent(np.unique)
@@ -321,21 +300,11 @@ def quantiles_dot(a, q, a_dot, q_dot, n):
     return y_dot
 
 
-@tangent(np.quantile)
-def quantile(a, q, a_dot, q_dot, *, y):
-    return quantiles_dot(a, q, a_dot, q_dot, a.size)
-
-
-@tangent(np.nanquantile)
-def nanquantile(a, q, a_dot, q_dot, *, y):
-    return quantiles_dot(a, q, a_dot, q_dot, a.size - np.sum(np.isnan(a)))
-
-
-@tangent(np.percentile)
-def percentile(a, q, a_dot, q_dot, *, y):
-    return quantiles_dot(a, q / 100, a_dot, q_dot / 100, a.size)
-
-
-@tangent(np.nanpercentile)
-def nanpercentile(a, q, a_dot, q_dot, *, y):
-    return quantiles_dot(a, q / 100, a_dot, q_dot / 100, a.size - np.sum(np.isnan(a)))
+tangent(np.quantile)(lambda a, q, a_dot, q_dot, *, y: quantiles_dot(a, q, a_dot, q_dot, a.size))
+tangent(np.nanquantile)(
+    lambda a, q, a_dot, q_dot, *, y: quantiles_dot(a, q, a_dot, q_dot, a.size - np.sum(np.isnan(a)))
+)
+tangent(np.percentile)(lambda a, q, a_dot, q_dot, *, y: quantiles_dot(a, q / 100, a_dot, q_dot / 100, a.size))
+tangent(np.nanpercentile)(
+    lambda a, q, a_dot, q_dot, *, y: quantiles_dot(a, q / 100, a_dot, q_dot / 100, a.size - np.sum(np.isnan(a)))
+)

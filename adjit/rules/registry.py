@@ -19,7 +19,7 @@ import builtins
 import importlib
 import operator
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -82,42 +82,35 @@ class Table:
 
         A partial that is a number is written as the integer 1, -1 or 0, which the compiler simplifies away.
         """
-        for callee in callees if isinstance(callees, tuple) else (callees,):
-            self._set(callee, Entry(partials=function))
-        return function
+        given = callees if isinstance(callees, tuple) else (callees,)
+        return self._registering(given, lambda known, rule: Entry(partials=rule))(function)
 
     def tangent(self, *callees: Any) -> Callable[[Rule], Rule]:
         """The differential of an op; the reverse mode is its transpose."""
-
-        def register(function: Rule) -> Rule:
-            for callee in callees:
-                self._set(callee, replace(self._map_of(callee), tangent=function))
-            return function
-
-        return register
+        return self._registering(callees, lambda known, rule: replace(known, tangent=rule))
 
     def linear(self, *callees: Any, transpose: Callable[..., Any], argument: int = 0) -> None:
         """The op is linear in the argument at this position, with this transpose; once an argument it is linear in."""
-        for callee in callees:
-            known = self._map_of(callee)
-            self._set(callee, replace(known, transposes={**known.transposes, argument: transpose}))
+        self._registering(
+            callees, lambda known, rule: replace(known, transposes={**known.transposes, argument: rule})
+        )(transpose)
 
     def adjoint(self, *callees: Any) -> Callable[[Rule], Rule]:
         """An explicit adjoint, where the best one is not the transpose of the tangent."""
-
-        def register(function: Rule) -> Rule:
-            for callee in callees:
-                self._set(callee, replace(self._map_of(callee), adjoint=function))
-            return function
-
-        return register
+        return self._registering(callees, lambda known, rule: replace(known, adjoint=rule))
 
     def decomposition(self, *callees: Any) -> Callable[[Rule], Rule]:
         """The op as an ordinary function of simpler ops."""
+        return self._registering(callees, lambda known, rule: Entry(decomposition=rule))
+
+    def _registering(
+        self, callees: Sequence[Any], changed: Callable[[Entry, Callable[..., Any]], Entry]
+    ) -> Callable[[Rule], Rule]:
+        """A decorator; `changed` makes the entry from what is known of the kinds that go together, and the rule."""
 
         def register(function: Rule) -> Rule:
             for callee in callees:
-                self._set(callee, Entry(decomposition=function))
+                self._set(callee, changed(self._map_of(callee), function))
             return function
 
         return register
@@ -158,13 +151,8 @@ def _python_function(callee: Any) -> Any:
 builtin = Table()
 user = Table()
 
-partials = user.partials
-tangent = user.tangent
-linear = user.linear
-adjoint = user.adjoint
-decomposition = user.decomposition
-constant = user.constant
-effect = user.effect
+partials, tangent, linear, adjoint = user.partials, user.tangent, user.linear, user.adjoint
+decomposition, constant, effect = user.decomposition, user.constant, user.effect
 
 _lock = threading.RLock()
 _loaded = False

@@ -155,7 +155,7 @@ class Adjoints:
             raise errors.InternalError(
                 f"a rule gives an adjoint of rank {lazy.ndim} for an argument of rank {shadow.type.ndim}"
             )
-        ctx.nest(
+        ctx.builder.nest(
             ctx.shape(shadow),
             lambda index: store(ctx, shadow, index, lazy.element(index), add=True),
         )

@@ -319,7 +319,7 @@ class _Forward:
                 else:
                     self.stored(ctx, value, all_, index)
 
-        ctx.nest(self.directions.extent, one)
+        ctx.builder.nest(self.directions.extent, one)
         for out, all_ in zip(active, made, strict=True):
             if is_number(out):
                 for dot, at in zip(self.new(out), self.directions.indices, strict=True):
@@ -358,7 +358,7 @@ class _Forward:
             element = scalars.cast(ctx, self.builder.load(value, index), dtype)
             self.builder.store(all_, (*index, *direction), element)
 
-        ctx.nest(extents(self.builder, value), one)
+        ctx.builder.nest(extents(self.builder, value), one)
 
     def laid_out(self, array: ir.Operand, like: types.Array) -> ir.Operand:
         """The array in the layout of a type: itself, seen under the general one, or a copy."""

@@ -86,7 +86,7 @@ def _extremum(callee: Any) -> Handler:
             found = whole_call(ctx, callee, (operand(ctx, read(ctx, resolve(ctx, array, place))),))
             ctx.builder.store(out, index, operand(ctx, found))
 
-        ctx.nest(rest, row)
+        ctx.builder.nest(rest, row)
         ordered_like(ctx, out, [array])
         return _kept_axes(frame, out, axes, rank, keepdims)
 

@@ -47,6 +47,7 @@ from adjit.transform.elaborate.values.elementwise import (
 )
 from adjit.transform.elaborate.values.frame import Context, Frame, LocalFunction
 from adjit.transform.elaborate.values.handlers import element_type, taken
+from adjit.transform.elaborate.values.scalars import Options
 from adjit.transform.elaborate.values.values import (
     Complex,
     Flat,
@@ -64,7 +65,7 @@ from adjit.transform.elaborate.values.values import (
     is_number,
     is_numeric,
 )
-from adjit.transform.elaborate.values.whole import Options, compiled, whole_call, with_options
+from adjit.transform.elaborate.values.whole import compiled, whole_call, with_options
 from adjit.transform.ir.notation import to_text
 from adjit.transform.ir.types import call_type, dtype_of, typed_const
 from adjit.transform.source.callables import spoken

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.elaborate.values import scalars
+from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.choices import any_of, as_one_of, functions_in, number_type
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import ANYWHERE, Context, Frame, Guess
@@ -74,7 +74,7 @@ def left(frame: Frame) -> ir.Operand:
         return ir.boolean(False)
     result: ir.Operand = variables[0]
     for other in variables[1:]:
-        result = scalars.branch(frame.ctx, result, lambda: ir.boolean(True), scalars.ready(other), "left")
+        result = complexes.branch(frame.ctx, result, lambda: ir.boolean(True), scalars.ready(other), "left")
     return result
 
 

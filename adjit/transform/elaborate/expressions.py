@@ -22,7 +22,7 @@ from adjit.transform.elaborate.calls import attribute, call
 from adjit.transform.elaborate.control import either_value
 from adjit.transform.elaborate.operators import BINARY, UNARY, binary, both, compare, either, truth, unary
 from adjit.transform.elaborate.syntax import contains
-from adjit.transform.elaborate.values import scalars
+from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.choices import functions_in
 from adjit.transform.elaborate.values.constants import wrap
 from adjit.transform.elaborate.values.elementwise import copied, materialise
@@ -158,7 +158,7 @@ def _boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
         yes, no = sides if is_and else sides[::-1]
         if contains(node, cst.NamedExpr):
             return either_value(frame, first, yes, no)
-        return scalars.branch(frame.ctx, first, yes, no)
+        return complexes.branch(frame.ctx, first, yes, no)
     return _decided(frame, is_and, first, lambda: condition(frame, node.right), node)
 
 
@@ -290,7 +290,7 @@ def _tuple_item(frame: Frame, base: TupleValue, entries: list[Value]) -> Value:
             return TupleValue(base.items[start:stop:step], base.is_list)
     if isinstance(entry, ir.Var) and is_integer(entry.type) and base.items:
         if all(map(is_number, base.items)):
-            return _chosen(frame, base, entry, functools.partial(scalars.branch, ctx, name="item"))
+            return _chosen(frame, base, entry, functools.partial(complexes.branch, ctx, name="item"))
         if all(map(functions_in, base.items)):
             return _chosen(frame, base, entry, functools.partial(either_value, frame))
     raise ctx.unsupported("a tuple indexed with a value that is not constant", "Use an array, or a constant index.")

@@ -282,7 +282,7 @@ def _for_each_selected(ctx: Context, mask: ir.Operand, body: Callable[[Index, ir
             body(index, count)
             return scalars.scalar(ctx, operator.add, (count, ir.integer(1)), "count")
 
-        return scalars.branch(ctx, ctx.builder.load(mask, index), selected, scalars.ready(count), "count")
+        return complexes.branch(ctx, ctx.builder.load(mask, index), selected, scalars.ready(count), "count")
 
     ctx.reduce(ctx.shape(mask), ir.integer(0), element, "count", order_free=False)
 
@@ -373,7 +373,7 @@ def _scatter(ctx: Context, place: Place, array: ir.Var, value: Value) -> None:
     def body(index: Index) -> None:
         store(ctx, array, target(index), element(index))
 
-    ctx.nest(full, body, ordered=range(len(full)))
+    ctx.builder.nest(full, body, ordered=range(len(full)))
 
 
 def _store_selected(ctx: Context, place: Place, array: ir.Var, value: Value) -> None:
@@ -386,7 +386,7 @@ def _store_selected(ctx: Context, place: Place, array: ir.Var, value: Value) -> 
             with ctx.builder.when(ctx.builder.load(mask, index)):
                 ctx.builder.store(array, index, number)
 
-        ctx.nest(ctx.shape(mask), store_number)
+        ctx.builder.nest(ctx.shape(mask), store_number)
         return
     if is_array(value) and any(ctx.may_alias(s, array) for s in as_lazy(ctx, value).sources):
         value = materialise(ctx, as_lazy(ctx, value), f"{array.name}_new")

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from adjit.transform import ir
 from adjit.transform.elaborate import indexing
-from adjit.transform.elaborate.values import scalars
+from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.arrays import shape_of
 from adjit.transform.elaborate.values.frame import Frame
 from adjit.transform.elaborate.values.values import Paired, Range, TupleValue, Value, is_array, ndim
@@ -40,7 +40,7 @@ def _length(frame: Frame, iterated: Value) -> ir.Operand:
     if isinstance(iterated, Range):
         span = scalars.scalar(ctx, operator.sub, (iterated.stop, iterated.start))
         ahead = scalars.scalar(ctx, operator.add, (span, iterated.step))
-        sign = scalars.branch(
+        sign = complexes.branch(
             ctx, scalars.scalar(ctx, operator.gt, (iterated.step, ir.integer(0))),
             lambda: ir.integer(-1), lambda: ir.integer(1), "sign",
         )  # fmt: skip

@@ -169,12 +169,12 @@ def _tuples_equal(frame: Frame, callee: Any, left: TupleValue, right: TupleValue
 
 def both(frame: Frame, left: ir.Operand, right: Callable[[], ir.Operand]) -> ir.Operand:
     """`left and right`, short-circuiting."""
-    return scalars.branch(frame.ctx, left, right, scalars.ready(ir.boolean(False)), "both")
+    return complexes.branch(frame.ctx, left, right, scalars.ready(ir.boolean(False)), "both")
 
 
 def either(frame: Frame, left: ir.Operand, right: Callable[[], ir.Operand]) -> ir.Operand:
     """`left or right`, short-circuiting."""
-    return scalars.branch(frame.ctx, left, scalars.ready(ir.boolean(True)), right, "either")
+    return complexes.branch(frame.ctx, left, scalars.ready(ir.boolean(True)), right, "either")
 
 
 def unary(frame: Frame, callee: Any, value: Value) -> Value:

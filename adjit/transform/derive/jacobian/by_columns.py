@@ -122,7 +122,7 @@ class _Columns(Matrices):
 
             self.loop("d", first, last, 1, store, order_free=True)
 
-        self.ctx.nest(shape, row)
+        self.ctx.builder.nest(shape, row)
 
     def in_memory(self, tangent: Tangent) -> ir.Operand:
         """The tangents of a number as an array over the directions."""

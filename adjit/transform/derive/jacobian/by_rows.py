@@ -114,7 +114,7 @@ class _Rows(Matrices):
             element = self.builder.load(bar, index) if ir.is_array(bar) else bar
             self.builder.store(matrix, (row, *index), scalars.cast(self.ctx, element, dtype))
 
-        self.ctx.nest(self.shape(bar), store)
+        self.ctx.builder.nest(self.shape(bar), store)
 
     def among(self, own: Numbered, row: ir.Operand, body: Callable[[ir.Operand], None]) -> None:
         """Runs if the row is an element of this result, with the number that it has there."""

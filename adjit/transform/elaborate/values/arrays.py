@@ -59,15 +59,17 @@ def store(ctx: Context, array: Number, index: Sequence[ir.Operand], value: Numbe
         ctx.builder.store(target, index, part, add=add)
 
 
-def allocated(ctx: Context, shape: Sequence[ir.Operand], kind: types.Type, fill: Any, name: str) -> Number:
+def allocated(
+    ctx: Context, shape: Sequence[ir.Operand], kind: types.Type, fill: Any, name: str, user: bool = False
+) -> Number:
     """A new array; of complex numbers, two. `fill`: the number in it, if any."""
-    if isinstance(kind, types.Complex):
-        part, number = part_of(kind), None if fill is None else complex(fill)
-        return Complex(
-            allocated_part(ctx, shape, part, None if number is None else number.real, f"{name}_real"),
-            allocated_part(ctx, shape, part, None if number is None else number.imag, f"{name}_imag"),
-        )
-    return allocated_part(ctx, shape, kind, fill, name)
+    if not isinstance(kind, types.Complex):
+        return allocated_part(ctx, shape, kind, fill, name, user)
+    real, imag = (None, None) if fill is None else (complex(fill).real, complex(fill).imag)
+    part = part_of(kind)
+    return Complex(
+        allocated_part(ctx, shape, part, real, f"{name}_real"), allocated_part(ctx, shape, part, imag, f"{name}_imag")
+    )
 
 
 def allocated_part(

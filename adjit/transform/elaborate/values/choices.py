@@ -13,7 +13,7 @@ import operator
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.elaborate.values import scalars
+from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.frame import Context, LocalFunction
 from adjit.transform.elaborate.values.values import OneOf, Static, Value
 
@@ -45,7 +45,7 @@ def as_one_of(ctx: Context, value: Value, options: tuple[Static, ...]) -> OneOf:
     for k in range(len(own) - 2, -1, -1):
         assert isinstance(value, OneOf)
         known, here = which, _number(options, own[k])
-        which = scalars.branch(ctx, is_option(ctx, value, k), scalars.ready(here), scalars.ready(known), "which")
+        which = complexes.branch(ctx, is_option(ctx, value, k), scalars.ready(here), scalars.ready(known), "which")
     return OneOf(options, which)
 
 
@@ -61,7 +61,7 @@ def is_function(ctx: Context, value: OneOf, other: Value) -> ir.Operand:
         if isinstance(other, Static) and option.value is other.value:
             known = found
             yes = scalars.ready(ir.boolean(True))
-            found = scalars.branch(ctx, is_option(ctx, value, k), yes, scalars.ready(known), "is_function")
+            found = complexes.branch(ctx, is_option(ctx, value, k), yes, scalars.ready(known), "is_function")
     return found
 
 

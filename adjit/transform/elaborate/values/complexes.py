@@ -22,7 +22,7 @@ from adjit.transform import ir
 from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.frame import Context
 from adjit.transform.elaborate.values.values import Complex, Number, operands_in
-from adjit.transform.ir.types import call_type, complex_of, part_of, type_of, typed_const
+from adjit.transform.ir.types import complex_of, part_of, type_of, typed_const
 
 Side = Callable[[], Number]
 
@@ -50,8 +50,7 @@ def make(ctx: Context, real: ir.Operand, imag: ir.Operand | None = None) -> Comp
     type_ = _float(real.type)
     if imag is None:
         return Complex(scalars.cast(ctx, real, type_), typed_const(0.0, type_))
-    wider = call_type(operator.add, (type_, _float(imag.type)))
-    assert wider is not None
+    wider = scalars.wider(type_, _float(imag.type))
     return Complex(scalars.cast(ctx, real, wider), scalars.cast(ctx, imag, wider))
 
 
@@ -114,6 +113,13 @@ def chosen(ctx: Context, condition: ir.Operand, then: Side, orelse: Side, name: 
     return Complex(*outs) if len(outs) == 2 else outs[0]
 
 
+def branch(
+    ctx: Context, condition: ir.Operand, then: scalars.Side, orelse: scalars.Side, name: str = "value"
+) -> ir.Operand:
+    """A conditional expression of real numbers."""
+    return real(ctx, chosen(ctx, condition, then, orelse, name))
+
+
 def _branch(ctx: Context, condition: ir.Operand, then: Side, orelse: Side, name: str) -> Complex:
     return promote(ctx, chosen(ctx, condition, then, orelse, name))
 
@@ -127,11 +133,6 @@ _BINARY = {
 }  # fmt: skip
 
 
-def is_complex_call(callee: Any, args: Sequence[Any]) -> bool:
-    """Whether a call is one of complex numbers: of one, or of a function that makes them."""
-    return any(isinstance(a, Complex) for a in args) or getattr(callee, "__module__", "") == "cmath"
-
-
 def is_known(callee: Any, count: int) -> bool:
     """Whether `call` has the function of so many numbers."""
     name = getattr(callee, "__name__", "")
@@ -143,7 +144,7 @@ def is_known(callee: Any, count: int) -> bool:
 
 def call(ctx: Context, callee: Any, args: Sequence[Number], name: str = "") -> Number:
     """The call of a function of numbers, real or complex."""
-    if not is_complex_call(callee, args):
+    if not any(isinstance(a, Complex) for a in args) and getattr(callee, "__module__", "") != "cmath":
         return scalars.scalar(ctx, callee, [real(ctx, a) for a in args], name)
     known = getattr(callee, "__name__", str(callee))
     if len(args) == 2 and known in _BINARY:
@@ -259,7 +260,7 @@ def _sqrt(ctx: Context, z: Complex) -> Complex:
     def right() -> Complex:
         t = _call(ctx, math.sqrt, _mul(ctx, half, _call(ctx, operator.add, size, z.real)))
         # at 0 the imaginary part is itself 0
-        quotient = scalars.branch(
+        quotient = branch(
             ctx,
             _call(ctx, operator.gt, t, zero),
             lambda: _call(ctx, operator.truediv, z.imag, _mul(ctx, two, t)),
@@ -310,12 +311,8 @@ def _tanh(ctx: Context, z: Complex) -> Complex:
     return Complex(large, small)
 
 
-def _either_part(predicate: Any) -> Callable[[Context, Complex], ir.Operand]:
-    return lambda ctx, z: _call(ctx, operator.or_, _call(ctx, predicate, z.real), _call(ctx, predicate, z.imag))
-
-
-def _is_finite(ctx: Context, z: Complex) -> ir.Operand:
-    return _call(ctx, operator.and_, _call(ctx, math.isfinite, z.real), _call(ctx, math.isfinite, z.imag))
+def _of_parts(predicate: Any, combine: Any = operator.or_) -> Callable[[Context, Complex], ir.Operand]:
+    return lambda ctx, z: _call(ctx, combine, _call(ctx, predicate, z.real), _call(ctx, predicate, z.imag))
 
 
 _FUNCTIONS: dict[str, Callable[[Context, Complex], Number]] = {
@@ -341,9 +338,9 @@ _FUNCTIONS: dict[str, Callable[[Context, Complex], Number]] = {
     "cosh": _crossed(math.cosh, math.cos, math.sinh, math.sin),
     "tan": _tan,
     "tanh": _tanh,
-    "isnan": _either_part(math.isnan),
-    "isinf": _either_part(math.isinf),
-    "isfinite": _is_finite,
+    "isnan": _of_parts(math.isnan),
+    "isinf": _of_parts(math.isinf),
+    "isfinite": _of_parts(math.isfinite, operator.and_),
 }
 
 # ----------------------------------------------------------------------------------------------------------- powers
@@ -403,7 +400,7 @@ def _complex_power(ctx: Context, z: Complex, w: Complex) -> Complex:
 
     def at_zero() -> Complex:
         one, zero = typed_const(1.0, z.real.type), typed_const(0.0, z.real.type)
-        return Complex(scalars.branch(ctx, truth(ctx, w), scalars.ready(zero), scalars.ready(one)), zero)
+        return Complex(branch(ctx, truth(ctx, w), scalars.ready(zero), scalars.ready(one)), zero)
 
     def elsewhere() -> Complex:
         return _exp(ctx, _times(ctx, w, Complex(_call(ctx, math.log, size), _angle(ctx, z))))

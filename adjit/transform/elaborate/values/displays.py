@@ -7,13 +7,14 @@ In: a tuple or list display, of whatever depth. Out: an array of that shape, mad
 
 from __future__ import annotations
 
-import operator
+import functools
 
 import numpy as np
 from numba import types
 
 from adjit import errors
 from adjit.transform import ir
+from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.arrays import allocated, store
 from adjit.transform.elaborate.values.frame import Context
 from adjit.transform.elaborate.values.values import (
@@ -26,7 +27,6 @@ from adjit.transform.elaborate.values.values import (
     is_array,
     is_numeric,
 )
-from adjit.transform.ir.types import call_type
 
 
 def array_of(ctx: Context, value: Value, kind: types.Type | None = None, of_none: types.Type = types.float64) -> Number:
@@ -35,21 +35,11 @@ def array_of(ctx: Context, value: Value, kind: types.Type | None = None, of_none
     of_none: their type where there are no elements.
     """
     extents, flat = _elements(ctx, value)
-    type_ = kind or (_common_type(flat) if flat else of_none)
+    type_ = kind or (functools.reduce(scalars.wider, map(dtype, flat)) if flat else of_none)
     out = allocated(ctx, [ir.integer(n) for n in extents], type_, None if flat else 0, "array")
     for place, leaf in zip(np.ndindex(*extents), flat, strict=True):
         store(ctx, out, [ir.integer(int(p)) for p in place], leaf)
     return out
-
-
-def _common_type(flat: list[Number]) -> types.Type:
-    type_ = dtype(flat[0])
-    for leaf in flat[1:]:
-        if type_ != dtype(leaf):
-            wider = call_type(operator.add, (type_, dtype(leaf)))
-            assert wider is not None
-            type_ = wider
-    return type_
 
 
 def _elements(ctx: Context, value: Value) -> tuple[tuple[int, ...], list[Number]]:

@@ -55,7 +55,7 @@ def as_lazy(ctx: Context, array: Value) -> Lazy:
 
 def broadcast_shapes(ctx: Context, shapes: Sequence[tuple[ir.Operand, ...]]) -> tuple[ir.Operand, ...]:
     """The common shape; extents that are not the same operand are compared at run time."""
-    rank = max(len(s) for s in shapes)
+    rank = max(map(len, shapes), default=0)
     result: list[ir.Operand] = []
     for axis in range(rank):
         found: list[ir.Operand] = []
@@ -87,31 +87,20 @@ def stretched(ctx: Context, value: Value, shape: Sequence[ir.Operand]) -> Callab
         return lambda index: number
     lazy = as_lazy(ctx, value)
     offset = len(shape) - lazy.ndim
-    flags: list[ir.Operand | None] = []
-    for axis, extent in enumerate(lazy.shape):
-        if extent == ir.integer(1):
-            flags.append(ir.boolean(False))
-        elif extent == shape[offset + axis]:
-            flags.append(None)
+    flags: list[ir.Operand] = []
+    for extent, whole in zip(lazy.shape, shape[offset:], strict=True):
+        if extent == whole or extent == ir.integer(1):
+            flags.append(ir.boolean(extent != ir.integer(1)))
         else:
             flags.append(scalars.scalar(ctx, operator.ne, (extent, ir.integer(1)), name="is_wide"))
 
-    def element(index: Index) -> Number:
-        own: list[ir.Operand] = []
-        for flag, i in zip(flags, index[offset:], strict=True):
-            if flag is None:
-                own.append(i)
-            elif isinstance(flag, ir.Const):
-                own.append(i if flag.value else ir.integer(0))
-            else:
-                own.append(ctx.builder.call(ir.select, flag, i, ir.integer(0), type=types.intp, name=_index_name(i)))
-        return lazy.element(tuple(own))
+    def own(is_wide: ir.Operand, i: ir.Operand) -> ir.Operand:
+        if isinstance(is_wide, ir.Const):
+            return i if is_wide.value else ir.integer(0)
+        name = f"{i.name}_own" if isinstance(i, ir.Var) else "own"
+        return ctx.builder.call(ir.select, is_wide, i, ir.integer(0), type=types.intp, name=name)
 
-    return element
-
-
-def _index_name(index: ir.Operand) -> str:
-    return f"{index.name}_own" if isinstance(index, ir.Var) else "own"
+    return lambda index: lazy.element(tuple(map(own, flags, index[offset:])))
 
 
 def elementwise(ctx: Context, callee: Any, args: Sequence[Value], name: str = "") -> Value:
@@ -130,8 +119,7 @@ def elementwise(ctx: Context, callee: Any, args: Sequence[Value], name: str = ""
 
     if not shape:
         return complexes.call(ctx, callee, [e(()) for e in elements], name)
-    sources, moved = _sources(args, shape)
-    return Lazy(shape, kind, element, sources, moved, **order_of(args))
+    return _expression(args, shape, kind, element)
 
 
 def _element_type(ctx: Context, callee: Any, args: Sequence[Value]) -> tuple[types.Type, bool]:
@@ -163,26 +151,17 @@ def where(ctx: Context, condition: Value, yes: Value, no: Value) -> Value:
     """np.where: the side not selected is not evaluated, so nothing of it reaches the derivative."""
     args = (condition, yes, no)
     arrays = [a for a in args if is_array(a)]
-    if not arrays:
-        assert isinstance(condition, ir.Var | ir.Const | Complex)
-        assert isinstance(yes, ir.Var | ir.Const | Complex)
-        assert isinstance(no, ir.Var | ir.Const | Complex)
-        return _chosen(ctx, condition, lambda: yes, lambda: no)
     shape = broadcast_shapes(ctx, [shape_of(ctx, a) for a in arrays])
-    elements = [stretched(ctx, a, shape) for a in args]
+    test, one, other = (stretched(ctx, a, shape) for a in args)
+
+    def chosen(index: Index) -> Number:
+        is_one = complexes.truth(ctx, test(index))
+        return complexes.chosen(ctx, is_one, lambda: one(index), lambda: other(index), "selected")
+
+    if not arrays:
+        return chosen(())
     kind, _ = _element_type(ctx, operator.add, (yes, no))
-
-    def element(index: Index) -> Number:
-        chosen = _chosen(ctx, elements[0](index), lambda: elements[1](index), lambda: elements[2](index))
-        return complexes.cast(ctx, chosen, kind)
-
-    sources, moved = _sources(args, shape)
-    return Lazy(shape, kind, element, sources, moved, **order_of(args))
-
-
-def _chosen(ctx: Context, condition: Number, yes: Callable[[], Number], no: Callable[[], Number]) -> Number:
-    """One of two numbers, of which the other is not evaluated."""
-    return complexes.chosen(ctx, complexes.truth(ctx, condition), yes, no, "selected")
+    return _expression(args, shape, kind, lambda index: complexes.cast(ctx, chosen(index), kind))
 
 
 def converted(ctx: Context, value: Value, kind: types.Type) -> Value:
@@ -191,14 +170,7 @@ def converted(ctx: Context, value: Value, kind: types.Type) -> Value:
         assert isinstance(value, ir.Var | ir.Const | Complex)
         return complexes.cast(ctx, value, kind)
     lazy = as_lazy(ctx, value)
-    return Lazy(
-        lazy.shape,
-        kind,
-        lambda index: complexes.cast(ctx, lazy.element(index), kind),
-        lazy.sources,
-        lazy.moved,
-        **order_of([lazy]),
-    )
+    return _expression([lazy], lazy.shape, kind, lambda index: complexes.cast(ctx, lazy.element(index), kind))
 
 
 def part(ctx: Context, value: Value, name: str) -> Value:
@@ -211,14 +183,15 @@ def part(ctx: Context, value: Value, name: str) -> Value:
             return found
 
         assert isinstance(lazy.dtype, types.Complex)
-        return Lazy(lazy.shape, part_of(lazy.dtype), element, lazy.sources, lazy.moved, **order_of([lazy]))
+        return _expression([lazy], lazy.shape, part_of(lazy.dtype), element)
     assert isinstance(value, Complex)
     return value.real if name == "real" else value.imag
 
 
-def _sources(
-    args: Sequence[Value], shape: tuple[ir.Operand, ...]
-) -> tuple[tuple[ir.Operand, ...], tuple[ir.Operand, ...]]:
+def _expression(
+    args: Sequence[Value], shape: tuple[ir.Operand, ...], kind: types.Type, element: Callable[[Index], Number]
+) -> Lazy:
+    """An expression of the elements of these, stretched to the shape."""
     sources: list[ir.Operand] = []
     moved: list[ir.Operand] = []
     for a in args:
@@ -230,7 +203,7 @@ def _sources(
             sources.extend(operands_in(a))
             if ndim(a) != len(shape):
                 moved.extend(operands_in(a))
-    return tuple(sources), tuple(moved)
+    return Lazy(shape, kind, element, tuple(sources), tuple(moved), **order_of(args))
 
 
 def order_of(args: Sequence[Value]) -> dict[str, Any]:
@@ -261,12 +234,8 @@ def copied(ctx: Context, value: Value, name: str = "", user: bool = False, keeps
     """An array or expression as a fresh array; `keeps_order`: NumPy's is in the order of the original, else in C."""
     lazy = as_lazy(ctx, value)
     name = name or "values"
-    out: Number
-    if isinstance(lazy.dtype, types.Complex):
-        out = allocated(ctx, lazy.shape, lazy.dtype, None, name)
-    else:
-        out = allocated_part(ctx, lazy.shape, lazy.dtype, None, name, user)
-    ctx.nest(lazy.shape, lambda index: store(ctx, out, index, lazy.element(index)))
+    out = allocated(ctx, lazy.shape, lazy.dtype, None, name, user)
+    ctx.builder.nest(lazy.shape, lambda index: store(ctx, out, index, lazy.element(index)))
     if keeps_order:
         ordered_like(ctx, out, [lazy])
     return out
@@ -316,7 +285,7 @@ def store_all(ctx: Context, target: Number, value: Value, accumulate: Any = None
             new = complexes.call(ctx, accumulate, (load(ctx, target, index), new))
         store(ctx, target, index, new)
 
-    ctx.nest(shape, body)
+    ctx.builder.nest(shape, body)
 
 
 def check_fits(ctx: Context, shape: Sequence[ir.Operand], value: Value) -> None:
@@ -363,40 +332,33 @@ def total(ctx: Context, value: Value, axes: Sequence[int] | None = None) -> Valu
         dtype = types.uint64 if is_unsigned else types.intp
     zero = typed_const(0, dtype)
 
-    def add(element: Number, partial: ir.Operand) -> ir.Operand:
-        term = scalars.cast(ctx, complexes.real(ctx, element), dtype)
-        return scalars.cast(ctx, scalars.scalar(ctx, operator.add, (partial, term)), dtype)
+    def term(index: Index) -> ir.Operand:
+        return scalars.cast(ctx, complexes.real(ctx, lazy.element(index)), dtype)
+
+    def add(index: Index, partial: ir.Operand) -> ir.Operand:
+        return scalars.cast(ctx, scalars.scalar(ctx, operator.add, (partial, term(index))), dtype)
 
     if axes is None or len(axes) == lazy.ndim:
-        return ctx.reduce(lazy.shape, zero, lambda index, partial: add(lazy.element(index), partial), "total")
+        return ctx.reduce(lazy.shape, zero, add, "total")
     left = [k for k in range(lazy.ndim) if k not in axes]
     rest = tuple(lazy.shape[k] for k in left)
     if lazy.ndim - 1 not in axes and ir.is_float(dtype):
         # row by row, as the elements are in memory
-        out = ir.Var("totals", array_type(dtype, len(rest)))
-        ctx.builder.emit(ir.Alloc(shape=rest, out=out, fill=zero))
-        ctx.new_array(out, rest)
+        out = allocated_part(ctx, rest, dtype, 0, "totals")
 
         def accumulate(index: Index) -> None:
-            value = scalars.cast(ctx, complexes.real(ctx, lazy.element(index)), dtype)
+            value = term(index)
             ctx.builder.store(out, tuple(index[k] for k in left), value, add=True)
 
-        ctx.nest(lazy.shape, accumulate, ordered=tuple(axes))
+        ctx.builder.nest(lazy.shape, accumulate, ordered=tuple(axes))
         ordered_like(ctx, out, [lazy])
         return out
 
     def element(index: Index) -> ir.Operand:
-        return ctx.reduce(
-            tuple(lazy.shape[k] for k in axes),
-            zero,
-            lambda inner, partial: add(lazy.element(_merged(left, index, axes, inner)), partial),
-            "total",
-        )
+        def add_inner(inner: Index, partial: ir.Operand) -> ir.Operand:
+            at = dict(zip((*left, *axes), (*index, *inner), strict=True))
+            return add(tuple(at[k] for k in range(lazy.ndim)), partial)
 
-    return materialise(ctx, Lazy(rest, dtype, element, lazy.sources, lazy.sources, **order_of([lazy])), "totals")
+        return ctx.reduce([lazy.shape[k] for k in axes], zero, add_inner, "total")
 
-
-def _merged(left: Sequence[int], index: Index, axes: Sequence[int], inner: Index) -> Index:
-    """The index whose entries at `left` and at `axes` are these."""
-    at = dict(zip((*left, *axes), (*index, *inner), strict=True))
-    return tuple(at[k] for k in range(len(at)))
+    return materialise(ctx, _expression([lazy], rest, dtype, element), "totals")

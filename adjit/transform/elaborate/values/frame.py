@@ -169,15 +169,6 @@ class Context:
 
     # ---------------------------------------------------------------------------------------------------- loops
 
-    def nest(
-        self,
-        extents: Sequence[ir.Operand],
-        body: Callable[[tuple[ir.Operand, ...]], None],
-        ordered: Collection[int] = (),
-    ) -> None:
-        """Loops over an index space, first axis outermost; `ordered`: the axes where the order of the trips matters."""
-        self.builder.nest(extents, body, ordered=ordered)
-
     def reduce(
         self,
         extents: Sequence[ir.Operand],

@@ -40,7 +40,7 @@ def bound(
     NumPy), a real `number`, a `scalar`, which may be complex, or a `value`, any of these. Without, the handler asks.
     """
     ctx = frame.ctx
-    kinds = dict(_kind(p) for p in parameters.split())
+    kinds = {p.partition(":")[0]: p.partition(":")[2] for p in parameters.replace("?", "").split()}
     names = list(kinds)
     required = [p.partition(":")[0] for p in parameters.split() if not p.endswith("?")]
     if len(args) > len(names):
@@ -75,11 +75,6 @@ def takes(name: str, parameters: str, handle: Callable[..., Value]) -> Handler:
         return handle(frame, *bound(frame, name, parameters, args, named))
 
     return handler
-
-
-def _kind(parameter: str) -> tuple[str, str]:
-    name, _, kind = parameter.removesuffix("?").partition(":")
-    return name, kind
 
 
 def taken(frame: Frame, name: str, kind: str, value: Value) -> Value:

@@ -23,6 +23,7 @@ from adjit.transform.ir.types import call_type, is_integer, typed_const, unify
 from adjit.transform.source.callables import spoken
 
 Side = Callable[[], ir.Operand]
+Options = tuple[tuple[str, Any], ...]  # what a call is given by name
 
 _FOLDED = {
     operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.pow,
@@ -119,11 +120,12 @@ def wrapped(ctx: Context, callee: Any, args: Sequence[ir.Operand], type_: types.
     return cast(ctx, made, type_)
 
 
-def no_such_call(ctx: Context, callee: Any, given: Sequence[types.Type]) -> errors.AdjitError:
-    """The refusal of a function of numbers that numba does not have for these types."""
+def no_such_call(ctx: Context, callee: Any, given: Sequence[types.Type], options: Options = ()) -> errors.AdjitError:
+    """The refusal of a function that numba does not have for these types."""
+    shown = ", ".join([*map(to_text, given), *(f"{key}={value!r}" for key, value in options)])
     return ctx.fail(
         errors.TypeMismatch,
-        f"numba has no {spoken(callee)}({', '.join(map(to_text, given))})",
+        f"numba has no {spoken(callee)}({shown})",
         "",
         "Pass other types or another number of arguments, or write the computation out.",
     )
@@ -154,29 +156,11 @@ def ready(operand: ir.Operand) -> Side:
     return lambda: operand
 
 
-def branch(ctx: Context, condition: ir.Operand, then: Side, orelse: Side, name: str = "value") -> ir.Operand:
-    """A conditional expression; `then` and `orelse` are functions that emit and return their side's operand."""
-    if isinstance(condition, ir.Const):
-        return then() if condition.value else orelse()
-    with ctx.builder.region() as yes_ops:
-        yes = then()
-    with ctx.builder.region() as no_ops:
-        no = orelse()
-    type_ = common(ctx, yes.type, no.type)
-    with ctx.builder.region() as yes_cast:
-        yes = cast(ctx, yes, type_)
-    with ctx.builder.region() as no_cast:
-        no = cast(ctx, no, type_)
-    out = ir.Var(name, type_)
-    ctx.builder.emit(
-        ir.If(
-            condition=condition,
-            then=ir.Region((), (*yes_ops, *yes_cast), (yes,)),
-            orelse=ir.Region((), (*no_ops, *no_cast), (no,)),
-            outs=(out,),
-        )
-    )
-    return out
+def wider(left: types.Type, right: types.Type) -> types.Type:
+    """The type of a sum."""
+    found = left if left == right else call_type(operator.add, (left, right))
+    assert found is not None
+    return found
 
 
 def common(ctx: Context, left: types.Type, right: types.Type) -> types.Type:

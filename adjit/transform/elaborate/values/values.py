@@ -11,7 +11,7 @@ results.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, TypeGuard
@@ -153,9 +153,9 @@ Value = (
 
 def is_array(value: Value) -> bool:
     """An array or an array expression."""
-    if isinstance(value, Complex):
-        return is_array(value.real)
-    return isinstance(value, Lazy) or (isinstance(value, ir.Var | ir.Const) and isinstance(value.type, types.Array))
+    if isinstance(value, ir.Var | ir.Const | Complex):
+        return isinstance(operands_in(value)[0].type, types.Array)
+    return isinstance(value, Lazy)
 
 
 def is_number(value: Value) -> TypeGuard[ir.Operand]:
@@ -200,10 +200,9 @@ def dtype(value: Value) -> types.Type:
 def ndim(value: Value) -> int:
     if isinstance(value, Lazy):
         return value.ndim
-    if isinstance(value, Complex):
-        return ndim(value.real)
-    assert isinstance(value, ir.Var | ir.Const)
-    return value.type.ndim if isinstance(value.type, types.Array) else 0
+    assert isinstance(value, ir.Var | ir.Const | Complex)
+    type_ = operands_in(value)[0].type
+    return type_.ndim if isinstance(type_, types.Array) else 0
 
 
 @dataclass(frozen=True)
@@ -227,19 +226,21 @@ def described(value: Value) -> str:
         if value.fields:
             return f"a named tuple of {', '.join(value.fields)}"
         return f"{'a list' if value.is_list else 'a tuple'} of {len(value.items)}"
-    if isinstance(value, Complex):
-        return "a complex number"
     if isinstance(value, Method):
         return f"the method `{value.name}`"
-    if isinstance(value, Range | Paired):
-        return "a range" if isinstance(value, Range) else "what enumerate or zip gives"
-    if isinstance(value, SliceValue | Poison):
-        return "a slice" if isinstance(value, SliceValue) else "a value whose type depends on the path taken"
     if isinstance(value, Static):
         return _described_object(value.value)
-    if isinstance(value, OneOf):
-        return "a function chosen at run time"
-    return "an array" if is_array(value) else "a number"
+    return _DESCRIBED.get(type(value)) or ("an array" if is_array(value) else "a number")
+
+
+_DESCRIBED: Mapping[type, str] = {
+    Complex: "a complex number",
+    Range: "a range",
+    Paired: "what enumerate or zip gives",
+    SliceValue: "a slice",
+    Poison: "a value whose type depends on the path taken",
+    OneOf: "a function chosen at run time",
+}
 
 
 def _described_object(thing: Any) -> str:

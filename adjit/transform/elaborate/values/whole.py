@@ -22,9 +22,8 @@ from adjit.transform import ir
 from adjit.transform.elaborate.values.constants import wrap
 from adjit.transform.elaborate.values.elementwise import operand
 from adjit.transform.elaborate.values.frame import Context
-from adjit.transform.elaborate.values.scalars import name_of
+from adjit.transform.elaborate.values.scalars import Options, name_of, no_such_call
 from adjit.transform.elaborate.values.values import Static, TupleValue, Value
-from adjit.transform.ir.notation import to_text
 from adjit.transform.ir.types import call_type, tuple_parts, unliteral
 from adjit.transform.source.callables import spoken
 from adjit.transform.source.parameters import listed
@@ -34,9 +33,6 @@ from adjit.transform.source.parameters import listed
 def compiled(callee: Any) -> Any:
     """What numba can call: a plain Python function as a dispatcher."""
     return njit(callee) if isinstance(callee, FunctionType) else callee
-
-
-Options = tuple[tuple[str, Any], ...]
 
 
 def with_options(
@@ -84,13 +80,7 @@ def whole_call(
     callee = callee if call_type(callee, given, options) is not None else compiled(callee)
     type_ = call_type(callee, given, options)
     if type_ is None:
-        shown = ", ".join([*map(to_text, given), *(f"{key}={value!r}" for key, value in options)])
-        raise ctx.fail(
-            errors.TypeMismatch,
-            f"numba has no {spoken(callee)}({shown})",
-            "",
-            "Pass other types or another number of arguments, or write the computation out.",
-        )
+        raise no_such_call(ctx, callee, given, options)
     if callee is np.linalg.norm:
         args = [_forwards(ctx, args[0]), *args[1:]]
     name = name or name_of(callee)
