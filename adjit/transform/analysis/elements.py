@@ -11,7 +11,6 @@ is the safe one: yes.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Callable, Mapping, Sequence
 
@@ -20,7 +19,6 @@ from adjit.transform.analysis.accesses import Accesses
 from adjit.transform.analysis.affine import Affine, Chain, Constraint, Iterations, Loop, loops_in
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.isl_text import TRUE, Access, Text, is_empty
-from adjit.transform.analysis.separation import Separation
 
 MOST_LOOPS = 8
 MOST_STORES_BETWEEN = 12
@@ -91,11 +89,6 @@ class IndexModel:
         """
         written = self._accesses.write(store)
         return written.is_root and self._is_unread(written, self._of(written, reads), None)
-
-    def may_touch_later(self, store: ir.Store, array: ir.Var, op: ir.Op) -> bool:
-        """Whether `op` may touch an element of an array after `store` has written to the same one of its own array."""
-        write = dataclasses.replace(self._accesses.write(store), root=array)
-        return any(access is None or self._overwrites(write, access) for access in self._touched(op))
 
     def is_private(self, memory: ir.Operand, loop: ir.For | ir.While, is_ignored: Callable[[ir.Op], bool]) -> bool:
         """Whether all that a trip of the loop reads of an alias class was stored in that trip before.
@@ -195,11 +188,14 @@ class IndexModel:
     ) -> bool:
         if one is None or other is None:
             return one is other
-        if one.root is not other.root:
-            is_apart = (one.is_root and other.is_root) or not self._aliases.may_share(one.root, other.root)
-            return not (is_apart or self._function.analysis(Separation).are_apart(one.root, other.root))
-        text = self._text
         shared = self.iterations.places[around].loops
+        if one.root is not other.root:
+            # what is distinct in one trip of a loop may be one in two
+            scopes = (*self.iterations.scope(one.root), *self.iterations.scope(other.root))
+            are_there = all(loop in shared for loop in scopes)
+            is_apart = (one.is_root and other.is_root) or not self._aliases.may_share(one.root, other.root)
+            return not (is_apart or (are_there and self._aliases.are_distinct(one.root, other.root)))
+        text = self._text
         conditions = [text.equal(shared, "r", "w"), *text.same_element(one, "r", other, "w")]
         if trips is not None:
             left, relation, right = trips

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
-from adjit.transform.analysis.distinct import Distinct
 from adjit.transform.analysis.elements import IndexModel
 from adjit.transform.analysis.sums import carries_adjoint_sums
 
@@ -22,7 +21,7 @@ class Independence:
 
     def __init__(self, function: ir.Function, model: IndexModel):
         self._model = model
-        self.distinct = Distinct(function, function.analysis(Aliases))
+        self._aliases = function.analysis(Aliases)
 
     def holds(self, loop: ir.For, but_for_sums: bool = True) -> bool:
         """Whether the trips are independent; `but_for_sums`: two of them may add to the same element.
@@ -44,6 +43,6 @@ class Independence:
             touched: tuple[ir.Operand, ...] = (op.array,)
         else:
             touched = op.memory_read
-        if all(self.distinct.are_distinct(array, store.array) for array in touched):
+        if all(self._aliases.are_distinct(array, store.array) for array in touched):
             return False
         return self._model.may_meet_in_other_trip(loop, op, store)

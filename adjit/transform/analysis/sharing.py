@@ -22,7 +22,6 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Affine
 from adjit.transform.analysis.alias import Aliases
-from adjit.transform.analysis.distinct import Distinct
 from adjit.transform.analysis.effects import is_check
 from adjit.transform.analysis.elements import IndexModel
 from adjit.transform.analysis.sums import is_added_to
@@ -70,7 +69,6 @@ class Sharings:
 
     def __init__(self, function: ir.Function):
         self._aliases = function.analysis(Aliases)
-        self._distinct = Distinct(function, self._aliases)
         self._model = function.analysis(IndexModel)
         self._definitions = self._model.iterations.definitions
         self._users: dict[ir.Operand, list[ir.Op]] = {}
@@ -149,7 +147,7 @@ class Sharings:
                 continue
             for op in inside:
                 touched = (op.array,) if isinstance(op, ir.Store) else op.memory_read
-                near = [a for a in touched if ir.is_array(a) and not self._distinct.are_distinct(a, store.array)]
+                near = [a for a in touched if ir.is_array(a) and not self._aliases.are_distinct(a, store.array)]
                 if near and not self._is_promised(op, store) and self._model.may_meet_in_other_trip(loop, op, store):
                     for base in {self._base(array): None for array in (store.array, *near)}:
                         found.setdefault(base, []).append((op, store))
@@ -180,7 +178,7 @@ class Sharings:
             return False
         for op in inside:
             for array in _arrays(op):
-                if self._distinct.are_distinct(array, base):
+                if self._aliases.are_distinct(array, base):
                     continue
                 is_addition = isinstance(op, ir.Store) and op.add and op.array is array
                 if not is_addition and not isinstance(op, (ir.Extent, ir.Alloc, *ir.VIEWS)):
