@@ -18,7 +18,7 @@ import functools
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.elements import IndexModel
-from adjit.transform.analysis.trip_counts import is_natural
+from adjit.transform.analysis.integers import is_natural
 
 
 def hoist_scratch(function: ir.Function) -> ir.Function:

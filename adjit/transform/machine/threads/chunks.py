@@ -28,6 +28,7 @@ from collections.abc import Callable, Mapping, Sequence
 from numba import types
 
 from adjit.transform import ir
+from adjit.transform.analysis.integers import emit_integer
 from adjit.transform.analysis.sharing import Sharing
 from adjit.transform.ir.types import array_type, array_type_of, slice_type, typed_const
 from adjit.transform.machine.vectors import write_windows
@@ -54,6 +55,8 @@ def write_chunks(
 
 
 class _Chunks(ir.Builder):
+    _integer = emit_integer
+
     def __init__(self, loop: ir.For, trips: ir.Operand, sharing: Sharing, grain: int, in_windows: bool):
         super().__init__()
         self.origin = loop.origin
@@ -122,13 +125,6 @@ class _Chunks(ir.Builder):
 
     def _of_pair(self, pair: ir.Operand, phase: ir.Operand) -> ir.Operand:
         return self._integer(operator.add, self._integer(operator.mul, ir.integer(2), pair, "first"), phase, "chunk")
-
-    def _integer(self, callee: Callable[..., int], left: ir.Operand, right: ir.Operand, name: str) -> ir.Operand:
-        if isinstance(left, ir.Const) and isinstance(right, ir.Const):
-            return ir.integer(callee(left.value, right.value))
-        if callee in (operator.add, operator.sub) and right == ir.integer(0):
-            return left
-        return self.call(callee, left, right, type=types.intp, name=name)
 
     # ------------------------------------------------------------------------------------------------------ one chunk
 

@@ -12,13 +12,13 @@ that they take from the others, which may all run first.
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass
 from typing import Protocol
 
 from adjit.runtime.library import reassociable_add, reassociable_sub
 from adjit.transform import ir
 from adjit.transform.analysis.cost import is_cheap
+from adjit.transform.analysis.integers import parted
 from adjit.transform.analysis.sums import partial_sums
 
 _MOST_AGAIN = 3  # operations that are run again rather than handing on their result
@@ -71,7 +71,7 @@ class _Split:
 
     def __init__(self, loop: ir.For, aliases: Memory, is_plain: bool):
         self.loop, self.aliases, self.is_plain = loop, aliases, is_plain
-        self.definitions = {out: op for op in loop.body.ops for out in op.results}
+        self.definitions: dict[ir.Operand, ir.Op] = {out: op for op in loop.body.ops for out in op.results}
         self.made = loop.body.defines
         self.written = {aliases.find(m) for op in ir.walk(loop.body) if (m := op.memory_written) is not None}
         self.wild = {memory for memory in self.written if not self.is_own(memory)}
@@ -101,17 +101,8 @@ class _Split:
 
     def distance(self, index: ir.Operand) -> int | None:
         """How far the index is from the counter, where a literal says so."""
-        if index is self.loop.body.args[0]:
-            return 0
-        made = self.definitions.get(index) if isinstance(index, ir.Var) else None
-        if not isinstance(made, ir.Call) or made.callee not in (operator.add, operator.sub):
-            return None
-        base, step = made.args if isinstance(made.args[1], ir.Const) else made.args[::-1]
-        if base is not self.loop.body.args[0] or not isinstance(step, ir.Const):
-            return None
-        if made.callee is operator.add:
-            return int(step.value)
-        return -int(step.value) if made.args[0] is base else None
+        base, far = parted(index, self.definitions)
+        return far if base is self.loop.body.args[0] else None
 
     def grow(self) -> bool:
         """One more round through the body; whether anything was chosen."""
@@ -146,7 +137,7 @@ class _Split:
         ops: dict[ir.Op, None] = {}
         pending: list[ir.Operand] = [var]
         while pending:
-            definition = self.definitions.get(pending.pop())  # type: ignore[arg-type]
+            definition = self.definitions.get(pending.pop())
             if definition is None or definition in ops:
                 continue
             is_load = isinstance(definition, ir.Load) and self.aliases.find(definition.array) not in self.written
