@@ -20,8 +20,8 @@ from numba import types
 from adjit.runtime.library import reassociable_add
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
-from adjit.transform.analysis.lane_sharing import Sum, Trips
 from adjit.transform.analysis.sums import in_any_order
+from adjit.transform.analysis.trips import Sum, Trips
 from adjit.transform.ir.types import array_type, array_type_of, slice_type, typed_const
 from adjit.transform.machine.lanes.uniformity import Uniformity
 

@@ -3,7 +3,7 @@
 In: a function that is ready to be emitted. Out: the same, with such loops in blocks (`laid.py`).
 
 The inner loops are sums or recurrences, in which each step waits for the one before; across the trips of the loop
-around them nothing waits. Which trips may run side by side says `lane_sharing.py`, what differs between them
+around them nothing waits. Which trips may run side by side says `analysis/trips.py`, what differs between them
 `uniformity.py`.
 """
 
@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterator
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.analysis.lane_sharing import LaneSharing, Trips
+from adjit.transform.analysis.trips import Sharings, Trips
 from adjit.transform.ir.types import array_type, array_type_of
 from adjit.transform.machine.lanes.laid import Blocking
 from adjit.transform.machine.lanes.lane_loops import Block, Turned, TurnedKind
@@ -51,7 +51,7 @@ def fitting_lanes(function: ir.Function, counters: Collection[ir.Var]) -> frozen
 class _Laying:
     def __init__(self, function: ir.Function, values: Collection[int]):
         self.body = function.body
-        self.sharing = LaneSharing(function, values)
+        self.sharing = Sharings(function, values)
         self.allocs = {op.out: op for op in ir.walk(function.body) if isinstance(op, ir.Alloc)}
         self.laned: dict[ir.Operand, ir.Var] = {}
         self.extents: dict[ir.Var, ir.Operand] = {}

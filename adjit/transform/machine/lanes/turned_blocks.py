@@ -17,7 +17,7 @@ from collections.abc import Iterator
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
-from adjit.transform.analysis.lane_sharing import Trips
+from adjit.transform.analysis.trips import Trips
 from adjit.transform.ir.types import array_type_of
 from adjit.transform.machine.lanes.uniformity import Kind, Uniformity
 

@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.cost import cost
-from adjit.transform.analysis.lane_sharing import Trips
+from adjit.transform.analysis.trips import Trips
 
 
 class Kind(enum.Enum):

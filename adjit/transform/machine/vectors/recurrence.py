@@ -20,6 +20,7 @@ from adjit.transform import ir
 from adjit.transform.analysis.cost import is_cheap
 from adjit.transform.analysis.integers import parted
 from adjit.transform.analysis.sums import partial_sums
+from adjit.transform.analysis.trips import is_own
 
 _MOST_AGAIN = 3  # operations that are run again rather than handing on their result
 
@@ -87,17 +88,14 @@ class _Split:
             self.free = free
 
     def is_own(self, memory: ir.Operand) -> bool:
-        """Whether each trip touches elements of its own: along an axis of one array all in one place by the counter."""
-        arrays: set[ir.Operand] = set()
-        axes: set[tuple[int, int]] | None = None
-        for op in ir.walk(self.loop.body):
-            if isinstance(op, ir.Load | ir.Store) and self.aliases.find(op.array) == memory:
-                here = {(axis, far) for axis, i in enumerate(op.index) if (far := self.distance(i)) is not None}
-                axes = here if axes is None else axes & here
-                arrays.add(op.array)
-            elif any(ir.is_array(o) and self.aliases.find(o) == memory for o in op.operands):
-                return False
-        return self.is_plain and bool(axes) and len(arrays) == 1 and not arrays & self.made
+        """Whether each trip touches elements of its own."""
+        ops = [op for op in ir.walk(self.loop.body) if any(self.is_in(o, memory) for o in op.operands)]
+        elements = [op for op in ops if isinstance(op, ir.Load | ir.Store)]
+        is_plain = self.is_plain and len(elements) == len(ops) and is_own(elements, self.distance)
+        return is_plain and elements[0].array not in self.made
+
+    def is_in(self, operand: ir.Operand, memory: ir.Operand) -> bool:
+        return ir.is_array(operand) and self.aliases.find(operand) == memory
 
     def distance(self, index: ir.Operand) -> int | None:
         """How far the index is from the counter, where a literal says so."""
