@@ -13,7 +13,7 @@ import dataclasses
 import functools
 import operator
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from numba import types
 
@@ -86,7 +86,7 @@ class _Laying:
         if trips is None or (loop.step.value < 0 and any(s.is_ordered for s in trips.sums)):
             return None
         uniformity = Uniformity(loop, trips, self.sharing.aliases)
-        if not is_worth_it(loop, trips, uniformity) or not _orders_fit(loop, trips, uniformity):
+        if not is_worth_it(loop.body, loop.body.args[0], uniformity) or not _orders_fit(loop, trips, uniformity):
             return None
         if _counts_by_lane(loop, uniformity) or _checks_by_lane(loop, uniformity):
             return None
@@ -180,29 +180,23 @@ class _Laying:
 
     def without_old_arrays(self, ops: Collection[ir.Op]) -> ir.Region:
         """The operations without the arrays that have an axis for the lanes now, and with what asks for their shape."""
-        found = [made for op in ops for made in self.without(op)]
-        yields = tuple(ir.substituted_operand(y, self.extents) for y in self.body.yields)
-        return ir.Region(self.body.args, tuple(ir.substituted(op, self.extents) for op in found), yields)
+        body = ir.rewritten(ir.Region(self.body.args, tuple(ops), self.body.yields), self.without)
+        yields = tuple(ir.substituted_operand(y, self.extents) for y in body.yields)
+        return ir.Region(body.args, tuple(ir.substituted(op, self.extents) for op in body.ops), yields)
 
-    def without(self, op: ir.Op) -> Iterator[ir.Op]:
+    def without(self, op: ir.Op) -> ir.Op | Sequence[ir.Op]:
         if isinstance(op, ir.Alloc) and op.out in self.laned:
-            return
+            return ()
         if isinstance(op, ir.Alloc) and op.like is not None and op.like in self.laned:
             model = self.model(op.like)
-            yield dataclasses.replace(op, like=model.like, shape=model.shape)
-        elif isinstance(op, ir.Extent) and op.array in self.laned:
+            return dataclasses.replace(op, like=model.like, shape=model.shape)
+        if isinstance(op, ir.Extent) and op.array in self.laned:
             model = self.model(op.array)
-            if model.like is None:
-                self.extents[op.out] = model.shape[op.axis]
-            else:
-                yield dataclasses.replace(op, array=model.like)
-        elif op.regions:
-            regions = [
-                ir.Region(r.args, tuple(m for i in r.ops for m in self.without(i)), r.yields) for r in op.regions
-            ]
-            yield ir.with_regions(op, regions)
-        else:
-            yield op
+            if model.like is not None:
+                return dataclasses.replace(op, array=model.like)
+            self.extents[op.out] = model.shape[op.axis]
+            return ()
+        return op
 
     def model(self, array: ir.Operand) -> ir.Alloc:
         assert isinstance(array, ir.Var)
@@ -250,31 +244,23 @@ def _is_nesting(op: ir.Op) -> bool:
     return isinstance(op, ir.For | ir.While) and not (isinstance(op, ir.For) and op.over_chunks)
 
 
-def is_worth_it(loop: ir.For, trips: Trips, uniformity: Uniformity) -> bool:
-    """Whether an inner loop that all lanes make together is a sum or recurrence of floats, or leaps through memory."""
-    counter = loop.body.args[0]
-    return any(_waits(op, trips, uniformity) or _leaps(op, counter, uniformity) for op in loop.body.ops)
+def is_worth_it(region: ir.Region, counter: ir.Var, uniformity: Uniformity) -> bool:
+    """Whether a loop that all lanes make together is a sum or recurrence of floats, or leaps through memory."""
+    together = [op for op in region.ops if uniformity.kind(op) is Kind.TOGETHER]
+    return any(
+        (isinstance(op, ir.For) and (any(ir.is_float(a.type) for a in op.body.args[1:]) or _leaps(op, counter)))
+        or any(is_worth_it(inner, counter, uniformity) for inner in op.regions)
+        for op in together
+    )
 
 
-def _waits(op: ir.Op, trips: Trips, uniformity: Uniformity) -> bool:
-    if uniformity.kind(op) is not Kind.TOGETHER:
-        return False
-    if isinstance(op, ir.For) and any(ir.is_float(a.type) for a in op.body.args[1:]):
-        return True
-    return any(_waits(inner, trips, uniformity) for region in op.regions for inner in region.ops)
-
-
-def _leaps(op: ir.Op, counter: ir.Var, uniformity: Uniformity) -> bool:
-    """Whether more of what an inner loop touches is side by side for the trips around it than for its own."""
-    if uniformity.kind(op) is not Kind.TOGETHER:
-        return False
-    if isinstance(op, ir.For) and _depth(op.body) == 0:
-        touched = [i.index for i in ir.walk(op.body) if isinstance(i, ir.Load | ir.Store) and len(i.index) > 1]
-        inner = op.body.args[0]
-        across = sum(index[-1] is counter and inner in index for index in touched)
-        along = sum(index[-1] is inner and counter in index for index in touched)
-        return across > along
-    return any(_leaps(inner, counter, uniformity) for region in op.regions for inner in region.ops)
+def _leaps(loop: ir.For, counter: ir.Var) -> bool:
+    """Whether more of what an innermost loop touches is side by side for the trips around it than for its own."""
+    touched = [i.index for i in ir.walk(loop.body) if isinstance(i, ir.Load | ir.Store) and len(i.index) > 1]
+    inner = loop.body.args[0]
+    across = sum(index[-1] is counter and inner in index for index in touched)
+    along = sum(index[-1] is inner and counter in index for index in touched)
+    return _depth(loop.body) == 0 and across > along
 
 
 def _counts_by_lane(loop: ir.For, uniformity: Uniformity) -> bool:
