@@ -80,7 +80,7 @@ class Accesses:
             places = [self._position(chain, array, axis, operand) for axis, operand in enumerate(index)]
             entries = [_unknown(unknowns) if place is None else place for place in places]
         while True:
-            definition = self._iterations.definitions.get(array) if isinstance(array, ir.Var) else None
+            definition = self._iterations.definitions.get(array)
             if isinstance(definition, ir.Slice):
                 entries = self._through_slice(chain, definition, entries, constraints, unknowns)
             elif isinstance(definition, ir.Transpose):
