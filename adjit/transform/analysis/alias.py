@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from adjit.transform import ir
 
-_FRESH = (ir.Alloc, ir.Copy, ir.Call)
+FRESH = (ir.Alloc, ir.Copy, ir.Call)
 
 
 class _Name(NamedTuple):
@@ -32,7 +32,7 @@ class _Name(NamedTuple):
 
     @property
     def is_fresh(self) -> bool:
-        return isinstance(self.op, _FRESH)
+        return isinstance(self.op, FRESH)
 
     def is_older_than(self, other: _Name) -> bool:
         """Whether it is carried by a loop in which the other is made anew, so that it was there before."""

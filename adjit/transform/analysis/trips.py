@@ -20,6 +20,7 @@ import dataclasses
 import functools
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from numba import types
 
@@ -29,10 +30,12 @@ from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.elements import IndexModel
 from adjit.transform.analysis.exact import Reach
 from adjit.transform.analysis.integers import Naturals
-from adjit.transform.analysis.sums import carries_adjoint_sums, is_added_to, partial_sums
+from adjit.transform.analysis.sums import carries_adjoint_sums, partial_sums
 from adjit.transform.ir.types import array_type_of
 
 Pair = tuple[ir.Op, ir.Store]
+
+Shared = Literal["private", "own", "summed"]
 
 MOST_NEAR = 4
 _CHECKS = (broadcast_extent, stored_extent)
@@ -92,9 +95,7 @@ class Trips:
     summed:  trips only add to it, in an order that does not matter
     """
 
-    private: frozenset[ir.Operand]
-    own: frozenset[ir.Operand]
-    summed: frozenset[ir.Operand]
+    kinds: Mapping[ir.Operand, Shared]
     sums: tuple[Sum, ...]
 
 
@@ -203,7 +204,7 @@ class Sharings:
                 return Serial("what the trips save has no size known before")
         for arg, yielded in zip(loop.body.args[1:], loop.body.yields, strict=True):
             is_number = isinstance(arg.type, types.Float | types.Integer)
-            if not is_number or not is_added_to(arg, yielded, loop.body):
+            if not is_number or partial_sums(arg, yielded, loop.body) is None:
                 return Serial("a trip starts from the {} that the last one left", (arg,))
         return None
 
@@ -257,13 +258,9 @@ class Sharings:
         for op in self._users[memory]:
             own = [other for other in (*self._model.iterations.places[op].loops, op) if other not in around]
             # loops whose trips would do the same if each had memory of its own
-            if not any(isinstance(other, ir.For) and self._is_scratch(memory, other) for other in own):
+            if not any(isinstance(other, ir.For) and self._model.is_private(memory, other) for other in own):
                 return None
         return allocs
-
-    def _is_scratch(self, memory: ir.Operand, loop: ir.For) -> bool:
-        """Whether a trip stores all that it reads of the memory."""
-        return self._model.is_private(memory, loop, lambda op: False)
 
     # ------------------------------------------------------------------------------------------------- side by side
 
@@ -272,14 +269,14 @@ class Sharings:
         if loop.stops or not all(self._is_simple(op) for op in ir.walk(loop.body)):
             return None
         sums = [self._sum(arg, y, loop) for arg, y in zip(loop.body.args[1:], loop.body.yields, strict=True)]
-        kinds: dict[str, set[ir.Operand]] = {"private": set(), "own": set(), "summed": set()}
+        kinds: dict[ir.Operand, Shared] = {}
         for memory in {self.aliases.find(op.array): None for op in ir.walk(loop.body) if isinstance(op, ir.Store)}:
             kind = self._kind(memory, loop)
             if kind is None:
                 return None
-            kinds[kind].add(memory)
+            kinds[memory] = kind
         found = tuple(s for s in sums if s is not None)
-        return Trips(**{k: frozenset(v) for k, v in kinds.items()}, sums=found) if len(found) == len(sums) else None
+        return Trips(kinds, found) if len(found) == len(sums) else None
 
     def _is_simple(self, op: ir.Op) -> bool:
         """Whether it may run in another order than the operations of other trips, as far as memory does not tell."""
@@ -291,8 +288,9 @@ class Sharings:
             return is_plain and not any(ir.is_reference(o) for o in (*op.operands, *op.results))
         return isinstance(op, ir.Load | ir.Store | ir.Extent | ir.Comment | ir.Alloc)
 
-    def _kind(self, memory: ir.Operand, loop: ir.For) -> str | None:
-        inside = [op for op in ir.walk(loop.body) if isinstance(op, ir.Load | ir.Store) and self._is_in(op, memory)]
+    def _kind(self, memory: ir.Operand, loop: ir.For) -> Shared | None:
+        inside = [op for op in ir.walk(loop.body) if isinstance(op, ir.Load | ir.Store)]
+        inside = [op for op in inside if self.aliases.find(op.array) == memory]
         counter = loop.body.args[0]
         if self.naturals.counts(loop) and is_own(inside, lambda index: 0 if index is counter else None):
             return "own"
@@ -305,11 +303,8 @@ class Sharings:
         if not is_alone or len(allocs) != 1:
             return None
         is_zero = allocs[0].fill is not None and allocs[0].fill.value == 0
-        is_private = is_made_here or self._is_scratch(memory, loop)
+        is_private = is_made_here or self._model.is_private(memory, loop)
         return "private" if is_private or (is_zero and self._model.is_cleared(memory, loop)) else None
-
-    def _is_in(self, op: ir.Load | ir.Store, memory: ir.Operand) -> bool:
-        return self.aliases.find(op.array) == memory
 
     def _sum(self, arg: ir.Var, yielded: ir.Operand, loop: ir.For) -> Sum | None:
         chain = partial_sums(arg, yielded, loop.body)

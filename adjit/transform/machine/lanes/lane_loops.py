@@ -13,7 +13,6 @@ from __future__ import annotations
 import dataclasses
 import operator
 from collections.abc import Mapping, Sequence
-from typing import Literal
 
 from numba import types
 
@@ -23,9 +22,8 @@ from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.sums import in_any_order
 from adjit.transform.analysis.trips import Sum, Trips
 from adjit.transform.ir.types import array_type, array_type_of, slice_type, typed_const
+from adjit.transform.machine.lanes.turned_blocks import TurnedKind
 from adjit.transform.machine.lanes.uniformity import Uniformity
-
-TurnedKind = Literal["read", "own", "summed"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -146,7 +144,7 @@ class LaneLoop:
     def _is_one_sum(self, op: ir.Store) -> bool:
         """Whether all lanes add to the same element."""
         block = self.block
-        is_summed = block.aliases.find(op.array) in block.trips.summed
+        is_summed = block.trips.kinds.get(block.aliases.find(op.array)) == "summed"
         return is_summed and not any(block.uniformity.differs(i) for i in op.index)
 
     def _add_up(self, op: ir.Store) -> None:

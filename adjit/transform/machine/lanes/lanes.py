@@ -13,16 +13,17 @@ import dataclasses
 import functools
 import operator
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 
 from numba import types
 
 from adjit.transform import ir
+from adjit.transform.analysis.affine import Iterations
 from adjit.transform.analysis.trips import Sharings, Trips
 from adjit.transform.ir.types import array_type, array_type_of
 from adjit.transform.machine.lanes.laid import Blocking
-from adjit.transform.machine.lanes.lane_loops import Block, Turned, TurnedKind
-from adjit.transform.machine.lanes.turned_blocks import turned_axes
+from adjit.transform.machine.lanes.lane_loops import Block, Turned
+from adjit.transform.machine.lanes.turned_blocks import TurnedKind, turned_axes
 from adjit.transform.machine.lanes.uniformity import Kind, Uniformity
 
 # Lanes of a block, at most and at least; elements that all lanes together may keep, which is what fits into a cache.
@@ -55,7 +56,7 @@ class _Laying:
         self.allocs = {op.out: op for op in ir.walk(function.body) if isinstance(op, ir.Alloc)}
         self.laned: dict[ir.Operand, ir.Var] = {}
         self.extents: dict[ir.Var, ir.Operand] = {}
-        self.depths = dict(_depths(function.body, 0))
+        self.places = function.analysis(Iterations).places
         self.deepest = _depth(function.body)
         self.changed = False
         # the extents that have been asked for before the operation at hand
@@ -80,7 +81,8 @@ class _Laying:
             return None
         # the time goes into the deepest loops; others are not worth the time to compile them
         inside = _depth(loop.body)
-        if not inside or self.depths[loop] + 1 + inside < self.deepest - 1:
+        around = sum(map(_is_nesting, self.places[loop].loops))
+        if not inside or around + 1 + inside < self.deepest - 1:
             return None
         trips = self.sharing.trips(loop)
         if trips is None or (loop.step.value < 0 and any(s.is_ordered for s in trips.sums)):
@@ -113,9 +115,8 @@ class _Laying:
         laned: dict[ir.Operand, ir.Var] = {op.out: _with_lanes(op.out) for op in arrays}
         is_natural = self.sharing.naturals.counts(loop)
         axes = turned_axes(loop, trips, uniformity, self.sharing.aliases) if is_natural else {}
-        kinds = self.kinds(loop, trips)
         turned: dict[ir.Operand, Turned] = {
-            array: self.turned(builder, array, axis, kinds.get(array, "read")) for array, axis in axes.items()
+            array: self.turned(builder, array, axis, kind) for array, (axis, kind) in axes.items()
         }
         block = Block(loop, trips, uniformity, self.sharing.aliases, laned, turned, width, is_natural)
         made = Blocking(loop, block, shapes).made()
@@ -133,11 +134,6 @@ class _Laying:
         self.laned.update(laned)
         comment = ir.Comment(text="trips side by side, in SIMD lanes", origin=loop.origin)
         return [comment, *builder.ops, *made]
-
-    def kinds(self, loop: ir.For, trips: Trips) -> dict[ir.Operand, TurnedKind]:
-        """What is done to the arrays that the loop stores to."""
-        stored = {op.array for op in ir.walk(loop.body) if isinstance(op, ir.Store)}
-        return {array: "summed" if self.sharing.aliases.find(array) in trips.summed else "own" for array in stored}
 
     def turned(self, builder: ir.Builder, array: ir.Var, axis: int, kind: TurnedKind) -> Turned:
         """The array for the copy of a block's part."""
@@ -229,14 +225,6 @@ def _overlap_checks(region: ir.Region) -> int:
 def _depth(region: ir.Region) -> int:
     """The loops inside of each other in a region."""
     return max((_is_nesting(op) + _depth(inner) for op in region.ops for inner in op.regions), default=0)
-
-
-def _depths(region: ir.Region, depth: int) -> Iterator[tuple[ir.Op, int]]:
-    """For each operation in a region that has `depth` loops around it, how many it has itself."""
-    for op in region.ops:
-        yield op, depth
-        for inner in op.regions:
-            yield from _depths(inner, depth + _is_nesting(op))
 
 
 def _is_nesting(op: ir.Op) -> bool:
