@@ -12,10 +12,9 @@ from collections.abc import Mapping, Sequence
 
 from adjit.transform import ir
 from adjit.transform.analysis.affine import ONE, Affine, Chain, Constraint, Iterations, loops_in
+from adjit.transform.analysis.alias import FRESH
 from adjit.transform.analysis.extents import ndim
 from adjit.transform.analysis.isl_text import Access, Text, Unknown, is_empty
-
-_FRESH = (ir.Alloc, ir.Copy, ir.Call)
 
 
 def _unknown(unknowns: list[Unknown]) -> Affine:
@@ -80,7 +79,7 @@ class Accesses:
             places = [self._position(chain, array, axis, operand) for axis, operand in enumerate(index)]
             entries = [_unknown(unknowns) if place is None else place for place in places]
         while True:
-            definition = self._iterations.definitions.get(array) if isinstance(array, ir.Var) else None
+            definition = self._iterations.definitions.get(array)
             if isinstance(definition, ir.Slice):
                 entries = self._through_slice(chain, definition, entries, constraints, unknowns)
             elif isinstance(definition, ir.Transpose):
@@ -91,7 +90,7 @@ class Accesses:
             else:
                 break
             array = definition.base
-        is_root = isinstance(array, ir.Const) or array in self._params or isinstance(definition, _FRESH)
+        is_root = isinstance(array, ir.Const) or array in self._params or isinstance(definition, FRESH)
         entries = [Affine({loop: 1}) for loop in self._expanded.get(array, ())] + list(entries)
         return Access(op, array, is_root, tuple(entries), tuple(constraints), tuple(unknowns))
 

@@ -135,7 +135,7 @@ class Iterations:
 
     def __init__(self, function: ir.Function):
         self.places: dict[ir.Op, Place] = {}
-        self.definitions: dict[ir.Var, ir.Op] = {}
+        self.definitions = function.body.made
         self._scopes: dict[ir.Var, tuple[Loop, ...]] = dict.fromkeys(function.body.args, ())
         self._counters: dict[ir.Var, ir.For] = {}
         self._values: dict[ir.Var, Affine | None] = {}
@@ -169,7 +169,6 @@ class Iterations:
                 for names in (op.outs, *regions):
                     self._carried.update((name, (op, slot)) for slot, name in enumerate(names))
             for out in op.results:
-                self.definitions[out] = op
                 self._scopes[out] = loops
             if isinstance(op, ir.Push):
                 self._handed_on.add(op.value)
@@ -218,12 +217,9 @@ class Iterations:
             return self.extent(definition.array, definition.axis)
         if not isinstance(definition, ir.Call) or not all(isinstance(a.type, types.Integer) for a in definition.args):
             return None
-        values: list[Affine] = []
-        for arg in definition.args:
-            value = self.value(arg)
-            if value is None:
-                return None
-            values.append(value)
+        values = [value for arg in definition.args if (value := self.value(arg)) is not None]
+        if len(values) < len(definition.args):
+            return None
         if definition.callee is ir.cast:
             return values[0] if isinstance(var.type, types.Integer) else None
         return computed(definition.callee, values)
@@ -232,13 +228,10 @@ class Iterations:
         """The same integer as a sum of variables of the program: for the number of a trip stands the loop's counter."""
         found = Affine(constant=value.constant)
         for symbol, factor in value.terms.items():
-            term: Affine | None = Affine({symbol: factor})
-            if isinstance(symbol, ir.Var | tuple):
-                pass
-            elif isinstance(symbol, ir.For):
+            if isinstance(symbol, ir.For):
                 term = self._of_counter(symbol, factor)
             else:
-                term = None
+                term = Affine({symbol: factor}) if isinstance(symbol, ir.Var | tuple) else None
             if term is None:
                 return None
             found = found.plus(term)
@@ -281,7 +274,7 @@ class Iterations:
 
     def _taped_extent(self, tape: ir.Operand, axis: int) -> Affine | None:
         """The extent that all arrays on a tape have."""
-        definition = self.definitions.get(tape) if isinstance(tape, ir.Var) else None
+        definition = self.definitions.get(tape)
         if not isinstance(definition, ir.NewTape) or tape in self._handed_on:
             return None
         first, *others = [self.extent(value, axis) for value in self._pushed.get(tape, ())] or [None]
@@ -350,7 +343,7 @@ class Iterations:
 
     def _stop(self, loop: ir.For) -> Affine | None:
         """The stop of a loop. One that is never below zero ends a loop that goes up from there as if it could be."""
-        definition = self.definitions.get(loop.stop) if isinstance(loop.stop, ir.Var) else None
+        definition = self.definitions.get(loop.stop)
         start = self.value(loop.start)
         found: Affine | None = None
         if start is not None and start.is_constant and start.constant >= 0 and loop.step == ir.integer(1):
@@ -364,7 +357,7 @@ class Iterations:
 
     def _unclipped(self, view: ir.Operand, axis: int) -> Affine | None:
         """What is left of an axis in a slice such as [1:-1], below zero where there is less than is left out."""
-        definition = self.definitions.get(view) if isinstance(view, ir.Var) else None
+        definition = self.definitions.get(view)
         if not isinstance(definition, ir.Slice):
             return None
         selector, base_axis = sliced(definition, axis)
@@ -374,7 +367,7 @@ class Iterations:
         return None if extent is None else extent.plus(ONE, -selector.left_out)
 
     def _condition(self, branch: ir.If, number: int) -> list[Constraint]:
-        test = self.definitions.get(branch.condition) if isinstance(branch.condition, ir.Var) else None
+        test = self.definitions.get(branch.condition)
         if not isinstance(test, ir.Call) or len(test.args) != 2:
             return []
         relations = _RELATIONS.get(canonical(test.callee))

@@ -1,25 +1,49 @@
-"""Which array references may name the same memory, without regard to where in the function one stands.
+"""Which array references may name the same memory.
 
-In: a function. Out: `Aliases`, which gives each array and each tape its class; memory of two classes is disjoint.
-Arguments are taken to be disjoint, as the runtime checks where one of them is written, but for those that the function
-says may overlap.
+In: a function. Out: `Aliases`, which gives each array and each tape its class, without regard to where in the function
+one stands; memory of two classes is disjoint. Arguments are taken to be disjoint, as the runtime checks where one of
+them is written, but for those that the function says may overlap.
 
     v = u[1:]            u and v are one class
-    for ...: u, w = w, u     u and w are one class
+    for ...: u, w = w, u     u and w are one class, but never one array: `are_distinct`, by induction over the trips
     c = u.copy()         c is a class of its own
+
+`named_by` and `Names` follow names in the direction in which they are handed on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import functools
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from adjit.transform import ir
+
+FRESH = (ir.Alloc, ir.Copy, ir.Call)
+
+
+class _Name(NamedTuple):
+    """Where a reference comes from: a result of `op` or an argument of its regions, inside of what is `around`."""
+
+    op: ir.Op | None
+    is_arg: bool
+    around: tuple[ir.Op, ...]
+    order: int
+
+    @property
+    def is_fresh(self) -> bool:
+        return isinstance(self.op, FRESH)
+
+    def is_older_than(self, other: _Name) -> bool:
+        """Whether it is carried by a loop in which the other is made anew, so that it was there before."""
+        return self.is_arg and other.is_fresh and self.op in other.around
 
 
 class Aliases:
     """A union-find forest over the references of a function."""
 
     def __init__(self, function: ir.Function):
+        self._function = function
         self._above: dict[ir.Operand, ir.Operand] = {}
         for first, *others in function.overlapping:
             self._above.update(dict.fromkeys(others, first))
@@ -54,6 +78,58 @@ class Aliases:
         """Whether anything in the function stores into memory that `operand` may name."""
         return self.find(operand) in self.written
 
+    def base(self, array: ir.Operand) -> ir.Operand:
+        """The array that a view looks into."""
+        made = self._function.body.made
+        while isinstance(op := made.get(array), ir.VIEWS):
+            array = op.base
+        return array
+
+    def are_distinct(self, one: ir.Operand, other: ir.Operand) -> bool:
+        """Whether the two are disjoint for certain, wherever both are in scope."""
+        return not self.may_share(one, other) or self._differ(one, other, frozenset())
+
+    def _differ(self, one: ir.Operand, other: ir.Operand, assumed: frozenset[frozenset[ir.Operand]]) -> bool:
+        one, other = self.base(one), self.base(other)
+        pair = frozenset((one, other))
+        if pair in assumed:
+            return True
+        a, b = self._names.get(one), self._names.get(other)
+        if one is other or a is None or b is None:
+            return False
+        assumed |= {pair}
+        comes_from = self._function.analysis(_sources)
+        if a.op is b.op and a.is_arg == b.is_arg and isinstance(a.op, ir.For | ir.While | ir.If):
+            before = zip(comes_from[one], comes_from[other], strict=True)
+            return all(self._differ(x, y, assumed) for x, y in before)
+        if a.is_older_than(b) or b.is_older_than(a):
+            return True
+        if (len(a.around), a.order) < (len(b.around), b.order):
+            one, other, a, b = other, one, b, a
+        # the inner one first, of two in one region the later: what it is made of is then in scope beside the other
+        for name, found, rest in ((one, a, other), (other, b, one)):
+            if isinstance(found.op, ir.For | ir.While | ir.If):
+                return all(self._differ(x, rest, assumed) for x in comes_from[name])
+            if not found.is_fresh and found.op is not None:
+                return False
+        return True
+
+    @functools.cached_property
+    def _names(self) -> Mapping[ir.Operand, _Name]:
+        names: dict[ir.Operand, _Name] = {p: _Name(None, False, (), 0) for p in self._function.body.args}
+
+        def look_at(region: ir.Region, around: tuple[ir.Op, ...]) -> None:
+            for op in region.ops:
+                for out in op.results:
+                    names[out] = _Name(op, False, around, len(names))
+                for inner in op.regions:
+                    for arg in inner.args:
+                        names[arg] = _Name(op, True, (*around, op), len(names))
+                    look_at(inner, (*around, op))
+
+        look_at(self._function.body, ())
+        return names
+
 
 def named_by(function: ir.Function, names: Iterable[ir.Operand]) -> set[ir.Operand]:
     """The references whose memory these names may stand for, themselves among them.
@@ -63,14 +139,7 @@ def named_by(function: ir.Function, names: Iterable[ir.Operand]) -> set[ir.Opera
 
         for ...: y = a - x; y[0] = 1; x = y      y names what is made here, x also what was x before the loop
     """
-    comes_from = function.analysis(_sources)
-    found = set(names)
-    pending = list(found)
-    while pending:
-        more = [memory for memory in comes_from.get(pending.pop(), ()) if memory not in found]
-        found.update(more)
-        pending.extend(more)
-    return found
+    return _followed(function.analysis(_sources), names)
 
 
 def _sources(function: ir.Function) -> dict[ir.Operand, list[ir.Operand]]:
@@ -80,6 +149,49 @@ def _sources(function: ir.Function) -> dict[ir.Operand, list[ir.Operand]]:
         for name, memory in names_given(op):
             found.setdefault(name, []).append(memory)
     return found
+
+
+def _followed(sources: Mapping[ir.Operand, list[ir.Operand]], names: Iterable[ir.Operand]) -> set[ir.Operand]:
+    """The names, what they are names of, what those are names of, and so on."""
+    found = set(names)
+    pending = list(found)
+    while pending:
+        more = [memory for memory in sources.get(pending.pop(), ()) if memory not in found]
+        found.update(more)
+        pending.extend(more)
+    return found
+
+
+class Names:
+    """Which memory an operand may name, by the operation results, arguments and constants that memory began as.
+
+    if c: b = np.zeros(3)         memory(v) is {%zeros, %a}
+    else: b = a
+    v = b[1:]
+    """
+
+    def __init__(self, function: ir.Function):
+        self.sources = dict(function.analysis(_sources))
+        self.carried: set[ir.Operand] = set()
+        self.known: dict[ir.Operand, frozenset[ir.Operand]] = {}
+        for op in ir.walk(function.body):
+            if isinstance(op, ir.For | ir.While):
+                self.carried.update(arg for region in op.regions for arg in region.args)
+            elif isinstance(op, ir.Push) and not ir.is_reference(op.value):
+                self.sources[op.tape] = [*self.sources.get(op.tape, ()), op.value]
+
+    def memory(self, operand: ir.Operand) -> frozenset[ir.Operand]:
+        if operand not in self.known:
+            seen = _followed(self.sources, [operand])
+            self.known[operand] = frozenset(o for o in seen if o not in self.sources or isinstance(o, ir.Const))
+        return self.known[operand]
+
+    def is_last(self, operand: ir.Operand, made: ir.Operand) -> bool:
+        """Whether the memory, if it was made as `made`, is what was made there last: no loop has handed it on."""
+        if operand in self.carried:
+            return False
+        naming = [s for s in self.sources.get(operand, ()) if made in self.memory(s)]
+        return all(self.is_last(s, made) for s in naming)
 
 
 def names_given(op: ir.Op) -> Iterable[tuple[ir.Operand, ir.Operand]]:

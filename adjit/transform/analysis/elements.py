@@ -11,7 +11,6 @@ is the safe one: yes.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Callable, Mapping, Sequence
 
@@ -20,7 +19,6 @@ from adjit.transform.analysis.accesses import Accesses
 from adjit.transform.analysis.affine import Affine, Chain, Constraint, Iterations, Loop, loops_in
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.isl_text import TRUE, Access, Text, is_empty
-from adjit.transform.analysis.separation import Separation
 
 MOST_LOOPS = 8
 MOST_STORES_BETWEEN = 12
@@ -92,19 +90,16 @@ class IndexModel:
         written = self._accesses.write(store)
         return written.is_root and self._is_unread(written, self._of(written, reads), None)
 
-    def may_touch_later(self, store: ir.Store, array: ir.Var, op: ir.Op) -> bool:
-        """Whether `op` may touch an element of an array after `store` has written to the same one of its own array."""
-        write = dataclasses.replace(self._accesses.write(store), root=array)
-        return any(access is None or self._overwrites(write, access) for access in self._touched(op))
-
-    def is_private(self, memory: ir.Operand, loop: ir.For | ir.While, is_ignored: Callable[[ir.Op], bool]) -> bool:
+    def is_private(
+        self, memory: ir.Operand, loop: ir.For | ir.While, ignored: Callable[[ir.Op], bool] | None = None
+    ) -> bool:
         """Whether all that a trip of the loop reads of an alias class was stored in that trip before.
 
-        `is_ignored`: reads that do not count.
+        `ignored`: tells which reads do not count.
         """
         for op in ir.walk(loop.body):
             arrays = [op.array] if isinstance(op, ir.Store) and op.add else op.memory_read
-            if any(self._aliases.find(a) == memory for a in arrays) and not is_ignored(op):
+            if any(self._aliases.find(a) == memory for a in arrays) and not (ignored and ignored(op)):
                 reads = [r for r in self._accesses.read(op) if self._aliases.find(r.root) == memory]
                 if not all(self._is_stored(access, loop) for access in reads):
                     return False
@@ -195,21 +190,20 @@ class IndexModel:
     ) -> bool:
         if one is None or other is None:
             return one is other
-        if one.root is not other.root:
-            is_apart = (one.is_root and other.is_root) or not self._aliases.may_share(one.root, other.root)
-            return not (is_apart or self._function.analysis(Separation).are_apart(one.root, other.root))
-        text = self._text
         shared = self.iterations.places[around].loops
+        if one.root is not other.root:
+            # what is distinct in one trip of a loop may be one in two
+            scopes = (*self.iterations.scope(one.root), *self.iterations.scope(other.root))
+            are_there = all(loop in shared for loop in scopes)
+            is_apart = (one.is_root and other.is_root) or not self._aliases.may_share(one.root, other.root)
+            return not (is_apart or (are_there and self._aliases.are_distinct(one.root, other.root)))
+        text = self._text
         conditions = [text.equal(shared, "r", "w"), *text.same_element(one, "r", other, "w")]
         if trips is not None:
             left, relation, right = trips
             conditions.append(f"{text.name(left, 'r')} {relation} {text.name(right, 'w')}")
-        dimensions: list[str] = []
-        for access, prefix in ((one, "r"), (other, "w")):
-            chain = self.iterations.places[access.op].chain
-            dimensions += text.names((*loops_in(chain), *access.unknowns), prefix)
-            conditions += text.domain(access, prefix)
-        return len(dimensions) > 2 * MOST_LOOPS or not is_empty(text.set(dimensions, conditions))
+        dimensions, known = self._known(r=one, w=other)
+        return len(dimensions) > 2 * MOST_LOOPS or not is_empty(text.set(dimensions, conditions + known))
 
     def may_meet_in_other_trip(self, loop: ir.For, op: ir.Op, store: ir.Store, beyond: int = 0) -> bool:
         """Whether `op` may touch an element in one trip of `loop` that `store` writes in another one.
@@ -246,13 +240,10 @@ class IndexModel:
         later = text.before(read.op, "r", write.op, "w")
         if later is None:
             return False
-        dimensions: list[str] = []
-        conditions = [later]
-        for access, prefix in zip((read, write), "rw", strict=True):
-            dimensions += text.names((*self.iterations.places[access.op].loops, *access.unknowns), prefix)
-            conditions += text.domain(access, prefix)
+        dimensions, known = self._known(r=read, w=write)
         if len(dimensions) > 2 * MOST_LOOPS:
             return True
+        conditions = [later, *known]
         if exact:
             conditions += text.same_element(read, "r", write, "w")
         sets = [text.set(dimensions, conditions)]
@@ -265,24 +256,35 @@ class IndexModel:
                     sets.append(text.set(dimensions, [between]))
         return len(sets) == 1 or not is_empty(*sets)
 
+    def _known(self, **accesses: Access) -> tuple[list[str], list[str]]:
+        """The counters of accesses, which are given by prefix, and what is known of them."""
+        text, dimensions, conditions = self._text, list[str](), list[str]()
+        for prefix, access in accesses.items():
+            dimensions += text.names((*self.iterations.places[access.op].loops, *access.unknowns), prefix)
+            conditions += text.domain(access, prefix)
+        return dimensions, conditions
+
+    def _bounds(self, access: Access) -> list[Constraint]:
+        """That the indices are in bounds, as far as the extents of the array are known."""
+        own = access.index[len(self._expanded.get(access.root, ())) :]
+        extents = [self.iterations.extent(access.root, axis) for axis in range(len(own))]
+        pairs = zip(own, extents, strict=True)
+        return [Constraint(index.plus(extent, -1), "<") for index, extent in pairs if extent is not None]
+
     def _of(self, written: Access, reads: Sequence[ir.Op]) -> list[Access]:
         return [access for op in reads for access in self._accesses.read(op) if access.root == written.root]
 
     def _is_unread(self, written: Access, readers: Sequence[Access], end: Access | None) -> bool:
         """Whether an element may be written, and not be read until `end` overwrites it, or ever."""
         text = self._text
-        dimensions = text.names((*self.iterations.places[written.op].loops, *written.unknowns), "r")
-        conditions = text.domain(written, "r")
-        for axis, index in enumerate(written.index[len(self._expanded.get(written.root, ())) :]):
-            extent = self.iterations.extent(written.root, axis)
-            if extent is not None:
-                conditions += text.all([Constraint(index.plus(extent, -1), "<")], "r")
+        accesses = {"r": written} if end is None else {"r": written, "w": end}
+        dimensions, conditions = self._known(**accesses)
+        conditions += text.all(self._bounds(written), "r")
         if end is not None:
             later = text.before(written.op, "r", end.op, "w")
             if later is None:
                 return False
-            dimensions += text.names((*self.iterations.places[end.op].loops, *end.unknowns), "w")
-            conditions += [later, *text.domain(end, "w"), *text.same_element(written, "r", end, "w")]
+            conditions += [later, *text.same_element(written, "r", end, "w")]
         if len(dimensions) > 2 * MOST_LOOPS:
             return True
         if is_empty(text.set(dimensions, conditions)):
@@ -302,11 +304,7 @@ class IndexModel:
         if loop in self.iterations.scope(one.root):
             return not one.is_root  # each trip makes an array of its own
         text = self._text
-        dimensions: list[str] = []
-        conditions: list[str] = []
-        for access, prefix in zip((one, write), "rw", strict=True):
-            dimensions += text.names((*self.iterations.places[access.op].loops, *access.unknowns), prefix)
-            conditions += text.domain(access, prefix)
+        dimensions, conditions = self._known(r=one, w=write)
         if len(dimensions) > 2 * MOST_LOOPS:
             return True
         outer = self.iterations.places[loop].loops
@@ -324,20 +322,26 @@ class IndexModel:
         text = self._text
         after = text.before(read.op, "r", kill.op, "k")
         before = TRUE if write is None else text.before(kill.op, "k", write.op, "w")
-        chain = self.iterations.places[kill.op].chain
         if after is None or before is None:
             return None
-        conditions = [after, before, *text.domain(kill, "k"), *text.same_element(read, "r", kill, "k")]
-        for depth, (around, _) in enumerate(chain):
-            if not self.iterations.is_certain(around):
-                inner = chain[: depth + 1]
-                shown = self._shared_run(inner, read, "r")
-                if write is not None:
-                    shown = [*shown, *self._shared_run(inner, write, "w")]
+        return self._surely(kill, [after, before], 0, **({"r": read} if write is None else {"r": read, "w": write}))
+
+    def _surely(self, access: Access, conditions: Sequence[str], depth: int, **others: Access) -> str | None:
+        """That the access is made to the element of the first of others; None if it is not sure to be run.
+
+        It is if `others`, by prefix, show that, as far as it is inside of `depth` loops and branches.
+        """
+        text, chain = self._text, self.iterations.places[access.op].chain
+        prefix, first = next(iter(others.items()))
+        conditions = [*conditions, *text.domain(access, "k"), *text.same_element(first, prefix, access, "k")]
+        for k in range(depth, len(chain)):
+            if not self.iterations.is_certain(chain[k][0]):
+                runs = (self._shared_run(chain[: k + 1], other, prefix) for prefix, other in others.items())
+                shown = [run for found in runs for run in found]
                 if not shown:
                     return None
                 conditions.append(f"({' or '.join(shown)})")
-        counters = text.names((*loops_in(chain), *kill.unknowns), "k")
+        counters = text.names((*loops_in(chain), *access.unknowns), "k")
         inside = " and ".join(conditions)
         return f"exists ({', '.join(counters)} : {inside})" if counters else inside
 
@@ -352,14 +356,8 @@ class IndexModel:
             return False
         if loop in self.iterations.scope(read.root) and not after:
             return True
-        own = read.index[len(self._expanded.get(read.root, ())) :]
-        inside = [
-            Constraint(index.plus(extent, -1), "<")
-            for axis, index in enumerate(own)
-            if (extent := self.iterations.extent(read.root, axis)) is not None
-        ]
-        dimensions = text.names((*loops_in(chain), *read.unknowns), "r")
-        conditions = [*text.domain(read, "r"), *text.all(inside, "r")]
+        dimensions, conditions = self._known(r=read)
+        conditions += text.all(self._bounds(read), "r")
         if of is not None:
             conditions.append(f"({' or '.join(self._in_place_of(read, other) for other in of)})")
         sets = [text.set(dimensions, conditions)]
@@ -393,16 +391,7 @@ class IndexModel:
         if order is None:
             return None
         depth = next(k for k, (op, _) in enumerate(chain) if op is loop) + 1
-        conditions = [order, text.equal(loops_in(chain[:depth]), "k", "r")]
-        conditions += [*text.domain(store, "k"), *text.same_element(read, "r", store, "k")]
-        for k in range(depth, len(chain)):
-            if not self.iterations.is_certain(chain[k][0]):
-                shown = self._shared_run(chain[: k + 1], read, "r")
-                if not shown:
-                    return None
-                conditions += shown
-        counters = text.names(loops_in(chain), "k")
-        return f"exists ({', '.join(counters)} : {' and '.join(conditions)})"
+        return self._surely(store, [order, text.equal(loops_in(chain[:depth]), "k", "r")], depth, r=read)
 
     def _shared_run(self, chain: Chain, access: Access, prefix: str) -> list[str]:
         """That the run of the chain's innermost region by `k` is one that `access`, which was run, shows to be run.

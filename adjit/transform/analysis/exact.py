@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 
 from adjit.transform import ir
-from adjit.transform.analysis.alias import Aliases
+from adjit.transform.analysis.alias import Aliases, names_given
 
 
 class Reach:
@@ -56,7 +56,7 @@ class Reach:
             if self.has_memory(target):
                 self._add(op.operands)
         elif isinstance(op, ir.For | ir.While | ir.If):
-            for names in _handed(op):
+            for names in names_given(op):
                 if any(name in self._vars for name in names):
                     self._add(names)
         elif any(out in self._vars for out in op.results):
@@ -82,13 +82,3 @@ def _steering(op: ir.Op) -> Iterator[ir.Operand]:
             yield from op.args
         case _:
             pass
-
-
-def _handed(op: ir.For | ir.While | ir.If) -> Iterator[tuple[ir.Operand, ...]]:
-    """For each result, all that it may be handed on from."""
-    if isinstance(op, ir.If):
-        yield from zip(op.outs, op.then.yields, op.orelse.yields, strict=True)
-    elif isinstance(op, ir.For):
-        yield from zip(op.outs, op.inits, op.body.args[1:], op.body.yields, strict=False)
-    else:
-        yield from zip(op.outs, op.inits, op.test.args, op.body.args, op.body.yields, strict=False)

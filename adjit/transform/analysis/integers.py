@@ -1,11 +1,11 @@
-"""Integers that are never negative, wherever they are computed.
+"""Integers that are never negative, wherever they are computed, and integers that are another one and a literal.
 
-In: a function. Out: `Naturals`, which knows of an operand, and of the counter of a loop, whether that is sure.
+In: operands, and the operations that make them. Out: whether that is sure, what is added to which, and sums of such.
 
     n = x.size                              natural
     for chunk in range(8):                  natural: counts up from zero
         for i in range(n * chunk // 8, n):  natural: sums, products and quotients of such are
-            x[i - 1]                        not known
+            x[i - 1]                        not known;  i and -1
 
 An index of which that is known counts from the front; what other indices mean depends on their sign.
 """
@@ -13,6 +13,7 @@ An index of which that is known counts from the front; what other indices mean d
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable, Mapping
 
 from numba import types
 
@@ -21,31 +22,63 @@ from adjit.transform import ir
 _OF_ALL = (operator.add, operator.mul, operator.floordiv, min)
 
 
+def is_natural(operand: ir.Operand, made: Mapping[ir.Operand, ir.Op]) -> bool:
+    """Whether an integer is surely not below zero. `made`: by result; loops by their counters where those may count.
+
+    Without them it holds also in front of a loop that makes no trip.
+    """
+    if isinstance(operand, ir.Const):
+        return isinstance(operand.type, types.Integer) and bool(operand.value >= 0)
+    op = made.get(operand)
+    if isinstance(op, ir.Call) and (op.callee is max or op.callee in _OF_ALL):
+        # a maximum is one if any of its arguments is
+        return (any if op.callee is max else all)(is_natural(a, made) for a in op.args)
+    if isinstance(op, ir.For):
+        return operand is op.body.args[0] and _counts(op, made)
+    return isinstance(op, ir.Extent)
+
+
+def _counts(loop: ir.For, made: Mapping[ir.Operand, ir.Op]) -> bool:
+    if not isinstance(loop.step, ir.Const):
+        return False
+    if loop.step.value > 0:
+        return is_natural(loop.start, made)
+    return loop.stop == ir.integer(-1) or is_natural(loop.stop, made)
+
+
 class Naturals:
+    """Those of one function."""
+
     def __init__(self, function: ir.Function):
-        self._found: set[ir.Operand] = set()
-        for op in ir.walk(function.body):
-            self._note(op)
+        loops = (op for op in ir.walk(function.body) if isinstance(op, ir.For))
+        self._made = dict(function.body.made) | {loop.body.args[0]: loop for loop in loops}
 
     def __contains__(self, operand: ir.Operand) -> bool:
-        if isinstance(operand, ir.Const):
-            return isinstance(operand.type, types.Integer) and operand.value >= 0
-        return operand in self._found
+        return is_natural(operand, self._made)
 
     def counts(self, loop: ir.For) -> bool:
         """Whether the counter is a natural number in each trip."""
-        if not isinstance(loop.step, ir.Const):
-            return False
-        if loop.step.value > 0:
-            return loop.start in self
-        return loop.stop == ir.integer(-1) or loop.stop in self
+        return _counts(loop, self._made)
 
-    def _note(self, op: ir.Op) -> None:
-        if isinstance(op, ir.Extent):
-            self._found.add(op.out)
-        elif isinstance(op, ir.Call) and (op.callee is max or op.callee in _OF_ALL):
-            # a maximum is one if any of its arguments is
-            if (any if op.callee is max else all)(a in self for a in op.args):
-                self._found.update(op.outs)
-        elif isinstance(op, ir.For) and self.counts(op):
-            self._found.add(op.body.args[0])
+
+def parted(operand: ir.Operand, made: Mapping[ir.Operand, ir.Op]) -> tuple[ir.Operand, int]:
+    """An integer as another one and a literal that is added to it."""
+    match made.get(operand):
+        case ir.Call(callee=operator.add, args=(base, ir.Const(value=int(more)))):
+            return base, more
+        case ir.Call(callee=operator.add, args=(ir.Const(value=int(more)), base)):
+            return base, more
+        case ir.Call(callee=operator.sub, args=(base, ir.Const(value=int(less)))):
+            return base, -less
+    return operand, 0
+
+
+def emit_integer(
+    builder: ir.Builder, callee: Callable[..., int], left: ir.Operand, right: ir.Operand, name: str
+) -> ir.Operand:
+    """What an operation makes of two integers: a literal of literals; what zero is added to or taken from is itself."""
+    if isinstance(left, ir.Const) and isinstance(right, ir.Const):
+        return ir.integer(callee(left.value, right.value))
+    if callee in (operator.add, operator.sub) and right == ir.integer(0):
+        return left
+    return builder.call(callee, left, right, type=types.intp, name=name)

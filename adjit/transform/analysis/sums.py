@@ -20,18 +20,13 @@ from adjit.transform import ir
 
 def is_sum(arg: ir.Var, yielded: ir.Operand, body: ir.Region) -> bool:
     """Whether a carried number is only added to, so that the order of the trips does not matter (up to rounding)."""
-    return (yielded is arg or isinstance(arg.type, types.Float)) and is_added_to(arg, yielded, body)
+    return (yielded is arg or isinstance(arg.type, types.Float)) and partial_sums(arg, yielded, body) is not None
 
 
 def carries_adjoint_sums(loop: ir.For) -> bool:
     """Whether a loop of the reverse sweep carries nothing but sums, the order of whose terms nobody can tell."""
     slots = zip(loop.body.args[1:], loop.body.yields, strict=True)
     return loop.is_mirror and not loop.stops and all(is_sum(arg, y, loop.body) for arg, y in slots)
-
-
-def is_added_to(value: ir.Operand, result: ir.Operand, region: ir.Region) -> bool:
-    """Whether a region makes the result from the value by additions, and uses neither value nor partial sums else."""
-    return partial_sums(value, result, region) is not None
 
 
 def partial_sums(value: ir.Operand, result: ir.Operand, region: ir.Region) -> set[ir.Operand] | None:

@@ -13,32 +13,24 @@ from collections.abc import Mapping
 from numba import types
 
 from adjit.transform import ir
-
-
-def _emit(builder: ir.Builder, callee: object, left: ir.Operand, right: ir.Operand, name: str) -> ir.Operand:
-    if isinstance(left, ir.Const) and isinstance(right, ir.Const):
-        return ir.integer(callee(left.value, right.value))  # type: ignore[operator]
-    if callee in (operator.add, operator.sub) and right == ir.integer(0):
-        return left
-    return builder.call(callee, left, right, type=types.intp, name=name)
+from adjit.transform.analysis.integers import emit_integer, is_natural, parted
 
 
 def count_trips(builder: ir.Builder, op: ir.For) -> ir.Operand:
     """max(0, ceil((stop - start) / step))."""
     name = f"{op.body.args[0].name}_trips".lstrip("_")
-    if op.step == ir.integer(-1):
-        return _emit(builder, max, _emit(builder, operator.sub, op.start, op.stop, name), ir.integer(0), name)
-    count = _emit(builder, operator.sub, op.stop, op.start, name)
-    if op.step != ir.integer(1):
-        ahead = _emit(builder, operator.add, count, op.step, name)
+    first, last = (op.stop, op.start) if op.step == ir.integer(-1) else (op.start, op.stop)
+    count = emit_integer(builder, operator.sub, last, first, name)
+    if op.step not in (ir.integer(1), ir.integer(-1)):
+        ahead = emit_integer(builder, operator.add, count, op.step, name)
         if isinstance(op.step, ir.Const):
             sign: ir.Operand = ir.integer(1 if op.step.value > 0 else -1)
         else:
             positive = builder.call(operator.gt, op.step, ir.integer(0), type=types.boolean, name="is_ascending")
             sign = builder.call(ir.select, positive, ir.integer(1), ir.integer(-1), type=types.intp, name="sign")
-        ahead = _emit(builder, operator.sub, ahead, sign, name)
-        count = _emit(builder, operator.floordiv, ahead, op.step, name)
-    return _emit(builder, max, count, ir.integer(0), name)
+        ahead = emit_integer(builder, operator.sub, ahead, sign, name)
+        count = emit_integer(builder, operator.floordiv, ahead, op.step, name)
+    return emit_integer(builder, max, count, ir.integer(0), name)
 
 
 def literal_trips(op: ir.For) -> range | None:
@@ -66,46 +58,32 @@ def has_trips(builder: ir.Builder, op: ir.For, definitions: Mapping[ir.Operand, 
 def _is_below(
     builder: ir.Builder, low: ir.Operand, high: ir.Operand, definitions: Mapping[ir.Operand, ir.Op]
 ) -> ir.Operand:
-    made = definitions.get(high) if isinstance(high, ir.Var) else None
-    if isinstance(low, ir.Const) and isinstance(made, ir.Call) and made.callee is operator.sub:
+    base, offset = parted(high, definitions)
+    if isinstance(low, ir.Const) and offset < 0:
         # -1 < n - 1
-        base, offset = made.args
-        if isinstance(offset, ir.Const):
-            low, high = ir.integer(low.value + offset.value), base
+        low, high = ir.integer(low.value - offset), base
     return builder.call(operator.gt, high, low, type=types.boolean, name="has_trips")
-
-
-def is_natural(operand: ir.Operand, made: Mapping[ir.Operand, ir.Op]) -> bool:
-    """Whether an extent is surely not below zero, also where a loop around makes no trip. `made`: by result."""
-    if isinstance(operand, ir.Const):
-        return bool(operand.value >= 0)
-    op = made.get(operand)
-    if isinstance(op, ir.Call) and op.callee is max:
-        return any(is_natural(a, made) for a in op.args)
-    if isinstance(op, ir.Call) and op.callee in (min, operator.add, operator.mul, operator.floordiv):
-        return all(is_natural(a, made) for a in op.args)
-    return isinstance(op, ir.Extent)
 
 
 def natural(builder: ir.Builder, operand: ir.Operand, made: Mapping[ir.Operand, ir.Op]) -> ir.Operand:
     """The extent, zero where it is below."""
-    return operand if is_natural(operand, made) else _emit(builder, max, operand, ir.integer(0), "n")
+    return operand if is_natural(operand, made) else emit_integer(builder, max, operand, ir.integer(0), "n")
 
 
 def trip_number(builder: ir.Builder, op: ir.For, counter: ir.Operand) -> ir.Operand:
     """The number of the trip, from 0, in which the loop's counter has this value."""
     name = f"{op.body.args[0].name}_place"
-    place = _emit(builder, operator.sub, counter, op.start, name)
-    return place if op.step == ir.integer(1) else _emit(builder, operator.floordiv, place, op.step, name)
+    place = emit_integer(builder, operator.sub, counter, op.start, name)
+    return place if op.step == ir.integer(1) else emit_integer(builder, operator.floordiv, place, op.step, name)
 
 
 def is_last_trip(builder: ir.Builder, op: ir.For) -> ir.Operand:
     """Whether the trip at hand is the last one, asked inside the loop."""
     counter = op.body.args[0]
     if isinstance(op.step, ir.Const) and abs(op.step.value) == 1:
-        last = _emit(builder, operator.sub, op.stop, op.step, "last")
+        last = emit_integer(builder, operator.sub, op.stop, op.step, "last")
         return builder.call(operator.eq, counter, last, type=types.boolean, name="is_last")
-    last = _emit(builder, operator.sub, count_trips(builder, op), ir.integer(1), "last")
+    last = emit_integer(builder, operator.sub, count_trips(builder, op), ir.integer(1), "last")
     return builder.call(operator.eq, trip_number(builder, op, counter), last, type=types.boolean, name="is_last")
 
 
@@ -121,13 +99,13 @@ def mirrored_range(builder: ir.Builder, op: ir.For, backwards: bool) -> tuple[ir
         return op.start, op.stop, op.step
     if isinstance(op.step, ir.Const) and abs(op.step.value) == 1:
         step = int(op.step.value)
-        first = _emit(builder, operator.sub, op.stop, ir.integer(step), "last")
-        end = _emit(builder, operator.sub, op.start, ir.integer(step), "end")
+        first = emit_integer(builder, operator.sub, op.stop, ir.integer(step), "last")
+        end = emit_integer(builder, operator.sub, op.start, ir.integer(step), "end")
         return first, end, ir.integer(-step)
     count = count_trips(builder, op)
-    before = _emit(builder, operator.sub, count, ir.integer(1), "n")
-    offset = _emit(builder, operator.mul, before, op.step, "offset")
-    first = _emit(builder, operator.add, op.start, offset, "last")
-    end = _emit(builder, operator.sub, op.start, op.step, "end")
-    back = _emit(builder, operator.sub, ir.integer(0), op.step, "back")
+    before = emit_integer(builder, operator.sub, count, ir.integer(1), "n")
+    offset = emit_integer(builder, operator.mul, before, op.step, "offset")
+    first = emit_integer(builder, operator.add, op.start, offset, "last")
+    end = emit_integer(builder, operator.sub, op.start, op.step, "end")
+    back = emit_integer(builder, operator.sub, ir.integer(0), op.step, "back")
     return first, end, back

@@ -20,7 +20,7 @@ from collections.abc import Iterable
 
 from adjit import errors
 from adjit.transform import ir
-from adjit.transform.analysis.memories import Names
+from adjit.transform.analysis.alias import Names
 from adjit.transform.elaborate.orders import Orders
 
 # What is true of a note on some path, and the store that made it so. Of the copies that one note has made, the last one

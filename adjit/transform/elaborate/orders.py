@@ -12,7 +12,7 @@ C order; a view of one of them may be a copy.
 from __future__ import annotations
 
 from adjit.transform import ir
-from adjit.transform.analysis.memories import Names
+from adjit.transform.analysis.alias import Names
 from adjit.transform.ir.types import array_type_of
 
 

@@ -85,7 +85,7 @@ class Builder:
         self,
         extents: Sequence[Operand],
         body: Callable[[tuple[Var, ...]], None],
-        names: str = "ijklmpq",
+        names: Sequence[str] = "ijklmpq",
         ordered: Collection[int] = (),
     ) -> None:
         """Loops over an index space, first axis outermost; `ordered`: the axes where the order of the trips matters."""

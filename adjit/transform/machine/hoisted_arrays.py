@@ -13,48 +13,35 @@ zeros behind, as those do that take adjoints out of a shadow. Threads keep array
 from __future__ import annotations
 
 import dataclasses
-import functools
+from collections.abc import Sequence
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.elements import IndexModel
-from adjit.transform.analysis.trip_counts import is_natural
+from adjit.transform.analysis.integers import is_natural
 
 
 def hoist_scratch(function: ir.Function) -> ir.Function:
     """The function with its scratch arrays as far out as they can be."""
-    hoisting = _Hoisting(function)
-    body = hoisting.region(function.body)
-    return dataclasses.replace(function, body=body) if hoisting.changed else function
+    return ir.with_body(function, _Hoisting(function).region(function.body))
 
 
 class _Hoisting:
     def __init__(self, function: ir.Function):
         self.function = function
         self.aliases = function.analysis(Aliases)
-        self.made = function.body.made
-        self.changed = False
         self.classes: dict[ir.Operand, set[ir.Operand]] = {}
-        args = [a for op in ir.walk(function.body) for r in op.regions for a in r.args]
-        for var in (*function.body.args, *self.made, *args):
-            if ir.is_reference(var):
-                self.classes.setdefault(self.aliases.find(var), set()).add(var)
-
-    @functools.cached_property
-    def index_model(self) -> IndexModel:
-        return self.function.analysis(IndexModel)
+        for var in filter(ir.is_reference, function.body.defines):
+            self.classes.setdefault(self.aliases.find(var), set()).add(var)
 
     def region(self, region: ir.Region) -> ir.Region:
-        ops: list[ir.Op] = []
-        for op in region.ops:
-            if op.regions:
-                before = op
-                op = ir.with_regions(op, [self.region(r) for r in op.regions])
-                if isinstance(op, ir.For | ir.While) and isinstance(before, ir.For | ir.While):
-                    ops += self.loop(op, before)
-                    continue
-            ops.append(op)
-        return dataclasses.replace(region, ops=tuple(ops))
+        return ir.with_ops(region, [made for op in region.ops for made in self.op(op)])
+
+    def op(self, before: ir.Op) -> Sequence[ir.Op]:
+        op = ir.with_regions(before, [self.region(r) for r in before.regions])
+        if isinstance(op, ir.For | ir.While) and isinstance(before, ir.For | ir.While):
+            return self.loop(op, before)
+        return [op]
 
     def loop(self, op: ir.For | ir.While, before: ir.For | ir.While) -> list[ir.Op]:
         """The loop, after the arrays that need not be made in it. `before` is how it stood in the function."""
@@ -70,7 +57,6 @@ class _Hoisting:
                 outside.append(inner)
             elif isinstance(inner, ir.Alloc) and self.is_hoisted(inner, inside, handed_on):
                 inside.discard(inner.out)
-                self.changed = True
                 if inner.fill is None or self.is_cleared(inner, before):
                     outside.append(inner)
                 else:
@@ -80,8 +66,7 @@ class _Hoisting:
                 left.append(inner)
         if not any(isinstance(o, ir.Alloc) for o in outside):
             return [op]
-        body = dataclasses.replace(op.body, ops=tuple(left))
-        return [*outside, dataclasses.replace(op, body=body)]
+        return [*outside, dataclasses.replace(op, body=ir.with_ops(op.body, left))]
 
     def is_hoisted(self, op: ir.Alloc, inside: set[ir.Operand], handed_on: set[ir.Operand]) -> bool:
         memory = self.aliases.find(op.out)
@@ -89,12 +74,13 @@ class _Hoisting:
             return False
         if any(o in inside for o in op.operands):
             return False
-        return op.fill is None if op.like is not None else all(is_natural(n, self.made) for n in op.shape)
+        return op.fill is None if op.like is not None else all(is_natural(n, self.function.body.made) for n in op.shape)
 
     def is_cleared(self, op: ir.Alloc, loop: ir.For | ir.While) -> bool:
         """Whether each trip leaves the array as it found it, full of zeros."""
         is_zero = op.fill is not None and op.fill.value == 0
-        return is_zero and isinstance(loop, ir.For) and self.index_model.is_cleared(self.aliases.find(op.out), loop)
+        model, memory = self.function.analysis(IndexModel), self.aliases.find(op.out)
+        return is_zero and isinstance(loop, ir.For) and model.is_cleared(memory, loop)
 
 
 def _filling(alloc: ir.Alloc) -> ir.Op:

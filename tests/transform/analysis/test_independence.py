@@ -9,8 +9,7 @@ import pytest
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.analysis.elements import IndexModel
-from adjit.transform.analysis.independence import Independence
+from adjit.transform.analysis.trips import Sharings
 from adjit.transform.sweeps.clears.upwards import ascending
 from tests.transform.building import VECTOR, F, I, Program, evaluate
 
@@ -75,9 +74,9 @@ CASES = [
 def test_independence(body, but_for_sums, strictly):
     function = loop_over(body)
     (loop,) = [op for op in ir.walk(function.body) if isinstance(op, ir.For)]
-    independence = Independence(function, IndexModel(function))
-    assert independence.holds(loop) is but_for_sums
-    assert independence.holds(loop, but_for_sums=False) is strictly
+    sharings = Sharings(function)
+    assert sharings.are_independent(loop) is but_for_sums
+    assert sharings.are_independent(loop, but_for_sums=False) is strictly
 
 
 @pytest.mark.parametrize(("body", "but_for_sums", "strictly"), CASES)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import dataclasses
 import operator
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numba import types
@@ -31,58 +32,56 @@ _BETTER = {np.max: operator.gt, np.amax: operator.gt, np.min: operator.lt, np.am
 
 def write_extrema(function: ir.Function) -> ir.Function:
     """The function with its greatest and least elements in loops taken by loops."""
-    if not any(_is_extremum(op) for op in ir.walk(function.body)):
+    found = _inside_loops(function.body, False)
+    made: dict[ir.Op, Sequence[ir.Op]] = {op: _written(op, function.body.made) for op in found}
+    if not made:
         return function
-    body = _Writing(function).region(function.body, False)
-    return function if body is function.body else eliminate_dead(simplify(dataclasses.replace(function, body=body)))
+    return eliminate_dead(simplify(dataclasses.replace(function, body=ir.replaced(function.body, made))))
 
 
-def _is_extremum(op: ir.Op) -> bool:
-    if not isinstance(op, ir.Call) or op.callee not in _BETTER or len(op.args) != 1 or op.options:
+def _inside_loops(region: ir.Region, in_loop: bool) -> Iterator[ir.Call]:
+    """What takes a greatest or least element inside of a loop."""
+    for op in region.ops:
+        if in_loop and isinstance(op, ir.Call) and _is_extremum(op):
+            yield op
+        # what threads raise does not get out of them
+        elif not isinstance(op, ir.For) or not op.parallel:
+            for inner in op.regions:
+                yield from _inside_loops(inner, in_loop or isinstance(op, ir.For | ir.While))
+
+
+def _is_extremum(op: ir.Call) -> bool:
+    if op.callee not in _BETTER or len(op.args) != 1 or op.options:
         return False
     return ir.is_array(op.args[0]) and array_type_of(op.args[0]).ndim == 1 and ir.is_float(op.outs[0].type)
 
 
-class _Writing:
-    def __init__(self, function: ir.Function):
-        self.made = function.body.made
+def _written(op: ir.Call, made: Mapping[ir.Operand, ir.Op]) -> Sequence[ir.Op]:
+    """The loop that takes the element. `made`: by result."""
+    builder = ir.Builder()
+    builder.origin = op.origin
+    array = op.args[0]
+    type_ = op.outs[0].type
+    n = builder.extent(array, 0)
+    builder.emit(ir.Call(callee=some_elements, args=(n,), outs=(), effect=True))
+    first = _element(builder, made, array, ir.integer(0))
+    best, counter = dataclasses.replace(op.outs[0]), ir.Var("k", types.intp)
+    with builder.region() as ops:
+        item = _element(builder, made, array, counter)
+        is_better = builder.call(_BETTER[op.callee], item, best, type=types.boolean, name="is_better")
+        is_nan = builder.call(operator.ne, item, item, type=types.boolean, name="is_nan")
+        is_taken = builder.call(operator.or_, is_better, is_nan, type=types.boolean, name="is_taken")
+        after = builder.call(ir.select, is_taken, item, best, type=type_, name=best.name)
+    body = ir.Region((counter, best), tuple(ops), (after,))
+    one = ir.integer(1)
+    builder.emit(ir.For(start=one, stop=n, inits=(first,), body=body, outs=op.outs))
+    return builder.ops
 
-    def region(self, region: ir.Region, in_loop: bool) -> ir.Region:
-        builder = ir.Builder()
-        for op in region.ops:
-            if in_loop and _is_extremum(op):
-                assert isinstance(op, ir.Call)
-                builder.origin = op.origin
-                self.extremum(op, builder)
-                continue
-            # what threads raise does not get out of them
-            is_parallel = isinstance(op, ir.For) and op.parallel
-            inside = in_loop or isinstance(op, ir.For | ir.While)
-            regions = [r if is_parallel else self.region(r, inside) for r in op.regions]
-            builder.ops.append(ir.with_regions(op, regions))
-        return ir.with_ops(region, builder.ops)
 
-    def extremum(self, op: ir.Call, builder: ir.Builder) -> None:
-        array = op.args[0]
-        type_ = op.outs[0].type
-        n = builder.extent(array, 0)
-        builder.emit(ir.Call(callee=some_elements, args=(n,), outs=(), effect=True))
-        first = self.element(builder, array, ir.integer(0))
-        best, counter = dataclasses.replace(op.outs[0]), ir.Var("k", types.intp)
-        with builder.region() as ops:
-            item = self.element(builder, array, counter)
-            is_better = builder.call(_BETTER[op.callee], item, best, type=types.boolean, name="is_better")
-            is_nan = builder.call(operator.ne, item, item, type=types.boolean, name="is_nan")
-            is_taken = builder.call(operator.or_, is_better, is_nan, type=types.boolean, name="is_taken")
-            after = builder.call(ir.select, is_taken, item, best, type=type_, name=best.name)
-        body = ir.Region((counter, best), tuple(ops), (after,))
-        one = ir.integer(1)
-        builder.emit(ir.For(start=one, stop=n, inits=(first,), body=body, outs=op.outs))
-
-    def element(self, builder: ir.Builder, array: ir.Operand, index: ir.Operand) -> ir.Var:
-        """An element of a vector, if it is a row or column then of the matrix."""
-        made = self.made.get(array) if isinstance(array, ir.Var) else None
-        if isinstance(made, ir.Slice) and all(isinstance(s, ir.At) or s == ir.Span() for s in made.selectors):
-            places = tuple(s.index if isinstance(s, ir.At) else index for s in made.selectors)
-            return builder.load(made.base, places)
-        return builder.load(array, (index,))
+def _element(builder: ir.Builder, made: Mapping[ir.Operand, ir.Op], array: ir.Operand, index: ir.Operand) -> ir.Var:
+    """An element of a vector, if it is a row or column then of the matrix."""
+    view = made.get(array)
+    if isinstance(view, ir.Slice) and all(isinstance(s, ir.At) or s == ir.Span() for s in view.selectors):
+        places = tuple(s.index if isinstance(s, ir.At) else index for s in view.selectors)
+        return builder.load(view.base, places)
+    return builder.load(array, (index,))

@@ -27,6 +27,7 @@ from collections.abc import Mapping, Sequence
 from numba import types
 
 from adjit.transform import ir
+from adjit.transform.analysis.integers import emit_integer
 from adjit.transform.ir.types import array_type_of, typed_const
 from adjit.transform.machine.lanes.lane_loops import Block, LaneLoop, Turned, array_for, in_arrays
 from adjit.transform.machine.lanes.uniformity import Kind
@@ -54,8 +55,8 @@ class Blocking:
         builder.origin = loop.origin
         start, stop = loop.start, loop.stop
         if loop.step != ir.integer(1):
-            start = _plus_one(builder, loop.stop)
-            stop = _plus_one(builder, loop.start)
+            start = emit_integer(builder, operator.add, loop.stop, ir.integer(1), "end")
+            stop = emit_integer(builder, operator.add, loop.start, ir.integer(1), "end")
         sums = [dataclasses.replace(arg) for arg in loop.body.args[1:]]
         self.block.now = dict(zip(self.block.trips.sums, sums, strict=True))
         with builder.region() as head:
@@ -91,24 +92,23 @@ class Blocking:
 
     def _copying(self, array: ir.Operand, copied: Turned, back: bool = False) -> ir.Op:
         """The loops that copy an array's part, lanes innermost; or what stands for it then back to the array."""
-        axis, lane = copied.axis, ir.Var("lane", types.intp)
-        counters = [ir.Var("j", types.intp) for _ in copied.extents]
-        builder = ir.Builder()
-        place = (*counters[:axis], lane, *counters[axis:])
-        if back:
-            part, _ = self.block.view(array, axis, len(place))
-            item = builder.load(copied.array, (*counters, lane), ir.element_name(array))
-            builder.store(part, place, item, add=copied.kind == "summed")
-        elif copied.kind == "summed":
-            builder.store(copied.array, (*counters, lane), typed_const(0, array_type_of(array).dtype))
-        else:
-            part, _ = self.block.view(array, axis, len(place))
-            item = builder.load(part, place, ir.element_name(array))
-            builder.store(copied.array, (*counters, lane), item)
-        made = _simple_loop(lane, self.block.lanes, builder.ops)
-        for counter, extent in zip(reversed(counters), reversed(copied.extents), strict=True):
-            made = _simple_loop(counter, extent, [made])
-        return made
+        axis, builder = copied.axis, ir.Builder()
+
+        def copy(index: tuple[ir.Var, ...]) -> None:
+            *counters, lane = index
+            place = (*counters[:axis], lane, *counters[axis:])
+            if back:
+                item = builder.load(copied.array, index, ir.element_name(array))
+                builder.store(self.block.view(array, axis), place, item, add=copied.kind == "summed")
+            elif copied.kind == "summed":
+                builder.store(copied.array, index, typed_const(0, array_type_of(array).dtype))
+            else:
+                item = builder.load(self.block.view(array, axis), place, ir.element_name(array))
+                builder.store(copied.array, index, item)
+
+        extents = (*copied.extents, self.block.lanes)
+        builder.nest(extents, copy, [*["j"] * len(copied.extents), "lane"], ordered=range(len(extents)))
+        return builder.ops[0]
 
     # ------------------------------------------------------------------------------- loops and branches of all lanes
 
@@ -125,7 +125,7 @@ class Blocking:
                     group.append(op)
                 continue
             if kind is Kind.ONCE:
-                if isinstance(op, ir.Comment) or _stores(op):
+                if isinstance(op, ir.Comment) or any(isinstance(inner, ir.Store) for inner in ir.with_inner(op)):
                     ops += self._over_lanes(group, ())
                     group = []
                 ops.append(self._once(op))
@@ -134,7 +134,7 @@ class Blocking:
             starts = self._slots(op, region)
             ops += self._over_lanes(group, starts)
             group = []
-            ops.append(self._together_loop(op) if isinstance(op, ir.For) else self._together_branch(op))
+            ops.append(self._together(op))
         return ops + self._over_lanes(group, last)
 
     def _once(self, op: ir.Op) -> ir.Op:
@@ -160,53 +160,30 @@ class Blocking:
                 starts.append((self.block.kept[arg], init))
         return starts
 
-    def _together_loop(self, op: ir.For) -> ir.For:
-        places = [k for k, out in enumerate(op.outs) if not self._uniformity.differs(out)]
-        inits, args, sums = [], [], {}
-        for k in places:
-            arg = op.body.args[1 + k]
-            found = self.block.sum_of.get(arg)
-            inits.append(op.inits[k] if found is None else self.block.now[found])
-            args.append(arg)
-            if found is not None:
-                sums[k] = found
-                self.block.now[found] = arg
-        last = [
-            (self.block.kept[out], y)
-            for out, y in zip(op.outs, op.body.yields, strict=True)
-            if self._uniformity.differs(out) and self.block.kept.get(y) is not self.block.kept[out]
-        ]
-        ops = self._ops(op.body, last)
-        yields = tuple(self.block.now[sums[k]] if k in sums else op.body.yields[k] for k in places)
-        for k, found in sums.items():
-            self.block.now[found] = op.outs[k]
-        return dataclasses.replace(
-            op,
-            inits=tuple(inits),
-            body=ir.Region((op.body.args[0], *args), tuple(ops), yields),
-            outs=tuple(op.outs[k] for k in places),
-            pair=None,
-            is_mirror=False,
-        )
-
-    def _together_branch(self, op: ir.If) -> ir.If:
-        places = [k for k, out in enumerate(op.outs) if not self._uniformity.differs(out)]
-        sums = {k: self.block.sum_of[op.outs[k]] for k in places if op.outs[k] in self.block.sum_of}
-        before = dict(self.block.now)
-        sides: list[ir.Region] = []
-        for side in op.regions:
-            self.block.now = dict(before)
+    def _together(self, op: ir.For | ir.If) -> ir.Op:
+        """A loop or branch of all lanes, which hands on what is the same for them, and sums over all trips."""
+        block, differs = self.block, self._uniformity.differs
+        places = [k for k, out in enumerate(op.outs) if not differs(out)]
+        sums = {k: block.sum_of[op.outs[k]] for k in places if op.outs[k] in block.sum_of}
+        before = dict(block.now)
+        bodies: list[ir.Region] = []
+        for region in op.regions:
+            counter, carried = region.args[:1], region.args[1:]
+            block.now = before | {found: carried[k] for k, found in sums.items() if carried}
             last = [
-                (self.block.kept[out], y)
-                for out, y in zip(op.outs, side.yields, strict=True)
-                if self._uniformity.differs(out)
+                (block.kept[out], y)
+                for out, y in zip(op.outs, region.yields, strict=True)
+                if differs(out) and block.kept.get(y) is not block.kept[out]
             ]
-            ops = self._ops(side, last)
-            yields = tuple(self.block.now[sums[k]] if k in sums else side.yields[k] for k in places)
-            sides.append(ir.Region((), tuple(ops), yields))
-        for k, found in sums.items():
-            self.block.now[found] = op.outs[k]
-        return dataclasses.replace(op, then=sides[0], orelse=sides[1], outs=tuple(op.outs[k] for k in places))
+            ops = self._ops(region, last)
+            yields = tuple(block.now[sums[k]] if k in sums else region.yields[k] for k in places)
+            bodies.append(ir.Region((*counter, *(carried[k] for k in places if carried)), tuple(ops), yields))
+        block.now.update((found, op.outs[k]) for k, found in sums.items())
+        outs = tuple(op.outs[k] for k in places)
+        if isinstance(op, ir.If):
+            return dataclasses.replace(op, then=bodies[0], orelse=bodies[1], outs=outs)
+        inits = tuple(before[sums[k]] if k in sums else op.inits[k] for k in places)
+        return dataclasses.replace(op, inits=inits, body=bodies[0], outs=outs, pair=None, is_mirror=False)
 
     # ------------------------------------------------------------------------------------------- loops over lanes
 
@@ -285,18 +262,3 @@ class Blocking:
                     value = unnamed.get(out, out)
                     ops.append(ir.Store(array=kept[out], index=(lane,), value=value, origin=op.origin))
         return ir.Region(region.args, tuple(ops), region.yields)
-
-
-def _simple_loop(counter: ir.Var, stop: ir.Operand, ops: Sequence[ir.Op]) -> ir.For:
-    body = ir.Region((counter,), tuple(ops), ())
-    return ir.For(stop=stop, body=body)
-
-
-def _plus_one(builder: ir.Builder, value: ir.Operand) -> ir.Operand:
-    if isinstance(value, ir.Const):
-        return ir.integer(value.value + 1)
-    return builder.call(operator.add, value, ir.integer(1), type=types.intp, name="end")
-
-
-def _stores(op: ir.Op) -> bool:
-    return isinstance(op, ir.Store) or any(isinstance(i, ir.Store) for r in op.regions for i in ir.walk(r))

@@ -13,19 +13,17 @@ from __future__ import annotations
 import dataclasses
 import operator
 from collections.abc import Mapping, Sequence
-from typing import Literal
 
 from numba import types
 
 from adjit.runtime.library import reassociable_add
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
-from adjit.transform.analysis.lane_sharing import Sum, Trips
 from adjit.transform.analysis.sums import in_any_order
+from adjit.transform.analysis.trips import Sum, Trips
 from adjit.transform.ir.types import array_type, array_type_of, slice_type, typed_const
+from adjit.transform.machine.lanes.turned_blocks import TurnedKind
 from adjit.transform.machine.lanes.uniformity import Uniformity
-
-TurnedKind = Literal["read", "own", "summed"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,41 +87,30 @@ class Block:
         self._inside: set[ir.Operand] = {*made_inside, *laned}
         self._is_natural = is_natural
 
-    def view(self, array: ir.Operand, axis: int, rank: int) -> tuple[ir.Var, int]:
-        """The view of what a block sees of an array along an axis."""
+    def view(self, array: ir.Operand, axis: int) -> ir.Var:
+        """The view of what a block sees of an array along an axis, in which a lane stands for the loop's counter."""
         if (array, axis) not in self.parts:
-            span = ir.Span(self.first, self.end)
-            selectors = tuple(span if k == axis else ir.Span() for k in range(rank))
+            span, type_ = ir.Span(self.first, self.end), array_type_of(array)
+            selectors = tuple(span if k == axis else ir.Span() for k in range(type_.ndim))
             name = array.name if isinstance(array, ir.Var) else "array"
-            out = ir.Var(f"{name}_block", slice_type(array_type_of(array), selectors))
+            out = ir.Var(f"{name}_block", slice_type(type_, selectors))
             self.parts[array, axis] = ir.Slice(base=array, selectors=selectors, out=out)
-        return self.parts[array, axis].out, axis
-
-    def part(self, array: ir.Operand, index: Sequence[ir.Operand]) -> tuple[ir.Var, int] | None:
-        """The view of an array in which a lane stands for the loop's counter, and the axis; None if there is none.
-
-        An index into it is known not to be negative, which one of the array itself is not in the eyes of the compiler.
-        """
-        if self.counter not in index or array in self._inside or not self._is_natural:
-            return None
-        return self.view(array, index.index(self.counter), len(index))
+        return self.parts[array, axis].out
 
     def in_parts(self, op: ir.Op, lane: ir.Var) -> ir.Op:
         """The operation on the block's parts of arrays."""
-        if isinstance(op, ir.Load | ir.Store):
-            if op.array in self.turned:
-                copied = self.turned[op.array]
-                index = (*op.index[: copied.axis], *op.index[copied.axis + 1 :], lane)
-                return dataclasses.replace(op, array=copied.array, index=index)
-            found = self.part(op.array, op.index)
-            if found is None:
-                return op
-            array, axis = found
-            return dataclasses.replace(op, array=array, index=(*op.index[:axis], lane, *op.index[axis + 1 :]))
-        if not op.regions:
+        if not isinstance(op, ir.Load | ir.Store):
             return op
-        regions = [ir.Region(r.args, tuple(self.in_parts(i, lane) for i in r.ops), r.yields) for r in op.regions]
-        return ir.with_regions(op, regions)
+        if op.array in self.turned:
+            copied = self.turned[op.array]
+            index = (*op.index[: copied.axis], *op.index[copied.axis + 1 :], lane)
+            return dataclasses.replace(op, array=copied.array, index=index)
+        # an index into a part is known not to be negative, which one of the array is not in the eyes of the compiler
+        if self.counter not in op.index or op.array in self._inside or not self._is_natural:
+            return op
+        axis = op.index.index(self.counter)
+        index = (*op.index[:axis], lane, *op.index[axis + 1 :])
+        return dataclasses.replace(op, array=self.view(op.array, axis), index=index)
 
 
 class LaneLoop:
@@ -145,13 +132,8 @@ class LaneLoop:
         if isinstance(op, ir.Store) and self._is_one_sum(op):
             self._add_up(op)
             return
-        op = block.in_parts(op, self.lane)
-        free = dict.fromkeys(o for o in ir.reads(op) if isinstance(o, ir.Var))
-        for region in op.regions:
-            for inner in (region, *(r for i in ir.walk(region) for r in i.regions)):
-                for var in (*inner.args, *(out for i in inner.ops for out in i.results)):
-                    free.pop(var, None)
-        mapping = {v: self.value(v) for v in free}
+        op = ir.rewritten_op(op, lambda inner: block.in_parts(inner, self.lane))
+        mapping = {v: self.value(v) for v in ir.free_vars(ir.Region((), (op,), ()))}
         op = ir.substituted(in_arrays(in_any_order(op, block.in_any_order), block.laned, self.lane), mapping)
         self.builder.ops.append(op)
         for out in op.results:
@@ -162,7 +144,7 @@ class LaneLoop:
     def _is_one_sum(self, op: ir.Store) -> bool:
         """Whether all lanes add to the same element."""
         block = self.block
-        is_summed = block.aliases.find(op.array) in block.trips.summed
+        is_summed = block.trips.kinds.get(block.aliases.find(op.array)) == "summed"
         return is_summed and not any(block.uniformity.differs(i) for i in op.index)
 
     def _add_up(self, op: ir.Store) -> None:
@@ -222,25 +204,20 @@ class LaneLoop:
         if not self.builder.ops:
             return []
         args = [*self._sums.values(), *(arg for _, arg, _ in self._stores)]
-        outs = [dataclasses.replace(arg) for arg in args]
-        totals = [dataclasses.replace(arg) for _, arg, _ in self._stores]
-        outs[len(self._sums) :] = totals
+        outs = tuple(dataclasses.replace(arg) for arg in args)
+        now = self.block.now
+        zeros = (typed_const(0, arg.type) for _, arg, _ in self._stores)
+        yields = (*(self._current[s] for s in self._sums), *(total for _, _, total in self._stores))
         loop = ir.For(
             stop=self.block.lanes,
-            inits=(
-                *(self.block.now[s] for s in self._sums),
-                *(typed_const(0, arg.type) for _, arg, _ in self._stores),
-            ),
-            body=ir.Region(
-                (self.lane, *args),
-                tuple(self.builder.ops),
-                (*(self._current[s] for s in self._sums), *(total for _, _, total in self._stores)),
-            ),
-            outs=tuple(outs),
+            inits=(*(now[s] for s in self._sums), *zeros),
+            body=ir.Region((self.lane, *args), tuple(self.builder.ops), yields),
+            outs=outs,
             origin=self.builder.ops[0].origin,
         )
         self.block.lane_of[loop] = self.lane
-        self.block.now.update(zip(self._sums, outs, strict=False))
+        now.update(zip(self._sums, outs, strict=False))
+        totals = outs[len(self._sums) :]
         stores = [dataclasses.replace(op, value=out) for (op, _, _), out in zip(self._stores, totals, strict=True)]
         return [loop, *stores]
 
@@ -251,12 +228,13 @@ def array_for(value: ir.Var) -> ir.Var:
 
 def in_arrays(op: ir.Op, laned: Mapping[ir.Operand, ir.Var], lane: ir.Var | None) -> ir.Op:
     """The operation on the arrays with an axis for the lanes; `lane` None where it looks at their extents alone."""
-    if isinstance(op, ir.Load | ir.Store) and op.array in laned:
-        assert lane is not None
-        return dataclasses.replace(op, array=laned[op.array], index=(*op.index, lane))
-    if isinstance(op, ir.Extent) and op.array in laned:
-        return dataclasses.replace(op, array=laned[op.array])
-    if not op.regions:
+
+    def made(op: ir.Op) -> ir.Op:
+        if isinstance(op, ir.Load | ir.Store) and op.array in laned:
+            assert lane is not None
+            return dataclasses.replace(op, array=laned[op.array], index=(*op.index, lane))
+        if isinstance(op, ir.Extent) and op.array in laned:
+            return dataclasses.replace(op, array=laned[op.array])
         return op
-    regions = [ir.Region(r.args, tuple(in_arrays(i, laned, lane) for i in r.ops), r.yields) for r in op.regions]
-    return ir.with_regions(op, regions)
+
+    return ir.rewritten_op(op, made)

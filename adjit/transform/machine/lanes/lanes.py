@@ -3,7 +3,7 @@
 In: a function that is ready to be emitted. Out: the same, with such loops in blocks (`laid.py`).
 
 The inner loops are sums or recurrences, in which each step waits for the one before; across the trips of the loop
-around them nothing waits. Which trips may run side by side says `lane_sharing.py`, what differs between them
+around them nothing waits. Which trips may run side by side says `analysis/trips.py`, what differs between them
 `uniformity.py`.
 """
 
@@ -13,16 +13,17 @@ import dataclasses
 import functools
 import operator
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Sequence
 
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.analysis.lane_sharing import LaneSharing, Trips
+from adjit.transform.analysis.affine import Iterations
+from adjit.transform.analysis.trips import Sharings, Trips
 from adjit.transform.ir.types import array_type, array_type_of
 from adjit.transform.machine.lanes.laid import Blocking
-from adjit.transform.machine.lanes.lane_loops import Block, Turned, TurnedKind
-from adjit.transform.machine.lanes.turned_blocks import turned_axes
+from adjit.transform.machine.lanes.lane_loops import Block, Turned
+from adjit.transform.machine.lanes.turned_blocks import TurnedKind, turned_axes
 from adjit.transform.machine.lanes.uniformity import Kind, Uniformity
 
 # Lanes of a block, at most and at least; elements that all lanes together may keep, which is what fits into a cache.
@@ -51,11 +52,11 @@ def fitting_lanes(function: ir.Function, counters: Collection[ir.Var]) -> frozen
 class _Laying:
     def __init__(self, function: ir.Function, values: Collection[int]):
         self.body = function.body
-        self.sharing = LaneSharing(function, values)
+        self.sharing = Sharings(function, values)
         self.allocs = {op.out: op for op in ir.walk(function.body) if isinstance(op, ir.Alloc)}
         self.laned: dict[ir.Operand, ir.Var] = {}
         self.extents: dict[ir.Var, ir.Operand] = {}
-        self.depths = dict(_depths(function.body, 0))
+        self.places = function.analysis(Iterations).places
         self.deepest = _depth(function.body)
         self.changed = False
         # the extents that have been asked for before the operation at hand
@@ -80,13 +81,14 @@ class _Laying:
             return None
         # the time goes into the deepest loops; others are not worth the time to compile them
         inside = _depth(loop.body)
-        if not inside or self.depths[loop] + 1 + inside < self.deepest - 1:
+        around = sum(map(_is_nesting, self.places[loop].loops))
+        if not inside or around + 1 + inside < self.deepest - 1:
             return None
         trips = self.sharing.trips(loop)
         if trips is None or (loop.step.value < 0 and any(s.is_ordered for s in trips.sums)):
             return None
         uniformity = Uniformity(loop, trips, self.sharing.aliases)
-        if not is_worth_it(loop, trips, uniformity) or not _orders_fit(loop, trips, uniformity):
+        if not is_worth_it(loop.body, loop.body.args[0], uniformity) or not _orders_fit(loop, trips, uniformity):
             return None
         if _counts_by_lane(loop, uniformity) or _checks_by_lane(loop, uniformity):
             return None
@@ -113,9 +115,8 @@ class _Laying:
         laned: dict[ir.Operand, ir.Var] = {op.out: _with_lanes(op.out) for op in arrays}
         is_natural = self.sharing.naturals.counts(loop)
         axes = turned_axes(loop, trips, uniformity, self.sharing.aliases) if is_natural else {}
-        kinds = self.kinds(loop, trips)
         turned: dict[ir.Operand, Turned] = {
-            array: self.turned(builder, array, axis, kinds.get(array, "read")) for array, axis in axes.items()
+            array: self.turned(builder, array, axis, kind) for array, (axis, kind) in axes.items()
         }
         block = Block(loop, trips, uniformity, self.sharing.aliases, laned, turned, width, is_natural)
         made = Blocking(loop, block, shapes).made()
@@ -133,11 +134,6 @@ class _Laying:
         self.laned.update(laned)
         comment = ir.Comment(text="trips side by side, in SIMD lanes", origin=loop.origin)
         return [comment, *builder.ops, *made]
-
-    def kinds(self, loop: ir.For, trips: Trips) -> dict[ir.Operand, TurnedKind]:
-        """What is done to the arrays that the loop stores to."""
-        stored = {op.array for op in ir.walk(loop.body) if isinstance(op, ir.Store)}
-        return {array: "summed" if self.sharing.aliases.find(array) in trips.summed else "own" for array in stored}
 
     def turned(self, builder: ir.Builder, array: ir.Var, axis: int, kind: TurnedKind) -> Turned:
         """The array for the copy of a block's part."""
@@ -180,29 +176,23 @@ class _Laying:
 
     def without_old_arrays(self, ops: Collection[ir.Op]) -> ir.Region:
         """The operations without the arrays that have an axis for the lanes now, and with what asks for their shape."""
-        found = [made for op in ops for made in self.without(op)]
-        yields = tuple(ir.substituted_operand(y, self.extents) for y in self.body.yields)
-        return ir.Region(self.body.args, tuple(ir.substituted(op, self.extents) for op in found), yields)
+        body = ir.rewritten(ir.Region(self.body.args, tuple(ops), self.body.yields), self.without)
+        yields = tuple(ir.substituted_operand(y, self.extents) for y in body.yields)
+        return ir.Region(body.args, tuple(ir.substituted(op, self.extents) for op in body.ops), yields)
 
-    def without(self, op: ir.Op) -> Iterator[ir.Op]:
+    def without(self, op: ir.Op) -> ir.Op | Sequence[ir.Op]:
         if isinstance(op, ir.Alloc) and op.out in self.laned:
-            return
+            return ()
         if isinstance(op, ir.Alloc) and op.like is not None and op.like in self.laned:
             model = self.model(op.like)
-            yield dataclasses.replace(op, like=model.like, shape=model.shape)
-        elif isinstance(op, ir.Extent) and op.array in self.laned:
+            return dataclasses.replace(op, like=model.like, shape=model.shape)
+        if isinstance(op, ir.Extent) and op.array in self.laned:
             model = self.model(op.array)
-            if model.like is None:
-                self.extents[op.out] = model.shape[op.axis]
-            else:
-                yield dataclasses.replace(op, array=model.like)
-        elif op.regions:
-            regions = [
-                ir.Region(r.args, tuple(m for i in r.ops for m in self.without(i)), r.yields) for r in op.regions
-            ]
-            yield ir.with_regions(op, regions)
-        else:
-            yield op
+            if model.like is not None:
+                return dataclasses.replace(op, array=model.like)
+            self.extents[op.out] = model.shape[op.axis]
+            return ()
+        return op
 
     def model(self, array: ir.Operand) -> ir.Alloc:
         assert isinstance(array, ir.Var)
@@ -237,44 +227,28 @@ def _depth(region: ir.Region) -> int:
     return max((_is_nesting(op) + _depth(inner) for op in region.ops for inner in op.regions), default=0)
 
 
-def _depths(region: ir.Region, depth: int) -> Iterator[tuple[ir.Op, int]]:
-    """For each operation in a region that has `depth` loops around it, how many it has itself."""
-    for op in region.ops:
-        yield op, depth
-        for inner in op.regions:
-            yield from _depths(inner, depth + _is_nesting(op))
-
-
 def _is_nesting(op: ir.Op) -> bool:
     """Whether it is a loop that makes a nest deeper; the trips of chunks are those of one loop."""
     return isinstance(op, ir.For | ir.While) and not (isinstance(op, ir.For) and op.over_chunks)
 
 
-def is_worth_it(loop: ir.For, trips: Trips, uniformity: Uniformity) -> bool:
-    """Whether an inner loop that all lanes make together is a sum or recurrence of floats, or leaps through memory."""
-    counter = loop.body.args[0]
-    return any(_waits(op, trips, uniformity) or _leaps(op, counter, uniformity) for op in loop.body.ops)
+def is_worth_it(region: ir.Region, counter: ir.Var, uniformity: Uniformity) -> bool:
+    """Whether a loop that all lanes make together is a sum or recurrence of floats, or leaps through memory."""
+    together = [op for op in region.ops if uniformity.kind(op) is Kind.TOGETHER]
+    return any(
+        (isinstance(op, ir.For) and (any(ir.is_float(a.type) for a in op.body.args[1:]) or _leaps(op, counter)))
+        or any(is_worth_it(inner, counter, uniformity) for inner in op.regions)
+        for op in together
+    )
 
 
-def _waits(op: ir.Op, trips: Trips, uniformity: Uniformity) -> bool:
-    if uniformity.kind(op) is not Kind.TOGETHER:
-        return False
-    if isinstance(op, ir.For) and any(ir.is_float(a.type) for a in op.body.args[1:]):
-        return True
-    return any(_waits(inner, trips, uniformity) for region in op.regions for inner in region.ops)
-
-
-def _leaps(op: ir.Op, counter: ir.Var, uniformity: Uniformity) -> bool:
-    """Whether more of what an inner loop touches is side by side for the trips around it than for its own."""
-    if uniformity.kind(op) is not Kind.TOGETHER:
-        return False
-    if isinstance(op, ir.For) and _depth(op.body) == 0:
-        touched = [i.index for i in ir.walk(op.body) if isinstance(i, ir.Load | ir.Store) and len(i.index) > 1]
-        inner = op.body.args[0]
-        across = sum(index[-1] is counter and inner in index for index in touched)
-        along = sum(index[-1] is inner and counter in index for index in touched)
-        return across > along
-    return any(_leaps(inner, counter, uniformity) for region in op.regions for inner in region.ops)
+def _leaps(loop: ir.For, counter: ir.Var) -> bool:
+    """Whether more of what an innermost loop touches is side by side for the trips around it than for its own."""
+    touched = [i.index for i in ir.walk(loop.body) if isinstance(i, ir.Load | ir.Store) and len(i.index) > 1]
+    inner = loop.body.args[0]
+    across = sum(index[-1] is counter and inner in index for index in touched)
+    along = sum(index[-1] is inner and counter in index for index in touched)
+    return _depth(loop.body) == 0 and across > along
 
 
 def _counts_by_lane(loop: ir.For, uniformity: Uniformity) -> bool:

@@ -14,19 +14,23 @@ the block is copied once.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
-from adjit.transform.analysis.lane_sharing import Trips
+from adjit.transform.analysis.trips import Trips
 from adjit.transform.ir.types import array_type_of
 from adjit.transform.machine.lanes.uniformity import Kind, Uniformity
 
 Loops = tuple[ir.For, ...]
+TurnedKind = Literal["read", "own", "summed"]
 _Uses = list[tuple[ir.Load | ir.Store, Loops]]
 
 
-def turned_axes(loop: ir.For, trips: Trips, uniformity: Uniformity, aliases: Aliases) -> dict[ir.Var, int]:
-    """The arrays to copy, and the axis of each that the loop's counter runs along.
+def turned_axes(
+    loop: ir.For, trips: Trips, uniformity: Uniformity, aliases: Aliases
+) -> dict[ir.Var, tuple[int, TurnedKind]]:
+    """The arrays to copy, the axis of each that the loop's counter runs along, and what becomes of the copy.
 
     Elements of arrays that are stored to, each trip to its own, go back at the end of the block; what is added to
     elements is added up apart.
@@ -36,13 +40,14 @@ def turned_axes(loop: ir.For, trips: Trips, uniformity: Uniformity, aliases: Ali
     accesses: dict[ir.Operand, _Uses] = {}
     for op, loops in _accesses(loop.body, (), uniformity):
         accesses.setdefault(op.array, []).append((op, loops))
-    found: dict[ir.Var, int] = {}
+    found: dict[ir.Var, tuple[int, TurnedKind]] = {}
     for array, uses in accesses.items():
         if not isinstance(array, ir.Var) or array in inside or uniformity.is_laned(array):
             continue
         is_stored = any(isinstance(op, ir.Store) for op, _ in uses)
-        is_summed = aliases.find(array) in trips.summed
-        if is_stored and not is_summed and aliases.find(array) not in trips.own:
+        shared = trips.kinds.get(aliases.find(array))
+        is_summed = shared == "summed"
+        if is_stored and shared not in ("own", "summed"):
             continue
         # what is the same for all lanes stands beside, and may only be read there, or added to what is added to
         together = [op for op, _ in uses if not any(map(uniformity.differs, op.index))]
@@ -53,11 +58,10 @@ def turned_axes(loop: ir.For, trips: Trips, uniformity: Uniformity, aliases: Ali
         (axis,) = axes.pop() if len(axes) == 1 and all(len(a) == 1 for a in axes) else (None,)
         if axis is None or any(op.index[axis] is not counter for op, _ in uses):
             continue
+        kind: TurnedKind = "read" if not is_stored else "summed" if is_summed else "own"
         type_ = array_type_of(array)
-        if axis != (0 if type_.layout == "F" else type_.ndim - 1) and _is_worth_it(
-            uses, axis, is_stored and not is_summed
-        ):
-            found[array] = axis
+        if axis != (0 if type_.layout == "F" else type_.ndim - 1) and _is_worth_it(uses, axis, kind == "own"):
+            found[array] = axis, kind
     return found
 
 

@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.cost import cost
-from adjit.transform.analysis.lane_sharing import Trips
+from adjit.transform.analysis.trips import Trips
 
 
 class Kind(enum.Enum):
@@ -98,7 +98,7 @@ class Uniformity:
                     self._differ(op.results)
 
     def _store(self, array: ir.Operand) -> None:
-        if self._aliases.find(array) in self._trips.private:
+        if self._trips.kinds.get(self._aliases.find(array)) == "private":
             self._memory.add(self._aliases.find(array))
 
     def _inside(self, op: ir.Op) -> None:
@@ -135,7 +135,7 @@ class Uniformity:
             return Kind.BY_LANE
         if isinstance(op, ir.Store):
             memory = self._aliases.find(op.array)
-            shared = memory in self._trips.own or memory in self._trips.summed or memory in self._memory
+            shared = self._trips.kinds.get(memory) in ("own", "summed") or memory in self._memory
             return Kind.BY_LANE if shared else Kind.ONCE
         if isinstance(op, ir.For | ir.If):
             carried = (*op.results, *(a for r in op.regions for a in r.args))

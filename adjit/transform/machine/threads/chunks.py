@@ -23,12 +23,13 @@ from __future__ import annotations
 
 import dataclasses
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.analysis.sharing import Sharing
+from adjit.transform.analysis.integers import emit_integer
+from adjit.transform.analysis.trips import Sharing
 from adjit.transform.ir.types import array_type, array_type_of, slice_type, typed_const
 from adjit.transform.machine.vectors import write_windows
 
@@ -54,6 +55,8 @@ def write_chunks(
 
 
 class _Chunks(ir.Builder):
+    _integer = emit_integer
+
     def __init__(self, loop: ir.For, trips: ir.Operand, sharing: Sharing, grain: int, in_windows: bool):
         super().__init__()
         self.origin = loop.origin
@@ -72,16 +75,15 @@ class _Chunks(ir.Builder):
         self._chunks = self._integer(operator.mul, ir.integer(2), pairs, "chunks") if sharing.near else most
         parts = {array: self._parts(array, shape) for array, shape in shapes.items()}
         sums = {arg: self._parts(arg, None) for arg in sharing.sums}
-        if not sharing.near:
-            self._loop_over("chunk", most, lambda chunk: self._chunk(chunk, parts, sums), parallel=True)
+        if sharing.near:
+            two = ir.integer(2)
+            in_phases = self.loop(two, "phase", over_chunks=True)
+            with in_phases as phase, self.loop(pairs, "pair", parallel=True, over_chunks=True) as pair:
+                first = self._integer(operator.mul, two, pair, "first")
+                self._chunk(self._integer(operator.add, first, phase, "chunk"), parts, sums)
         else:
-            self._loop_over(
-                "phase",
-                ir.integer(2),
-                lambda phase: self._loop_over(
-                    "pair", pairs, lambda pair: self._chunk(self._of_pair(pair, phase), parts, sums), parallel=True
-                ),
-            )
+            with self.loop(most, "chunk", parallel=True, over_chunks=True) as chunk:
+                self._chunk(chunk, parts, sums)
         for array, shape in shapes.items():
             self._add_up(array, parts[array], shape)
         for slot, arg in enumerate(sharing.sums):
@@ -119,16 +121,6 @@ class _Chunks(ir.Builder):
         enough = self._integer(operator.floordiv, self._blocks, ir.integer(2 * least), "enough")
         half = self._integer(operator.floordiv, most, ir.integer(2), "half")
         return self._integer(max, self._integer(min, enough, half, "most"), ir.integer(1), "pairs")
-
-    def _of_pair(self, pair: ir.Operand, phase: ir.Operand) -> ir.Operand:
-        return self._integer(operator.add, self._integer(operator.mul, ir.integer(2), pair, "first"), phase, "chunk")
-
-    def _integer(self, callee: Callable[..., int], left: ir.Operand, right: ir.Operand, name: str) -> ir.Operand:
-        if isinstance(left, ir.Const) and isinstance(right, ir.Const):
-            return ir.integer(callee(left.value, right.value))
-        if callee in (operator.add, operator.sub) and right == ir.integer(0):
-            return left
-        return self.call(callee, left, right, type=types.intp, name=name)
 
     # ------------------------------------------------------------------------------------------------------ one chunk
 
@@ -184,29 +176,14 @@ class _Chunks(ir.Builder):
 
     # ----------------------------------------------------------------------------------------------------- after them
 
-    def _loop_over(
-        self,
-        name: str,
-        stop: ir.Operand,
-        body: Callable[[ir.Var], None],
-        parallel: bool = False,
-        is_over_chunks: bool = True,
-    ) -> None:
-        with self.loop(stop, name, parallel=parallel, over_chunks=is_over_chunks) as counter:
-            body(counter)
-
-    def _add_up(self, array: ir.Var, parts: ir.Var, shape: Sequence[ir.Operand], *place: ir.Var) -> None:
+    def _add_up(self, array: ir.Var, parts: ir.Var, shape: Sequence[ir.Operand]) -> None:
         """Adds the chunks' arrays, in the order of the chunks."""
-        if len(place) > len(shape):
-            self.store(array, place[1:], self.load(parts, place), add=True)
-            return
-        name, stop = ("chunk", self._chunks) if not place else ("ijkl"[min(len(place) - 1, 3)], shape[len(place) - 1])
-        self._loop_over(
-            name,
-            stop,
-            lambda counter: self._add_up(array, parts, shape, *place, counter),
-            is_over_chunks=not place,
-        )
+        with self.loop(self._chunks, "chunk", over_chunks=True) as chunk:
+
+            def add(place: tuple[ir.Var, ...]) -> None:
+                self.store(array, place, self.load(parts, (chunk, *place)), add=True)
+
+            self.nest(shape, add, "ijkl", ordered=range(len(shape)))
 
     def _add_up_numbers(self, loop: ir.For, slot: int, parts: ir.Var) -> None:
         arg = loop.body.args[1 + slot]

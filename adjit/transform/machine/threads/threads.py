@@ -1,7 +1,7 @@
 """Loops over prange, made to run in parallel in the derivative wherever that is proved to give the same.
 
 In: a function. Out: the same, in which `For.parallel` says that the trips do run at the same time. What the trips share
-is decided by `sharing.py`; a comment over the loop says what is done about each array.
+is decided by `analysis/trips.py`; a comment over the loop says what is done about each array.
 
     for i in prange(n):                     # parallel: u_bar disjoint; w_bar private to a chunk, added up in order
         u_bar[i] += w[k[i]]                 for chunk in prange(chunks):
@@ -17,16 +17,17 @@ The user's own loop may be serial, as its derivative is made of proofs and not o
 from __future__ import annotations
 
 import dataclasses
+import operator
 from collections.abc import Collection, Sequence
 
 from numba import types
 
 from adjit.transform import ir
+from adjit.transform.analysis.affine import Iterations
 from adjit.transform.analysis.integers import Naturals
-from adjit.transform.analysis.sharing import Serial, Sharing, Sharings
 from adjit.transform.analysis.trip_counts import count_trips
+from adjit.transform.analysis.trips import Serial, Sharing, Sharings, is_check
 from adjit.transform.machine.lanes import LEAST_LANES, fitting_lanes
-from adjit.transform.machine.threads.checks_first import checked_first
 from adjit.transform.machine.threads.chunks import write_chunks
 from adjit.transform.machine.vectors import LEAST_TRIPS, suits_windows
 from adjit.transform.rewrite.affine_ops import Writer
@@ -62,8 +63,39 @@ def _in_turn(op: ir.Op) -> ir.Op:
     return dataclasses.replace(op, parallel=False) if isinstance(op, ir.For) and op.parallel else op
 
 
-def _checked_first(op: ir.Op) -> Sequence[ir.Op]:
-    return checked_first(op) if isinstance(op, ir.For) and op.parallel else [op]
+def _checked_first(loop: ir.Op) -> Sequence[ir.Op]:
+    """The operation; before a loop over prange the checks of extents that come out the same in each trip.
+
+        for i in prange(n):                        if n > 0:
+            stored_extent(a.shape[1], b.size)          stored_extent(a.shape[1], b.size)
+            ...                                    for i in prange(n):
+                                                       ...
+
+    An error that a thread raises does not get out of it, so trips that may raise one do not run at the same time.
+    """
+    if not isinstance(loop, ir.For) or not loop.parallel:
+        return [loop]
+    inside = set(loop.body.defines)
+    moved: list[ir.Op] = []
+    for op in loop.body.ops:
+        if (is_check(op) or isinstance(op, ir.Extent)) and not inside.intersection(op.operands):
+            inside.difference_update(op.results)
+            moved.append(op)
+    if not any(is_check(op) for op in moved) or loop.step not in (ir.integer(1), ir.integer(-1)):
+        return [loop]
+    checks = [op for op in moved if is_check(op)]
+    extents = [op for op in moved if not is_check(op)]
+    cloner = ir.Cloner()
+    tested = tuple(cloner.op(op) for op in checks)
+    outs = tuple(out for op in checks for out in op.results)
+    builder = ir.Builder()
+    builder.origin = loop.origin
+    low, high = (loop.start, loop.stop) if loop.step == ir.integer(1) else (loop.stop, loop.start)
+    some = builder.call(operator.gt, high, low, type=types.boolean, name="has_trips")
+    then = ir.Region((), tested, tuple(map(cloner.operand, outs)))
+    builder.emit(ir.If(condition=some, then=then, orelse=ir.Region((), (), (ir.integer(0),) * len(outs)), outs=outs))
+    body = ir.with_ops(loop.body, [op for op in loop.body.ops if op not in moved])
+    return [*extents, *builder.ops, ir.with_regions(loop, [body])]
 
 
 class _Parallel:
@@ -72,6 +104,7 @@ class _Parallel:
     def __init__(self, function: ir.Function, side_by_side: Collection[ir.Var]):
         self._sharings = Sharings(function)
         self._naturals = function.analysis(Naturals)
+        self._bounds = function.analysis(Iterations).bounds
         self._side_by_side = side_by_side
 
     def region(self, region: ir.Region) -> ir.Region:
@@ -102,7 +135,7 @@ class _Parallel:
 
     def _upwards(self, writer: Writer, loop: ir.For) -> ir.For:
         """The loop with its trips in ascending order, now that they may come in any, and nothing parallel inside."""
-        bounds = self._sharings.bounds(loop) if loop.step == ir.integer(-1) else None
+        bounds = self._bounds(loop) if loop.step == ir.integer(-1) else None
         body = ir.rewritten(loop.body, _in_turn)
         if bounds is None:
             return dataclasses.replace(loop, body=body)
@@ -114,7 +147,7 @@ class _Parallel:
         if loop.start == ir.integer(0) and loop.step == ir.integer(1):
             trips = loop.stop
         else:
-            bounds = self._sharings.bounds(loop)
+            bounds = self._bounds(loop)
             if bounds is None:
                 return count_trips(writer, loop)
             trips = writer.integer(bounds[1].plus(bounds[0], -1))

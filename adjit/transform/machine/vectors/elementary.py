@@ -14,7 +14,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.cost import is_cheap
 from adjit.transform.analysis.integers import Naturals
+from adjit.transform.analysis.trip_counts import literal_trips
 from adjit.transform.machine.vectors.recurrence import recurrence
 from adjit.transform.machine.vectors.strips import strip_mined
 from adjit.transform.rewrite.dead import eliminate_dead
@@ -100,14 +101,15 @@ class _Pass:
         is_plain = loop.step == ir.integer(1) and self.naturals.counts(loop)
         if _stores_rows(inner):
             return loop
-        rest = recurrence(loop, self.aliases, is_plain)
+        rest = recurrence(loop, self.aliases.find, is_plain)
         first = [op for op in loop.body.ops if op not in rest.ops]
         if not are_vectorisable(first) or not any(is_elementary(i) for op in first for i in ir.with_inner(op)):
             return loop
-        replaced = dataclasses.replace(loop, body=_replaced(loop.body, frozenset(rest.ops)))
+        replaced = dataclasses.replace(loop, body=_replaced(loop.body, rest.ops))
         if rest.is_empty:
             return replaced
-        if loop.parallel or not is_plain or _trips(loop) < _FEWEST_TRIPS:
+        trips = literal_trips(loop)
+        if loop.parallel or not is_plain or (trips is not None and len(trips) < _FEWEST_TRIPS):
             return loop
         scratch, made = strip_mined(replaced, rest)
         self.scratch += scratch
@@ -152,20 +154,12 @@ def _stores_rows(ops: Sequence[ir.Op]) -> bool:
     return any(len(places) > _MOST_BESIDE for places in beside.values())
 
 
-def _replaced(region: ir.Region, kept: frozenset[ir.Op] = frozenset()) -> ir.Region:
+def _replaced(region: ir.Region, kept: Collection[ir.Op]) -> ir.Region:
     """The region with elementary functions replaced, but for the operations in `kept`."""
-    return ir.rewritten(region, lambda op: op if op in kept else _with(op))
 
+    def made(op: ir.Op) -> ir.Op:
+        if op in kept or not isinstance(op, ir.Call) or not is_elementary(op):
+            return op
+        return dataclasses.replace(op, callee=ELEMENTARY[op.callee])
 
-def _with(op: ir.Op) -> ir.Op:
-    if not is_elementary(op):
-        return op
-    assert isinstance(op, ir.Call)
-    return dataclasses.replace(op, callee=ELEMENTARY[op.callee])
-
-
-def _trips(loop: ir.For) -> float:
-    """How many trips the loop makes; infinity if that is not known."""
-    if isinstance(loop.start, ir.Const) and isinstance(loop.stop, ir.Const):
-        return float(loop.stop.value - loop.start.value)
-    return math.inf
+    return ir.rewritten(region, made)

@@ -36,23 +36,16 @@ def reassociate(function: ir.Function, values: Collection[int], vectormath: bool
         names = {v for chain in _chains(loop) if not any(map(reach.has_var, chain)) for v in chain}
         if not names:
             continue
-        body = ir.Region(loop.body.args, tuple(in_any_order(op, names) for op in loop.body.ops), loop.body.yields)
+        body = ir.with_ops(loop.body, [in_any_order(op, names) for op in loop.body.ops])
         reordered = dataclasses.replace(loop, body=body)
         is_plain = loop.step == ir.integer(1) and naturals.counts(loop)
-        rest = recurrence(reordered, aliases, is_plain)
+        rest = recurrence(reordered, aliases.find, is_plain)
         # what is left of a recurrence gets a loop of its own where there are functions to vectorise
         has_strips = rest.free and any(map(is_elementary, ir.walk(loop.body)))
         # arrays that may be one, as two that change places, are told apart when the loop is run
-        if rest.is_empty or has_strips or recurrence(reordered, _Apart(), is_plain).is_empty:
+        if rest.is_empty or has_strips or recurrence(reordered, lambda array: array, is_plain).is_empty:
             made[loop] = (reordered,)
     return dataclasses.replace(function, body=ir.replaced(function.body, made)) if made else function
-
-
-class _Apart:
-    """Arrays by their names."""
-
-    def find(self, array: ir.Operand) -> ir.Operand:
-        return array
 
 
 def _may_be(loop: ir.For, vectormath: bool) -> bool:

@@ -12,14 +12,15 @@ that they take from the others, which may all run first.
 
 from __future__ import annotations
 
-import operator
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 from adjit.runtime.library import reassociable_add, reassociable_sub
 from adjit.transform import ir
 from adjit.transform.analysis.cost import is_cheap
+from adjit.transform.analysis.integers import parted
 from adjit.transform.analysis.sums import partial_sums
+from adjit.transform.analysis.trips import is_own
 
 _MOST_AGAIN = 3  # operations that are run again rather than handing on their result
 
@@ -36,15 +37,12 @@ class Recurrence:
     is_empty: bool
 
 
-class Memory(Protocol):
-    """Which arrays are taken to be the same memory (`Aliases` is one)."""
+def recurrence(loop: ir.For, memory_of: Callable[[ir.Operand], ir.Operand], is_plain: bool) -> Recurrence:
+    """The recurrence of a loop. `is_plain`: no two values of the counter are the same element of an axis.
 
-    def find(self, array: ir.Operand, /) -> ir.Operand: ...
-
-
-def recurrence(loop: ir.For, aliases: Memory, is_plain: bool) -> Recurrence:
-    """The recurrence of a loop. `is_plain`: no two values of the counter are the same element of an axis."""
-    found = _Split(loop, aliases, is_plain)
+    `memory_of`: what arrays that are taken to be the same memory have in common, as their class.
+    """
+    found = _Split(loop, memory_of, is_plain)
     ops = tuple(op for op in loop.body.ops if op in found.chosen)
     needed = dict.fromkeys(o for op in ops for o in ir.reads(op) if isinstance(o, ir.Var))
     args, yields = loop.body.args[1:], loop.body.yields
@@ -69,11 +67,11 @@ def recurrence(loop: ir.For, aliases: Memory, is_plain: bool) -> Recurrence:
 class _Split:
     """`chosen`: the operations, of those directly in the body, that belong to the recurrence."""
 
-    def __init__(self, loop: ir.For, aliases: Memory, is_plain: bool):
-        self.loop, self.aliases, self.is_plain = loop, aliases, is_plain
-        self.definitions = {out: op for op in loop.body.ops for out in op.results}
+    def __init__(self, loop: ir.For, memory_of: Callable[[ir.Operand], ir.Operand], is_plain: bool):
+        self.loop, self.memory_of, self.is_plain = loop, memory_of, is_plain
+        self.definitions: dict[ir.Operand, ir.Op] = {out: op for op in loop.body.ops for out in op.results}
         self.made = loop.body.defines
-        self.written = {aliases.find(m) for op in ir.walk(loop.body) if (m := op.memory_written) is not None}
+        self.written = {memory_of(m) for op in ir.walk(loop.body) if (m := op.memory_written) is not None}
         self.wild = {memory for memory in self.written if not self.is_own(memory)}
         # what waits for trips before it is a recurrence, and with it the sums that it takes part in
         self.free = _free_sums(loop)
@@ -87,31 +85,19 @@ class _Split:
             self.free = free
 
     def is_own(self, memory: ir.Operand) -> bool:
-        """Whether each trip touches elements of its own: along an axis of one array all in one place by the counter."""
-        arrays: set[ir.Operand] = set()
-        axes: set[tuple[int, int]] | None = None
-        for op in ir.walk(self.loop.body):
-            if isinstance(op, ir.Load | ir.Store) and self.aliases.find(op.array) == memory:
-                here = {(axis, far) for axis, i in enumerate(op.index) if (far := self.distance(i)) is not None}
-                axes = here if axes is None else axes & here
-                arrays.add(op.array)
-            elif any(ir.is_array(o) and self.aliases.find(o) == memory for o in op.operands):
-                return False
-        return self.is_plain and bool(axes) and len(arrays) == 1 and not arrays & self.made
+        """Whether each trip touches elements of its own."""
+        ops = [op for op in ir.walk(self.loop.body) if any(self.is_in(o, memory) for o in op.operands)]
+        elements = [op for op in ops if isinstance(op, ir.Load | ir.Store)]
+        is_plain = self.is_plain and len(elements) == len(ops) and is_own(elements, self.distance)
+        return is_plain and elements[0].array not in self.made
+
+    def is_in(self, operand: ir.Operand, memory: ir.Operand) -> bool:
+        return ir.is_array(operand) and self.memory_of(operand) == memory
 
     def distance(self, index: ir.Operand) -> int | None:
         """How far the index is from the counter, where a literal says so."""
-        if index is self.loop.body.args[0]:
-            return 0
-        made = self.definitions.get(index) if isinstance(index, ir.Var) else None
-        if not isinstance(made, ir.Call) or made.callee not in (operator.add, operator.sub):
-            return None
-        base, step = made.args if isinstance(made.args[1], ir.Const) else made.args[::-1]
-        if base is not self.loop.body.args[0] or not isinstance(step, ir.Const):
-            return None
-        if made.callee is operator.add:
-            return int(step.value)
-        return -int(step.value) if made.args[0] is base else None
+        base, far = parted(index, self.definitions)
+        return far if base is self.loop.body.args[0] else None
 
     def grow(self) -> bool:
         """One more round through the body; whether anything was chosen."""
@@ -135,10 +121,10 @@ class _Split:
         reads: set[ir.Operand] = set()
         writes: set[ir.Operand] = set()
         for inner in ir.with_inner(op):
-            reads.update(self.aliases.find(a) for a in inner.memory_read)
+            reads.update(self.memory_of(a) for a in inner.memory_read)
             target = inner.memory_written
             if target is not None:
-                writes.add(self.aliases.find(target))
+                writes.add(self.memory_of(target))
         return reads & self.written, writes
 
     def cheaply(self, var: ir.Var) -> list[ir.Op] | None:
@@ -146,10 +132,10 @@ class _Split:
         ops: dict[ir.Op, None] = {}
         pending: list[ir.Operand] = [var]
         while pending:
-            definition = self.definitions.get(pending.pop())  # type: ignore[arg-type]
+            definition = self.definitions.get(pending.pop())
             if definition is None or definition in ops:
                 continue
-            is_load = isinstance(definition, ir.Load) and self.aliases.find(definition.array) not in self.written
+            is_load = isinstance(definition, ir.Load) and self.memory_of(definition.array) not in self.written
             if not is_load and not (isinstance(definition, ir.Call) and is_cheap(definition)):
                 return None
             ops[definition] = None

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import dataclasses
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from numba import types
@@ -34,6 +34,60 @@ def strip_mined(loop: ir.For, rest: Recurrence) -> tuple[list[ir.Op], ir.For]:
     return _Strips(loop, rest).made()
 
 
+class Block:
+    """Trips of a loop, from number `first` to the one before `stop`, which see elements through views.
+
+    shifts: from what is used as an index to the literal that it is from the number of the trip
+    is_careful: elements that only some trips touch are left where they are, with other indices perhaps beyond the array
+    """
+
+    def __init__(
+        self,
+        builder: ir.Builder,
+        loop: ir.For,
+        first: ir.Operand,
+        stop: ir.Operand,
+        shifts: Mapping[ir.Operand, int],
+        name: str,
+        is_careful: bool = False,
+    ):
+        self.builder, self.first, self.stop, self.shifts = builder, first, stop, shifts
+        self.name, self.is_careful = name, is_careful
+        self.inside = loop.body.defines
+        self.made: dict[tuple[ir.Operand, tuple[ir.Operand | None, ...], int], ir.Var] = {}
+
+    def through(self, op: ir.Op, k: ir.Var, is_sure: bool = True) -> ir.Op:
+        """The operation on views, where `k` counts the trips from zero; `is_sure`: it is done in each trip."""
+        if op.regions:
+            inner = [[self.through(i, k, not self.is_careful) for i in r.ops] for r in op.regions]
+            return ir.with_regions(op, list(map(ir.with_ops, op.regions, inner)))
+        if not isinstance(op, ir.Load | ir.Store) or op.array in self.inside:
+            return op
+        shifts = [self.shifts[i] for i in op.index if i in self.shifts]
+        others = [i for i in op.index if i not in self.shifts]
+        if len(shifts) != 1 or any(i in self.inside for i in others) or (others and not is_sure):
+            return op
+        place = tuple(None if i in self.shifts else i for i in op.index)
+        return dataclasses.replace(op, array=self.view(op.array, place, shifts[0]), index=(k,))
+
+    def view(self, array: ir.Operand, place: tuple[ir.Operand | None, ...], shift: int) -> ir.Var:
+        """The part of an array along the axis at which `place` has None, so many elements on."""
+        found = self.made.get((array, place, shift))
+        if found is None:
+            span = ir.Span(self.shifted(self.first, shift), self.shifted(self.stop, shift))
+            selectors = tuple(span if i is None else ir.At(i) for i in place)
+            name = f"{array.name}_{self.name}" if isinstance(array, ir.Var) else self.name
+            found = ir.Var(name, slice_type(array_type_of(array), selectors))
+            self.made[array, place, shift] = found
+            self.builder.emit(ir.Slice(base=array, selectors=selectors, out=found))
+        return found
+
+    def shifted(self, end: ir.Operand, shift: int) -> ir.Operand:
+        if not shift:
+            return end
+        return self.builder.call(operator.add, end, ir.integer(shift), type=types.intp, name="shifted")
+
+
 Slot = TypeVar("Slot")
 
 
@@ -46,17 +100,16 @@ class _Strips:
         self.loop, self.rest = loop, rest
         self.counter = loop.body.args[0]
         self.bound = tuple(k for k in range(len(loop.outs)) if k not in rest.free)
-        self.inside = loop.body.defines
         self.builder = ir.Builder()
         self.start = ir.Var(f"{self.counter.name}_start", types.intp)
-        self.views: dict[tuple[ir.Operand, tuple[ir.Operand | None, ...]], ir.Var] = {}
         self.scratch = {v: ir.Var(f"{v.name}_strip", array_type(v.type, 1)) for v in rest.taken}
 
     def made(self) -> tuple[list[ir.Op], ir.For]:
         loop, b = self.loop, self.builder
         ahead = b.call(operator.add, self.start, ir.integer(STRIP), type=types.intp)
-        self.stop = b.call(min, ahead, loop.stop, type=types.intp, name=f"{self.counter.name}_stop")
-        count = b.call(operator.sub, self.stop, self.start, type=types.intp, name="n")
+        stop = b.call(min, ahead, loop.stop, type=types.intp, name=f"{self.counter.name}_stop")
+        self.block = Block(b, loop, self.start, stop, {self.counter: 0}, "strip")
+        count = b.call(operator.sub, stop, self.start, type=types.intp, name="n")
         carried = tuple(dataclasses.replace(a) for a in loop.body.args[1:])
         first, second = self.independent(), self.dependent()
         outs = tuple(dataclasses.replace(o) for o in loop.outs)
@@ -76,7 +129,7 @@ class _Strips:
         ops: list[ir.Op] = []
         for op in self.loop.body.ops:
             if op not in self.rest.ops:
-                ops.append(ir.substituted(op, {self.counter: counter}))
+                ops.append(ir.substituted(self.block.through(op, k), {self.counter: counter}))
                 stored = [v for v in op.results if v in self.scratch]
                 ops += [ir.Store(array=self.scratch[v], index=(k,), value=v, origin=op.origin) for v in stored]
         args, yields = _at(self.loop.body.args[1:], self.rest.free), _at(self.loop.body.yields, self.rest.free)
@@ -91,7 +144,7 @@ class _Strips:
         ]
         args = tuple(cloner.fresh(a) for a in _at(self.loop.body.args[1:], self.bound))
         kept = {*self.rest.again, *self.rest.ops}
-        ops += [cloner.op(op) for op in self.loop.body.ops if op in kept]
+        ops += [cloner.op(self.block.through(op, k)) for op in self.loop.body.ops if op in kept]
         yields = _at(self.loop.body.yields, self.bound)
         return self.region((k, *args), ops, tuple(cloner.operand(y) for y in yields), counter)
 
@@ -103,33 +156,6 @@ class _Strips:
         self, args: tuple[ir.Var, ...], ops: Sequence[ir.Op], yields: tuple[ir.Operand, ...], counter: ir.Var
     ) -> ir.Region:
         """The body of one of the two loops, which computes the counter where anything still needs it."""
-        done = [self.through_view(op, counter, args[0]) for op in ops]
-        if counter in yields or any(counter in ir.reads(op) for op in done):
-            done.insert(0, ir.Call(callee=operator.add, args=(self.start, args[0]), outs=(counter,)))
-        return ir.Region(args, tuple(done), yields)
-
-    def through_view(self, op: ir.Op, counter: ir.Var, k: ir.Var) -> ir.Op:
-        """The operation with elements of arrays at the counter found in views of the strip."""
-        if op.regions:
-            regions = [
-                ir.Region(r.args, tuple(self.through_view(i, counter, k) for i in r.ops), r.yields) for r in op.regions
-            ]
-            return ir.with_regions(op, regions)
-        if not isinstance(op, ir.Load | ir.Store) or op.array in self.inside:
-            return op
-        others = [i for i in op.index if i is not counter]
-        if len(others) != len(op.index) - 1 or any(i in self.inside for i in others):
-            return op
-        place = tuple(None if i is counter else i for i in op.index)
-        return dataclasses.replace(op, array=self.view(op.array, place), index=(k,))
-
-    def view(self, array: ir.Operand, place: tuple[ir.Operand | None, ...]) -> ir.Var:
-        """The strip of an array along the axis at which `place` has None."""
-        found = self.views.get((array, place))
-        if found is None:
-            selectors = [ir.Span(self.start, self.stop) if i is None else ir.At(i) for i in place]
-            name = f"{array.name}_strip" if isinstance(array, ir.Var) else "strip"
-            found = ir.Var(name, slice_type(array_type_of(array), selectors))
-            self.views[array, place] = found
-            self.builder.emit(ir.Slice(base=array, selectors=tuple(selectors), out=found))
-        return found
+        is_needed = counter in yields or any(counter in ir.reads(op) for op in ops)
+        first = [ir.Call(callee=operator.add, args=(self.start, args[0]), outs=(counter,))] if is_needed else []
+        return ir.Region(args, (*first, *ops), yields)

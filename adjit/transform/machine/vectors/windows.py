@@ -22,8 +22,9 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.analysis.cost import is_cheap
-from adjit.transform.ir.types import array_type_of, slice_type
+from adjit.transform.analysis.integers import parted
 from adjit.transform.machine.vectors.elementary import is_elementary
+from adjit.transform.machine.vectors.strips import Block
 
 LEAST_TRIPS = 512  # of a chunk in windows, which are made in the time of some hundred simple trips
 
@@ -45,67 +46,19 @@ def suits_windows(loop: ir.For) -> bool:
 
 def write_windows(builder: ir.Builder, loop: ir.For, first: ir.Operand, end: ir.Operand) -> None:
     """Emits some trips of the loop, at least one, with windows: from that of number `first` to the one before `end`."""
-    _Windows(builder, loop, first, end).write()
-
-
-class _Windows:
-    def __init__(self, builder: ir.Builder, loop: ir.For, first: ir.Operand, end: ir.Operand):
-        assert isinstance(loop.start, ir.Const)
-        self.builder, self.loop, self.first, self.end = builder, loop, first, end
-        # from the number of the trip to what it makes of it
-        self.shifts = {operand: loop.start.value + shift for operand, shift in _shifts(loop).items()}
-        self.inside = loop.body.defines
-        self.made: dict[tuple[ir.Operand, tuple[ir.Operand | None, ...], int], ir.Var] = {}
-
-    def write(self) -> None:
-        loop, b = self.loop, self.builder
-        counter = loop.body.args[0]
-        k = ir.Var("k", types.intp)
-        ops = [self.through(op, k, is_sure=True) for op in loop.body.ops]
-        # what still needs the counter finds it, and what does not is dead
-        number = ir.Var("number", types.intp)
-        ops.insert(0, ir.Call(callee=operator.add, args=(number, loop.start), outs=(counter,), origin=loop.origin))
-        ops.insert(0, ir.Call(callee=operator.add, args=(self.first, k), outs=(number,), origin=loop.origin))
-        count = b.call(operator.sub, self.end, self.first, type=types.intp, name="n")
-        body = ir.Region((k,), tuple(ops), ())
-        b.emit(loop.rebuilt((ir.integer(0), count, ir.integer(1)), (body,), ()))
-
-    def through(self, op: ir.Op, k: ir.Var, is_sure: bool) -> ir.Op:
-        """The operation on windows; `is_sure`: it is done in each trip."""
-        if op.regions:
-            regions = [
-                ir.Region(r.args, tuple(self.through(i, k, is_sure=False) for i in r.ops), r.yields) for r in op.regions
-            ]
-            return ir.with_regions(op, regions)
-        if not isinstance(op, ir.Load | ir.Store) or op.array in self.inside:
-            return op
-        axes = [axis for axis, i in enumerate(op.index) if i in self.shifts]
-        others = [i for i in op.index if i not in self.shifts]
-        if len(axes) != 1 or any(i in self.inside for i in others):
-            return op
-        # the other indices of an element that is not used may be beyond the array
-        shift = self.shifts[op.index[axes[0]]]
-        if others and not is_sure:
-            return op
-        place = tuple(None if i in self.shifts else i for i in op.index)
-        return op.rebuilt((self.window(op.array, place, shift), k, *op.operands[1 + len(op.index) :]), (), op.results)
-
-    def window(self, array: ir.Operand, place: tuple[ir.Operand | None, ...], shift: int) -> ir.Var:
-        """The part of an array that the trips see, where `place` has None, so many elements on."""
-        found = self.made.get((array, place, shift))
-        if found is None:
-            span = ir.Span(self.shifted(self.first, shift), self.shifted(self.end, shift))
-            selectors = [span if i is None else ir.At(i) for i in place]
-            name = f"{array.name}_window" if isinstance(array, ir.Var) else "window"
-            found = ir.Var(name, slice_type(array_type_of(array), selectors))
-            self.made[array, place, shift] = found
-            self.builder.emit(ir.Slice(base=array, selectors=tuple(selectors), out=found))
-        return found
-
-    def shifted(self, end: ir.Operand, shift: int) -> ir.Operand:
-        if not shift:
-            return end
-        return self.builder.call(operator.add, end, ir.integer(shift), type=types.intp, name="shifted")
+    assert isinstance(loop.start, ir.Const)
+    # from the number of the trip to what it makes of it
+    shifts = {operand: loop.start.value + shift for operand, shift in _shifts(loop).items()}
+    block = Block(builder, loop, first, end, shifts, "window", is_careful=True)
+    k, number = ir.Var("k", types.intp), ir.Var("number", types.intp)
+    # what still needs the counter finds it, and what does not is dead
+    ops: list[ir.Op] = [
+        ir.Call(callee=operator.add, args=(first, k), outs=(number,), origin=loop.origin),
+        ir.Call(callee=operator.add, args=(number, loop.start), outs=loop.body.args, origin=loop.origin),
+        *(block.through(op, k) for op in loop.body.ops),
+    ]
+    count = builder.call(operator.sub, end, first, type=types.intp, name="n")
+    builder.emit(loop.rebuilt((ir.integer(0), count, ir.integer(1)), (ir.Region((k,), tuple(ops), ()),), ()))
 
 
 def _is_plain(op: ir.Op) -> bool:
@@ -117,13 +70,6 @@ def _is_plain(op: ir.Op) -> bool:
 def _shifts(loop: ir.For) -> Mapping[ir.Operand, int]:
     """The counter and what is some places from it, and how many."""
     counter = loop.body.args[0]
-    found: dict[ir.Operand, int] = {counter: 0}
-    for op in loop.body.ops:
-        match op:
-            case ir.Call(callee=operator.add, args=(left, ir.Const(value=int(shift)))) if left is counter:
-                found[op.outs[0]] = shift
-            case ir.Call(callee=operator.add, args=(ir.Const(value=int(shift)), right)) if right is counter:
-                found[op.outs[0]] = shift
-            case ir.Call(callee=operator.sub, args=(left, ir.Const(value=int(shift)))) if left is counter:
-                found[op.outs[0]] = -shift
-    return found
+    made: dict[ir.Operand, ir.Op] = {out: op for op in loop.body.ops for out in op.results}
+    parts = {counter: (counter, 0)} | {out: parted(out, made) for out in made}
+    return {out: shift for out, (base, shift) in parts.items() if base is counter}

@@ -22,7 +22,6 @@ from dataclasses import dataclass
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
-from adjit.transform.analysis.distinct import Distinct
 from adjit.transform.analysis.elements import is_clear
 from adjit.transform.analysis.trip_counts import has_trips
 from adjit.transform.sweeps.clears.clears import is_never_negative
@@ -140,7 +139,6 @@ class _Search:
         self.function = function
         self.ops = function.body.ops
         self.aliases = function.analysis(Aliases)
-        self.distinct = Distinct(function, self.aliases)
         self.outer = {*function.body.args, *(out for op in self.ops for out in op.results)}
 
     def pairs(self, clear: ir.Store) -> Iterator[_Pair]:
@@ -161,7 +159,7 @@ class _Search:
             touching = [s for s in spots if self.touches(s.op, memory)]
             if not all(isinstance(s.op, ir.Load | ir.Store) and s.op.array in (target, cleared) for s in touching):
                 continue
-            if target is not cleared and not self.distinct.are_distinct(target, cleared):
+            if target is not cleared and not self.aliases.are_distinct(target, cleared):
                 continue
             for spot in touching:
                 is_addition = isinstance(spot.op, ir.Store) and spot.op.add and spot.op.array is target
@@ -213,7 +211,7 @@ class _Search:
                 return False
         stores = [s for op in self.ops[:k] for s in ir.with_inner(op) if isinstance(s, ir.Store | ir.Push)]
         return all(
-            isinstance(store, ir.Store) and store.array in self.outer and self.distinct.are_distinct(store.array, init)
+            isinstance(store, ir.Store) and store.array in self.outer and self.aliases.are_distinct(store.array, init)
             for store in stores
             if self.touches(store, memory)
         )

@@ -12,7 +12,7 @@ import dataclasses
 
 from adjit.transform import ir
 from adjit.transform.analysis.elements import IndexModel
-from adjit.transform.analysis.independence import Independence
+from adjit.transform.analysis.trips import Sharings
 from adjit.transform.rewrite.affine_ops import Writer
 
 
@@ -22,7 +22,7 @@ def ascending(function: ir.Function) -> ir.Function:
     if not loops:
         return function
     model = function.analysis(IndexModel)
-    independence = Independence(function, model)
+    sharings = Sharings(function)
     turned: dict[ir.Op, list[ir.Op]] = {}
     for loop in reversed(loops):
         assert isinstance(loop, ir.For)
@@ -32,7 +32,7 @@ def ascending(function: ir.Function) -> ir.Function:
         if any(_is_descending(op) and op not in turned for op in inside):
             continue
         bounds = model.iterations.bounds(loop)
-        if bounds is not None and independence.holds(loop, but_for_sums=not is_inner):
+        if bounds is not None and sharings.are_independent(loop, but_for_sums=not is_inner):
             writer = Writer(loop.origin)
             start, stop = (writer.integer(end) for end in bounds)
             made = dataclasses.replace(loop, start=start, stop=stop, step=ir.integer(1))

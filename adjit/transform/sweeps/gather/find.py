@@ -25,7 +25,6 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Affine
 from adjit.transform.analysis.alias import Aliases
-from adjit.transform.analysis.distinct import Distinct
 from adjit.transform.analysis.elements import IndexModel
 from adjit.transform.analysis.sums import carries_adjoint_sums
 from adjit.transform.sweeps.gather.gathered import Axis, Edits, Gather, Term
@@ -82,7 +81,7 @@ class _Scatter:
 class _Search:
     def __init__(self, function: ir.Function):
         self.model = function.analysis(IndexModel)
-        self.distinct = Distinct(function, function.analysis(Aliases))
+        self.aliases = function.analysis(Aliases)
 
     def gathers(self, loop: ir.For) -> Iterator[Gather]:
         """The gathers that take the place of additions in the body of this loop, the innermost of its nest."""
@@ -173,7 +172,7 @@ class _Search:
             touched = list(op.memory_read)
             if isinstance(op, ir.Store) and not op.add:
                 touched.append(op.array)
-            if all(not ir.is_array(array) or self.distinct.are_distinct(array, scatter.root) for array in touched):
+            if all(not ir.is_array(array) or self.aliases.are_distinct(array, scatter.root) for array in touched):
                 continue
             # other elements, such as those of a row of their own, may be
             if not isinstance(op, ir.Load | ir.Store):

@@ -26,7 +26,6 @@ from adjit.transform import ir
 from adjit.transform.analysis.affine import Iterations
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.cost import is_cheap
-from adjit.transform.analysis.distinct import Distinct
 
 MOST_OPERATIONS = 8  # that compute the value once more
 MOST_ARRAYS = 1  # that the second nest reads for that, and has not read so far
@@ -92,7 +91,6 @@ class _Search:
         self.iterations = function.analysis(Iterations)
         self.definitions = self.iterations.definitions
         self.aliases = function.analysis(Aliases)
-        self.distinct = Distinct(function, self.aliases)
 
     def region(self, region: ir.Region) -> ir.Region:
         ops = [self.inside(op) for op in region.ops]
@@ -140,12 +138,12 @@ class _Search:
             return None
         writes = [op for k in range(a, b + 1) for op in ir.with_inner(ops[k]) if isinstance(op, ir.Store)]
         between = [w for w in writes if w is not store and w is not target.store]
-        value = made_again(store, spine, between, target.spine[0].body, self.distinct)
+        value = made_again(store, spine, between, target.spine[0].body, self.aliases)
         return None if value is None else _Edit(store, tuple(spine), tuple(middle), target, tuple(value))
 
     def touches(self, op: ir.Op, array: ir.Operand) -> bool:
         """Whether the operation, or one inside it, may look at the array's memory or change it."""
-        return any(touches(inner, array, self.distinct) for inner in ir.with_inner(op))
+        return any(touches(inner, array, self.aliases) for inner in ir.with_inner(op))
 
     def is_within(self, inner: ir.For, outer: ir.For) -> bool:
         """Whether a loop has no trips but those of the other one."""
@@ -158,14 +156,14 @@ class _Search:
         return rest.is_constant and rest.constant >= 0
 
 
-def touches(op: ir.Op, array: ir.Operand, distinct: Distinct) -> bool:
+def touches(op: ir.Op, array: ir.Operand, aliases: Aliases) -> bool:
     """Whether the operation itself may look at the array's memory or change it."""
     arrays = [*op.memory_read, op.array] if isinstance(op, ir.Store) else op.memory_read
-    return any(ir.is_array(o) and not distinct.are_distinct(o, array) for o in arrays)
+    return any(ir.is_array(o) and not aliases.are_distinct(o, array) for o in arrays)
 
 
 def made_again(
-    store: ir.Store, spine: Sequence[ir.For], writes: Sequence[ir.Store], other: ir.Region, distinct: Distinct
+    store: ir.Store, spine: Sequence[ir.For], writes: Sequence[ir.Store], other: ir.Region, aliases: Aliases
 ) -> list[ir.Op] | None:
     """The operations that make the value of `store` in the nest `spine`, to be made again in the nest with `other`.
 
@@ -189,7 +187,7 @@ def made_again(
             op = ir.Load(array=where.array, index=where.index, out=operand, origin=op.origin)
         is_there = is_cheap(op) and all(needs(o) for o in op.operands if not ir.is_array(o))
         if isinstance(op, ir.Load):
-            is_there = is_there and all(w is where or distinct.are_distinct(w.array, op.array) for w in writes)
+            is_there = is_there and all(w is where or aliases.are_distinct(w.array, op.array) for w in writes)
         elif not isinstance(op, ir.Call):
             return False
         found[operand] = op

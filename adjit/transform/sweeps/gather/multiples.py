@@ -21,7 +21,6 @@ from adjit.transform import ir
 from adjit.transform.analysis.affine import Affine
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.cost import cost
-from adjit.transform.analysis.distinct import Distinct
 from adjit.transform.analysis.elements import IndexModel, is_clear
 from adjit.transform.sweeps.gather.late_stores import made_again, touches
 from adjit.transform.sweeps.gather.multiples_in_place import Axis, Own, Place, Term, substituted
@@ -44,7 +43,6 @@ class _Search:
         self.function = function
         self.model = function.analysis(IndexModel)
         self.aliases = function.analysis(Aliases)
-        self.distinct = Distinct(function, self.aliases)
         self.users: dict[ir.Operand, list[ir.Op]] = {}
         self.held: set[ir.Operand] = set(function.body.yields)
         self.home: dict[ir.Op, ir.Region] = {}
@@ -104,12 +102,12 @@ class _Search:
         if [self.shown(index) for index in store.index] != [substituted(entry, counters) for entry in place.target]:
             return None
         between = self.between(place)
-        if {op for op in between if touches(op, array, self.distinct)} != {store, place.addition}:
+        if {op for op in between if touches(op, array, self.aliases)} != {store, place.addition}:
             return None
         moved = (store, place.addition, place.store, place.clear)
         writes = [op for op in between if isinstance(op, ir.Store) and op not in moved]
         reading = ir.Region((), (place.load,), ())
-        value = made_again(store, making, writes, reading, self.distinct)
+        value = made_again(store, making, writes, reading, self.aliases)
         return None if value is None else Own(store, tuple(value))
 
     def between(self, place: Place) -> list[ir.Op]:
@@ -219,11 +217,11 @@ class _Search:
         array = place.load.array
         for op in self.between(place):
             written = op.memory_written if op is not place.clear else None
-            if written is not None and not self.distinct.are_distinct(written, array):
+            if written is not None and not self.aliases.are_distinct(written, array):
                 return False
             for read in op.memory_read if place.clear is not None else ():
                 is_own = isinstance(op, ir.Load) and read is array and op.index == place.load.index
-                if not is_own and not self.distinct.are_distinct(read, array):
+                if not is_own and not self.aliases.are_distinct(read, array):
                     return False
         return True
 

@@ -94,7 +94,7 @@ def through_a_view(x, y, k):
 def found(function, is_plain=True):
     made = pipeline.primal(function, (VECTOR, VECTOR, INDICES))
     (loop,) = (op for op in ir.walk(made.body) if isinstance(op, ir.For))
-    return recurrence(loop, Aliases(made), is_plain), loop
+    return recurrence(loop, Aliases(made).find, is_plain), loop
 
 
 def kinds(ops):

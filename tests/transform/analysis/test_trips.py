@@ -8,7 +8,7 @@ import pytest
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.analysis.sharing import Serial, Sharings
+from adjit.transform.analysis.trips import Serial, Sharings
 from tests.transform.building import VECTOR, I, Program
 
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import operator
 
+import numpy as np
 import pytest
+from numba import types
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
-from adjit.transform.analysis.distinct import Distinct
+from adjit.transform.elaborate.entry import elaborate
+from adjit.transform.pipeline import build
+from adjit.transform.rewrite.simplify import simplify
 from tests.transform.building import VECTOR, I, Program
 
 
@@ -24,7 +28,7 @@ def carried(swap):
 
     after = p.loop((p["n"],), (first, second), body)
     function = p.function(*after)
-    return Distinct(function, Aliases(function)), inside, after, third
+    return Aliases(function), inside, after, third
 
 
 @pytest.mark.parametrize(
@@ -64,7 +68,7 @@ def test_an_array_made_in_the_trip_is_not_the_one_that_came_in():
 
     out = p.loop((p["n"],), (start,), body)
     function = p.function(*out)
-    distinct = Distinct(function, Aliases(function))
+    distinct = Aliases(function)
     assert distinct.are_distinct(*seen)
     assert not distinct.are_distinct(out[0], seen[1])
 
@@ -77,7 +81,46 @@ def test_arrays_picked_by_one_branch():
     then, orelse = ir.Region((), (), (x, y, x)), ir.Region((), (), (y, x, x))
     p.emit(ir.If(condition=condition, then=then, orelse=orelse, outs=outs))
     function = p.function(*outs)
-    distinct = Distinct(function, Aliases(function))
+    distinct = Aliases(function)
     assert distinct.are_distinct(outs[0], outs[1])
     assert not distinct.are_distinct(outs[0], outs[2])
     assert not distinct.are_distinct(outs[0], x)
+
+
+def swapped(a, n):
+    u, v = a.copy(), a.copy()
+    for _ in range(n):
+        u[0] = v[0] + 1.0
+        u, v = v, u
+    return u[0] + v[1]
+
+
+def one_twice(a, n):
+    u = a.copy()
+    v = u
+    for _ in range(n):
+        u[0] = v[0] + 1.0
+        u, v = v, u
+    return u[0] + v[1]
+
+
+def joined(a, n):
+    u, v = a.copy(), a.copy()
+    for _ in range(n):
+        u[0] = v[0] + 1.0
+        v = u
+    return u[0] + v[1]
+
+
+@pytest.mark.parametrize("function, apart", [(swapped, True), (one_twice, False), (joined, False)])
+def test_apart(function, apart):
+    made = simplify(elaborate(function, (VECTOR, types.intp), build))
+    (loop,) = [op for op in made.body.ops if isinstance(op, ir.For)]
+    aliases = Aliases(made)
+    names = [out for out in loop.body.args[1:] if ir.is_array(out)]
+    outs = [out for out in loop.outs if ir.is_array(out)]
+    for group in (names, outs):
+        pairs = [(p, q) for p in group for q in group if p is not q]
+        assert all(aliases.are_distinct(p, q) == apart for p, q in pairs)
+    assert not any(aliases.are_distinct(p, p) for p in names)
+    assert np.isfinite(function(np.ones(3), 3))
