@@ -20,10 +20,11 @@ from numba import types
 
 from adjit.rules.registry import lookup
 from adjit.transform import ir
-from adjit.transform.derive.activity import Activity, carries, is_constant
+from adjit.transform.derive.activity import Activity, is_constant
 from adjit.transform.derive.branch_only import is_partly_undefined, unless_zero
 from adjit.transform.derive.directions import SUFFIX, Directions, Tangent, extents
 from adjit.transform.derive.rule_bodies import apply, context, no_rule, operands_of, pure_operations_for, tangent_body
+from adjit.transform.derive.shadows import Beside
 from adjit.transform.elaborate.entry import BuildDerivative
 from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.frame import Context
@@ -62,7 +63,7 @@ def sweep(
     return _Forward(function, dots, directions, build).run()
 
 
-class _Forward:
+class _Forward(Beside):
     def __init__(
         self, function: ir.Function, dots: Sequence[Tangent | None], directions: Directions, build: BuildDerivative
     ):
@@ -98,6 +99,9 @@ class _Forward:
     def zeros(self, like: ir.Operand, name: str) -> Tangent:
         return (self.directions.zeros(self.builder, like, name),)
 
+    def has(self, operand: ir.Operand) -> bool:
+        return self.activity.is_active(operand)
+
     def dot_of(self, operand: ir.Operand) -> Tangent | None:
         return self.dots.get(operand)
 
@@ -123,13 +127,7 @@ class _Forward:
     def region(self, region: ir.Region) -> None:
         for op in region.ops:
             self.builder.origin = op.origin
-            if isinstance(op, ir.For | ir.While):
-                self.loop(op)
-            elif isinstance(op, ir.If):
-                self.conditional(op)
-            else:
-                self.builder.emit(op)
-                self.op(op)
+            self.beside(op)
         self.builder.origin = None
 
     def op(self, op: ir.Op) -> None:
@@ -139,12 +137,6 @@ class _Forward:
         elif isinstance(op, ir.Store):
             if is_active(op.array):
                 self.store(op)
-        elif isinstance(op, ir.Push):
-            if is_active(op.tape):
-                assert isinstance(op.tape.type, types.List)
-                values = self.handed_on(op.value, op.tape.type.dtype)
-                for tape, value in zip(self.dots[op.tape], values, strict=True):
-                    self.builder.emit(dataclasses.replace(op, tape=tape, value=value, origin=None))
         elif not any(is_active(out) for out in op.results):
             return
         elif isinstance(op, ir.Load):
@@ -169,12 +161,6 @@ class _Forward:
             else:
                 # of an argument that is held fixed, where a variable may also be an array that is not
                 self.dots[op.out] = self.zeros(op.out, op.out.name + SUFFIX)
-        elif isinstance(op, ir.Pull):
-            for tape, out in zip(self.dots[op.tape], self.new(op.out), strict=True):
-                self.builder.emit(dataclasses.replace(op, tape=tape, out=out))
-        elif isinstance(op, ir.NewTape | ir.Undefined):
-            for out in self.new(op.results[0]):
-                self.builder.emit(op.rebuilt((), (), (out,)))
 
     def store(self, op: ir.Store) -> None:
         values = self.dot_of(op.value)
@@ -372,46 +358,10 @@ class _Forward:
             self.builder.emit(ir.Copy(source=array, out=out))
         return out
 
-    # --------------------------------------------------------------------------------------------------- control flow
-
-    def conditional(self, op: ir.If) -> None:
-        active = [k for k, out in enumerate(op.outs) if self.activity.is_active(out)]
-        sides: list[ir.Region] = []
-        for side in op.regions:
-            with self.builder.region() as ops:
-                self.region(side)
-                extra = [dot for k in active for dot in self.handed_on(side.yields[k], op.outs[k].type)]
-            sides.append(ir.Region((), tuple(ops), (*side.yields, *extra)))
-        outs = tuple(dot for k in active for dot in self.new(op.outs[k]))
-        self.builder.emit(dataclasses.replace(op, then=sides[0], orelse=sides[1], outs=(*op.outs, *outs)))
-
     def handed_on(self, operand: ir.Operand, to: ir.Type) -> Tangent:
         """The tangents of a value, of the type that those of what it becomes have."""
         dots, type_ = self.dot_or_zero(operand), self.directions.type_of(to)
         return (self.laid_out(dots[0], type_),) if isinstance(type_, types.Array) else dots
-
-    def loop(self, op: ir.For | ir.While) -> None:
-        args = ir.carried_args(op)
-        active = [
-            k for k, out in enumerate(op.outs) if self.activity.is_active(out) or self.activity.is_active(args[k])
-        ]
-        active = [k for k in active if carries(args[k].type)]
-        inits = tuple(dot for k in active for dot in self.handed_on(op.inits[k], args[k].type))
-        more = tuple(dot for k in active for dot in self.new(args[k]))
-        with self.builder.region() as ops:
-            self.region(op.body)
-            extra = [dot for k in active for dot in self.handed_on(op.body.yields[k], args[k].type)]
-        cut = len(op.outs)
-        old = op.body.yields
-        body = ir.Region((*op.body.args, *more), tuple(ops), (*old[:cut], *extra, *old[cut:]))
-        outs = (*op.outs, *(dot for k in active for dot in self.new(op.outs[k])))
-        if isinstance(op, ir.For):
-            made: ir.Op = dataclasses.replace(op, inits=(*op.inits, *inits), body=body, outs=outs)
-        else:
-            tested = tuple(dataclasses.replace(m) for m in more)
-            test = ir.Region((*op.test.args, *tested), op.test.ops, op.test.yields)
-            made = dataclasses.replace(op, inits=(*op.inits, *inits), test=test, body=body, outs=outs)
-        self.builder.emit(made)
 
 
 def _is_zero(operand: ir.Operand) -> bool:
