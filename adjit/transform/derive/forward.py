@@ -23,7 +23,7 @@ from adjit.transform import ir
 from adjit.transform.derive.activity import Activity, is_constant
 from adjit.transform.derive.branch_only import is_partly_undefined, unless_zero
 from adjit.transform.derive.directions import SUFFIX, Directions, Tangent, extents, in_memory
-from adjit.transform.derive.rule_bodies import apply, context, no_rule, operands_of, pure_operations_for, tangent_body
+from adjit.transform.derive.rule_bodies import context, no_rule, partials_of, tangent_body
 from adjit.transform.derive.shadows import Beside
 from adjit.transform.elaborate.entry import BuildDerivative
 from adjit.transform.elaborate.values import scalars
@@ -196,11 +196,7 @@ class _Forward(Beside):
         if entry is None or entry.partials is None:
             self.array_call(op)
             return self.dots.get(out)
-        with self.builder.region() as ops:
-            partials = operands_of(apply(ctx, entry.partials, op.args, op.outs))
-        used = [p for p, d in zip(partials, dots, strict=True) if d is not None]
-        for needed in pure_operations_for(ops, used):
-            self.builder.emit(needed)
+        partials = partials_of(self.builder, op, entry.partials, self.dots.__contains__, self.build)
         pairs = [(p, d) for p, d in zip(partials, dots, strict=True) if d is not None and not _is_zero(p)]
         if not pairs:
             return None
@@ -236,10 +232,7 @@ class _Forward(Beside):
     def array_call(self, op: ir.Call) -> None:
         entry = lookup(op.callee)
         if entry is None or entry.tangent is None:
-            name = next(
-                (a.name for a in op.args if isinstance(a, ir.Var) and a.user and self.activity.is_active(a)), ""
-            )
-            raise no_rule(op, name)
+            raise no_rule(op, self.activity.is_active)
         if self.directions.width is not None:
             self.one_by_one(op, entry.tangent)
             return
