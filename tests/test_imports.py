@@ -21,14 +21,12 @@ MAY_IMPORT = {
     "transform.pipeline transform.rewrite transform.source transform.strategy",
     "transform.pipeline": f"{IR} transform.arrays transform.derive transform.elaborate transform.emit transform.kinds "
     "transform.machine transform.rewrite transform.source transform.strategy transform.sweeps",
-    "transform.kinds": f"errors runtime.library {IR} transform.derive transform.derive.jacobian "
+    "transform.kinds": f"errors runtime.library {IR} transform.derive "
     "transform.machine.threads transform.rewrite transform.source transform.sweeps",
     "transform.explain": f"runtime.library {TOOLS} transform.derive transform.emit",
     "transform.sweeps": f"errors runtime.library {TOOLS} transform.derive transform.elaborate.values transform.storage "
     "transform.strategy transform.sweeps.clears transform.sweeps.gather",
     "transform.storage": f"errors runtime.library {TOOLS} transform.derive transform.strategy",
-    "transform.derive.jacobian": f"{IR} transform.analysis transform.derive transform.elaborate "
-    "transform.elaborate.values transform.source",
     "transform.derive": f"errors rules {TOOLS} transform.elaborate transform.elaborate.values transform.source",
     "transform.sweeps.gather": TOOLS,
     "transform.sweeps.clears": TOOLS,

@@ -17,7 +17,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from numba import config, types
 
 from adjit.api.arguments import check_type, check_value, specialised, type_of
 from adjit.api.cache import DerivativeCache
+from adjit.api.keys import values_of_names
 from adjit.api.notation import to_text, to_types
 from adjit.api.options import Options
 from adjit.api.trees import described
@@ -49,6 +50,7 @@ class _Specialising:
     derivative: Derivative
     options: Options
     __signature__: inspect.Signature
+    _cache: Any = None
 
     @functools.cached_property
     def stretching(self) -> Any:
@@ -74,12 +76,10 @@ class _Specialising:
         with sums gathered, loops in lanes and threads, and temporaries in workspaces. `save` writes either to a file.
         """
         asked = self._for(arguments)
-        if asked is not self:
-            return str(asked.source(*arguments, tuned=tuned))
-        given = self._types_of(arguments)
+        given = asked._types_of(arguments)
         with compiler_lock:
-            text: str = (self._kept_text(given) if tuned else None) or self._shown(given, tuned).text
-            return text
+            kept = asked._cache.text(given) if tuned and isinstance(asked._cache, DerivativeCache) else None
+            return kept or str(asked._shown(given, tuned).text)
 
     def save(self, path: str | os.PathLike[str], *arguments: Any, tuned: bool = False) -> None:
         """Writes the source for these arguments, given as to `source`, as a module with all that it needs.
@@ -89,23 +89,20 @@ class _Specialising:
         the same types. Raises Unsupported where the source calls a function that no module has under its name.
         """
         asked = self._for(arguments)
-        if asked is not self:
-            asked.save(path, *arguments, tuned=tuned)
-            return
         with compiler_lock:
-            given = self._types_of(arguments) if arguments else self._only_types()
-            is_stretched = "stretching" in vars(self) and given in self.stretching.seen()
-            emitted = (self.stretching if is_stretched else self)._shown(given, tuned)
+            given = asked._types_of(arguments) if arguments else asked._only_types()
+            is_stretched = "stretching" in vars(asked) and given in asked.stretching.seen()
+            emitted = (asked.stretching if is_stretched else asked)._shown(given, tuned)
         from adjit.transform.emit import module_text, not_importable
 
         missing = not_importable(emitted)
         if missing:
             raise Unsupported(
-                f"a saved source of {shown(self.derivative)}",
+                f"a saved source of {shown(asked.derivative)}",
                 why=f"It calls what another module cannot have: {missing[0]}.",
                 instead="Define that at the top of a module that can be imported.",
             )
-        Path(path).write_text(module_text(emitted, self.options.decorator(tuned), tuned), encoding="utf-8")
+        Path(path).write_text(module_text(emitted, asked.options.decorator(tuned), tuned), encoding="utf-8")
 
     def _shown(self, given: Sequence[types.Type], tuned: bool) -> Emitted:
         """The source to be looked at, or, `tuned`, the one that is compiled."""
@@ -167,9 +164,6 @@ class _Specialising:
     def _storing(self) -> Any:
         return derive(dataclasses.replace(self.derivative, into=True), self.options)
 
-    def _kept_text(self, given: Sequence[types.Type]) -> str | None:
-        return None
-
     def explain(self, *arguments: Any) -> Explanation:
         """What was decided for these arguments, and why: `print(gradient.explain(...))`.
 
@@ -180,13 +174,10 @@ class _Specialising:
         from adjit.transform import pipeline
 
         asked = self._for(arguments)
-        if asked is not self:
-            found: Explanation = asked.explain(*arguments)
-            return found
         with compiler_lock:
-            given = self._types_of(arguments)
-            made, records = pipeline.explained(self.derivative, given, self._vectorises)
-            return explanation(made, records, given, self._values_of(arguments))
+            given = asked._types_of(arguments)
+            made, records = pipeline.explained(asked.derivative, given, asked._vectorises)
+            return explanation(made, records, given, asked._values_of(arguments))
 
     def _values_of(self, arguments: Sequence[Any]) -> tuple[Any, ...] | None:
         """The values of all arguments, None where some are given as types."""
@@ -211,11 +202,9 @@ class _Specialising:
         # global arrays as they are now, on every target
         names = {n: v.copy() if isinstance(v, np.ndarray) else v for n, v in emitted.globals.items()}
         function = load(emitted.text, names, emitted.name, title, is_plain=isinstance(self, Interpreted))
-        self._note(given, emitted, function, title)
+        if isinstance(self._cache, DerivativeCache):
+            self._cache.made(given, emitted, function, title)
         return function
-
-    def _note(self, given: Sequence[types.Type], emitted: Emitted, function: FunctionType, title: str) -> None:
-        """What a cache wants to know of generated code."""
 
     def _specialised(self, given: Sequence[types.Type]) -> tuple[types.Type, ...]:
         found = tuple(map(specialised, given))
@@ -318,13 +307,6 @@ class Derived(_Specialising, SpecialisedDispatcher):
         if given not in self.overloads:
             self.compile(given)
 
-    def _note(self, given: Sequence[types.Type], emitted: Emitted, function: FunctionType, title: str) -> None:
-        if isinstance(self._cache, DerivativeCache):
-            self._cache.made(given, emitted, function, title)
-
-    def _kept_text(self, given: Sequence[types.Type]) -> str | None:
-        return self._cache.text(given) if isinstance(self._cache, DerivativeCache) else None
-
 
 class Interpreted(_Specialising, Picklable):
     """A derived function whose generated code runs in plain Python, for debuggers."""
@@ -426,7 +408,7 @@ def _visible(function: Any) -> Iterator[object]:
     while todo:
         plain = todo.pop()
         met.add(plain)
-        for value in _names_of(plain):
+        for _, _, value in values_of_names(plain):
             yield value
             if isinstance(value, Derived | Interpreted):
                 value = root(value.derivative)
@@ -434,23 +416,6 @@ def _visible(function: Any) -> Iterator[object]:
             is_new = isinstance(inner, FunctionType) and inner not in met
             if is_new and str(inner.__module__).partition(".")[0] == package:
                 todo.append(inner)
-
-
-def _names_of(function: FunctionType) -> Iterator[object]:
-    for name in _global_names(function.__code__):
-        if name in function.__globals__:
-            yield function.__globals__[name]
-    for cell in function.__closure__ or ():
-        try:
-            yield cell.cell_contents
-        except ValueError:
-            yield None
-
-
-@functools.lru_cache(maxsize=4096)
-def _global_names(code: CodeType) -> tuple[str, ...]:
-    inner = (name for c in code.co_consts if isinstance(c, CodeType) for name in _global_names(c))
-    return tuple(dict.fromkeys((*code.co_names, *inner)))
 
 
 def _same(left: tuple[object, ...], right: tuple[object, ...]) -> bool:

@@ -12,7 +12,6 @@ tables as attributes.
 
 from __future__ import annotations
 
-import dataclasses
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from numba import types
 from adjit.api.notation import to_text
 from adjit.transform import ir
 from adjit.transform.explain.loops import Line
-from adjit.transform.explain.tables import Array, Tables, Value, tables
+from adjit.transform.explain.tables import Array, Tables, tables
 from adjit.transform.explain.variables import Variable
 from adjit.transform.rewrite.notes import Record
 
@@ -33,7 +32,7 @@ LONGEST = 44  # of the text of a loop
 
 
 @dataclass(frozen=True)
-class Explanation:
+class Explanation(Tables):
     """Why a derivative is as it is. `str()` is the text; the tables behind it are attributes.
 
     `total`: the bytes of all arrays that it makes, those that a trip of a loop makes counted once; None where one of
@@ -42,11 +41,6 @@ class Explanation:
 
     title: str
     arguments: tuple[tuple[str, str], ...]
-    variables: tuple[Variable, ...]
-    values: tuple[Value, ...]
-    arrays: tuple[Array, ...]
-    loops: tuple[Line, ...]
-    statements: tuple[Line, ...]
 
     @property
     def total(self) -> int | None:
@@ -69,8 +63,7 @@ def explanation(
             known.update(_leaves(tree, value))
     made = tables(function, records, known)
     arguments = tuple((n, to_text(t)) for n, t in zip(function.names, arg_types, strict=True))
-    parts = {field.name: getattr(made, field.name) for field in dataclasses.fields(Tables)}
-    return Explanation(title=function.doc.rstrip("."), arguments=arguments, **parts)
+    return Explanation(**vars(made), title=function.doc.rstrip("."), arguments=arguments)
 
 
 def _leaves(tree: ir.Tree, value: Any) -> Iterator[tuple[ir.Var, Any]]:

@@ -23,16 +23,16 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from numba import types
 from numba.extending import overload, typeof_impl
 
 from adjit import rules
+from adjit.api.calls import DerivedJacobian, DerivedProduct, InterpretedJacobian, InterpretedProduct
 from adjit.api.dispatch import derive, register
-from adjit.api.jacobian import DerivedJacobian, InterpretedJacobian
 from adjit.api.options import Options, make_options
-from adjit.api.products import DerivedProduct, InterpretedProduct
 from adjit.api.trees import Template, conform, described, is_active, snapshot, template, zero
 from adjit.errors import Stretched, TypeMismatch, WrongCall
 from adjit.runtime.library import held
@@ -138,6 +138,7 @@ def evaluate(spec: Any, options: Options, arguments: Sequence[Any], positions: S
     return value, Pullback(spec, result, positions, active, reverse, (saved,), (changed,))
 
 
+@dataclass(eq=False, repr=False)
 class Pullback:
     """The reverse sweep of one evaluation: seed -> an adjoint an argument.
 
@@ -145,23 +146,13 @@ class Pullback:
     loop), both sweeps run. `consumed`: what the sweep changes of that, so that each call gets a copy.
     """
 
-    def __init__(
-        self,
-        spec: Any,
-        result: Template,
-        positions: Sequence[int],
-        active: tuple[int, ...] = (),
-        sweep: Any = None,
-        saved: tuple[Any, ...] = (),
-        consumed: tuple[Any, ...] = (),
-    ) -> None:
-        self.result = result
-        self._spec = spec
-        self._positions = positions
-        self._active = active
-        self._sweep = sweep
-        self._saved = saved
-        self._consumed = consumed
+    _spec: Any
+    result: Template
+    _positions: Sequence[int]
+    _active: tuple[int, ...] = ()
+    _sweep: Any = None
+    _saved: tuple[Any, ...] = ()
+    _consumed: tuple[Any, ...] = ()
 
     def __call__(self, *seeds: Any) -> tuple[Any, ...]:
         if len(seeds) != 1:

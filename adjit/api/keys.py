@@ -63,7 +63,7 @@ def key_of(derivative: Derivative, arg_types: Iterable[types.Type], options: Any
     """The digest for these argument types; `options` is a dataclass. Raises NotKeyed."""
     walk = _Walk()
     walk.text("adjit", versions())
-    walk.derivative(derivative)
+    walk.value(derivative)
     walk.many("types", [_type_text(t) for t in arg_types])
     walk.value(options)
     walk.rules(registry.user.entries)
@@ -126,15 +126,6 @@ class _Walk:
 
     # -------------------------------------------------------------------------------------------------- functions
 
-    def derivative(self, derivative: Derivative) -> None:
-        inner = derivative.function
-        strategy = derivative.strategy
-        rest = (derivative.kind, derivative.wrt, derivative.single, derivative.has_aux, derivative.into)
-        how = (strategy.values, strategy.trips, strategy.tuned, sorted(strategy.without))
-        self.text("derivative", repr((*rest, derivative.stretches, derivative.memory_limit, derivative.parallel, *how)))
-        self.many("given", [_type_text(t) for t in derivative.given])
-        self.value(inner)
-
     def function(self, function: FunctionType) -> None:
         """A function of Python's: its text, its code, and whatever the names in it stand for."""
         code = function.__code__
@@ -148,17 +139,10 @@ class _Walk:
         self.value(function.__defaults__)
         self.value(function.__kwdefaults__)
         self.value({name: value for name, value in vars(function).items() if not name.startswith("__")})
-        names = tuple(dict.fromkeys(_names(code)))
-        for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
-            self.text("cell", name)
-            try:
-                self.named(cell.cell_contents, names)
-            except ValueError:
-                self.text("cell", "empty")
-        for name in names:
-            if name in function.__globals__:
-                self.text("global", name)
-                self.named(function.__globals__[name], names)
+        names = names_in(code)
+        for kind, name, value in values_of_names(function):
+            self.text(kind, name)
+            self.named(value, names)
 
     def code(self, code: CodeType) -> None:
         """A code object, without the folder that it was compiled in."""
@@ -267,9 +251,6 @@ class _Walk:
                 self.value(item)
 
     def dataclass(self, value: Any) -> None:
-        if isinstance(value, Derivative):
-            self.derivative(value)
-            return
         self.text("dataclass", type(value).__name__)
         for field in dataclasses.fields(value):
             self.text("field", field.name)
@@ -279,7 +260,7 @@ class _Walk:
         """A function, a class or a dispatcher."""
         if hasattr(value, "derivative") and hasattr(value, "options"):
             self.text("derived", type(value).__name__)
-            self.derivative(value.derivative)
+            self.value(value.derivative)
             self.value(value.options)
         elif isinstance(value, functools._lru_cache_wrapper):
             self.value(value.__wrapped__)
@@ -302,11 +283,7 @@ class _Walk:
 
     def rules(self, entries: Mapping[Any, registry.Entry]) -> None:
         """All rules of the user's: which of them an operation falls under is only known when it is elaborated."""
-        parts = [
-            (callee, {field.name: getattr(entry, field.name) for field in dataclasses.fields(entry)})
-            for callee, entry in entries.items()
-        ]
-        self.many("rules", sorted(map(_digest, parts)))
+        self.many("rules", sorted(map(_digest, entries.items())))
 
 
 _CONTAINERS = (tuple, list, dict, set, frozenset)
@@ -343,12 +320,28 @@ def _path(value: Any) -> str | None:
     return None
 
 
-def _names(code: CodeType) -> Iterator[str]:
+@functools.lru_cache(maxsize=4096)
+def names_in(code: CodeType) -> tuple[str, ...]:
     """The names in a function and in those defined inside it."""
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _names(constant)
+    inner = (name for c in code.co_consts if isinstance(c, CodeType) for name in names_in(c))
+    return tuple(dict.fromkeys((*code.co_names, *inner)))
+
+
+class Empty:
+    """What stands for a name around a function that has no value yet."""
+
+
+def values_of_names(function: FunctionType) -> Iterator[tuple[str, str, object]]:
+    """What the enclosing and global names in a function stand for: `cell` or `global`, the name, the value."""
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            value = cell.cell_contents
+        except ValueError:
+            value = Empty
+        yield "cell", name, value
+    for name in names_in(function.__code__):
+        if name in function.__globals__:
+            yield "global", name, function.__globals__[name]
 
 
 def _last_line(code: CodeType) -> int:

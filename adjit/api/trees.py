@@ -9,7 +9,7 @@ In: an argument or a result. Out: its `Template` (what a tangent or a seed of it
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -125,15 +125,15 @@ def described(value: Any) -> str:
 
 def zero(wanted: Template) -> Any:
     """The zero tangent."""
-    return map_leaves(lambda leaf: _filled(leaf) if leaf.is_active else leaf.zero, wanted)
+    return map_leaves(_zero_of, wanted)
 
 
-def _filled(leaf: Leaf) -> Any:
-    assert leaf.dtype is not None
-    made = np.zeros(leaf.shape, leaf.dtype, order=leaf.order)  # type: ignore[call-overload]
+def _zero_of(leaf: Leaf) -> Any:
+    if not leaf.is_active:
+        return leaf.zero
     if leaf.is_array:
-        return made
-    return float(made) if leaf.dtype == np.float64 else leaf.dtype.type(made)
+        return np.zeros(leaf.shape, leaf.dtype, order=leaf.order)  # type: ignore[call-overload]
+    return _number(0, leaf, "")
 
 
 def map_leaves(function: Callable[[Leaf], Any], wanted: Template) -> Any:
@@ -164,7 +164,7 @@ def nested(wanted: Template, values: Iterable[Any]) -> Any:
 
 def snapshot(values: Sequence[Any]) -> tuple[Any, ...]:
     """Copies of arguments that share memory among themselves exactly as the originals do."""
-    arrays = {id(a): a for value in values for a in _arrays(value)}
+    arrays = {id(a): a for value in values for a in flat(value) if isinstance(a, np.ndarray)}
     copies: dict[int, Any] = {}
     for group in _sharing(list(arrays.values())):
         if len(group) == 1:
@@ -172,14 +172,6 @@ def snapshot(values: Sequence[Any]) -> tuple[Any, ...]:
         else:
             copies |= _copied_together(group)
     return tuple(_replaced(value, copies) for value in values)
-
-
-def _arrays(value: Any) -> Iterator[np.ndarray[Any, Any]]:
-    if isinstance(value, tuple):
-        for part in value:
-            yield from _arrays(part)
-    elif isinstance(value, np.ndarray):
-        yield value
 
 
 def _replaced(value: Any, copies: dict[int, Any]) -> Any:

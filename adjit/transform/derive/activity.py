@@ -9,7 +9,7 @@ Out: an `Activity`; memory is active by alias class.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from numba import types
@@ -32,117 +32,56 @@ def is_constant(callee: Any) -> bool:
     return entry is not None and entry.constant
 
 
+def goes_into(op: ir.Op) -> Iterator[tuple[ir.Operand, ...]]:
+    """What an operation makes or changes, each before what goes into it."""
+    if isinstance(op, ir.Call):
+        yield from ((out, *op.args) for out in op.outs)
+    elif isinstance(op, ir.Store | ir.Push):
+        yield op.operands[0], op.value
+    elif isinstance(op, ir.Load | ir.Copy | ir.Pull):
+        yield op.out, op.operands[0]
+    else:
+        yield from ir.handed_on(op)
+
+
 class Activity:
     """The active variables of a function, and the alias classes they are found with."""
 
     def __init__(self, function: ir.Function, inputs: Iterable[ir.Operand], outputs: Iterable[ir.Operand]):
         self.aliases = function.analysis(Aliases)
-        self._function = function
-        self.varied = self._fixpoint(self._varied, inputs)
-        self._useful = self._fixpoint(self._reached, outputs)
+        flows = [
+            names
+            for op in function.body.inside
+            if not (isinstance(op, ir.Call) and is_constant(op.callee))
+            for names in goes_into(op)
+        ]
+        self.varied = self._reached(inputs, [(of, [made]) for made, *of in flows])
+        self._useful = self._reached(outputs, [([made], of) for made, *of in reversed(flows)])
 
     def is_active(self, operand: ir.Operand) -> bool:
-        if not isinstance(operand, ir.Var) or not carries(operand.type):
-            return False
-        key = self._key(operand)
-        return key in self.varied and key in self._useful
+        return self.is_varied(operand) and self._key(operand) in self._useful
 
     def is_varied(self, operand: ir.Operand) -> bool:
-        return isinstance(operand, ir.Var) and carries(operand.type) and self._key(operand) in self.varied
+        return self._carries(operand) and self._key(operand) in self.varied
+
+    def _carries(self, operand: ir.Operand) -> bool:
+        return isinstance(operand, ir.Var) and carries(operand.type)
 
     def _key(self, operand: ir.Operand) -> ir.Operand:
         return self.aliases.find(operand) if ir.is_reference(operand) else operand
 
-    def _fixpoint(self, step: Any, start: Iterable[ir.Operand]) -> set[ir.Operand]:
-        found = {self._key(o) for o in start if isinstance(o, ir.Var) and carries(o.type)}
+    def _reached(
+        self, start: Iterable[ir.Operand], steps: Sequence[tuple[Sequence[ir.Operand], Sequence[ir.Operand]]]
+    ) -> set[ir.Operand]:
+        """What is reached from the start by steps from any of some operands to all of others that can carry it."""
+        keys = [
+            ({self._key(o) for o in any_of}, {self._key(o) for o in to if self._carries(o)}) for any_of, to in steps
+        ]
+        found = {self._key(o) for o in start if self._carries(o)}
         size = -1
         while size != len(found):
             size = len(found)
-            step(self._function.body, found)
+            for any_of, to in keys:
+                if not found.isdisjoint(any_of):
+                    found |= to
         return found
-
-    # -------------------------------------------------------------------------------------------------- forwards
-
-    def _varied(self, region: ir.Region, found: set[ir.Operand]) -> None:
-        def has(operand: ir.Operand) -> bool:
-            return self._key(operand) in found
-
-        def mark(operand: ir.Operand) -> None:
-            if isinstance(operand, ir.Var) and carries(operand.type):
-                found.add(self._key(operand))
-
-        for op in region.ops:
-            if isinstance(op, ir.For | ir.While):
-                args = op.body.args[1:] if isinstance(op, ir.For) else op.body.args
-                for init, arg in zip(op.inits, args, strict=True):
-                    if has(init):
-                        mark(arg)
-                self._varied(op.body, found)
-                for arg, yielded, out in zip(args, op.body.yields, op.outs, strict=False):
-                    if has(yielded) or has(arg):
-                        mark(arg)
-                        mark(out)
-            elif isinstance(op, ir.If):
-                for side in op.regions:
-                    self._varied(side, found)
-                    for yielded, out in zip(side.yields, op.outs, strict=True):
-                        if has(yielded):
-                            mark(out)
-            elif isinstance(op, ir.Store | ir.Push):
-                if has(op.value):
-                    mark(op.operands[0])
-            elif isinstance(op, ir.Call):
-                if not is_constant(op.callee) and any(has(a) for a in op.args):
-                    for out in op.outs:
-                        mark(out)
-            elif isinstance(op, ir.Load):
-                if has(op.array):
-                    mark(op.out)
-            elif isinstance(op, ir.Copy):
-                if has(op.source):
-                    mark(op.out)
-            elif isinstance(op, ir.Pull) and has(op.tape):
-                mark(op.out)
-
-    # ------------------------------------------------------------------------------------------------- backwards
-
-    def _reached(self, region: ir.Region, found: set[ir.Operand]) -> None:
-        def has(operand: ir.Operand) -> bool:
-            return self._key(operand) in found
-
-        def mark(operand: ir.Operand) -> None:
-            if isinstance(operand, ir.Var) and carries(operand.type):
-                found.add(self._key(operand))
-
-        for op in reversed(region.ops):
-            if isinstance(op, ir.For | ir.While):
-                args = op.body.args[1:] if isinstance(op, ir.For) else op.body.args
-                for out, yielded, arg in zip(op.outs, op.body.yields, args, strict=False):
-                    if has(out) or has(arg):
-                        mark(yielded)
-                self._reached(op.body, found)
-                for arg, init, out, yielded in zip(args, op.inits, op.outs, op.body.yields, strict=False):
-                    if has(out) or has(arg):
-                        mark(init)
-                        mark(yielded)
-            elif isinstance(op, ir.If):
-                for side in op.regions:
-                    for yielded, out in zip(side.yields, op.outs, strict=True):
-                        if has(out):
-                            mark(yielded)
-                    self._reached(side, found)
-            elif isinstance(op, ir.Store | ir.Push):
-                if has(op.operands[0]):
-                    mark(op.value)
-            elif isinstance(op, ir.Call):
-                if not is_constant(op.callee) and any(has(out) for out in op.outs):
-                    for a in op.args:
-                        mark(a)
-            elif isinstance(op, ir.Load):
-                if has(op.out):
-                    mark(op.array)
-            elif isinstance(op, ir.Copy):
-                if has(op.out):
-                    mark(op.source)
-            elif isinstance(op, ir.Pull) and has(op.out):
-                mark(op.tape)

@@ -9,9 +9,10 @@ for each primal value its complete adjoint when its own operation is reached.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from numba import types
@@ -20,8 +21,8 @@ from adjit import errors
 from adjit.transform import ir
 from adjit.transform.derive.activity import Activity
 from adjit.transform.derive.branch_only import selective
-from adjit.transform.derive.lasting_shapes import Likeness
 from adjit.transform.derive.mirror import Group, Mirror
+from adjit.transform.derive.renewed_arrays import Likeness
 from adjit.transform.derive.rule_bodies import context
 from adjit.transform.derive.shadows import Shadows
 from adjit.transform.elaborate.entry import BuildDerivative
@@ -65,23 +66,23 @@ class Adjoints:
         self.depth = 0
         self.viewed = {op.base for op in ir.walk(self.function.body) if isinstance(op, ir.VIEWS)}
         self.handed: set[ir.Var] = set()
-        self._note(self.function.body)
-
-    def _note(self, region: ir.Region) -> None:
-        for arg in region.args:
-            self.made[arg] = (region, None)
-        for op in region.ops:
-            for out in op.results:
-                self.made[out] = (region, op)
-            for inner in op.regions:
-                self._note(inner)
+        for region in ir.regions(self.function.body):
+            self.made.update((arg, (region, None)) for arg in region.args)
+            self.made.update((out, (region, op)) for op in region.ops for out in op.results)
 
     def open(self, region: ir.Region) -> Mirror:
         group = self.opening[region] = Group(None)
         return Mirror(region, [group])
 
-    def into(self, group: Group) -> _Into:
-        return _Into(self.builder, group)
+    @contextlib.contextmanager
+    def group(self, mirror: Mirror, op: ir.Op | None = None) -> Iterator[Group]:
+        """One more group of a mirror, into which is emitted."""
+        group = Group(op)
+        mirror.groups.append(group)
+        nested = self.builder.region()
+        nested.ops = group.ops  # type: ignore[assignment]
+        with nested:
+            yield group
 
     def shadow(self, array: ir.Operand) -> ir.Var:
         """The shadow of an active array, made at the opening of the mirror of its region if it is not there yet."""
@@ -91,26 +92,21 @@ class Adjoints:
         if array in self.shadow_of:
             return self.shadow_of[array]
         region, op = self.made[array]
-        out = ir.Var(array.name + SUFFIX, writable(array.type))
+        is_tape = isinstance(array.type, types.List)
+        type_ = array_type(array.type.dtype, 1) if is_tape else writable(array.type)  # type: ignore[attr-defined]
+        out = self.shadow_of[array] = ir.Var(array.name + SUFFIX, type_)
         made: ir.Op
-        role = ir.Role("shadow", array)
         if isinstance(op, ir.VIEWS):
             base = self.shadow(op.base)
             made = op.rebuilt((base, *op.operands[1:]), (), (out,))
-        elif isinstance(array.type, types.List):
-            length = ir.Var("n", types.intp)
-            out = ir.Var(array.name + SUFFIX, array_type(array.type.dtype, 1))
-            self.opening[region].ops.append(ir.Call(callee=len, args=(array,), outs=(length,)))
-            made = ir.Alloc(shape=(length,), fill=typed_const(0, array.type.dtype), out=out, role=role)
         else:
-            zero = typed_const(0, array_type_of(array).dtype)
-            like, shape = self.model(array)
-            if shape is not None:
-                made = ir.Alloc(shape=shape, fill=zero, out=out, role=role)
-            else:
-                made = ir.Alloc(shape=(), like=like, fill=zero, out=out, role=role)
+            length = ir.Var("n", types.intp)
+            if is_tape:
+                self.opening[region].ops.append(ir.Call(callee=len, args=(array,), outs=(length,)))
+            like, shape = (None, (length,)) if is_tape else self.model(array)
+            zero, role = typed_const(0, array_type_of(out).dtype), ir.Role("shadow", array)
+            made = ir.Alloc(shape=shape or (), like=like if shape is None else None, fill=zero, out=out, role=role)
         self.opening[region].ops.append(made)
-        self.shadow_of[array] = out
         return out
 
     def model(self, array: ir.Var) -> tuple[ir.Var, tuple[ir.Operand, ...] | None]:
@@ -155,10 +151,7 @@ class Adjoints:
             raise errors.InternalError(
                 f"a rule gives an adjoint of rank {lazy.ndim} for an argument of rank {shadow.type.ndim}"
             )
-        ctx.builder.nest(
-            ctx.shape(shadow),
-            lambda index: store(ctx, shadow, index, lazy.element(index), add=True),
-        )
+        ctx.builder.nest(ctx.shape(shadow), lambda index: store(ctx, shadow, index, lazy.element(index), add=True))
 
     def take(self, value: ir.Var) -> ir.Operand | None:
         """The adjoint of a value that is now complete; None if nothing flows into it."""
@@ -206,27 +199,13 @@ class Adjoints:
         return True
 
 
-class _Into:
-    """Emits into a group."""
-
-    def __init__(self, builder: ir.Builder, group: Group):
-        self.nested = builder.region()
-        self.nested.ops = group.ops  # type: ignore[assignment]
-
-    def __enter__(self) -> None:
-        self.nested.__enter__()
-
-    def __exit__(self, *exc: object) -> None:
-        self.nested.__exit__(*exc)
-
-
 def bar_name(operand: ir.Operand) -> str:
     return (operand.name if isinstance(operand, ir.Var) else "value") + SUFFIX
 
 
 def is_one(operand: ir.Operand) -> bool:
-    return isinstance(operand, ir.Const) and not isinstance(operand.type, types.Array) and operand.value == 1
+    return isinstance(operand, ir.Const) and not ir.is_array(operand) and operand.value == 1
 
 
 def is_zero(operand: ir.Operand) -> bool:
-    return isinstance(operand, ir.Const) and not isinstance(operand.type, types.Array) and operand.value == 0
+    return isinstance(operand, ir.Const) and not ir.is_array(operand) and operand.value == 0

@@ -28,7 +28,7 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.elements import IndexModel
-from adjit.transform.derive.activity import Activity
+from adjit.transform.derive.activity import Activity, goes_into
 from adjit.transform.ir.types import typed_const
 
 # the partials of these are finite whatever goes in
@@ -103,29 +103,11 @@ def _wild(function: ir.Function, aliases: Aliases) -> set[ir.Operand]:
     while size != len(found):
         size = len(found)
         for op in ir.walk(function.body):
-            for out, *of in _goes_into(op):
-                is_source = isinstance(op, ir.Call) and not _is_smooth(op)
+            is_source = isinstance(op, ir.Call) and not _is_smooth(op)
+            for out, *of in () if isinstance(op, ir.Push | ir.Pull) else goes_into(op):
                 if is_source or any(aliases.find(o) in found for o in of):
                     found.add(aliases.find(out))
     return found
-
-
-def _goes_into(op: ir.Op) -> Iterator[tuple[ir.Operand, ...]]:
-    """What an operation makes or changes, before what goes into it."""
-    if isinstance(op, ir.Call):
-        yield from ((out, *op.args) for out in op.outs)
-    elif isinstance(op, ir.Store):
-        yield op.array, op.value
-    elif isinstance(op, ir.Load):
-        yield op.out, op.array
-    elif isinstance(op, ir.Copy):
-        yield op.out, op.source
-    elif isinstance(op, ir.If):
-        yield from zip(op.outs, op.then.yields, op.orelse.yields, strict=True)
-    elif isinstance(op, ir.For | ir.While):
-        for arg, init, y, out in zip(ir.carried_args(op), op.inits, op.body.yields, op.outs, strict=False):
-            yield arg, init, y
-            yield out, init, y
 
 
 def _made_of(stores: list[ir.Store], made: Mapping[ir.Operand, ir.Op]) -> set[ir.Var]:

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.ir.types import Layout, array_type_of, list_type, slice_type, typed_const, writable
+from adjit.transform.ir.types import Layout, array_type, array_type_of, list_type, slice_type, typed_const, writable
 
 SUFFIX = "_dot"
 
@@ -90,9 +90,9 @@ class Directions:
             made = (*shape, *self.extent)
             builder.emit(ir.Alloc(shape=made, fill=fill, out=out, role=role, origin=op.origin))
 
-    def view(self, op: ir.Slice | ir.Transpose | ir.Reshape, base: ir.Operand, out: ir.Var) -> ir.Op:
-        """The same view of a shadow."""
-        if self.width is None:
+    def same(self, op: ir.Copy | ir.Slice | ir.Transpose | ir.Reshape, base: ir.Operand, out: ir.Var) -> ir.Op:
+        """The same copy or view, of a shadow."""
+        if self.width is None or isinstance(op, ir.Copy):
             return op.rebuilt((base, *op.operands[1:]), (), (out,))
         if isinstance(op, ir.Slice):
             selectors = (*op.selectors, ir.Span())
@@ -117,3 +117,12 @@ def extents(builder: ir.Builder, array: ir.Operand) -> Sequence[ir.Operand]:
     if isinstance(array, ir.Const):
         return [ir.integer(int(n)) for n in array.value.shape]
     return [builder.extent(array, axis) for axis in range(array_type_of(array).ndim)]
+
+
+def in_memory(builder: ir.Builder, tangent: Tangent, name: str) -> ir.Var:
+    """The tangents of a number as an array over the directions."""
+    made = ir.Var(name, array_type(tangent[0].type, 1))
+    builder.emit(ir.Alloc(shape=(ir.integer(len(tangent)),), out=made))
+    for d, dot in enumerate(tangent):
+        builder.store(made, (ir.integer(d),), dot)
+    return made

@@ -20,10 +20,11 @@ from numba import types
 
 from adjit.rules.registry import lookup
 from adjit.transform import ir
-from adjit.transform.derive.activity import Activity, carries, is_constant
+from adjit.transform.derive.activity import Activity, is_constant
 from adjit.transform.derive.branch_only import is_partly_undefined, unless_zero
-from adjit.transform.derive.directions import SUFFIX, Directions, Tangent, extents
-from adjit.transform.derive.rule_bodies import apply, context, no_rule, operands_of, pure_operations_for, tangent_body
+from adjit.transform.derive.directions import SUFFIX, Directions, Tangent, extents, in_memory
+from adjit.transform.derive.rule_bodies import context, no_rule, partials_of, tangent_body
+from adjit.transform.derive.shadows import Beside
 from adjit.transform.elaborate.entry import BuildDerivative
 from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.frame import Context
@@ -62,7 +63,7 @@ def sweep(
     return _Forward(function, dots, directions, build).run()
 
 
-class _Forward:
+class _Forward(Beside):
     def __init__(
         self, function: ir.Function, dots: Sequence[Tangent | None], directions: Directions, build: BuildDerivative
     ):
@@ -87,26 +88,27 @@ class _Forward:
             tangents = [self.dot_or_zero(y, "tangent") for y in body.yields]
         return ops, tangents
 
+    def context(self) -> Context:
+        return context(self.builder, self.build)
+
     def typed(self, dot: ir.Operand, p: ir.Var) -> ir.Operand:
         """The tangent that is given for an argument as one of its type: views of both are made alike."""
         if isinstance(p.type, types.Array):
             return self.laid_out(dot, p.type)
-        if dot.type == p.type:
-            return dot
-        return scalars.cast(context(self.builder, self.build), dot, p.type)
+        return scalars.cast(self.context(), dot, p.type)
 
-    def zeros(self, like: ir.Operand, name: str) -> Tangent:
-        return (self.directions.zeros(self.builder, like, name),)
+    def zeros(self, like: ir.Operand, name: str = "") -> Tangent:
+        return (self.directions.zeros(self.builder, like, name or _dot_name(like)),)
 
-    def dot_of(self, operand: ir.Operand) -> Tangent | None:
-        return self.dots.get(operand)
+    def has(self, operand: ir.Operand) -> bool:
+        return self.activity.is_active(operand)
 
     def dot_or_zero(self, operand: ir.Operand, name: str = "") -> Tangent:
         found = self.dots.get(operand)
         if found is not None:
             return found
         if isinstance(operand.type, types.Array):
-            return self.zeros(operand, name or f"{_name(operand)}{SUFFIX}")
+            return self.zeros(operand, name)
         return self.directions.number(0, operand.type)
 
     def new(self, out: ir.Var) -> tuple[ir.Var, ...]:
@@ -123,13 +125,7 @@ class _Forward:
     def region(self, region: ir.Region) -> None:
         for op in region.ops:
             self.builder.origin = op.origin
-            if isinstance(op, ir.For | ir.While):
-                self.loop(op)
-            elif isinstance(op, ir.If):
-                self.conditional(op)
-            else:
-                self.builder.emit(op)
-                self.op(op)
+            self.beside(op)
         self.builder.origin = None
 
     def op(self, op: ir.Op) -> None:
@@ -139,12 +135,6 @@ class _Forward:
         elif isinstance(op, ir.Store):
             if is_active(op.array):
                 self.store(op)
-        elif isinstance(op, ir.Push):
-            if is_active(op.tape):
-                assert isinstance(op.tape.type, types.List)
-                values = self.handed_on(op.value, op.tape.type.dtype)
-                for tape, value in zip(self.dots[op.tape], values, strict=True):
-                    self.builder.emit(dataclasses.replace(op, tape=tape, value=value, origin=None))
         elif not any(is_active(out) for out in op.results):
             return
         elif isinstance(op, ir.Load):
@@ -155,29 +145,17 @@ class _Forward:
         elif isinstance(op, ir.Alloc):
             (out,) = self.new(op.out)
             self.directions.alloc(self.builder, op, out)
-        elif isinstance(op, ir.Copy):
-            if op.source in self.dots:
+        elif isinstance(op, (ir.Copy, *ir.VIEWS)):
+            base = op.operands[0]
+            if base in self.dots:
                 (out,) = self.new(op.out)
-                self.builder.emit(dataclasses.replace(op, source=self.shadow(op.source), out=out))
-            else:
-                self.dots[op.out] = self.zeros(op.out, op.out.name + SUFFIX)
-        elif isinstance(op, ir.VIEWS):
-            if op.base in self.dots:
-                shadow = self.shadow(op.base)
-                (out,) = self.new(op.out)
-                self.builder.emit(self.directions.view(op, shadow, out))
+                self.builder.emit(self.directions.same(op, self.shadow(base), out))
             else:
                 # of an argument that is held fixed, where a variable may also be an array that is not
-                self.dots[op.out] = self.zeros(op.out, op.out.name + SUFFIX)
-        elif isinstance(op, ir.Pull):
-            for tape, out in zip(self.dots[op.tape], self.new(op.out), strict=True):
-                self.builder.emit(dataclasses.replace(op, tape=tape, out=out))
-        elif isinstance(op, ir.NewTape | ir.Undefined):
-            for out in self.new(op.results[0]):
-                self.builder.emit(op.rebuilt((), (), (out,)))
+                self.dots[op.out] = self.zeros(op.out)
 
     def store(self, op: ir.Store) -> None:
-        values = self.dot_of(op.value)
+        values = self.dots.get(op.value)
         if values is None:
             if op.add:
                 return
@@ -190,7 +168,7 @@ class _Forward:
             return
         if is_constant(op.callee):
             # memory that something active gets into later
-            self.dots.update((out, self.zeros(out, out.name + SUFFIX)) for out in op.outs if is_array(out))
+            self.dots.update((out, self.zeros(out)) for out in op.outs if is_array(out))
             return
         if len(op.outs) == 1 and is_number(op.outs[0]) and all(is_number(a) for a in op.args):
             dot = self.number_call(op)
@@ -201,8 +179,8 @@ class _Forward:
 
     def number_call(self, op: ir.Call) -> Tangent | None:
         (out,) = op.outs
-        ctx = context(self.builder, self.build)
-        dots = [self.dot_of(a) for a in op.args]
+        ctx = self.context()
+        dots = [self.dots.get(a) for a in op.args]
         if all(d is None for d in dots):
             return None
         if op.callee is ir.cast:
@@ -218,11 +196,7 @@ class _Forward:
         if entry is None or entry.partials is None:
             self.array_call(op)
             return self.dots.get(out)
-        with self.builder.region() as ops:
-            partials = operands_of(apply(ctx, entry.partials, op.args, op.outs))
-        used = [p for p, d in zip(partials, dots, strict=True) if d is not None]
-        for needed in pure_operations_for(ops, used):
-            self.builder.emit(needed)
+        partials = partials_of(self.builder, op, entry.partials, self.dots.__contains__, self.build)
         pairs = [(p, d) for p, d in zip(partials, dots, strict=True) if d is not None and not _is_zero(p)]
         if not pairs:
             return None
@@ -248,20 +222,17 @@ class _Forward:
         return typed_const(0, out.type) if total is None else total
 
     def times(self, partial: ir.Operand, dot: ir.Operand, out: ir.Var, name: str) -> ir.Operand:
-        ctx = context(self.builder, self.build)
-        if isinstance(partial, ir.Const) and partial.value == 1:
-            return scalars.cast(ctx, dot, out.type)
-        if isinstance(partial, ir.Const) and partial.value == -1:
-            return scalars.cast(ctx, scalars.scalar(ctx, operator.neg, (dot,), name), out.type)
-        return scalars.cast(ctx, scalars.scalar(ctx, operator.mul, (partial, dot), name), out.type)
+        ctx = self.context()
+        if not isinstance(partial, ir.Const) or partial.value not in (1, -1):
+            dot = scalars.scalar(ctx, operator.mul, (partial, dot), name)
+        elif partial.value == -1:
+            dot = scalars.scalar(ctx, operator.neg, (dot,), name)
+        return scalars.cast(ctx, dot, out.type)
 
     def array_call(self, op: ir.Call) -> None:
         entry = lookup(op.callee)
         if entry is None or entry.tangent is None:
-            name = next(
-                (a.name for a in op.args if isinstance(a, ir.Var) and a.user and self.activity.is_active(a)), ""
-            )
-            raise no_rule(op, name)
+            raise no_rule(op, self.activity.is_active)
         if self.directions.width is not None:
             self.one_by_one(op, entry.tangent)
             return
@@ -273,7 +244,7 @@ class _Forward:
             assert isinstance(value, ir.Var | ir.Const)
             if not is_array(out):
                 # a rule may begin a sum with a number of more bits
-                self.dots[out] = (scalars.cast(context(self.builder, self.build), value, out.type),)
+                self.dots[out] = (scalars.cast(self.context(), value, out.type),)
             elif array_type_of(value).dtype != array_type_of(out).dtype:
                 self.dots[out] = (self.converted(value, out),)
             elif any(value is d for d in given.values()) or not self.has_layout(value, out):
@@ -286,9 +257,9 @@ class _Forward:
     def converted(self, dots: ir.Operand, out: ir.Var) -> ir.Var:
         """What a rule made of the numbers of another type, as the tangent of a result."""
         type_ = array_type_of(out)
-        made = ir.Var(f"{out.name}{SUFFIX}", array_type(type_.dtype, type_.ndim))
+        made = ir.Var(_dot_name(out), array_type(type_.dtype, type_.ndim))
         self.builder.emit(ir.Alloc(shape=tuple(extents(self.builder, dots)), out=made))
-        self.stored(context(self.builder, self.build), dots, made, ())
+        self.stored(self.context(), dots, made, ())
         return made
 
     def has_layout(self, dot: ir.Operand, out: ir.Operand) -> bool:
@@ -298,13 +269,17 @@ class _Forward:
 
     def one_by_one(self, op: ir.Call, rule: Any) -> None:
         """The tangent of a call on whole arrays, in a loop over the directions of the chunk."""
-        ctx = context(self.builder, self.build)
+        ctx = self.context()
         active = [out for out in op.outs if self.activity.is_active(out)]
-        kept = {k: self.in_memory(a) for k, a in enumerate(op.args) if a in self.dots}
+        kept = {
+            k: self.dots[a][0] if is_array(a) else in_memory(self.builder, self.dots[a], _dot_name(a))
+            for k, a in enumerate(op.args)
+            if a in self.dots
+        }
         made: list[ir.Var] = []
         for out in active:
             type_ = array_type(out.type, 1) if is_number(out) else self.directions.type_of(out.type)
-            made.append(ir.Var(out.name + SUFFIX, type_))
+            made.append(ir.Var(_dot_name(out), type_))
             shape = () if is_number(out) else extents(self.builder, out)
             self.builder.emit(ir.Alloc(shape=(*shape, *self.directions.extent), out=made[-1]))
 
@@ -327,26 +302,15 @@ class _Forward:
             else:
                 self.dots[out] = (all_,)
 
-    def in_memory(self, argument: ir.Operand) -> ir.Operand:
-        """The tangents of an argument as an array whose last axis is the direction."""
-        dots = self.dots[argument]
-        if is_array(argument):
-            return dots[0]
-        made = ir.Var(f"{_name(argument)}{SUFFIX}", array_type(argument.type, 1))
-        self.builder.emit(ir.Alloc(shape=self.directions.extent, out=made))
-        for dot, at in zip(dots, self.directions.indices, strict=True):
-            self.builder.store(made, at, dot)
-        return made
-
     def in_direction(self, argument: ir.Operand, dots: ir.Operand, direction: ir.Operand) -> ir.Operand:
         """The tangent of an argument in one direction, contiguous as libraries want it."""
         if not is_array(argument):
-            return self.builder.load(dots, (direction,), f"{_name(argument)}{SUFFIX}")
+            return self.builder.load(dots, (direction,), _dot_name(argument))
         type_ = array_type_of(argument)
         view = ir.Var("direction", type_.copy(layout="A", readonly=False))
         selectors: tuple[ir.Selector, ...] = (*(ir.Span() for _ in range(type_.ndim)), ir.At(direction))
         self.builder.emit(ir.Slice(base=dots, selectors=selectors, out=view))
-        copied = ir.Var(f"{_name(argument)}{SUFFIX}", type_.copy(layout="C", readonly=False))
+        copied = ir.Var(_dot_name(argument), type_.copy(layout="C", readonly=False))
         self.builder.emit(ir.Copy(source=view, out=copied))
         return copied
 
@@ -372,46 +336,10 @@ class _Forward:
             self.builder.emit(ir.Copy(source=array, out=out))
         return out
 
-    # --------------------------------------------------------------------------------------------------- control flow
-
-    def conditional(self, op: ir.If) -> None:
-        active = [k for k, out in enumerate(op.outs) if self.activity.is_active(out)]
-        sides: list[ir.Region] = []
-        for side in op.regions:
-            with self.builder.region() as ops:
-                self.region(side)
-                extra = [dot for k in active for dot in self.handed_on(side.yields[k], op.outs[k].type)]
-            sides.append(ir.Region((), tuple(ops), (*side.yields, *extra)))
-        outs = tuple(dot for k in active for dot in self.new(op.outs[k]))
-        self.builder.emit(dataclasses.replace(op, then=sides[0], orelse=sides[1], outs=(*op.outs, *outs)))
-
     def handed_on(self, operand: ir.Operand, to: ir.Type) -> Tangent:
         """The tangents of a value, of the type that those of what it becomes have."""
         dots, type_ = self.dot_or_zero(operand), self.directions.type_of(to)
         return (self.laid_out(dots[0], type_),) if isinstance(type_, types.Array) else dots
-
-    def loop(self, op: ir.For | ir.While) -> None:
-        args = ir.carried_args(op)
-        active = [
-            k for k, out in enumerate(op.outs) if self.activity.is_active(out) or self.activity.is_active(args[k])
-        ]
-        active = [k for k in active if carries(args[k].type)]
-        inits = tuple(dot for k in active for dot in self.handed_on(op.inits[k], args[k].type))
-        more = tuple(dot for k in active for dot in self.new(args[k]))
-        with self.builder.region() as ops:
-            self.region(op.body)
-            extra = [dot for k in active for dot in self.handed_on(op.body.yields[k], args[k].type)]
-        cut = len(op.outs)
-        old = op.body.yields
-        body = ir.Region((*op.body.args, *more), tuple(ops), (*old[:cut], *extra, *old[cut:]))
-        outs = (*op.outs, *(dot for k in active for dot in self.new(op.outs[k])))
-        if isinstance(op, ir.For):
-            made: ir.Op = dataclasses.replace(op, inits=(*op.inits, *inits), body=body, outs=outs)
-        else:
-            tested = tuple(dataclasses.replace(m) for m in more)
-            test = ir.Region((*op.test.args, *tested), op.test.ops, op.test.yields)
-            made = dataclasses.replace(op, inits=(*op.inits, *inits), test=test, body=body, outs=outs)
-        self.builder.emit(made)
 
 
 def _is_zero(operand: ir.Operand) -> bool:
@@ -420,3 +348,7 @@ def _is_zero(operand: ir.Operand) -> bool:
 
 def _name(operand: ir.Operand) -> str:
     return operand.name if isinstance(operand, ir.Var) else "value"
+
+
+def _dot_name(operand: ir.Operand) -> str:
+    return _name(operand) + SUFFIX

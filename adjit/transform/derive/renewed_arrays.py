@@ -1,9 +1,14 @@
 """Carried arrays that each trip makes anew, so that the reverse loop can make their shadows anew as well.
 
-In: a function and its alias classes. Out: the results of loops that are such arrays.
+In: a function and its alias classes. Out: the results of loops that are such arrays; and for an array another one of
+the same shape that is there for longer, so that a shadow need not keep the array itself alive.
 
     for _ in range(n):              the array of the next trip is no memory of this one: going back, its shadow is what
         x = A @ x                   the trip after handed back, and that of the old x starts from zero
+
+    w = v.copy()                                     w is like v
+    for _ in range(n): v = <an array like v>         v is, in each trip, like what it was before the loop
+    for _ in range(n): v = <an array like x>         and where it was nothing, like x
 """
 
 from __future__ import annotations
@@ -37,7 +42,7 @@ class _Search:
                 self.stores.setdefault(aliases.find(op.array), []).append(op)
 
     def slots(self, op: ir.For | ir.While) -> list[ir.Var]:
-        args = op.body.args[1:] if isinstance(op, ir.For) else op.body.args
+        args = ir.carried_args(op)
         own = {out for inner in op.body.ops for out in self.fresh(inner)}
         inside = {out for inner in ir.walk(op.body) if isinstance(inner, _FRESH) for out in inner.results}
         yielded = [y for y in op.body.yields if ir.is_array(y)]
@@ -65,3 +70,64 @@ class _Search:
         while isinstance(array, ir.Var) and isinstance(made := self.made.get(array), ir.VIEWS):
             array = made.base
         return array in inside or self.place[store] < self.place[loop]
+
+
+class Likeness:
+    def __init__(self, function: ir.Function):
+        self._made = function.body.made
+        self._slots: dict[ir.Var, tuple[ir.For | ir.While, int]] = {}
+        for op in ir.walk(function.body):
+            if isinstance(op, ir.For | ir.While):
+                self._slots.update((arg, (op, k)) for k, arg in enumerate(ir.carried_args(op)))
+
+    def of(self, array: ir.Var) -> ir.Var:
+        """The array itself, or one that was there before the loops that carry it."""
+        while True:
+            array = self._origin(array)
+            slot = self._slots.get(array)
+            if slot is None:
+                return array
+            op, k = slot
+            before, after = op.inits[k], op.body.yields[k]
+            origin = self._origin(after) if isinstance(after, ir.Var) else None
+            if isinstance(self._made.get(before), ir.Undefined):
+                # the trip before made it, and there is none that could have been there before the loop
+                if origin is None or origin in op.body.defines:
+                    return array
+                array = origin
+            elif isinstance(before, ir.Var) and origin is array:
+                array = before
+            else:
+                return array
+
+    def extents(self, array: ir.Var) -> tuple[ir.Operand, ...] | None:
+        """The extents of an array that only the trip before made, where they are the same in each trip."""
+        if array not in self._slots:
+            return None
+        op, k = self._slots[array]
+        alloc = self._made.get(op.body.yields[k])
+        is_first = isinstance(self._made.get(op.inits[k]), ir.Undefined)
+        if not is_first or not isinstance(alloc, ir.Alloc) or alloc.like is not None:
+            return None
+        return alloc.shape if op.body.defines.isdisjoint(alloc.shape) else None
+
+    def _origin(self, array: ir.Var) -> ir.Var:
+        """Back through copies, as far as they go."""
+        while (source := self._source(array)) is not None:
+            array = source
+        return array
+
+    def _source(self, array: ir.Var) -> ir.Var | None:
+        """The array that this one was made as large as."""
+        op = self._made.get(array)
+        if isinstance(op, ir.Copy):
+            return op.source if isinstance(op.source, ir.Var) else None
+        if not isinstance(op, ir.Alloc):
+            return None
+        if op.like is not None:
+            return op.like
+        extents = [e for n in op.shape if isinstance(e := self._made.get(n), ir.Extent)]
+        source = extents[0].array if extents else None
+        is_whole = len(extents) == len(op.shape) == getattr(getattr(source, "type", None), "ndim", -1)
+        is_in_order = all(e.array == source and e.axis == axis for axis, e in enumerate(extents))
+        return source if isinstance(source, ir.Var) and is_whole and is_in_order else None

@@ -19,7 +19,6 @@ from collections.abc import Iterable, Sequence
 
 from numba import types
 
-from adjit import errors
 from adjit.rules.registry import Entry, lookup
 from adjit.transform import ir
 from adjit.transform.analysis.trip_counts import count_trips, has_one_trip, is_last_trip
@@ -27,11 +26,11 @@ from adjit.transform.derive.activity import Activity, is_constant
 from adjit.transform.derive.adjoints import SUFFIX, Adjoints, Compiler, bar_name, is_one, is_zero
 from adjit.transform.derive.branch_only import is_bounded, unless_zero
 from adjit.transform.derive.mirror import Group, Mirror, MirroredIf, MirroredLoop, Sweeps
-from adjit.transform.derive.rule_bodies import apply, context, no_rule, operands_of, pure_operations_for, zero_like
-from adjit.transform.derive.shadows import Shadows
+from adjit.transform.derive.rule_bodies import apply, context, no_rule, partials_of, zero_like
+from adjit.transform.derive.shadows import Shadows, zeros_like
 from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.values import TupleValue, is_array, is_number
-from adjit.transform.ir.types import typed_const, writable
+from adjit.transform.ir.types import array_type_of, typed_const, writable
 from adjit.transform.rewrite.notes import Differentiated, note
 
 
@@ -50,9 +49,7 @@ class _Reverse(Adjoints):
     def run(self, wrt: Sequence[ir.Var], seeds: Sequence[ir.Operand | None]) -> Sweeps:
         body = self.function.body
         mirror = self.open(body)
-        start = Group(None)
-        mirror.groups.append(start)
-        with self.into(start):
+        with self.group(mirror):
             for yielded, seed in zip(body.yields, seeds, strict=True):
                 if seed is None or not self.activity.is_active(yielded):
                     continue
@@ -62,12 +59,8 @@ class _Reverse(Adjoints):
                 else:
                     self.add(yielded, seed)
         self.region(body, mirror)
-        end = Group(None)
-        mirror.groups.append(end)
-        bars: list[ir.Operand] = []
-        with self.into(end):
-            for p in wrt:
-                bars.append(self._argument_bar(p))
+        with self.group(mirror):
+            bars = [self._argument_bar(p) for p in wrt]
         return Sweeps(self.function, mirror, bars, {**self.shadow_of, **self.in_forward})
 
     def _argument_bar(self, p: ir.Var) -> ir.Operand:
@@ -76,9 +69,7 @@ class _Reverse(Adjoints):
                 return self.shadow(p)
             # nothing depends on it: a zero of its shape
             out = ir.Var(p.name + SUFFIX, writable(p.type))
-            self.builder.emit(
-                ir.Alloc(shape=(), like=p, fill=typed_const(0, p.type.dtype), out=out, role=ir.Role("shadow", p))
-            )
+            self.builder.emit(zeros_like(p, out))
             return out
         return self.bars.get(p, typed_const(0, p.type))
 
@@ -113,10 +104,8 @@ class _Reverse(Adjoints):
 
     def region(self, region: ir.Region, mirror: Mirror) -> None:
         for op in reversed(region.ops):
-            group = Group(op)
-            mirror.groups.append(group)
             self.depth += bool(op.regions)
-            with self.into(group):
+            with self.group(mirror, op) as group:
                 self.builder.origin = op.origin
                 self.op(op, group)
             self.builder.origin = None
@@ -125,17 +114,16 @@ class _Reverse(Adjoints):
     def op(self, op: ir.Op, group: Group) -> None:
         if isinstance(op, ir.Call):
             self.call(op)
-        elif isinstance(op, ir.Load):
+        elif isinstance(op, ir.Load | ir.Pull):
             bar = self.take(op.out)
-            if bar is not None and self.activity.is_active(op.array):
-                self.builder.store(self.shadow(op.array), op.index, bar, add=True)
+            memory, *index = op.operands
+            if bar is not None and self.activity.is_active(memory):
+                self.builder.store(self.shadow(memory), index, bar, add=True)
         elif isinstance(op, ir.Store):
             self.store(op)
         elif isinstance(op, ir.Copy):
             if self.activity.is_active(op.out) and isinstance(op.source, ir.Var) and self.activity.is_active(op.source):
                 self.contribute(op.source, self.shadow(op.out), is_last=True)
-        elif isinstance(op, ir.Pull):
-            self.pull(op)
         elif isinstance(op, ir.Push):
             if not is_array(op.value) and self.activity.is_active(op.value):
                 shadow = self.shadow(op.tape)
@@ -149,21 +137,12 @@ class _Reverse(Adjoints):
         if not self.activity.is_active(op.array):
             return
         shadow = self.shadow(op.array)
-        if self.activity.is_active(op.value):
-            bar = self.builder.load(shadow, op.index, "stored_bar")
-            if not op.add:
-                self.builder.store(shadow, op.index, typed_const(0, bar.type), promised=op.promised)
-            self.add(op.value, bar)
-        elif not op.add:
-            assert isinstance(shadow.type, types.Array)
-            self.builder.store(shadow, op.index, typed_const(0, shadow.type.dtype), promised=op.promised)
-
-    def pull(self, op: ir.Pull) -> None:
-        if is_array(op.out):
-            return
-        bar = self.take(op.out)
-        if bar is not None and self.activity.is_active(op.tape):
-            self.builder.store(self.shadow(op.tape), (op.index,), bar, add=True)
+        is_active = self.activity.is_active(op.value)
+        bar = self.builder.load(shadow, op.index, "stored_bar") if is_active else None
+        if not op.add:
+            zero = typed_const(0, array_type_of(shadow).dtype)
+            self.builder.store(shadow, op.index, zero, promised=op.promised)
+        self.add(op.value, bar)
 
     # ------------------------------------------------------------------------------------------------ control flow
 
@@ -175,9 +154,7 @@ class _Reverse(Adjoints):
         for side in op.regions:
             self.bars = dict(before)
             mirror = self.open(side)
-            start = Group(None)
-            mirror.groups.append(start)
-            with self.into(start):
+            with self.group(mirror):
                 for k, bar in bars.items():
                     if bar is not None:
                         self.add(side.yields[k], bar)
@@ -207,57 +184,48 @@ class _Reverse(Adjoints):
             for k, out in enumerate(op.outs)
             if not is_array(out) and (self.activity.is_active(out) or self.activity.is_active(args[k]))
         ]
-        outer = [
-            v
-            for v in ir.free_vars(op.body)
-            if not is_array(v) and not isinstance(v.type, types.List) and self.activity.is_active(v)
-        ]
+        outer = [v for v in ir.free_vars(op.body) if not ir.is_reference(v) and self.activity.is_active(v)]
         before = self.bars
         slot_inits = [before.pop(op.outs[k], typed_const(0, op.outs[k].type)) for k in slots]
-        outer_inits = [before.get(v, typed_const(0, v.type)) for v in outer]
         slot_args = [ir.Var(args[k].name + SUFFIX, args[k].type) for k in slots]
         outer_args = [ir.Var(v.name + SUFFIX, v.type) for v in outer]
         mirror = self.open(op.body)
-        start = Group(None)
-        mirror.groups.append(start)
         self.bars = dict(zip(outer, outer_args, strict=True))
         fresh = [k for k, out in enumerate(op.outs) if out in self.renewed and self.activity.is_active(out)]
         of_last_trip = [k for k in fresh if self.is_of_last_trip(op, k)]
         fresh = [k for k in fresh if k not in of_last_trip]
         fresh_inits = [self.shadow(op.outs[k]) for k in fresh]
         fresh_args = [self.renew(op.body.yields[k]) for k in fresh]
-        with self.into(start):
+        with self.group(mirror):
             for k, arg in zip(slots, slot_args, strict=True):
                 self.add(op.body.yields[k], arg)
             for k in of_last_trip:
                 assert isinstance(op, ir.For)
-                is_last = is_last_trip(self.builder, op)
-                self.contribute_if(is_last, op.body.yields[k], self.shadow(op.outs[k]))
+                self.contribute_if(is_last_trip(self.builder, op), op.body.yields[k], self.shadow(op.outs[k]))
         self.region(op.body, mirror)
-        inside = self.bars
-        self.bars = before
+        inside, self.bars = self.bars, before
         loop = MirroredLoop(op, [], [], mirror, [])
-        for k, init, arg in zip(slots, slot_inits, slot_args, strict=True):
-            out = ir.Var(bar_name(op.inits[k]), arg.type)
+
+        def carry(init: ir.Operand, arg: ir.Var, yielded: ir.Operand | None, name: str) -> ir.Var:
             loop.inits.append(init)
             loop.args.append(arg)
-            loop.outs.append(out)
-            mirror.yields.append(inside.get(args[k], typed_const(0, arg.type)))
-        carried = [(v, i, a) for v, i, a in zip(outer, outer_inits, outer_args, strict=True) if inside.get(v) is not a]
-        for v, init, arg in carried:
-            out = ir.Var(v.name + SUFFIX, v.type)
-            loop.inits.append(init)
-            loop.args.append(arg)
-            loop.outs.append(out)
-            mirror.yields.append(inside.get(v, typed_const(0, v.type)))
-            self.bars[v] = out
-        fresh_outs = [ir.Var(bar_name(op.inits[k]), arg.type) for k, arg in zip(fresh, fresh_args, strict=True)]
-        loop.inits.extend(fresh_inits)
-        loop.args.extend(fresh_args)
-        loop.outs.extend(fresh_outs)
-        mirror.yields.extend(self.shadow(args[k]) for k in fresh)
+            loop.outs.append(ir.Var(name, arg.type))
+            mirror.yields.append(typed_const(0, arg.type) if yielded is None else yielded)
+            return loop.outs[-1]
+
+        slot_outs = [
+            carry(init, arg, inside.get(args[k]), bar_name(op.inits[k]))
+            for k, init, arg in zip(slots, slot_inits, slot_args, strict=True)
+        ]
+        for v, arg in zip(outer, outer_args, strict=True):
+            if inside.get(v) is not arg:
+                self.bars[v] = carry(before.get(v, typed_const(0, v.type)), arg, inside.get(v), v.name + SUFFIX)
+        fresh_outs = [
+            carry(init, arg, self.shadow(args[k]), bar_name(op.inits[k]))
+            for k, init, arg in zip(fresh, fresh_inits, fresh_args, strict=True)
+        ]
         group.ops.append(loop)
-        for k, out in zip(slots, loop.outs, strict=False):
+        for k, out in zip(slots, slot_outs, strict=True):
             self.add(op.inits[k], out)
         for k, out in zip(fresh, fresh_outs, strict=True):
             if self.activity.is_active(op.inits[k]):
@@ -321,15 +289,7 @@ class _Reverse(Adjoints):
         if entry.partials is None:
             self.array_call(op, bar)
             return
-        with self.builder.region() as ops:
-            partials = operands_of(apply(context(self.builder, self.build), entry.partials, op.args, op.outs))
-        if len(partials) != len(op.args):
-            raise errors.InternalError(
-                f"the rule of {op.callee} has {len(partials)} partials for {len(op.args)} arguments"
-            )
-        used = [p for p, a in zip(partials, op.args, strict=True) if self.activity.is_active(a)]
-        for needed in pure_operations_for(ops, used):
-            self.builder.emit(needed)
+        partials = partials_of(self.builder, op, entry.partials, self.activity.is_active, self.build)
         is_selective = out in self.selective and not is_bounded(op)
         for arg, partial in self.by_argument(op.args, partials):
             contribution = self.times(partial, bar, bar_name(arg))
@@ -385,13 +345,10 @@ class _Reverse(Adjoints):
             for k, yielded in zip(active, function.body.yields, strict=True):
                 self.contribute(op.args[k], cloner.operand(yielded))
         else:
-            raise no_rule(op, self.active_name(op))
+            raise no_rule(op, self.activity.is_active)
 
     def entry(self, op: ir.Call) -> Entry:
         entry = lookup(op.callee)
         if entry is None or (entry.effect and not entry.constant):
-            raise no_rule(op, self.active_name(op))
+            raise no_rule(op, self.activity.is_active)
         return entry
-
-    def active_name(self, op: ir.Call) -> str:
-        return next((a.name for a in op.args if isinstance(a, ir.Var) and self.activity.is_active(a) and a.user), "")

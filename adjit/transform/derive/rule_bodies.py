@@ -8,7 +8,7 @@ In: a rule and the operands of a call. Out: the values that the rule returns.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from numba import types
@@ -50,17 +50,40 @@ def apply(
             named[name] = bar
         else:
             named[name] = result_value(outs)
-    value = ctx.inline(rule, args, named, True, True)
-    return list(value.items) if isinstance(value, TupleValue) else [value]
+    return _inlined(ctx, rule, args, named)
 
 
-def operands_of(values: Sequence[Value]) -> list[ir.Operand]:
+def partials_of(
+    builder: ir.Builder, op: ir.Call, rule: Any, is_wanted: Callable[[ir.Operand], bool], build: BuildDerivative
+) -> list[ir.Operand]:
+    """The partials of a call on numbers; what those by the arguments that are wanted are made of is emitted."""
+    with builder.region() as ops:
+        partials = _inlined_partials(context(builder, build), op, rule)
+    if len(partials) != len(op.args):
+        raise InternalError(f"the rule of {op.callee} has {len(partials)} partials for {len(op.args)} arguments")
+    wanted = {p for p, a in zip(partials, op.args, strict=True) if is_wanted(a)}
+    kept: list[ir.Op] = []
+    for made in reversed(ops):
+        if not wanted.isdisjoint(made.results):
+            kept.append(made)
+            wanted.update(ir.reads(made))
+    for made in reversed(kept):
+        builder.emit(made)
+    return partials
+
+
+def _inlined_partials(ctx: Context, op: ir.Call, rule: Any) -> list[ir.Operand]:
     found: list[ir.Operand] = []
-    for v in values:
+    for v in apply(ctx, rule, op.args, op.outs):
         if not isinstance(v, ir.Var | ir.Const):
             raise InternalError("a partial is not a number")
         found.append(v)
     return found
+
+
+def _inlined(ctx: Context, rule: Any, args: Sequence[Value], named: dict[str, Value]) -> list[Value]:
+    value = ctx.inline(rule, args, named, True, True)
+    return list(value.items) if isinstance(value, TupleValue) else [value]
 
 
 def zero_like(array: ir.Operand, ctx: Context) -> Value:
@@ -94,29 +117,13 @@ def tangent_body(
                 ctx.new_array(given, ctx.shape(args[k]))
     for name in keyword_only(rule):
         named[name] = result_value(outs)
-    value = ctx.inline(rule, (), named, True, True)
-    values = list(value.items) if isinstance(value, TupleValue) else [value]
-    return [materialise(ctx, v) for v in values]
+    return [materialise(ctx, v) for v in _inlined(ctx, rule, (), named)]
 
 
-def no_rule(op: ir.Call, depends_on: str) -> NoRule:
+def no_rule(op: ir.Call, is_active: Callable[[ir.Operand], bool]) -> NoRule:
     """The error for a call that active values go into but no rule belongs to."""
     name = spoken(op.callee)
-    why = (
-        f"It depends on {depends_on}, which you differentiate."
-        if depends_on
-        else "It depends on what you differentiate."
-    )
+    own = [a.name for a in op.args if isinstance(a, ir.Var) and a.user and is_active(a)]
+    why = f"It depends on {f'{own[0]}, which' if own else 'what'} you differentiate."
     instead = f"Either write a rule:  @adjit.rules.tangent({name})    or hold it fixed:  adjit.stop_gradient(...)"
     return NoRule(f"{name} has no derivative rule", ir.place_of(op.origin), why, instead)
-
-
-def pure_operations_for(ops: Sequence[ir.Op], used: Sequence[ir.Operand]) -> list[ir.Op]:
-    """Those of some pure operations that the operands used are made of."""
-    wanted = {u for u in used if isinstance(u, ir.Var)}
-    kept: list[ir.Op] = []
-    for op in reversed(ops):
-        if any(r in wanted for r in op.results):
-            kept.append(op)
-            wanted.update(o for o in ir.reads(op) if isinstance(o, ir.Var))
-    return kept[::-1]

@@ -10,14 +10,14 @@ shadow.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from numba import types
 
 from adjit.transform import ir
 from adjit.transform.derive.activity import Activity
 from adjit.transform.derive.renewed_arrays import renewed
-from adjit.transform.ir.types import typed_const, writable
+from adjit.transform.ir.types import array_type_of, typed_const, writable
 
 
 def is_array_tape(operand: ir.Operand) -> bool:
@@ -40,7 +40,76 @@ def _joined(op: ir.Op, renewed: set[ir.Var]) -> Iterator[ir.Operand]:
         yield from (op.tape, op.out)
 
 
-class Shadows:
+class Beside:
+    """What goes beside values, tangents or shadows, through control flow and tapes; each value may have several.
+
+    Each operation is emitted, and after it, in `op`, what it does to what is beside its operands.
+    """
+
+    builder: ir.Builder
+
+    def has(self, operand: ir.Operand) -> bool:
+        raise NotImplementedError
+
+    def new(self, out: ir.Var) -> tuple[ir.Var, ...]:
+        """Variables for what is beside a result."""
+        raise NotImplementedError
+
+    def handed_on(self, operand: ir.Operand, to: ir.Type) -> tuple[ir.Operand, ...]:
+        """What is beside an operand, of the type that this has beside what the operand becomes."""
+        raise NotImplementedError
+
+    def op(self, op: ir.Op) -> None:
+        raise NotImplementedError
+
+    def region(self, region: ir.Region) -> None:
+        for op in region.ops:
+            self.beside(op)
+
+    def beside(self, op: ir.Op) -> None:
+        if isinstance(op, ir.For | ir.While | ir.If):
+            self.control_flow(op)
+            return
+        self.builder.emit(op)
+        if isinstance(op, ir.Push):
+            if self.has(op.tape):
+                assert isinstance(op.tape.type, types.List)
+                values = self.handed_on(op.value, op.tape.type.dtype)
+                for tape, value in zip(self.handed_on(op.tape, op.tape.type), values, strict=True):
+                    self.builder.emit(dataclasses.replace(op, tape=tape, value=value))
+        elif isinstance(op, ir.Pull | ir.NewTape | ir.Undefined):
+            if self.has(op.out):
+                tapes = self.handed_on(op.tape, op.tape.type) if isinstance(op, ir.Pull) else ()
+                for k, out in enumerate(self.new(op.out)):
+                    self.builder.emit(op.rebuilt((*tapes[k : k + 1], *op.operands[1:]), (), (out,)))
+        else:
+            self.op(op)
+
+    def control_flow(self, op: ir.For | ir.While | ir.If) -> None:
+        """Branches that yield, and loops that carry, what is beside their results as well."""
+        args = () if isinstance(op, ir.If) else ir.carried_args(op)
+        own = [k for k, out in enumerate(op.outs) if any(map(self.has, (out, *args[k : k + 1])))]
+        inits, more = [], []
+        if not isinstance(op, ir.If):
+            inits = [dot for k in own for dot in self.handed_on(op.inits[k], args[k].type)]
+            more = [dot for k in own for dot in self.new(args[k])]
+        sides: list[ir.Region] = []
+        for side in op.regions:
+            if isinstance(op, ir.While) and side is op.test:
+                sides.append(ir.Region((*side.args, *map(dataclasses.replace, more)), side.ops, side.yields))
+                continue
+            with self.builder.region() as ops:
+                self.region(side)
+                extra = [dot for k in own for dot in self.handed_on(side.yields[k], op.outs[k].type)]
+            # the boolean of a loop that stops stays last
+            cut = len(op.outs)
+            yields = (*side.yields[:cut], *extra, *side.yields[cut:])
+            sides.append(ir.Region((*side.args, *more), tuple(ops), yields))
+        outs = (*op.outs, *(dot for k in own for dot in self.new(op.outs[k])))
+        self.builder.emit(op.rebuilt((*op.operands, *inits), sides, outs))
+
+
+class Shadows(Beside):
     """`forward`: the function with shadows; `of`: the shadow of each array that has one in it.
 
     `renewed`: results of loops whose shadows the reverse loop makes anew.
@@ -53,9 +122,13 @@ class Shadows:
         self.renewed = renewed(function, activity.aliases)
         while not self._collect(function):
             self.of.clear()
-        entry = [_zeros(p, self.of[p]) for p in function.body.args if p in self.of]
-        body = self._region(function.body)
-        self.forward = dataclasses.replace(function, body=ir.Region(body.args, (*entry, *body.ops), body.yields))
+        self.builder = ir.Builder()
+        body = function.body
+        for p in body.args:
+            if p in self.of:
+                self.builder.emit(zeros_like(p, self.of[p]))
+        self.region(body)
+        self.forward = ir.with_body(function, ir.with_ops(body, self.builder.ops))
 
     def _collect(self, function: ir.Function) -> bool:
         """Finds the arrays; False if one taken to be made anew is among them, and from now on is not."""
@@ -85,90 +158,37 @@ class Shadows:
             return self._activity.aliases.find(operand) in self._activity.varied
         return ir.is_reference(operand) and self._activity.is_active(operand) and not is_scalar_tape(operand)
 
-    def _shadow(self, operand: ir.Operand, ops: list[ir.Op]) -> ir.Operand:
+    def has(self, operand: ir.Operand) -> bool:
+        return operand in self.of
+
+    def new(self, out: ir.Var) -> tuple[ir.Var, ...]:
+        return (self.of[out],)
+
+    def handed_on(self, operand: ir.Operand, to: ir.Type) -> tuple[ir.Operand, ...]:
+        out = self.of[operand]
         if isinstance(operand, ir.Const):
             # a global array where an active one might be: its shadow is fresh and nobody looks at it
-            out = self.of[operand]
+            out = dataclasses.replace(out)
             shape = tuple(ir.integer(int(n)) for n in operand.value.shape)
-            fresh = dataclasses.replace(out)
-            ops.append(ir.Alloc(shape=shape, fill=_zero(out), out=fresh, role=ir.Role("shadow", operand)))
-            return fresh
-        return self.of[operand]
+            self.builder.emit(ir.Alloc(shape=shape, fill=_zero(out), out=out, role=ir.Role("shadow", operand)))
+        return (out,)
 
-    def _region(self, region: ir.Region) -> ir.Region:
-        ops: list[ir.Op] = []
-        for op in region.ops:
-            self._op(op, ops)
-        return ir.Region(region.args, tuple(ops), region.yields)
-
-    def _op(self, op: ir.Op, ops: list[ir.Op]) -> None:
-        if isinstance(op, ir.For | ir.While):
-            ops.append(self._loop(op, ops))
-            return
-        if isinstance(op, ir.If):
-            ops.append(self._if(op))
-            return
-        ops.append(op)
-        if isinstance(op, ir.Push) and op.tape in self.of:
-            ops.append(dataclasses.replace(op, tape=self.of[op.tape], value=self._shadow(op.value, ops)))
-            return
-        for out in op.results:
-            if out not in self.of:
-                continue
-            own = self.of[out]
+    def op(self, op: ir.Op) -> None:
+        for out in filter(self.has, op.results):
             if isinstance(op, ir.VIEWS):
-                ops.append(op.rebuilt((self.of[op.base], *op.operands[1:]), (), (own,)))
-            elif isinstance(op, ir.Pull):
-                ops.append(dataclasses.replace(op, tape=self.of[op.tape], out=own))
-            elif isinstance(op, ir.NewTape | ir.Undefined):
-                ops.append(op.rebuilt((), (), (own,)))
+                self.builder.emit(op.rebuilt((self.of[op.base], *op.operands[1:]), (), (self.of[out],)))
             else:
-                ops.append(_zeros(out, own, op.origin))
-
-    def _extra(self, outs: Sequence[ir.Var]) -> list[int]:
-        return [k for k, out in enumerate(outs) if out in self.of]
-
-    def _if(self, op: ir.If) -> ir.If:
-        extra = self._extra(op.outs)
-        sides: list[ir.Region] = []
-        for side in op.regions:
-            region = self._region(side)
-            ops = list(region.ops)
-            yields = [self._shadow(side.yields[k], ops) for k in extra]
-            sides.append(ir.Region((), tuple(ops), (*region.yields, *yields)))
-        outs = (*op.outs, *(self.of[op.outs[k]] for k in extra))
-        return dataclasses.replace(op, then=sides[0], orelse=sides[1], outs=outs)
-
-    def _loop(self, op: ir.For | ir.While, before: list[ir.Op]) -> ir.Op:
-        extra = self._extra(op.outs)
-        args = ir.carried_args(op)
-        inits = [self._shadow(op.inits[k], before) for k in extra]
-        body = self._region(op.body)
-        ops = list(body.ops)
-        yields = [self._shadow(op.body.yields[k], ops) for k in extra]
-        # the boolean of a loop that stops stays last
-        cut = len(op.outs)
-        body = ir.Region(
-            (*body.args, *(self.of[args[k]] for k in extra)),
-            tuple(ops),
-            (*body.yields[:cut], *yields, *body.yields[cut:]),
-        )
-        outs = (*op.outs, *(self.of[op.outs[k]] for k in extra))
-        if isinstance(op, ir.For):
-            return dataclasses.replace(op, inits=(*op.inits, *inits), body=body, outs=outs)
-        more = tuple(dataclasses.replace(self.of[args[k]]) for k in extra)
-        test = ir.Region((*op.test.args, *more), op.test.ops, op.test.yields)
-        return dataclasses.replace(op, inits=(*op.inits, *inits), test=test, body=body, outs=outs)
+                self.builder.emit(zeros_like(out, self.of[out], op.origin))
 
 
 def is_scalar_tape(operand: ir.Operand) -> bool:
     return isinstance(operand.type, types.List) and not isinstance(operand.type.dtype, types.Array)
 
 
-def _zeros(like: ir.Var, out: ir.Var, origin: ir.Origin | None = None) -> ir.Alloc:
+def zeros_like(like: ir.Var, out: ir.Var, origin: ir.Origin | None = None) -> ir.Alloc:
+    """What makes the shadow of an array into which nothing has flowed."""
     return ir.Alloc(shape=(), like=like, fill=_zero(out), out=out, role=ir.Role("shadow", like), origin=origin)
 
 
 def _zero(array: ir.Operand) -> ir.Const:
-    assert isinstance(array.type, types.Array)
-    return typed_const(0, array.type.dtype)
+    return typed_const(0, array_type_of(array).dtype)

@@ -25,6 +25,7 @@ from numba import types
 from adjit.runtime.library import broadcast_extent, stored_extent
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
+from adjit.transform.analysis.extents import extent_source, is_product, ndim, sliced
 from adjit.transform.emit.expression import ATOM, CHOICE, INFIX, SIGN, SUM, Text
 
 
@@ -83,18 +84,12 @@ class Sizes:
         if isinstance(array, ir.Const):
             return _literal(array.value.shape[axis])
         op = self._made.get(array)
-        if isinstance(op, ir.Alloc) and op.like is None:
-            return self.of(op.shape[axis])
-        if isinstance(op, ir.Alloc) and op.like is not None:
-            return self.extent(op.like, axis)
-        if isinstance(op, ir.Copy):
-            return self.extent(op.source, axis)
-        if isinstance(op, ir.Transpose):
-            return self.extent(op.base, op.axes[axis])
         if isinstance(op, ir.Slice):
             return self._extent_of_slice(op, axis)
-        if isinstance(op, ir.Call) and op.callee in (operator.matmul, np.matmul, np.dot) and _are_matrices(op.args):
-            return self.extent(op.args[axis], axis)
+        if isinstance(op, ir.Alloc | ir.Copy | ir.Transpose) or (isinstance(op, ir.Call) and _is_product(op)):
+            source = extent_source(op, axis)
+            assert source is not None
+            return self.extent(*source) if isinstance(source, tuple) else self.of(source)
         assert isinstance(array.type, types.Array)
         text = f"{self._name(array)}.{'size' if array.type.ndim == 1 else f'shape[{axis}]'}"
         value = self._values.get(array)
@@ -102,18 +97,11 @@ class Sizes:
 
     def _extent_of_slice(self, op: ir.Slice, axis: int) -> Size:
         """A part of an axis from one end to the other, as far as these are plain."""
-        base_axis, found = 0, -1
-        for selector in op.selectors:
-            found += not isinstance(selector, ir.At)
-            if found == axis:
-                if isinstance(selector, ir.NewAxis):
-                    return _literal(1)
-                assert isinstance(selector, ir.Span)
-                return self._extent_of_span(op, selector, self.extent(op.base, base_axis), axis)
-            base_axis += not isinstance(selector, ir.NewAxis)
-        raise AssertionError("a view has no such axis")
-
-    def _extent_of_span(self, op: ir.Slice, span: ir.Span, whole: Size, axis: int) -> Size:
+        span, base_axis = sliced(op, axis)
+        if isinstance(span, ir.NewAxis):
+            return _literal(1)
+        assert isinstance(span, ir.Span)
+        whole = self.extent(op.base, base_axis)
         ends = [None if end is None else self.of(end) for end in (span.start, span.stop, span.step)]
         if ends == [None, None, None]:
             return whole
@@ -194,8 +182,9 @@ def item_bytes(dtype: types.Type) -> int:
     return int(np.dtype("bool" if isinstance(dtype, types.Boolean) else str(dtype)).itemsize)
 
 
-def _are_matrices(args: tuple[ir.Operand, ...]) -> bool:
-    return all(isinstance(a.type, types.Array) and a.type.ndim == 2 for a in args)
+def _is_product(op: ir.Call) -> bool:
+    """Whether this is a product of two matrices."""
+    return is_product(op) and all(ndim(a) == 2 for a in op.args)
 
 
 def _literal(value: Any) -> Size:

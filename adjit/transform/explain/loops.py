@@ -74,8 +74,9 @@ class _Table:
                 if own is not None and own.way == "run again":
                     rerun = op
                 if op.origin is not None:
-                    yield self.line(op, op.origin, depth, again)
-                    if not (_is_loop(op.origin) or is_call(op)):
+                    line = self.line(op, op.origin, depth, again)
+                    yield line
+                    if line.is_statement:
                         # the loops of one statement are told of once
                         continue
             for inner in op.regions:

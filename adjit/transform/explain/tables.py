@@ -105,10 +105,9 @@ class _Explaining:
         if taken:
             found = variables(read[-1] if read else None, taken[-1])
             primal = swept[-1].function if swept else taken[-1].function
-            lines = lines_of(
+            loops = lines_of(
                 primal, self.function, self.sizes, self.of(Scheduled), self.of(Remark), with_reverse=bool(swept)
             )
-            loops = lines
         return Tables(
             tuple(found),
             tuple(self.values()),
@@ -183,7 +182,7 @@ class _Explaining:
             how = "" if p.value in self.olds else self.how(p)
             if how and ((p.value.user and carries(p.value.type)) or p.value in self.made):
                 line = _line(p.origin)
-                if line is None and p.trip is not None and p.value in _made_in(p.trip):
+                if line is None and p.trip is not None and _is_made_in(p.value, p.trip):
                     line = _line(p.trip.origin)
                 name = p.value.name if p.value.user else self.name(p.value)
                 array = self.made.get(p.value)
@@ -200,7 +199,7 @@ class _Explaining:
         is_there, is_copied = p.value in self.defined, p.copy in self.defined
         if p.value in self.made:
             return _inside("kept, each trip's" if p.how == "with axes" else "taped", p)
-        if p.trip is not None and p.value in _made_in(p.trip):
+        if p.trip is not None and _is_made_in(p.value, p.trip):
             return _inside("computed again", p)
         if p.how == "stepped back":
             return "stepped back"
@@ -217,9 +216,8 @@ class _Explaining:
 _EFFORT = ("alive", "lifted", "stepped back", "computed again", "loaded again", "with axes", "taped")
 
 
-def _made_in(loop: ir.Op) -> set[ir.Var]:
-    regions = [r for op in (loop, *(i for r in loop.regions for i in ir.walk(r))) for r in op.regions]
-    return {v for r in regions for v in (*r.args, *(out for op in r.ops for out in op.results))}
+def _is_made_in(value: ir.Var, loop: ir.Op) -> bool:
+    return any(value in region.defines for region in loop.regions)
 
 
 def _line(origin: ir.Origin | None) -> int | None:

@@ -22,6 +22,7 @@ from adjit.transform.ir.control import (
     Raise,
     While,
     carried_args,
+    handed_on,
 )
 from adjit.transform.ir.core import (
     Call,
@@ -134,6 +135,7 @@ __all__ = [
     "cast",
     "element_name",
     "free_vars",
+    "handed_on",
     "integer",
     "is_array",
     "is_float",

@@ -7,6 +7,8 @@ In: regions and the operands they start from. Out: nodes, whose results are what
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from adjit.transform.ir.core import Op, Operand, Region, Var, integer
 from adjit.transform.ir.nodes import node, operand, operands, region, results
 
@@ -87,3 +89,14 @@ class Comment(Op):
 def carried_args(op: For | While) -> tuple[Var, ...]:
     """What a loop's body calls the carried values."""
     return op.body.args[1:] if isinstance(op, For) else op.body.args
+
+
+def handed_on(op: Op) -> Iterator[tuple[Operand, ...]]:
+    """What control flow makes, each before all that may be handed on to it: results, and what loops carry."""
+    if isinstance(op, If):
+        yield from zip(op.outs, op.then.yields, op.orelse.yields, strict=True)
+    elif isinstance(op, For | While):
+        # the boolean of a loop that stops is handed on to nothing
+        for arg, out, init, after in zip(carried_args(op), op.outs, op.inits, op.body.yields, strict=False):
+            yield arg, init, after
+            yield out, init, after

@@ -6,7 +6,7 @@ import pytest
 import adjit
 from tests.api.programs import relaxed as renewed
 from tests.api.programs import swapped
-from tests.transform.derive.jacobian.test_by_columns import RNG, calls, recursive, relaxed, residual, shaped
+from tests.transform.derive.test_jacobian_by_columns import RNG, calls, recursive, relaxed, residual, shaped
 
 
 @pytest.mark.parametrize("size", [1, 3, 9])
