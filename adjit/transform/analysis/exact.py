@@ -87,8 +87,8 @@ def _steering(op: ir.Op) -> Iterator[ir.Operand]:
 def _handed(op: ir.For | ir.While | ir.If) -> Iterator[tuple[ir.Operand, ...]]:
     """For each result, all that it may be handed on from."""
     if isinstance(op, ir.If):
-        yield from zip(op.outs, op.then.yields, op.orelse.yields, strict=True)
+        yield from ir.joined(op)
     elif isinstance(op, ir.For):
-        yield from zip(op.outs, op.inits, op.body.args[1:], op.body.yields, strict=False)
+        yield from op.slots
     else:
-        yield from zip(op.outs, op.inits, op.test.args, op.body.args, op.body.yields, strict=False)
+        yield from ((*slot, tested) for slot, tested in zip(op.slots, op.test.args, strict=True))

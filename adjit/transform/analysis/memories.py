@@ -29,17 +29,9 @@ class Names:
             self.sources.setdefault(op.tape, []).append(op.value)
         elif isinstance(op, ir.Pull):
             self.sources[op.out] = [op.tape]
-        elif isinstance(op, ir.If):
-            for out, *both in zip(op.outs, op.then.yields, op.orelse.yields, strict=True):
-                self.sources[out] = list(both)
-        elif isinstance(op, ir.For | ir.While):
-            self.carried.update(op.body.args)
-            columns = [op.outs, op.body.args[1:]] if isinstance(op, ir.For) else [op.outs, op.body.args, op.test.args]
-            if isinstance(op, ir.While):
-                self.carried.update(op.test.args)
-            # the boolean that a loop with `stops` yields last has no partner
-            for init, after, *names in zip(op.inits, op.body.yields, *columns, strict=False):
-                self.sources.update((name, [init, after]) for name in names)
+        else:
+            self.carried.update(*(region.args for region in op.regions))
+            self.sources.update((name, [one, other]) for name, one, other in ir.joined(op))
 
     def memory(self, operand: ir.Operand) -> frozenset[ir.Operand]:
         if operand not in self.known:

@@ -73,12 +73,11 @@ class Activity:
 
         for op in region.ops:
             if isinstance(op, ir.For | ir.While):
-                args = op.body.args[1:] if isinstance(op, ir.For) else op.body.args
-                for init, arg in zip(op.inits, args, strict=True):
+                for init, arg, _, _ in op.slots:
                     if has(init):
                         mark(arg)
                 self._varied(op.body, found)
-                for arg, yielded, out in zip(args, op.body.yields, op.outs, strict=False):
+                for _, arg, yielded, out in op.slots:
                     if has(yielded) or has(arg):
                         mark(arg)
                         mark(out)
@@ -116,12 +115,11 @@ class Activity:
 
         for op in reversed(region.ops):
             if isinstance(op, ir.For | ir.While):
-                args = op.body.args[1:] if isinstance(op, ir.For) else op.body.args
-                for out, yielded, arg in zip(op.outs, op.body.yields, args, strict=False):
+                for _, arg, yielded, out in op.slots:
                     if has(out) or has(arg):
                         mark(yielded)
                 self._reached(op.body, found)
-                for arg, init, out, yielded in zip(args, op.inits, op.outs, op.body.yields, strict=False):
+                for init, arg, yielded, out in op.slots:
                     if has(out) or has(arg):
                         mark(init)
                         mark(yielded)

@@ -120,12 +120,8 @@ def _goes_into(op: ir.Op) -> Iterator[tuple[ir.Operand, ...]]:
         yield op.out, op.array
     elif isinstance(op, ir.Copy):
         yield op.out, op.source
-    elif isinstance(op, ir.If):
-        yield from zip(op.outs, op.then.yields, op.orelse.yields, strict=True)
-    elif isinstance(op, ir.For | ir.While):
-        for arg, init, y, out in zip(ir.carried_args(op), op.inits, op.body.yields, op.outs, strict=False):
-            yield arg, init, y
-            yield out, init, y
+    else:
+        yield from ir.joined(op)
 
 
 def _made_of(stores: list[ir.Store], made: Mapping[ir.Operand, ir.Op]) -> set[ir.Var]:
@@ -232,7 +228,7 @@ class _Reading:
         elif isinstance(op, ir.Push):
             yield op.value, ()
         elif isinstance(op, ir.For | ir.While):
-            for arg, init, y, out in zip(ir.carried_args(op), op.inits, op.body.yields, op.outs, strict=False):
+            for init, arg, y, out in op.slots:
                 yield init, (arg,)
                 # what only the next trip reads is not read of the last one, and what is read after the last trip only
                 # is not read of those before

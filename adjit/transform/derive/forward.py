@@ -391,27 +391,15 @@ class _Forward:
         return (self.laid_out(dots[0], type_),) if isinstance(type_, types.Array) else dots
 
     def loop(self, op: ir.For | ir.While) -> None:
-        args = ir.carried_args(op)
-        active = [
-            k for k, out in enumerate(op.outs) if self.activity.is_active(out) or self.activity.is_active(args[k])
-        ]
-        active = [k for k in active if carries(args[k].type)]
-        inits = tuple(dot for k in active for dot in self.handed_on(op.inits[k], args[k].type))
-        more = tuple(dot for k in active for dot in self.new(args[k]))
+        is_active = self.activity.is_active
+        active = [s for s in op.slots if (is_active(s.out) or is_active(s.arg)) and carries(s.arg.type)]
+        inits = [dot for s in active for dot in self.handed_on(s.init, s.arg.type)]
+        args = [dot for s in active for dot in self.new(s.arg)]
         with self.builder.region() as ops:
             self.region(op.body)
-            extra = [dot for k in active for dot in self.handed_on(op.body.yields[k], args[k].type)]
-        cut = len(op.outs)
-        old = op.body.yields
-        body = ir.Region((*op.body.args, *more), tuple(ops), (*old[:cut], *extra, *old[cut:]))
-        outs = (*op.outs, *(dot for k in active for dot in self.new(op.outs[k])))
-        if isinstance(op, ir.For):
-            made: ir.Op = dataclasses.replace(op, inits=(*op.inits, *inits), body=body, outs=outs)
-        else:
-            tested = tuple(dataclasses.replace(m) for m in more)
-            test = ir.Region((*op.test.args, *tested), op.test.ops, op.test.yields)
-            made = dataclasses.replace(op, inits=(*op.inits, *inits), test=test, body=body, outs=outs)
-        self.builder.emit(made)
+            yields = [dot for s in active for dot in self.handed_on(s.yielded, s.arg.type)]
+        outs = [dot for s in active for dot in self.new(s.out)]
+        self.builder.emit(ir.with_slots(op, list(map(ir.Slot, inits, args, yields, outs)), ops))
 
 
 def _is_zero(operand: ir.Operand) -> bool:

@@ -10,7 +10,7 @@ shadow.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from numba import types
 
@@ -27,13 +27,13 @@ def is_array_tape(operand: ir.Operand) -> bool:
 def _joined(op: ir.Op, renewed: set[ir.Var]) -> Iterator[ir.Operand]:
     """References that `op` lets stand for one another; what a loop makes anew in each trip stands for itself."""
     if isinstance(op, ir.For | ir.While):
-        for k, out in enumerate(op.outs):
-            if ir.is_reference(out) and out not in renewed:
-                yield from (op.inits[k], ir.carried_args(op)[k], op.body.yields[k], out)
+        for slot in op.slots:
+            if ir.is_reference(slot.out) and slot.out not in renewed:
+                yield from slot
     elif isinstance(op, ir.If):
-        for k, out in enumerate(op.outs):
+        for out, *sources in ir.joined(op):
             if ir.is_reference(out):
-                yield from (op.then.yields[k], op.orelse.yields[k], out)
+                yield from (*sources, out)
     elif isinstance(op, ir.Push) and ir.is_reference(op.value):
         yield from (op.tape, op.value)
     elif isinstance(op, ir.Pull) and ir.is_reference(op.out):
@@ -71,12 +71,8 @@ class Shadows:
             if isinstance(op, ir.VIEWS):
                 pending.append(op.base)
         loops = [op for op in ir.walk(function.body) if isinstance(op, ir.For | ir.While)]
-        met = {
-            out
-            for op in loops
-            for out, arg, new in zip(op.outs, ir.carried_args(op), op.body.yields, strict=False)
-            if out in self.renewed and any(o in self.of for o in (out, arg, new))
-        }
+        slots = [slot for op in loops for slot in op.slots if slot.out in self.renewed]
+        met = {out for _, arg, new, out in slots if any(o in self.of for o in (out, arg, new))}
         self.renewed -= met
         return not met
 
@@ -125,11 +121,8 @@ class Shadows:
             else:
                 ops.append(_zeros(out, own, op.origin))
 
-    def _extra(self, outs: Sequence[ir.Var]) -> list[int]:
-        return [k for k, out in enumerate(outs) if out in self.of]
-
     def _if(self, op: ir.If) -> ir.If:
-        extra = self._extra(op.outs)
+        extra = [k for k, out in enumerate(op.outs) if out in self.of]
         sides: list[ir.Region] = []
         for side in op.regions:
             region = self._region(side)
@@ -140,25 +133,14 @@ class Shadows:
         return dataclasses.replace(op, then=sides[0], orelse=sides[1], outs=outs)
 
     def _loop(self, op: ir.For | ir.While, before: list[ir.Op]) -> ir.Op:
-        extra = self._extra(op.outs)
-        args = ir.carried_args(op)
-        inits = [self._shadow(op.inits[k], before) for k in extra]
-        body = self._region(op.body)
-        ops = list(body.ops)
-        yields = [self._shadow(op.body.yields[k], ops) for k in extra]
-        # the boolean of a loop that stops stays last
-        cut = len(op.outs)
-        body = ir.Region(
-            (*body.args, *(self.of[args[k]] for k in extra)),
-            tuple(ops),
-            (*body.yields[:cut], *yields, *body.yields[cut:]),
-        )
-        outs = (*op.outs, *(self.of[op.outs[k]] for k in extra))
-        if isinstance(op, ir.For):
-            return dataclasses.replace(op, inits=(*op.inits, *inits), body=body, outs=outs)
-        more = tuple(dataclasses.replace(self.of[args[k]]) for k in extra)
-        test = ir.Region((*op.test.args, *more), op.test.ops, op.test.yields)
-        return dataclasses.replace(op, inits=(*op.inits, *inits), test=test, body=body, outs=outs)
+        extra = [slot for slot in op.slots if slot.out in self.of]
+        inits = [self._shadow(slot.init, before) for slot in extra]
+        ops = list(self._region(op.body).ops)
+        more = [
+            ir.Slot(init, self.of[slot.arg], self._shadow(slot.yielded, ops), self.of[slot.out])
+            for init, slot in zip(inits, extra, strict=True)
+        ]
+        return ir.with_slots(op, more, ops)
 
 
 def is_scalar_tape(operand: ir.Operand) -> bool:

@@ -20,8 +20,13 @@ from adjit.transform.ir.control import (
     For,
     If,
     Raise,
+    Slot,
     While,
     carried_args,
+    joined,
+    next_slots,
+    with_results,
+    with_slots,
 )
 from adjit.transform.ir.core import (
     Call,
