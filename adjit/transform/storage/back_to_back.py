@@ -25,7 +25,7 @@ from adjit.transform.analysis.sums import is_sum
 from adjit.transform.ir.types import typed_const
 from adjit.transform.rewrite.axes import contracted_tapes
 from adjit.transform.rewrite.notes import Scheduled, note
-from adjit.transform.storage.joint import Joint
+from adjit.transform.storage.primal import Joint, roots
 
 
 def fuse(function: ir.Function, joint: Joint) -> ir.Function:
@@ -92,15 +92,7 @@ class _Fusion:
         self.whole = {op.out for op in ir.walk(function.body) if isinstance(op, ir.Alloc)}
         self.whole |= set(function.body.args).difference(*function.overlapping)
         # where memory is made
-        self.roots: dict[ir.Operand, set[ir.Var]] = {}
-        for op in ir.walk(function.body):
-            if isinstance(op, ir.Alloc | ir.Copy | ir.Call):
-                for out in op.results:
-                    if ir.is_array(out):
-                        self.roots.setdefault(self.aliases.find(out), set()).add(out)
-        for arg in function.body.args:
-            if ir.is_array(arg):
-                self.roots.setdefault(self.aliases.find(arg), set()).add(arg)
+        self.roots = roots(function, self.aliases)
 
     def pairs(self) -> list[tuple[int, int]]:
         """The loops of the forward sweep that have a mirror, and these."""
@@ -208,15 +200,15 @@ class _Fusion:
         """
         if memory in self.parts:
             return loop.pair in self.parts[memory]
-        roots = self.roots.get(memory, set())
-        assert isinstance(loop.pair, ir.For)
-        known = [root for root in roots if root in self.primal.made]
-        return bool(roots) and len(known) == len(roots) and all(self.primal.is_scratch(r, loop.pair) for r in known)
+        made, pair = self.roots.get(memory, ()), loop.pair
+        assert isinstance(pair, ir.For)
+        is_known = bool(made) and all(root in self.primal.made for root in made)
+        return is_known and all(self.primal.is_scratch(root, pair) for root in made)
 
     def is_made_in(self, memory: ir.Operand, loop: ir.For) -> bool:
         """Whether all that the memory may be is made in a trip of the loop."""
-        made = loop.body.made.keys()
-        return self.roots.get(memory, {None}) <= made
+        made = self.roots.get(memory, ())
+        return bool(made) and all(root in loop.body.made for root in made)
 
     def is_own(self, memory: ir.Operand, loop: ir.For) -> bool:
         """Whether each trip touches elements of its own: some index is the counter, on the same axis everywhere."""

@@ -22,7 +22,7 @@ from numba import types
 
 from adjit import errors
 from adjit.transform import ir
-from adjit.transform.analysis.trip_counts import has_one_trip, mirrored_range
+from adjit.transform.analysis.trip_counts import counter_of, has_one_trip, mirrored_range
 from adjit.transform.derive.mirror import Group, Mirror, MirroredIf, MirroredLoop, Sweeps
 from adjit.transform.ir.types import array_type_of
 from adjit.transform.rewrite.checked import checked
@@ -30,13 +30,11 @@ from adjit.transform.rewrite.notes import How, Provided, Remark, Restored, Swept
 from adjit.transform.rewrite.simplify import simplify
 from adjit.transform.storage.back_to_back import fuse
 from adjit.transform.storage.expansion import expanded
-from adjit.transform.storage.joint import Joint
-from adjit.transform.storage.overwriting import Primal
 from adjit.transform.storage.planning import plan
+from adjit.transform.storage.primal import Joint, Primal
 from adjit.transform.storage.rerun import Refusal, Request, Rerun, state_of, with_what_is_around
-from adjit.transform.storage.scopes import Carried, Scope
 from adjit.transform.storage.stepping_back import Step, retraceable
-from adjit.transform.storage.tapes import ForwardEdits
+from adjit.transform.storage.tapes import ForwardEdits, position
 from adjit.transform.strategy import Strategy
 
 
@@ -49,6 +47,19 @@ def join(
 ) -> Joint:
     """Forward and reverse sweep in one function; the trips of the loops in `requests` are run again."""
     return _Storage(sweeps, strategy, requests or {}).joint(extra_params, with_value)
+
+
+class Scope:
+    """The mirror of one region while it is lowered: what stands for the values of the primal region so far."""
+
+    def __init__(self, region: ir.Region, mapping: dict[ir.Var, ir.Operand]):
+        self.region = region
+        self.mapping = mapping
+        self.ops: list[ir.Op] = []
+        # growable tapes below here: the position to start from, and the one left at the end
+        self.positions: dict[ir.Region, tuple[ir.Var, ir.Var]] = {}
+        # up to which operation of the region stores are not undone yet
+        self.undone = len(region.ops)
 
 
 class _Storage:
@@ -143,19 +154,11 @@ class _Storage:
         """The stores that may overwrite what the reverse sweep reads."""
         found = [store for load in self.loads for store in self.primal.overwriters(load)]
         for reader, array in self.whole_reads:
-            found += [s for s in self.primal.stores.get(array, ()) if self.primal.may_follow(reader, s)]
+            found += self.primal.stores_after(reader, array)
         for loop in self.rerun:
             inside = dict.fromkeys(ir.walk(loop.body))
-            found += [store for op in inside for store in self.stores_after(op) if store not in inside]
+            found += [store for op in inside for store in self.primal.overwriters(op) if store not in inside]
         return list(dict.fromkeys(found))
-
-    def stores_after(self, reader: ir.Op) -> list[ir.Store]:
-        """The stores that may change what an operation of the primal reads, after it."""
-        if isinstance(reader, ir.Load):
-            return self.primal.overwriters(reader)
-        memory = dict.fromkeys(self.aliases.find(array) for array in reader.memory_read)
-        stores = [s for array in memory for s in self.primal.stores.get(array, ())]
-        return [s for s in stores if self.primal.may_follow(reader, s)]
 
     # ------------------------------------------------------------------------------------------------------- lowering
 
@@ -267,29 +270,32 @@ class _Storage:
             counter = ir.Var("trip", types.intp)
             self.edits.trip_counter[op.body] = counter
         steps = retraceable(op)
-        args = ir.carried_args(op)
-        ends = {k: ir.Var(args[k].name, args[k].type, args[k].user) for k in steps}
+        ends = {k: dataclasses.replace(op.slots[k].arg) for k in steps}
         for k, end in ends.items():
-            yielded = op.body.yields[k]
+            yielded = op.slots[k].yielded
             assert isinstance(yielded, ir.Var)
             mapping[yielded] = end
         inner = self.lower_body(op, item, mapping, counter, steps, ends)
-        carried = Carried(
-            [*item.args, *ends.values()],
-            [*item.inits, *(op.outs[k] for k in steps)],
-            [self.resolved(y, inner) for y in (*item.body.yields, *(args[k] for k in steps))],
-            [*item.outs, *(ir.Var(args[k].name, args[k].type, args[k].user) for k in steps)],
-        )
-        for region, (entry, left) in inner.positions.items():
-            scope.positions[region] = carried.add_position(entry, left)
+        left = [self.resolved(y, inner) for y in item.body.yields]
+        carried = list(map(ir.Slot, item.inits, item.args, left, item.outs))
+        for k, end in ends.items():
+            slot = op.slots[k]
+            carried.append(ir.Slot(slot.out, end, self.resolved(slot.arg, inner), dataclasses.replace(slot.arg)))
+        stepped_back = carried[len(item.args) :]
+        for region, (entry, before) in inner.positions.items():
+            first, last = position(), position()
+            scope.positions[region] = first, last
+            carried.append(ir.Slot(first, entry, before, last))
         self.put_loop(op, counter, carried, inner, scope)
         # what a loop started from is what its reverse ends with
-        for k, out in zip(steps, carried.outs[len(item.outs) :], strict=False):
+        for k, back in zip(steps, stepped_back, strict=True):
             start = op.inits[k]
             if isinstance(start, ir.Var) and scope.region is not self.top and self.made[start][0] is scope.region:
-                scope.mapping.setdefault(start, out)
+                scope.mapping.setdefault(start, back.out)
 
-    def put_loop(self, op: ir.For | ir.While, counter: ir.Var, carried: Carried, inner: Scope, scope: Scope) -> None:
+    def put_loop(
+        self, op: ir.For | ir.While, counter: ir.Var, carried: Sequence[ir.Slot], inner: Scope, scope: Scope
+    ) -> None:
         builder = ir.Builder()
         if isinstance(op, ir.For) and not op.stops:
             # a growable tape is read from its end
@@ -301,13 +307,12 @@ class _Storage:
             stop, step = ir.integer(-1), ir.integer(-1)
         for made in builder.ops:
             self.put(made, scope)
-        body = ir.Region((counter, *carried.args), tuple(inner.ops), tuple(carried.yields))
         loop = ir.For(
-            start=start, stop=stop, step=step, inits=tuple(carried.inits), body=body, outs=tuple(carried.outs),
+            start=start, stop=stop, step=step, body=ir.Region((counter,), tuple(inner.ops), ()),
             order_free=isinstance(op, ir.For) and op.order_free, origin=op.origin, pair=op, is_mirror=True,
             parallel=isinstance(op, ir.For) and op.parallel,
         )  # fmt: skip
-        self.put(loop, scope)
+        self.put(ir.with_slots(loop, carried), scope)
 
     def lower_body(
         self,
@@ -322,20 +327,16 @@ class _Storage:
         builder = ir.Builder()
         if isinstance(op, ir.For) and op.stops:
             # the counter of the primal, from the number of the trip
-            place: ir.Operand = counter
-            if op.step != ir.integer(1):
-                place = builder.call(operator.mul, place, op.step, type=types.intp, name="offset")
-            if op.start != ir.integer(0):
-                place = builder.call(operator.add, op.start, place, type=types.intp, name=op.body.args[0].name)
-            mapping[op.body.args[0]] = place
+            mapping[op.body.args[0]] = counter_of(builder, op, counter)
         args = ir.carried_args(op)
+        before = ir.next_slots(op, (k for k in steps if ir.is_reference(args[k])))
         for k, step in steps.items():
             if step.amount is not None:
                 mapping[args[k]] = builder.call(
                     step.inverse, ends[k], step.amount, type=args[k].type, name=args[k].name
                 )
-            elif ir.is_reference(args[k]):
-                mapping[args[k]] = ends[next(j for j in steps if op.body.yields[j] is args[k])]
+            elif k in before:
+                mapping[args[k]] = ends[before[k]]
         for k in steps:
             self.provided(args[k], "stepped back")
         for made in builder.ops:
@@ -352,7 +353,7 @@ class _Storage:
         index = self.edits.reverse_index.get(region)
         if index is None:
             return
-        entry = ir.Var("position", types.intp)
+        entry = position()
         step = ir.Call(callee=operator.sub, args=(entry, ir.integer(1)), outs=(index,))
         scope.ops.insert(0, step)
         scope.positions[region] = (entry, index)
@@ -365,10 +366,10 @@ class _Storage:
             yields = [self.resolved(y, inner) for y in mirror.yields]
             sides.append((inner, yields))
         outs = list(item.outs)
-        positions: dict[ir.Region, tuple[ir.Var, ir.Operand]] = {}
+        positions: dict[ir.Region, tuple[ir.Var, ir.Var]] = {}
         for k, (inner, yields) in enumerate(sides):
             for region, (entry, left) in inner.positions.items():
-                out = ir.Var("position", types.intp)
+                out = position()
                 outs.append(out)
                 yields.append(left)
                 sides[1 - k][1].append(entry)

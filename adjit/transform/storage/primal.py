@@ -1,7 +1,8 @@
 """Where operations stand in the primal, and which stores may change what was read before them.
 
-In: a function. Out: `Primal`: the region and position of each operation and value, and the stores that have to be
-undone if a load is to be made again in the reverse sweep.
+In: a function. Out: `Primal`: the region and position of each operation and value, the stores that have to be
+undone if a load is to be made again in the reverse sweep, and the arrays that can have an axis more for loops around
+their use. `storage.py` makes a `Joint` of it, with both sweeps.
 
     here = v[i]              v[i] = ... in the same trip may overwrite what is loaded
     v[i] = here * c
@@ -10,12 +11,13 @@ undone if a load is to be made again in the reverse sweep.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass
 
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Affine
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.elements import IndexModel
-from adjit.transform.storage.expansion import Scratch
+from adjit.transform.ir.types import array_type_of
 
 
 class Primal:
@@ -36,7 +38,7 @@ class Primal:
                 self.stores.setdefault(self.aliases.find(op.array), []).append(op)
         self.expanded: dict[ir.Operand, Sequence[ir.For]] = {}
         self._index_model = function.analysis(IndexModel)
-        self._scratch = Scratch(function, self.aliases, self._index_model)
+        self._scratch = _Scratch(self, self._index_model)
 
     def _note(self, region: ir.Region) -> None:
         for arg in region.args:
@@ -54,12 +56,18 @@ class Primal:
 
     def chain(self, region: ir.Region) -> list[ir.Op]:
         """The operations around a region, outermost first."""
-        chain: list[ir.Op] = []
-        while region is not self.top:
-            op = self.owner[region]
-            chain.append(op)
-            region = self.region_of[op]
-        return chain[::-1]
+        return [] if region is self.top else self._path(self.owner[region])
+
+    def _path(self, op: ir.Op) -> list[ir.Op]:
+        """The operations around an operation, outermost first, and itself."""
+        return [*self.chain(self.region_of[op]), op]
+
+    def place_in(self, home: ir.Region, region: ir.Region, place: int) -> int | None:
+        """The place behind what holds a place of a region inside `home`; None if that is not around it."""
+        while region is not home and region is not self.top:
+            owner = self.owner[region]
+            place, region = self.position[owner] + 1, self.region_of[owner]
+        return place if region is home else None
 
     def is_in_loop(self, region: ir.Region) -> bool:
         return any(isinstance(op, ir.For | ir.While) for op in self.chain(region))
@@ -73,16 +81,15 @@ class Primal:
                 continue
             if not isinstance(op, ir.For):
                 return None
-            if not all(self._is_known(o, chain[0]) for o in (op.start, op.stop, op.step)):
+            if not self.are_known(op.operands[:3], chain[0]):
                 return None
             loops.append(op)
         return loops
 
-    def _is_known(self, operand: ir.Operand, outermost: ir.Op) -> bool:
-        if isinstance(operand, ir.Const):
-            return True
-        region, k = self.made[operand]
-        return region is self.top and k < self.position[outermost]
+    def are_known(self, operands: Iterable[ir.Operand], top: ir.Op) -> bool:
+        """Whether operands are there before the operation `top` of the function's own region."""
+        places = [self.made[operand] for operand in operands if isinstance(operand, ir.Var)]
+        return all(region is self.top and k < self.position[top] for region, k in places)
 
     # ------------------------------------------------------------------------------------------------ scratch arrays
 
@@ -127,14 +134,17 @@ class Primal:
 
     # ---------------------------------------------------------------------------------------------------- overwriting
 
-    def overwriters(self, load: ir.Op) -> list[ir.Store]:
-        """The stores that may overwrite what a load reads, after it."""
-        (array,) = load.memory_read
-        return [
-            store
-            for store in self.stores.get(self.aliases.find(array), ())
-            if self.may_follow(load, store) and self._index_model.may_overwrite(load, store)
-        ]
+    def overwriters(self, reader: ir.Op) -> list[ir.Store]:
+        """The stores that may overwrite what an operation reads, after it."""
+        memory = dict.fromkeys(self.aliases.find(array) for array in reader.memory_read)
+        stores = [store for array in memory for store in self.stores_after(reader, array)]
+        if isinstance(reader, ir.Load):
+            return [store for store in stores if self._index_model.may_overwrite(reader, store)]
+        return stores
+
+    def stores_after(self, reader: ir.Op | None, memory: ir.Operand) -> list[ir.Store]:
+        """The stores into an alias class that may come after an operation that reads it."""
+        return [store for store in self.stores.get(memory, ()) if self.may_follow(reader, store)]
 
     def stored_values(self) -> dict[ir.Var, ir.Store]:
         """Numbers that are stored, in the region that makes them, in memory that nothing overwrites afterwards."""
@@ -166,16 +176,16 @@ class Primal:
             region, made = self.region_of[home], self.position[home]
             if isinstance(home, ir.Alloc) and home.out in self.expanded:
                 region, made = self.expanded[home.out][-1].body, -1
-            depth = next((k for k, (inside, _, _) in enumerate(a) if inside is region), None)
-            if depth is None or a[depth][1] < made:
+            depth = next((k for k, op in enumerate(a) if self.region_of[op] is region), None)
+            if depth is None or self.position[a[depth]] < made:
                 return False
             a, b = a[depth:], b[depth:]
-        for (region, p, op), (_, q, other) in zip(a, b, strict=False):
+        for op, other in zip(a, b, strict=False):
             if op is other:
                 if isinstance(op, ir.For | ir.While):
                     return True
                 continue
-            return self.region_of[other] is region and q > p
+            return self.region_of[other] is self.region_of[op] and self.position[other] > self.position[op]
         return False
 
     def made_by(self, array: ir.Operand) -> ir.Op | None:
@@ -188,15 +198,6 @@ class Primal:
                 continue
             return op if isinstance(op, ir.Alloc | ir.Copy | ir.Call) else None
         return None
-
-    def _path(self, op: ir.Op) -> list[tuple[ir.Region, int, ir.Op]]:
-        path: list[tuple[ir.Region, int, ir.Op]] = []
-        while True:
-            region = self.region_of[op]
-            path.append((region, self.position[op], op))
-            if region is self.top:
-                return path[::-1]
-            op = self.owner[region]
 
     def is_stored_between(
         self,
@@ -215,3 +216,97 @@ class Primal:
             for op in region.ops[place + 1 : end]
             for inner in ir.with_inner(op)
         )
+
+
+class _Scratch:
+    """The arrays of a function that can have an axis more for each loop around their use, and the loops."""
+
+    def __init__(self, primal: Primal, index_model: IndexModel):
+        self._primal = primal
+        self._find = primal.aliases.find
+        self._index_model = index_model
+        self._allocs: dict[ir.Operand, list[ir.Alloc]] = {}
+        self._users: dict[ir.Operand, list[ir.Op]] = {}
+        # memory that goes by several names, or that something else keeps
+        self._shared = {self._find(y) for y in primal.top.yields if ir.is_array(y)}
+        for op in ir.walk(primal.top):
+            if isinstance(op, ir.Alloc):
+                self._allocs.setdefault(self._find(op.out), []).append(op)
+            else:
+                self._note(op)
+
+    def _note(self, op: ir.Op) -> None:
+        for operand in op.operands:
+            if ir.is_array(operand):
+                self._users.setdefault(self._find(operand), []).append(op)
+        handed_on: list[ir.Operand] = [y for r in op.regions for y in r.yields]
+        if isinstance(op, ir.For | ir.While | ir.Push):
+            handed_on += op.operands
+        self._shared.update(self._find(o) for o in handed_on if ir.is_array(o))
+
+    def loops(self, memory: ir.Operand) -> tuple[ir.For, ...]:
+        """The loops, outermost first, that an array can be given axes for; none if there are no such loops."""
+        primal, allocs = self._primal, self._allocs.get(memory, [])
+        accesses = [op for op in self._users.get(memory, ()) if not isinstance(op, ir.Extent | ir.Alloc)]
+        if len(allocs) != 1 or memory in self._shared or not accesses:
+            return ()
+        (alloc,) = allocs
+        around = primal.chain(primal.region_of[alloc])
+        common = _common([primal.chain(primal.region_of[op]) for op in accesses])
+        loops: list[ir.For] = []
+        if not common or not primal.are_known(alloc.operands, common[0]):
+            return ()
+        if not (_has_rows_like_it(alloc.out) or all(isinstance(op, ir.Load | ir.Store) for op in accesses)):
+            return ()
+        for op in common:
+            if isinstance(op, ir.If) and op not in around:
+                continue
+            if not isinstance(op, ir.For) or op.stops or not self._index_model.is_private(memory, op, _counts):
+                break
+            if self._index_model.is_own(memory, op) and op not in around:
+                # each trip has its own part of the array already
+                continue
+            if not primal.are_known(op.operands[:3], common[0]):
+                break
+            loops.append(op)
+        return tuple(loops) if set(around) <= set(loops) else ()
+
+
+def _has_rows_like_it(array: ir.Var) -> bool:
+    """Whether a row of an array with more axes is of the same type."""
+    type_ = array_type_of(array)
+    return type_.layout == "C" and type_.ndim > 0
+
+
+def _counts(op: ir.Op) -> bool:
+    return False
+
+
+def _common(chains: Sequence[Sequence[ir.Op]]) -> list[ir.Op]:
+    """What is around all of them."""
+    return [first for first, *others in zip(*chains, strict=False) if all(other is first for other in others)]
+
+
+def roots(function: ir.Function, aliases: Aliases) -> dict[ir.Operand, list[ir.Var]]:
+    """The arrays that are made, or come in, by alias class."""
+    makers = (op for op in ir.walk(function.body) if isinstance(op, ir.Alloc | ir.Copy | ir.Call))
+    found: dict[ir.Operand, list[ir.Var]] = {}
+    for array in (*(out for op in makers for out in op.results), *function.body.args):
+        if ir.is_array(array):
+            found.setdefault(aliases.find(array), []).append(array)
+    return found
+
+
+@dataclass(frozen=True)
+class Joint:
+    """Both sweeps in one function: the value's leaves if asked for, then the adjoints.
+
+    `shadows` has the shadow of each array that has one, `scratch` the arrays of which a trip of these loops has a part
+    to itself, `tapes` how many axes the tapes of the loops of the outermost level have.
+    """
+
+    function: ir.Function
+    shadows: dict[ir.Operand, ir.Var]
+    scratch: dict[ir.Operand, Sequence[ir.For]]
+    primal: Primal
+    tapes: dict[ir.Op, int]
