@@ -88,4 +88,5 @@ from adjit.transform.ir.walking import (
     unpaired,
     walk,
     with_inner,
+    with_trips_of,
 )

@@ -16,6 +16,7 @@ from collections import defaultdict
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
+from adjit.transform.analysis.effects import has_effect
 
 
 def eliminate_dead(function: ir.Function) -> ir.Function:
@@ -37,13 +38,10 @@ class _Marking:
         self._parent: dict[ir.Op, ir.Op] = {}
         self._source: dict[ir.Var, tuple[ir.Op, int]] = {}  # a result or region argument: its operation, its slot or -1
         self._pending: list[ir.Var | ir.Op] = []
-        roots: list[ir.Op] = []
         for op in function.body.inside:
             self._index(op)
-            if isinstance(op, ir.Raise) or (isinstance(op, ir.Call) and op.effect):
-                roots.append(op)
-        for root in roots:
-            self._keep(root)
+        for op in filter(has_effect, function.body.inside):
+            self._keep(op)
         for operand in function.body.yields:
             self._use(operand)
             if ir.is_reference(operand):

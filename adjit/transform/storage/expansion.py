@@ -27,38 +27,33 @@ def expanded(
 
     A loop of the forward sweep and its mirror are known by their `pair`.
     """
-    return _Expanding(loops_of).function(region)
+    return _Expanding(region, loops_of).applied()
 
 
 class _Expanding:
-    def __init__(self, loops_of: Mapping[ir.Operand, Sequence[ir.For]]):
+    def __init__(self, body: ir.Region, loops_of: Mapping[ir.Operand, Sequence[ir.For]]):
+        self.body = body
         self.loops_of = loops_of
         self.new: dict[ir.Operand, ir.Var] = {}
-        self.allocs: dict[ir.Operand, ir.Alloc] = {}
+        allocs = (op for op in ir.walk(body) if isinstance(op, ir.Alloc))
+        self.allocs: dict[ir.Operand, ir.Alloc] = {op.out: op for op in allocs if op.out in loops_of}
         # of the loops around the place that is looked at
         self.counters: dict[object, ir.Var] = {}
         # extents of the arrays as they were
         self.extents: dict[ir.Var, ir.Operand] = {}
-        self.made: dict[ir.Operand, ir.Op] = {}
-        self.top: set[ir.Op] = set()
 
-    def function(self, region: ir.Region) -> tuple[ir.Region, dict[ir.Operand, ir.Var]]:
-        for op in ir.walk(region):
-            if isinstance(op, ir.Alloc) and op.out in self.loops_of:
-                self.allocs[op.out] = op
-            self.made.update((out, op) for out in op.results)
-        self.top.update(region.ops)
+    def applied(self) -> tuple[ir.Region, dict[ir.Operand, ir.Var]]:
         ops: list[ir.Op] = []
-        for op in region.ops:
+        for op in self.body.ops:
             for array in self.loops_of:
                 if array not in self.new and op is not self.allocs[array] and _uses(op, array):
                     ops.extend(self.alloc(array))
             ops.extend(self.op(op))
         ops = [ir.substituted(op, self.extents) for op in ops]
-        return ir.Region(region.args, tuple(ops), region.yields), {old: self.new[old] for old in self.loops_of}
+        return ir.with_ops(self.body, ops), {old: self.new[old] for old in self.loops_of}
 
     def region(self, region: ir.Region) -> ir.Region:
-        return ir.Region(region.args, tuple(made for op in region.ops for made in self.op(op)), region.yields)
+        return ir.with_ops(region, [made for op in region.ops for made in self.op(op)])
 
     def alloc(self, array: ir.Operand) -> list[ir.Op]:
         """The new array, made in front of its first use, where the trips of the loops are known."""
@@ -69,9 +64,9 @@ class _Expanding:
         shape = alloc.shape
         if alloc.like is not None:
             shape = tuple(builder.extent(alloc.like, axis) for axis in range(type_.ndim))
-        elif self.allocs[array] not in self.top:
+        elif self.allocs[array] not in self.body.ops:
             # it may be that the loop makes no trip because of an extent below zero
-            shape = tuple(natural(builder, n, self.made) for n in shape)
+            shape = tuple(natural(builder, n, self.body.made) for n in shape)
         made = self.allocs[array].out
         self.new[array] = ir.Var(made.name, array_type(type_.dtype, type_.ndim + len(trips)), made.user)
         builder.emit(ir.Alloc(shape=(*trips, *shape), out=self.new[array], role=ir.Role("axes", array)))

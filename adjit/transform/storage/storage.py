@@ -33,6 +33,7 @@ from adjit.transform.storage.expansion import expanded
 from adjit.transform.storage.planning import plan
 from adjit.transform.storage.primal import Joint, Primal
 from adjit.transform.storage.rerun import Refusal, Request, Rerun, state_of, with_what_is_around
+from adjit.transform.storage.snapshots import State
 from adjit.transform.storage.stepping_back import Step, retraceable
 from adjit.transform.storage.tapes import ForwardEdits, position
 from adjit.transform.strategy import Strategy
@@ -52,9 +53,9 @@ def join(
 class Scope:
     """The mirror of one region while it is lowered: what stands for the values of the primal region so far."""
 
-    def __init__(self, region: ir.Region, mapping: dict[ir.Var, ir.Operand]):
+    def __init__(self, region: ir.Region):
         self.region = region
-        self.mapping = mapping
+        self.mapping: dict[ir.Var, ir.Operand] = {}
         self.ops: list[ir.Op] = []
         # growable tapes below here: the position to start from, and the one left at the end
         self.positions: dict[ir.Region, tuple[ir.Var, ir.Var]] = {}
@@ -90,7 +91,7 @@ class _Storage:
             self.taped_arrays: list[ir.Op] = []
             self.rerun: list[ir.For] = []
             with recording() as noted:
-                scope = self.lower(self.sweeps.mirror, {})
+                scope = self.lower(self.sweeps.mirror)
             overwriting = self.overwriting()
             if self.expand(overwriting):
                 continue
@@ -162,10 +163,12 @@ class _Storage:
 
     # ------------------------------------------------------------------------------------------------------- lowering
 
-    def lower(self, mirror: Mirror, mapping: dict[ir.Var, ir.Operand]) -> Scope:
-        scope = Scope(mirror.region, mapping)
+    def lower(self, mirror: Mirror, scope: Scope | None = None) -> Scope:
+        scope = scope or Scope(mirror.region)
         for group in mirror.groups:
             self.group(group, scope)
+        for y in mirror.yields:
+            self.require(y, scope)
         self._own_position(mirror.region, scope)
         return scope
 
@@ -196,12 +199,10 @@ class _Storage:
 
     def note_reads(self, op: ir.Op, group: ir.Op | None) -> None:
         """Memory of the primal that an adjoint operation reads, maybe through a view that it made itself."""
-        self.aliases.note(op)
-        for array in op.memory_read:
-            self.whole_reads[group, self.aliases.find(array)] = None
-        for region in op.regions:
-            for inner in region.ops:
-                self.note_reads(inner, group)
+        for inner in ir.with_inner(op):
+            self.aliases.note(inner)
+            for array in inner.memory_read:
+                self.whole_reads[group, self.aliases.find(array)] = None
 
     def restore(self, store: ir.Store, scope: Scope) -> None:
         """Puts back what a store overwrote."""
@@ -223,19 +224,17 @@ class _Storage:
         wanted = {self.aliases.find(s.array) for s in self.saved.intersection(ir.walk(loop.body))}
         shadows = self.sweeps.shadows
         state = state_of(self.primal, loop, set(shadows.values()), wanted)
-        is_refused = isinstance(state, Refusal) or not (
-            state.is_empty or scope.region is self.top or has_one_trip(loop)
-        )
-        if is_refused and not request.is_own:
-            if isinstance(state, Refusal):
-                note(Remark(loop.origin, f"its trips are not run again: {state.why}"))
+        is_outermost = scope.region is self.top or has_one_trip(loop)
+        if isinstance(state, State) and not (state.is_empty or is_outermost):
+            state = Refusal("It stands in a loop that is not checkpointed itself.")
+        if isinstance(state, Refusal):
+            if request.is_own:
+                what, place = "call" if has_one_trip(loop) else "loop", ir.place_of(loop.origin)
+                raise errors.Unsupported(f"a checkpoint of this {what}", place, state.why, "Leave it out.")
+            note(Remark(loop.origin, f"its trips are not run again: {state.why}"))
             self.requests = {op: r for op, r in self.requests.items() if op is not loop}
             self.loop(item, scope)
             return
-        if isinstance(state, Refusal) or is_refused:
-            why = state.why if isinstance(state, Refusal) else "It stands in a loop that is not checkpointed itself."
-            what = "call" if has_one_trip(loop) else "loop"
-            raise errors.Unsupported(f"a checkpoint of this {what}", ir.place_of(loop.origin), why, "Leave it out.")
         rerun = Rerun(self.primal, item, state, request, self.both_sweeps_of_a_trip)
         for op in rerun.before.ops:
             self.edits.before(loop, op)
@@ -262,10 +261,10 @@ class _Storage:
         if request is not None:
             self.run_again(item, request, scope)
             return
-        mapping: dict[ir.Var, ir.Operand] = {}
+        inner = Scope(op.body)
         if isinstance(op, ir.For) and not op.stops:
             counter = dataclasses.replace(op.body.args[0])
-            mapping[op.body.args[0]] = counter
+            inner.mapping[op.body.args[0]] = counter
         else:
             counter = ir.Var("trip", types.intp)
             self.edits.trip_counter[op.body] = counter
@@ -274,8 +273,8 @@ class _Storage:
         for k, end in ends.items():
             yielded = op.slots[k].yielded
             assert isinstance(yielded, ir.Var)
-            mapping[yielded] = end
-        inner = self.lower_body(op, item, mapping, counter, steps, ends)
+            inner.mapping[yielded] = end
+        self.lower_body(item, inner, counter, steps, ends)
         left = [self.resolved(y, inner) for y in item.body.yields]
         carried = list(map(ir.Slot, item.inits, item.args, left, item.outs))
         for k, end in ends.items():
@@ -315,16 +314,9 @@ class _Storage:
         self.put(ir.with_slots(loop, carried), scope)
 
     def lower_body(
-        self,
-        op: ir.For | ir.While,
-        item: MirroredLoop,
-        mapping: dict[ir.Var, ir.Operand],
-        counter: ir.Var,
-        steps: dict[int, Step],
-        ends: dict[int, ir.Var],
-    ) -> Scope:
-        scope = Scope(item.body.region, mapping)
-        builder = ir.Builder()
+        self, item: MirroredLoop, scope: Scope, counter: ir.Var, steps: dict[int, Step], ends: dict[int, ir.Var]
+    ) -> None:
+        op, mapping, builder = item.op, scope.mapping, ir.Builder()
         if isinstance(op, ir.For) and op.stops:
             # the counter of the primal, from the number of the trip
             mapping[op.body.args[0]] = counter_of(builder, op, counter)
@@ -341,12 +333,7 @@ class _Storage:
             self.provided(args[k], "stepped back")
         for made in builder.ops:
             self.put(made, scope)
-        for group in item.body.groups:
-            self.group(group, scope)
-        for y in item.body.yields:
-            self.require(y, scope)
-        self._own_position(item.body.region, scope)
-        return scope
+        self.lower(item.body, scope)
 
     def _own_position(self, region: ir.Region, scope: Scope) -> None:
         """A region with growable tapes steps back one entry a trip."""
@@ -362,7 +349,7 @@ class _Storage:
         op = item.op
         sides: list[tuple[Scope, list[ir.Operand]]] = []
         for mirror in (item.then, item.orelse):
-            inner = self.lower(mirror, {})
+            inner = self.lower(mirror)
             yields = [self.resolved(y, inner) for y in mirror.yields]
             sides.append((inner, yields))
         outs = list(item.outs)
