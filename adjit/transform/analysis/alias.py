@@ -47,6 +47,14 @@ class Aliases:
             operand = step
         return top
 
+    def stores(self, function: ir.Function) -> dict[ir.Operand, list[ir.Store]]:
+        """The stores of the function, in order, by class."""
+        found: dict[ir.Operand, list[ir.Store]] = {}
+        for op in ir.walk(function.body):
+            if isinstance(op, ir.Store):
+                found.setdefault(self.find(op.array), []).append(op)
+        return found
+
     def may_share(self, left: ir.Operand, right: ir.Operand) -> bool:
         return self.find(left) == self.find(right)
 

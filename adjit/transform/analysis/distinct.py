@@ -90,11 +90,10 @@ class Distinct:
 
     def _before(self, source: _Source) -> list[ir.Operand]:
         """What a result of a branch or a value carried by a loop may be."""
-        op, slot = source.op, source.slot
-        if isinstance(op, ir.If):
-            return [op.then.yields[slot], op.orelse.yields[slot]]
-        assert isinstance(op, ir.For | ir.While)
-        return [op.inits[slot], op.body.yields[slot]]
+        assert source.op is not None
+        # results come first
+        _, *before = list(ir.joined(source.op))[source.slot]
+        return before
 
     def _is_older(self, a: _Source, b: _Source) -> bool:
         """Whether `a` is carried by a loop in which `b` is made anew, so that it was there before."""

@@ -41,10 +41,10 @@ class Separation:
     def _note(self, op: ir.For | ir.While) -> None:
         """Slots that start apart and that each trip hands on in another order, or as they are."""
         slots = [k for k, out in enumerate(op.outs) if ir.is_array(out)]
-        args = ir.carried_args(op)
+        args, yields = ir.carried_args(op), op.body.yields
         while True:
-            kept = [k for k in slots if op.body.yields[k] in [args[j] for j in slots]]
-            kept = [k for k in kept if [op.body.yields[j] for j in kept].count(op.body.yields[k]) == 1]
+            kept = [k for k in slots if yields[k] in [args[j] for j in slots]]
+            kept = [k for k in kept if [yields[j] for j in kept].count(yields[k]) == 1]
             if kept == slots:
                 break
             slots = kept

@@ -135,11 +135,7 @@ class Sharings:
 
     def _base(self, array: ir.Operand) -> ir.Operand:
         """The array that a view looks into."""
-        definition = self._definitions.get(array) if isinstance(array, ir.Var) else None
-        while isinstance(definition, ir.VIEWS):
-            array = definition.base
-            definition = self._definitions.get(array) if isinstance(array, ir.Var) else None
-        return array
+        return ir.base_of(array, self._definitions)
 
     def _conflicting(self, loop: ir.For, inside: Sequence[ir.Op]) -> dict[ir.Operand, list[Pair]]:
         """The arrays of which two trips may touch the same element and one stores to it, with what touches it."""

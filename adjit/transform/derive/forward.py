@@ -106,7 +106,7 @@ class _Forward:
         if found is not None:
             return found
         if isinstance(operand.type, types.Array):
-            return self.zeros(operand, name or f"{_name(operand)}{SUFFIX}")
+            return self.zeros(operand, name or f"{ir.name_of(operand, 'value')}{SUFFIX}")
         return self.directions.number(0, operand.type)
 
     def new(self, out: ir.Var) -> tuple[ir.Var, ...]:
@@ -332,7 +332,7 @@ class _Forward:
         dots = self.dots[argument]
         if is_array(argument):
             return dots[0]
-        made = ir.Var(f"{_name(argument)}{SUFFIX}", array_type(argument.type, 1))
+        made = ir.Var(f"{ir.name_of(argument, 'value')}{SUFFIX}", array_type(argument.type, 1))
         self.builder.emit(ir.Alloc(shape=self.directions.extent, out=made))
         for dot, at in zip(dots, self.directions.indices, strict=True):
             self.builder.store(made, at, dot)
@@ -341,12 +341,12 @@ class _Forward:
     def in_direction(self, argument: ir.Operand, dots: ir.Operand, direction: ir.Operand) -> ir.Operand:
         """The tangent of an argument in one direction, contiguous as libraries want it."""
         if not is_array(argument):
-            return self.builder.load(dots, (direction,), f"{_name(argument)}{SUFFIX}")
+            return self.builder.load(dots, (direction,), f"{ir.name_of(argument, 'value')}{SUFFIX}")
         type_ = array_type_of(argument)
         view = ir.Var("direction", type_.copy(layout="A", readonly=False))
         selectors: tuple[ir.Selector, ...] = (*(ir.Span() for _ in range(type_.ndim)), ir.At(direction))
         self.builder.emit(ir.Slice(base=dots, selectors=selectors, out=view))
-        copied = ir.Var(f"{_name(argument)}{SUFFIX}", type_.copy(layout="C", readonly=False))
+        copied = ir.Var(f"{ir.name_of(argument, 'value')}{SUFFIX}", type_.copy(layout="C", readonly=False))
         self.builder.emit(ir.Copy(source=view, out=copied))
         return copied
 
@@ -365,7 +365,7 @@ class _Forward:
         type_ = array_type_of(array)
         if type_.layout == like.layout:
             return array
-        out = ir.Var(_name(array), type_.copy(layout=like.layout, readonly=False))
+        out = ir.Var(ir.name_of(array, "value"), type_.copy(layout=like.layout, readonly=False))
         if like.layout == "A":
             self.builder.emit(ir.Slice(base=array, selectors=(ir.Span(),) * type_.ndim, out=out))
         else:
@@ -404,7 +404,3 @@ class _Forward:
 
 def _is_zero(operand: ir.Operand) -> bool:
     return isinstance(operand, ir.Const) and bool(operand.value == 0)
-
-
-def _name(operand: ir.Operand) -> str:
-    return operand.name if isinstance(operand, ir.Var) else "value"

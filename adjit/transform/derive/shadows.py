@@ -65,8 +65,7 @@ class Shadows:
             operand = pending.pop()
             if operand in self.of or not self._is_shadowed(operand):
                 continue
-            name = operand.name if isinstance(operand, ir.Var) else "array"
-            self.of[operand] = ir.Var(name + self._suffix, writable(operand.type))
+            self.of[operand] = ir.Var(ir.name_of(operand, "array") + self._suffix, writable(operand.type))
             op = made.get(operand) if isinstance(operand, ir.Var) else None
             if isinstance(op, ir.VIEWS):
                 pending.append(op.base)

@@ -13,22 +13,14 @@ one array of all trips, and nobody said anything about that one.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 
 from adjit.transform import ir
 
 
 def without_own_promises(body: ir.Region) -> ir.Region:
     def made(op: ir.Op) -> ir.Op:
-        if isinstance(op, ir.Store) and op.promised and _base(op.array, body.made) in body.defines:
+        if isinstance(op, ir.Store) and op.promised and ir.base_of(op.array, body.made) in body.defines:
             return dataclasses.replace(op, promised=False)
         return op
 
     return ir.rewritten(body, made)
-
-
-def _base(array: ir.Operand, made: Mapping[ir.Operand, ir.Op]) -> ir.Operand:
-    """The array that a view made in the body looks into."""
-    while isinstance(array, ir.Var) and isinstance(view := made.get(array), ir.VIEWS):
-        array = view.base
-    return array

@@ -246,9 +246,7 @@ class Folding:
 
     def _handed_in_place(self, holder: ir.Op, region: ir.Region) -> dict[ir.Var, int]:
         """What a region hands on under the name that it came in with, and where that name is read last."""
-        targets = holder.results
-        if isinstance(holder, ir.For | ir.While):
-            targets = holder.body.args[1:] if isinstance(holder, ir.For) else holder.body.args
+        targets = ir.carried_args(holder) if isinstance(holder, ir.For | ir.While) else holder.results
         found: dict[ir.Var, int] = {}
         for target, operand in zip(targets, region.yields, strict=False):
             if not isinstance(operand, ir.Var) or operand.name != target.name or target in region.yields:

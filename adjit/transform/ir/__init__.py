@@ -76,9 +76,11 @@ from adjit.transform.ir.memory import (
 from adjit.transform.ir.rewriting import rewritten, rewritten_op, same, with_body, with_ops, with_regions
 from adjit.transform.ir.walking import (
     Cloner,
+    base_of,
     free_vars,
     is_array,
     is_float,
+    name_of,
     reads,
     regions,
     replaced,

@@ -16,6 +16,7 @@ from numba import types
 
 from adjit.transform.ir.control import For, with_slots
 from adjit.transform.ir.core import Op, Operand, Region, Type, Var
+from adjit.transform.ir.memory import VIEWS
 from adjit.transform.ir.rewriting import rewritten_op, with_ops, with_regions
 
 
@@ -59,6 +60,18 @@ def is_float(type_: Type) -> bool:
 
 def is_array(operand: Operand) -> bool:
     return isinstance(operand.type, types.Array)
+
+
+def base_of(array: Operand, made: Mapping[Any, Op]) -> Operand:
+    """The array that views look into, as far as the operations that make them are known."""
+    while isinstance(view := made.get(array), VIEWS):
+        array = view.base
+    return array
+
+
+def name_of(operand: Operand, otherwise: str) -> str:
+    """What the operand is called; a literal has no name."""
+    return operand.name if isinstance(operand, Var) else otherwise
 
 
 def replaced(region: Region, instead: Mapping[Op, Sequence[Op]]) -> Region:

@@ -1,6 +1,7 @@
 """Scratch arrays with an axis more for each loop around their use, so that what a trip leaves in them stays there.
 
-In: a function. Out: which loops an array can be given axes for, and, once both sweeps are made, those with the axes.
+In: both sweeps, and the arrays that are given axes, with their loops (`primal.py` says which can be). Out: both sweeps
+with these axes.
 
     s = np.empty(m)                         s = np.empty((n, m))
     for i in range(n):                      for i in range(n):
@@ -58,8 +59,7 @@ class _Expanding:
     def alloc(self, array: ir.Operand) -> list[ir.Op]:
         """The new array, made in front of its first use, where the trips of the loops are known."""
         alloc, type_ = self.model(array), array_type_of(array)
-        builder = ir.Builder()
-        builder.origin = self.allocs[array].origin
+        builder = ir.Builder(self.allocs[array].origin)
         trips = [count_trips(builder, loop) for loop in self.loops_of[array]]
         shape = alloc.shape
         if alloc.like is not None:
@@ -80,8 +80,7 @@ class _Expanding:
         return alloc
 
     def op(self, op: ir.Op) -> Iterator[ir.Op]:
-        builder = ir.Builder()
-        builder.origin = op.origin
+        builder = ir.Builder(op.origin)
         if isinstance(op, ir.Alloc) and op.out in self.loops_of:
             # inside a loop that is not around it, each trip stores what it reads: nothing reads what it is filled with
             if op.fill is not None and all(loop in self.counters for loop in self.loops_of[op.out]):

@@ -21,7 +21,7 @@ from adjit.runtime.library import same_extent
 from adjit.transform import ir
 from adjit.transform.analysis.elements import IndexModel
 from adjit.transform.ir.types import array_type_of
-from adjit.transform.storage.primal import Primal
+from adjit.transform.storage.primal import Primal, with_parameters
 
 MOST_PLACES = 4  # that an array goes through until it is where it was
 
@@ -70,11 +70,8 @@ class _Trips:
             row += trip
         one = ir.For(stop=ir.integer(1), body=ir.Region((ir.Var("row", types.intp),), tuple(row), ()))
         params = (*free, *self.params.values(), *self.more)
-        body = ir.Region(params, (*checks, *any_trip[0], one), ())
-        names = tuple(p.name for p in params)
-        self.function = dataclasses.replace(
-            primal.function, names=names, params=params, body=body, result=(), overlapping=()
-        )
+        apart = dataclasses.replace(primal.function, overlapping=())
+        self.function = with_parameters(apart, params, (*checks, *any_trip[0], one), ())
         self.row = one
         self.model = self.function.analysis(IndexModel)
         self.changes = [op for inner in any_trip[0] for op in ir.with_inner(inner) if isinstance(op, ir.Store)]

@@ -10,6 +10,7 @@ their use. `storage.py` makes a `Joint` of it, with both sweeps.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -32,10 +33,7 @@ class Primal:
         self.owner: dict[ir.Region, ir.Op] = {}
         self.made: dict[ir.Var, tuple[ir.Region, int]] = {}
         self._note(self.top)
-        self.stores: dict[ir.Operand, list[ir.Store]] = {}
-        for op in ir.walk(self.top):
-            if isinstance(op, ir.Store):
-                self.stores.setdefault(self.aliases.find(op.array), []).append(op)
+        self.stores = self.aliases.stores(function)
         self.expanded: dict[ir.Operand, Sequence[ir.For]] = {}
         self._index_model = function.analysis(IndexModel)
         self._scratch = _Scratch(self, self._index_model)
@@ -190,14 +188,8 @@ class Primal:
 
     def made_by(self, array: ir.Operand) -> ir.Op | None:
         """The operation that makes the array, where views lead to a single one."""
-        while isinstance(array, ir.Var):
-            region, k = self.made[array]
-            op = region.ops[k] if k >= 0 else None
-            if isinstance(op, ir.VIEWS):
-                array = op.base
-                continue
-            return op if isinstance(op, ir.Alloc | ir.Copy | ir.Call) else None
-        return None
+        op = self.top.made.get(ir.base_of(array, self.top.made))
+        return op if isinstance(op, ir.Alloc | ir.Copy | ir.Call) else None
 
     def is_stored_between(
         self,
@@ -295,6 +287,14 @@ def roots(function: ir.Function, aliases: Aliases) -> dict[ir.Operand, list[ir.V
         if ir.is_array(array):
             found.setdefault(aliases.find(array), []).append(array)
     return found
+
+
+def with_parameters(
+    function: ir.Function, params: tuple[ir.Var, ...], ops: Sequence[ir.Op], yields: Sequence[ir.Operand]
+) -> ir.Function:
+    """A function of these parameters that does these operations, and returns a tuple."""
+    body, names = ir.Region(params, tuple(ops), tuple(yields)), tuple(p.name for p in params)
+    return dataclasses.replace(function, names=names, params=params, body=body, result=tuple(range(len(yields))))
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from adjit.transform.derive.mirror import MirroredLoop, Sweeps
 from adjit.transform.ir.types import typed_const
 from adjit.transform.rewrite.notes import Provided, Remark, Restored, Scheduled, note, recording
 from adjit.transform.storage.loop_state import exposed
-from adjit.transform.storage.primal import Joint, Primal, roots
+from adjit.transform.storage.primal import Joint, Primal, roots, with_parameters
 from adjit.transform.storage.snapshots import Kept, Snapshots, State, bytes_of
 from adjit.transform.strategy import Strategy
 
@@ -173,13 +173,7 @@ def with_what_is_around(trip: Joint) -> ir.Function:
     body = trip.function.body
     params = (*body.args, *ir.free_vars(body))
     shadows = [shadow for shadow in dict.fromkeys(trip.shadows.values()) if shadow in params]
-    return dataclasses.replace(
-        trip.function,
-        names=tuple(p.name for p in params),
-        params=params,
-        body=ir.Region(params, body.ops, (*body.yields, *shadows)),
-        result=tuple(range(len(body.yields) + len(shadows))),
-    )
+    return with_parameters(trip.function, params, body.ops, (*body.yields, *shadows))
 
 
 class Rerun:
@@ -198,8 +192,7 @@ class Rerun:
         self.request = request
         self.join_trip = join_trip
         # made before the loop of the forward sweep
-        self.before = ir.Builder()
-        self.before.origin = self.loop.origin
+        self.before = ir.Builder(self.loop.origin)
         self.snapshots: Snapshots | None = None
         self.kept: Kept | None = None
         if has_one_trip(self.loop):
@@ -237,8 +230,7 @@ class Rerun:
         """The loop of the reverse sweep and what it needs in front of it."""
         loop, item = self.loop, self.item
         args = loop.body.args[1:]
-        before = ir.Builder()
-        before.origin = loop.origin
+        before = ir.Builder(loop.origin)
         is_ordered = self.snapshots is not None or bool(self.state.change_places)
         start, stop, step = mirrored_range(before, loop, backwards=is_ordered)
         counter = dataclasses.replace(loop.body.args[0])
@@ -251,8 +243,7 @@ class Rerun:
         mapping.update({args[k]: ends[after] for k, after in ir.next_slots(loop, passed).items()})
         mapping.update({args[k]: loop.inits[k] for k in fixed})
         starts = {k: mapping[args[k]] for k in passed}
-        builder = ir.Builder()
-        builder.origin = loop.origin
+        builder = ir.Builder(loop.origin)
         taken, remaining = ir.Var("taken", types.intp), None
         if self.snapshots is not None:
             place = trip_number(builder, loop, counter)
@@ -290,21 +281,14 @@ class Rerun:
         """One trip as a function of what it starts from."""
         body = self.loop.body
         params = (*ir.free_vars(body), *body.args)
-        function = dataclasses.replace(
-            self.primal.function,
-            names=tuple(p.name for p in params),
-            params=params,
-            body=ir.Region(params, body.ops, body.yields),
-            result=tuple(range(len(body.yields))),
-        )
+        function = with_parameters(self.primal.function, params, body.ops, body.yields)
         # the mirror knows its region by identity
         mirror = dataclasses.replace(self.item.body, region=function.body)
         return Sweeps(function, mirror, list(self.item.body.yields), dict(shadows))
 
     def put_back(self) -> list[ir.Op]:
         """What the arrays held before the loop, if it made a trip at all."""
-        builder = ir.Builder()
-        builder.origin = self.loop.origin
+        builder = ir.Builder(self.loop.origin)
         if self.kept is not None:
             self.kept.go_back(builder)
         if self.snapshots is None:

@@ -248,7 +248,7 @@ def _room(builder: ir.Builder, loop: ir.For, value: ir.Operand, name: str, *numb
     if isinstance(dtype, types.Array):
         shape = (*numbers, *(builder.extent(value, axis) for axis in range(dtype.ndim)))
         dtype = dtype.dtype
-    out = ir.Var(f"{value.name if isinstance(value, ir.Var) else 'value'}_{name}", array_type(dtype, len(shape)))
+    out = ir.Var(f"{ir.name_of(value, 'value')}_{name}", array_type(dtype, len(shape)))
     builder.emit(ir.Alloc(shape=shape, out=out, role=ir.Role("snapshots", loop)))
     return out
 

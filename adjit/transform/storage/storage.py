@@ -208,7 +208,7 @@ class _Storage:
         """Puts back what a store overwrote."""
         if store not in self.olds:
             assert isinstance(store.array.type, types.Array)
-            old = ir.Var(f"{_name(store.array)}_old", store.array.type.dtype)
+            old = ir.Var(f"{ir.name_of(store.array, 'array')}_old", store.array.type.dtype)
             self.olds[store] = old
             self.made[old] = (self.primal.region_of[store], self.primal.position[store])
             self.edits.before(store, ir.Load(array=store.array, index=store.index, out=old, origin=store.origin))
@@ -513,7 +513,3 @@ def _assigned_at(op: ir.Op, value: ir.Operand) -> ir.Origin | None:
             if maker is not None:
                 return _assigned_at(maker, made)
     return op.origin
-
-
-def _name(operand: ir.Operand) -> str:
-    return operand.name if isinstance(operand, ir.Var) else "array"
