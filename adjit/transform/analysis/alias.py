@@ -71,6 +71,14 @@ class Aliases:
             operand = step
         return top
 
+    def stores(self, function: ir.Function) -> dict[ir.Operand, list[ir.Store]]:
+        """The stores of the function, in order, by class."""
+        found: dict[ir.Operand, list[ir.Store]] = {}
+        for op in ir.walk(function.body):
+            if isinstance(op, ir.Store):
+                found.setdefault(self.find(op.array), []).append(op)
+        return found
+
     def may_share(self, left: ir.Operand, right: ir.Operand) -> bool:
         return self.find(left) == self.find(right)
 
@@ -213,18 +221,7 @@ def _names_given(op: ir.Op) -> Iterator[tuple[ir.Operand, ir.Operand]]:
             yield op.tape, op.value
     elif isinstance(op, ir.Pull):
         yield op.out, op.tape
-    elif isinstance(op, ir.If):
-        yield from _zipped(op.outs, op.then.yields, op.orelse.yields)
-    elif isinstance(op, ir.For | ir.While):
-        args = op.body.args[1:] if isinstance(op, ir.For) else op.body.args
-        yield from _zipped(op.outs, op.inits, op.body.yields)
-        yield from _zipped(args, op.inits, op.body.yields)
-        if isinstance(op, ir.While):
-            yield from _zipped(op.test.args, op.inits, op.body.yields)
-
-
-def _zipped(names: Iterable[ir.Operand], *others: Iterable[ir.Operand]) -> Iterator[tuple[ir.Operand, ir.Operand]]:
-    # the boolean that a loop with `stops` yields last has no partner
-    for name, *rest in zip(names, *others, strict=False):
-        for other in rest:
-            yield name, other
+    else:
+        for name, *sources in ir.joined(op):
+            for source in sources:
+                yield name, source

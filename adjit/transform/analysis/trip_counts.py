@@ -77,6 +77,16 @@ def trip_number(builder: ir.Builder, op: ir.For, counter: ir.Operand) -> ir.Oper
     return place if op.step == ir.integer(1) else emit_integer(builder, operator.floordiv, place, op.step, name)
 
 
+def counter_of(builder: ir.Builder, op: ir.For, trip: ir.Var) -> ir.Operand:
+    """The loop's counter in the trip of this number, from 0."""
+    offset = trip if op.step == ir.integer(1) else emit_integer(builder, operator.mul, trip, op.step, "offset")
+    return (
+        offset
+        if op.start == ir.integer(0)
+        else emit_integer(builder, operator.add, op.start, offset, op.body.args[0].name)
+    )
+
+
 def is_last_trip(builder: ir.Builder, op: ir.For) -> ir.Operand:
     """Whether the trip at hand is the last one, asked inside the loop."""
     counter = op.body.args[0]

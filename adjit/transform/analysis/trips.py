@@ -24,9 +24,10 @@ from typing import Literal
 
 from numba import types
 
-from adjit.runtime.library import broadcast_extent, some_elements, stored_extent
+from adjit.runtime.library import some_elements
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
+from adjit.transform.analysis.effects import is_check
 from adjit.transform.analysis.elements import IndexModel
 from adjit.transform.analysis.exact import Reach
 from adjit.transform.analysis.integers import Naturals
@@ -38,7 +39,6 @@ Pair = tuple[ir.Op, ir.Store]
 Shared = Literal["private", "own", "summed"]
 
 MOST_NEAR = 4
-_CHECKS = (broadcast_extent, stored_extent)
 
 
 @dataclass(frozen=True)
@@ -326,11 +326,6 @@ def _arrays(op: ir.Op) -> Iterator[ir.Operand]:
 
 def _are_sums(op: ir.Op, store: ir.Store) -> bool:
     return isinstance(op, ir.Store) and op.add and store.add
-
-
-def is_check(op: ir.Op) -> bool:
-    """Whether an operation may raise an error, and does nothing else but to give an extent."""
-    return isinstance(op, ir.Call) and op.callee in _CHECKS
 
 
 def is_own(ops: Sequence[ir.Load | ir.Store], distance: Callable[[ir.Operand], int | None]) -> bool:

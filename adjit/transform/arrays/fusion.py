@@ -18,6 +18,7 @@ from collections.abc import Mapping
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
+from adjit.transform.analysis.effects import Effects
 from adjit.transform.analysis.elements import IndexModel
 from adjit.transform.analysis.trip_counts import mirrored_range
 from adjit.transform.rewrite.simplify import Renamer, simplify
@@ -47,25 +48,6 @@ def _named(function: ir.Function, names: Mapping[ir.Var, ir.Var]) -> ir.Function
     return dataclasses.replace(function, body=Renamer(gone).whole(function.body)) if gone else function
 
 
-class _Effects:
-    """What an operation reads, writes and makes, by alias class."""
-
-    def __init__(self, op: ir.Op, aliases: Aliases):
-        self.reads: set[ir.Operand] = set()
-        self.writes: set[ir.Operand] = set()
-        self.is_ordered = False
-        for inner in ir.with_inner(op):
-            self.reads.update(map(aliases.find, inner.memory_read))
-            written = inner.memory_written
-            if written is not None:
-                self.writes.add(aliases.find(written))
-            self.is_ordered |= isinstance(inner, ir.Raise) or (isinstance(inner, ir.Call) and inner.effect)
-        self.op = op
-        self.touching = [inner for inner in ir.with_inner(op) if inner.memory_read or inner.memory_written is not None]
-        self.uses = {o for o in ir.reads(op) if isinstance(o, ir.Var)}
-        self.makes = set(op.results)
-
-
 class _Fusion:
     def __init__(self, function: ir.Function, refused: set[tuple[ir.Op, ir.Op]], names: dict[ir.Var, ir.Var]):
         self.function = function
@@ -73,7 +55,7 @@ class _Fusion:
         self.names = names  # by number: the user's array that it was stored in
         self.model = function.analysis(IndexModel)
         self.aliases = function.analysis(Aliases)
-        self.effects: dict[ir.Op, _Effects] = {}
+        self.effects: dict[ir.Op, Effects] = {}
         self.users: dict[ir.Operand, set[ir.Op]] = {}
         self.scratch = {op.out for op in ir.walk(function.body) if isinstance(op, ir.Alloc) and op.fill is None}
         self.filled = {op.out for op in ir.walk(function.body) if isinstance(op, ir.Alloc) and op.fill is not None}
@@ -171,9 +153,9 @@ class _Fusion:
 
     # ------------------------------------------------------------------------------------------- is it right
 
-    def effects_of(self, op: ir.Op) -> _Effects:
+    def effects_of(self, op: ir.Op) -> Effects:
         if op not in self.effects:
-            self.effects[op] = _Effects(op, self.aliases)
+            self.effects[op] = Effects(op, self.aliases)
         return self.effects[op]
 
     def movable(self, ops: tuple[ir.Op, ...], a: int, b: int) -> set[int] | None:
@@ -192,11 +174,11 @@ class _Fusion:
                 needed.append(own)
         return wanted
 
-    def conflict(self, left: _Effects, right: _Effects) -> bool:
+    def conflict(self, left: Effects, right: Effects) -> bool:
         """Whether two neighbours may not change places: one needs what the other makes, or changes what it touches."""
-        if left.uses & right.makes or left.makes & right.uses or (left.is_ordered and right.is_ordered):
+        if left.is_tied_to(right):
             return True
-        if not (left.writes & (right.reads | right.writes) or left.reads & right.writes):
+        if not left.may_clash(right, in_any_order=False):
             return False
         return any(self.model.may_meet(one, other, left.op) for one in left.touching for other in right.touching)
 
@@ -226,19 +208,7 @@ class _Fusion:
                 assert isinstance(op.array, ir.Var)
                 if op.array.user:
                     self.names.setdefault(op.value, op.array)
-        mapping: Mapping[ir.Var, ir.Operand] = {second.body.args[0]: first.body.args[0]}
-        body = ir.Region(
-            (*first.body.args, *second.body.args[1:]),
-            (*first.body.ops, *(ir.substituted(op, mapping) for op in second.body.ops)),
-            (*first.body.yields, *(ir.substituted_operand(y, mapping) for y in second.body.yields)),
-        )
-        return dataclasses.replace(
-            first,
-            inits=(*first.inits, *second.inits),
-            body=body,
-            outs=(*first.outs, *second.outs),
-            order_free=self.is_order_free(first, second),
-        )
+        return ir.with_trips_of(first, second, order_free=self.is_order_free(first, second))
 
     def is_order_free(self, first: ir.For, second: ir.For) -> bool:
         if self.may_cross(first, second, "!="):

@@ -80,5 +80,4 @@ class _Writing:
         assert isinstance(op, ir.For)
         arg = self.fresh()
         ops, last = self.ops(op.body, arg)
-        body = ir.Region((*op.body.args, arg), tuple(ops), (*op.body.yields, last))
-        return dataclasses.replace(op, inits=(*op.inits, value), body=body, outs=(*op.outs, out)), out
+        return ir.with_slots(op, [ir.Slot(value, arg, last, out)], ops), out

@@ -112,8 +112,7 @@ class Beforehand:
         while size != (size := len(needed)):
             for op in ir.walk(self._body):
                 if isinstance(op, ir.For):
-                    carried = zip(op.inits, op.body.args[1:], op.body.yields, op.outs, strict=False)
-                    for init, arg, y, out in carried:
+                    for init, arg, y, out in op.slots:
                         if arg in needed or out in needed:
                             needed.update((init, arg, y, op.start, op.stop, op.step))
                     if op.body.args[0] in needed:

@@ -27,10 +27,7 @@ def check_written(function: ir.Function) -> None:
     for p in function.body.args:
         if ir.is_array(p):
             sources[aliases.find(p)] = 2
-    stores: dict[ir.Operand, list[ir.Store]] = {}
-    for op in ir.walk(function.body):
-        if isinstance(op, ir.Store):
-            stores.setdefault(aliases.find(op.array), []).append(op)
+    stores = aliases.stores(function)
     for op in ir.walk(function.body):
         if isinstance(op, ir.Load) and ir.is_array(op.array):
             memory = aliases.find(op.array)

@@ -41,7 +41,7 @@ def goes_into(op: ir.Op) -> Iterator[tuple[ir.Operand, ...]]:
     elif isinstance(op, ir.Load | ir.Copy | ir.Pull):
         yield op.out, op.operands[0]
     else:
-        yield from ir.handed_on(op)
+        yield from ir.joined(op)
 
 
 class Activity:

@@ -412,7 +412,7 @@ def _read_undefined(function: ir.Function) -> list[ir.Var]:
             for out, *yields in zip(op.outs, op.then.yields, op.orelse.yields, strict=True):
                 sources[out] = yields
         elif isinstance(op, ir.For | ir.While):
-            for out, arg, init, last in zip(op.outs, ir.carried_args(op), op.inits, op.body.yields, strict=False):
+            for init, arg, last, out in op.slots:
                 sources[out] = sources[arg] = [init, last]
                 carried.append((arg, init))
     if not undefined:

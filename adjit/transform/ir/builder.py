@@ -22,9 +22,9 @@ from adjit.transform.ir.memory import Extent, Load, Store
 class Builder:
     """Collects operations. `region()` opens a nested list: `with b.region() as ops: ...; Region((), (*ops,), ())`."""
 
-    def __init__(self) -> None:
+    def __init__(self, origin: Origin | None = None) -> None:
         self._stack: list[list[Op]] = [[]]
-        self.origin: Origin | None = None
+        self.origin = origin
 
     @property
     def ops(self) -> list[Op]:

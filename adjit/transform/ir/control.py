@@ -7,10 +7,24 @@ In: regions and the operands they start from. Out: nodes, whose results are what
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import dataclasses
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 from adjit.transform.ir.core import Op, Operand, Region, Var, integer
-from adjit.transform.ir.nodes import node, operand, operands, region, results
+from adjit.transform.ir.nodes import node, once, operand, operands, region, results
+
+_Control = TypeVar("_Control", bound="If | For | While")
+_Loop = TypeVar("_Loop", bound="For | While")
+
+
+class Slot(NamedTuple):
+    """A value that a loop carries: what it starts from, what the body calls and hands on, and the last one."""
+
+    init: Operand
+    arg: Var
+    yielded: Operand
+    out: Var
 
 
 @node
@@ -49,6 +63,11 @@ class For(Op):
     is_mirror: bool = False
     snapshots: int | None = None
 
+    @once
+    def slots(self) -> tuple[Slot, ...]:
+        # the boolean of a loop that stops has no partner
+        return tuple(map(Slot, self.inits, self.body.args[1:], self.body.yields, self.outs))
+
 
 @node
 class While(Op):
@@ -62,6 +81,10 @@ class While(Op):
     body: Region = region()
     outs: tuple[Var, ...] = results()
     stops: bool = False
+
+    @once
+    def slots(self) -> tuple[Slot, ...]:
+        return tuple(map(Slot, self.inits, self.body.args, self.body.yields, self.outs))
 
 
 @node
@@ -91,12 +114,55 @@ def carried_args(op: For | While) -> tuple[Var, ...]:
     return op.body.args[1:] if isinstance(op, For) else op.body.args
 
 
-def handed_on(op: Op) -> Iterator[tuple[Operand, ...]]:
-    """What control flow makes, each before all that may be handed on to it: results, and what loops carry."""
+def joined(op: Op) -> Iterator[tuple[Var, Operand, Operand]]:
+    """The names that control flow gives to one of two values: to those of its branches, or to what a loop starts from
+    and what a trip hands on.
+
+    %y = if c {yield %a} else {yield %b}        (%y, %a, %b)
+    """
     if isinstance(op, If):
         yield from zip(op.outs, op.then.yields, op.orelse.yields, strict=True)
     elif isinstance(op, For | While):
-        # the boolean of a loop that stops is handed on to nothing
-        for arg, out, init, after in zip(carried_args(op), op.outs, op.inits, op.body.yields, strict=False):
-            yield arg, init, after
-            yield out, init, after
+        names = [op.outs, carried_args(op), *([op.test.args] if isinstance(op, While) else ())]
+        for own in names:
+            yield from zip(own, op.inits, op.body.yields, strict=False)
+
+
+def next_slots(loop: For | While, slots: Iterable[int]) -> dict[int, int]:
+    """Arrays that only change places: in which of these slots the next trip has what one has in slot k."""
+    slots = list(slots)
+    return {k: next(j for j in slots if loop.slots[j].yielded is loop.slots[k].arg) for k in slots}
+
+
+def with_slots(loop: _Loop, more: Sequence[Slot], ops: Iterable[Op] | None = None, **fields: Any) -> _Loop:
+    """The loop carrying more values, with these operations in its body if they are given, and these fields."""
+    inits, args, yields, outs = zip(*more, strict=True) if more else ((), (), (), ())
+    cut, body = len(loop.outs), loop.body
+    # the boolean of a loop that stops stays last
+    yields = (*body.yields[:cut], *yields, *body.yields[cut:])
+    made = Region((*body.args, *args), body.ops if ops is None else tuple(ops), yields)
+    if isinstance(loop, While):
+        tested = tuple(dataclasses.replace(arg) for arg in args)
+        fields["test"] = Region((*loop.test.args, *tested), loop.test.ops, loop.test.yields)
+    return dataclasses.replace(loop, inits=(*loop.inits, *inits), body=made, outs=(*loop.outs, *outs), **fields)
+
+
+def with_results(op: _Control, kept: Sequence[int]) -> _Control:
+    """The operation with these results alone, and what hands them on; itself if it has no others."""
+    cut = len(op.outs)
+    if len(kept) == cut:
+        return op
+
+    def picked(items: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Of what there is one of each result, in front of what else there is."""
+        return (*(items[k] for k in kept), *items[cut:])
+
+    def narrowed(region: Region) -> Region:
+        first = len(region.args) - cut  # a counter comes before what is carried
+        args = (*region.args[:first], *picked(region.args[first:])) if region.args else ()
+        is_test = isinstance(op, While) and region is op.test
+        return Region(args, region.ops, region.yields if is_test else picked(region.yields))
+
+    operands = op.operands if isinstance(op, If) else (*op.operands[:-cut], *picked(op.inits))
+    made: Any = op.rebuilt(operands, [narrowed(region) for region in op.regions], picked(op.outs))
+    return made  # type: ignore[no-any-return]

@@ -98,33 +98,24 @@ class _Printer:
             self._shown = (origin.filename, origin.line)
             lines = origin.text.splitlines() or [""]
             self.line(f"# L{origin.line}: {lines[0]}")
-        head = self.head(op)
-        if isinstance(op, ir.If):
-            self.line(head + " {")
-            self.block(op.then)
-            if op.orelse.ops or op.orelse.yields:
+        if not op.regions:
+            self.line(self.head(op))
+            return
+        self.line(self.head(op) + " {")
+        first, *others = op.regions
+        self.block(first)
+        for other in others:
+            if isinstance(op, ir.While):
+                self.line(f"}} do ({self.definitions(other.args)}) {{")
+            elif other.ops or other.yields:
                 self.line("} else {")
-                self.block(op.orelse)
-            self.line("}")
-        elif isinstance(op, ir.For):
-            self.line(head + " {")
-            self.block(op.body)
-            self.line("}")
-        elif isinstance(op, ir.While):
-            self.line(head + " {")
-            self.block(op.test)
-            self.line(f"}} do ({self.definitions(op.body.args)}) {{")
-            self.block(op.body)
-            self.line("}")
-        else:
-            self.line(head)
+            self.block(other)
+        self.line("}")
 
     def head(self, op: ir.Op) -> str:
         """The operation on one line, without its regions."""
         # what is read is named before what is defined, as it comes first in the program
         text = self._action(op)
-        if isinstance(op, (ir.If, ir.For, ir.While)) and not op.results:
-            return text
         return f"{self.definitions(op.results)} = {text}" if op.results else text
 
     def _action(self, op: ir.Op) -> str:

@@ -140,18 +140,17 @@ def transposed_type(base: types.Array, axes: Sequence[int]) -> types.Array:
     return base.copy(layout=layout)
 
 
+_OF_PYTHON: dict[type, Type] = {
+    float: types.float64, int: types.intp, bool: types.boolean, complex: types.complex128,
+}  # fmt: skip
+
+
 def dtype_of(value: Any) -> Type | None:
     """The numba scalar type that a dtype-like names: np.float32, "float32", a numba type, float, ..."""
     if isinstance(value, types.Type) and not isinstance(value, types.Callable):
         return value
-    if value is float:
-        return types.float64
-    if value is int:
-        return types.intp
-    if value is bool:
-        return types.boolean
-    if value is complex:
-        return types.complex128
+    if isinstance(value, type) and value in _OF_PYTHON:
+        return _OF_PYTHON[value]
     if isinstance(value, str | np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
         from_numpy = np.dtype(value)
         return type_of(np.zeros(1, from_numpy)[0])

@@ -84,13 +84,10 @@ class _Verifier:
 
     # -------------------------------------------------------------------------------------------- types
 
-    def same_type(self, what: str, left: ir.Operand, right: ir.Operand) -> None:
-        self.check(left.type == right.type, f"{what}: {left!r} is {left.type}, {right!r} is {right.type}")
-
     def same_types(self, what: str, left: Sequence[ir.Operand], right: Sequence[ir.Operand]) -> None:
         self.check(len(left) == len(right), f"{what}: {len(left)} against {len(right)}")
         for a, b in zip(left, right, strict=True):
-            self.same_type(what, a, b)
+            self.check(a.type == b.type, f"{what}: {a!r} is {a.type}, {b!r} is {b.type}")
 
     def integers(self, what: str, operands: Sequence[ir.Operand]) -> None:
         for operand in operands:

@@ -14,8 +14,9 @@ from typing import Any
 
 from numba import types
 
-from adjit.transform.ir.control import For
+from adjit.transform.ir.control import For, with_slots
 from adjit.transform.ir.core import Op, Operand, Region, Type, Var
+from adjit.transform.ir.memory import VIEWS
 from adjit.transform.ir.rewriting import rewritten_op, with_ops, with_regions
 
 
@@ -46,20 +47,8 @@ def reads(op: Op) -> Iterator[Operand]:
 
 def free_vars(region: Region) -> list[Var]:
     """Variables that are read inside and defined outside, in order of first reading."""
-    defined = set(region.args)
-    for op in walk(region):
-        defined.update(op.results)
-        for inner in op.regions:
-            defined.update(inner.args)
-    found: dict[Var, None] = {}
-    for op in region.ops:
-        for operand in reads(op):
-            if isinstance(operand, Var) and operand not in defined:
-                found[operand] = None
-    for operand in region.yields:
-        if isinstance(operand, Var) and operand not in defined:
-            found[operand] = None
-    return list(found)
+    operands = (*(operand for op in region.ops for operand in op.reads), *region.yields)
+    return list(dict.fromkeys(o for o in operands if isinstance(o, Var) and o not in region.defines))
 
 
 def is_float(type_: Type) -> bool:
@@ -71,6 +60,18 @@ def is_float(type_: Type) -> bool:
 
 def is_array(operand: Operand) -> bool:
     return isinstance(operand.type, types.Array)
+
+
+def base_of(array: Operand, made: Mapping[Any, Op]) -> Operand:
+    """The array that views look into, as far as the operations that make them are known."""
+    while isinstance(view := made.get(array), VIEWS):
+        array = view.base
+    return array
+
+
+def name_of(operand: Operand, otherwise: str) -> str:
+    """What the operand is called; a literal has no name."""
+    return operand.name if isinstance(operand, Var) else otherwise
 
 
 def replaced(region: Region, instead: Mapping[Op, Sequence[Op]]) -> Region:
@@ -98,10 +99,15 @@ def unmarked(op: Op) -> Op:
 def _with_loops(op: Op, fields: Mapping[str, Any]) -> Op:
     """The operation with these fields in it and the loops inside it."""
 
-    def made(inner: Op) -> Op:
-        return dataclasses.replace(inner, **fields) if isinstance(inner, For) else inner
+    return rewritten_op(op, lambda inner: dataclasses.replace(inner, **fields) if isinstance(inner, For) else inner)
 
-    return rewritten_op(op, made)
+
+def with_trips_of(first: For, second: For, between: Sequence[Op] = (), **fields: Any) -> For:
+    """The first loop, which does in a trip what the second does there as well, after its own; with these fields."""
+    mapping: Mapping[Var, Operand] = {second.body.args[0]: first.body.args[0]}
+    slots = [slot._replace(yielded=substituted_operand(slot.yielded, mapping)) for slot in second.slots]
+    ops = (*first.body.ops, *between, *(substituted(op, mapping) for op in second.body.ops))
+    return with_slots(first, slots, ops, **fields)
 
 
 class Cloner:
@@ -138,12 +144,9 @@ def substituted(op: Op, mapping: Mapping[Var, Operand]) -> Op:
     if not mapping:
         return op
     operands = [substituted_operand(o, mapping) for o in op.operands]
-    regions = [
-        Region(
-            r.args,
-            tuple(substituted(inner, mapping) for inner in r.ops),
-            tuple(substituted_operand(y, mapping) for y in r.yields),
-        )
-        for r in op.regions
-    ]
-    return op.rebuilt(operands, regions, op.results)
+    return op.rebuilt(operands, [_substituted_region(region, mapping) for region in op.regions], op.results)
+
+
+def _substituted_region(region: Region, mapping: Mapping[Var, Operand]) -> Region:
+    ops = tuple(substituted(op, mapping) for op in region.ops)
+    return Region(region.args, ops, tuple(substituted_operand(y, mapping) for y in region.yields))

@@ -13,13 +13,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections import defaultdict
-from collections.abc import Collection
-from typing import TypeVar
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
-
-_T = TypeVar("_T")
+from adjit.transform.analysis.effects import has_effect
 
 
 def eliminate_dead(function: ir.Function) -> ir.Function:
@@ -41,13 +38,10 @@ class _Marking:
         self._parent: dict[ir.Op, ir.Op] = {}
         self._source: dict[ir.Var, tuple[ir.Op, int]] = {}  # a result or region argument: its operation, its slot or -1
         self._pending: list[ir.Var | ir.Op] = []
-        roots: list[ir.Op] = []
         for op in function.body.inside:
             self._index(op)
-            if isinstance(op, ir.Raise) or (isinstance(op, ir.Call) and op.effect):
-                roots.append(op)
-        for root in roots:
-            self._keep(root)
+        for op in filter(has_effect, function.body.inside):
+            self._keep(op)
         for operand in function.body.yields:
             self._use(operand)
             if ir.is_reference(operand):
@@ -131,39 +125,11 @@ class _Sweep:
         return region if ops == region.ops else dataclasses.replace(region, ops=ops)
 
     def op(self, op: ir.Op) -> ir.Op:
-        regions = [self.region(region) for region in op.regions]
+        live = self.live
         if isinstance(op, ir.If):
-            kept = [k for k, out in enumerate(op.outs) if out in self.live.variables]
-            regions = [_narrowed(region, kept, 0, False) for region in regions]
-            return _rebuilt(op, op.operands, regions, kept)
-        if isinstance(op, ir.For):
-            kept = [k for k in range(len(op.outs)) if (op, k) in self.live.slots]
-            regions = [_narrowed(regions[0], kept, 1, op.stops)]
-            return _rebuilt(op, (op.start, op.stop, op.step, *_picked(op.inits, kept)), regions, kept)
-        if isinstance(op, ir.While):
-            kept = [k for k in range(len(op.outs)) if (op, k) in self.live.slots]
-            test, body = regions
-            if len(kept) < len(op.outs):
-                test = dataclasses.replace(test, args=_picked(test.args, kept))
-            regions = [test, _narrowed(body, kept, 0, op.stops)]
-            return _rebuilt(op, _picked(op.inits, kept), regions, kept)
-        return op
-
-
-def _rebuilt(op: ir.Op, operands: tuple[ir.Operand, ...], regions: list[ir.Region], kept: Collection[int]) -> ir.Op:
-    if len(kept) == len(op.results) and ir.same(regions, op.regions):
-        return op
-    return op.rebuilt(operands, regions, _picked(op.results, kept))
-
-
-def _narrowed(region: ir.Region, kept: Collection[int], counters: int, stops: bool) -> ir.Region:
-    """The region with only the slots in `kept`; its counter argument and its boolean for `break` stay."""
-    slots = len(region.yields) - stops
-    if len(kept) == slots:
-        return region
-    args = region.args[:counters] + _picked(region.args[counters:], kept) if region.args else ()
-    return ir.Region(args, region.ops, _picked(region.yields[:slots], kept) + region.yields[slots:])
-
-
-def _picked(items: tuple[_T, ...], kept: Collection[int]) -> tuple[_T, ...]:
-    return tuple(items[k] for k in kept)
+            kept = [k for k, out in enumerate(op.outs) if out in live.variables]
+        else:
+            kept = [k for k in range(len(op.results)) if (op, k) in live.slots]
+        made = ir.with_regions(op, [self.region(region) for region in op.regions])
+        assert isinstance(made, ir.If | ir.For | ir.While)
+        return ir.with_results(made, kept)

@@ -105,9 +105,9 @@ class _Doubtful:
                     self._may_be[out] = list(sides)
             elif isinstance(op, ir.For | ir.While):
                 runs = isinstance(op, ir.For) and bool(literal_trips(op))
-                for k, arg in enumerate(ir.carried_args(op)):
-                    self._may_be[arg] = [(op.inits[k], None), (op.body.yields[k], None)]
-                    self._may_be[op.outs[k]] = self._may_be[arg][runs:]
+                for init, arg, yielded, out in op.slots:
+                    self._may_be[arg] = [(init, None), (yielded, None)]
+                    self._may_be[out] = self._may_be[arg][runs:]
 
     @property
     def has_any(self) -> bool:
@@ -134,16 +134,10 @@ def all_defined(ops: Sequence[ir.Op], saved: Collection[ir.Operand]) -> list[ir.
     while size != len(wanted):
         size = len(wanted)
         for op in (inner for top in ops for inner in ir.with_inner(top)):
-            joined: list[tuple[ir.Operand, ...]] = []
-            if isinstance(op, ir.If):
-                joined = [(out, op.then.yields[k], op.orelse.yields[k]) for k, out in enumerate(op.outs)]
-            elif isinstance(op, ir.For | ir.While):
-                args = ir.carried_args(op)
-                joined = [(out, args[k], op.inits[k], op.body.yields[k]) for k, out in enumerate(op.outs)]
-            for same in joined:
-                # what a loop carries is read in it, whether or not its last value is
-                if wanted.intersection(same[: len(same) - 2]):
-                    wanted.update(same)
+            # what a loop carries is read in it, whether or not its last value is
+            for name, *sources in ir.joined(op):
+                if name in wanted:
+                    wanted.update(sources)
     return list(ir.rewritten(ir.Region((), tuple(ops), ()), lambda op: _defined(op, wanted)).ops)
 
 

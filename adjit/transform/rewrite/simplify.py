@@ -286,14 +286,7 @@ class _Pass:
             if trips == 1 and op.snapshots is None:
                 self.once(op, start, done, scope)
                 return
-        kept = self.changing_slots(op, [op.body.args[1:]])
-        if len(kept) < len(op.outs):
-            body = op.body
-            args = (body.args[0], *(body.args[k + 1] for k in kept))
-            yields = tuple(body.yields[k] for k in kept) + body.yields[len(op.outs) :]
-            inits = tuple(op.inits[k] for k in kept)
-            narrowed = ir.Region(args, body.ops, yields)
-            op = dataclasses.replace(op, inits=inits, body=narrowed, outs=tuple(op.outs[k] for k in kept))
+        op = ir.with_results(op, self.changing_slots(op, [op.body.args[1:]]))
         body = self.region(self.hoist(op.body, done, scope), _Scope(scope))
         operands = (start, stop, step, *self.operands(op.inits))
         if body is not op.body or not ir.same(operands, op.operands):
@@ -319,17 +312,7 @@ class _Pass:
                 self.op(inner, done, scope)
             self.equate(op.outs, self.operands(op.inits))
             return
-        kept = self.changing_slots(op, [op.test.args, op.body.args])
-        if len(kept) < len(op.outs):
-            test_args, args = (tuple(r.args[k] for k in kept) for r in op.regions)
-            yields = tuple(op.body.yields[k] for k in kept) + op.body.yields[len(op.outs) :]
-            op = dataclasses.replace(
-                op,
-                inits=tuple(op.inits[k] for k in kept),
-                test=ir.Region(test_args, op.test.ops, op.test.yields),
-                body=ir.Region(args, op.body.ops, yields),
-                outs=tuple(op.outs[k] for k in kept),
-            )
+        op = ir.with_results(op, self.changing_slots(op, [op.test.args, op.body.args]))
         regions = [self.hoist(region, done, scope) for region in op.regions]
         regions = [self.region(region, _Scope(scope)) for region in regions]
         operands = self.operands(op.inits)

@@ -6,8 +6,8 @@ In: sweeps with a mirror. Out: one function in which both sweeps are ordinary op
 """
 
 from adjit.transform.storage.back_to_back import fuse
-from adjit.transform.storage.joint import Joint
 from adjit.transform.storage.memory_limit import leave_room
+from adjit.transform.storage.primal import Joint
 from adjit.transform.storage.rerun import requests_for
 from adjit.transform.storage.storage import join
 

@@ -21,11 +21,12 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
+from adjit.transform.analysis.effects import Effects
 from adjit.transform.analysis.sums import is_sum
 from adjit.transform.ir.types import typed_const
 from adjit.transform.rewrite.axes import contracted_tapes
 from adjit.transform.rewrite.notes import Scheduled, note
-from adjit.transform.storage.joint import Joint
+from adjit.transform.storage.primal import Joint, roots
 
 
 def fuse(function: ir.Function, joint: Joint) -> ir.Function:
@@ -33,50 +34,18 @@ def fuse(function: ir.Function, joint: Joint) -> ir.Function:
     while True:
         fusion = _Fusion(function, joint)
         apart: list[Scheduled] = []
-        for a, b in fusion.pairs():
+        for pair, a, b in fusion.pairs():
             detached = fusion.detached(a, b)
             candidate = fusion if detached is function else _Fusion(detached, joint)
             fused = candidate.fused_at(a, b)
             if isinstance(fused, ir.Function):
                 function = fused
-                note(Scheduled(fusion.pair_at(a), "fused"))
+                note(Scheduled(pair, "fused"))
                 break
-            apart.append(Scheduled(fusion.pair_at(a), "apart", fused))
+            apart.append(Scheduled(pair, "apart", fused))
         else:
             note(*apart)
             return function
-
-
-class _Effects:
-    """What an operation and all inside it read, overwrite and add to, by alias class, and the variables it reads."""
-
-    def __init__(self, op: ir.Op, aliases: Aliases):
-        self.reads: set[ir.Operand] = set()
-        self.writes: set[ir.Operand] = set()
-        self.adds: set[ir.Operand] = set()
-        self.ordered = False
-        for inner in ir.with_inner(op):
-            self.reads.update(aliases.find(a) for a in inner.memory_read)
-            if isinstance(inner, ir.Store):
-                (self.adds if inner.add else self.writes).add(aliases.find(inner.array))
-            elif isinstance(inner, ir.Push):
-                self.writes.add(aliases.find(inner.tape))
-            self.ordered = self.ordered or isinstance(inner, ir.Raise) or (isinstance(inner, ir.Call) and inner.effect)
-        self.uses = {o for o in ir.reads(op) if isinstance(o, ir.Var)}
-        self.makes = set(op.results)
-
-    def conflicts(self, other: _Effects) -> bool:
-        """Whether the two may not change places. Additions to the same memory may."""
-        mine, theirs = self.reads | self.adds, other.reads | other.adds
-        return bool(
-            self.writes & (theirs | other.writes)
-            or mine & other.writes
-            or self.adds & other.reads
-            or self.reads & other.adds
-            or self.uses & other.makes
-            or self.makes & other.uses
-            or (self.ordered and other.ordered)
-        )
 
 
 class _Fusion:
@@ -85,35 +54,25 @@ class _Fusion:
         self.primal = joint.primal
         self.ops = list(function.body.ops)
         self.aliases = function.analysis(Aliases)
-        self.effects = [_Effects(op, self.aliases) for op in self.ops]
+        self.effects = [Effects(op, self.aliases) for op in self.ops]
         self.primal_of = {self.aliases.find(s): self.aliases.find(p) for p, s in joint.shadows.items()}
         self.parts = {self.aliases.find(array): loops for array, loops in joint.scratch.items()}
         # arrays that are no part of another one
         self.whole = {op.out for op in ir.walk(function.body) if isinstance(op, ir.Alloc)}
         self.whole |= set(function.body.args).difference(*function.overlapping)
         # where memory is made
-        self.roots: dict[ir.Operand, set[ir.Var]] = {}
-        for op in ir.walk(function.body):
-            if isinstance(op, ir.Alloc | ir.Copy | ir.Call):
-                for out in op.results:
-                    if ir.is_array(out):
-                        self.roots.setdefault(self.aliases.find(out), set()).add(out)
-        for arg in function.body.args:
-            if ir.is_array(arg):
-                self.roots.setdefault(self.aliases.find(arg), set()).add(arg)
+        self.roots = roots(function, self.aliases)
 
-    def pairs(self) -> list[tuple[int, int]]:
-        """The loops of the forward sweep that have a mirror, and these."""
-        forward = {
-            op.pair: k for k, op in enumerate(self.ops) if isinstance(op, ir.For) and op.pair and not op.is_mirror
-        }
-        mirrors = [(op.pair, k) for k, op in enumerate(self.ops) if isinstance(op, ir.For) and op.is_mirror]
-        return [(forward[pair], k) for pair, k in mirrors if pair in forward]
+    def pairs(self) -> list[tuple[object, int, int]]:
+        """What a loop of the forward sweep and its mirror have in common, and the two."""
+        loops = [(op, k) for k, op in enumerate(self.ops) if isinstance(op, ir.For) and op.pair]
+        forward = {op.pair: k for op, k in loops if not op.is_mirror}
+        return [(op.pair, forward[op.pair], k) for op, k in loops if op.is_mirror and op.pair in forward]
 
-    def pair_at(self, a: int) -> object:
-        loop = self.ops[a]
-        assert isinstance(loop, ir.For)
-        return loop.pair
+    def loop(self, k: int) -> ir.For:
+        op = self.ops[k]
+        assert isinstance(op, ir.For)
+        return op
 
     def fused_at(self, a: int, b: int) -> ir.Function | str:
         """The function with the pair fused, or why that cannot be."""
@@ -124,58 +83,54 @@ class _Fusion:
 
     def detached(self, a: int, b: int) -> ir.Function:
         """The function with the sums of the mirror at `b` starting from zero, if they start from what `a` leaves."""
-        mirror = self.ops[b]
-        assert isinstance(mirror, ir.For)
+        mirror = self.loop(b)
         late = {out for op in self.ops[a:b] for out in op.results}
         inits, outs, adds = list(mirror.inits), list(mirror.outs), []
-        for k, init in enumerate(mirror.inits):
-            arg = mirror.body.args[1 + k]
-            if init in late and ir.is_float(arg.type) and is_sum(arg, mirror.body.yields[k], mirror.body):
+        for k, (init, arg, yielded, out) in enumerate(mirror.slots):
+            if init in late and ir.is_float(arg.type) and is_sum(arg, yielded, mirror.body):
                 inits[k] = typed_const(0, arg.type)
-                outs[k] = dataclasses.replace(mirror.outs[k])
-                adds.append(ir.Call(callee=operator.add, args=(init, outs[k]), outs=(mirror.outs[k],)))
+                outs[k] = dataclasses.replace(out)
+                adds.append(ir.Call(callee=operator.add, args=(init, outs[k]), outs=(out,)))
         if not adds:
             return self.function
         ops = list(self.ops)
         ops[b : b + 1] = [dataclasses.replace(mirror, inits=tuple(inits), outs=tuple(outs)), *adds]
-        old = self.function.body
-        return dataclasses.replace(self.function, body=ir.Region(old.args, tuple(ops), old.yields))
+        return ir.with_body(self.function, ir.with_ops(self.function.body, ops))
 
     # --------------------------------------------------------------------------------------------------- legality
 
     def movable(self, a: int, b: int) -> set[int] | str:
         """The operations in between that have to run before the fused loop, or why one of them cannot."""
-        mirror = self.effects[b]
-        wanted = {k for k in range(a + 1, b) if self.effects[k].conflicts(mirror)}
-        pending = list(wanted)
-        while pending:
-            k = pending.pop()
-            for earlier in range(a + 1, k):
-                if earlier not in wanted and self.effects[earlier].conflicts(self.effects[k]):
-                    wanted.add(earlier)
-                    pending.append(earlier)
-        late = sorted(mirror.uses & self.effects[a].makes, key=lambda v: (isinstance(v.type, types.Integer), v.name))
+        wanted: set[int] = set()
+        for k in range(b - 1, a, -1):
+            if any(self.conflict(k, later) for later in (b, *wanted)):
+                wanted.add(k)
+        needed = self.effects[b].uses & self.effects[a].makes
+        late = sorted(needed, key=lambda v: (isinstance(v.type, types.Integer), v.name))
         if late:
             what = "how much it saved" if isinstance(late[0].type, types.Integer) else f"`{late[0].name}`"
             return f"its reverse starts from {what}, which is known when the loop has ended"
-        held = next((k for k in sorted(wanted) if self.effects[k].conflicts(self.effects[a])), None)
+        held = next((k for k in sorted(wanted) if self.conflict(k, a)), None)
         if held is not None:
             where = self.ops[held].origin
             what = "a statement" if where is None else f"L{where.line}"
             return f"its reverse starts from what {what} makes of the loop's result"
         return wanted
 
+    def conflict(self, j: int, k: int) -> bool:
+        """Whether two operations may not change places. Additions to the same memory may."""
+        one, other = self.effects[j], self.effects[k]
+        return one.is_tied_to(other) or one.may_clash(other, in_any_order=True)
+
     def obstacle(self, a: int, b: int) -> str:
         """Why the trips of a pair cannot run back to back; empty if they can."""
-        loop, mirror = self.ops[a], self.ops[b]
-        assert isinstance(loop, ir.For)
-        assert isinstance(mirror, ir.For)
+        loop, mirror = self.loop(a), self.loop(b)
         if loop.stops or mirror.stops:
             return "it is left early"
-        if self.effects[b].ordered:
+        if self.effects[b].is_ordered:
             return "its reverse may raise an exception, or draws random numbers"
-        for arg, y in zip(mirror.body.args[1:], mirror.body.yields, strict=True):
-            if not is_sum(arg, y, mirror.body):
+        for _, arg, yielded, _ in mirror.slots:
+            if not is_sum(arg, yielded, mirror.body):
                 return f"a trip's `{arg.name}` comes from the trip after it, and is not only added to"
         reverse = self.effects[b]
         stored = reverse.writes | (reverse.adds & reverse.reads)
@@ -208,15 +163,15 @@ class _Fusion:
         """
         if memory in self.parts:
             return loop.pair in self.parts[memory]
-        roots = self.roots.get(memory, set())
-        assert isinstance(loop.pair, ir.For)
-        known = [root for root in roots if root in self.primal.made]
-        return bool(roots) and len(known) == len(roots) and all(self.primal.is_scratch(r, loop.pair) for r in known)
+        made, pair = self.roots.get(memory, ()), loop.pair
+        assert isinstance(pair, ir.For)
+        is_known = bool(made) and all(root in self.primal.made for root in made)
+        return is_known and all(self.primal.is_scratch(root, pair) for root in made)
 
     def is_made_in(self, memory: ir.Operand, loop: ir.For) -> bool:
         """Whether all that the memory may be is made in a trip of the loop."""
-        made = loop.body.made.keys()
-        return self.roots.get(memory, {None}) <= made
+        made = self.roots.get(memory, ())
+        return bool(made) and all(root in loop.body.made for root in made)
 
     def is_own(self, memory: ir.Operand, loop: ir.For) -> bool:
         """Whether each trip touches elements of its own: some index is the counter, on the same axis everywhere."""
@@ -235,31 +190,13 @@ class _Fusion:
     # ------------------------------------------------------------------------------------------------------ fusing
 
     def fused(self, a: int, b: int, moved: set[int]) -> ir.Function:
-        loop, mirror = self.ops[a], self.ops[b]
-        assert isinstance(loop, ir.For)
-        assert isinstance(mirror, ir.For)
-        counter = loop.body.args[0]
-        mapping: dict[ir.Var, ir.Operand] = {mirror.body.args[0]: counter}
-        second = [ir.substituted(op, mapping) for op in mirror.body.ops]
-        body = ir.Region(
-            (*loop.body.args, *mirror.body.args[1:]),
-            (*loop.body.ops, ir.Comment(text=ir.REVERSE_TRIP), *second),
-            (*loop.body.yields, *(ir.substituted_operand(y, mapping) for y in mirror.body.yields)),
-        )
-        made = dataclasses.replace(
-            loop,
-            inits=(*loop.inits, *mirror.inits),
-            body=body,
-            outs=(*loop.outs, *mirror.outs),
-            pair=None,
-            # the trips share what they tape for themselves, so in a derivative of this loop their order matters
-            order_free=False,
-        )
+        heading = ir.Comment(text=ir.REVERSE_TRIP)
+        # the trips share what they tape for themselves, so in a derivative of this loop their order matters
+        made = ir.with_trips_of(self.loop(a), self.loop(b), [heading], pair=None, order_free=False)
         before = [op for k, op in enumerate(self.ops) if k < a or k in moved]
         after = [op for k, op in enumerate(self.ops) if k > a and k != b and k not in moved]
         ops = contracted_tapes([*before, made, *after], len(before), _numbers_of_trips(made))
-        old = self.function.body
-        return dataclasses.replace(self.function, body=ir.Region(old.args, tuple(ops), old.yields))
+        return ir.with_body(self.function, ir.with_ops(self.function.body, ops))
 
 
 def _numbers_of_trips(loop: ir.For) -> set[ir.Operand]:

@@ -1,6 +1,7 @@
 """Scratch arrays with an axis more for each loop around their use, so that what a trip leaves in them stays there.
 
-In: a function. Out: which loops an array can be given axes for, and, once both sweeps are made, those with the axes.
+In: both sweeps, and the arrays that are given axes, with their loops (`primal.py` says which can be). Out: both sweeps
+with these axes.
 
     s = np.empty(m)                         s = np.empty((n, m))
     for i in range(n):                      for i in range(n):
@@ -16,109 +17,8 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 
 from adjit.transform import ir
-from adjit.transform.analysis.alias import Aliases
-from adjit.transform.analysis.elements import IndexModel
 from adjit.transform.analysis.trip_counts import count_trips, natural, place_in_range
 from adjit.transform.ir.types import array_type, array_type_of
-
-Chain = tuple[ir.Op, ...]
-
-
-class Scratch:
-    """The scratch arrays of one function."""
-
-    def __init__(self, function: ir.Function, aliases: Aliases, index_model: IndexModel):
-        self._aliases = aliases
-        self._index_model = index_model
-        self._yields = function.body.yields
-        self._chain: dict[ir.Op, Chain] = {}
-        # the operations around the one that makes a variable, and its number among all; arguments come before all
-        self._made: dict[ir.Var, tuple[Chain, int]] = dict.fromkeys(function.body.args, ((), -1))
-        self._number: dict[ir.Op, int] = {}
-        self._allocs: dict[ir.Operand, list[ir.Alloc]] = {}
-        self._users: dict[ir.Operand, list[ir.Op]] = {}
-        # memory that goes by several names, or that something else keeps
-        self._shared: set[ir.Operand] = {aliases.find(y) for y in function.body.yields if ir.is_array(y)}
-        self._walk(function.body, ())
-
-    def _walk(self, region: ir.Region, chain: Chain) -> None:
-        for op in region.ops:
-            self._chain[op] = chain
-            self._number[op] = len(self._number)
-            for out in op.results:
-                self._made[out] = (chain, self._number[op])
-            if isinstance(op, ir.Alloc):
-                self._allocs.setdefault(self._aliases.find(op.out), []).append(op)
-            else:
-                self._note(op)
-            for inner in op.regions:
-                for arg in inner.args:
-                    self._made[arg] = ((*chain, op), self._number[op])
-                self._walk(inner, (*chain, op))
-
-    def _note(self, op: ir.Op) -> None:
-        for operand in op.operands:
-            if ir.is_array(operand):
-                self._users.setdefault(self._aliases.find(operand), []).append(op)
-        handed_on: list[ir.Operand] = [y for r in op.regions for y in r.yields]
-        if isinstance(op, ir.For | ir.While | ir.Push):
-            handed_on += op.operands
-        self._shared.update(self._aliases.find(o) for o in handed_on if ir.is_array(o))
-
-    def loops(self, memory: ir.Operand) -> tuple[ir.For, ...]:
-        """The loops, outermost first, that an array can be given axes for; none if there are no such loops."""
-        allocs = self._allocs.get(memory, [])
-        accesses = [op for op in self._users.get(memory, ()) if not isinstance(op, ir.Extent | ir.Alloc)]
-        if len(allocs) != 1 or memory in self._shared or not accesses:
-            return ()
-        (alloc,) = allocs
-        common = _common([self._chain[op] for op in accesses])
-        loops: list[ir.For] = []
-        if not common or not all(self._is_known(o, common[0]) for o in alloc.operands):
-            return ()
-        if not (_has_rows_like_it(alloc.out) or all(isinstance(op, ir.Load | ir.Store) for op in accesses)):
-            return ()
-        for op in common:
-            if isinstance(op, ir.If) and op not in self._chain[alloc]:
-                continue
-            if not isinstance(op, ir.For) or op.stops or not self._index_model.is_private(memory, op, _counts):
-                break
-            if self._index_model.is_own(memory, op) and op not in self._chain[alloc]:
-                # each trip has its own part of the array already
-                continue
-            if not all(self._is_known(o, common[0]) for o in (op.start, op.stop, op.step)):
-                break
-            loops.append(op)
-        around = [op for op in self._chain[alloc] if op not in loops]
-        return () if around else tuple(loops)
-
-    def _is_known(self, operand: ir.Operand, top: ir.Op) -> bool:
-        """Whether an operand is there before the operation `top` of the function's own region."""
-        if not isinstance(operand, ir.Var):
-            return True
-        chain, number = self._made[operand]
-        return not chain and number < self._number[top]
-
-
-def _has_rows_like_it(array: ir.Var) -> bool:
-    """Whether a row of an array with more axes is of the same type."""
-    type_ = array_type_of(array)
-    return type_.layout == "C" and type_.ndim > 0
-
-
-def _counts(op: ir.Op) -> bool:
-    return False
-
-
-def _common(chains: Sequence[Chain]) -> Chain:
-    first, *others = chains
-    size = len(first)
-    for other in others:
-        size = next((k for k in range(min(size, len(other))) if first[k] is not other[k]), min(size, len(other)))
-    return first[:size]
-
-
-# ------------------------------------------------------------------------------------------------- giving them the axes
 
 
 def expanded(
@@ -128,51 +28,45 @@ def expanded(
 
     A loop of the forward sweep and its mirror are known by their `pair`.
     """
-    return _Expanding(loops_of).function(region)
+    return _Expanding(region, loops_of).applied()
 
 
 class _Expanding:
-    def __init__(self, loops_of: Mapping[ir.Operand, Sequence[ir.For]]):
+    def __init__(self, body: ir.Region, loops_of: Mapping[ir.Operand, Sequence[ir.For]]):
+        self.body = body
         self.loops_of = loops_of
         self.new: dict[ir.Operand, ir.Var] = {}
-        self.allocs: dict[ir.Operand, ir.Alloc] = {}
+        allocs = (op for op in ir.walk(body) if isinstance(op, ir.Alloc))
+        self.allocs: dict[ir.Operand, ir.Alloc] = {op.out: op for op in allocs if op.out in loops_of}
         # of the loops around the place that is looked at
         self.counters: dict[object, ir.Var] = {}
         # extents of the arrays as they were
         self.extents: dict[ir.Var, ir.Operand] = {}
-        self.made: dict[ir.Operand, ir.Op] = {}
-        self.top: set[ir.Op] = set()
 
-    def function(self, region: ir.Region) -> tuple[ir.Region, dict[ir.Operand, ir.Var]]:
-        for op in ir.walk(region):
-            if isinstance(op, ir.Alloc) and op.out in self.loops_of:
-                self.allocs[op.out] = op
-            self.made.update((out, op) for out in op.results)
-        self.top.update(region.ops)
+    def applied(self) -> tuple[ir.Region, dict[ir.Operand, ir.Var]]:
         ops: list[ir.Op] = []
-        for op in region.ops:
+        for op in self.body.ops:
             for array in self.loops_of:
                 if array not in self.new and op is not self.allocs[array] and _uses(op, array):
                     ops.extend(self.alloc(array))
             ops.extend(self.op(op))
         ops = [ir.substituted(op, self.extents) for op in ops]
-        return ir.Region(region.args, tuple(ops), region.yields), {old: self.new[old] for old in self.loops_of}
+        return ir.with_ops(self.body, ops), {old: self.new[old] for old in self.loops_of}
 
     def region(self, region: ir.Region) -> ir.Region:
-        return ir.Region(region.args, tuple(made for op in region.ops for made in self.op(op)), region.yields)
+        return ir.with_ops(region, [made for op in region.ops for made in self.op(op)])
 
     def alloc(self, array: ir.Operand) -> list[ir.Op]:
         """The new array, made in front of its first use, where the trips of the loops are known."""
         alloc, type_ = self.model(array), array_type_of(array)
-        builder = ir.Builder()
-        builder.origin = self.allocs[array].origin
+        builder = ir.Builder(self.allocs[array].origin)
         trips = [count_trips(builder, loop) for loop in self.loops_of[array]]
         shape = alloc.shape
         if alloc.like is not None:
             shape = tuple(builder.extent(alloc.like, axis) for axis in range(type_.ndim))
-        elif self.allocs[array] not in self.top:
+        elif self.allocs[array] not in self.body.ops:
             # it may be that the loop makes no trip because of an extent below zero
-            shape = tuple(natural(builder, n, self.made) for n in shape)
+            shape = tuple(natural(builder, n, self.body.made) for n in shape)
         made = self.allocs[array].out
         self.new[array] = ir.Var(made.name, array_type(type_.dtype, type_.ndim + len(trips)), made.user)
         builder.emit(ir.Alloc(shape=(*trips, *shape), out=self.new[array], role=ir.Role("axes", array)))
@@ -186,8 +80,7 @@ class _Expanding:
         return alloc
 
     def op(self, op: ir.Op) -> Iterator[ir.Op]:
-        builder = ir.Builder()
-        builder.origin = op.origin
+        builder = ir.Builder(op.origin)
         if isinstance(op, ir.Alloc) and op.out in self.loops_of:
             # inside a loop that is not around it, each trip stores what it reads: nothing reads what it is filled with
             if op.fill is not None and all(loop in self.counters for loop in self.loops_of[op.out]):

@@ -21,15 +21,14 @@ from adjit.runtime.library import same_extent
 from adjit.transform import ir
 from adjit.transform.analysis.elements import IndexModel
 from adjit.transform.ir.types import array_type_of
-from adjit.transform.storage.overwriting import Primal
+from adjit.transform.storage.primal import Primal, with_parameters
 
 MOST_PLACES = 4  # that an array goes through until it is where it was
 
 
 def cycles(loop: ir.For, slots: Sequence[int]) -> list[tuple[int, ...]]:
     """The slots among which arrays change places: what is in one of them is in the next one in the next trip."""
-    args, yields = loop.body.args[1:], loop.body.yields
-    after = {k: next(j for j in slots if yields[j] is args[k]) for k in slots}
+    after = ir.next_slots(loop, slots)
     found: list[tuple[int, ...]] = []
     for k in slots:
         if not any(k in cycle for cycle in found):
@@ -71,11 +70,8 @@ class _Trips:
             row += trip
         one = ir.For(stop=ir.integer(1), body=ir.Region((ir.Var("row", types.intp),), tuple(row), ()))
         params = (*free, *self.params.values(), *self.more)
-        body = ir.Region(params, (*checks, *any_trip[0], one), ())
-        names = tuple(p.name for p in params)
-        self.function = dataclasses.replace(
-            primal.function, names=names, params=params, body=body, result=(), overlapping=()
-        )
+        apart = dataclasses.replace(primal.function, overlapping=())
+        self.function = with_parameters(apart, params, (*checks, *any_trip[0], one), ())
         self.row = one
         self.model = self.function.analysis(IndexModel)
         self.changes = [op for inner in any_trip[0] for op in ir.with_inner(inner) if isinstance(op, ir.Store)]

@@ -54,14 +54,7 @@ def _partly_undefined(function: ir.Function) -> set[ir.Operand]:
         for op in ir.walk(function.body):
             if isinstance(op, ir.Undefined) or (isinstance(op, (*ir.VIEWS, ir.Extent)) and op.operands[0] in found):
                 found.update(op.results)
-            elif isinstance(op, ir.If):
-                for out, *yields in zip(op.outs, op.then.yields, op.orelse.yields, strict=True):
-                    if not found.isdisjoint(yields):
-                        found.add(out)
-            elif isinstance(op, ir.For | ir.While):
-                for arg, init, y, out in zip(ir.carried_args(op), op.inits, op.body.yields, op.outs, strict=False):
-                    if init in found or y in found:
-                        found.update((arg, out))
+            found.update(name for name, *sources in ir.joined(op) if not found.isdisjoint(sources))
     return found
 
 

@@ -25,7 +25,7 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.analysis.cost import ENTRY, KEPT, LOAD, SLOT, cost, is_cheap
 from adjit.transform.derive.mirror import Mirror, MirroredIf, MirroredLoop
-from adjit.transform.storage.overwriting import Primal
+from adjit.transform.storage.primal import Primal
 from adjit.transform.storage.stepping_back import retraceable
 from adjit.transform.strategy import Strategy
 
@@ -118,28 +118,19 @@ class _Planning:
         if not isinstance(operand, ir.Var) or operand not in self.primal.made:
             return
         home, _ = self.primal.made[operand]
-        while region is not home and region is not self.primal.top:
-            owner = self.primal.owner[region]
-            undone = self.primal.position[owner] + 1
-            region = self.primal.region_of[owner]
-        if region is home:
-            self.needed[operand] = max(undone, self.needed.get(operand, -1))
+        place = self.primal.place_in(home, region, undone)
+        if place is not None:
+            self.needed[operand] = max(place, self.needed.get(operand, -1))
 
     def _bound(self, value: ir.Var) -> int:
         """That of a value, once those of all values made after it are known."""
         found = self.needed.get(value, -1)
         home, _ = self.primal.made[value]
         for op in self.users.get(value, ()):
-            if not is_cheap(op):
-                continue
-            inner = max((self.bounds.get(out, -1) for out in op.results), default=-1)
-            region = self.primal.region_of[op]
-            while inner >= 0 and region is not home and region is not self.primal.top:
-                owner = self.primal.owner[region]
-                inner, region = self.primal.position[owner] + 1, self.primal.region_of[owner]
-            # otherwise the operation is around the value
-            if region is home:
-                found = max(found, inner)
+            inner = max((self.bounds.get(out, -1) for out in op.results), default=-1) if is_cheap(op) else -1
+            # no place: the operation is around the value
+            place = self.primal.place_in(home, self.primal.region_of[op], inner) if inner >= 0 else None
+            found = max(found, -1 if place is None else place)
         return found
 
     # ------------------------------------------------------------------------------------------------- the network

@@ -28,9 +28,8 @@ from adjit.transform.analysis.trip_counts import count_trips, has_one_trip, mirr
 from adjit.transform.derive.mirror import MirroredLoop, Sweeps
 from adjit.transform.ir.types import typed_const
 from adjit.transform.rewrite.notes import Provided, Remark, Restored, Scheduled, note, recording
-from adjit.transform.storage.joint import Joint
-from adjit.transform.storage.loop_state import cycles, exposed
-from adjit.transform.storage.overwriting import Primal
+from adjit.transform.storage.loop_state import exposed
+from adjit.transform.storage.primal import Joint, Primal, roots, with_parameters
 from adjit.transform.storage.snapshots import Kept, Snapshots, State, bytes_of
 from adjit.transform.strategy import Strategy
 
@@ -69,17 +68,20 @@ def state_of(primal: Primal, loop: ir.For | ir.While, shadows: set[ir.Var], want
         )
     arrays = tuple(k for k in references if args[k] not in shadows)
     carried = [primal.aliases.find(args[k]) for k in arrays]
-    roots = _roots(primal, loop)
+    outside = {
+        memory: [array for array in arrays if array not in loop.body.made]
+        for memory, arrays in roots(primal.function, primal.aliases).items()
+    }
     starts = [_root(primal, loop.inits[k]) for k in arrays]
     names = {primal.aliases.find(v) for v in ir.free_vars(loop.body) if ir.is_reference(v)}
-    if len(set(starts)) != len(starts) or any(c in names or set(roots.get(c, ())) - set(starts) for c in carried):
+    if len(set(starts)) != len(starts) or any(c in names or set(outside.get(c, ())) - set(starts) for c in carried):
         return Refusal("Its arrays have several names.")
-    turning = {k for cycle in cycles(loop, arrays) if len(cycle) > 1 for k in cycle}
+    turning = {k for k, after in ir.next_slots(loop, arrays).items() if k != after}
     around: list[ir.Var] = []
     for memory in dict.fromkeys(primal.aliases.find(op.array) for op in _stores(primal, loop)):
-        if memory in carried or memory not in roots:
+        if memory in carried or not outside.get(memory):
             continue
-        changed = _only_name(primal, loop, memory, roots[memory])
+        changed = _only_name(primal, loop, memory, outside[memory])
         if changed is None:
             return Refusal("An array that it changes has several names.")
         around.append(changed)
@@ -87,6 +89,7 @@ def state_of(primal: Primal, loop: ir.For | ir.While, shadows: set[ir.Var], want
     read_slots |= {k for k, memory in zip(arrays, carried, strict=True) if memory in wanted}
     read_around |= {array for array in around if primal.aliases.find(array) in wanted}
     return State(
+        loop=loop,
         numbers=tuple(_numbers(loop)),
         arrays=tuple(k for k in arrays if k in read_slots),
         around=tuple(array for array in around if array in read_around),
@@ -123,11 +126,10 @@ def _numbers(loop: ir.For) -> list[int]:
     """The carried numbers that a trip looks at, sums aside."""
     read = {o for op in loop.body.ops for o in ir.reads(op)}
     found: list[int] = []
-    for k, arg in enumerate(loop.body.args[1:]):
-        if ir.is_reference(arg):
-            continue
+    for k, (_, arg, yielded, _) in enumerate(loop.slots):
         passed_on = any(y is arg for j, y in enumerate(loop.body.yields) if j != k)
-        if (arg in read or passed_on) and not is_sum(arg, loop.body.yields[k], loop.body):
+        is_read = not ir.is_reference(arg) and (arg in read or passed_on)
+        if is_read and not is_sum(arg, yielded, loop.body):
             found.append(k)
     return found
 
@@ -139,9 +141,8 @@ def _new_results(loop: ir.For, shadows: set[ir.Var]) -> list[int]:
     """
     made = {out for op in loop.body.ops if isinstance(op, ir.Alloc | ir.Copy | ir.Call) for out in op.results}
     read = {o for op in loop.body.ops for o in ir.reads(op)}.union(loop.body.yields)
-    args = loop.body.args[1:]
-    arrays = [k for k, arg in enumerate(args) if ir.is_array(arg) and arg not in shadows]
-    return [k for k in arrays if loop.body.yields[k] in made and args[k] not in read]
+    arrays = {k: slot for k, slot in enumerate(loop.slots) if ir.is_array(slot.arg) and slot.arg not in shadows}
+    return [k for k, slot in arrays.items() if slot.yielded in made and slot.arg not in read]
 
 
 def _stores(primal: Primal, loop: ir.For) -> list[ir.Store]:
@@ -151,34 +152,19 @@ def _stores(primal: Primal, loop: ir.For) -> list[ir.Store]:
     return [op for op in stores if primal.made_by(op.array) not in inside]
 
 
-def _roots(primal: Primal, loop: ir.For) -> dict[ir.Operand, list[ir.Var]]:
-    """The arrays that are made outside the loop, by alias class."""
-    inside = set(ir.walk(loop.body))
-    found: dict[ir.Operand, list[ir.Var]] = {}
-    for op in ir.walk(primal.top):
-        if isinstance(op, ir.Alloc | ir.Copy | ir.Call) and op not in inside:
-            for out in op.results:
-                if ir.is_array(out):
-                    found.setdefault(primal.aliases.find(out), []).append(out)
-    for arg in primal.top.args:
-        if ir.is_array(arg):
-            found.setdefault(primal.aliases.find(arg), []).append(arg)
-    return found
-
-
 def _root(primal: Primal, array: ir.Operand) -> ir.Operand:
     made = primal.made_by(array)
     return made.results[0] if made is not None else array
 
 
-def _only_name(primal: Primal, loop: ir.For, memory: ir.Operand, roots: Sequence[ir.Var]) -> ir.Var | None:
+def _only_name(primal: Primal, loop: ir.For, memory: ir.Operand, made: Sequence[ir.Var]) -> ir.Var | None:
     """The one array of a class that the loop changes, if it is seen in it under the name only that it was made with."""
     names = {v for v in ir.free_vars(loop.body) if ir.is_reference(v) and primal.aliases.find(v) == memory}
-    if len(roots) > 1:
+    if len(made) > 1:
         # others have a name in common with it, after the loop or before it
         reached = {name: named_by(primal.function, [name]) for name in names}
-        roots = [root for root in roots if any(root in found for found in reached.values())]
-    return roots[0] if len(roots) == 1 and names <= set(roots) else None
+        made = [root for root in made if any(root in found for found in reached.values())]
+    return made[0] if len(made) == 1 and names <= set(made) else None
 
 
 def with_what_is_around(trip: Joint) -> ir.Function:
@@ -187,13 +173,7 @@ def with_what_is_around(trip: Joint) -> ir.Function:
     body = trip.function.body
     params = (*body.args, *ir.free_vars(body))
     shadows = [shadow for shadow in dict.fromkeys(trip.shadows.values()) if shadow in params]
-    return dataclasses.replace(
-        trip.function,
-        names=tuple(p.name for p in params),
-        params=params,
-        body=ir.Region(params, body.ops, (*body.yields, *shadows)),
-        result=tuple(range(len(body.yields) + len(shadows))),
-    )
+    return with_parameters(trip.function, params, body.ops, (*body.yields, *shadows))
 
 
 class Rerun:
@@ -212,12 +192,11 @@ class Rerun:
         self.request = request
         self.join_trip = join_trip
         # made before the loop of the forward sweep
-        self.before = ir.Builder()
-        self.before.origin = self.loop.origin
+        self.before = ir.Builder(self.loop.origin)
         self.snapshots: Snapshots | None = None
         self.kept: Kept | None = None
         if has_one_trip(self.loop):
-            self.kept = Kept(self.loop, state)
+            self.kept = Kept(state)
             self.kept.allocate(self.before)
         elif not state.is_empty:
             self.snapshots = self._snapshots()
@@ -229,12 +208,12 @@ class Rerun:
         if request.snapshots is not None:
             size = ir.integer(request.snapshots)
         elif request.limit is not None:
-            each = bytes_of(builder, self.loop, self.state)
+            each = bytes_of(builder, self.state)
             limit = ir.integer(request.limit)
             size = builder.call(fitting_snapshots, trips, limit, each, type=types.intp, name="snapshots")
         else:
             size = builder.call(default_snapshots, trips, type=types.intp, name="snapshots")
-        made = Snapshots(self.loop, self.state, size, trips)
+        made = Snapshots(self.state, size, trips)
         made.allocate(builder)
         return made
 
@@ -250,9 +229,8 @@ class Rerun:
     def reverse(self, shadows: Mapping[ir.Operand, ir.Var]) -> list[ir.Op]:
         """The loop of the reverse sweep and what it needs in front of it."""
         loop, item = self.loop, self.item
-        args, yields = loop.body.args[1:], loop.body.yields
-        before = ir.Builder()
-        before.origin = loop.origin
+        args = loop.body.args[1:]
+        before = ir.Builder(loop.origin)
         is_ordered = self.snapshots is not None or bool(self.state.change_places)
         start, stop, step = mirrored_range(before, loop, backwards=is_ordered)
         counter = dataclasses.replace(loop.body.args[0])
@@ -262,11 +240,10 @@ class Rerun:
         passed = [k for k, arg in enumerate(args) if ir.is_reference(arg) and k not in fixed]
         ends = {k: dataclasses.replace(args[k]) for k in passed}
         mapping: dict[ir.Var, ir.Operand] = {loop.body.args[0]: counter}
-        mapping.update({args[k]: ends[next(j for j in passed if yields[j] is args[k])] for k in passed})
+        mapping.update({args[k]: ends[after] for k, after in ir.next_slots(loop, passed).items()})
         mapping.update({args[k]: loop.inits[k] for k in fixed})
         starts = {k: mapping[args[k]] for k in passed}
-        builder = ir.Builder()
-        builder.origin = loop.origin
+        builder = ir.Builder(loop.origin)
         taken, remaining = ir.Var("taken", types.intp), None
         if self.snapshots is not None:
             place = trip_number(builder, loop, counter)
@@ -292,43 +269,26 @@ class Rerun:
                     builder.emit(ir.Comment(text=ir.REVERSE_TRIP))
                 continue
             builder.emit(ir.unpaired(cloner.op(op)))
-        body_args, inits, outs = [*item.args], [*item.inits], [*item.outs]
-        body_yields = [cloner.operand(y) for y in trip.body.yields[: len(item.args)]]
-        for k in passed:
-            body_args.append(ends[k])
-            inits.append(loop.outs[k])
-            outs.append(dataclasses.replace(args[k]))
-            body_yields.append(starts[k])
+        carried = list(map(ir.Slot, item.inits, item.args, map(cloner.operand, trip.body.yields), item.outs))
+        carried += [ir.Slot(loop.outs[k], ends[k], starts[k], dataclasses.replace(args[k])) for k in passed]
         if self.snapshots is not None and remaining is not None:
-            body_args.append(taken)
-            inits.append(self.snapshots.taken)
-            outs.append(ir.Var("taken", types.intp))
-            body_yields.append(remaining)
-        made = ir.For(
-            start=start, stop=stop, step=step, inits=tuple(inits), outs=tuple(outs), origin=loop.origin,
-            body=ir.Region((counter, *body_args), tuple(builder.ops), tuple(body_yields)), parallel=loop.parallel,
-        )  # fmt: skip
-        return [*before.ops, made]
+            carried.append(ir.Slot(self.snapshots.taken, taken, remaining, ir.Var("taken", types.intp)))
+        body = ir.Region((counter,), tuple(builder.ops), ())
+        made = ir.For(start=start, stop=stop, step=step, body=body, parallel=loop.parallel, origin=loop.origin)
+        return [*before.ops, ir.with_slots(made, carried)]
 
     def _trip(self, shadows: Mapping[ir.Operand, ir.Var]) -> Sweeps:
         """One trip as a function of what it starts from."""
         body = self.loop.body
         params = (*ir.free_vars(body), *body.args)
-        function = dataclasses.replace(
-            self.primal.function,
-            names=tuple(p.name for p in params),
-            params=params,
-            body=ir.Region(params, body.ops, body.yields),
-            result=tuple(range(len(body.yields))),
-        )
+        function = with_parameters(self.primal.function, params, body.ops, body.yields)
         # the mirror knows its region by identity
         mirror = dataclasses.replace(self.item.body, region=function.body)
         return Sweeps(function, mirror, list(self.item.body.yields), dict(shadows))
 
     def put_back(self) -> list[ir.Op]:
         """What the arrays held before the loop, if it made a trip at all."""
-        builder = ir.Builder()
-        builder.origin = self.loop.origin
+        builder = ir.Builder(self.loop.origin)
         if self.kept is not None:
             self.kept.go_back(builder)
         if self.snapshots is None:

@@ -12,6 +12,7 @@ binomial schedule, so that as few trips as possible are run again for the number
 
 from __future__ import annotations
 
+import dataclasses
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,18 +21,19 @@ from numba import types
 
 from adjit.runtime.library import checkpoint_distance
 from adjit.transform import ir
-from adjit.transform.analysis.trip_counts import trip_number
+from adjit.transform.analysis.trip_counts import counter_of, trip_number
 from adjit.transform.ir.types import array_type, array_type_of, typed_const
 
 
 @dataclass(frozen=True)
 class State:
-    """What a trip starts from: carried numbers and arrays, by slot, and the arrays around the loop that it changes.
+    """What a trip of `loop` starts from: carried numbers and arrays, by slot, and arrays around it that it changes.
 
     Other arrays need no snapshot: those that `change_places` from trip to trip are there but for what they hold, those
     `in_place` are the ones before the loop, and `new` ones each trip makes for what is after the loop.
     """
 
+    loop: ir.For
     numbers: tuple[int, ...]
     arrays: tuple[int, ...]
     around: tuple[ir.Var, ...]
@@ -43,37 +45,31 @@ class State:
     def is_empty(self) -> bool:
         return not (self.numbers or self.arrays or self.around)
 
+    @property
+    def memory(self) -> tuple[ir.Operand, ...]:
+        """The arrays that are kept, by the names that they have before the loop."""
+        return (*(self.loop.inits[slot] for slot in self.arrays), *self.around)
+
 
 @dataclass(eq=False)
 class Snapshots:
     """Where the snapshots of one loop are kept. `size` is how many there is room for."""
 
-    loop: ir.For
     state: State
     size: ir.Operand
     trips: ir.Operand
     places: ir.Var = field(default_factory=lambda: ir.Var("snapshot_at", array_type(types.intp, 1)))
     kept: dict[object, ir.Var] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        self.loop = self.state.loop
+
     def allocate(self, builder: ir.Builder) -> None:
         builder.emit(ir.Alloc(shape=(self.size,), out=self.places, role=ir.Role("snapshots", self.loop)))
         for slot in self.state.numbers:
-            init = self.loop.inits[slot]
-            self.kept[slot] = self._alloc(builder, _name(self.loop.body.args[1 + slot]), init.type, ())
-        for slot in self.state.arrays:
-            self.kept[slot] = self._alloc_like(builder, self.loop.inits[slot])
-        for array in self.state.around:
-            self.kept[array] = self._alloc_like(builder, array)
-
-    def _alloc_like(self, builder: ir.Builder, array: ir.Operand) -> ir.Var:
-        type_ = array_type_of(array)
-        shape = [builder.extent(array, axis) for axis in range(type_.ndim)]
-        return self._alloc(builder, _name(array), type_.dtype, shape)
-
-    def _alloc(self, builder: ir.Builder, name: str, dtype: types.Type, shape: Sequence[ir.Operand]) -> ir.Var:
-        out = ir.Var(f"{name}_snapshots", array_type(dtype, 1 + len(shape)))
-        builder.emit(ir.Alloc(shape=(self.size, *shape), out=out, role=ir.Role("snapshots", self.loop)))
-        return out
+            self.kept[slot] = _room(builder, self.loop, self.loop.slots[slot].arg, "snapshots", self.size)
+        for what, array in zip((*self.state.arrays, *self.state.around), self.state.memory, strict=True):
+            self.kept[what] = _room(builder, self.loop, array, "snapshots", self.size)
 
     # ------------------------------------------------------------------------------------------- taking and going back
 
@@ -93,11 +89,8 @@ class Snapshots:
                     _copy(builder, value, (), kept, (taken,))
                 else:
                     builder.store(kept, (taken,), value)
-            more = builder.call(operator.add, taken, ir.integer(1), type=types.intp, name="taken")
-            left = builder.call(operator.sub, end, place, type=types.intp, name="left")
-            free = builder.call(operator.sub, self.size, taken, type=types.intp, name="free")
-            distance = builder.call(checkpoint_distance, left, free, type=types.intp, name="distance")
-            later = builder.call(operator.add, place, distance, type=types.intp, name="due")
+            more = _integer(builder, operator.add, taken, ir.integer(1), "taken")
+            later = self._next(builder, place, end, taken)
         outs = (ir.Var("taken", types.intp), ir.Var("due", types.intp))
         builder.emit(
             ir.If(
@@ -109,6 +102,13 @@ class Snapshots:
         )
         return outs
 
+    def _next(self, builder: ir.Builder, place: ir.Operand, end: ir.Operand, taken: ir.Operand) -> ir.Var:
+        """The trip for the snapshot after that of `place`, which is number `taken`."""
+        left = _integer(builder, operator.sub, end, place, "left")
+        free = _integer(builder, operator.sub, self.size, taken, "free")
+        distance = _integer(builder, checkpoint_distance, left, free, "distance")
+        return _integer(builder, operator.add, place, distance, "due")
+
     def go_back(
         self, builder: ir.Builder, number: ir.Operand, places: Mapping[int, ir.Operand]
     ) -> dict[int, ir.Operand]:
@@ -117,7 +117,7 @@ class Snapshots:
             _copy(builder, self.kept[slot], (number,), places.get(slot, self.loop.inits[slot]), ())
         for array in self.state.around:
             _copy(builder, self.kept[array], (number,), array, ())
-        names = {slot: _name(self.loop.body.args[1 + slot]) for slot in self.state.numbers}
+        names = {slot: self.loop.slots[slot].arg.name for slot in self.state.numbers}
         return {slot: builder.load(self.kept[slot], (number,), name) for slot, name in names.items()}
 
     # ----------------------------------------------------------------------------------------------------- both sweeps
@@ -129,16 +129,18 @@ class Snapshots:
         builder = ir.Builder()
         place = trip_number(builder, loop, loop.body.args[0])
         # the sweep goes on to the end, where no snapshot is left of the last trip: as if there were one trip more
-        end = builder.call(operator.add, self.trips, ir.integer(1), type=types.intp, name="end")
+        end = _integer(builder, operator.add, self.trips, ir.integer(1), "end")
         more, later = self.take_if_due(builder, place, end, taken, due, self.now(loop.body.args[1:]))
         self.taken = ir.Var("taken", types.intp)
-        body = ir.Region(
-            (*loop.body.args, taken, due), (*builder.ops, *loop.body.ops), (*loop.body.yields, more, later)
-        )
-        return ir.For(
-            start=loop.start, stop=loop.stop, step=loop.step, body=body, origin=loop.origin, parallel=loop.parallel,
-            inits=(*loop.inits, ir.integer(0), ir.integer(0)), outs=(*loop.outs, self.taken, ir.Var("due", types.intp)),
+        counts = [
+            ir.Slot(ir.integer(0), taken, more, self.taken),
+            ir.Slot(ir.integer(0), due, later, ir.Var("due", types.intp)),
+        ]
+        fresh = ir.For(
+            start=loop.start, stop=loop.stop, step=loop.step, inits=loop.inits, body=loop.body, outs=loop.outs,
+            parallel=loop.parallel, origin=loop.origin,
         )  # fmt: skip
+        return ir.with_slots(fresh, counts, [*builder.ops, *loop.body.ops])
 
     def advance(
         self, builder: ir.Builder, place: ir.Operand, taken: ir.Operand, places: Mapping[int, ir.Operand]
@@ -148,43 +150,40 @@ class Snapshots:
         places: where the arrays that change places are in that trip.
         """
         loop = self.loop
-        last = builder.call(operator.sub, taken, ir.integer(1), type=types.intp, name="last")
+        last = _integer(builder, operator.sub, taken, ir.integer(1), "last")
         from_place = builder.load(self.places, (last,), "snapshot")
         starts = self._turned_back(builder, from_place, place, places)
         values = {**self.go_back(builder, last, starts), **starts}
-        end = builder.call(operator.add, place, ir.integer(1), type=types.intp, name="end")
-        left = builder.call(operator.sub, end, from_place, type=types.intp, name="left")
-        free = builder.call(operator.sub, self.size, last, type=types.intp, name="free")
-        distance = builder.call(checkpoint_distance, left, free, type=types.intp, name="distance")
-        due = builder.call(operator.add, from_place, distance, type=types.intp, name="due")
-        slots = list(values)
-        args = {slot: _fresh(loop.body.args[1 + slot]) for slot in slots}
+        end = _integer(builder, operator.add, place, ir.integer(1), "end")
+        due = self._next(builder, from_place, end, last)
+        args = {slot: dataclasses.replace(loop.slots[slot].arg) for slot in values}
         trip, taken_arg, due_arg = (ir.Var(name, types.intp) for name in ("trip", "taken", "due"))
         with builder.region() as ops:
             now = self.now({slot: args.get(slot, loop.inits[slot]) for slot in range(len(loop.inits))})
             more, later = self.take_if_due(builder, trip, end, taken_arg, due_arg, now)
-            counter = _counter(builder, loop, trip)
+            counter = counter_of(builder, loop, trip)
             # other numbers are sums, and what they add up to is of no account
             sums = {arg: typed_const(0, arg.type) for arg in loop.body.args[1:] if not ir.is_reference(arg)}
             names = {**{slot: loop.inits[slot] for slot in self.state.in_place}, **args}
-            known = {loop.body.args[1 + slot]: value for slot, value in names.items()}
+            known = {loop.slots[slot].arg: value for slot, value in names.items()}
             cloner = ir.Cloner({**sums, loop.body.args[0]: counter, **known})
             for op in loop.body.ops:
                 builder.emit(ir.unpaired(cloner.op(op)))
-            yields = tuple(cloner.operand(loop.body.yields[slot]) for slot in slots)
-        outs = {slot: _fresh(arg) for slot, arg in args.items()}
+        outs = {slot: dataclasses.replace(arg) for slot, arg in args.items()}
         taken_out, due_out = ir.Var("taken", types.intp), ir.Var("due", types.intp)
-        builder.emit(
-            ir.For(
-                start=from_place, stop=place, step=ir.integer(1),
-                inits=(*values.values(), taken, due),
-                body=ir.Region((trip, *args.values(), taken_arg, due_arg), tuple(ops), (*yields, more, later)),
-                outs=(*outs.values(), taken_out, due_out), origin=loop.origin,
-            )
-        )  # fmt: skip
+        carried = [ir.Slot(values[k], args[k], cloner.operand(loop.slots[k].yielded), outs[k]) for k in values]
+        carried += [ir.Slot(taken, taken_arg, more, taken_out), ir.Slot(due, due_arg, later, due_out)]
+        builder.emit(self._run(from_place, place, trip, carried, ops))
         is_here = builder.call(operator.eq, from_place, place, type=types.boolean, name="is_here")
         remaining = builder.call(ir.select, is_here, last, taken_out, type=types.intp, name="taken")
         return dict(outs), remaining
+
+    def _run(
+        self, start: ir.Operand, stop: ir.Operand, trip: ir.Var, carried: Sequence[ir.Slot], ops: Sequence[ir.Op]
+    ) -> ir.For:
+        """A loop over some trips."""
+        empty = ir.For(start=start, stop=stop, body=ir.Region((trip,), tuple(ops), ()), origin=self.loop.origin)
+        return ir.with_slots(empty, carried)
 
     def _turned_back(
         self, builder: ir.Builder, start: ir.Operand, stop: ir.Operand, places: Mapping[int, ir.Operand]
@@ -192,16 +191,10 @@ class Snapshots:
         """Where arrays are in the trip `start`, from where they are in the trip `stop`."""
         if not places:
             return {}
-        body, slots = self.loop.body, list(places)
-        args = {slot: _fresh(body.args[1 + slot]) for slot in slots}
-        outs = {slot: _fresh(body.args[1 + slot]) for slot in slots}
-        yields = tuple(args[next(j for j in slots if body.yields[j] is body.args[1 + slot])] for slot in slots)
-        builder.emit(
-            ir.For(
-                start=start, stop=stop, step=ir.integer(1), inits=tuple(places.values()), outs=tuple(outs.values()),
-                body=ir.Region((ir.Var("trip", types.intp), *args.values()), (), yields), origin=self.loop.origin,
-            )
-        )  # fmt: skip
+        args, outs = ({k: dataclasses.replace(self.loop.slots[k].arg) for k in places} for _ in range(2))
+        there = ir.next_slots(self.loop, places)
+        carried = [ir.Slot(places[k], args[k], args[there[k]], outs[k]) for k in places]
+        builder.emit(self._run(start, stop, ir.Var("trip", types.intp), carried, ()))
         return dict(outs)
 
     def now(self, carried: Sequence[ir.Operand] | Mapping[int, ir.Operand]) -> Now:
@@ -214,16 +207,12 @@ class Snapshots:
 class Kept:
     """The state that a loop of one trip starts from: numbers are there anyway, arrays are copied."""
 
-    loop: ir.For
     state: State
     copies: list[tuple[ir.Operand, ir.Var]] = field(default_factory=list)
 
     def allocate(self, builder: ir.Builder) -> None:
-        for array in (*(self.loop.inits[slot] for slot in self.state.arrays), *self.state.around):
-            type_ = array_type_of(array)
-            shape = tuple(builder.extent(array, axis) for axis in range(type_.ndim))
-            copy = ir.Var(f"{_name(array)}_snapshot", array_type(type_.dtype, type_.ndim))
-            builder.emit(ir.Alloc(shape=shape, out=copy, role=ir.Role("snapshots", self.loop)))
+        for array in self.state.memory:
+            copy = _room(builder, self.state.loop, array, "snapshot")
             _copy(builder, array, (), copy, ())
             self.copies.append((array, copy))
 
@@ -231,34 +220,37 @@ class Kept:
         """Puts the arrays back; gives the carried values."""
         for array, copy in self.copies:
             _copy(builder, copy, (), array, ())
-        return {slot: self.loop.inits[slot] for slot in (*self.state.numbers, *self.state.change_places)}
+        return {slot: self.state.loop.inits[slot] for slot in (*self.state.numbers, *self.state.change_places)}
 
 
 Now = Mapping[object, ir.Operand]
 
 
-def bytes_of(builder: ir.Builder, loop: ir.For, state: State) -> ir.Operand:
+def bytes_of(builder: ir.Builder, state: State) -> ir.Operand:
     """The bytes of one snapshot."""
     total: ir.Operand = ir.integer(8 * (1 + len(state.numbers)))
-    for array in (*(loop.inits[slot] for slot in state.arrays), *state.around):
+    for array in state.memory:
         type_ = array_type_of(array)
         size: ir.Operand = ir.integer(type_.dtype.bitwidth // 8 if hasattr(type_.dtype, "bitwidth") else 1)
         for axis in range(type_.ndim):
-            extent = builder.extent(array, axis)
-            size = builder.call(operator.mul, size, extent, type=types.intp, name="size")
-        total = builder.call(operator.add, total, size, type=types.intp, name="snapshot_bytes")
+            size = _integer(builder, operator.mul, size, builder.extent(array, axis), "size")
+        total = _integer(builder, operator.add, total, size, "snapshot_bytes")
     return total
 
 
-def _counter(builder: ir.Builder, loop: ir.For, trip: ir.Operand) -> ir.Operand:
-    """The loop's counter in its trip of this number."""
-    counter = trip
-    name = loop.body.args[0].name
-    if loop.step != ir.integer(1):
-        counter = builder.call(operator.mul, trip, loop.step, type=types.intp, name="offset")
-    if loop.start != ir.integer(0):
-        counter = builder.call(operator.add, loop.start, counter, type=types.intp, name=name)
-    return counter
+def _integer(builder: ir.Builder, callee: object, left: ir.Operand, right: ir.Operand, name: str) -> ir.Var:
+    return builder.call(callee, left, right, type=types.intp, name=name)
+
+
+def _room(builder: ir.Builder, loop: ir.For, value: ir.Operand, name: str, *numbers: ir.Operand) -> ir.Var:
+    """An array for a value as the loop starts with it; `numbers`: for so many."""
+    shape, dtype = numbers, value.type
+    if isinstance(dtype, types.Array):
+        shape = (*numbers, *(builder.extent(value, axis) for axis in range(dtype.ndim)))
+        dtype = dtype.dtype
+    out = ir.Var(f"{ir.name_of(value, 'value')}_{name}", array_type(dtype, len(shape)))
+    builder.emit(ir.Alloc(shape=shape, out=out, role=ir.Role("snapshots", loop)))
+    return out
 
 
 def _copy(
@@ -278,12 +270,3 @@ def _copy(
         builder.store(target, (*target_prefix, *index), item)
 
     builder.nest(extents, one, "ijkl")
-
-
-def _fresh(var: ir.Operand) -> ir.Var:
-    assert isinstance(var, ir.Var)
-    return ir.Var(var.name, var.type, var.user)
-
-
-def _name(operand: ir.Operand) -> str:
-    return operand.name if isinstance(operand, ir.Var) else "value"

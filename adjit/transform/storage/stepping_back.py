@@ -10,7 +10,6 @@ it moves by a fixed amount, and integers that an inner loop moves so.
 from __future__ import annotations
 
 import operator
-from collections.abc import Set
 from dataclasses import dataclass
 
 from numba import types
@@ -30,28 +29,25 @@ def retraceable(op: ir.For | ir.While) -> dict[int, Step]:
     """The slots that can be retraced."""
     if isinstance(op, ir.For) and op.order_free:
         return {}
-    args = ir.carried_args(op)
-    slots = [k for k, a in enumerate(args) if ir.is_reference(a)]
-    yields = [op.body.yields[k] for k in slots]
+    arrays = {k: slot for k, slot in enumerate(op.slots) if ir.is_reference(slot.arg)}
+    yields = {slot.yielded for slot in arrays.values()}
     found: dict[int, Step] = {}
-    if set(yields) == {args[k] for k in slots} and len(set(yields)) == len(slots):
-        found.update((k, Step()) for k in slots)
-    made = {out: inner for inner in op.body.ops for out in inner.results}
-    inside = op.body.defines
-    for k, arg in enumerate(args):
-        if isinstance(arg.type, types.Integer):
-            step = _integer_step(arg, op.body.yields[k], made, inside)
+    if yields == {slot.arg for slot in arrays.values()} and len(yields) == len(arrays):
+        found.update((k, Step()) for k in arrays)
+    for k, slot in enumerate(op.slots):
+        if isinstance(slot.arg.type, types.Integer):
+            step = _integer_step(slot.arg, slot.yielded, op.body)
             if step is not None:
                 found[k] = step
     return found
 
 
-def _integer_step(arg: ir.Var, yielded: ir.Operand, made: dict[ir.Var, ir.Op], inside: Set[ir.Operand]) -> Step | None:
+def _integer_step(arg: ir.Var, yielded: ir.Operand, body: ir.Region) -> Step | None:
     if not isinstance(yielded, ir.Var):
         return None
     if yielded is arg:
         return Step()
-    op = made.get(yielded)
+    op = body.made.get(yielded)
     if isinstance(op, ir.For | ir.While):
         slot = op.outs.index(yielded)
         return Step() if op.inits[slot] is arg and slot in retraceable(op) else None
@@ -64,6 +60,6 @@ def _integer_step(arg: ir.Var, yielded: ir.Operand, made: dict[ir.Var, ir.Op], i
         other, inverse = op.args[1], operator.add
     else:
         return None
-    if other is None or other in inside or not isinstance(other.type, types.Integer):
+    if other is None or other in body.defines or not isinstance(other.type, types.Integer):
         return None
     return Step(inverse, other)

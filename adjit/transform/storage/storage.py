@@ -22,7 +22,7 @@ from numba import types
 
 from adjit import errors
 from adjit.transform import ir
-from adjit.transform.analysis.trip_counts import has_one_trip, mirrored_range
+from adjit.transform.analysis.trip_counts import counter_of, has_one_trip, mirrored_range
 from adjit.transform.derive.mirror import Group, Mirror, MirroredIf, MirroredLoop, Sweeps
 from adjit.transform.ir.types import array_type_of
 from adjit.transform.rewrite.checked import checked
@@ -30,13 +30,12 @@ from adjit.transform.rewrite.notes import How, Provided, Remark, Restored, Swept
 from adjit.transform.rewrite.simplify import simplify
 from adjit.transform.storage.back_to_back import fuse
 from adjit.transform.storage.expansion import expanded
-from adjit.transform.storage.joint import Joint
-from adjit.transform.storage.overwriting import Primal
 from adjit.transform.storage.planning import plan
+from adjit.transform.storage.primal import Joint, Primal
 from adjit.transform.storage.rerun import Refusal, Request, Rerun, state_of, with_what_is_around
-from adjit.transform.storage.scopes import Carried, Scope
+from adjit.transform.storage.snapshots import State
 from adjit.transform.storage.stepping_back import Step, retraceable
-from adjit.transform.storage.tapes import ForwardEdits
+from adjit.transform.storage.tapes import ForwardEdits, position
 from adjit.transform.strategy import Strategy
 
 
@@ -49,6 +48,19 @@ def join(
 ) -> Joint:
     """Forward and reverse sweep in one function; the trips of the loops in `requests` are run again."""
     return _Storage(sweeps, strategy, requests or {}).joint(extra_params, with_value)
+
+
+class Scope:
+    """The mirror of one region while it is lowered: what stands for the values of the primal region so far."""
+
+    def __init__(self, region: ir.Region):
+        self.region = region
+        self.mapping: dict[ir.Var, ir.Operand] = {}
+        self.ops: list[ir.Op] = []
+        # growable tapes below here: the position to start from, and the one left at the end
+        self.positions: dict[ir.Region, tuple[ir.Var, ir.Var]] = {}
+        # up to which operation of the region stores are not undone yet
+        self.undone = len(region.ops)
 
 
 class _Storage:
@@ -79,7 +91,7 @@ class _Storage:
             self.taped_arrays: list[ir.Op] = []
             self.rerun: list[ir.For] = []
             with recording() as noted:
-                scope = self.lower(self.sweeps.mirror, {})
+                scope = self.lower(self.sweeps.mirror)
             overwriting = self.overwriting()
             if self.expand(overwriting):
                 continue
@@ -143,26 +155,20 @@ class _Storage:
         """The stores that may overwrite what the reverse sweep reads."""
         found = [store for load in self.loads for store in self.primal.overwriters(load)]
         for reader, array in self.whole_reads:
-            found += [s for s in self.primal.stores.get(array, ()) if self.primal.may_follow(reader, s)]
+            found += self.primal.stores_after(reader, array)
         for loop in self.rerun:
             inside = dict.fromkeys(ir.walk(loop.body))
-            found += [store for op in inside for store in self.stores_after(op) if store not in inside]
+            found += [store for op in inside for store in self.primal.overwriters(op) if store not in inside]
         return list(dict.fromkeys(found))
-
-    def stores_after(self, reader: ir.Op) -> list[ir.Store]:
-        """The stores that may change what an operation of the primal reads, after it."""
-        if isinstance(reader, ir.Load):
-            return self.primal.overwriters(reader)
-        memory = dict.fromkeys(self.aliases.find(array) for array in reader.memory_read)
-        stores = [s for array in memory for s in self.primal.stores.get(array, ())]
-        return [s for s in stores if self.primal.may_follow(reader, s)]
 
     # ------------------------------------------------------------------------------------------------------- lowering
 
-    def lower(self, mirror: Mirror, mapping: dict[ir.Var, ir.Operand]) -> Scope:
-        scope = Scope(mirror.region, mapping)
+    def lower(self, mirror: Mirror, scope: Scope | None = None) -> Scope:
+        scope = scope or Scope(mirror.region)
         for group in mirror.groups:
             self.group(group, scope)
+        for y in mirror.yields:
+            self.require(y, scope)
         self._own_position(mirror.region, scope)
         return scope
 
@@ -193,18 +199,16 @@ class _Storage:
 
     def note_reads(self, op: ir.Op, group: ir.Op | None) -> None:
         """Memory of the primal that an adjoint operation reads, maybe through a view that it made itself."""
-        self.aliases.note(op)
-        for array in op.memory_read:
-            self.whole_reads[group, self.aliases.find(array)] = None
-        for region in op.regions:
-            for inner in region.ops:
-                self.note_reads(inner, group)
+        for inner in ir.with_inner(op):
+            self.aliases.note(inner)
+            for array in inner.memory_read:
+                self.whole_reads[group, self.aliases.find(array)] = None
 
     def restore(self, store: ir.Store, scope: Scope) -> None:
         """Puts back what a store overwrote."""
         if store not in self.olds:
             assert isinstance(store.array.type, types.Array)
-            old = ir.Var(f"{_name(store.array)}_old", store.array.type.dtype)
+            old = ir.Var(f"{ir.name_of(store.array, 'array')}_old", store.array.type.dtype)
             self.olds[store] = old
             self.made[old] = (self.primal.region_of[store], self.primal.position[store])
             self.edits.before(store, ir.Load(array=store.array, index=store.index, out=old, origin=store.origin))
@@ -220,19 +224,17 @@ class _Storage:
         wanted = {self.aliases.find(s.array) for s in self.saved.intersection(ir.walk(loop.body))}
         shadows = self.sweeps.shadows
         state = state_of(self.primal, loop, set(shadows.values()), wanted)
-        is_refused = isinstance(state, Refusal) or not (
-            state.is_empty or scope.region is self.top or has_one_trip(loop)
-        )
-        if is_refused and not request.is_own:
-            if isinstance(state, Refusal):
-                note(Remark(loop.origin, f"its trips are not run again: {state.why}"))
+        is_outermost = scope.region is self.top or has_one_trip(loop)
+        if isinstance(state, State) and not (state.is_empty or is_outermost):
+            state = Refusal("It stands in a loop that is not checkpointed itself.")
+        if isinstance(state, Refusal):
+            if request.is_own:
+                what, place = "call" if has_one_trip(loop) else "loop", ir.place_of(loop.origin)
+                raise errors.Unsupported(f"a checkpoint of this {what}", place, state.why, "Leave it out.")
+            note(Remark(loop.origin, f"its trips are not run again: {state.why}"))
             self.requests = {op: r for op, r in self.requests.items() if op is not loop}
             self.loop(item, scope)
             return
-        if isinstance(state, Refusal) or is_refused:
-            why = state.why if isinstance(state, Refusal) else "It stands in a loop that is not checkpointed itself."
-            what = "call" if has_one_trip(loop) else "loop"
-            raise errors.Unsupported(f"a checkpoint of this {what}", ir.place_of(loop.origin), why, "Leave it out.")
         rerun = Rerun(self.primal, item, state, request, self.both_sweeps_of_a_trip)
         for op in rerun.before.ops:
             self.edits.before(loop, op)
@@ -259,37 +261,40 @@ class _Storage:
         if request is not None:
             self.run_again(item, request, scope)
             return
-        mapping: dict[ir.Var, ir.Operand] = {}
+        inner = Scope(op.body)
         if isinstance(op, ir.For) and not op.stops:
             counter = dataclasses.replace(op.body.args[0])
-            mapping[op.body.args[0]] = counter
+            inner.mapping[op.body.args[0]] = counter
         else:
             counter = ir.Var("trip", types.intp)
             self.edits.trip_counter[op.body] = counter
         steps = retraceable(op)
-        args = ir.carried_args(op)
-        ends = {k: ir.Var(args[k].name, args[k].type, args[k].user) for k in steps}
+        ends = {k: dataclasses.replace(op.slots[k].arg) for k in steps}
         for k, end in ends.items():
-            yielded = op.body.yields[k]
+            yielded = op.slots[k].yielded
             assert isinstance(yielded, ir.Var)
-            mapping[yielded] = end
-        inner = self.lower_body(op, item, mapping, counter, steps, ends)
-        carried = Carried(
-            [*item.args, *ends.values()],
-            [*item.inits, *(op.outs[k] for k in steps)],
-            [self.resolved(y, inner) for y in (*item.body.yields, *(args[k] for k in steps))],
-            [*item.outs, *(ir.Var(args[k].name, args[k].type, args[k].user) for k in steps)],
-        )
-        for region, (entry, left) in inner.positions.items():
-            scope.positions[region] = carried.add_position(entry, left)
+            inner.mapping[yielded] = end
+        self.lower_body(item, inner, counter, steps, ends)
+        left = [self.resolved(y, inner) for y in item.body.yields]
+        carried = list(map(ir.Slot, item.inits, item.args, left, item.outs))
+        for k, end in ends.items():
+            slot = op.slots[k]
+            carried.append(ir.Slot(slot.out, end, self.resolved(slot.arg, inner), dataclasses.replace(slot.arg)))
+        stepped_back = carried[len(item.args) :]
+        for region, (entry, before) in inner.positions.items():
+            first, last = position(), position()
+            scope.positions[region] = first, last
+            carried.append(ir.Slot(first, entry, before, last))
         self.put_loop(op, counter, carried, inner, scope)
         # what a loop started from is what its reverse ends with
-        for k, out in zip(steps, carried.outs[len(item.outs) :], strict=False):
+        for k, back in zip(steps, stepped_back, strict=True):
             start = op.inits[k]
             if isinstance(start, ir.Var) and scope.region is not self.top and self.made[start][0] is scope.region:
-                scope.mapping.setdefault(start, out)
+                scope.mapping.setdefault(start, back.out)
 
-    def put_loop(self, op: ir.For | ir.While, counter: ir.Var, carried: Carried, inner: Scope, scope: Scope) -> None:
+    def put_loop(
+        self, op: ir.For | ir.While, counter: ir.Var, carried: Sequence[ir.Slot], inner: Scope, scope: Scope
+    ) -> None:
         builder = ir.Builder()
         if isinstance(op, ir.For) and not op.stops:
             # a growable tape is read from its end
@@ -301,58 +306,41 @@ class _Storage:
             stop, step = ir.integer(-1), ir.integer(-1)
         for made in builder.ops:
             self.put(made, scope)
-        body = ir.Region((counter, *carried.args), tuple(inner.ops), tuple(carried.yields))
         loop = ir.For(
-            start=start, stop=stop, step=step, inits=tuple(carried.inits), body=body, outs=tuple(carried.outs),
+            start=start, stop=stop, step=step, body=ir.Region((counter,), tuple(inner.ops), ()),
             order_free=isinstance(op, ir.For) and op.order_free, origin=op.origin, pair=op, is_mirror=True,
             parallel=isinstance(op, ir.For) and op.parallel,
         )  # fmt: skip
-        self.put(loop, scope)
+        self.put(ir.with_slots(loop, carried), scope)
 
     def lower_body(
-        self,
-        op: ir.For | ir.While,
-        item: MirroredLoop,
-        mapping: dict[ir.Var, ir.Operand],
-        counter: ir.Var,
-        steps: dict[int, Step],
-        ends: dict[int, ir.Var],
-    ) -> Scope:
-        scope = Scope(item.body.region, mapping)
-        builder = ir.Builder()
+        self, item: MirroredLoop, scope: Scope, counter: ir.Var, steps: dict[int, Step], ends: dict[int, ir.Var]
+    ) -> None:
+        op, mapping, builder = item.op, scope.mapping, ir.Builder()
         if isinstance(op, ir.For) and op.stops:
             # the counter of the primal, from the number of the trip
-            place: ir.Operand = counter
-            if op.step != ir.integer(1):
-                place = builder.call(operator.mul, place, op.step, type=types.intp, name="offset")
-            if op.start != ir.integer(0):
-                place = builder.call(operator.add, op.start, place, type=types.intp, name=op.body.args[0].name)
-            mapping[op.body.args[0]] = place
+            mapping[op.body.args[0]] = counter_of(builder, op, counter)
         args = ir.carried_args(op)
+        before = ir.next_slots(op, (k for k in steps if ir.is_reference(args[k])))
         for k, step in steps.items():
             if step.amount is not None:
                 mapping[args[k]] = builder.call(
                     step.inverse, ends[k], step.amount, type=args[k].type, name=args[k].name
                 )
-            elif ir.is_reference(args[k]):
-                mapping[args[k]] = ends[next(j for j in steps if op.body.yields[j] is args[k])]
+            elif k in before:
+                mapping[args[k]] = ends[before[k]]
         for k in steps:
             self.provided(args[k], "stepped back")
         for made in builder.ops:
             self.put(made, scope)
-        for group in item.body.groups:
-            self.group(group, scope)
-        for y in item.body.yields:
-            self.require(y, scope)
-        self._own_position(item.body.region, scope)
-        return scope
+        self.lower(item.body, scope)
 
     def _own_position(self, region: ir.Region, scope: Scope) -> None:
         """A region with growable tapes steps back one entry a trip."""
         index = self.edits.reverse_index.get(region)
         if index is None:
             return
-        entry = ir.Var("position", types.intp)
+        entry = position()
         step = ir.Call(callee=operator.sub, args=(entry, ir.integer(1)), outs=(index,))
         scope.ops.insert(0, step)
         scope.positions[region] = (entry, index)
@@ -361,14 +349,14 @@ class _Storage:
         op = item.op
         sides: list[tuple[Scope, list[ir.Operand]]] = []
         for mirror in (item.then, item.orelse):
-            inner = self.lower(mirror, {})
+            inner = self.lower(mirror)
             yields = [self.resolved(y, inner) for y in mirror.yields]
             sides.append((inner, yields))
         outs = list(item.outs)
-        positions: dict[ir.Region, tuple[ir.Var, ir.Operand]] = {}
+        positions: dict[ir.Region, tuple[ir.Var, ir.Var]] = {}
         for k, (inner, yields) in enumerate(sides):
             for region, (entry, left) in inner.positions.items():
-                out = ir.Var("position", types.intp)
+                out = position()
                 outs.append(out)
                 yields.append(left)
                 sides[1 - k][1].append(entry)
@@ -525,7 +513,3 @@ def _assigned_at(op: ir.Op, value: ir.Operand) -> ir.Origin | None:
             if maker is not None:
                 return _assigned_at(maker, made)
     return op.origin
-
-
-def _name(operand: ir.Operand) -> str:
-    return operand.name if isinstance(operand, ir.Var) else "array"

@@ -20,7 +20,10 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.analysis.trip_counts import count_trips, place_in_range
 from adjit.transform.ir.types import array_type, list_type
-from adjit.transform.storage.overwriting import Primal
+from adjit.transform.storage.primal import Primal
+
+_FROM_ZERO = (ir.integer(0), ir.integer(1))
+Positions = dict[ir.Region, ir.Operand]  # how many entries the growable tapes of a region have
 
 
 class ForwardEdits:
@@ -50,16 +53,11 @@ class ForwardEdits:
 
     def trips(self, op: ir.For | ir.While) -> ir.Var:
         """The number of trips that a loop made."""
-        if op not in self._trips:
-            self._trips[op] = (ir.Var("trips", types.intp), ir.Var("trips", types.intp))
-        return self._trips[op][1]
+        return self._trips.setdefault(op, (ir.Var("trips", types.intp), ir.Var("trips", types.intp)))[1]
 
     def lift(self, value: ir.Var, branch: ir.If, side: ir.Region) -> ir.Var:
         """A value made in a branch as a result of the branch; undefined on the other side."""
-        known = self._lifted.setdefault(branch, {})
-        if value not in known:
-            known[value] = (side, dataclasses.replace(value))
-        return known[value][1]
+        return self._lifted.setdefault(branch, {}).setdefault(value, (side, dataclasses.replace(value)))[1]
 
     def tape(self, value: ir.Var, region: ir.Region) -> tuple[list[ir.Op], ir.Var]:
         """Saves a value made in a loop, where it is made.
@@ -74,14 +72,11 @@ class ForwardEdits:
         if nest is not None and not isinstance(value.type, types.Array | types.List):
             tape = ir.Var(f"{value.name}_tape", array_type(value.type, len(nest)))
             self.before(top, ir.Alloc(shape=tuple(self._extents[loop] for loop in nest), out=tape, role=role))
-            builder = ir.Builder()
-            index = [place_in_range(builder, loop, loop.body.args[0]) for loop in nest]
-            builder.store(tape, index, value)
-            self._insert(value, region, builder.ops)
-            builder = ir.Builder()
-            index = [place_in_range(builder, loop, loop.body.args[0]) for loop in nest]
-            builder.emit(ir.Load(array=tape, index=tuple(index), out=loaded))
-            return builder.ops, loaded
+            saving, reading = ir.Builder(), ir.Builder()
+            saving.store(tape, _places(saving, nest), value)
+            self._insert(value, region, saving.ops)
+            reading.emit(ir.Load(array=tape, index=_places(reading, nest), out=loaded))
+            return reading.ops, loaded
         tape = ir.Var(f"{value.name}_tape", list_type(value.type))
         self.before(top, ir.NewTape(out=tape, role=role))
         forward, backward = self._positions(region)
@@ -97,24 +92,16 @@ class ForwardEdits:
     def _positions(self, region: ir.Region) -> tuple[ir.Operand, ir.Operand]:
         """The number of the entry on the growable tapes of a region, forward and in the mirror."""
         owner = self.primal.owner[region]
-        if region in self.trip_counter and self.primal.region_of[owner] is self.function.body:
+        is_entered_once = self.primal.region_of[owner] is self.function.body
+        if region in self.trip_counter and is_entered_once:
             assert isinstance(owner, ir.For | ir.While)
             self.trips(owner)
             return self._trips[owner][0], self.trip_counter[region]
-        if (
-            isinstance(owner, ir.For)
-            and self._counts_from_zero(owner)
-            and self.primal.region_of[owner] is self.function.body
-        ):
-            # entered once: one entry a trip
+        if isinstance(owner, ir.For) and is_entered_once and (owner.start, owner.step) == _FROM_ZERO:
+            # one entry a trip
             return owner.body.args[0], owner.body.args[0]
-        if region not in self._forward_index:
-            self._forward_index[region] = ir.Var("position", types.intp)
-            self.reverse_index[region] = ir.Var("position", types.intp)
-        return self._forward_index[region], self.reverse_index[region]
-
-    def _counts_from_zero(self, loop: ir.For) -> bool:
-        return loop.start == ir.integer(0) and loop.step == ir.integer(1)
+        forward = self._forward_index.setdefault(region, position())
+        return forward, self.reverse_index.setdefault(region, position())
 
     # --------------------------------------------------------------------------------------------------- loop nests
 
@@ -134,51 +121,34 @@ class ForwardEdits:
 
     # ------------------------------------------------------------------------------------------------------ applying
 
-    def apply(self) -> tuple[ir.Region, dict[ir.Region, ir.Operand]]:
+    def apply(self) -> tuple[ir.Region, Positions]:
         """The forward sweep, and for each growable tape's loop the number of all its trips."""
-        counted = {region: self.primal.chain(region) for region in self._forward_index}
-        current: dict[ir.Region, ir.Operand] = {region: ir.integer(0) for region in counted}
-        ops = self._ops(self.function.body, current, counted)
         body = self.function.body
-        return ir.Region(body.args, tuple(ops), body.yields), current
+        current: Positions = dict.fromkeys(self._forward_index, ir.integer(0))
+        return ir.Region(body.args, tuple(self._ops(body, current)), body.yields), current
 
-    def _ops(
-        self, region: ir.Region, current: dict[ir.Region, ir.Operand], counted: dict[ir.Region, list[ir.Op]]
-    ) -> list[ir.Op]:
+    def _ops(self, region: ir.Region, current: Positions) -> list[ir.Op]:
         ops = list(self._after.get((region, -1), ()))
         for k, op in enumerate(region.ops):
             ops.extend(self._before.get(op, ()))
-            inside = [r for r, chain in counted.items() if op in chain]
-            ops.append(self._edited(op, current, counted, inside))
+            ops.append(self._edited(op, current))
             ops.extend(self._after.get((region, k), ()))
         return ops
 
-    def _edited(
-        self,
-        op: ir.Op,
-        current: dict[ir.Region, ir.Operand],
-        counted: dict[ir.Region, list[ir.Op]],
-        inside: Sequence[ir.Region],
-    ) -> ir.Op:
+    def _edited(self, op: ir.Op, current: Positions) -> ir.Op:
+        inside = [r for r in self._forward_index if op in self.primal.chain(r)] if op.regions else []
         if isinstance(op, ir.If):
-            return self._edited_if(op, current, counted, inside)
+            return self._edited_if(op, current, inside)
         if op in self.replaced:
             return self.replaced[op]
-        if isinstance(op, ir.For | ir.While):
-            return self._edited_loop(op, current, counted, inside)
-        return op
+        return self._edited_loop(op, current, inside) if isinstance(op, ir.For | ir.While) else op
 
-    def _edited_if(
-        self,
-        op: ir.If,
-        current: dict[ir.Region, ir.Operand],
-        counted: dict[ir.Region, list[ir.Op]],
-        inside: Sequence[ir.Region],
-    ) -> ir.Op:
-        sides: list[tuple[list[ir.Op], list[ir.Operand]]] = []
+    def _edited_if(self, op: ir.If, current: Positions, inside: Sequence[ir.Region]) -> ir.Op:
+        sides: list[ir.Region] = []
+        lifted = self._lifted.get(op, {})
         for side in op.regions:
             own = dict(current)
-            ops = self._ops(side, own, counted)
+            ops = self._ops(side, own)
             if side in inside:
                 # the branch has entries of its own on a growable tape
                 index = self._forward_index[side]
@@ -187,68 +157,41 @@ class ForwardEdits:
                 own[side] = _incremented(builder, index)
                 ops = [start, *ops, *builder.ops]
             yields = [*side.yields, *(own[r] for r in inside)]
-            for value, (home, _) in self._lifted.get(op, {}).items():
-                if home is side:
-                    yields.append(value)
-                else:
-                    absent = dataclasses.replace(value)
-                    ops.append(ir.Undefined(out=absent))
-                    yields.append(absent)
-            sides.append((ops, yields))
-        outs = list(op.outs)
-        for r in inside:
-            out = ir.Var("position", types.intp)
-            outs.append(out)
-            current[r] = out
-        outs.extend(out for _, out in self._lifted.get(op, {}).values())
-        (then_ops, then_yields), (else_ops, else_yields) = sides
-        return dataclasses.replace(
-            op,
-            then=ir.Region((), tuple(then_ops), tuple(then_yields)),
-            orelse=ir.Region((), tuple(else_ops), tuple(else_yields)),
-            outs=tuple(outs),
-        )
+            for value, (home, _) in lifted.items():
+                if home is not side:
+                    value = dataclasses.replace(value)
+                    ops.append(ir.Undefined(out=value))
+                yields.append(value)
+            sides.append(ir.Region((), tuple(ops), tuple(yields)))
+        positions = {r: position() for r in inside}
+        current.update(positions)
+        outs = (*op.outs, *positions.values(), *(out for _, out in lifted.values()))
+        return dataclasses.replace(op, then=sides[0], orelse=sides[1], outs=outs)
 
-    def _edited_loop(
-        self,
-        op: ir.For | ir.While,
-        current: dict[ir.Region, ir.Operand],
-        counted: dict[ir.Region, list[ir.Op]],
-        inside: Sequence[ir.Region],
-    ) -> ir.Op:
-        inits: list[ir.Operand] = []
-        args: list[ir.Var] = []
-        outs: list[ir.Var] = []
-        own = dict(current)
-        for r in inside:
-            arg = self._forward_index[r] if op.body is r else ir.Var("position", types.intp)
-            inits.append(current[r])
-            args.append(arg)
-            outs.append(ir.Var("position", types.intp))
-            own[r] = arg
-        ops = self._ops(op.body, own, counted)
-        yields: list[ir.Operand] = []
-        builder = ir.Builder()
-        for r in inside:
-            yields.append(_incremented(builder, own[r]) if op.body is r else own[r])
+    def _edited_loop(self, op: ir.For | ir.While, current: Positions, inside: Sequence[ir.Region]) -> ir.Op:
+        args = {r: self._forward_index[r] if op.body is r else position() for r in inside}
+        own: Positions = {**current, **args}
+        ops, builder = self._ops(op.body, own), ir.Builder()
+        more: list[ir.Slot] = []
+        for r, arg in args.items():
+            left = _incremented(builder, own[r]) if op.body is r else own[r]
+            more.append(ir.Slot(current[r], arg, left, position()))
+        current.update((r, slot.out) for r, slot in zip(inside, more, strict=True))
         if op in self._trips:
             arg, out = self._trips[op]
-            inits.append(ir.integer(0))
-            args.append(arg)
-            outs.append(out)
-            yields.append(_incremented(builder, arg))
-        ops.extend(builder.ops)
-        current.update(zip(inside, outs, strict=False))
-        cut = len(op.outs)
-        old = op.body.yields
-        body = ir.Region((*op.body.args, *args), tuple(ops), (*old[:cut], *yields, *old[cut:]))
-        if isinstance(op, ir.For):
-            return dataclasses.replace(
-                op, inits=(*op.inits, *inits), body=body, outs=(*op.outs, *outs), pair=op, is_mirror=False
-            )
-        test_args = tuple(dataclasses.replace(a) for a in args)
-        test = ir.Region((*op.test.args, *test_args), op.test.ops, op.test.yields)
-        return dataclasses.replace(op, inits=(*op.inits, *inits), test=test, body=body, outs=(*op.outs, *outs))
+            more.append(ir.Slot(ir.integer(0), arg, _incremented(builder, arg), out))
+        pair = {"pair": op, "is_mirror": False} if isinstance(op, ir.For) else {}
+        return ir.with_slots(op, more, [*ops, *builder.ops], **pair)
+
+
+def _places(builder: ir.Builder, nest: Sequence[ir.For]) -> tuple[ir.Operand, ...]:
+    """Where a tape has what belongs to this trip of each loop."""
+    return tuple(place_in_range(builder, loop, loop.body.args[0]) for loop in nest)
+
+
+def position() -> ir.Var:
+    """A place in a growable tape."""
+    return ir.Var("position", types.intp)
 
 
 def _incremented(builder: ir.Builder, value: ir.Operand) -> ir.Operand:

@@ -24,9 +24,10 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Iterations
+from adjit.transform.analysis.effects import is_check
 from adjit.transform.analysis.integers import Naturals
 from adjit.transform.analysis.trip_counts import count_trips
-from adjit.transform.analysis.trips import Serial, Sharing, Sharings, is_check
+from adjit.transform.analysis.trips import Serial, Sharing, Sharings
 from adjit.transform.machine.lanes import LEAST_LANES, fitting_lanes
 from adjit.transform.machine.threads.chunks import write_chunks
 from adjit.transform.machine.vectors import LEAST_TRIPS, suits_windows

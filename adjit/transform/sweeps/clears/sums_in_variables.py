@@ -66,16 +66,13 @@ class _Promoting:
         args: dict[ir.Store, ir.Var] = {}
         for store in found:
             first = elements.setdefault((store.array, store.index), store)
-            name = f"{_name(store.array)}_sum"
+            name = f"{ir.name_of(store.array, 'array')}_sum"
             args[store] = args[first] if first is not store else ir.Var(name, array_type_of(store.array).dtype)
         sums = list(dict.fromkeys(args.values()))
         outs = [dataclasses.replace(arg) for arg in sums]
-        made = dataclasses.replace(
-            op,
-            inits=(*op.inits, *(typed_const(0, arg.type) for arg in sums)),
-            body=_with_sums(op.body, args, sums),
-            outs=(*op.outs, *outs),
-        )
+        ops, last = _with_sums(op.body, args, sums)
+        zeros = (typed_const(0, arg.type) for arg in sums)
+        made = ir.with_slots(op, list(map(ir.Slot, zeros, sums, last, outs)), ops)
         adds = [dataclasses.replace(store, value=out) for store, out in zip(elements.values(), outs, strict=True)]
         self.stands_for.update((add, self.asked(store)) for add, store in zip(adds, elements.values(), strict=True))
         sure = [self.index_model.is_inside(was, store) for store in elements.values()]
@@ -133,7 +130,9 @@ def _memory(op: ir.Op, aliases: Aliases) -> set[ir.Operand]:
     return {aliases.find(a) for a in arrays}
 
 
-def _with_sums(body: ir.Region, args: Mapping[ir.Store, ir.Var], sums: Sequence[ir.Var]) -> ir.Region:
+def _with_sums(
+    body: ir.Region, args: Mapping[ir.Store, ir.Var], sums: Sequence[ir.Var]
+) -> tuple[list[ir.Op], list[ir.Var]]:
     builder = ir.Builder()
     current: dict[ir.Var, ir.Var] = {arg: arg for arg in sums}
     for op in body.ops:
@@ -143,8 +142,4 @@ def _with_sums(body: ir.Region, args: Mapping[ir.Store, ir.Var], sums: Sequence[
             current[arg] = builder.call(operator.add, current[arg], op.value, type=arg.type, name=arg.name)
         else:
             builder.ops.append(op)
-    return ir.Region((*body.args, *sums), tuple(builder.ops), (*body.yields, *current.values()))
-
-
-def _name(operand: ir.Operand) -> str:
-    return operand.name if isinstance(operand, ir.Var) else "array"
+    return builder.ops, list(current.values())

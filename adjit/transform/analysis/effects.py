@@ -1,0 +1,57 @@
+"""What an operation does besides giving its result.
+
+In: an operation. Out: yes or no, and the memory that it and all inside it touch.
+
+    is_check(call broadcast_extent(%n, %m))   ->   True: it raises, or gives an extent
+"""
+
+from __future__ import annotations
+
+from adjit.runtime.library import broadcast_extent, stored_extent
+from adjit.transform import ir
+from adjit.transform.analysis.alias import Aliases
+
+_CHECKS = (broadcast_extent, stored_extent)
+
+
+def is_check(op: ir.Op) -> bool:
+    """Whether an operation may raise an error, and does nothing else but to give an extent."""
+    return isinstance(op, ir.Call) and op.callee in _CHECKS
+
+
+def has_effect(op: ir.Op) -> bool:
+    """Whether an operation itself has to happen as often as it is written, in its order: it raises, or draws."""
+    return isinstance(op, ir.Raise) or (isinstance(op, ir.Call) and op.effect)
+
+
+class Effects:
+    """What an operation and all inside it read, overwrite and add to, by alias class, and what it uses and makes."""
+
+    def __init__(self, op: ir.Op, aliases: Aliases):
+        self.op = op
+        self.touching = [inner for inner in ir.with_inner(op) if inner.memory_read or inner.memory_written is not None]
+        self.reads = {aliases.find(array) for inner in self.touching for array in inner.memory_read}
+        self.writes: set[ir.Operand] = set()
+        self.adds: set[ir.Operand] = set()
+        for inner in self.touching:
+            if inner.memory_written is not None:
+                is_addition = isinstance(inner, ir.Store) and inner.add
+                (self.adds if is_addition else self.writes).add(aliases.find(inner.memory_written))
+        self.is_ordered = any(map(has_effect, ir.with_inner(op)))
+        self.uses = {o for o in ir.reads(op) if isinstance(o, ir.Var)}
+        self.makes = set(op.results)
+
+    def is_tied_to(self, other: Effects) -> bool:
+        """Whether one needs what the other makes, or both have to happen in their order."""
+        return bool(self.uses & other.makes or self.makes & other.uses or (self.is_ordered and other.is_ordered))
+
+    def may_clash(self, other: Effects, in_any_order: bool) -> bool:
+        """Whether one may change what the other touches; `in_any_order`: additions to one memory may change places."""
+        mine, theirs = self.reads | self.adds, other.reads | other.adds
+        return bool(
+            self.writes & (theirs | other.writes)
+            or mine & other.writes
+            or self.adds & other.reads
+            or self.reads & other.adds
+            or (not in_any_order and self.adds & other.adds)
+        )
