@@ -20,7 +20,7 @@ from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.elements import IndexModel
 from adjit.transform.analysis.trip_counts import mirrored_range
-from adjit.transform.rewrite.simplify import Renamer, simplify
+from adjit.transform.rewrite.simplify import renamed, simplify
 
 MOST_ARRAYS = 16  # beyond that LLVM gives up on checking at run time that they do not overlap
 
@@ -39,12 +39,12 @@ def fuse_maps(function: ir.Function) -> ir.Function:
 def _named(function: ir.Function, names: Mapping[ir.Var, ir.Var]) -> ir.Function:
     """The function with the user's names of arrays that went away on the numbers that were stored in them."""
     defined = function.body.made.keys()
-    gone: dict[ir.Var, ir.Operand] = {
+    gone: dict[ir.Operand, ir.Var] = {
         value: ir.Var(array.name, value.type, user=True)
         for value, array in names.items()
         if value in defined and array not in defined
     }
-    return dataclasses.replace(function, body=Renamer(gone).whole(function.body)) if gone else function
+    return ir.with_body(function, renamed(function.body, gone)) if gone else function
 
 
 class _Effects:

@@ -20,8 +20,11 @@ from adjit.transform.ir.control import (
     For,
     If,
     Raise,
+    Slot,
     While,
     carried_args,
+    slots,
+    with_slots,
 )
 from adjit.transform.ir.core import (
     Call,
@@ -68,7 +71,7 @@ from adjit.transform.ir.memory import (
     Store,
     Transpose,
 )
-from adjit.transform.ir.rewriting import rewritten, rewritten_op, same, with_body, with_ops, with_regions
+from adjit.transform.ir.rewriting import rewritten, rewritten_op, same, with_body, with_ops, with_parts, with_regions
 from adjit.transform.ir.walking import (
     Cloner,
     free_vars,
@@ -120,6 +123,7 @@ __all__ = [
     "Role",
     "Selector",
     "Slice",
+    "Slot",
     "Span",
     "Store",
     "Transpose",
@@ -149,6 +153,7 @@ __all__ = [
     "rewritten_op",
     "same",
     "select",
+    "slots",
     "substituted",
     "substituted_operand",
     "unmarked",
@@ -157,5 +162,7 @@ __all__ = [
     "with_body",
     "with_inner",
     "with_ops",
+    "with_parts",
     "with_regions",
+    "with_slots",
 ]

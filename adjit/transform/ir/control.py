@@ -7,8 +7,14 @@ In: regions and the operands they start from. Out: nodes, whose results are what
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import repeat
+from typing import NamedTuple, TypeVar
+
 from adjit.transform.ir.core import Op, Operand, Region, Var, integer
 from adjit.transform.ir.nodes import node, operand, operands, region, results
+
+_Item = TypeVar("_Item")
 
 
 @node
@@ -87,3 +93,48 @@ class Comment(Op):
 def carried_args(op: For | While) -> tuple[Var, ...]:
     """What a loop's body calls the carried values."""
     return op.body.args[1:] if isinstance(op, For) else op.body.args
+
+
+class Slot(NamedTuple):
+    """A value that a loop carries, or a branch gives: its names, and the two that it may be.
+
+    args:    what regions of a loop call it.
+    sources: what a loop starts from and what each trip hands on, or what the sides of a branch give.
+    """
+
+    out: Var
+    args: tuple[Var, ...]
+    sources: tuple[Operand, Operand]
+
+
+def slots(op: Op) -> Sequence[Slot]:
+    """The values that a loop carries or a branch gives; of others none."""
+    return op.analysis(_slots) if op.regions else ()
+
+
+def _slots(op: Op) -> Sequence[Slot]:
+    if isinstance(op, If):
+        return [Slot(*parts) for parts in zip(op.outs, repeat(()), zip(op.then.yields, op.orelse.yields, strict=True))]
+    assert isinstance(op, For | While)
+    regions = [carried_args(op)] if isinstance(op, For) else [op.test.args, op.body.args]
+    # what a body with `stops` yields last has no slot
+    sources = zip(op.inits, op.body.yields, strict=False)
+    return [Slot(*parts) for parts in zip(op.outs, zip(*regions, strict=True), sources, strict=True)]
+
+
+def with_slots(op: Op, kept: Sequence[int]) -> Op:
+    """A loop that carries, or a branch that gives, these of its values alone. Counter and boolean for `break` stay."""
+    count = len(op.results)
+    if len(kept) == count:
+        return op
+
+    def picked(items: Sequence[_Item], first: int = 0) -> tuple[_Item, ...]:
+        return (*items[:first], *(items[first + k] for k in kept), *items[first + count :])
+
+    operands = op.operands if isinstance(op, If) else picked(op.operands, len(op.operands) - count)
+    regions: list[Region] = []
+    for inner in op.regions:
+        args = picked(inner.args, len(inner.args) - count) if inner.args else ()
+        is_test = isinstance(op, While) and inner is op.test
+        regions.append(Region(args, inner.ops, inner.yields if is_test else picked(inner.yields)))
+    return op.rebuilt(operands, regions, picked(op.results))

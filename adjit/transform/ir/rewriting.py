@@ -12,7 +12,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from adjit.transform.ir.core import Function, Op, Region
+from adjit.transform.ir.core import Function, Op, Operand, Region, Var
 
 
 def same(left: Sequence[Any], right: Sequence[Any]) -> bool:
@@ -28,6 +28,13 @@ def with_ops(region: Region, ops: Sequence[Op]) -> Region:
 def with_regions(op: Op, regions: Sequence[Region]) -> Op:
     """The operation with these regions; itself if they are its own."""
     return op if same(regions, op.regions) else op.rebuilt(op.operands, regions, op.results)
+
+
+def with_parts(op: Op, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> Op:
+    """The operation with these parts; itself if they are its own."""
+    if same(operands, op.operands) and same(regions, op.regions) and same(results, op.results):
+        return op
+    return op.rebuilt(operands, regions, results)
 
 
 def with_body(function: Function, body: Region) -> Function:

@@ -11,21 +11,15 @@ What the user asks to happen stays: `raise`, `assert`, random draws. Stores stay
 
 from __future__ import annotations
 
-import dataclasses
 from collections import defaultdict
-from collections.abc import Collection
-from typing import TypeVar
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
 
-_T = TypeVar("_T")
-
 
 def eliminate_dead(function: ir.Function) -> ir.Function:
     """The function with only its live operations, carried slots and results; loops are taken to end."""
-    body = _Sweep(_Marking(function)).region(function.body)
-    return ir.with_body(function, body)
+    return ir.with_body(function, _swept(function.body, _Marking(function)))
 
 
 class _Marking:
@@ -34,12 +28,12 @@ class _Marking:
     def __init__(self, function: ir.Function):
         self.variables: set[ir.Var] = set()
         self.ops: set[ir.Op] = set()
-        self.slots: set[tuple[ir.Op, int]] = set()
+        self.slots: set[ir.Var] = set()  # by what they are called after the loop or branch
         self._aliases = function.analysis(Aliases)
         self._memory: set[ir.Operand] = set()
         self._writers: defaultdict[ir.Operand, list[ir.Op]] = defaultdict(list)
         self._parent: dict[ir.Op, ir.Op] = {}
-        self._source: dict[ir.Var, tuple[ir.Op, int]] = {}  # a result or region argument: its operation, its slot or -1
+        self._source: dict[ir.Var, tuple[ir.Op, ir.Slot | None]] = {}  # of results and arguments of regions
         self._pending: list[ir.Var | ir.Op] = []
         roots: list[ir.Op] = []
         for op in function.body.inside:
@@ -60,13 +54,12 @@ class _Marking:
                 self._visit_op(item)
 
     def _index(self, op: ir.Op) -> None:
-        for k, out in enumerate(op.results):
-            self._source[out] = (op, k)
+        self._source.update(dict.fromkeys(op.results, (op, None)))
         for region in op.regions:
-            counters = 1 if isinstance(op, ir.For) else 0
-            for k, arg in enumerate(region.args):
-                self._source[arg] = (op, k - counters)
+            self._source.update(dict.fromkeys(region.args, (op, None)))
             self._parent.update(dict.fromkeys(region.ops, op))
+        for slot in ir.slots(op):
+            self._source.update(dict.fromkeys((slot.out, *slot.args), (op, slot)))
         target = op.memory_written
         if target is not None:
             self._writers[self._aliases.find(target)].append(op)
@@ -92,15 +85,12 @@ class _Marking:
     def _visit_var(self, var: ir.Var) -> None:
         if var not in self._source:  # a parameter
             return
-        op, k = self._source[var]
+        op, slot = self._source[var]
         self._keep(op)
-        if isinstance(op, ir.If):
-            self._use(op.then.yields[k])
-            self._use(op.orelse.yields[k])
-        elif isinstance(op, (ir.For, ir.While)) and k >= 0 and (op, k) not in self.slots:
-            self.slots.add((op, k))
-            self._use(op.inits[k])
-            self._use(op.body.yields[k])
+        if slot is not None:
+            self.slots.add(slot.out)
+            for source in slot.sources:
+                self._use(source)
 
     def _visit_op(self, op: ir.Op) -> None:
         if op in self._parent:
@@ -118,52 +108,14 @@ class _Marking:
             self._touch(operand)
 
 
-class _Sweep:
-    """Rebuilds regions out of what is marked; what has no dead part is kept as the object it is."""
-
-    def __init__(self, live: _Marking):
-        self.live = live
-
-    def region(self, region: ir.Region) -> ir.Region:
-        # a comment stays where its region does, but keeps nothing itself
-        live = self.live.ops
-        ops = tuple(self.op(op) if op.regions else op for op in region.ops if op in live or isinstance(op, ir.Comment))
-        return region if ops == region.ops else dataclasses.replace(region, ops=ops)
-
-    def op(self, op: ir.Op) -> ir.Op:
-        regions = [self.region(region) for region in op.regions]
-        if isinstance(op, ir.If):
-            kept = [k for k, out in enumerate(op.outs) if out in self.live.variables]
-            regions = [_narrowed(region, kept, 0, False) for region in regions]
-            return _rebuilt(op, op.operands, regions, kept)
-        if isinstance(op, ir.For):
-            kept = [k for k in range(len(op.outs)) if (op, k) in self.live.slots]
-            regions = [_narrowed(regions[0], kept, 1, op.stops)]
-            return _rebuilt(op, (op.start, op.stop, op.step, *_picked(op.inits, kept)), regions, kept)
-        if isinstance(op, ir.While):
-            kept = [k for k in range(len(op.outs)) if (op, k) in self.live.slots]
-            test, body = regions
-            if len(kept) < len(op.outs):
-                test = dataclasses.replace(test, args=_picked(test.args, kept))
-            regions = [test, _narrowed(body, kept, 0, op.stops)]
-            return _rebuilt(op, _picked(op.inits, kept), regions, kept)
-        return op
-
-
-def _rebuilt(op: ir.Op, operands: tuple[ir.Operand, ...], regions: list[ir.Region], kept: Collection[int]) -> ir.Op:
-    if len(kept) == len(op.results) and ir.same(regions, op.regions):
-        return op
-    return op.rebuilt(operands, regions, _picked(op.results, kept))
-
-
-def _narrowed(region: ir.Region, kept: Collection[int], counters: int, stops: bool) -> ir.Region:
-    """The region with only the slots in `kept`; its counter argument and its boolean for `break` stay."""
-    slots = len(region.yields) - stops
-    if len(kept) == slots:
-        return region
-    args = region.args[:counters] + _picked(region.args[counters:], kept) if region.args else ()
-    return ir.Region(args, region.ops, _picked(region.yields[:slots], kept) + region.yields[slots:])
-
-
-def _picked(items: tuple[_T, ...], kept: Collection[int]) -> tuple[_T, ...]:
-    return tuple(items[k] for k in kept)
+def _swept(region: ir.Region, live: _Marking) -> ir.Region:
+    """The region with what is marked; what has no dead part is kept as the object it is."""
+    ops: list[ir.Op] = []
+    for op in region.ops:
+        if op in live.ops and op.regions:
+            kept = [k for k, out in enumerate(op.results) if out in live.slots]
+            ops.append(ir.with_slots(ir.with_regions(op, [_swept(inner, live) for inner in op.regions]), kept))
+        elif op in live.ops or isinstance(op, ir.Comment):
+            # a comment stays where its region does, but keeps nothing itself
+            ops.append(op)
+    return ir.with_ops(region, ops)
