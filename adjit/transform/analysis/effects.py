@@ -1,14 +1,21 @@
-"""What an operation does besides giving its result.
+"""What an operation does besides giving its result, and what may be moved past what.
 
-In: an operation. Out: yes or no.
+In: operations. Out: `Effects` of each; which of those between two have to come before both.
 
     is_check(call broadcast_extent(%n, %m))   ->   True: it raises, or gives an extent
+
+    for i in ...: a[i] = x[i]       k = 2 * n goes before both loops, if they are to be one
+    k = 2 * n
+    for i in ...: b[i] = a[i] * k
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 from adjit.runtime.library import broadcast_extent, stored_extent
 from adjit.transform import ir
+from adjit.transform.analysis.alias import Aliases
 
 _CHECKS = (broadcast_extent, stored_extent)
 
@@ -16,3 +23,47 @@ _CHECKS = (broadcast_extent, stored_extent)
 def is_check(op: ir.Op) -> bool:
     """Whether an operation may raise an error, and does nothing else but to give an extent."""
     return isinstance(op, ir.Call) and op.callee in _CHECKS
+
+
+class Effects:
+    """What an operation and all inside it read, overwrite and add to, by alias class, and the variables it uses."""
+
+    def __init__(self, op: ir.Op, aliases: Aliases):
+        self.op = op
+        self.touching = [inner for inner in ir.with_inner(op) if inner.memory_read or inner.memory_written is not None]
+        self.reads = {aliases.find(a) for inner in self.touching for a in inner.memory_read}
+        self.writes: set[ir.Operand] = set()
+        self.adds: set[ir.Operand] = set()
+        for inner in self.touching:
+            if inner.memory_written is not None:
+                is_sum = isinstance(inner, ir.Store) and inner.add
+                (self.adds if is_sum else self.writes).add(aliases.find(inner.memory_written))
+        self.is_ordered = any(
+            isinstance(inner, ir.Raise) or (isinstance(inner, ir.Call) and inner.effect) for inner in ir.with_inner(op)
+        )
+        self.uses = {o for o in ir.reads(op) if isinstance(o, ir.Var)}
+        self.makes = set(op.results)
+
+    def is_tied_to(self, other: Effects) -> bool:
+        """Whether one needs what the other makes, or both have to happen in their order."""
+        return bool(self.uses & other.makes or self.makes & other.uses or (self.is_ordered and other.is_ordered))
+
+    def may_meet(self, other: Effects, sums: bool) -> bool:
+        """Whether one changes memory that the other touches; `sums`: also where both only add to it."""
+        mine, theirs = self.reads | self.adds, other.reads | other.adds
+        return bool(
+            self.writes & (theirs | other.writes)
+            or mine & other.writes
+            or self.adds & other.reads
+            or self.reads & other.adds
+            or (sums and self.adds & other.adds)
+        )
+
+
+def needed_before(a: int, b: int, conflict: Callable[[int, int], bool]) -> Iterator[int]:
+    """Those between the places `a` and `b` that have to stay before `b`, or before another such one; the last first."""
+    needed = [b]
+    for k in range(b - 1, a, -1):
+        if any(conflict(k, later) for later in needed):
+            needed.append(k)
+            yield k

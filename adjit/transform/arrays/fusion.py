@@ -18,6 +18,7 @@ from collections.abc import Mapping
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
+from adjit.transform.analysis.effects import Effects, needed_before
 from adjit.transform.analysis.elements import IndexModel
 from adjit.transform.analysis.trip_counts import mirrored_range
 from adjit.transform.rewrite.simplify import renamed, simplify
@@ -47,25 +48,6 @@ def _named(function: ir.Function, names: Mapping[ir.Var, ir.Var]) -> ir.Function
     return ir.with_body(function, renamed(function.body, gone)) if gone else function
 
 
-class _Effects:
-    """What an operation reads, writes and makes, by alias class."""
-
-    def __init__(self, op: ir.Op, aliases: Aliases):
-        self.reads: set[ir.Operand] = set()
-        self.writes: set[ir.Operand] = set()
-        self.is_ordered = False
-        for inner in ir.with_inner(op):
-            self.reads.update(map(aliases.find, inner.memory_read))
-            written = inner.memory_written
-            if written is not None:
-                self.writes.add(aliases.find(written))
-            self.is_ordered |= isinstance(inner, ir.Raise) or (isinstance(inner, ir.Call) and inner.effect)
-        self.op = op
-        self.touching = [inner for inner in ir.with_inner(op) if inner.memory_read or inner.memory_written is not None]
-        self.uses = {o for o in ir.reads(op) if isinstance(o, ir.Var)}
-        self.makes = set(op.results)
-
-
 class _Fusion:
     def __init__(self, function: ir.Function, refused: set[tuple[ir.Op, ir.Op]], names: dict[ir.Var, ir.Var]):
         self.function = function
@@ -73,7 +55,7 @@ class _Fusion:
         self.names = names  # by number: the user's array that it was stored in
         self.model = function.analysis(IndexModel)
         self.aliases = function.analysis(Aliases)
-        self.effects: dict[ir.Op, _Effects] = {}
+        self.effects: dict[ir.Op, Effects] = {}
         self.users: dict[ir.Operand, set[ir.Op]] = {}
         self.scratch = {op.out for op in ir.walk(function.body) if isinstance(op, ir.Alloc) and op.fill is None}
         self.filled = {op.out for op in ir.walk(function.body) if isinstance(op, ir.Alloc) and op.fill is not None}
@@ -171,9 +153,9 @@ class _Fusion:
 
     # ------------------------------------------------------------------------------------------- is it right
 
-    def effects_of(self, op: ir.Op) -> _Effects:
+    def effects_of(self, op: ir.Op) -> Effects:
         if op not in self.effects:
-            self.effects[op] = _Effects(op, self.aliases)
+            self.effects[op] = Effects(op, self.aliases)
         return self.effects[op]
 
     def movable(self, ops: tuple[ir.Op, ...], a: int, b: int) -> set[int] | None:
@@ -181,24 +163,21 @@ class _Fusion:
         first, second = self.effects_of(ops[a]), self.effects_of(ops[b])
         if first.makes & second.uses or (first.is_ordered and second.is_ordered):
             return None
-        wanted: set[int] = set()
-        needed = [second]
-        for k in range(b - 1, a, -1):
-            own = self.effects_of(ops[k])
-            if any(self.conflict(own, later) for later in needed):
-                if self.conflict(own, first):
-                    return None
-                wanted.add(k)
-                needed.append(own)
-        return wanted
 
-    def conflict(self, left: _Effects, right: _Effects) -> bool:
-        """Whether two neighbours may not change places: one needs what the other makes, or changes what it touches."""
-        if left.uses & right.makes or left.makes & right.uses or (left.is_ordered and right.is_ordered):
-            return True
-        if not (left.writes & (right.reads | right.writes) or left.reads & right.writes):
-            return False
-        return any(self.model.may_meet(one, other, left.op) for one in left.touching for other in right.touching)
+        def conflict(one: int, other: int) -> bool:
+            """Whether two may not change places: one needs what the other makes, or changes what it touches."""
+            left, right = self.effects_of(ops[one]), self.effects_of(ops[other])
+            return left.is_tied_to(right) or (
+                left.may_meet(right, sums=True)
+                and any(self.model.may_meet(x, y, left.op) for x in left.touching for y in right.touching)
+            )
+
+        wanted: set[int] = set()
+        for k in needed_before(a, b, conflict):
+            if conflict(k, a):
+                return None
+            wanted.add(k)
+        return wanted
 
     def direction(self, first: ir.For, second: ir.For) -> bool | None:
         """Whether the trips of both have to run from last to first; None if they cannot be run together."""

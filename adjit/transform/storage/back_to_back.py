@@ -21,6 +21,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
+from adjit.transform.analysis.effects import Effects, needed_before
 from adjit.transform.analysis.sums import is_sum
 from adjit.transform.ir.types import typed_const
 from adjit.transform.rewrite.axes import contracted_tapes
@@ -47,45 +48,13 @@ def fuse(function: ir.Function, joint: Joint) -> ir.Function:
             return function
 
 
-class _Effects:
-    """What an operation and all inside it read, overwrite and add to, by alias class, and the variables it reads."""
-
-    def __init__(self, op: ir.Op, aliases: Aliases):
-        self.reads: set[ir.Operand] = set()
-        self.writes: set[ir.Operand] = set()
-        self.adds: set[ir.Operand] = set()
-        self.ordered = False
-        for inner in ir.with_inner(op):
-            self.reads.update(aliases.find(a) for a in inner.memory_read)
-            if isinstance(inner, ir.Store):
-                (self.adds if inner.add else self.writes).add(aliases.find(inner.array))
-            elif isinstance(inner, ir.Push):
-                self.writes.add(aliases.find(inner.tape))
-            self.ordered = self.ordered or isinstance(inner, ir.Raise) or (isinstance(inner, ir.Call) and inner.effect)
-        self.uses = {o for o in ir.reads(op) if isinstance(o, ir.Var)}
-        self.makes = set(op.results)
-
-    def conflicts(self, other: _Effects) -> bool:
-        """Whether the two may not change places. Additions to the same memory may."""
-        mine, theirs = self.reads | self.adds, other.reads | other.adds
-        return bool(
-            self.writes & (theirs | other.writes)
-            or mine & other.writes
-            or self.adds & other.reads
-            or self.reads & other.adds
-            or self.uses & other.makes
-            or self.makes & other.uses
-            or (self.ordered and other.ordered)
-        )
-
-
 class _Fusion:
     def __init__(self, function: ir.Function, joint: Joint):
         self.function = function
         self.primal = joint.primal
         self.ops = list(function.body.ops)
         self.aliases = function.analysis(Aliases)
-        self.effects = [_Effects(op, self.aliases) for op in self.ops]
+        self.effects = [Effects(op, self.aliases) for op in self.ops]
         self.primal_of = {self.aliases.find(s): self.aliases.find(p) for p, s in joint.shadows.items()}
         self.parts = {self.aliases.find(array): loops for array, loops in joint.scratch.items()}
         # arrays that are no part of another one
@@ -143,22 +112,20 @@ class _Fusion:
 
     # --------------------------------------------------------------------------------------------------- legality
 
+    def conflict(self, one: int, other: int) -> bool:
+        """Whether the operations at two places may not change them. Additions to the same memory may."""
+        mine, theirs = self.effects[one], self.effects[other]
+        return mine.is_tied_to(theirs) or mine.may_meet(theirs, sums=False)
+
     def movable(self, a: int, b: int) -> set[int] | str:
         """The operations in between that have to run before the fused loop, or why one of them cannot."""
-        mirror = self.effects[b]
-        wanted = {k for k in range(a + 1, b) if self.effects[k].conflicts(mirror)}
-        pending = list(wanted)
-        while pending:
-            k = pending.pop()
-            for earlier in range(a + 1, k):
-                if earlier not in wanted and self.effects[earlier].conflicts(self.effects[k]):
-                    wanted.add(earlier)
-                    pending.append(earlier)
-        late = sorted(mirror.uses & self.effects[a].makes, key=lambda v: (isinstance(v.type, types.Integer), v.name))
+        wanted = set(needed_before(a, b, self.conflict))
+        needed = self.effects[b].uses & self.effects[a].makes
+        late = sorted(needed, key=lambda v: (isinstance(v.type, types.Integer), v.name))
         if late:
             what = "how much it saved" if isinstance(late[0].type, types.Integer) else f"`{late[0].name}`"
             return f"its reverse starts from {what}, which is known when the loop has ended"
-        held = next((k for k in sorted(wanted) if self.effects[k].conflicts(self.effects[a])), None)
+        held = next((k for k in sorted(wanted) if self.conflict(k, a)), None)
         if held is not None:
             where = self.ops[held].origin
             what = "a statement" if where is None else f"L{where.line}"
@@ -172,7 +139,7 @@ class _Fusion:
         assert isinstance(mirror, ir.For)
         if loop.stops or mirror.stops:
             return "it is left early"
-        if self.effects[b].ordered:
+        if self.effects[b].is_ordered:
             return "its reverse may raise an exception, or draws random numbers"
         for arg, y in zip(mirror.body.args[1:], mirror.body.yields, strict=True):
             if not is_sum(arg, y, mirror.body):
