@@ -179,8 +179,7 @@ class _Substitution:
                 values[key] = named
             mapping[load.out] = values[key]
         body = _rewritten(self.function.body, {store, *loads}, nest, heads)
-        ops = tuple(ir.substituted(op, mapping) for op in body.ops)
-        return dataclasses.replace(self.function, body=dataclasses.replace(body, ops=ops))
+        return ir.with_body(self.function, ir.substituted_region(body, mapping))
 
 
 def _range(loop: ir.For) -> tuple[ir.Operand, ir.Operand, ir.Operand]:

@@ -138,12 +138,10 @@ def substituted(op: Op, mapping: Mapping[Var, Operand]) -> Op:
     if not mapping:
         return op
     operands = [substituted_operand(o, mapping) for o in op.operands]
-    regions = [
-        Region(
-            r.args,
-            tuple(substituted(inner, mapping) for inner in r.ops),
-            tuple(substituted_operand(y, mapping) for y in r.yields),
-        )
-        for r in op.regions
-    ]
-    return op.rebuilt(operands, regions, op.results)
+    return op.rebuilt(operands, [substituted_region(r, mapping) for r in op.regions], op.results)
+
+
+def substituted_region(region: Region, mapping: Mapping[Var, Operand]) -> Region:
+    """The region with other operands in it."""
+    ops = tuple(substituted(op, mapping) for op in region.ops)
+    return Region(region.args, ops, tuple(substituted_operand(y, mapping) for y in region.yields))

@@ -43,7 +43,7 @@ def _with_defined(
     """The function, where what is `asked` of operations of ours is there, unless those of the user's read it anyway."""
     ops = function.body.ops
     doubtful = _Doubtful(ops)
-    if not doubtful.has_any:
+    if not doubtful.undefined:
         return function
     sure = _Sure(users)
     wanted = {
@@ -95,30 +95,23 @@ class _Doubtful:
     def __init__(self, ops: Sequence[ir.Op]) -> None:
         # what each may be, with the branch that it is then: (condition, whether it holds) or None
         self._may_be: dict[ir.Operand, list[tuple[ir.Operand, tuple[ir.Operand, bool] | None]]] = {}
-        self._undefined: set[ir.Operand] = set()
+        self.undefined: set[ir.Operand] = set()
         for op in (inner for top in ops for inner in ir.with_inner(top)):
             if isinstance(op, ir.Undefined):
-                self._undefined.add(op.out)
-            elif isinstance(op, ir.If):
-                for k, out in enumerate(op.outs):
-                    sides = (op.then.yields[k], (op.condition, True)), (op.orelse.yields[k], (op.condition, False))
-                    self._may_be[out] = list(sides)
-            elif isinstance(op, ir.For | ir.While):
-                runs = isinstance(op, ir.For) and bool(literal_trips(op))
-                for k, arg in enumerate(ir.carried_args(op)):
-                    self._may_be[arg] = [(op.inits[k], None), (op.body.yields[k], None)]
-                    self._may_be[op.outs[k]] = self._may_be[arg][runs:]
-
-    @property
-    def has_any(self) -> bool:
-        return bool(self._undefined)
+                self.undefined.add(op.out)
+            branches = ((op.condition, True), (op.condition, False)) if isinstance(op, ir.If) else (None, None)
+            runs = isinstance(op, ir.For) and bool(literal_trips(op))
+            for slot in ir.slots(op):
+                may_be = list(zip(slot.sources, branches, strict=True))
+                self._may_be.update(dict.fromkeys(slot.args, may_be))
+                self._may_be[slot.out] = may_be[runs:]
 
     def on(self, operand: ir.Operand, path: _Path) -> bool:
         """Whether it may be undefined on a path."""
         todo, seen = [operand], {operand}
         while todo:
             one = todo.pop()
-            if one in self._undefined:
+            if one in self.undefined:
                 return True
             for other, branch in self._may_be.get(one, ()):
                 if other not in seen and (branch is None or path.get(branch[0], branch[1]) == branch[1]):
@@ -134,16 +127,10 @@ def all_defined(ops: Sequence[ir.Op], saved: Collection[ir.Operand]) -> list[ir.
     while size != len(wanted):
         size = len(wanted)
         for op in (inner for top in ops for inner in ir.with_inner(top)):
-            joined: list[tuple[ir.Operand, ...]] = []
-            if isinstance(op, ir.If):
-                joined = [(out, op.then.yields[k], op.orelse.yields[k]) for k, out in enumerate(op.outs)]
-            elif isinstance(op, ir.For | ir.While):
-                args = ir.carried_args(op)
-                joined = [(out, args[k], op.inits[k], op.body.yields[k]) for k, out in enumerate(op.outs)]
-            for same in joined:
+            for slot in ir.slots(op):
                 # what a loop carries is read in it, whether or not its last value is
-                if wanted.intersection(same[: len(same) - 2]):
-                    wanted.update(same)
+                if wanted.intersection((slot.out, *slot.args)):
+                    wanted.update((slot.out, *slot.args, *slot.sources))
     return list(ir.rewritten(ir.Region((), tuple(ops), ()), lambda op: _defined(op, wanted)).ops)
 
 
