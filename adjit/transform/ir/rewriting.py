@@ -20,9 +20,11 @@ def same(left: Sequence[Any], right: Sequence[Any]) -> bool:
     return len(left) == len(right) and all(map(operator.is_, left, right))
 
 
-def with_ops(region: Region, ops: Sequence[Op]) -> Region:
-    """The region with these operations; itself if they are its own."""
-    return region if same(ops, region.ops) else Region(region.args, tuple(ops), region.yields)
+def with_ops(region: Region, ops: Sequence[Op], yields: Sequence[Operand] | None = None) -> Region:
+    """The region with these operations, and these yields if there are any; itself if they are its own."""
+    yields = region.yields if yields is None else yields
+    is_same = same(ops, region.ops) and same(yields, region.yields)
+    return region if is_same else Region(region.args, tuple(ops), tuple(yields))
 
 
 def with_regions(op: Op, regions: Sequence[Region]) -> Op:

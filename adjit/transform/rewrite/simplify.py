@@ -120,10 +120,7 @@ class _Pass:
         self._seen.update(region.args)
         for op in region.ops:
             self.op(op, done, scope)
-        yields = self.operands(region.yields)
-        if ir.same(done, region.ops) and ir.same(yields, region.yields):
-            return region
-        return ir.Region(region.args, tuple(done), yields)
+        return ir.with_ops(region, done, self.operands(region.yields))
 
     def op(self, op: ir.Op, done: list[ir.Op], scope: _Scope) -> None:
         """Simplifies `op` and puts what is left of it at the end of `done`."""
@@ -323,7 +320,7 @@ class _Pass:
                 self.op(op, done, scope)
             else:
                 kept.append(op)
-        return body if len(kept) == len(body.ops) else ir.Region(body.args, tuple(kept), body.yields)
+        return ir.with_ops(body, kept)
 
     def is_invariant(self, op: ir.Op) -> bool:
         if isinstance(op, ir.Call):
@@ -375,4 +372,4 @@ def renamed(region: ir.Region, names: Mapping[ir.Operand, ir.Var]) -> ir.Region:
         )
         for op in region.ops
     ]
-    return ir.Region(region.args, tuple(ops), tuple(names.get(y, y) for y in region.yields))
+    return ir.with_ops(region, ops, [names.get(y, y) for y in region.yields])
