@@ -21,6 +21,7 @@ from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.effects import Effects, needed_before
 from adjit.transform.analysis.elements import IndexModel
 from adjit.transform.analysis.trip_counts import mirrored_range
+from adjit.transform.analysis.uses import Uses
 from adjit.transform.rewrite.simplify import renamed, simplify
 
 MOST_ARRAYS = 16  # beyond that LLVM gives up on checking at run time that they do not overlap
@@ -56,15 +57,9 @@ class _Fusion:
         self.model = function.analysis(IndexModel)
         self.aliases = function.analysis(Aliases)
         self.effects: dict[ir.Op, Effects] = {}
-        self.users: dict[ir.Operand, set[ir.Op]] = {}
-        self.scratch = {op.out for op in ir.walk(function.body) if isinstance(op, ir.Alloc) and op.fill is None}
-        self.filled = {op.out for op in ir.walk(function.body) if isinstance(op, ir.Alloc) and op.fill is not None}
-        for op in ir.walk(function.body):
-            for operand in (*op.operands, *(y for r in op.regions for y in r.yields)):
-                if ir.is_reference(operand):
-                    self.users.setdefault(operand, set()).add(op)
-        self.filled.difference_update(y for y in function.body.yields if isinstance(y, ir.Var))
-        self.scratch.difference_update(y for y in function.body.yields if isinstance(y, ir.Var))
+        self.uses = function.analysis(Uses)
+        allocs = [op for op in ir.walk(function.body) if isinstance(op, ir.Alloc)]
+        self.allocs: dict[ir.Operand, ir.Alloc] = {op.out: op for op in allocs}
 
     def once(self) -> ir.Function | None:
         """The function with more pairs fused; None if there are none."""
@@ -141,14 +136,13 @@ class _Fusion:
     def saves_array(self, first: ir.For, second: ir.For) -> bool:
         """Whether some array is stored in the first loop, read in the second, and of no use to anyone else."""
         inside = {*ir.with_inner(first), *ir.with_inner(second)}
-        stored = {op.array for op in ir.with_inner(first) if isinstance(op, ir.Store) and op.array in self.scratch}
+        stored = {op.array for op in ir.with_inner(first) if isinstance(op, ir.Store) and op.array in self.allocs}
         loaded = {op.array for op in ir.with_inner(second) if isinstance(op, ir.Load)}
-        stored |= {op.array for op in ir.with_inner(first) if isinstance(op, ir.Store) and op.array in self.filled}
         loaded |= {op.base for op in ir.with_inner(second) if isinstance(op, ir.Slice)}
         elements = (ir.Load, ir.Store, ir.Slice)
         return any(
-            self.users[array] <= inside and all(isinstance(u, elements) for u in self.users[array])
-            for array in stored & loaded
+            all(isinstance(op, elements) and op in inside for op in self.uses.users[array])
+            for array in stored & loaded - self.uses.held
         )
 
     # ------------------------------------------------------------------------------------------- is it right
@@ -196,15 +190,10 @@ class _Fusion:
 
     def fused(self, first: ir.For, second: ir.For) -> ir.For:
         for op in ir.with_inner(first):
-            if (
-                isinstance(op, ir.Store)
-                and isinstance(op.value, ir.Var)
-                and not op.value.user
-                and op.array in self.scratch
-            ):
-                assert isinstance(op.array, ir.Var)
-                if op.array.user:
-                    self.names.setdefault(op.value, op.array)
+            if isinstance(op, ir.Store) and isinstance(op.value, ir.Var) and not op.value.user:
+                alloc = self.allocs.get(op.array)
+                if alloc is not None and alloc.fill is None and alloc.out.user:
+                    self.names.setdefault(op.value, alloc.out)
         mapping: Mapping[ir.Var, ir.Operand] = {second.body.args[0]: first.body.args[0]}
         body = ir.Region(
             (*first.body.args, *second.body.args[1:]),
