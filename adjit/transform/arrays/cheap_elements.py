@@ -14,7 +14,7 @@ of must not change in between.
 
 from __future__ import annotations
 
-import dataclasses
+from collections.abc import Sequence
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
@@ -152,26 +152,14 @@ class _Substitution:
                 heads.setdefault(inner, []).extend(again)
                 values[key] = named
             mapping[load.out] = values[key]
-        body = _rewritten(self.function.body, {store, *loads}, nest, heads)
+        instead: dict[ir.Op, Sequence[ir.Op]] = dict.fromkeys((store, *loads), ())
+        for op, head in heads.items():
+            assert isinstance(op, ir.For)
+            inside = ir.with_ops(op.body, (*head, *op.body.ops))
+            instead[op] = (*head, op) if op is nest else (ir.with_regions(op, [inside]),)
+        body = ir.replaced(self.function.body, instead)
         return ir.with_body(self.function, ir.substituted_region(body, mapping))
 
 
 def _range(loop: ir.For) -> tuple[ir.Operand, ir.Operand, ir.Operand]:
     return loop.start, loop.stop, loop.step
-
-
-def _rewritten(region: ir.Region, left_out: set[ir.Op], nest: ir.Op, heads: dict[ir.Op, list[ir.Op]]) -> ir.Region:
-    """The region without some operations, and with others at the start of some loops, or before the nest."""
-    ops: list[ir.Op] = []
-    for op in region.ops:
-        if op in left_out:
-            continue
-        if op.regions:
-            regions = [_rewritten(r, left_out, nest, heads) for r in op.regions]
-            if op is nest:
-                ops += heads.get(nest, ())
-            elif op in heads:
-                regions = [dataclasses.replace(regions[0], ops=(*heads[op], *regions[0].ops))]
-            op = ir.with_regions(op, regions)
-        ops.append(op)
-    return dataclasses.replace(region, ops=tuple(ops))
