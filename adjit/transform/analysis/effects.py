@@ -1,11 +1,17 @@
-"""What an operation does besides giving its result.
+"""What an operation does besides giving its result, and what may be moved past what.
 
-In: an operation. Out: yes or no, and the memory that it and all inside it touch.
+In: operations. Out: `Effects` of each; which of those between two have to come before both.
 
     is_check(call broadcast_extent(%n, %m))   ->   True: it raises, or gives an extent
+
+    for i in ...: a[i] = x[i]       k = 2 * n goes before both loops, if they are to be one
+    k = 2 * n
+    for i in ...: b[i] = a[i] * k
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable, Iterator
 
 from adjit.runtime.library import broadcast_extent, stored_extent
 from adjit.transform import ir
@@ -55,3 +61,12 @@ class Effects:
             or self.reads & other.adds
             or (not in_any_order and self.adds & other.adds)
         )
+
+
+def needed_before(a: int, b: int, conflict: Callable[[int, int], bool]) -> Iterator[int]:
+    """Those between the places `a` and `b` that have to stay before `b`, or before another such one; the last first."""
+    needed = [b]
+    for k in range(b - 1, a, -1):
+        if any(conflict(k, later) for later in needed):
+            needed.append(k)
+            yield k

@@ -14,11 +14,12 @@ of must not change in between.
 
 from __future__ import annotations
 
-import dataclasses
+from collections.abc import Sequence
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.cost import LOAD, cost
+from adjit.transform.analysis.uses import Uses
 from adjit.transform.rewrite.simplify import simplify
 
 MOST_CYCLES = 4  # of an element, beside those to load one
@@ -38,54 +39,27 @@ class _Substitution:
     def __init__(self, function: ir.Function):
         self.function = function
         self.aliases = function.analysis(Aliases)
-        self.made: dict[ir.Operand, ir.Op] = {}
-        self.counters: dict[ir.Operand, ir.For] = {}
-        self.home: dict[ir.Op, ir.Region] = {}
-        self.above: dict[ir.Region, ir.Op] = {}
-        self.users: dict[ir.Operand, list[ir.Op]] = {}
-        self.held: set[ir.Operand] = set(function.body.yields)
-        self._walk(function.body)
-
-    def _walk(self, region: ir.Region) -> None:
-        for op in region.ops:
-            self.home[op] = region
-            self.made.update((out, op) for out in op.results)
-            for operand in op.operands:
-                if ir.is_array(operand):
-                    self.users.setdefault(operand, []).append(op)
-            if isinstance(op, ir.For):
-                self.counters[op.body.args[0]] = op
-            for inner in op.regions:
-                self.above[inner] = op
-                self.held.update(inner.yields)
-                self._walk(inner)
+        self.uses = function.analysis(Uses)
+        self.made = function.body.made
+        self.counters = self.uses.counters
 
     def once(self) -> ir.Function | None:
         """The function without the next such array, None if there is none."""
         for op in self.made.values():
-            if isinstance(op, ir.Alloc) and op.out not in self.held:
+            if isinstance(op, ir.Alloc) and op.out not in self.uses.held:
                 made = self.without(op)
                 if made is not None:
                     return made
         return None
 
-    def around(self, op: ir.Op, region: ir.Region) -> list[ir.Op] | None:
-        """What is around an operation up to a region, from the outside in, and itself; None if the region is not."""
-        found = [op]
-        while self.home[found[0]] is not region:
-            if self.home[found[0]] not in self.above:
-                return None
-            found.insert(0, self.above[self.home[found[0]]])
-        return found
-
     def without(self, alloc: ir.Alloc) -> ir.Function | None:
-        users = self.users.get(alloc.out, [])
+        users = self.uses.users.get(alloc.out, [])
         stores = [op for op in users if isinstance(op, ir.Store)]
         loads = [op for op in users if isinstance(op, ir.Load)]
         if len(stores) != 1 or len(stores) + len(loads) != len(users) or not 0 < len(loads) <= MOST_PLACES:
             return None
-        (store,), region = stores, self.home[alloc]
-        nest = self.around(store, region)
+        (store,), region = stores, self.uses.home[alloc]
+        nest = self.uses.within(store, region)
         # what the user wrote as loops stays one
         if store.add or nest is None or not all(isinstance(op, ir.For) and op.order_free for op in nest[:-1]):
             return None
@@ -127,7 +101,7 @@ class _Substitution:
         """Whether all loads come later in the region, and nothing changes what the element is made of before them."""
         tops: list[ir.Op] = []
         for load in loads:
-            around = self.around(load, region)
+            around = self.uses.within(load, region)
             if around is None:
                 return False
             tops.append(around[0])
@@ -160,10 +134,10 @@ class _Substitution:
                 other = self.counters.get(index)
                 if other is None or loop is None or _range(other) != _range(loop):
                     return None
-            chain = self.around(load, self.function.body)
+            chain = self.uses.within(load, self.function.body)
             assert chain is not None
             inner: ir.Op = [op for op in chain if isinstance(op, ir.For) and op in around][-1]
-            if self.around(inner, self.home[nest]) is None:
+            if self.uses.within(inner, self.uses.home[nest]) is None:
                 inner = nest
             key = (inner, load.index)
             if key not in values:
@@ -178,27 +152,14 @@ class _Substitution:
                 heads.setdefault(inner, []).extend(again)
                 values[key] = named
             mapping[load.out] = values[key]
-        body = _rewritten(self.function.body, {store, *loads}, nest, heads)
-        ops = tuple(ir.substituted(op, mapping) for op in body.ops)
-        return dataclasses.replace(self.function, body=dataclasses.replace(body, ops=ops))
+        instead: dict[ir.Op, Sequence[ir.Op]] = dict.fromkeys((store, *loads), ())
+        for op, head in heads.items():
+            assert isinstance(op, ir.For)
+            inside = ir.with_ops(op.body, (*head, *op.body.ops))
+            instead[op] = (*head, op) if op is nest else (ir.with_regions(op, [inside]),)
+        body = ir.replaced(self.function.body, instead)
+        return ir.with_body(self.function, ir.substituted_region(body, mapping))
 
 
 def _range(loop: ir.For) -> tuple[ir.Operand, ir.Operand, ir.Operand]:
     return loop.start, loop.stop, loop.step
-
-
-def _rewritten(region: ir.Region, left_out: set[ir.Op], nest: ir.Op, heads: dict[ir.Op, list[ir.Op]]) -> ir.Region:
-    """The region without some operations, and with others at the start of some loops, or before the nest."""
-    ops: list[ir.Op] = []
-    for op in region.ops:
-        if op in left_out:
-            continue
-        if op.regions:
-            regions = [_rewritten(r, left_out, nest, heads) for r in op.regions]
-            if op is nest:
-                ops += heads.get(nest, ())
-            elif op in heads:
-                regions = [dataclasses.replace(regions[0], ops=(*heads[op], *regions[0].ops))]
-            op = ir.with_regions(op, regions)
-        ops.append(op)
-    return dataclasses.replace(region, ops=tuple(ops))

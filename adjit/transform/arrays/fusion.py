@@ -18,10 +18,11 @@ from collections.abc import Mapping
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
-from adjit.transform.analysis.effects import Effects
+from adjit.transform.analysis.effects import Effects, needed_before
 from adjit.transform.analysis.elements import IndexModel
 from adjit.transform.analysis.trip_counts import mirrored_range
-from adjit.transform.rewrite.simplify import Renamer, simplify
+from adjit.transform.analysis.uses import Uses
+from adjit.transform.rewrite.simplify import renamed, simplify
 
 MOST_ARRAYS = 16  # beyond that LLVM gives up on checking at run time that they do not overlap
 
@@ -40,12 +41,12 @@ def fuse_maps(function: ir.Function) -> ir.Function:
 def _named(function: ir.Function, names: Mapping[ir.Var, ir.Var]) -> ir.Function:
     """The function with the user's names of arrays that went away on the numbers that were stored in them."""
     defined = function.body.made.keys()
-    gone: dict[ir.Var, ir.Operand] = {
+    gone: dict[ir.Operand, ir.Var] = {
         value: ir.Var(array.name, value.type, user=True)
         for value, array in names.items()
         if value in defined and array not in defined
     }
-    return dataclasses.replace(function, body=Renamer(gone).whole(function.body)) if gone else function
+    return ir.with_body(function, renamed(function.body, gone)) if gone else function
 
 
 class _Fusion:
@@ -56,15 +57,9 @@ class _Fusion:
         self.model = function.analysis(IndexModel)
         self.aliases = function.analysis(Aliases)
         self.effects: dict[ir.Op, Effects] = {}
-        self.users: dict[ir.Operand, set[ir.Op]] = {}
-        self.scratch = {op.out for op in ir.walk(function.body) if isinstance(op, ir.Alloc) and op.fill is None}
-        self.filled = {op.out for op in ir.walk(function.body) if isinstance(op, ir.Alloc) and op.fill is not None}
-        for op in ir.walk(function.body):
-            for operand in (*op.operands, *(y for r in op.regions for y in r.yields)):
-                if ir.is_reference(operand):
-                    self.users.setdefault(operand, set()).add(op)
-        self.filled.difference_update(y for y in function.body.yields if isinstance(y, ir.Var))
-        self.scratch.difference_update(y for y in function.body.yields if isinstance(y, ir.Var))
+        self.uses = function.analysis(Uses)
+        allocs = [op for op in ir.walk(function.body) if isinstance(op, ir.Alloc)]
+        self.allocs: dict[ir.Operand, ir.Alloc] = {op.out: op for op in allocs}
 
     def once(self) -> ir.Function | None:
         """The function with more pairs fused; None if there are none."""
@@ -141,14 +136,13 @@ class _Fusion:
     def saves_array(self, first: ir.For, second: ir.For) -> bool:
         """Whether some array is stored in the first loop, read in the second, and of no use to anyone else."""
         inside = {*ir.with_inner(first), *ir.with_inner(second)}
-        stored = {op.array for op in ir.with_inner(first) if isinstance(op, ir.Store) and op.array in self.scratch}
+        stored = {op.array for op in ir.with_inner(first) if isinstance(op, ir.Store) and op.array in self.allocs}
         loaded = {op.array for op in ir.with_inner(second) if isinstance(op, ir.Load)}
-        stored |= {op.array for op in ir.with_inner(first) if isinstance(op, ir.Store) and op.array in self.filled}
         loaded |= {op.base for op in ir.with_inner(second) if isinstance(op, ir.Slice)}
         elements = (ir.Load, ir.Store, ir.Slice)
         return any(
-            self.users[array] <= inside and all(isinstance(u, elements) for u in self.users[array])
-            for array in stored & loaded
+            all(isinstance(op, elements) and op in inside for op in self.uses.users[array])
+            for array in stored & loaded - self.uses.held
         )
 
     # ------------------------------------------------------------------------------------------- is it right
@@ -163,24 +157,21 @@ class _Fusion:
         first, second = self.effects_of(ops[a]), self.effects_of(ops[b])
         if first.makes & second.uses or (first.is_ordered and second.is_ordered):
             return None
-        wanted: set[int] = set()
-        needed = [second]
-        for k in range(b - 1, a, -1):
-            own = self.effects_of(ops[k])
-            if any(self.conflict(own, later) for later in needed):
-                if self.conflict(own, first):
-                    return None
-                wanted.add(k)
-                needed.append(own)
-        return wanted
 
-    def conflict(self, left: Effects, right: Effects) -> bool:
-        """Whether two neighbours may not change places: one needs what the other makes, or changes what it touches."""
-        if left.is_tied_to(right):
-            return True
-        if not left.may_clash(right, in_any_order=False):
-            return False
-        return any(self.model.may_meet(one, other, left.op) for one in left.touching for other in right.touching)
+        def conflict(one: int, other: int) -> bool:
+            """Whether two may not change places: one needs what the other makes, or changes what it touches."""
+            left, right = self.effects_of(ops[one]), self.effects_of(ops[other])
+            return left.is_tied_to(right) or (
+                left.may_clash(right, in_any_order=False)
+                and any(self.model.may_meet(x, y, left.op) for x in left.touching for y in right.touching)
+            )
+
+        wanted: set[int] = set()
+        for k in needed_before(a, b, conflict):
+            if conflict(k, a):
+                return None
+            wanted.add(k)
+        return wanted
 
     def direction(self, first: ir.For, second: ir.For) -> bool | None:
         """Whether the trips of both have to run from last to first; None if they cannot be run together."""
@@ -199,15 +190,10 @@ class _Fusion:
 
     def fused(self, first: ir.For, second: ir.For) -> ir.For:
         for op in ir.with_inner(first):
-            if (
-                isinstance(op, ir.Store)
-                and isinstance(op.value, ir.Var)
-                and not op.value.user
-                and op.array in self.scratch
-            ):
-                assert isinstance(op.array, ir.Var)
-                if op.array.user:
-                    self.names.setdefault(op.value, op.array)
+            if isinstance(op, ir.Store) and isinstance(op.value, ir.Var) and not op.value.user:
+                alloc = self.allocs.get(op.array)
+                if alloc is not None and alloc.fill is None and alloc.out.user:
+                    self.names.setdefault(op.value, alloc.out)
         return ir.with_trips_of(first, second, order_free=self.is_order_free(first, second))
 
     def is_order_free(self, first: ir.For, second: ir.For) -> bool:

@@ -62,18 +62,10 @@ class _Loop:
         for k, array in own.items():
             before.emit(ir.Copy(source=self.loop.inits[k], out=array))
         kept = [k for k in range(len(self.args)) if k not in own]
-        body = self.body(own, kept)
-        loop = dataclasses.replace(
-            self.loop,
-            inits=tuple(self.loop.inits[k] for k in kept),
-            body=body,
-            outs=tuple(self.loop.outs[k] for k in kept),
-        )
-        made = ir.replaced(self.function.body, {self.loop: (*before.ops, loop)})
+        narrowed = ir.with_results(ir.with_regions(self.loop, [self.body(own)]), kept)
+        made = ir.replaced(self.function.body, {self.loop: (*before.ops, narrowed)})
         after: dict[ir.Var, ir.Operand] = {self.loop.outs[k]: array for k, array in own.items()}
-        ops = tuple(ir.substituted(op, after) for op in made.ops)
-        yields = tuple(ir.substituted_operand(y, after) for y in made.yields)
-        return dataclasses.replace(self.function, body=ir.Region(made.args, ops, yields))
+        return ir.with_body(self.function, ir.substituted_region(made, after))
 
     def slots(self) -> list[int]:
         """Those of arrays that a trip looks at and does not leave as they are; none if they only change places."""
@@ -138,28 +130,22 @@ class _Loop:
         before = self.iterations.extent(self.loop.inits[slot], axis)
         return before is not None and before == self.iterations.extent(self.yields[slot], axis)
 
-    def body(self, own: dict[int, ir.Var], kept: list[int]) -> ir.Region:
+    def body(self, own: dict[int, ir.Var]) -> ir.Region:
         """A trip, at whose end what it leaves goes where the next one looks for it."""
         mapping: dict[ir.Var, ir.Operand] = {self.args[k]: array for k, array in own.items()}
+        body = ir.substituted_region(self.loop.body, mapping)
         builder = ir.Builder()
-        for op in self.loop.body.ops:
-            builder.emit(ir.substituted(op, mapping))
         builder.origin = self.loop.origin
-        left: dict[int, ir.Operand] = {}
+        left = {k: body.yields[k] for k in own}
         for k in own:
-            left[k] = ir.substituted_operand(self.yields[k], mapping)
-            if named_by(self.function, [self.yields[k]]) & {self.args[j] for j in own}:
+            if named_by(self.function, [self.yields[k]]) & mapping.keys():
                 # what another store of these may change
                 copied = ir.Var(own[k].name, writable(self.yields[k].type))
                 builder.emit(ir.Copy(source=left[k], out=copied))
                 left[k] = copied
         for k, array in own.items():
             self.store_all(builder, k, array, left[k])
-        # the last one says whether the loop ends
-        rest = (*(self.yields[k] for k in kept), *self.yields[len(self.args) :])
-        yields = tuple(ir.substituted_operand(y, mapping) for y in rest)
-        args = (self.loop.body.args[0], *(self.args[k] for k in kept))
-        return ir.Region(args, tuple(builder.ops), yields)
+        return ir.Region(body.args, (*body.ops, *builder.ops), body.yields)
 
     def store_all(self, builder: ir.Builder, slot: int, array: ir.Var, value: ir.Operand) -> None:
         """Element by element, what the trip has left into the array that is there for it."""

@@ -24,13 +24,12 @@ from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.cost import SLOT, cost
 from adjit.transform.analysis.elements import IndexModel
+from adjit.transform.analysis.uses import Uses
 from adjit.transform.arrays.one_element import as_value, may_be_value
 from adjit.transform.ir.types import array_type_of, typed_const
 from adjit.transform.rewrite.axes import index_along, made_smaller, smaller, without_axes
 
 MOST_TURNS = 16  # for one array
-
-_Chain = tuple[ir.Op, ...]
 
 
 def turn_inside_out(function: ir.Function, fuse: Callable[[ir.Function], ir.Function]) -> ir.Function:
@@ -69,8 +68,8 @@ def _side_by_side(function: ir.Function, array: ir.Var, axis: int) -> ir.Functio
     """The function with all loops over the elements of an array where it is made; None if one cannot be."""
     for _ in range(MOST_TURNS):
         view = _View(function)
-        home = view.around(view.alloc_of[array])
-        inner = next((loop for loop in view.loops_over(array, axis) if view.around(loop) != home), None)
+        home = view.around[view.alloc_of[array]]
+        inner = next((loop for loop in view.loops_over(array, axis) if view.around[loop] != home), None)
         if inner is None:
             return function
         turned = view.turned(inner)
@@ -85,40 +84,20 @@ class _View:
 
     def __init__(self, function: ir.Function):
         self.function = function
-        self.chain: dict[ir.Op, _Chain] = {}
-        self.counters: dict[ir.Operand, ir.For] = {}
-        self.users: dict[ir.Operand, list[ir.Op]] = {}
-        self.alloc_of: dict[ir.Operand, ir.Alloc] = {}
-        self.held: set[ir.Operand] = set(function.body.yields)
-        self._walk(function.body, ())
-
-    def _walk(self, region: ir.Region, chain: _Chain) -> None:
-        for op in region.ops:
-            self.chain[op] = chain
-            if isinstance(op, ir.Alloc) and op.like is None:
-                self.alloc_of[op.out] = op
-            if isinstance(op, ir.For):
-                self.counters[op.body.args[0]] = op
-            for operand in op.operands:
-                if ir.is_array(operand):
-                    self.users.setdefault(operand, []).append(op)
-            for inner in op.regions:
-                self.held.update(inner.yields)
-                self._walk(inner, (*chain, op))
-
-    def around(self, op: ir.Op) -> _Chain:
-        return self.chain[op]
+        self.uses = function.analysis(Uses)
+        self.around = self.uses.around
+        self.alloc_of = {op.out: op for op in ir.walk(function.body) if isinstance(op, ir.Alloc) and op.like is None}
 
     def loops_over(self, array: ir.Var, axis: int) -> list[ir.For]:
         """The loops whose counters tell the elements along an axis; none if something else does."""
-        if array in self.held:
+        if array in self.uses.held:
             return []
         loops: dict[ir.For, None] = {}
-        for op in self.users.get(array, ()):
+        for op in self.uses.users.get(array, ()):
             if isinstance(op, ir.Extent):
                 continue
             index = index_along(op, array, axis)
-            loop = None if index is None else self.counters.get(index)
+            loop = None if index is None else self.uses.counters.get(index)
             if loop is None or loop.parallel or loop.stops:
                 return []
             loops[loop] = None
@@ -130,7 +109,7 @@ class _View:
         for alloc in self.alloc_of.values():
             for axis in range(array_type_of(alloc.out).ndim):
                 loops = self.loops_over(alloc.out, axis)
-                if len(loops) > 1 and any(self.around(loop) != self.around(alloc) for loop in loops):
+                if len(loops) > 1 and any(self.around[loop] != self.around[alloc] for loop in loops):
                     yield alloc.out, axis
 
     # ------------------------------------------------------------------------------------------- smaller arrays
@@ -143,9 +122,9 @@ class _View:
         for alloc in self.alloc_of.values():
             for axis in range(array_type_of(alloc.out).ndim):
                 loops = self.loops_over(alloc.out, axis)
-                if len(loops) != 1 or self.around(loops[0]) != self.around(alloc):
+                if len(loops) != 1 or self.around[loops[0]] != self.around[alloc]:
                     continue
-                around = (*self.around(alloc), loops[0])
+                around = (*self.around[alloc], loops[0])
                 if alloc.out in turned or any(isinstance(op, ir.For) and op.order_free for op in around):
                     made = self._with_part(alloc, axis, loops[0])
                     if made is not None:
@@ -163,7 +142,7 @@ class _View:
 
     def _with_value(self, alloc: ir.Alloc, loop: ir.For) -> ir.Function | None:
         """The same for an array of which a trip has one element."""
-        users = self.users.get(alloc.out, [])
+        users = self.uses.users.get(alloc.out, [])
         if not all(isinstance(op, ir.Load | ir.Store) for op in users) or not may_be_value(loop.body, alloc.out):
             return None
         zero = typed_const(0, array_type_of(alloc.out).dtype)
@@ -175,7 +154,7 @@ class _View:
 
     def turned(self, inner: ir.For) -> ir.Function | None:
         """The function with the loop around `inner` inside of it; None if that cannot be."""
-        chain = self.around(inner)
+        chain = self.around[inner]
         outer = chain[-1] if chain else None
         if not isinstance(outer, ir.For) or not self._may_turn(outer, inner):
             return None

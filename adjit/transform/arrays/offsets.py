@@ -86,7 +86,6 @@ class _Moving:
                 base, offset = _parted(out, self.made)
                 if base is loop.body.args[0] and offset == shift:
                     mapping[out] = counter
-        body = [*inside.ops, *(ir.substituted(op, mapping) for op in loop.body.ops)]
-        yields = tuple(ir.substituted_operand(y, mapping) for y in loop.body.yields)
-        region = ir.Region((counter, *carried), tuple(body), yields)
+        body = ir.substituted_region(loop.body, mapping)
+        region = ir.Region((counter, *carried), (*inside.ops, *body.ops), body.yields)
         return dataclasses.replace(loop, start=ir.integer(shift), stop=stop, body=region)

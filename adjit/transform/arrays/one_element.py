@@ -21,9 +21,7 @@ def as_value(body: ir.Region, array: ir.Var, start: ir.Operand) -> ir.Region:
     """The body with a value for the one element of `array` that it loads and stores; at first it is `start`."""
     writing = _Writing(array)
     ops, _ = writing.ops(body, start)
-    made = [ir.substituted(op, writing.mapping) for op in ops]
-    yields = tuple(ir.substituted_operand(y, writing.mapping) for y in body.yields)
-    return ir.Region(body.args, tuple(made), yields)
+    return ir.substituted_region(ir.with_ops(body, ops), writing.mapping)
 
 
 def may_be_value(body: ir.Region, array: ir.Var) -> bool:

@@ -24,6 +24,7 @@ from adjit.runtime.library import slice_inside
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Affine, Symbol
 from adjit.transform.ir.callees import canonical
+from adjit.transform.rewrite.affine_ops import Writer
 
 _Extents = Callable[[ir.Operand, int], ir.Operand | None]
 
@@ -71,9 +72,9 @@ class Beforehand:
                 is_counted = all(map(self._is_known, (op.start, op.stop, op.step)))
                 if not is_counted:
                     yield body.args[0]
-                for init, arg, y, out in zip(op.inits, body.args[1:], body.yields, op.outs, strict=True):
+                for init, arg, yielded, out in op.slots:
                     is_integer = isinstance(out.type, types.Integer)
-                    if not (is_counted and is_integer and self._is_known(init) and self._is_known(y)):
+                    if not (is_counted and is_integer and self._is_known(init) and self._is_known(yielded)):
                         yield from (arg, out)
             case ir.Extent(array=array, axis=axis):
                 if array not in self._params and self._extent(array, axis) is None:
@@ -125,91 +126,70 @@ class Beforehand:
         return needed
 
 
-class _Writing:
+class _Writing(Writer):
     """One walk that copies what is needed."""
 
     def __init__(self, body: ir.Region, needed: set[ir.Operand], bounds: Sequence[Bounds], extent: _Extents):
+        super().__init__(name="n")
         self.body = body
         self.needed = needed
         self.left = list(dict.fromkeys(bounds))
-        self.extent = extent
+        self.made_extent = extent
         self.known: set[Symbol] = set(body.args)
         self.cloner = ir.Cloner()
-        self.builder = ir.Builder()
 
     def checks(self) -> list[ir.Op]:
-        self.region(self.body)
-        return self.builder.ops
+        self.inside(self.body)
+        return self.ops
 
-    def region(self, region: ir.Region) -> None:
+    def inside(self, region: ir.Region) -> None:
         self.check()
         for op in region.ops:
             if isinstance(op, ir.For) and self.needed.intersection((*op.body.args, *op.outs)):
-                self.loop(op)
+                self.counted(op)
             elif op.regions:
                 for inner in op.regions:
-                    self.region(inner)
+                    self.inside(inner)
             elif self.needed.intersection(op.results):
                 self.copy(op)
             self.check()
 
     def copy(self, op: ir.Op) -> None:
         if isinstance(op, ir.Extent) and op.array not in self.body.args:
-            extent = self.extent(op.array, op.axis)
+            extent = self.made_extent(op.array, op.axis)
             assert extent is not None
             self.cloner.mapping[op.out] = self.cloner.operand(extent)
         else:
-            self.builder.emit(self.cloner.op(op))
+            self.emit(self.cloner.op(op))
         self.known.update(op.results)
 
-    def loop(self, op: ir.For) -> None:
-        slots = [k for k, out in enumerate(op.outs) if out in self.needed or op.body.args[1 + k] in self.needed]
-        counter, *args = op.body.args
+    def counted(self, op: ir.For) -> None:
+        slots = [slot for slot in op.slots if slot.arg in self.needed or slot.out in self.needed]
+        names = (op.body.args[0], *(slot.arg for slot in slots))
         before = set(self.known)
-        operands = [self.cloner.operand(o) for o in (op.start, op.stop, op.step, *(op.inits[k] for k in slots))]
-        fresh = tuple(self.cloner.fresh(a) for a in (counter, *(args[k] for k in slots)))
-        self.known.update((counter, *(args[k] for k in slots)))
-        with self.builder.region() as ops:
-            self.region(op.body)
-        self.known = before
-        yields = tuple(self.cloner.operand(op.body.yields[k]) for k in slots)
-        body = ir.Region(fresh, tuple(ops), yields)
-        outs = tuple(self.cloner.fresh(op.outs[k]) for k in slots)
-        self.known.update(op.outs[k] for k in slots)
+        operands = map(self.cloner.operand, (op.start, op.stop, op.step, *(slot.init for slot in slots)))
         start, stop, step, *inits = operands
+        fresh = tuple(map(self.cloner.fresh, names))
+        self.known.update(names)
+        with self.region() as ops:
+            self.inside(op.body)
+        yields = tuple(self.cloner.operand(slot.yielded) for slot in slots)
+        body = ir.Region(fresh, tuple(ops), yields)
+        outs = tuple(self.cloner.fresh(slot.out) for slot in slots)
+        self.known = before.union(slot.out for slot in slots)
         made = ir.For(start=start, stop=stop, step=step, inits=tuple(inits), body=body, outs=outs, origin=op.origin)
-        self.builder.emit(made)
+        self.emit(made)
 
     def check(self) -> None:
         """The checks of which all that they name is known now."""
         for bounds in self.left[:]:
             if all(symbol in self.known for symbol in bounds.symbols if isinstance(symbol, ir.Var)):
                 self.left.remove(bounds)
-                args = tuple(map(self.operand, (bounds.start, bounds.stop, bounds.extent)))
-                self.builder.emit(ir.Call(callee=slice_inside, args=args, outs=(), effect=True))
+                args = tuple(map(self.integer, (bounds.start, bounds.stop, bounds.extent)))
+                self.emit(ir.Call(callee=slice_inside, args=args, outs=(), effect=True))
 
-    def operand(self, value: Affine) -> ir.Operand:
-        total: ir.Operand | None = None
-        for symbol, factor in sorted(value.terms.items(), key=lambda item: item[1] < 0):
-            term = self.term(symbol)
-            if total is None and factor < 0:
-                total = ir.integer(0)
-            if abs(factor) != 1:
-                term = self.call(operator.mul, ir.integer(abs(factor)), term)
-            total = term if total is None else self.call(operator.add if factor > 0 else operator.sub, total, term)
-        if total is None:
-            return ir.integer(value.constant)
-        if value.constant:
-            callee = operator.add if value.constant > 0 else operator.sub
-            total = self.call(callee, total, ir.integer(abs(value.constant)))
-        return total
-
-    def term(self, symbol: Symbol) -> ir.Operand:
-        if isinstance(symbol, tuple):
-            return self.builder.extent(*symbol)
-        assert isinstance(symbol, ir.Var)
+    def symbol(self, symbol: Symbol) -> ir.Operand:
+        if not isinstance(symbol, ir.Var):
+            return super().symbol(symbol)
         operand = self.cloner.operand(symbol)
-        return operand if operand.type == types.intp else self.call(ir.cast, operand)
-
-    def call(self, callee: object, *args: ir.Operand) -> ir.Var:
-        return self.builder.call(callee, *args, type=types.intp, name="n")
+        return operand if operand.type == types.intp else self.call(ir.cast, operand, type=types.intp, name="n")

@@ -30,7 +30,6 @@ from adjit.transform.arrays.size_checks import Beforehand, Bounds
 from adjit.transform.ir.callees import canonical
 
 Shape = tuple[Affine, ...]
-Slot = tuple[ir.Op, int]
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,7 @@ class Clipped:
 def settle_sizes(function: ir.Function, may_assume: bool) -> ir.Function:
     """The function with each extent computed once, and without the stretching of axes that cannot be of length 1."""
     facts = _Facts(function, may_assume)
-    changing: set[Slot] = set()
+    changing: set[ir.Var] = set()
     while True:
         known = len(facts.equal), len(facts.whole), len(changing)
         walk = _Walk(function, facts, changing)
@@ -196,9 +195,11 @@ def at_least_zero(value: Affine) -> Affine:
 class _Walk:
     """One walk through the function: the values of integers, the shapes of arrays, and the operations rewritten."""
 
-    def __init__(self, function: ir.Function, facts: _Facts, changing: set[Slot]):
+    def __init__(self, function: ir.Function, facts: _Facts, changing: set[ir.Var]):
         self.facts = facts
-        self.changing = changing
+        self.changing = (
+            changing  # arrays that loops carry and that have another shape after a trip, as they are called after it
+        )
         self.has_changed = False
         self.values: dict[ir.Var, Affine] = {}
         self.shapes: dict[ir.Var, Shape] = {}
@@ -312,11 +313,8 @@ class _Walk:
         ops: list[ir.Op] = []
         for op in region.ops:
             self.op(op, ops)
-        yields = tuple(self.operand(y) for y in region.yields)
         self.leaders.pop()
-        if ir.same(ops, region.ops) and ir.same(yields, region.yields):
-            return region
-        return ir.Region(region.args, tuple(ops), yields)
+        return ir.with_ops(region, ops, [self.operand(y) for y in region.yields])
 
     def op(self, op: ir.Op, done: list[ir.Op]) -> None:
         """Puts what is left of an operation at the end of `done`."""
@@ -324,7 +322,7 @@ class _Walk:
         if op.regions:
             done.append(self.control(op, operands))
             return
-        made = op if ir.same(operands, op.operands) else op.rebuilt(operands, (), op.results)
+        made = ir.with_parts(op, operands, (), op.results)
         self.define(made)
         if isinstance(made, ir.Extent):
             self.once(made, made.out, done)
@@ -449,34 +447,27 @@ class _Walk:
         return first == Affine() and self.facts.is_equal(end, self.value(test.args[0]))
 
     def control(self, op: ir.Op, operands: list[ir.Operand]) -> ir.Op:
-        inits: Sequence[ir.Operand] = ()
-        if isinstance(op, ir.For):
-            start, stop, step, *inits = operands
-            if step == ir.integer(1) and start == ir.integer(0) and stop in self.lengths:
+        if isinstance(op, ir.For) and op.step == ir.integer(1):
+            start, stop, *_ = operands
+            if start == ir.integer(0) and stop in self.lengths:
                 operands[1] = stop = self.lengths[stop]
-            if step == ir.integer(1):
-                self.ranges[op.body.args[0]] = (self.value(start), self.value(stop))
-        elif isinstance(op, ir.While):
-            inits = operands
-        carried = [r.args[1:] if isinstance(op, ir.For) else r.args for r in op.regions]
-        for k, (init, out) in enumerate(zip(inits, op.results, strict=False)):
-            if isinstance(init.type, types.Array) and (op, k) not in self.changing:
-                for var in (out, *(args[k] for args in carried)):
-                    self.shapes[var] = self.shape(init)
-                    self.carried.add(var)
+            self.ranges[op.body.args[0]] = (self.value(start), self.value(stop))
+        if isinstance(op, ir.For | ir.While):
+            for slot, names in zip(op.slots, ir.names_of_slots(op), strict=True):
+                if ir.is_array(slot.out) and slot.out not in self.changing:
+                    self.shapes.update(dict.fromkeys(names, self.shape(self.operand(slot.init))))
+                    self.carried.update(names)
         regions = [self.region(r) for r in op.regions]
-        for k, (init, yielded) in enumerate(zip(inits, regions[-1].yields, strict=False)):
-            if isinstance(init.type, types.Array) and not self.is_same_shape(init, yielded):
-                self.changing.add((op, k))
-        if isinstance(op, ir.If):
-            for out, yes, no in zip(op.outs, regions[0].yields, regions[1].yields, strict=True):
-                if isinstance(out.type, types.Array):
-                    left, right = (tuple(map(self.facts.settled, self.shape(y))) for y in (yes, no))
-                    if left == right:
-                        self.shapes[out] = left
-        if ir.same(operands, op.operands) and ir.same(regions, op.regions):
-            return op
-        return op.rebuilt(operands, regions, op.results)
+        for out in filter(ir.is_array, op.results):
+            one, other = (self.operand(source) for name, *sources in ir.joined(op) if name is out for source in sources)
+            if not isinstance(op, ir.If):
+                self.changing.update(() if self.is_same_shape(one, other) else (out,))
+            elif self.settled_shape(one) == self.settled_shape(other):
+                self.shapes[out] = self.settled_shape(one)
+        return ir.with_parts(op, operands, regions, op.results)
+
+    def settled_shape(self, array: ir.Operand) -> Shape:
+        return tuple(map(self.facts.settled, self.shape(array)))
 
 
 def _computed(op: ir.Call, values: list[Affine]) -> Affine | None:

@@ -199,17 +199,8 @@ class _Dissolving:
             cloner = ir.Cloner({counter: ir.integer(trip), **dict(zip(args, carried, strict=True))})
             for inner in op.body.ops:
                 made = cloner.op(inner)
-                self.classes.update((new, self.find(old)) for old, new in _names(inner, made) if ir.is_reference(old))
+                self.classes.update((new, self.find(old)) for old, new in cloner.mapping.items() if self.is_small(old))
                 self.op(made, done)
             carried = [self.operand(cloner.operand(y)) for y in op.body.yields]
         for out, last in zip(op.outs, carried, strict=True):
             self.mapping[out] = last
-
-
-def _names(one: ir.Op, other: ir.Op) -> Iterator[tuple[ir.Var, ir.Var]]:
-    """The variables that an operation defines, and those of its copy."""
-    yield from zip(one.results, other.results, strict=True)
-    for left, right in zip(one.regions, other.regions, strict=True):
-        yield from zip(left.args, right.args, strict=True)
-        for a, b in zip(left.ops, right.ops, strict=True):
-            yield from _names(a, b)

@@ -24,6 +24,7 @@ from adjit.transform.ir.control import (
     While,
     carried_args,
     joined,
+    names_of_slots,
     next_slots,
     with_results,
     with_slots,
@@ -73,7 +74,7 @@ from adjit.transform.ir.memory import (
     Store,
     Transpose,
 )
-from adjit.transform.ir.rewriting import rewritten, rewritten_op, same, with_body, with_ops, with_regions
+from adjit.transform.ir.rewriting import rewritten, rewritten_op, same, with_body, with_ops, with_parts, with_regions
 from adjit.transform.ir.walking import (
     Cloner,
     base_of,
@@ -86,6 +87,7 @@ from adjit.transform.ir.walking import (
     replaced,
     substituted,
     substituted_operand,
+    substituted_region,
     unmarked,
     unpaired,
     walk,

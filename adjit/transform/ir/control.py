@@ -27,6 +27,9 @@ class Slot(NamedTuple):
     out: Var
 
 
+_Item = TypeVar("_Item")
+
+
 @node
 class If(Op):
     """Both regions have no arguments and yield one operand a result."""
@@ -123,9 +126,14 @@ def joined(op: Op) -> Iterator[tuple[Var, Operand, Operand]]:
     if isinstance(op, If):
         yield from zip(op.outs, op.then.yields, op.orelse.yields, strict=True)
     elif isinstance(op, For | While):
-        names = [op.outs, carried_args(op), *([op.test.args] if isinstance(op, While) else ())]
-        for own in names:
-            yield from zip(own, op.inits, op.body.yields, strict=False)
+        for slot, names in zip(op.slots, names_of_slots(op), strict=True):
+            yield from ((name, slot.init, slot.yielded) for name in names)
+
+
+def names_of_slots(loop: For | While) -> list[tuple[Var, ...]]:
+    """What a loop calls each value that it carries: in its regions and, last, after them."""
+    tested = [loop.test.args] if isinstance(loop, While) else []
+    return list(zip(*tested, carried_args(loop), loop.outs, strict=True))
 
 
 def next_slots(loop: For | While, slots: Iterable[int]) -> dict[int, int]:

@@ -11,7 +11,7 @@ import functools
 import linecache
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from numba import types
 
@@ -174,7 +174,7 @@ class Op(Analysed):
         @property
         def results(self) -> tuple[Var, ...]: ...
 
-        def rebuilt(self, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> Op:
+        def rebuilt(self, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> Self:
             """The same operation on other parts, given in the order in which the properties list them."""
 
     @once

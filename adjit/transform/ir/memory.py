@@ -150,7 +150,7 @@ class Slice(Op):
                 found.extend(e for e in (s.start, s.stop, s.step) if e is not None)
         return tuple(found)
 
-    def rebuilt(self, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> Op:
+    def rebuilt(self, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> Slice:
         rest = iter(operands)
         base = next(rest)
         made: list[Selector] = []

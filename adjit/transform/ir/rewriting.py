@@ -10,9 +10,11 @@ from __future__ import annotations
 import dataclasses
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
-from adjit.transform.ir.core import Function, Op, Region
+from adjit.transform.ir.core import Function, Op, Operand, Region, Var
+
+_Op = TypeVar("_Op", bound=Op)
 
 
 def same(left: Sequence[Any], right: Sequence[Any]) -> bool:
@@ -20,14 +22,23 @@ def same(left: Sequence[Any], right: Sequence[Any]) -> bool:
     return len(left) == len(right) and all(map(operator.is_, left, right))
 
 
-def with_ops(region: Region, ops: Sequence[Op]) -> Region:
-    """The region with these operations; itself if they are its own."""
-    return region if same(ops, region.ops) else Region(region.args, tuple(ops), region.yields)
+def with_ops(region: Region, ops: Sequence[Op], yields: Sequence[Operand] | None = None) -> Region:
+    """The region with these operations, and these yields if there are any; itself if they are its own."""
+    yields = region.yields if yields is None else yields
+    is_same = same(ops, region.ops) and same(yields, region.yields)
+    return region if is_same else Region(region.args, tuple(ops), tuple(yields))
 
 
-def with_regions(op: Op, regions: Sequence[Region]) -> Op:
+def with_regions(op: _Op, regions: Sequence[Region]) -> _Op:
     """The operation with these regions; itself if they are its own."""
     return op if same(regions, op.regions) else op.rebuilt(op.operands, regions, op.results)
+
+
+def with_parts(op: _Op, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> _Op:
+    """The operation with these parts; itself if they are its own."""
+    if same(operands, op.operands) and same(regions, op.regions) and same(results, op.results):
+        return op
+    return op.rebuilt(operands, regions, results)
 
 
 def with_body(function: Function, body: Region) -> Function:

@@ -144,9 +144,10 @@ def substituted(op: Op, mapping: Mapping[Var, Operand]) -> Op:
     if not mapping:
         return op
     operands = [substituted_operand(o, mapping) for o in op.operands]
-    return op.rebuilt(operands, [_substituted_region(region, mapping) for region in op.regions], op.results)
+    return op.rebuilt(operands, [substituted_region(r, mapping) for r in op.regions], op.results)
 
 
-def _substituted_region(region: Region, mapping: Mapping[Var, Operand]) -> Region:
+def substituted_region(region: Region, mapping: Mapping[Var, Operand]) -> Region:
+    """The region with other operands in it."""
     ops = tuple(substituted(op, mapping) for op in region.ops)
     return Region(region.args, ops, tuple(substituted_operand(y, mapping) for y in region.yields))

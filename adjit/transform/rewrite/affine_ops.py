@@ -12,32 +12,41 @@ import operator
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.analysis.affine import Affine
+from adjit.transform.analysis.affine import Affine, Symbol
 
 
 class Writer(ir.Builder):
-    """A builder that writes affine forms in variables, see `Iterations.in_variables`."""
+    """A builder that writes affine forms in variables, see `Iterations.in_variables`. `name`: of all that it makes."""
 
-    def __init__(self, origin: ir.Origin | None = None):
+    def __init__(self, origin: ir.Origin | None = None, name: str = ""):
         super().__init__()
         self.origin = origin
+        self.name = name
 
     def integer(self, value: Affine) -> ir.Operand:
         """The operand that has the value of an affine form."""
         found: ir.Operand | None = None
         for symbol, factor in sorted(value.terms.items(), key=lambda item: item[1] < 0):
-            operand = self.extent(*symbol) if isinstance(symbol, tuple) else symbol
-            assert isinstance(operand, ir.Var)
+            operand = self.symbol(symbol)
             if abs(factor) != 1:
-                operand = self.call(operator.mul, ir.integer(abs(factor)), operand, type=types.intp, name="scaled")
-            if found is None:
-                found = operand if factor > 0 else self.call(operator.neg, operand, type=types.intp, name="negated")
+                operand = self._made(operator.mul, "scaled", ir.integer(abs(factor)), operand)
+            if found is not None:
+                found = self._sum(found, operand, factor)
             else:
-                callee = operator.add if factor > 0 else operator.sub
-                found = self.call(callee, found, operand, type=types.intp, name="sum")
+                found = operand if factor > 0 else self._made(operator.neg, "negated", operand)
         if found is None:
             return ir.integer(value.constant)
-        if value.constant:
-            callee = operator.add if value.constant > 0 else operator.sub
-            found = self.call(callee, found, ir.integer(abs(value.constant)), type=types.intp, name="sum")
-        return found
+        return self._sum(found, ir.integer(abs(value.constant)), value.constant) if value.constant else found
+
+    def symbol(self, symbol: Symbol) -> ir.Operand:
+        """The operand that a symbol stands for."""
+        if isinstance(symbol, tuple):
+            return self.extent(*symbol)
+        assert isinstance(symbol, ir.Var)
+        return symbol
+
+    def _sum(self, left: ir.Operand, right: ir.Operand, sign: int) -> ir.Operand:
+        return self._made(operator.add if sign > 0 else operator.sub, "sum", left, right)
+
+    def _made(self, callee: object, name: str, *args: ir.Operand) -> ir.Operand:
+        return self.call(callee, *args, type=types.intp, name=self.name or name)

@@ -9,9 +9,13 @@ One liberty is taken: x + 0 is x, though for x = -0.0 it is 0.0. And 0 * x stays
 
 from __future__ import annotations
 
+import ast
 import dataclasses
+import functools
 import operator
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,6 +27,7 @@ from adjit.transform.ir.types import is_small_integer
 
 Definitions = Mapping[ir.Var, ir.Op]
 Simpler = ir.Operand | tuple[ir.Call, ...] | None
+_Rule = Callable[["_Site"], Simpler]
 
 _COMPARISONS = (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne)
 _OPPOSITE: dict[Any, Any] = {operator.eq: operator.ne, operator.ne: operator.eq}
@@ -41,25 +46,46 @@ is_scalar = ir.of_kinds(types.Integer, types.Float, types.Boolean)
 
 def simpler(call: ir.Call, definitions: Definitions, uses: Mapping[ir.Var, int]) -> Simpler:
     """What may stand for the call: an operand, or calls of which the last defines the same result, or None."""
-    found = call.analysis(_rule_for)
-    if found is None:
+    found = call.analysis(_known)
+    if found is None or isinstance(found, ir.Const):
+        return found
+    rules = _rules_for(found, type(call.outs[0].type), tuple([_head(definitions, arg) for arg in call.args]))
+    if not rules:
         return None
-    rule, folded = found
-    return rule(_Site(call, definitions, uses)) if folded is None else folded
+    site = _Site(call, definitions, uses)
+    return next((made for rule in rules if (made := rule(site)) is not None), None)
 
 
-def _rule_for(call: ir.Call) -> tuple[Callable[[_Site], Simpler], ir.Const | None] | None:
-    """What is tried on a call, and its result where it is known already."""
-    rule = _RULES.get(canonical(call.callee))
-    if rule is None or call.options or call.effect or len(call.outs) != 1:
+def _known(call: ir.Call) -> Any:
+    """The callee by its common name, if there are rules for the call, or its result where it is known already."""
+    callee = canonical(call.callee)
+    if callee not in _RULES or call.options or call.effect or len(call.outs) != 1:
         return None
     if not is_scalar(call.outs[0]) or not all(map(is_scalar, call.args)):
         return None
-    callee = canonical(call.callee)
     if callee is not call.callee and is_small_integer(call.outs[0].type):
         # a ufunc of small integers cuts off what the operator computes in 64 bits
         return None
-    return rule, _folded(callee, call)
+    return _folded(callee, call) or callee
+
+
+@functools.cache
+def _rules_for(callee: Any, kind: type, heads: tuple[Any, ...]) -> Sequence[_Rule]:
+    """What is tried on calls with such a result, whose arguments are made by these."""
+    return [
+        rule
+        for of, rule in _RULES[callee]
+        if issubclass(kind, of) and (not isinstance(rule, _Identity) or all(map(_may_be, rule.args, heads)))
+    ]
+
+
+def _head(definitions: Definitions, operand: ir.Operand) -> Any:
+    """What makes an operand, as far as the table asks for that."""
+    if isinstance(operand, ir.Const):
+        return ir.Const
+    definition = definitions.get(operand)
+    callee = canonical(definition.callee) if isinstance(definition, ir.Call) else None
+    return callee if callee is operator.neg or callee is operator.not_ else None
 
 
 class _Site:
@@ -72,9 +98,6 @@ class _Site:
         self.definitions = definitions
         self.uses = uses
 
-    def is_float(self) -> bool:
-        return isinstance(self.type, types.Float)
-
     def fits(self, operand: ir.Operand) -> ir.Operand | None:
         """The operand where it has the type of the result."""
         return operand if operand.type == self.type else None
@@ -82,24 +105,23 @@ class _Site:
     def made(self, callee: Any, *args: ir.Operand) -> tuple[ir.Call, ...]:
         return (dataclasses.replace(self.call, callee=callee, args=args),)
 
-    def negated(self, operand: ir.Operand) -> ir.Operand | None:
-        """x where the operand is -x of the same type: of integers that are cut off, in no other ring than their own."""
-        found = inner(operand, operator.neg, self.definitions)
-        if found is None or found.type != operand.type:
+    def defining(self, operand: ir.Operand, *callees: Any) -> ir.Call | None:
+        """The call of one of the callees that defines the operand."""
+        definition = self.definitions.get(operand) if isinstance(operand, ir.Var) else None
+        return definition if isinstance(definition, ir.Call) and canonical(definition.callee) in callees else None
+
+    def undone(self, callee: Any, operand: ir.Operand) -> ir.Operand | None:
+        """The argument of the call of the one-argument `callee` that defines the operand.
+
+        Of -x that is x of the same type: of integers that are cut off, in no other ring than their own.
+        """
+        definition = self.defining(operand, callee)
+        if definition is None or len(definition.args) != 1:
             return None
-        is_exact = isinstance(found.type, types.Float) or found.type in (types.intp, self.type)
-        return found if is_exact else None
-
-    def constant(self, value: float) -> ir.Const:
-        return literal(value, self.type)
-
-
-def inner(operand: ir.Operand, callee: Any, definitions: Definitions) -> ir.Operand | None:
-    """The argument of the call of the one-argument `callee` that defines the operand."""
-    definition = definitions.get(operand) if isinstance(operand, ir.Var) else None
-    if isinstance(definition, ir.Call) and canonical(definition.callee) is callee and len(definition.args) == 1:
-        return definition.args[0]
-    return None
+        (found,) = definition.args
+        if callee is not operator.neg or found.type == operand.type in (types.intp, self.type):
+            return found
+        return found if found.type == operand.type and isinstance(found.type, types.Float) else None
 
 
 def literal(value: Any, type_: ir.Type) -> ir.Const:
@@ -173,35 +195,94 @@ def _cast_literal(value: Any, out: ir.Type) -> ir.Const | None:
 
 # ---------------------------------------------------------------------------------------------------------- identities
 
+# What a call is and what it becomes, by the type of its result: letters stand for operands, -c for a literal below 0.
+_TABLE: Mapping[type[types.Type], str] = {
+    types.Type: """
+        x + 0 -> x     0 + x -> x      x + -y -> x - y     -x + y -> y - x    x + -c -> x - c
+        x - 0 -> x     0 - x -> -x     x - -y -> x + y                        x - -c -> x + c
+        x * 1 -> x     x * -1 -> -x    1 * x -> x          -1 * x -> -x
+        x / 1 -> x     x / -1 -> -x    x ** 1 -> x         x ** 0 -> 1
+        --x -> x       +x -> x         not not x -> x
+        x if True else y -> x          x if False else y -> y                 x if y else x -> x
+    """,
+    types.Float: "x + x -> 2 * x    -x * -y -> x * y    -x / -y -> x / y",
+    types.Integer: "x * 0 -> 0    0 * x -> 0    x // 1 -> x    x % 1 -> 0",
+    types.Boolean: """
+        x & True -> x     True & x -> x     x & False -> False    False & x -> False    x & x -> x
+        x | False -> x    False | x -> x    x | True -> True      True | x -> True      x | x -> x
+        True if x else False -> x           False if x else True -> not x
+    """,
+}
+_SIGNS: Mapping[type[ast.AST], Any] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Not: operator.not_,
+}
 
-def _add(site: _Site) -> Simpler:
-    left, right = site.args
-    if is_value(right, 0) and site.fits(left):
-        return left
-    if is_value(left, 0) and site.fits(right):
-        return right
-    if (y := site.negated(right)) is not None:
-        return site.made(operator.sub, left, y)
-    if (y := site.negated(left)) is not None:
-        return site.made(operator.sub, right, y)
-    if (positive := _without_sign(right)) is not None:
-        return site.made(operator.sub, left, positive)
-    if left is right and site.is_float():
-        return site.made(operator.mul, site.constant(2), left)
-    return _product_sign(site, operator.sub) or _linear(site)
+
+def _term(node: ast.AST) -> Any:
+    """A number, a letter, or a callee with its arguments."""
+    match node:
+        case ast.Constant(value=value) | ast.Name(id=value):
+            return value
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(value))):
+            return -value
+        case ast.UnaryOp(op=sign, operand=arg):
+            return _SIGNS[type(sign)], _term(arg)
+        case ast.BinOp(left=left, op=sign, right=right):
+            return _SIGNS[type(sign)], _term(left), _term(right)
+        case ast.IfExp(test=test, body=yes, orelse=no):
+            return ir.select, _term(test), _term(yes), _term(no)
+    raise NotImplementedError
 
 
-def _sub(site: _Site) -> Simpler:
-    left, right = site.args
-    if is_value(right, 0) and site.fits(left):
-        return left
-    if is_value(left, 0) and site.fits(right):
-        return site.made(operator.neg, right)
-    if (y := site.negated(right)) is not None:
-        return site.made(operator.add, left, y)
-    if (positive := _without_sign(right)) is not None:
-        return site.made(operator.add, left, positive)
-    return _product_sign(site, operator.add) or _linear(site)
+@dataclass(frozen=True)
+class _Identity:
+    """A row of the table: the arguments of a callee, and what the call becomes."""
+
+    args: tuple[Any, ...]
+    becomes: Any
+
+    def __call__(self, site: _Site) -> Simpler:
+        letters = self.letters(site)
+        if letters is None:
+            return None
+        callee, *args = self.becomes if isinstance(self.becomes, tuple) else (None, self.becomes)
+        operands = [letters[a] if isinstance(a, str) else literal(a, site.type) for a in args]
+        # of several operands the callee knows what comes of their types
+        if len(operands) == 1 and site.fits(operands[0]) is None:
+            return None
+        return operands[0] if callee is None else site.made(callee, *operands)
+
+    def letters(self, site: _Site) -> dict[str, ir.Operand] | None:
+        """What the letters stand for, None if the arguments are others."""
+        found: dict[str, ir.Operand] = {}
+        for term, operand in zip(self.args, site.args, strict=True):
+            if type(term) is tuple:
+                callee, term = term
+                inner = _without_sign(operand) if term == "c" else site.undone(callee, operand)
+                if inner is None:
+                    return None
+                operand = inner
+            if not (found.setdefault(term, operand) == operand if type(term) is str else is_value(operand, term)):
+                return None
+        return found
+
+
+def _may_be(term: Any, head: Any) -> bool:
+    """Whether an argument that is made by `head` may be what a term says."""
+    if isinstance(term, tuple) and term[1] != "c":
+        return term[0] is head
+    return isinstance(term, str) or head is ir.Const
 
 
 def _without_sign(operand: ir.Operand) -> ir.Const | None:
@@ -213,9 +294,10 @@ def _without_sign(operand: ir.Operand) -> ir.Const | None:
     return ir.Const(-operand.value, operand.type)
 
 
-def _product_sign(site: _Site, callee: Any) -> Simpler:
+def _product_sign(site: _Site) -> Simpler:
     """x + -y * z -> x - y * z, and x - -y * z -> x + y * z, where the product is used only here."""
     left, right = site.args
+    callee = operator.sub if canonical(site.call.callee) is operator.add else operator.add
     product = _positive_product(site, right)
     if not product and callee is operator.sub:
         # -y * z + x -> x - y * z
@@ -227,13 +309,11 @@ def _positive_product(site: _Site, operand: ir.Operand) -> tuple[ir.Call, ...]:
     """Calls that compute -operand, where that is a product or quotient with a negated factor; else none."""
     if not isinstance(operand, ir.Var) or operand.user or site.uses.get(operand, 0) > 1:
         return ()
-    definition = site.definitions.get(operand)
-    if not isinstance(definition, ir.Call) or canonical(definition.callee) not in (operator.mul, operator.truediv):
-        return ()
-    if not isinstance(operand.type, types.Float):
+    definition = site.defining(operand, operator.mul, operator.truediv)
+    if definition is None or not isinstance(operand.type, types.Float):
         return ()
     for k, factor in enumerate(definition.args):
-        positive: ir.Operand | None = site.negated(factor) or _without_sign(factor)
+        positive: ir.Operand | None = site.undone(operator.neg, factor) or _without_sign(factor)
         calls = () if positive is not None else _positive_product(site, factor)
         if calls:
             positive = calls[-1].outs[0]
@@ -243,117 +323,25 @@ def _positive_product(site: _Site, operand: ir.Operand) -> tuple[ir.Call, ...]:
     return ()
 
 
-def _mul(site: _Site) -> Simpler:
-    left, right = site.args
-    for x, factor in ((left, right), (right, left)):
-        if is_value(factor, 1) and site.fits(x):
-            return x
-        if is_value(factor, -1) and site.fits(x):
-            return site.made(operator.neg, x)
-        if is_value(factor, 0) and isinstance(site.type, types.Integer):
-            return site.constant(0)
-    return _both_signs(site)
-
-
-def _truediv(site: _Site) -> Simpler:
-    left, right = site.args
-    if is_value(right, 1) and site.fits(left):
-        return left
-    if is_value(right, -1) and site.fits(left):
-        return site.made(operator.neg, left)
-    return _both_signs(site)
-
-
-def _both_signs(site: _Site) -> Simpler:
-    """-x * -y -> x * y, and the same for quotients."""
-    left, right = (site.negated(a) for a in site.args)
-    if left is None or right is None or not site.is_float():
-        return None
-    return site.made(site.call.callee, left, right)
-
-
-def _neg(site: _Site) -> Simpler:
-    (arg,) = site.args
-    x = site.negated(arg)
-    return site.fits(x) if x is not None else None
-
-
-def _pos(site: _Site) -> Simpler:
-    return site.fits(site.args[0])
-
-
-def _pow(site: _Site) -> Simpler:
-    base, exponent = site.args
-    if is_value(exponent, 1):
-        return site.fits(base)
-    if is_value(exponent, 0):
-        return site.constant(1)  # of nan too
-    return None
-
-
-def _floordiv(site: _Site) -> Simpler:
-    left, right = site.args
-    return site.fits(left) if is_value(right, 1) and isinstance(site.type, types.Integer) else None
-
-
-def _mod(site: _Site) -> Simpler:
-    return site.constant(0) if is_value(site.args[1], 1) and isinstance(site.type, types.Integer) else None
-
-
 def _cast(site: _Site) -> Simpler:
     (arg,) = site.args
     if arg.type == site.type:
         return arg
-    narrow = inner(arg, ir.cast, site.definitions)
+    narrow = site.undone(ir.cast, arg)
     if narrow is not None and isinstance(narrow.type, types.Float) and isinstance(arg.type, types.Float):
         # to a wider float and back
         return site.fits(narrow) if narrow.type.bitwidth < arg.type.bitwidth else None
     return None
 
 
-def _select(site: _Site) -> Simpler:
-    condition, yes, no = site.args
-    if isinstance(condition, ir.Const):
-        return site.fits(yes if condition.value else no)
-    if yes == no:
-        return site.fits(yes)
-    if isinstance(site.type, types.Boolean) and isinstance(yes, ir.Const) and isinstance(no, ir.Const):
-        return condition if yes.value else site.made(operator.not_, condition)
-    return None
-
-
 def _not(site: _Site) -> Simpler:
-    (arg,) = site.args
-    double = inner(arg, operator.not_, site.definitions)
-    if double is not None:
-        return site.fits(double)
-    definition = site.definitions.get(arg) if isinstance(arg, ir.Var) else None
-    if not isinstance(definition, ir.Call) or len(definition.args) != 2:
-        return None
     # not (a < b) is no a >= b where either may be nan
-    whole = not any(isinstance(a.type, types.Float) for a in definition.args)
-    opposite = (_OPPOSITE_INTEGER if whole else _OPPOSITE).get(canonical(definition.callee))
-    if opposite is None or not all(is_scalar(a) for a in definition.args):
+    compared = site.defining(site.args[0], *_COMPARISONS)
+    if compared is None or not all(map(is_scalar, compared.args)):
         return None
-    return site.made(opposite, *definition.args)
-
-
-def _and(site: _Site) -> Simpler:
-    return _boolean(site, True)
-
-
-def _or(site: _Site) -> Simpler:
-    return _boolean(site, False)
-
-
-def _boolean(site: _Site, neutral: bool) -> Simpler:
-    if not all(isinstance(a.type, types.Boolean) for a in (*site.args, *site.call.outs)):
-        return None
-    left, right = site.args
-    for x, other in ((left, right), (right, left)):
-        if isinstance(x, ir.Const):
-            return other if x.value == neutral else ir.boolean(not neutral)
-    return left if left == right else None
+    is_whole = not any(isinstance(a.type, types.Float) for a in compared.args)
+    opposite = (_OPPOSITE_INTEGER if is_whole else _OPPOSITE).get(canonical(compared.callee))
+    return None if opposite is None else site.made(opposite, *compared.args)
 
 
 def _compare(site: _Site) -> Simpler:
@@ -371,10 +359,10 @@ def _linear(site: _Site) -> Simpler:
     if site.type != types.intp or any(a.type != types.intp for a in site.args):
         return None
     terms: dict[ir.Var, int] = {}
-    constant = _collect(site.call, 1, terms, site.definitions, 6)
+    constant = _collect(site, site.call, 1, terms, 6)
     terms = {var: factor for var, factor in terms.items() if factor}
     if not terms:
-        return site.constant(constant)
+        return literal(constant, site.type)
     if len(terms) > 1:
         return None
     ((var, factor),) = terms.items()
@@ -390,7 +378,7 @@ def _linear(site: _Site) -> Simpler:
     return site.made(callee, *args)
 
 
-def _collect(call: ir.Call, factor: int, terms: dict[ir.Var, int], definitions: Definitions, depth: int) -> int:
+def _collect(site: _Site, call: ir.Call, factor: int, terms: dict[ir.Var, int], depth: int) -> int:
     """Adds `factor` times the sum that the call stands for to `terms`; returns its constant part."""
     constant = 0
     signs = (factor, -factor if canonical(call.callee) is operator.sub else factor)
@@ -398,14 +386,9 @@ def _collect(call: ir.Call, factor: int, terms: dict[ir.Var, int], definitions: 
         if isinstance(arg, ir.Const):
             constant += sign * int(arg.value)
             continue
-        definition = definitions.get(arg)
-        if (
-            depth
-            and isinstance(definition, ir.Call)
-            and canonical(definition.callee) in (operator.add, operator.sub)
-            and all(a.type == types.intp for a in definition.args)
-        ):
-            constant += _collect(definition, sign, terms, definitions, depth - 1)
+        definition = site.defining(arg, operator.add, operator.sub) if depth else None
+        if definition is not None and all(a.type == types.intp for a in definition.args):
+            constant += _collect(site, definition, sign, terms, depth - 1)
         else:
             terms[arg] = terms.get(arg, 0) + sign
     return constant
@@ -421,21 +404,15 @@ def _max(site: _Site) -> Simpler:
     return None
 
 
-_RULES: dict[Any, Callable[[_Site], Simpler]] = {
-    operator.add: _add,
-    operator.sub: _sub,
-    operator.mul: _mul,
-    operator.truediv: _truediv,
-    operator.floordiv: _floordiv,
-    operator.mod: _mod,
-    operator.neg: _neg,
-    operator.pos: _pos,
-    operator.pow: _pow,
-    operator.not_: _not,
-    operator.and_: _and,
-    operator.or_: _or,
-    ir.cast: _cast,
-    ir.select: _select,
-    max: _max,
-    **dict.fromkeys(_COMPARISONS, _compare),
+_RULES: dict[Any, list[tuple[type[types.Type], _Rule]]] = {
+    ir.cast: [(types.Type, _cast)],
+    max: [(types.Type, _max)],
+    **{callee: [(types.Type, _compare)] for callee in _COMPARISONS},
 }
+for _type, _rows in _TABLE.items():
+    for _row in re.split(r"\s{2,}", _rows.strip()):
+        (_callee, *_args), _becomes = (_term(ast.parse(side, mode="eval").body) for side in _row.split(" -> "))
+        _RULES.setdefault(_callee, []).append((_type, _Identity(tuple(_args), _becomes)))
+for _callee in (operator.add, operator.sub):
+    _RULES[_callee] += ((types.Float, _product_sign), (types.Integer, _linear))
+_RULES[operator.not_].append((types.Type, _not))

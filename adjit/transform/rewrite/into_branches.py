@@ -9,8 +9,6 @@ infinity in it reaches nothing.
 
 from __future__ import annotations
 
-import dataclasses
-
 from numba import types
 
 from adjit.transform import ir
@@ -19,8 +17,7 @@ from adjit.transform.analysis.cost import is_cheap
 
 def sink(function: ir.Function) -> ir.Function:
     """The function with pure operations on numbers moved into the branch that alone reads them."""
-    body = _region(function.body)
-    return ir.with_body(function, body)
+    return ir.with_body(function, _region(function.body))
 
 
 def _region(region: ir.Region) -> ir.Region:
@@ -33,9 +30,9 @@ def _region(region: ir.Region) -> ir.Region:
             target = _only_branch(op.results, ops[k + 1 :], region.yields)
             if target is not None:
                 place, side = target
-                branch = ops[k + 1 + place]
-                assert isinstance(branch, ir.If)
-                ops[k + 1 + place] = _with_first(branch, side, op)
+                regions = list(ops[k + 1 + place].regions)
+                regions[side] = ir.with_ops(regions[side], (op, *regions[side].ops))
+                ops[k + 1 + place] = ir.with_regions(ops[k + 1 + place], regions)
                 del ops[k]
         k -= 1
     return ir.with_ops(region, ops)
@@ -84,10 +81,3 @@ def _only_branch(
 
 def _reads(region: ir.Region, wanted: set[ir.Var]) -> bool:
     return any(y in wanted for y in region.yields) or any(o in wanted for op in region.ops for o in ir.reads(op))
-
-
-def _with_first(branch: ir.If, side: int, op: ir.Op) -> ir.If:
-    regions = list(branch.regions)
-    old = regions[side]
-    regions[side] = ir.Region(old.args, (op, *old.ops), old.yields)
-    return dataclasses.replace(branch, then=regions[0], orelse=regions[1])

@@ -15,7 +15,7 @@ from __future__ import annotations
 import dataclasses
 import operator
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from numba import types
 
@@ -76,7 +76,8 @@ class _Pass:
     def __init__(self, function: ir.Function):
         self._function = function
         self._aliases = function.analysis(Aliases)
-        self._uses = Counter(o for o in _all_reads(function.body) if isinstance(o, ir.Var))
+        reads = (*(o for op in function.body.ops for o in op.reads), *function.body.yields)
+        self._uses = Counter(o for o in reads if isinstance(o, ir.Var))
         self._values: dict[ir.Operand, ir.Operand] = {}
         self._truth: dict[ir.Operand, bool] = {}  # conditions known inside the branches they decide
         self._definitions: dict[ir.Var, ir.Op] = {}  # of what has been put out so far
@@ -85,14 +86,14 @@ class _Pass:
         self._versions: Counter[ir.Operand] = Counter()  # how often each memory may have been stored to so far
         # an undefined variable may only be read where the user reads it, so nothing that it may reach is moved
         self._has_undefined = any(isinstance(op, ir.Undefined) for op in ir.walk(function.body))
-        self._renamed: dict[ir.Var, ir.Operand] = {}
+        self._renamed: dict[ir.Operand, ir.Var] = {}
 
     def function(self) -> ir.Function:
         body = self.region(self._function.body, _Scope())
         if not self._changed:
             return self._function
         if self._renamed:
-            body = Renamer(self._renamed).whole(body)
+            body = renamed(body, self._renamed)
         return dataclasses.replace(self._function, body=body)
 
     # ------------------------------------------------------------------------------------------- regions
@@ -119,25 +120,19 @@ class _Pass:
         self._seen.update(region.args)
         for op in region.ops:
             self.op(op, done, scope)
-        yields = self.operands(region.yields)
-        if ir.same(done, region.ops) and ir.same(yields, region.yields):
-            return region
-        return ir.Region(region.args, tuple(done), yields)
+        return ir.with_ops(region, done, self.operands(region.yields))
 
     def op(self, op: ir.Op, done: list[ir.Op], scope: _Scope) -> None:
         """Simplifies `op` and puts what is left of it at the end of `done`."""
         operands = self.operands(op.operands)
-        if isinstance(op, ir.If | ir.For | ir.While):
+        if op.regions:
             # what a loop stores is there in its later trips, and what either stores is there afterwards
             stored = op.regions[0].memory_written + op.regions[-1].memory_written
-            if not isinstance(op, ir.If):
-                self.note_stores(stored)
             if isinstance(op, ir.If):
                 self.branch(op, operands[0], done, scope)
-            elif isinstance(op, ir.For):
-                self.for_loop(op, done, scope)
-            else:
-                self.while_loop(op, done, scope)
+            elif isinstance(op, ir.For | ir.While):
+                self.note_stores(stored)
+                self.loop(op, operands, done, scope)
             self.note_stores(stored)
         else:
             if operands is not op.operands:
@@ -240,8 +235,7 @@ class _Pass:
         known = condition.value if isinstance(condition, ir.Const) else self._truth.get(condition)
         if known is not None:
             taken = op.then if known else op.orelse
-            for inner in taken.ops:
-                self.op(inner, done, scope)
+            self.inlined(taken, (), done, scope)
             self.equate(op.outs, self.operands(taken.yields))
             return
         regions = []
@@ -263,75 +257,55 @@ class _Pass:
                     self.put(ir.Call(callee=operator.not_, args=(condition,), outs=(out,), origin=op.origin), done)
             else:
                 kept.append(k)
-        if len(kept) < len(op.outs):
-            then, orelse = (
-                ir.Region((), region.ops, tuple(region.yields[k] for k in kept)) for region in (then, orelse)
-            )
-        if ir.same((condition, then, orelse), (op.condition, *op.regions)):
-            self.put(op, done)
-        else:
-            outs = [op.outs[k] for k in kept]
-            self.put(op.rebuilt((condition,), (then, orelse), outs), done)
+        self.put(ir.with_results(ir.with_parts(op, (condition,), (then, orelse), op.outs), kept), done)
+
+    def inlined(self, region: ir.Region, values: Sequence[ir.Operand], done: list[ir.Op], scope: _Scope) -> None:
+        """What a region does to these values, without what holds it."""
+        self.equate(region.args, values)
+        for inner in region.ops:
+            self.op(inner, done, scope)
 
     # ------------------------------------------------------------------------------------------- loops
 
-    def for_loop(self, op: ir.For, done: list[ir.Op], scope: _Scope) -> None:
-        start, stop, step = bounds = self.operands(op.operands[:3])
-        literals = [b.value for b in bounds if isinstance(b, ir.Const)]
-        if len(literals) == 3 and literals[2] != 0:
-            trips = len(range(*map(int, literals)))
-            if trips == 0:
-                self.equate(op.outs, self.operands(op.inits))
-                return
-            if trips == 1 and op.snapshots is None:
-                self.once(op, start, done, scope)
-                return
-        op = ir.with_results(op, self.changing_slots(op, [op.body.args[1:]]))
-        body = self.region(self.hoist(op.body, done, scope), _Scope(scope))
-        operands = (start, stop, step, *self.operands(op.inits))
-        if body is not op.body or not ir.same(operands, op.operands):
-            self.put(op.rebuilt(operands, (body,), op.outs), done)
-        else:
-            self.put(op, done)
-
-    def once(self, op: ir.For, start: ir.Operand, done: list[ir.Op], scope: _Scope) -> None:
-        """A loop of one trip, without the loop."""
-        counter, *args = op.body.args
-        self.equate((counter,), (literal(start.value, counter.type) if isinstance(start, ir.Const) else start,))
-        self.equate(args, self.operands(op.inits))
-        for inner in op.body.ops:
-            self.op(inner, done, scope)
-        self.equate(op.outs, self.operands(op.body.yields[: len(op.outs)]))
-
-    def while_loop(self, op: ir.While, done: list[ir.Op], scope: _Scope) -> None:
-        test = self.operand(op.test.yields[0])
-        if isinstance(test, ir.Const) and not test.value:
-            # the test itself is run once
-            self.equate(op.test.args, self.operands(op.inits))
-            for inner in op.test.ops:
-                self.op(inner, done, scope)
-            self.equate(op.outs, self.operands(op.inits))
+    def loop(self, op: ir.For | ir.While, operands: Sequence[ir.Operand], done: list[ir.Op], scope: _Scope) -> None:
+        trips = self.few_trips(op, operands)
+        if trips is not None:
+            inits = operands[-len(op.outs) :] if op.outs else ()
+            if isinstance(op, ir.While):
+                # the test itself is run once
+                self.inlined(op.test, inits, done, scope)
+            elif trips:
+                counter = literal(trips[0], op.body.args[0].type)
+                self.inlined(op.body, (counter, *inits), done, scope)
+                inits = self.operands(op.body.yields[: len(op.outs)])
+            self.equate(op.outs, inits)
             return
-        op = ir.with_results(op, self.changing_slots(op, [op.test.args, op.body.args]))
-        regions = [self.hoist(region, done, scope) for region in op.regions]
+        narrowed = ir.with_results(op, self.changing_slots(op))
+        regions = [self.hoist(region, done, scope) for region in narrowed.regions]
         regions = [self.region(region, _Scope(scope)) for region in regions]
-        operands = self.operands(op.inits)
-        if not ir.same(regions, op.regions) or not ir.same(operands, op.operands):
-            self.put(op.rebuilt(operands, regions, op.outs), done)
-        else:
-            self.put(op, done)
+        self.put(ir.with_parts(narrowed, self.operands(narrowed.operands), regions, narrowed.results), done)
 
-    def changing_slots(self, op: ir.For | ir.While, args: Sequence[Sequence[ir.Var]]) -> list[int]:
+    def few_trips(self, op: ir.For | ir.While, operands: Sequence[ir.Operand]) -> range | None:
+        """The trips of a loop that makes none, or is made once and not run again; of others None."""
+        if isinstance(op, ir.While):
+            test = self.operand(op.test.yields[0])
+            return range(0) if isinstance(test, ir.Const) and not test.value else None
+        literals = [int(o.value) for o in operands[:3] if isinstance(o, ir.Const)]
+        if len(literals) < 3 or literals[2] == 0:
+            return None
+        trips = range(*literals)
+        return trips if not trips or (len(trips) == 1 and op.snapshots is None) else None
+
+    def changing_slots(self, op: ir.For | ir.While) -> list[int]:
         """The slots that a loop has to carry. The others are equated to their initial value, or to a slot like them."""
         kept: list[int] = []
-        carried: dict[Hashable, int] = {}
-        for k, out in enumerate(op.outs):
-            init, handed = self.operand(op.inits[k]), self.operand(op.body.yields[k])
-            names = [a[k] for a in args]
-            if handed is names[-1] or handed == init:
-                self.equate((*names, out), [init] * (len(names) + 1))
-            elif (twin := carried.setdefault((init, handed), k)) != k:
-                self.equate((*names, out), [*(a[twin] for a in args), op.outs[twin]])
+        carried: dict[Hashable, tuple[ir.Var, ...]] = {}
+        for k, (slot, names) in enumerate(zip(op.slots, ir.names_of_slots(op), strict=True)):
+            init, handed = sources = self.operands((slot.init, slot.yielded))
+            if handed is slot.arg or handed == init:
+                self.equate(names, [init] * len(names))
+            elif (twin := carried.setdefault(sources, names)) is not names:
+                self.equate(names, twin)
             else:
                 kept.append(k)
         return kept
@@ -345,7 +319,7 @@ class _Pass:
                 self.op(op, done, scope)
             else:
                 kept.append(op)
-        return body if len(kept) == len(body.ops) else ir.Region(body.args, tuple(kept), body.yields)
+        return ir.with_ops(body, kept)
 
     def is_invariant(self, op: ir.Op) -> bool:
         if isinstance(op, ir.Call):
@@ -386,26 +360,15 @@ def _is_total(op: ir.Call) -> bool:
     return callee in (operator.add, operator.sub, operator.mul, operator.neg)
 
 
-def _all_reads(region: ir.Region) -> Sequence[ir.Operand]:
-    found: list[ir.Operand] = list(region.yields)
-    for op in ir.walk(region):
-        found.extend(op.operands)
-        for inner in op.regions:
-            found.extend(inner.yields)
-    return found
-
-
-class Renamer(ir.Cloner):
-    """Puts one variable in the place of another, where it is defined too."""
-
-    def whole(self, region: ir.Region) -> ir.Region:
-        ops = tuple(self.op(op) for op in region.ops)
-        return ir.Region(region.args, ops, tuple(self.operand(y) for y in region.yields))
-
-    def op(self, op: ir.Op) -> ir.Op:
-        operands = [self.operand(o) for o in op.operands]
-        regions = [self.whole(r) for r in op.regions]
-        results = [r for r in map(self.operand, op.results) if isinstance(r, ir.Var)]
-        if ir.same(operands, op.operands) and ir.same(regions, op.regions) and ir.same(results, op.results):
-            return op
-        return op.rebuilt(operands, regions, results)
+def renamed(region: ir.Region, names: Mapping[ir.Operand, ir.Var]) -> ir.Region:
+    """The region with one variable in the place of another, where it is defined too."""
+    ops = [
+        ir.with_parts(
+            op,
+            [names.get(o, o) for o in op.operands],
+            [renamed(inner, names) for inner in op.regions],
+            [names.get(r, r) for r in op.results],
+        )
+        for op in region.ops
+    ]
+    return ir.with_ops(region, ops, [names.get(y, y) for y in region.yields])

@@ -21,7 +21,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
-from adjit.transform.analysis.effects import Effects
+from adjit.transform.analysis.effects import Effects, needed_before
 from adjit.transform.analysis.sums import is_sum
 from adjit.transform.ir.types import typed_const
 from adjit.transform.rewrite.axes import contracted_tapes
@@ -99,12 +99,14 @@ class _Fusion:
 
     # --------------------------------------------------------------------------------------------------- legality
 
+    def conflict(self, one: int, other: int) -> bool:
+        """Whether the operations at two places may not change them. Additions to the same memory may."""
+        mine, theirs = self.effects[one], self.effects[other]
+        return mine.is_tied_to(theirs) or mine.may_clash(theirs, in_any_order=True)
+
     def movable(self, a: int, b: int) -> set[int] | str:
         """The operations in between that have to run before the fused loop, or why one of them cannot."""
-        wanted: set[int] = set()
-        for k in range(b - 1, a, -1):
-            if any(self.conflict(k, later) for later in (b, *wanted)):
-                wanted.add(k)
+        wanted = set(needed_before(a, b, self.conflict))
         needed = self.effects[b].uses & self.effects[a].makes
         late = sorted(needed, key=lambda v: (isinstance(v.type, types.Integer), v.name))
         if late:
@@ -116,11 +118,6 @@ class _Fusion:
             what = "a statement" if where is None else f"L{where.line}"
             return f"its reverse starts from what {what} makes of the loop's result"
         return wanted
-
-    def conflict(self, j: int, k: int) -> bool:
-        """Whether two operations may not change places. Additions to the same memory may."""
-        one, other = self.effects[j], self.effects[k]
-        return one.is_tied_to(other) or one.may_clash(other, in_any_order=True)
 
     def obstacle(self, a: int, b: int) -> str:
         """Why the trips of a pair cannot run back to back; empty if they can."""
