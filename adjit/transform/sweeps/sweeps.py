@@ -1,7 +1,7 @@
 """From the mirror of a function to both sweeps in one: the reverse half of the road.
 
-    sweeps ──► storage ──► simplify ──► fuse ──► simplify ──► promotion ──► clears ──► idle clears ──► gather
-           ──► ascending ──► carried clears ──► multiples ──► late stores ──► fills
+    sweeps ──► storage ──► simplify ──► fuse ──► simplify ──► promotion ──► clears ──► carried clears ──► gather
+           ──► ascending ──► carried clears ──► late stores ──► fills
 
 In: `Sweeps`. Out: a function of the arguments and the seeds, to the value's leaves if asked for and the adjoints. Which
 loops run their trips again is known only when it is seen which keep tapes; then storage is decided once more.
@@ -20,6 +20,7 @@ from adjit.transform.rewrite.simplify import simplify
 from adjit.transform.storage import Joint, fuse, join, leave_room, requests_for
 from adjit.transform.strategy import Strategy
 from adjit.transform.sweeps.clears import (
+    CarriedClears,
     ascending,
     carry_clears,
     leave_out_clears,
@@ -27,7 +28,7 @@ from adjit.transform.sweeps.clears import (
     merge_clears,
     promote_sums,
 )
-from adjit.transform.sweeps.gather import gather, move_stores, read_in_place
+from adjit.transform.sweeps.gather import gather, move_stores
 
 
 def both_sweeps(
@@ -72,16 +73,14 @@ def _finished(function: ir.Function, strategy: Strategy) -> ir.Function:
 
 def _gathered(function: ir.Function, strategy: Strategy) -> ir.Function:
     """The sums of neighbours where they are read, and every element stored to once."""
+    function = _carried(function, strategy)
     if strategy.uses("gather"):
-        gathered = gather(function)
-        function = checked(simplify(ascending(gathered) if strategy.uses("upwards") else gathered), "gathered")
-    carried = _carried(function, strategy)
-    direct = checked(read_in_place(carried), "multiples") if strategy.uses("multiples") else carried
-    if direct is not carried:
-        # the elements that are added to are now those that are cleared
-        direct = _carried(checked(simplify(direct), "simplified"), strategy)
-    moved = checked(move_stores(direct), "moved") if strategy.uses("late") else direct
-    function = moved if moved is carried else checked(simplify(moved), "simplified")
+        carried = function.analysis(CarriedClears).carried if strategy.uses("carry") else None
+        function = gather(function, carried, strategy.uses("multiples"), strategy.uses("late"))
+        function = checked(simplify(ascending(function) if strategy.uses("upwards") else function), "gathered")
+    once = _carried(function, strategy)
+    once = checked(move_stores(once), "moved") if strategy.uses("late") else once
+    function = function if once is function else checked(simplify(once), "simplified")
     return checked(leave_out_fills(function), "filled") if strategy.uses("fills") else function
 
 

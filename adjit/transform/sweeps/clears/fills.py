@@ -15,6 +15,7 @@ import dataclasses
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Affine, Iterations
 from adjit.transform.analysis.alias import Aliases
+from adjit.transform.sweeps.clears.clears import touches
 
 
 def leave_out_fills(function: ir.Function) -> ir.Function:
@@ -43,14 +44,9 @@ class _Fills:
                 self.instead[store] = (dataclasses.replace(store, add=False),)
 
     def touches(self, op: ir.Op, array: ir.Var) -> bool:
-        """Whether an operation, or one inside it, may look at the array or hand it on; its extents do not count."""
+        """Whether an operation, or one inside it, may look at the array or hand it on."""
         memory = self.aliases.find(array)
-        return any(
-            ir.is_array(o) and self.aliases.find(o) == memory
-            for inner in ir.with_inner(op)
-            if not isinstance(inner, ir.Extent | ir.Alloc)
-            for o in (*inner.operands, *(y for region in inner.regions for y in region.yields))
-        )
+        return any(touches(inner, memory, self.aliases) for inner in ir.with_inner(op))
 
     def first_store(self, op: ir.Op, alloc: ir.Alloc) -> ir.Store | None:
         """The addition that is the first access to each element and reaches all of them, in a nest of loops."""
@@ -83,16 +79,9 @@ class _Fills:
 
     def runs_over(self, loop: ir.For, array: ir.Var, axis: int) -> bool:
         """Whether the loop's counter takes each index of the axis, up or down."""
-        extent = self.iterations.extent(array, axis)
         start, stop = self.iterations.value(loop.start), self.iterations.value(loop.stop)
-        if extent is None or start is None or stop is None:
+        if start is None or stop is None or loop.step not in (ir.integer(1), ir.integer(-1)):
             return False
-        if loop.step == ir.integer(1):
-            return _is_zero(start) and _is_zero(stop.plus(extent, -1))
         if loop.step == ir.integer(-1):
-            return _is_zero(start.plus(extent, -1).plus(Affine(constant=1))) and _is_zero(stop.plus(Affine(constant=1)))
-        return False
-
-
-def _is_zero(value: Affine) -> bool:
-    return value.is_constant and value.constant == 0
+            start, stop = stop.plus(Affine(constant=1)), start.plus(Affine(constant=1))
+        return start == Affine() and stop == self.iterations.extent(array, axis)
