@@ -9,7 +9,7 @@ loops run their trips again is known only when it is seen which keep tapes; then
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from adjit.transform import ir
 from adjit.transform.derive.mirror import Sweeps
@@ -35,15 +35,7 @@ def both_sweeps(
     sweeps: Sweeps, extra: Sequence[ir.Var], with_value: bool, limit: int | None, strategy: Strategy
 ) -> ir.Function:
     """Both sweeps in one function, trips back to back where that can be. `limit`: bytes for snapshots of loops."""
-    with recording() as noted:
-        joint = join(sweeps, extra, with_value, strategy)
-        fused = _fused(joint, strategy)
-    requests = requests_for(joint.primal, _tapes(joint, fused), set(joint.shadows.values()), limit, strategy)
-    if requests:
-        with recording() as noted:
-            joint = join(sweeps, extra, with_value, strategy, requests)
-            fused = _fused(joint, strategy)
-    note(*noted)
+    joint, fused = _decided(sweeps, extra, with_value, limit, strategy, lambda joint: _fused(joint, strategy))
     if strategy.uses("promote"):
         fused = checked(promote_sums(fused, joint.shadows.values()), "promoted")
     return _limited(_finished(fused, strategy), limit)
@@ -51,17 +43,33 @@ def both_sweeps(
 
 def sweeps_apart(sweeps: Sweeps, extra: Sequence[ir.Var], limit: int | None, strategy: Strategy) -> ir.Function:
     """Both sweeps in one function, one after the other, as they will be cut."""
-    with recording() as noted:
-        joint = join(sweeps, extra, True, strategy)
-    stored = _stored(joint)
     # that they are apart is to run the forward sweep once: without a limit no trip is run again
-    if limit is not None or strategy.trips == "again":
-        requests = requests_for(joint.primal, _tapes(joint, stored), set(joint.shadows.values()), limit, strategy)
+    may_run_again = limit is not None or strategy.trips == "again"
+    _, stored = _decided(sweeps, extra, True, limit, strategy, _stored, may_run_again)
+    return _limited(_finished(stored, strategy), limit)
+
+
+def _decided(
+    sweeps: Sweeps,
+    extra: Sequence[ir.Var],
+    with_value: bool,
+    limit: int | None,
+    strategy: Strategy,
+    finished: Callable[[Joint], ir.Function],
+    may_run_again: bool = True,
+) -> tuple[Joint, ir.Function]:
+    """Both sweeps joined, and what is `finished` of that, once it is known which loops run their trips again."""
+    with recording() as noted:
+        joint = join(sweeps, extra, with_value, strategy)
+        made = finished(joint)
+    if may_run_again:
+        requests = requests_for(joint.primal, _tapes(joint, made), set(joint.shadows.values()), limit, strategy)
         if requests:
             with recording() as noted:
-                stored = _stored(join(sweeps, extra, True, strategy, requests))
+                joint = join(sweeps, extra, with_value, strategy, requests)
+                made = finished(joint)
     note(*noted)
-    return _limited(_finished(stored, strategy), limit)
+    return joint, made
 
 
 def _finished(function: ir.Function, strategy: Strategy) -> ir.Function:

@@ -11,6 +11,7 @@ that makes it, is a nest of loops over all of it.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Affine, Iterations
@@ -20,28 +21,23 @@ from adjit.transform.sweeps.clears.clears import touches
 
 def leave_out_fills(function: ir.Function) -> ir.Function:
     """The function without the zeros that are overwritten before anything reads them."""
-    found = _Fills(function)
+    fills, instead = _Fills(function), dict[ir.Op, Sequence[ir.Op]]()
     for region in ir.regions(function.body):
-        found.look(region)
-    body = ir.replaced(function.body, found.instead)
-    return ir.with_body(function, body)
+        for k, op in enumerate(region.ops):
+            if not isinstance(op, ir.Alloc) or op.fill is None or op.fill.value != 0 or not ir.is_float(op.out.type):
+                continue
+            first = next((later for later in region.ops[k + 1 :] if fills.touches(later, op.out)), None)
+            store = None if first is None else fills.first_store(first, op)
+            if store is not None:
+                instead[op] = (dataclasses.replace(op, fill=None),)
+                instead[store] = (dataclasses.replace(store, add=False),)
+    return ir.with_body(function, ir.replaced(function.body, instead))
 
 
 class _Fills:
     def __init__(self, function: ir.Function):
         self.aliases = function.analysis(Aliases)
         self.iterations = function.analysis(Iterations)
-        self.instead: dict[ir.Op, tuple[ir.Op]] = {}
-
-    def look(self, region: ir.Region) -> None:
-        for k, op in enumerate(region.ops):
-            if not isinstance(op, ir.Alloc) or op.fill is None or op.fill.value != 0 or not ir.is_float(op.out.type):
-                continue
-            first = next((later for later in region.ops[k + 1 :] if self.touches(later, op.out)), None)
-            store = None if first is None else self.first_store(first, op)
-            if store is not None:
-                self.instead[op] = (dataclasses.replace(op, fill=None),)
-                self.instead[store] = (dataclasses.replace(store, add=False),)
 
     def touches(self, op: ir.Op, array: ir.Var) -> bool:
         """Whether an operation, or one inside it, may look at the array or hand it on."""
