@@ -14,7 +14,7 @@ are copied there at the end. What is given may not overlap with an argument, whi
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from numba import types
@@ -49,7 +49,7 @@ def into(
         if isinstance(made, ir.Var) and made.type == output.type and _is_allocated(body, made):
             taken[made] = output
         else:
-            last += _copied(output, made)
+            last += _filled(output, made)
         yields[place] = output
     ops = _checks(body, targets)
     for op in body.ops:
@@ -119,17 +119,13 @@ def _checks(body: ir.Region, targets: Sequence[_Target]) -> list[ir.Op]:
     return checks
 
 
-def _filled(output: ir.Operand, fill: ir.Const) -> list[ir.Op]:
-    return _at_each_index(output, lambda builder, index: builder.store(output, index, fill))
-
-
-def _copied(output: ir.Var, made: ir.Operand) -> list[ir.Op]:
-    return _at_each_index(output, lambda builder, index: builder.store(output, index, builder.load(made, index)))
-
-
-def _at_each_index(array: ir.Operand, body: Callable[[ir.Builder, tuple[ir.Var, ...]], None]) -> list[ir.Op]:
-    assert isinstance(array.type, types.Array)
+def _filled(output: ir.Operand, source: ir.Operand) -> list[ir.Op]:
+    """The array filled with a number, or with the elements of another array."""
+    assert isinstance(output.type, types.Array)
     builder = ir.Builder()
-    extents = [builder.extent(array, axis) for axis in range(array.type.ndim)]
-    builder.nest(extents, lambda index: body(builder, index))
+
+    def fill(index: tuple[ir.Var, ...]) -> None:
+        builder.store(output, index, builder.load(source, index) if ir.is_array(source) else source)
+
+    builder.nest([builder.extent(output, axis) for axis in range(output.type.ndim)], fill)
     return builder.ops

@@ -12,7 +12,7 @@ which share memory among themselves as the originals do.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numba import types
@@ -83,16 +83,15 @@ def _saved(
     return list(dict.fromkeys(o for o in read if isinstance(o, ir.Var) and o in made))
 
 
-def _reading_arrays(op: ir.Op, renamed: dict[ir.Var, ir.Operand]) -> ir.Op:
-    """Reads of a tape that is now an array."""
-    if isinstance(op, ir.Pull) and op.tape in renamed:
-        assert isinstance(op.tape, ir.Var)
-        return ir.Load(array=renamed[op.tape], index=(op.index,), out=op.out, origin=op.origin)
-    regions = [
-        ir.Region(r.args, tuple(_reading_arrays(inner, renamed) for inner in r.ops), r.yields) for r in op.regions
-    ]
-    operands = [ir.substituted_operand(o, renamed) for o in op.operands]
-    return op.rebuilt(operands, regions, op.results) if regions or op.operands else op
+def _reading_arrays(op: ir.Op, renamed: Mapping[ir.Var, ir.Operand]) -> ir.Op:
+    """The operation with what it reads of a tape read of an array."""
+
+    def read(inner: ir.Op) -> ir.Op:
+        if isinstance(inner, ir.Pull) and inner.tape in renamed:
+            return ir.Load(array=inner.tape, index=(inner.index,), out=inner.out, origin=inner.origin)
+        return inner
+
+    return ir.substituted(ir.rewritten_op(op, read), renamed)
 
 
 def _changed(
@@ -100,9 +99,8 @@ def _changed(
 ) -> set[ir.Var]:
     """The saved arrays that the reverse sweep writes into or returns, and all that may share memory with them."""
     aliases = joint.analysis(Aliases)
-    touched = {aliases.find(b) for b in bars if ir.is_array(b)}
-    for op in second:
-        touched.update(aliases.find(inner.array) for inner in ir.with_inner(op) if isinstance(inner, ir.Store))
+    stores = [inner.array for op in second for inner in ir.with_inner(op) if isinstance(inner, ir.Store)]
+    touched = {aliases.find(array) for array in (*bars, *stores) if ir.is_array(array)}
     return {s for s in saved if ir.is_array(s) and aliases.find(s) in touched}
 
 

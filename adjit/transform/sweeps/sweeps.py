@@ -1,7 +1,7 @@
 """From the mirror of a function to both sweeps in one: the reverse half of the road.
 
-    sweeps ──► storage ──► simplify ──► fuse ──► simplify ──► promotion ──► clears ──► idle clears ──► gather
-           ──► ascending ──► carried clears ──► multiples ──► late stores ──► fills
+    sweeps ──► storage ──► simplify ──► fuse ──► simplify ──► promotion ──► clears ──► carried clears ──► gather
+           ──► ascending ──► carried clears ──► late stores ──► fills
 
 In: `Sweeps`. Out: a function of the arguments and the seeds, to the value's leaves if asked for and the adjoints. Which
 loops run their trips again is known only when it is seen which keep tapes; then storage is decided once more.
@@ -9,7 +9,7 @@ loops run their trips again is known only when it is seen which keep tapes; then
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from adjit.transform import ir
 from adjit.transform.derive.mirror import Sweeps
@@ -20,6 +20,7 @@ from adjit.transform.rewrite.simplify import simplify
 from adjit.transform.storage import Joint, fuse, join, leave_room, requests_for
 from adjit.transform.strategy import Strategy
 from adjit.transform.sweeps.clears import (
+    CarriedClears,
     ascending,
     carry_clears,
     leave_out_clears,
@@ -27,22 +28,14 @@ from adjit.transform.sweeps.clears import (
     merge_clears,
     promote_sums,
 )
-from adjit.transform.sweeps.gather import gather, move_stores, read_in_place
+from adjit.transform.sweeps.gather import gather, move_stores
 
 
 def both_sweeps(
     sweeps: Sweeps, extra: Sequence[ir.Var], with_value: bool, limit: int | None, strategy: Strategy
 ) -> ir.Function:
     """Both sweeps in one function, trips back to back where that can be. `limit`: bytes for snapshots of loops."""
-    with recording() as noted:
-        joint = join(sweeps, extra, with_value, strategy)
-        fused = _fused(joint, strategy)
-    requests = requests_for(joint.primal, _tapes(joint, fused), set(joint.shadows.values()), limit, strategy)
-    if requests:
-        with recording() as noted:
-            joint = join(sweeps, extra, with_value, strategy, requests)
-            fused = _fused(joint, strategy)
-    note(*noted)
+    joint, fused = _decided(sweeps, extra, with_value, limit, strategy, lambda joint: _fused(joint, strategy))
     if strategy.uses("promote"):
         fused = checked(promote_sums(fused, joint.shadows.values()), "promoted")
     return _limited(_finished(fused, strategy), limit)
@@ -50,17 +43,33 @@ def both_sweeps(
 
 def sweeps_apart(sweeps: Sweeps, extra: Sequence[ir.Var], limit: int | None, strategy: Strategy) -> ir.Function:
     """Both sweeps in one function, one after the other, as they will be cut."""
-    with recording() as noted:
-        joint = join(sweeps, extra, True, strategy)
-    stored = _stored(joint)
     # that they are apart is to run the forward sweep once: without a limit no trip is run again
-    if limit is not None or strategy.trips == "again":
-        requests = requests_for(joint.primal, _tapes(joint, stored), set(joint.shadows.values()), limit, strategy)
+    may_run_again = limit is not None or strategy.trips == "again"
+    _, stored = _decided(sweeps, extra, True, limit, strategy, _stored, may_run_again)
+    return _limited(_finished(stored, strategy), limit)
+
+
+def _decided(
+    sweeps: Sweeps,
+    extra: Sequence[ir.Var],
+    with_value: bool,
+    limit: int | None,
+    strategy: Strategy,
+    finished: Callable[[Joint], ir.Function],
+    may_run_again: bool = True,
+) -> tuple[Joint, ir.Function]:
+    """Both sweeps joined, and what is `finished` of that, once it is known which loops run their trips again."""
+    with recording() as noted:
+        joint = join(sweeps, extra, with_value, strategy)
+        made = finished(joint)
+    if may_run_again:
+        requests = requests_for(joint.primal, _tapes(joint, made), set(joint.shadows.values()), limit, strategy)
         if requests:
             with recording() as noted:
-                stored = _stored(join(sweeps, extra, True, strategy, requests))
+                joint = join(sweeps, extra, with_value, strategy, requests)
+                made = finished(joint)
     note(*noted)
-    return _limited(_finished(stored, strategy), limit)
+    return joint, made
 
 
 def _finished(function: ir.Function, strategy: Strategy) -> ir.Function:
@@ -72,16 +81,14 @@ def _finished(function: ir.Function, strategy: Strategy) -> ir.Function:
 
 def _gathered(function: ir.Function, strategy: Strategy) -> ir.Function:
     """The sums of neighbours where they are read, and every element stored to once."""
+    function = _carried(function, strategy)
     if strategy.uses("gather"):
-        gathered = gather(function)
-        function = checked(simplify(ascending(gathered) if strategy.uses("upwards") else gathered), "gathered")
-    carried = _carried(function, strategy)
-    direct = checked(read_in_place(carried), "multiples") if strategy.uses("multiples") else carried
-    if direct is not carried:
-        # the elements that are added to are now those that are cleared
-        direct = _carried(checked(simplify(direct), "simplified"), strategy)
-    moved = checked(move_stores(direct), "moved") if strategy.uses("late") else direct
-    function = moved if moved is carried else checked(simplify(moved), "simplified")
+        carried = function.analysis(CarriedClears).carried if strategy.uses("carry") else None
+        function = gather(function, carried, strategy.uses("multiples"), strategy.uses("late"))
+        function = checked(simplify(ascending(function) if strategy.uses("upwards") else function), "gathered")
+    once = _carried(function, strategy)
+    once = checked(move_stores(once), "moved") if strategy.uses("late") else once
+    function = function if once is function else checked(simplify(once), "simplified")
     return checked(leave_out_fills(function), "filled") if strategy.uses("fills") else function
 
 

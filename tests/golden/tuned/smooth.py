@@ -40,7 +40,7 @@ def smooth_grad(u, rate, steps):
             after_bar_2[i + 1] = (
                 stored_bar - 2.0 * (rate * stored_bar) + rate * (now_bar_2[i] + now_bar_2[i + 2])
             )
-        if u.size - 2 >= 2:
+        if u.size > 3:
             after_bar_2[0] += rate * now_bar_2[1]
             stored_bar = now_bar_2[1]
             after_bar_2[1] = stored_bar - 2.0 * (rate * stored_bar) + rate * now_bar_2[2]

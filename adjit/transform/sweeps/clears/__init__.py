@@ -5,11 +5,12 @@ In: both sweeps. Out: the same with fewer clears and fills, and sums in variable
     merge_clears(function)        y_bar = u_bar[i]; u_bar[i] = 0.0; u_bar[i] += c      ->      u_bar[i] = c
 """
 
-from adjit.transform.sweeps.clears.carried_clears import carry_clears
-from adjit.transform.sweeps.clears.clears import merge_clears
+from adjit.transform.sweeps.clears.carried_clears import CarriedClears, carry_clears
+from adjit.transform.sweeps.clears.clears import leave_out_clears, merge_clears
 from adjit.transform.sweeps.clears.fills import leave_out_fills
-from adjit.transform.sweeps.clears.idle_clears import leave_out_clears
 from adjit.transform.sweeps.clears.sums_in_variables import promote_sums
 from adjit.transform.sweeps.clears.upwards import ascending
 
-__all__ = ["ascending", "carry_clears", "leave_out_clears", "leave_out_fills", "merge_clears", "promote_sums"]
+__all__ = [
+    "CarriedClears", "ascending", "carry_clears", "leave_out_clears", "leave_out_fills", "merge_clears", "promote_sums",
+]  # fmt: skip

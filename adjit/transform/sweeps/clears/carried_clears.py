@@ -17,74 +17,47 @@ from __future__ import annotations
 
 import dataclasses
 import operator
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from adjit.transform import ir
+from adjit.transform.analysis.affine import Iterations
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.elements import is_clear
+from adjit.transform.analysis.integers import Naturals
 from adjit.transform.analysis.trip_counts import has_trips
-from adjit.transform.sweeps.clears.clears import is_never_negative
+from adjit.transform.rewrite.affine_ops import Writer
+from adjit.transform.sweeps.clears.clears import touches
 
 
 def carry_clears(function: ir.Function) -> ir.Function:
     """The function without the clears in its outermost loops that the next trip makes superfluous."""
-    clears = [op for op in ir.walk(function.body) if isinstance(op, ir.Store) and is_clear(op)]
-    if not clears:
-        return function
-    search = _Search(function)
-    for clear in clears:
+    for clear in [op for op in ir.walk(function.body) if isinstance(op, ir.Store) and is_clear(op)]:
+        search = function.analysis(CarriedClears)
         found = next(search.pairs(clear), None)
         if found is not None:
-            function = found.applied(function)
-            search = _Search(function)
+            addition = dataclasses.replace(found.addition, add=False)
+            instead = {clear: (), found.addition: (addition,), found.loop: (found.loop, *search.clearing(found))}
+            function = ir.with_body(function, ir.replaced(function.body, instead))
     return function
 
 
 @dataclass(frozen=True)
 class _Spot:
-    """An operation in a trip: in which of the trip's operations, in what nest there, and where in the innermost."""
+    """An access in a trip: in what nest there, and after how many operations."""
 
-    op: ir.Op
-    top: int
+    op: ir.Load | ir.Store
     nest: tuple[ir.Op, ...]
-    place: int
+    order: int
 
     def is_before(self, other: _Spot) -> bool:
         """Whether all that it does to an element is done before the other one gets there.
 
         In one trip of one nest, the two are at one element, and no other trip is.
         """
-        if self.top != other.top:
-            return self.top < other.top
-        return self.nest == other.nest and _index(self.op) == _index(other.op) and self.place < other.place
-
-
-def _index(op: ir.Op) -> tuple[ir.Operand, ...]:
-    assert isinstance(op, ir.Load | ir.Store)
-    return op.index
-
-
-def _shift(
-    operand: ir.Operand, counters: Collection[ir.Operand], definitions: Mapping[ir.Operand, ir.Op]
-) -> tuple[ir.Operand, int] | None:
-    """The counter that this is, and how much more. (Less could be below zero, and another element.)"""
-    if operand in counters:
-        return operand, 0
-    match definitions.get(operand):
-        case ir.Call(callee=operator.add, args=(counter, ir.Const(value=int(more)))) if (
-            counter in counters and more > 0
-        ):
-            return counter, more
-    return None
-
-
-def _spots(region: ir.Region, nest: tuple[ir.Op, ...] = (), top: int | None = None) -> Iterator[_Spot]:
-    for place, op in enumerate(region.ops):
-        own = place if top is None else top
-        yield _Spot(op, own, nest, place)
-        for inner in op.regions:
-            yield from _spots(inner, (*nest, op), own)
+        in_one_nest = self.nest[:1] == other.nest[:1] != ()
+        is_alike = self.nest == other.nest and self.op.index == other.op.index
+        return self.order < other.order and (is_alike or not in_one_nest)
 
 
 @dataclass(frozen=True)
@@ -93,82 +66,61 @@ class _Pair:
 
     loop: ir.For
     clear: _Spot
-    addition: _Spot
+    addition: ir.Store
     out: ir.Operand | None
 
-    def applied(self, function: ir.Function) -> ir.Function:
-        addition = self.addition.op
-        assert isinstance(addition, ir.Store)
-        instead: dict[ir.Op, Sequence[ir.Op]] = {
-            self.clear.op: (),
-            addition: (dataclasses.replace(addition, add=False),),
-            self.loop: (self.loop, *(self._clearing(function, self.out) if self.out is not None else ())),
-        }
-        return dataclasses.replace(function, body=ir.replaced(function.body, instead))
 
-    def _clearing(self, function: ir.Function, out: ir.Operand) -> list[ir.Op]:
-        """The clear that is left over: that of the last trip, if there is one."""
-        clear = self.clear.op
-        assert isinstance(clear, ir.Store)
-        definitions = function.body.made
-        cloner = ir.Cloner()
-        loops = [loop for loop in self.clear.nest if isinstance(loop, ir.For)]
-        counters = [cloner.fresh(loop.body.args[0]) for loop in loops]
-        own = {loop.body.args[0] for loop in loops}
-        places = [definitions[i] for i in clear.index if i not in own and _shift(i, own, definitions) is not None]
-        ops = [cloner.op(op) for op in (*places, clear)]
-        assert isinstance(ops[-1], ir.Store)
-        ops[-1] = dataclasses.replace(ops[-1], array=out, promised=False)
-        for loop, counter in reversed(list(zip(loops, counters, strict=True))):
-            body = ir.Region((counter,), tuple(ops), ())
-            ops = [
-                ir.For(
-                    start=loop.start, stop=loop.stop, step=loop.step, body=body, order_free=True, origin=clear.origin
-                )
-            ]
-        builder = ir.Builder()
-        builder.origin = clear.origin
-        condition = has_trips(builder, self.loop, definitions)
-        with builder.when(condition):
-            builder.ops.extend(ops)
-        return builder.ops
-
-
-class _Search:
+class CarriedClears:
     def __init__(self, function: ir.Function):
         self.function = function
         self.ops = function.body.ops
         self.aliases = function.analysis(Aliases)
+        self.iterations = function.analysis(Iterations)
+        self.naturals = function.analysis(Naturals)
         self.outer = {*function.body.args, *(out for op in self.ops for out in op.results)}
 
-    def pairs(self, clear: ir.Store) -> Iterator[_Pair]:
-        for k, loop in enumerate(self.ops):
-            if isinstance(loop, ir.For) and not loop.stops and not loop.parallel:
-                spots = list(_spots(loop.body))
-                own = next((spot for spot in spots if spot.op is clear), None)
-                if own is not None:
-                    yield from self.pairs_in(k, loop, own, spots)
+    def carried(
+        self, clear: ir.Store, addition: ir.Store, later: Collection[ir.Op]
+    ) -> tuple[ir.For, Sequence[ir.Op]] | None:
+        """The loop of which a trip adds to what the one before clears, and what is left to clear after it, if any is.
 
-    def pairs_in(self, k: int, loop: ir.For, clear: _Spot, spots: Sequence[_Spot]) -> Iterator[_Pair]:
-        assert isinstance(clear.op, ir.Store)
-        cleared, memory = clear.op.array, self.aliases.find(clear.op.array)
-        wanted = self.elements(clear)
-        for target, init, out in self.successors(loop, cleared):
-            if wanted is None or not self.starts_at_zero(k, init):
+        The addition may be in the making, at the start of the clear's trip. `later`: operations of its nest that will
+        come after that.
+        """
+        found = next(self.pairs(clear, addition, later), None)
+        return None if found is None else (found.loop, self.clearing(found))
+
+    def pairs(self, clear: ir.Store, wanted: ir.Store | None = None, later: Collection[ir.Op] = ()) -> Iterator[_Pair]:
+        chain = self.iterations.places[clear].chain
+        loop = chain[0][0] if chain else None
+        if not isinstance(loop, ir.For) or loop.stops or loop.parallel:
+            return
+        k, own = self.ops.index(loop), self.spot(clear)
+        memory, elements = self.aliases.find(clear.array), self.elements(own)
+        touching = [op for op in ir.walk(loop.body) if op not in later and touches(op, memory, self.aliases)]
+        spots = [self.spot(op) for op in touching if isinstance(op, ir.Load | ir.Store)]
+        if wanted is not None and wanted not in touching:
+            spots.append(_Spot(wanted, own.nest, self.iterations.places[own.nest[-1]].order))
+        if elements is None or len(spots) < len(touching):
+            return
+        for target, init, out in self.successors(loop, clear.array):
+            if not all(s.op.array in (target, clear.array) for s in spots) or not self.starts_at_zero(k, init):
                 continue
-            touching = [s for s in spots if self.touches(s.op, memory)]
-            if not all(isinstance(s.op, ir.Load | ir.Store) and s.op.array in (target, cleared) for s in touching):
+            if target is not clear.array and not self.aliases.are_distinct(target, clear.array):
                 continue
-            if target is not cleared and not self.aliases.are_distinct(target, cleared):
-                continue
-            for spot in touching:
-                is_addition = isinstance(spot.op, ir.Store) and spot.op.add and spot.op.array is target
-                if not is_addition or self.elements(spot) != wanted:
+            first = [s for s in spots if s.op.array is target]
+            last = [s for s in spots if s.op.array is clear.array and s.op is not clear]
+            for spot in first:
+                is_addition = isinstance(spot.op, ir.Store) and spot.op.add and wanted in (None, spot.op)
+                if not is_addition or self.elements(spot) != elements:
                     continue
-                first = [s for s in touching if s is not spot and _array(s.op) is target]
-                last = [s for s in touching if s is not clear and _array(s.op) is cleared]
-                if all(spot.is_before(s) for s in first) and all(s.is_before(clear) for s in last):
-                    yield _Pair(loop, clear, spot, out if self.is_read_after(k, memory) else None)
+                if all(s is spot or spot.is_before(s) for s in first) and all(s.is_before(own) for s in last):
+                    assert isinstance(spot.op, ir.Store)
+                    yield _Pair(loop, own, spot.op, out if self.is_read_after(k, memory) else None)
+
+    def spot(self, op: ir.Load | ir.Store) -> _Spot:
+        place = self.iterations.places[op]
+        return _Spot(op, tuple(around for around, _ in place.chain[1:]), place.order)
 
     def successors(self, loop: ir.For, array: ir.Operand) -> Iterator[tuple[ir.Operand, ir.Operand, ir.Operand]]:
         """What the next trip calls the array, and what that is called before the loop and after it."""
@@ -178,25 +130,35 @@ class _Search:
             if yielded is array and array in loop.body.args:
                 yield loop.body.args[1 + slot], loop.inits[slot], loop.outs[slot]
 
-    def elements(self, spot: _Spot) -> tuple[object, ...] | None:
+    def elements(self, spot: _Spot) -> list[object] | None:
         """Which elements a store in a nest gets to, each once a trip; None where that is not the same in all trips."""
-        counters: dict[ir.Operand, tuple[ir.Operand, ...]] = {}
+        ranges: dict[ir.Operand, object] = {}
         for op in spot.nest:
-            if not isinstance(op, ir.For) or op.stops or not is_never_negative(op):
+            bounds = self.iterations.bounds(op) if isinstance(op, ir.For) and not op.stops else None
+            if not isinstance(op, ir.For) or bounds is None or not self.naturals.counts(op):
                 return None
-            bounds = (op.start, op.stop, op.step)
-            if not all(isinstance(b, ir.Const) or b in self.outer for b in bounds):
+            symbols = [symbol for end in bounds for symbol in end.terms]
+            if not all((symbol[0] if isinstance(symbol, tuple) else symbol) in self.outer for symbol in symbols):
                 return None
-            counters[op.body.args[0]] = bounds
-        index, definitions = _index(spot.op), self.function.body.made
-        shifts = [_shift(i, counters, definitions) for i in index]
-        if sorted(map(id, counters)) != sorted(id(shift[0]) for shift in shifts if shift is not None):
+            ranges[op.body.args[0]] = bounds
+        shifts = [self.shifted(index, ranges) for index in spot.op.index]
+        places = [(i, 0) if shift is None else shift for i, shift in zip(spot.op.index, shifts, strict=True)]
+        if sorted(map(id, ranges)) != sorted(id(shift[0]) for shift in shifts if shift is not None):
             return None
-        if not all(shift or isinstance(i, ir.Const) or i in self.outer for i, shift in zip(index, shifts, strict=True)):
+        if not all(i in ranges or i in self.outer or isinstance(i, ir.Const) for i, _ in places):
             return None
-        return tuple(
-            i if shift is None else (counters[shift[0]], shift[1]) for i, shift in zip(index, shifts, strict=True)
-        )
+        return [(ranges.get(i, i), shift) for i, shift in places]
+
+    def shifted(self, operand: ir.Operand, counters: Collection[ir.Operand]) -> tuple[ir.Operand, int] | None:
+        """The counter that this is, and how much more. (Less could be below zero, and another element.)"""
+        if operand in counters:
+            return operand, 0
+        match self.function.body.made.get(operand):
+            case ir.Call(callee=operator.add, args=(counter, ir.Const(value=int(more)))) if (
+                counter in counters and more > 0
+            ):
+                return counter, more
+        return None
 
     def starts_at_zero(self, k: int, init: ir.Operand) -> bool:
         """Whether the array is all zeros before operation `k`: it is made so, and nothing is stored to it."""
@@ -213,22 +175,39 @@ class _Search:
         return all(
             isinstance(store, ir.Store) and store.array in self.outer and self.aliases.are_distinct(store.array, init)
             for store in stores
-            if self.touches(store, memory)
+            if touches(store, memory, self.aliases)
         )
-
-    def touches(self, op: ir.Op, memory: ir.Operand) -> bool:
-        """Whether the operation itself has to do with what the memory holds."""
-        if isinstance(op, ir.Extent | ir.Alloc):
-            return False
-        operands = (*op.operands, *(y for region in op.regions for y in region.yields))
-        return any(ir.is_reference(o) and self.aliases.find(o) == memory for o in operands)
 
     def is_read_after(self, k: int, memory: ir.Operand) -> bool:
         later = (inner for op in self.ops[k + 1 :] for inner in ir.with_inner(op))
         shown = any(ir.is_reference(y) and self.aliases.find(y) == memory for y in self.function.body.yields)
-        return shown or any(self.touches(op, memory) for op in later)
+        return shown or any(touches(op, memory, self.aliases) for op in later)
 
+    def clearing(self, pair: _Pair) -> list[ir.Op]:
+        """The clear that is left over: that of the last trip, if there is one and anything reads the elements."""
+        if pair.out is None:
+            return []
+        clear = pair.clear.op
+        assert isinstance(clear, ir.Store)
+        writer = Writer(clear.origin)
+        with writer.when(has_trips(writer, pair.loop, self.function.body.made)):
+            self.cleared(writer, pair.clear, pair.out, ir.Cloner())
+        return writer.ops
 
-def _array(op: ir.Op) -> ir.Operand:
-    assert isinstance(op, ir.Load | ir.Store)
-    return op.array
+    def cleared(self, writer: Writer, clear: _Spot, out: ir.Operand, cloner: ir.Cloner, depth: int = 0) -> None:
+        if depth < len(clear.nest):
+            loop = clear.nest[depth]
+            assert isinstance(loop, ir.For)
+            counter, bounds = loop.body.args[0], self.iterations.bounds(loop)
+            assert bounds is not None
+            start, stop = map(writer.integer, bounds)
+            with writer.loop(stop, counter.name, start=start, order_free=True) as own:
+                cloner.mapping[counter] = own
+                self.cleared(writer, clear, out, cloner, depth + 1)
+            return
+        made = self.function.body.made
+        for index in clear.op.index:
+            if self.shifted(index, cloner.mapping) is not None and index not in cloner.mapping:
+                writer.emit(cloner.op(made[index]))
+        assert isinstance(clear.op, ir.Store)
+        writer.store(out, [cloner.operand(i) for i in clear.op.index], clear.op.value)

@@ -11,46 +11,38 @@ that makes it, is a nest of loops over all of it.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Affine, Iterations
 from adjit.transform.analysis.alias import Aliases
+from adjit.transform.sweeps.clears.clears import touches
 
 
 def leave_out_fills(function: ir.Function) -> ir.Function:
     """The function without the zeros that are overwritten before anything reads them."""
-    found = _Fills(function)
+    fills, instead = _Fills(function), dict[ir.Op, Sequence[ir.Op]]()
     for region in ir.regions(function.body):
-        found.look(region)
-    body = ir.replaced(function.body, found.instead)
-    return ir.with_body(function, body)
+        for k, op in enumerate(region.ops):
+            if not isinstance(op, ir.Alloc) or op.fill is None or op.fill.value != 0 or not ir.is_float(op.out.type):
+                continue
+            first = next((later for later in region.ops[k + 1 :] if fills.touches(later, op.out)), None)
+            store = None if first is None else fills.first_store(first, op)
+            if store is not None:
+                instead[op] = (dataclasses.replace(op, fill=None),)
+                instead[store] = (dataclasses.replace(store, add=False),)
+    return ir.with_body(function, ir.replaced(function.body, instead))
 
 
 class _Fills:
     def __init__(self, function: ir.Function):
         self.aliases = function.analysis(Aliases)
         self.iterations = function.analysis(Iterations)
-        self.instead: dict[ir.Op, tuple[ir.Op]] = {}
-
-    def look(self, region: ir.Region) -> None:
-        for k, op in enumerate(region.ops):
-            if not isinstance(op, ir.Alloc) or op.fill is None or op.fill.value != 0 or not ir.is_float(op.out.type):
-                continue
-            first = next((later for later in region.ops[k + 1 :] if self.touches(later, op.out)), None)
-            store = None if first is None else self.first_store(first, op)
-            if store is not None:
-                self.instead[op] = (dataclasses.replace(op, fill=None),)
-                self.instead[store] = (dataclasses.replace(store, add=False),)
 
     def touches(self, op: ir.Op, array: ir.Var) -> bool:
-        """Whether an operation, or one inside it, may look at the array or hand it on; its extents do not count."""
+        """Whether an operation, or one inside it, may look at the array or hand it on."""
         memory = self.aliases.find(array)
-        return any(
-            ir.is_array(o) and self.aliases.find(o) == memory
-            for inner in ir.with_inner(op)
-            if not isinstance(inner, ir.Extent | ir.Alloc)
-            for o in (*inner.operands, *(y for region in inner.regions for y in region.yields))
-        )
+        return any(touches(inner, memory, self.aliases) for inner in ir.with_inner(op))
 
     def first_store(self, op: ir.Op, alloc: ir.Alloc) -> ir.Store | None:
         """The addition that is the first access to each element and reaches all of them, in a nest of loops."""
@@ -83,16 +75,9 @@ class _Fills:
 
     def runs_over(self, loop: ir.For, array: ir.Var, axis: int) -> bool:
         """Whether the loop's counter takes each index of the axis, up or down."""
-        extent = self.iterations.extent(array, axis)
         start, stop = self.iterations.value(loop.start), self.iterations.value(loop.stop)
-        if extent is None or start is None or stop is None:
+        if start is None or stop is None or loop.step not in (ir.integer(1), ir.integer(-1)):
             return False
-        if loop.step == ir.integer(1):
-            return _is_zero(start) and _is_zero(stop.plus(extent, -1))
         if loop.step == ir.integer(-1):
-            return _is_zero(start.plus(extent, -1).plus(Affine(constant=1))) and _is_zero(stop.plus(Affine(constant=1)))
-        return False
-
-
-def _is_zero(value: Affine) -> bool:
-    return value.is_constant and value.constant == 0
+            start, stop = stop.plus(Affine(constant=1)), start.plus(Affine(constant=1))
+        return start == Affine() and stop == self.iterations.extent(array, axis)

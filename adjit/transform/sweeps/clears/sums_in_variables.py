@@ -26,9 +26,7 @@ from adjit.transform.ir.types import array_type_of, typed_const
 
 def promote_sums(function: ir.Function, shadows: Iterable[ir.Var]) -> ir.Function:
     """The function with its sums over loops in variables, innermost loops first, and on through the loops around."""
-    promoting = _Promoting(function, shadows)
-    body = promoting.region(function.body)
-    return dataclasses.replace(function, body=body) if promoting.changed else function
+    return ir.with_body(function, _Promoting(function, shadows).region(function.body))
 
 
 class _Promoting:
@@ -39,49 +37,36 @@ class _Promoting:
         self.made = function.body.made
         # additions of sums of inner loops, and the stores that they stand for
         self.stands_for: dict[ir.Store, ir.Store] = {}
-        self.changed = False
 
     def region(self, region: ir.Region) -> ir.Region:
         ops: list[ir.Op] = []
-        for op in region.ops:
-            if op.regions:
-                was = op
-                op = ir.with_regions(op, [self.region(r) for r in op.regions])
-                if isinstance(op, ir.For) and isinstance(was, ir.For):
-                    ops.extend(self.loop(op, was))
-                    continue
-            ops.append(op)
+        for was in region.ops:
+            op = ir.with_regions(was, [self.region(r) for r in was.regions])
+            ops += self.loop(op, was) if isinstance(op, ir.For) and isinstance(was, ir.For) else [op]
         return ir.with_ops(region, ops)
 
     def loop(self, op: ir.For, was: ir.For) -> list[ir.Op]:
         """The loop with its sums in variables. `was` stood in its place in the function that is asked about."""
-        if op.stops:
-            return [op]
-        found = self.candidates(op, was)
+        found = [] if op.stops else self.candidates(op, was)
         if not found:
             return [op]
-        self.changed = True
         # several additions to one element have one sum
         elements: dict[object, ir.Store] = {}
-        args: dict[ir.Store, ir.Var] = {}
         for store in found:
-            first = elements.setdefault((store.array, store.index), store)
-            name = f"{ir.name_of(store.array, 'array')}_sum"
-            args[store] = args[first] if first is not store else ir.Var(name, array_type_of(store.array).dtype)
-        sums = list(dict.fromkeys(args.values()))
+            elements.setdefault((store.array, store.index), store)
+        firsts = list(elements.values())
+        sums = [ir.Var(f"{ir.name_of(f.array, 'array')}_sum", array_type_of(f.array).dtype) for f in firsts]
+        args = {store: sums[firsts.index(elements[store.array, store.index])] for store in found}
         outs = [dataclasses.replace(arg) for arg in sums]
         ops, last = _with_sums(op.body, args, sums)
         zeros = (typed_const(0, arg.type) for arg in sums)
         made = ir.with_slots(op, list(map(ir.Slot, zeros, sums, last, outs)), ops)
-        adds = [dataclasses.replace(store, value=out) for store, out in zip(elements.values(), outs, strict=True)]
-        self.stands_for.update((add, self.asked(store)) for add, store in zip(adds, elements.values(), strict=True))
-        sure = [self.index_model.is_inside(was, store) for store in elements.values()]
-        unsure = [add for add, is_sure in zip(adds, sure, strict=True) if not is_sure]
-        return [
-            made,
-            *(add for add, is_sure in zip(adds, sure, strict=True) if is_sure),
-            *(self.unless_empty(op, unsure) if unsure else ()),
-        ]
+        sure, unsure = list[ir.Op](), list[ir.Op]()
+        for first, out in zip(firsts, outs, strict=True):
+            add = dataclasses.replace(first, value=out)
+            self.stands_for[add] = self.asked(first)
+            (sure if self.index_model.is_inside(was, first) else unsure).append(add)
+        return [made, *sure, *(self.unless_empty(op, unsure) if unsure else ())]
 
     def asked(self, store: ir.Store) -> ir.Store:
         """The store of the function that is asked about."""
@@ -115,12 +100,11 @@ class _Promoting:
             return False
         return not any(self.index_model.may_meet(op, self.asked(add), loop) for op in others)
 
-    def unless_empty(self, loop: ir.For, stores: Sequence[ir.Store]) -> Sequence[ir.Op]:
+    def unless_empty(self, loop: ir.For, stores: Sequence[ir.Op]) -> Sequence[ir.Op]:
         """Stores that are made only if the loop makes a trip, as their elements may not be there otherwise."""
         builder = ir.Builder()
-        condition = has_trips(builder, loop, self.made)
-        then = ir.Region((), tuple(stores), ())
-        builder.emit(ir.If(condition=condition, then=then))
+        with builder.when(has_trips(builder, loop, self.made)):
+            builder.ops.extend(stores)
         return builder.ops
 
 

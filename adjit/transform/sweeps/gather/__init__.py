@@ -7,6 +7,5 @@ In: both sweeps. Out: the same, where an element of an adjoint is stored once.
 
 from adjit.transform.sweeps.gather.find import gather
 from adjit.transform.sweeps.gather.late_stores import move_stores
-from adjit.transform.sweeps.gather.multiples import read_in_place
 
-__all__ = ["gather", "move_stores", "read_in_place"]
+__all__ = ["gather", "move_stores"]

@@ -2,6 +2,8 @@
 
 In: a function. Out: the same with such nests. What a trip contributes is kept in an array with a rim of zeros, as wide
 as the shifts reach, so that every element of the target takes all its contributions, those that no trip makes included.
+A contribution that costs no more than a product with an element is not kept: the gather reads that element. What the
+nest itself stores to the elements goes with it, so that memory is passed over once.
 
     for i in range(n - 2, 0, -1):             for i in range(n - 2, 0, -1):
         e_bar = k[i] * v_bar[i]                   e_bars[i + 1] = k[i] * v_bar[i]
@@ -15,9 +17,10 @@ of the gather the trips are independent. It is legal where nothing else in the n
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from numba import types
@@ -25,20 +28,33 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Affine
 from adjit.transform.analysis.alias import Aliases
-from adjit.transform.analysis.elements import IndexModel
+from adjit.transform.analysis.cost import cost
+from adjit.transform.analysis.elements import IndexModel, is_clear
 from adjit.transform.analysis.sums import carries_adjoint_sums
-from adjit.transform.sweeps.gather.gathered import Axis, Edits, Gather, Term
+from adjit.transform.sweeps.gather.gathered import Axis, Edits, Gather, Multiple, Own, Term
+from adjit.transform.sweeps.gather.late_stores import made_again, touches
 
 MOST_FACTORS = 2  # with more, or with an array made for one run of the nest, memory costs more than the scatter
+MOST_CYCLES = 2  # of a factor that is not kept, beside those to load what it is a multiple of
+MOST_PIECES = 80  # statements for the elements around
+MOST_PIECES_KEPT = 12  # the same where all that is gained is one pass over memory less
 _UNIT = (ir.integer(1), ir.integer(-1))
 
+# Of a clear in each trip of a loop around, an addition in the next, and what will come after that in its nest: that
+# loop, and what is to be cleared after it, if the addition may be a store without the clear; see `CarriedClears`.
+Carried = Callable[[ir.Store, ir.Store, Collection[ir.Op]], tuple[ir.For, Sequence[ir.Op]] | None]
 
-def gather(function: ir.Function) -> ir.Function:
-    """The function with its scattered additions written as gathers, where that is legal and helps."""
+
+def gather(function: ir.Function, carried: Carried | None, with_multiples: bool, with_stores: bool) -> ir.Function:
+    """The function with its scattered additions written as gathers, where that is legal and helps.
+
+    with_multiples: what is a multiple of an element is not kept.
+    with_stores: what the nest itself stores to the elements is stored with the sums.
+    """
     candidates = [op for op in ir.walk(function.body) if isinstance(op, ir.For) and len(_additions(op)) > 1]
     if not candidates:
         return function
-    search = _Search(function)
+    search = _Search(function, carried, with_multiples, with_stores)
     edits = Edits(search.model)
     for loop in candidates:
         for found in search.gathers(loop):
@@ -79,7 +95,8 @@ class _Scatter:
 
 
 class _Search:
-    def __init__(self, function: ir.Function):
+    def __init__(self, function: ir.Function, carried: Carried | None, with_multiples: bool, with_stores: bool):
+        self.carried, self.with_multiples, self.with_stores = carried, with_multiples, with_stores
         self.model = function.analysis(IndexModel)
         self.aliases = function.analysis(Aliases)
 
@@ -104,7 +121,7 @@ class _Search:
     def scatters(self, loop: ir.For) -> list[_Scatter]:
         """The additions in the body of the loop, those together that are of one form."""
         index: dict[ir.Store, tuple[Affine, ...]] = {}
-        groups: dict[object, list[ir.Store]] = {}
+        groups: dict[tuple[ir.Operand, object, object], list[ir.Store]] = {}
         for store in _additions(loop):
             element = self.model.element(store)
             if element is None:
@@ -115,8 +132,7 @@ class _Search:
                 index[store] = tuple(entry for entry in shown if entry is not None)
                 form = tuple(frozenset(entry.terms.items()) for entry in index[store])
                 groups.setdefault((root, store.value.type, form), []).append(store)
-        roots = {key: key[0] for key in groups if isinstance(key, tuple)}
-        return [_Scatter(roots[key], tuple(stores), index) for key, stores in groups.items() if key in roots]
+        return [_Scatter(root, tuple(stores), index) for (root, _, _), stores in groups.items()]
 
     def outermost(self, scatter: _Scatter, spine: Sequence[ir.For]) -> ir.For | None:
         """The outermost loop whose trips the additions shift; None if that is not so of the innermost one."""
@@ -131,11 +147,19 @@ class _Search:
         axes = None if nest[-1].inits and not carries_adjoint_sums(nest[-1]) else self.axes(scatter, nest)
         if axes is None or not self.is_legal(scatter, nest[0]):
             return None
-        terms = self.moved([self.term(store) for store in scatter.stores], scatter, axes)
+        terms = self.moved([self.term(store, scatter, axes) for store in scatter.stores])
         home = self.home(axes, nest[0])
         if home is nest[0] or not 1 <= len({term.factor for term in terms}) <= MOST_FACTORS:
             return None
-        return Gather(scatter.root, tuple(nest), tuple(axes), scatter.index, tuple(terms), home)
+        index = list(scatter.index[scatter.stores[0]])
+        for axis in axes:
+            index[axis.axis] = Affine(index[axis.axis].terms)
+        found = Gather(scatter.root, tuple(nest), tuple(axes), tuple(index), tuple(terms), home)
+        direct = self.in_place(found)
+        if direct is not None and direct.pieces() <= MOST_PIECES:
+            return direct
+        whole = self.with_own(found) if self.with_stores else found
+        return whole if whole.pieces() <= MOST_PIECES_KEPT else found
 
     def home(self, axes: Sequence[Axis], nest: ir.For) -> ir.Op:
         """The outermost loop around that runs the nest with the same bounds each time, the nest itself if none does."""
@@ -183,7 +207,7 @@ class _Search:
 
     # --------------------------------------------------------------------------------------------- what is added
 
-    def term(self, store: ir.Store) -> Term:
+    def term(self, store: ir.Store, scatter: _Scatter, axes: Sequence[Axis]) -> Term:
         """The contribution as a number times a factor, which others may share."""
         value, coefficient, is_scaled = store.value, 1.0, False
         while True:
@@ -197,17 +221,16 @@ class _Search:
                 value, coefficient, is_scaled = made.args[1], coefficient * float(made.args[0].value), True
             else:
                 break
-        return Term(store, value, coefficient)
+        shifts = [axis.shift(scatter.index[store][axis.axis].constant) for axis in axes]
+        return Term(store, value, coefficient, tuple(s for s, _ in shifts), tuple(rest for _, rest in shifts))
 
-    def moved(self, terms: Sequence[Term], scatter: _Scatter, axes: Sequence[Axis]) -> list[Term]:
+    def moved(self, terms: Sequence[Term]) -> list[Term]:
         """The terms to gather. Of those that reach the same elements, such as share no factor may stay in one place."""
         factors = [term.factor for term in terms]
         shared = {factor for factor in factors if factors.count(factor) > 1}
         places: dict[tuple[int, ...], dict[tuple[int, ...], list[Term]]] = {}
         for term in terms:
-            shifts = [axis.shift(scatter.index[term.store][axis.axis].constant) for axis in axes]
-            elements = places.setdefault(tuple(rest for _, rest in shifts), {})
-            elements.setdefault(tuple(shift for shift, _ in shifts), []).append(term)
+            places.setdefault(term.rests, {}).setdefault(term.shifts, []).append(term)
         staying: set[ir.Store] = set()
         for elements in places.values():
             alone = {
@@ -217,7 +240,128 @@ class _Search:
             middle = min(alone, key=lambda place: (-len(alone[place]), sum(map(abs, place)), place))
             staying.update(term.store for term in alone[middle])
         return [
-            term if term.factor in shared else Term(term.store, term.store.value, 1.0)
+            term if term.factor in shared else dataclasses.replace(term, factor=term.store.value, coefficient=1.0)
             for term in terms
             if term.store not in staying
         ]
+
+    # ----------------------------------------------------------------------------- what is not kept, and what moves
+
+    def in_place(self, gather: Gather) -> Gather | None:
+        """The gather of multiples of elements, which are read where they are, if that is all that there is."""
+        first = gather.terms[0]
+        is_one = all(term.factor == first.factor and term.rests == first.rests for term in gather.terms)
+        multiple = self.multiple(first.factor, gather.nest) if is_one and self.with_multiples else None
+        if multiple is None:
+            return None
+        clear = self.clear(multiple.load, gather.nest)
+        found = self.with_own(dataclasses.replace(gather, multiple=multiple, clear=clear))
+        # with nothing in the place of a clear, there are two passes as well
+        is_worse = clear is not None and found.own is None
+        return found if not is_worse and self.is_lasting(found, multiple.load) else None
+
+    def multiple(self, factor: ir.Operand, nest: Sequence[ir.For]) -> Multiple | None:
+        """What a factor is a multiple of, and the operations that make it from that."""
+        inside = nest[0].body.defines
+        ops: list[ir.Op] = []
+        value = factor
+        while True:
+            op = self.model.iterations.definitions.get(value) if isinstance(value, ir.Var) else None
+            if value not in inside or not isinstance(op, ir.Load | ir.Call):
+                return None
+            if isinstance(op, ir.Load):
+                break
+            own = [arg for arg in op.args if arg in inside]
+            is_product = op.callee in (operator.mul, operator.neg) or (
+                op.callee is operator.truediv and own == [op.args[0]]
+            )
+            if len(own) != 1 or not is_product:
+                return None
+            ops.insert(0, op)
+            (value,) = own
+        counters = [loop.body.args[0] for loop in nest]
+        is_element = len(op.index) == len(counters) and set(op.index) == set(counters)
+        cycles = sum(cost(made) or 0 for made in ops)
+        is_alike = op.out.type == factor.type
+        return Multiple(op, tuple(ops)) if is_element and is_alike and cycles <= MOST_CYCLES else None
+
+    def clear(self, load: ir.Load, nest: Sequence[ir.For]) -> ir.Store | None:
+        """The store of zero to an element once its contribution is made, which can wait for the gather."""
+        ops = nest[-1].body.ops
+        stores = [op for op in ops if isinstance(op, ir.Store) and is_clear(op) and op.array is load.array]
+        if len(stores) != 1 or stores[0].index != load.index:
+            return None
+        before = set(ops[: ops.index(stores[0])])
+        loads = [op for op in ir.with_inner(nest[0]) if isinstance(op, ir.Load) and op.array is load.array]
+        return stores[0] if before.issuperset(loads) else None
+
+    def is_lasting(self, gather: Gather, load: ir.Load) -> bool:
+        """Whether nothing is changed in the meantime that contributes, and nothing looks at what is cleared later."""
+        is_late = gather.clear is not None and gather.carried is None
+        for op in ir.with_inner(gather.nest[0]):
+            written = op.memory_written if op is not gather.clear else None
+            if written is not None and not self.aliases.are_distinct(written, load.array):
+                return False
+            for read in op.memory_read if is_late else ():
+                is_own = isinstance(op, ir.Load) and read is load.array and op.index == load.index
+                if not is_own and not self.aliases.are_distinct(read, load.array):
+                    return False
+        return True
+
+    def with_own(self, gather: Gather) -> Gather:
+        """The gather with what the nest itself stores to the elements, if that can be made there, too."""
+        stores = self.own_stores(gather)
+        if stores is None:
+            return gather
+        innermost = gather.nest[-1].body.ops
+        clear = gather.clear
+        if clear is None:
+            clear = next((op for op in innermost if isinstance(op, ir.Store) and is_clear(op)), None)
+        if stores:
+            (own,) = stores
+        elif clear is not None and gather.multiple is not None and self.is_own(clear.index, gather):
+            # zeros, to be stored and not added to
+            zero = ir.Const(0.0, gather.terms[0].factor.type)
+            own = ir.Store(array=gather.root, index=clear.index, value=zero, add=True)
+        else:
+            return gather
+        carried = None
+        if own.add and clear is not None and self.carried is not None:
+            carried = self.carried(clear, own, [term.store for term in gather.terms])
+        if not stores and carried is None:
+            return gather
+        gone = clear if carried is not None else gather.clear
+        moved = {own, gone, *(term.store for term in gather.terms)}
+        writes = [op for op in ir.with_inner(gather.nest[0]) if isinstance(op, ir.Store) and op not in moved]
+        known, kept = set[ir.Operand](), {term.factor for term in gather.terms}
+        if gather.multiple is not None:
+            known, kept = {gather.multiple.load.array}, set()
+        value = made_again(own, gather.nest, writes, known, kept, self.aliases)
+        if value is None:
+            return gather
+        made = Own(own, tuple(value), own.add and carried is None)
+        return dataclasses.replace(gather, own=made, clear=gone, carried=carried)
+
+    def own_stores(self, gather: Gather) -> list[ir.Store] | None:
+        """The store of the nest itself to the elements that bear its trips' numbers; None if it does anything else."""
+        rests = {term.rests for term in gather.terms}
+        if len(rests) != 1 or any(min(shifts) > 0 or max(shifts) < 0 for shifts in gather.shifts()):
+            return None
+        scattered = {term.store for term in gather.terms}
+        others = [
+            op
+            for op in ir.with_inner(gather.nest[0])
+            if op not in scattered and not op.regions and touches(op, gather.root, self.aliases)
+        ]
+        if not others:
+            return []
+        own = others[0]
+        if len(others) > 1 or not isinstance(own, ir.Store) or own not in gather.nest[-1].body.ops:
+            return None
+        return [own] if own.array is gather.root and self.is_own(own.index, gather) else None
+
+    def is_own(self, index: Sequence[ir.Operand], gather: Gather) -> bool:
+        """Whether this is the element of the target that bears the trip's numbers."""
+        values = [self.model.iterations.value(operand) for operand in index]
+        shown = [None if value is None else self.model.iterations.in_variables(value) for value in values]
+        return shown == gather.element([Affine({axis.counter: 1}) for axis in gather.axes], gather.terms[0].rests)

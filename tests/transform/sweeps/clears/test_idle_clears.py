@@ -10,7 +10,7 @@ import numpy as np
 import adjit
 from adjit.transform import ir
 from adjit.transform.strategy import CHEAPEST
-from adjit.transform.sweeps.clears.idle_clears import leave_out_clears
+from adjit.transform.sweeps.clears.clears import leave_out_clears
 from tests.transform.building import VECTOR, F, I, Program, count, evaluate
 
 A = np.array([0.3, -1.2, 0.8, 2.0, 0.5])
