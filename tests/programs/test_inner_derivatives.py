@@ -3,6 +3,8 @@
 Each program is run as plain Python, where `adjit.grad` is the interface's own, and differentiated in both modes.
 """
 
+import math
+
 import numba
 import numpy as np
 import pytest
@@ -129,6 +131,22 @@ def through_a_helper(x, a):
     return helper(lambda t: a * np.sin(t), x) + helper(square_less_two, x)
 
 
+def of_one_in_a_tuple(x, a):
+    fs = (lambda t: a * t * t, lambda t: t)
+    return adjit.grad(lambda t: fs[0](t) * fs[1](a))(x)
+
+
+def of_one_of_two(x, flag):
+    h = math.sin if flag else math.cos
+    return adjit.grad(lambda t: h(t) * t)(x)
+
+
+def of_one_of_two_inside(x, a, flag):
+    f, g = (lambda t: a * t * t), (lambda t: np.sin(a * t))
+    h = f if flag else g
+    return adjit.grad(lambda t: h(t) * t)(x)
+
+
 PROGRAMS = [
     (newton, (1.5,)),
     (implicit, (2.0,)),
@@ -149,6 +167,11 @@ PROGRAMS = [
     (with_aux, (1.2,)),
     (within_one_another, (1.1,)),
     (through_a_helper, (1.1, 0.4)),
+    (of_one_in_a_tuple, (1.1, 0.4)),
+    (of_one_of_two, (1.1, True)),
+    (of_one_of_two, (1.1, False)),
+    (of_one_of_two_inside, (1.1, 0.4, True)),
+    (of_one_of_two_inside, (1.1, 0.4, False)),
 ]
 
 
@@ -207,6 +230,17 @@ def stores_around(x):
     return adjit.grad(f)(x) + room[0]
 
 
+def stores_around_through_a_tuple(x):
+    room = np.zeros(2)
+
+    def f(t):
+        room[0] = t
+        return room[0] * t
+
+    fs = (f, 1)
+    return adjit.grad(lambda t: fs[0](t))(x) + room[0]
+
+
 def too_few(x):
     return adjit.grad(cube)(x)
 
@@ -261,6 +295,16 @@ def without_a_vector(x):
             Unsupported,
             """Unsupported: an array of the enclosing function is changed by one that is differentiated inside it
   in f
+    room[0] = t
+    ^^^^^^^^^^^
+  A derivative changes nothing but what it returns.
+  Copy the array first.""",
+        ),
+        (
+            stores_around_through_a_tuple,
+            Unsupported,
+            """Unsupported: an array of the enclosing function is changed by one that is differentiated inside it
+  in stores_around_through_a_tuple
     room[0] = t
     ^^^^^^^^^^^
   A derivative changes nothing but what it returns.

@@ -88,6 +88,7 @@ class How:
     second: bool = False
     twice: bool = False
     into: bool = False
+    misfits: bool = False
     others: bool = True
     strategy: str | None = None
 
@@ -102,6 +103,7 @@ class How:
             second=draw.random() < 0.12,
             twice=draw.random() < 0.06,
             into=draw.random() < 0.06,
+            misfits=draw.random() < 0.15,
             strategy=strategy,
         )
 
@@ -219,6 +221,8 @@ class _Case:
             self.first_order()
             if self.how.others and "others" in self.plain_module:
                 self.same_for_others()
+            if self.how.misfits:
+                self.raises_as_plain()
             if self.how.twice:
                 self.pullback_twice()
             if self.how.into or self.asked.get("way") == "into":
@@ -386,6 +390,29 @@ class _Case:
         self.at(arguments)
         self.value, self.seed, self.direction, self.bars = kept
 
+    def raises_as_plain(self) -> None:
+        """Asked for an array that is longer than what it meets: where NumPy raises, so does the derivative."""
+        for k in self.wrt:
+            if not isinstance(self.arguments[k], np.ndarray) or 0 in self.arguments[k].shape:
+                continue
+            longer = [np.concatenate([a, a[..., -1:]], axis=-1) if j == k else a for j, a in enumerate(self.fresh())]
+            try:
+                self.plain(*_copied(tuple(longer)))
+            except ValueError as fault:
+                if "broadcast" not in str(fault):
+                    continue
+            except Exception:  # noqa: BLE001  compiled code may not look for it
+                continue
+            else:
+                continue
+            made = derive(Derivative(function=self.function, kind="vjp", wrt=self.wrt), self.options)
+            try:
+                found = made(*longer, self.seed)
+            except Exception:  # noqa: BLE001  that is what is wanted
+                continue
+            why = f"NumPy raises ValueError for a longer argument {k}, the adjoint is {found}"
+            raise Wrong(Outcome.WRONG_VALUE, why, "no error")
+
     def pullback_twice(self) -> None:
         arguments = self.fresh()
         options = {k: v for k, v in self.asked.items() if k in ("parallel", "memory_limit")}
@@ -437,6 +464,8 @@ class _Case:
             why = f"forward over reverse {forward}, reverse over reverse {back}, differences {expected}"
             raise Wrong(Outcome.WRONG_DERIVATIVE, why, "second order")
         if expected is not None and np.max(np.abs(forward - expected), initial=0.0) > 3e-5 * scale:
+            if singular.is_read(self.program, self.fresh(), of_gradient=True):
+                raise NotSmooth("a point where a gradient is not differentiable")
             raise Wrong(Outcome.WRONG_DERIVATIVE, f"second order {forward}, differences {expected}", "second order")
 
     def compiled(self) -> None:

@@ -21,8 +21,14 @@ from tests.random_programs.analytic import Module, flat
 from tests.random_programs.program import Program
 
 
-def is_read(program: Program, arguments: Sequence[Any]) -> bool:
-    function = program.instead(np=_NUMPY, math=_MATH, power__=_poisoned(operator.pow, _is_root_of_zero))
+def is_read(program: Program, arguments: Sequence[Any], of_gradient: bool = False) -> bool:
+    """Whether nan in the place of such values reaches the result. `of_gradient`: lengths of zero count, too."""
+    function = program.instead(
+        np=_NUMPY_KINKED if of_gradient else _NUMPY,
+        math=_MATH,
+        power__=_poisoned(operator.pow, _is_root_of_zero),
+        **({"abs": _poisoned(abs, _is_zero)} if of_gradient else {}),
+    )
     with np.errstate(all="ignore"):
         try:
             made = function(*arguments)
@@ -89,18 +95,22 @@ _LINALG = Module(
         **{name: _of_close_values(getattr(np.linalg, name), np.linalg.eigvalsh) for name in ("eigh", "eigvalsh")},
     },
 )
-_NUMPY = Module(
-    np,
-    {
-        "linalg": _LINALG,
-        **{name: _poisoned(getattr(np, name), _is_zero) for name in ("sqrt", "cbrt", "log", "log2", "log10")},
-        **{name: _poisoned(getattr(np, name), _is_one) for name in ("arcsin", "arccos", "arctanh", "arccosh")},
-        **{name: _poisoned(getattr(np, name), _is_root_of_zero) for name in ("power", "float_power")},
-        "log1p": _poisoned(np.log1p, _is_minus_one),
-        "arctan2": _poisoned(np.arctan2, _is_origin),
-        "angle": _poisoned(np.angle, _is_zero),
-    },
-)
+_SINGULAR = {
+    "linalg": _LINALG,
+    **{name: _poisoned(getattr(np, name), _is_zero) for name in ("sqrt", "cbrt", "log", "log2", "log10")},
+    **{name: _poisoned(getattr(np, name), _is_one) for name in ("arcsin", "arccos", "arctanh", "arccosh")},
+    **{name: _poisoned(getattr(np, name), _is_root_of_zero) for name in ("power", "float_power")},
+    "log1p": _poisoned(np.log1p, _is_minus_one),
+    "arctan2": _poisoned(np.arctan2, _is_origin),
+    "angle": _poisoned(np.angle, _is_zero),
+}
+_NUMPY = Module(np, _SINGULAR)
+# derivatives of these at zero are zero by convention, and theirs is not that of what a square makes of them
+_LENGTHS = {
+    **{name: _poisoned(getattr(np, name), _is_zero) for name in ("abs", "absolute", "fabs")},
+    "hypot": _poisoned(np.hypot, _is_origin),
+}
+_NUMPY_KINKED = Module(np, {**_SINGULAR, **_LENGTHS})
 _MATH = Module(
     math,
     {

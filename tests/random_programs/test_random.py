@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
@@ -72,6 +73,27 @@ def test_kinks_are_seen(size: float) -> None:
     verdict = check(Program(text), How())
     assert verdict.outcome is Outcome.UNFIT
     assert verdict.why in ("a kink", "differences disagree")
+
+
+def test_lengths_of_zero_are_seen() -> None:
+    """The square of a length is smooth, and its second derivative at zero is not what the pieces give."""
+    program = Program("def program(v):\n    return np.sum(np.abs(v) ** 2)\n")
+    assert not singular.is_read(program, (np.array([0.0, 0.3]),))
+    assert singular.is_read(program, (np.array([0.0, 0.3]),), of_gradient=True)
+    assert not singular.is_read(program, (np.array([0.1, 0.3]),), of_gradient=True)
+
+
+def test_an_error_of_numpy_is_one_of_the_derivative(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "def program(u, v):\n    return np.sum(u * v)\n\n\ndef arguments():\n    return np.ones(2), np.ones(2)\n"
+    assert check(Program(text), How(misfits=True)).outcome is Outcome.FINE
+    derive = checks.derive
+
+    def without_checks(derivative: Any, options: Any) -> Any:
+        made = derive(derivative, options)
+        return lambda u, v, *seeds: made(u[:2], v[:2], *seeds)
+
+    monkeypatch.setattr(checks, "derive", without_checks)
+    assert check(Program(text), How(misfits=True)).outcome is Outcome.WRONG_VALUE
 
 
 @pytest.mark.parametrize("power", ["y = v ** 0.6", "y = v.copy()\n    y **= 0.6", "y = v * 1.0\n    y[0] **= v[1]"])

@@ -28,6 +28,7 @@ from adjit.transform.analysis.affine import ONE, Affine, Equalities, Symbol, com
 from adjit.transform.analysis.extents import Axis, extent_source
 from adjit.transform.arrays.size_checks import Beforehand, Bounds
 from adjit.transform.ir.callees import canonical
+from adjit.transform.rewrite.affine_ops import Writer
 
 Shape = tuple[Affine, ...]
 
@@ -155,23 +156,13 @@ class _Facts(Equalities):
 
     def checks(self, walk: _Walk) -> list[ir.Op]:
         """What makes sure on entry that the assumptions hold, but for what is known after all."""
-        builder = ir.Builder()
+        builder = Writer(name="n")
         for symbol, value in self.equal.items():
-            left = self._extent(builder, symbol)
-            right: ir.Operand = ir.integer(value.constant)
-            for other in value.terms:
-                right = self._extent(builder, other)
-                if value.constant:
-                    callee, offset = (operator.add, 1) if value.constant > 0 else (operator.sub, -1)
-                    right = builder.call(callee, right, ir.integer(offset * value.constant), type=types.intp, name="n")
+            left, right = builder.symbol(symbol), builder.integer(value)
             builder.emit(ir.Call(callee=same_extent, args=(left, right), outs=(), effect=True))
         settled = [Bounds(*map(self.settled, (b.start, b.stop, b.extent))) for b in self.whole.values()]
         unsure = [b for b in settled if not walk.is_inside(b)]
         return [*builder.ops, *(self._beforehand.checks(unsure) if unsure else ())]
-
-    def _extent(self, builder: ir.Builder, symbol: Symbol) -> ir.Operand:
-        assert isinstance(symbol, tuple)
-        return builder.extent(*symbol)
 
 
 def _only_symbol(value: Affine) -> Symbol | None:

@@ -29,6 +29,7 @@ from adjit.transform.elaborate.values.handlers import bound as taken
 from adjit.transform.elaborate.values.values import (
     Complex,
     Method,
+    OneOf,
     Range,
     Static,
     TupleValue,
@@ -137,7 +138,7 @@ def _target(frame: Frame, function: Value) -> tuple[Any, tuple[ir.Operand, ...],
     found = found.function if isinstance(found, Checkpointed) else found
     if isinstance(found, LocalFunction):
         free = _Free(frame)
-        free.of_function(found)
+        free.function(found)
         leaves = tuple(free.leaves)
         return _enclosed(frame, found, leaves), leaves, tuple(free.names)
     if isinstance(found, Inner):
@@ -147,47 +148,6 @@ def _target(frame: Frame, function: Value) -> tuple[Any, tuple[ir.Operand, ...],
             errors.WrongCall, "a derivative of something that is not a function", "", "Pass a function."
         )
     return found, (), ()
-
-
-class _Free:
-    """The operands in the variables that a function defined inside reads around it, directly or through others."""
-
-    def __init__(self, frame: Frame) -> None:
-        self.frame = frame
-        self.leaves: dict[ir.Var, None] = {}
-        self.names: list[tuple[Frame, str, Value]] = []
-        self.met: set[int] = set()
-
-    def of_function(self, function: LocalFunction) -> None:
-        if id(function) in self.met:
-            return
-        self.met.add(id(function))
-        for name, value in _around(function).items():
-            self.names.append((function.frame, name, value))
-            self.of_value(value)
-        for value in function.defaults.values():
-            self.of_value(value)
-
-    def of_value(self, value: Value) -> None:
-        if isinstance(value, Static):
-            inner = value.value.function if isinstance(value.value, Checkpointed) else value.value
-            if isinstance(inner, LocalFunction):
-                self.of_function(inner)
-            elif isinstance(inner, Inner | InnerPullback):
-                self.add(_operands_of(inner))
-            return
-        if isinstance(value, Method):
-            self.of_value(value.owner)
-        self.add([value.start, value.stop, value.step] if isinstance(value, Range) else leaves_of(value))
-
-    def add(self, operands: Sequence[ir.Operand]) -> None:
-        self.leaves.update((o, None) for o in operands if isinstance(o, ir.Var))
-
-
-def _operands_of(inner: Inner | InnerPullback) -> list[ir.Operand]:
-    if isinstance(inner, Inner):
-        return list(inner.around)
-    return [*inner.around, *(leaf for v in (*inner.given, inner.value) for leaf in leaves_of(v))]
 
 
 def _names_in(node: cst.CSTNode) -> Iterator[str]:
@@ -263,6 +223,9 @@ class _Moved:
             return dataclasses.replace(value, start=start, stop=stop, step=step)
         if isinstance(value, Static):
             return Static(self.object(value.value))
+        if isinstance(value, OneOf):
+            options = tuple(Static(self.object(option.value)) for option in value.options)
+            return OneOf(options, self.operand(value.which))
         return value
 
     def operand(self, operand: ir.Operand) -> ir.Operand:
@@ -440,3 +403,21 @@ def type_of(value: Value) -> types.Type | None:
     if isinstance(value, Static) and value.value is None:
         return types.none
     return types.StringLiteral(value.value) if isinstance(value, Static) and isinstance(value.value, str) else None
+
+
+class _Free(_Moved):
+    """The operands in the variables that a function defined inside reads around it, directly or through others."""
+
+    def __init__(self, home: Frame) -> None:
+        super().__init__(home, {})
+        self.leaves: dict[ir.Var, None] = {}
+        self.names: list[tuple[Frame, str, Value]] = []
+
+    def variables(self, function: LocalFunction) -> dict[str, Value]:
+        self.names += ((function.frame, name, value) for name, value in _around(function).items())
+        return super().variables(function)
+
+    def operand(self, operand: ir.Operand) -> ir.Operand:
+        if isinstance(operand, ir.Var):
+            self.leaves[operand] = None
+        return operand

@@ -182,3 +182,46 @@ def test_a_derivative_inside_a_function_stretches_with_it():
     with_rows = adjit.grad(outer_gradient, wrt=0)(a, np.full((2, 3), 0.7))
     np.testing.assert_allclose(with_rows, np.sin(a) + 1.0 + a * np.cos(a))
     np.testing.assert_allclose(derived(a, b), np.cos(a) * a.sum(axis=0) + np.sum(np.sin(a) + 1.0, axis=0))
+
+
+def twice_as_long(a, b):
+    w = np.zeros(2 * a.size)
+    w[:] = 1.0
+    return np.sum(w * b) + np.sum(a)
+
+
+def written_twice(a, b):
+    return np.sum(np.concatenate((a, a)) * b)
+
+
+def what_is_left(a, b):
+    return np.sum(np.full(9 - a.size, 0.5) * b * b) + np.sum(a)
+
+
+def three_less_two(a, b):
+    return np.sum(np.ones(3 * a.size - 2) * b) * np.sum(a)
+
+
+@pytest.mark.parametrize("function", [twice_as_long, written_twice, what_is_left, three_less_two])
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_what_is_assumed_of_sizes_is_what_is_checked(function, target):
+    """Extents that are multiples of others, or what others leave: right where NumPy runs it, and an error elsewhere."""
+    made = adjit.value_and_grad(function, wrt=(0, 1), target=target)
+    ran = 0
+    for n in (3, 5):
+        a = np.linspace(0.5, 1.0, n)
+        for size in (1, 2, 3, 4, 6, 7, 10, 13):
+            b = np.linspace(-1.0, 2.0, size)
+            try:
+                value = function(a, b)
+            except ValueError:
+                with pytest.raises(ValueError, match="broadcast"):
+                    made(a, b)
+                continue
+            found, (a_bar, b_bar) = made(a, b)
+            assert found == pytest.approx(value, rel=1e-13)
+            assert (a_bar.shape, b_bar.shape) == (a.shape, b.shape)
+            ran += 1
+            if target == "python":
+                check(function, lambda a=a, b=b: (a.copy(), b.copy()), (0, 1), second=False)
+    assert ran == 4

@@ -2,12 +2,15 @@
 
 import math
 
+import numpy as np
 import pytest
 from numba import types
 
+import adjit
 from adjit.transform import ir, pipeline
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.machine.vectors.recurrence import recurrence
+from adjit.transform.strategy import FORCED
 
 VECTOR, INDICES = types.Array(types.float64, 1, "C"), types.Array(types.intp, 1, "C")
 
@@ -139,3 +142,25 @@ def test_memory_is_shared_where_the_counter_may_be_negative():
     rest, _ = found(independent, is_plain=False)
     assert kinds(rest.ops) == ["store"]
     assert not rest.is_empty
+
+
+def into_cells(x, cell):
+    w = np.zeros((x.size, 7))
+    total = 0.0
+    for i in range(x.size):
+        total = math.exp(x[i]) * total + 1.0
+        w[i, cell[i] + 1] = total
+    s = 0.0
+    for i in range(x.size):
+        for j in range(7):
+            s += w[i, j] * (j + 1.0)
+    return s
+
+
+def test_elements_at_an_index_of_the_trip():
+    """A view of them is made where the index is there, and not outside the loop."""
+    x, cell = np.linspace(-1.0, 0.1, 600), np.arange(600) % 5
+    value, bar = adjit.value_and_grad(into_cells)(x, cell)
+    assert value == pytest.approx(into_cells(x, cell), rel=1e-12)
+    wanted = adjit.grad(into_cells, target="python", strategy=FORCED["plain"])(x, cell)
+    np.testing.assert_allclose(bar, wanted, rtol=1e-11)
