@@ -456,5 +456,10 @@ def _if_long(
             is_long = test
     if is_long is None:
         return ops
-    writer.emit(ir.If(condition=is_long, then=_region(ops), orelse=_region(others)))
+    writer.emit(ir.If(condition=is_long, then=_region(ops), orelse=ir.rewritten(_region(others), _serial)))
     return writer.ops
+
+
+def _serial(op: ir.Op) -> ir.Op:
+    """Loops of few trips are not worth their threads."""
+    return dataclasses.replace(op, parallel=False) if isinstance(op, ir.For) and op.parallel else op
