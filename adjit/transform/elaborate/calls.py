@@ -206,7 +206,7 @@ def _is_hashable(callee: Any) -> bool:
 
 def _inlined(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
     # the body may read an argument many times, and may write others while it does
-    return frame.ctx.inline(callee, *_computed(frame.ctx, args, named), False, False)
+    return frame.ctx.inline(callee, *_computed(frame.ctx, args, named), frame.is_rule, frame.weak)
 
 
 def _computed(ctx: Context, args: Sequence[Value], named: Mapping[str, Value]) -> tuple[list[Value], dict[str, Value]]:
