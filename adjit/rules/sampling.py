@@ -6,9 +6,6 @@ numba computes, so that the parameters have derivatives along the sample. The re
     z = np.random.normal(m, s)      e = np.random.standard_normal();  z = m + s * e
 """
 
-# Rules are source for the compiler and are called by nobody, so they carry no types.
-# mypy: allow-untyped-defs, allow-untyped-calls, no-check-untyped-defs
-
 import math
 import random
 

@@ -71,10 +71,10 @@ class Aliases:
             operand = step
         return top
 
-    def stores(self, function: ir.Function) -> dict[ir.Operand, list[ir.Store]]:
+    def stores(self) -> dict[ir.Operand, list[ir.Store]]:
         """The stores of the function, in order, by class."""
         found: dict[ir.Operand, list[ir.Store]] = {}
-        for op in ir.walk(function.body):
+        for op in ir.walk(self._function.body):
             if isinstance(op, ir.Store):
                 found.setdefault(self.find(op.array), []).append(op)
         return found
@@ -88,10 +88,7 @@ class Aliases:
 
     def base(self, array: ir.Operand) -> ir.Operand:
         """The array that a view looks into."""
-        made = self._function.body.made
-        while isinstance(op := made.get(array), ir.VIEWS):
-            array = op.base
-        return array
+        return ir.base_of(array, self._function.body.made)
 
     def are_distinct(self, one: ir.Operand, other: ir.Operand) -> bool:
         """Whether the two are disjoint for certain, wherever both are in scope."""

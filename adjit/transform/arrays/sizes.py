@@ -188,9 +188,8 @@ class _Walk:
 
     def __init__(self, function: ir.Function, facts: _Facts, changing: set[ir.Var]):
         self.facts = facts
-        self.changing = (
-            changing  # arrays that loops carry and that have another shape after a trip, as they are called after it
-        )
+        # arrays that loops carry and that have another shape after a trip, as they are called after it
+        self.changing = changing
         self.has_changed = False
         self.values: dict[ir.Var, Affine] = {}
         self.shapes: dict[ir.Var, Shape] = {}
@@ -449,8 +448,9 @@ class _Walk:
                     self.shapes.update(dict.fromkeys(names, self.shape(self.operand(slot.init))))
                     self.carried.update(names)
         regions = [self.region(r) for r in op.regions]
+        sources = {name: both for name, *both in ir.joined(op)}
         for out in filter(ir.is_array, op.results):
-            one, other = (self.operand(source) for name, *sources in ir.joined(op) if name is out for source in sources)
+            one, other = map(self.operand, sources[out])
             if not isinstance(op, ir.If):
                 self.changing.update(() if self.is_same_shape(one, other) else (out,))
             elif self.settled_shape(one) == self.settled_shape(other):

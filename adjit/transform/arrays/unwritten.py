@@ -27,7 +27,7 @@ def check_written(function: ir.Function) -> None:
     for p in function.body.args:
         if ir.is_array(p):
             sources[aliases.find(p)] = 2
-    stores = aliases.stores(function)
+    stores = aliases.stores()
     for op in ir.walk(function.body):
         if isinstance(op, ir.Load) and ir.is_array(op.array):
             memory = aliases.find(op.array)
@@ -48,7 +48,7 @@ def _may_reach(store: ir.Store, load: ir.Load, array: ir.Var) -> bool:
 
 
 def _error(op: ir.Load) -> errors.Unwritten:
-    name = op.array.name if isinstance(op.array, ir.Var) else "the array"
+    name = ir.name_of(op.array, "the array")
     return errors.Unwritten(
         f"an element of `{name}` is read that is never stored",
         ir.place_of(op.origin),

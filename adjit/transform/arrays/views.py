@@ -118,7 +118,7 @@ class _Direct:
 
 
 def _moved(span: ir.Span, own: ir.Operand, builder: ir.Builder) -> ir.Operand:
-    name = own.name if isinstance(own, ir.Var) else "i"
+    name = ir.name_of(own, "i")
     for callee, operand, neutral in ((operator.mul, span.step, 1), (operator.add, span.start, 0)):
         if operand is None or operand == ir.integer(neutral):
             continue

@@ -200,7 +200,7 @@ class Adjoints:
 
 
 def bar_name(operand: ir.Operand) -> str:
-    return (operand.name if isinstance(operand, ir.Var) else "value") + SUFFIX
+    return ir.name_of(operand, "value") + SUFFIX
 
 
 def is_one(operand: ir.Operand) -> bool:

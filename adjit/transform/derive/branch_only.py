@@ -75,7 +75,7 @@ def unless_zero(builder: ir.Builder, factor: ir.Operand, product: ir.Operand) ->
     is_nan = builder.call(np.isnan, product, type=types.boolean, name="is_nan")
     unread = builder.call(operator.and_, is_zero, is_nan, type=types.boolean, name="is_unread")
     zero = typed_const(0, product.type)
-    name = product.name if isinstance(product, ir.Var) else "product"
+    name = ir.name_of(product, "product")
     return builder.call(ir.select, unread, zero, product, type=product.type, name=name)
 
 
@@ -214,7 +214,7 @@ class _Reading:
         elif isinstance(op, ir.Push):
             yield op.value, ()
         elif isinstance(op, ir.For | ir.While):
-            for arg, init, y, out in zip(ir.carried_args(op), op.inits, op.body.yields, op.outs, strict=False):
+            for init, arg, y, out in op.slots:
                 yield init, (arg,)
                 # what only the next trip reads is not read of the last one, and what is read after the last trip only
                 # is not read of those before

@@ -329,7 +329,7 @@ class _Forward(Beside):
         type_ = array_type_of(array)
         if type_.layout == like.layout:
             return array
-        out = ir.Var(_name(array), type_.copy(layout=like.layout, readonly=False))
+        out = ir.Var(ir.name_of(array, "value"), type_.copy(layout=like.layout, readonly=False))
         if like.layout == "A":
             self.builder.emit(ir.Slice(base=array, selectors=(ir.Span(),) * type_.ndim, out=out))
         else:
@@ -346,9 +346,5 @@ def _is_zero(operand: ir.Operand) -> bool:
     return isinstance(operand, ir.Const) and bool(operand.value == 0)
 
 
-def _name(operand: ir.Operand) -> str:
-    return operand.name if isinstance(operand, ir.Var) else "value"
-
-
 def _dot_name(operand: ir.Operand) -> str:
-    return _name(operand) + SUFFIX
+    return ir.name_of(operand, "value") + SUFFIX

@@ -161,7 +161,7 @@ class Matrices:
 
     def _block(self, result: ir.Operand, rows: Shape, argument: ir.Var, by_columns: bool) -> Block:
         columns = self.shape(argument)
-        name = f"{result.name if isinstance(result, ir.Var) else 'value'}_by_{argument.name}"
+        name = f"{ir.name_of(result, 'value')}_by_{argument.name}"
         is_active = ir.is_float(result.type) and ir.is_float(argument.type)
         dtype: ir.Type = types.float64
         if is_active:

@@ -36,20 +36,15 @@ class _Search:
         self.made = function.body.made
         # which operation of the function's own region each one is in
         self.place = {inner: k for k, op in enumerate(function.body.ops) for inner in ir.with_inner(op)}
-        self.stores: dict[ir.Operand, list[ir.Store]] = {}
-        for op in ir.walk(function.body):
-            if isinstance(op, ir.Store):
-                self.stores.setdefault(aliases.find(op.array), []).append(op)
+        self.stores = aliases.stores()
 
     def slots(self, op: ir.For | ir.While) -> list[ir.Var]:
-        args = ir.carried_args(op)
         own = {out for inner in op.body.ops for out in self.fresh(inner)}
         inside = {out for inner in ir.walk(op.body) if isinstance(inner, _FRESH) for out in inner.results}
         yielded = [y for y in op.body.yields if ir.is_array(y)]
         found: list[ir.Var] = []
-        for k, out in enumerate(op.outs):
-            new = op.body.yields[k]
-            if not isinstance(out.type, types.Array) or new not in own or yielded.count(new) > 1 or args[k] in yielded:
+        for _, arg, new, out in op.slots:
+            if not isinstance(out.type, types.Array) or new not in own or yielded.count(new) > 1 or arg in yielded:
                 continue
             stores = self.stores.get(self.aliases.find(out), ())
             if has_one_trip(op) or all(self.is_harmless(store, op, inside) for store in stores):
@@ -66,10 +61,7 @@ class _Search:
 
     def is_harmless(self, store: ir.Store, loop: ir.Op, inside: set[ir.Var]) -> bool:
         """Whether a store is into memory of one trip, or over before the loop is reached."""
-        array = store.array
-        while isinstance(array, ir.Var) and isinstance(made := self.made.get(array), ir.VIEWS):
-            array = made.base
-        return array in inside or self.place[store] < self.place[loop]
+        return ir.base_of(store.array, self.made) in inside or self.place[store] < self.place[loop]
 
 
 class Likeness:

@@ -27,9 +27,9 @@ def is_array_tape(operand: ir.Operand) -> bool:
 def _joined(op: ir.Op, renewed: set[ir.Var]) -> Iterator[ir.Operand]:
     """References that `op` lets stand for one another; what a loop makes anew in each trip stands for itself."""
     if isinstance(op, ir.For | ir.While):
-        for k, out in enumerate(op.outs):
-            if ir.is_reference(out) and out not in renewed:
-                yield from (op.inits[k], ir.carried_args(op)[k], op.body.yields[k], out)
+        for slot in op.slots:
+            if ir.is_reference(slot.out) and slot.out not in renewed:
+                yield from slot
     elif isinstance(op, ir.If):
         for k, out in enumerate(op.outs):
             if ir.is_reference(out):
@@ -138,7 +138,7 @@ class Shadows(Beside):
             operand = pending.pop()
             if operand in self.of or not self._is_shadowed(operand):
                 continue
-            name = operand.name if isinstance(operand, ir.Var) else "array"
+            name = ir.name_of(operand, "array")
             self.of[operand] = ir.Var(name + self._suffix, writable(operand.type))
             op = made.get(operand) if isinstance(operand, ir.Var) else None
             if isinstance(op, ir.VIEWS):
@@ -147,7 +147,7 @@ class Shadows(Beside):
         met = {
             out
             for op in loops
-            for out, arg, new in zip(op.outs, ir.carried_args(op), op.body.yields, strict=False)
+            for _, arg, new, out in op.slots
             if out in self.renewed and any(o in self.of for o in (out, arg, new))
         }
         self.renewed -= met

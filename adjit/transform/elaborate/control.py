@@ -265,7 +265,7 @@ def converted(ctx: Context, value: ir.Operand, type_: types.Type) -> ir.Operand:
         return value
     if isinstance(type_, types.Array):
         assert isinstance(value.type, types.Array)
-        out = ir.Var(value.name if isinstance(value, ir.Var) else "view", type_)
+        out = ir.Var(ir.name_of(value, "view"), type_)
         selectors = tuple(ir.Span() for _ in range(type_.ndim))
         ctx.builder.emit(ir.Slice(base=value, selectors=selectors, out=out))
         ctx.new_array(out, ctx.shape(value), ctx.roots_of(value))

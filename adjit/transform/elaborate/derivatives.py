@@ -170,7 +170,7 @@ def _around(function: LocalFunction) -> dict[str, Value]:
 def _enclosed(frame: Frame, function: LocalFunction, leaves: Sequence[ir.Operand]) -> Enclosed:
     names: list[str] = []
     for leaf in leaves:
-        name = leaf.name if isinstance(leaf, ir.Var) else "value"
+        name = ir.name_of(leaf, "value")
         names.append(unused(name, (*names, *function.parameters)))
     name = function.name if isinstance(function.node, cst.FunctionDef) else "<lambda>"
     return Enclosed(
@@ -357,7 +357,7 @@ def pulled(frame: Frame, pullback: InnerPullback, args: Sequence[Value], named: 
 def _kept(frame: Frame, operand: ir.Operand) -> ir.Operand:
     if not isinstance(operand.type, types.Array):
         return operand
-    return copied_whole(frame.ctx, operand, operand.name if isinstance(operand, ir.Var) else "values")
+    return copied_whole(frame.ctx, operand, ir.name_of(operand, "values"))
 
 
 def _active(frame: Frame, given: Sequence[Value], what: str) -> list[int]:

@@ -84,7 +84,7 @@ def of_parts(ctx: Context, value: Value, made_of: Callable[[Value], Value]) -> V
 
 
 def _name_of(array: ir.Operand) -> str:
-    return array.name if isinstance(array, ir.Var) else "array"
+    return ir.name_of(array, "array")
 
 
 def size(ctx: Context, owner: Value) -> ir.Operand:
@@ -167,7 +167,7 @@ def ravel(ctx: Context, value: Value, what: str = "ravel", always: bool = False)
 
 def sliced(ctx: Context, array: ir.Operand, selectors: Sequence[ir.Selector]) -> ir.Var:
     """The view that basic indexing makes."""
-    name = array.name if isinstance(array, ir.Var) else "view"
+    name = ir.name_of(array, "view")
     out = ir.Var(f"{name}_view", slice_type(array_type_of(array), selectors))
     ctx.builder.emit(ir.Slice(base=array, selectors=tuple(selectors), out=out))
     shape: list[ir.Operand] = []

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import libcst as cst
@@ -267,18 +267,11 @@ def _without_own_promises(body: ir.Region) -> ir.Region:
     """
 
     def made(op: ir.Op) -> ir.Op:
-        if isinstance(op, ir.Store) and op.promised and _base(op.array, body.made) in body.defines:
+        if isinstance(op, ir.Store) and op.promised and ir.base_of(op.array, body.made) in body.defines:
             return dataclasses.replace(op, promised=False)
         return op
 
     return ir.rewritten(body, made)
-
-
-def _base(array: ir.Operand, made: Mapping[ir.Operand, ir.Op]) -> ir.Operand:
-    """The array that a view made in the body looks into."""
-    while isinstance(array, ir.Var) and isinstance(view := made.get(array), ir.VIEWS):
-        array = view.base
-    return array
 
 
 def _unrolled(frame: Frame, node: cst.For, items: Sequence[Value]) -> None:

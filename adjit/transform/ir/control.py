@@ -27,9 +27,6 @@ class Slot(NamedTuple):
     out: Var
 
 
-_Item = TypeVar("_Item")
-
-
 @node
 class If(Op):
     """Both regions have no arguments and yield one operand a result."""

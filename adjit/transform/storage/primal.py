@@ -33,7 +33,7 @@ class Primal:
         self.owner: dict[ir.Region, ir.Op] = {}
         self.made: dict[ir.Var, tuple[ir.Region, int]] = {}
         self._note(self.top)
-        self.stores = self.aliases.stores(function)
+        self.stores = self.aliases.stores()
         self.expanded: dict[ir.Operand, Sequence[ir.For]] = {}
         self._index_model = function.analysis(IndexModel)
         self._scratch = _Scratch(self, self._index_model)

@@ -38,7 +38,7 @@ def literal(value: complex | np.complexfloating[Any, Any]) -> Complex:
 def apart(ctx: Context, value: ir.Operand, name: str = "") -> Complex:
     """The parts of a number of a complex type: an argument, or an element of one. It is held fixed."""
     assert isinstance(value.type, types.Complex)
-    part, name = part_of(value.type), name or (value.name if isinstance(value, ir.Var) else "value")
+    part, name = part_of(value.type), name or ir.name_of(value, "value")
     return Complex(
         ctx.builder.call(np.real, value, type=part, name=f"{name}_real"),
         ctx.builder.call(np.imag, value, type=part, name=f"{name}_imag"),

@@ -125,7 +125,7 @@ def _forwards(ctx: Context, vector: ir.Operand) -> ir.Operand:
     type_ = vector.type
     if not isinstance(type_, types.Array) or type_.ndim != 1 or type_.layout == "C":
         return vector
-    out = ir.Var(vector.name if isinstance(vector, ir.Var) else "vector", type_.copy(layout="C", readonly=False))
+    out = ir.Var(ir.name_of(vector, "vector"), type_.copy(layout="C", readonly=False))
     ctx.builder.emit(ir.Copy(source=vector, out=out))
     return ctx.new_array(out, ctx.shape(vector))
 

@@ -92,7 +92,7 @@ class Block:
         if (array, axis) not in self.parts:
             span, type_ = ir.Span(self.first, self.end), array_type_of(array)
             selectors = tuple(span if k == axis else ir.Span() for k in range(type_.ndim))
-            name = array.name if isinstance(array, ir.Var) else "array"
+            name = ir.name_of(array, "array")
             out = ir.Var(f"{name}_block", slice_type(type_, selectors))
             self.parts[array, axis] = ir.Slice(base=array, selectors=selectors, out=out)
         return self.parts[array, axis].out

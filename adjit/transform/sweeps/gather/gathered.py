@@ -125,7 +125,7 @@ class Gather:
         widths = tuple(max(shifts) - min(shifts) for shifts in self.shifts())
         found: dict[ir.Operand, Kept] = {}
         for factor in dict.fromkeys(term.factor for term in self.terms):
-            name = factor.name if isinstance(factor, ir.Var) else "contribution"
+            name = ir.name_of(factor, "contribution")
             found[factor] = Kept(ir.Var(f"{name}s", array_type(factor.type, len(widths))), widths)
         return found
 
