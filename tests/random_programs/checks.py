@@ -302,12 +302,15 @@ class _Case:
     def wrong(self, why: str, outcome: Outcome = Outcome.WRONG_DERIVATIVE) -> Exception:
         if outcome in (Outcome.WRONG_DERIVATIVE, Outcome.COMPILED) and singular.is_read(self.program, self.fresh()):
             return NotSmooth(f"a point where something is not differentiable: {why}")
-        if outcome is Outcome.WRONG_DERIVATIVE and self.rests_on_rounding():
+        if outcome in (Outcome.WRONG_DERIVATIVE, Outcome.WRONG_VALUE) and self.rests_on_rounding():
             return NotSmooth(f"a value that rests on rounding: {why}")
         return Wrong(outcome, why)
 
     def rests_on_rounding(self) -> bool:
-        """Whether arguments that are as good as equal give another value: something was divided by next to nothing."""
+        """Whether arguments that are as good as equal give another value.
+
+        Something was divided by next to nothing, or singular values are equal, whose vectors may be any of a plane.
+        """
         before, here, behind = self.on_both_sides(1e-14)
         return max(abs(before - here), abs(behind - here)) > 1e-7 * (1.0 + abs(here))
 

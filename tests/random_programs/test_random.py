@@ -122,3 +122,19 @@ def arguments():
     case = checks._Case(Program(text), How())
     assert case.rests_on_rounding()
     assert not checks._Case(Program(text.replace("1e-17", "1.0")), How()).rests_on_rounding()
+
+
+def test_vectors_of_equal_singular_values_are_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = """
+def program(A):
+    Q, R = np.linalg.qr(A)
+    return np.linalg.svd(0.3 * Q)[0].sum()
+
+
+def arguments():
+    return (np.sin(1.0 + np.arange(9.0)).reshape(3, 3) + np.eye(3),)
+"""
+    case = checks._Case(Program(text), How())
+    assert isinstance(case.wrong("two values", Outcome.WRONG_VALUE), checks.NotSmooth)
+    apart = checks._Case(Program(text.replace("0.3 * Q", "A")), How())
+    assert isinstance(apart.wrong("two values", Outcome.WRONG_VALUE), checks.Wrong)

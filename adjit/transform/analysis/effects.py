@@ -62,11 +62,17 @@ class Effects:
             or (not in_any_order and self.adds & other.adds)
         )
 
+    def guards(self, later: Effects) -> bool:
+        """Whether this may raise an error that keeps the later one from what is beyond the end of an array."""
+        return self.is_ordered and bool(later.touching)
 
-def needed_before(a: int, b: int, conflict: Callable[[int, int], bool]) -> Iterator[int]:
+
+def needed_before(
+    a: int, b: int, effects: Callable[[int], Effects], conflict: Callable[[int, int], bool]
+) -> Iterator[int]:
     """Those between the places `a` and `b` that have to stay before `b`, or before another such one; the last first."""
     needed = [b]
     for k in range(b - 1, a, -1):
-        if any(conflict(k, later) for later in needed):
+        if any(effects(k).guards(effects(later)) or conflict(k, later) for later in needed):
             needed.append(k)
             yield k

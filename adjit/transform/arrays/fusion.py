@@ -167,7 +167,7 @@ class _Fusion:
             )
 
         wanted: set[int] = set()
-        for k in needed_before(a, b, conflict):
+        for k in needed_before(a, b, lambda k: self.effects_of(ops[k]), conflict):
             if conflict(k, a):
                 return None
             wanted.add(k)

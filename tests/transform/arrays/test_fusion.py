@@ -10,8 +10,11 @@ from hypothesis import HealthCheck, given, settings, strategies
 from numba import types
 
 import adjit
+from adjit.api.dispatch import derive
+from adjit.api.options import Options
 from adjit.transform import ir, pipeline
-from adjit.transform.strategy import CHEAPEST
+from adjit.transform.pipeline import Derivative
+from adjit.transform.strategy import CHEAPEST, FORCED
 from tests.defining import define
 from tests.programs.harness import check
 from tests.transform.array_programs import write
@@ -283,3 +286,47 @@ def test_random_array_programs(draw):
         (0, 1, 2, 3),
         second=False,
     )
+
+
+# --------------------------------------------------------------------------------------- what may raise stays before
+
+
+def stored_into_columns(u, M):
+    M[:, 0:] += 1
+    M[:, 0:] *= u
+    return np.sum(M)
+
+
+def stored_into_matrix(u):
+    r = np.diag(u)
+    r *= np.outer(u, np.ones(5))
+    return np.sum(r)
+
+
+def refused_by_the_user(u, x):
+    y = x * 2
+    if u.size < x.size:
+        raise ValueError("operands could not be broadcast together")
+    total = 0.0
+    for i in range(x.size):
+        total += y[i] * u[i]
+    return total
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments"),
+    [
+        (stored_into_columns, (np.ones(3), np.ones((3, 4)))),
+        (stored_into_columns, (np.ones(4), np.ones((4, 3)))),
+        (stored_into_matrix, (np.ones(6),)),
+        (refused_by_the_user, vectors(3, 4)),
+    ],
+)
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_an_error_comes_before_what_it_keeps_from_being_read(function, arguments, target):
+    """In plain Python an element beyond an end would be an IndexError; compiled code would read it."""
+    with pytest.raises(ValueError, match="could not (be )?broadcast"):
+        function(*[a.copy() for a in arguments])
+    for strategy in (CHEAPEST, *FORCED.values()) if target == "python" else (CHEAPEST,):
+        with pytest.raises(ValueError, match="could not (be )?broadcast"):
+            derive(Derivative(function, "grad", (0,)), Options(target=target, strategy=strategy))(*arguments)
