@@ -48,8 +48,9 @@ class Aliases:
         for first, *others in function.overlapping:
             self._above.update(dict.fromkeys(others, first))
         targets: list[ir.Operand] = []
-        for op in ir.walk(function.body):
-            self.note(op)
+        for op in function.body.inside:
+            if type(op) not in _NAME_NOTHING:
+                self.note(op)
             if (target := op.memory_written) is not None:
                 targets.append(target)
         self.written = frozenset(map(self.find, targets))
@@ -207,7 +208,7 @@ def names_given(op: ir.Op) -> Iterable[tuple[ir.Operand, ir.Operand]]:
 
 
 # most operations, which are asked by the million
-_NAME_NOTHING = frozenset((ir.Call, ir.Load, ir.Store, ir.Alloc, ir.Copy, ir.Comment))
+_NAME_NOTHING = frozenset((ir.Call, ir.Load, ir.Store, ir.Extent, ir.Alloc, ir.Copy, ir.Comment, ir.Raise))
 
 
 def _names_given(op: ir.Op) -> Iterator[tuple[ir.Operand, ir.Operand]]:

@@ -77,11 +77,11 @@ class Const:
         return isinstance(other, Const) and self.type == other.type and self._key() == other._key()
 
     def __hash__(self) -> int:
-        return hash((self.type, self._key()))
+        return hash(self._key())
 
     def _key(self) -> object:
         # 0.0 and -0.0 differ, nan equals itself: literals are compared as they are written; arrays by identity
-        return id(self.value) if isinstance(self.type, types.Array) else repr(self.value)
+        return id(self.value) if is_array(self) else repr(self.value)
 
 
 Operand = Var | Const
@@ -98,6 +98,7 @@ def of_kinds(*kinds: type) -> Callable[[Operand], bool]:
     return lambda operand: known(type(operand.type))
 
 
+is_array = of_kinds(types.Array)
 is_reference = of_kinds(types.Array, types.List)  # whether the operand names memory: an array, or a tape
 
 

@@ -58,10 +58,6 @@ def is_float(type_: Type) -> bool:
     return isinstance(type_, types.Float)
 
 
-def is_array(operand: Operand) -> bool:
-    return isinstance(operand.type, types.Array)
-
-
 def base_of(array: Operand, made: Mapping[Any, Op]) -> Operand:
     """The array that views look into, as far as the operations that make them are known."""
     while isinstance(view := made.get(array), VIEWS):

@@ -88,6 +88,8 @@ class _Marking:
             return
         op, k = self._source[var]
         self._keep(op)
+        if not op.regions:
+            return
         if isinstance(op, ir.If):
             self._use(op.then.yields[k])
             self._use(op.orelse.yields[k])

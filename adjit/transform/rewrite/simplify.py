@@ -27,22 +27,28 @@ from adjit.transform.rewrite.algebra import is_scalar, literal, simpler
 from adjit.transform.rewrite.dead import eliminate_dead
 
 MOST_PASSES = 12
+_is_integer = ir.of_kinds(types.Integer)
 _DEFINITE = (ir.Call, ir.Alloc, ir.Copy, ir.Extent, *ir.VIEWS)
 
 
 def simplify(function: ir.Function) -> ir.Function:
-    """The function simplified to a fixpoint, at most MOST_PASSES times over, and without dead operations."""
+    """The function simplified, at most MOST_PASSES times over, and without dead operations.
+
+    What a walk changes, all that comes after it in that walk sees; another is made where it changed what came before.
+    """
     return function if function.analysis(_Fixpoint).is_reached else _simplified(function)
 
 
 def _simplified(function: ir.Function) -> ir.Function:
     function = eliminate_dead(function)
     for _ in range(MOST_PASSES):
-        simplified = _Pass(function).function()
-        if simplified is function:
+        walk = _Pass(function)
+        simplified = walk.function()
+        if simplified is not function:
+            function = eliminate_dead(simplified)
+        if not walk.reaches_back:
             function.analysis(_Fixpoint).is_reached = True
             break
-        function = eliminate_dead(simplified)
     return function
 
 
@@ -83,6 +89,7 @@ class _Pass:
         self._definitions: dict[ir.Var, ir.Op] = {}  # of what has been put out so far
         self._seen: set[ir.Var] = set()  # defined so far
         self._changed = False
+        self.reaches_back = False  # what came before a change might be simpler now
         self._versions: Counter[ir.Operand] = Counter()  # how often each memory may have been stored to so far
         # an undefined variable may only be read where the user reads it, so nothing that it may reach is moved
         self._has_undefined = any(isinstance(op, ir.Undefined) for op in ir.walk(function.body))
@@ -261,6 +268,7 @@ class _Pass:
 
     def inlined(self, region: ir.Region, values: Sequence[ir.Operand], done: list[ir.Op], scope: _Scope) -> None:
         """What a region does to these values, without what holds it."""
+        self.reaches_back = True
         self.equate(region.args, values)
         for inner in region.ops:
             self.op(inner, done, scope)
@@ -308,6 +316,7 @@ class _Pass:
                 self.equate(names, twin)
             else:
                 kept.append(k)
+        self.reaches_back |= len(kept) < len(op.slots)
         return kept
 
     def hoist(self, body: ir.Region, done: list[ir.Op], scope: _Scope) -> ir.Region:
@@ -315,7 +324,7 @@ class _Pass:
         kept: list[ir.Op] = []
         for op in body.ops:
             if self.is_invariant(op):
-                self._changed = True
+                self._changed = self.reaches_back = True
                 self.op(op, done, scope)
             else:
                 kept.append(op)
@@ -323,7 +332,7 @@ class _Pass:
 
     def is_invariant(self, op: ir.Op) -> bool:
         if isinstance(op, ir.Call):
-            if not _is_total(op) or not all(isinstance(o.type, types.Integer) for o in (*op.args, *op.outs)):
+            if not _is_total(op) or not all(map(_is_integer, (*op.args, *op.outs))):
                 return False
         elif not isinstance(op, ir.Extent):
             return False
