@@ -122,12 +122,6 @@ class _Forward(Beside):
 
     # ---------------------------------------------------------------------------------------------------- operations
 
-    def region(self, region: ir.Region) -> None:
-        for op in region.ops:
-            self.builder.origin = op.origin
-            self.beside(op)
-        self.builder.origin = None
-
     def op(self, op: ir.Op) -> None:
         is_active = self.activity.is_active
         if isinstance(op, ir.Call):
