@@ -191,7 +191,7 @@ class _Forward(Beside):
             self.array_call(op)
             return self.dots.get(out)
         partials = partials_of(self.builder, op, entry.partials, self.dots.__contains__, self.build)
-        pairs = [(p, d) for p, d in zip(partials, dots, strict=True) if d is not None and not _is_zero(p)]
+        pairs = [(p, d) for p, d in zip(partials, dots, strict=True) if d is not None and not ir.is_literal(p, 0)]
         if not pairs:
             return None
         names = [d.name for d in self.directions.new(out)]
@@ -204,7 +204,7 @@ class _Forward(Beside):
         """The sum of partials times tangents, in one direction; `is_apart`: what does not move adds nothing."""
         total: ir.Operand | None = None
         for partial, dot in pairs:
-            if _is_zero(dot):
+            if ir.is_literal(dot, 0):
                 continue
             term = self.times(partial, dot, out, name)
             if is_apart and not isinstance(partial, ir.Const):
@@ -334,10 +334,6 @@ class _Forward(Beside):
         """The tangents of a value, of the type that those of what it becomes have."""
         dots, type_ = self.dot_or_zero(operand), self.directions.type_of(to)
         return (self.laid_out(dots[0], type_),) if isinstance(type_, types.Array) else dots
-
-
-def _is_zero(operand: ir.Operand) -> bool:
-    return isinstance(operand, ir.Const) and bool(operand.value == 0)
 
 
 def _dot_name(operand: ir.Operand) -> str:

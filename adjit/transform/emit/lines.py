@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from adjit.transform import ir
-from adjit.transform.emit.expression import INFIX, PREFIX, Expressions, is_literal, parenthesised
+from adjit.transform.emit.expression import INFIX, PREFIX, Expressions, parenthesised
 from adjit.transform.emit.folding import Folding
 from adjit.transform.emit.placed_comments import Mark
 from adjit.transform.emit.shared_names import Classes
@@ -189,9 +189,9 @@ class Layout:
     def _range(self, op: ir.For) -> str:
         start, stop, step = op.start, op.stop, op.step
         bounds = [self._print.text(stop)]
-        if not is_literal(step, 1):
+        if not ir.is_literal(step, 1):
             bounds = [self._print.text(start), *bounds, self._print.text(step)]
-        elif not is_literal(start, 0):
+        elif not ir.is_literal(start, 0):
             bounds = [self._print.text(start), *bounds]
         found = self._print.globals
         return f"{found.prange() if op.parallel else found.builtin('range')}({', '.join(bounds)})"

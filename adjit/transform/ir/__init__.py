@@ -45,6 +45,7 @@ from adjit.transform.ir.core import (
     boolean,
     cast,
     integer,
+    is_literal,
     is_reference,
     leaves,
     map_tree,

@@ -133,10 +133,6 @@ def literal(value: Any, type_: ir.Type) -> ir.Const:
     return ir.Const(float(value) if type_ == types.float64 else np.float32(value), type_)
 
 
-def is_value(operand: ir.Operand, value: float) -> bool:
-    return isinstance(operand, ir.Const) and bool(operand.value == value)
-
-
 # ------------------------------------------------------------------------------------------------------------- folding
 
 
@@ -273,7 +269,7 @@ class _Identity:
                 if inner is None:
                     return None
                 operand = inner
-            if not (found.setdefault(term, operand) == operand if type(term) is str else is_value(operand, term)):
+            if not (found.setdefault(term, operand) == operand if type(term) is str else ir.is_literal(operand, term)):
                 return None
         return found
 
@@ -399,7 +395,7 @@ def _max(site: _Site) -> Simpler:
     left, right = site.args
     for extent, zero in ((left, right), (right, left)):
         definition = site.definitions.get(extent) if isinstance(extent, ir.Var) else None
-        if is_value(zero, 0) and isinstance(definition, ir.Extent):
+        if ir.is_literal(zero, 0) and isinstance(definition, ir.Extent):
             return site.fits(extent)
     return None
 
