@@ -34,11 +34,13 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
+from adjit.transform.analysis.integers import emit_integer
 from adjit.transform.derive.directions import SUFFIX, Directions, NotTogether, Tangent, extents, in_memory
-from adjit.transform.derive.forward import sweep
+from adjit.transform.derive.forward import Tangents
 from adjit.transform.derive.rule_bodies import context
 from adjit.transform.elaborate.entry import BuildDerivative, without_comments
 from adjit.transform.elaborate.values import scalars
+from adjit.transform.elaborate.values.arrays import allocated_part
 from adjit.transform.ir.types import array_type, array_type_of, typed_const
 from adjit.transform.source.derivative import WIDEST
 
@@ -151,7 +153,7 @@ class Matrices:
         return [self.shape(y) for y in copied.yields]
 
     def shape(self, operand: ir.Operand) -> Shape:
-        return extents(self.builder, operand) if ir.is_array(operand) else ()
+        return extents(self.builder, operand)
 
     def allocate(self, shapes: Sequence[Shape], by_columns: bool) -> None:
         """Makes all blocks; `shapes` has one shape a yield."""
@@ -170,8 +172,8 @@ class Matrices:
             if not is_active:
                 return Block(typed_const(0, dtype))
             # one number, kept in memory while the loop over the rows or columns runs
-            return Block(ir.Var(name, dtype), self.alloc(name, dtype, (ir.integer(1),)))
-        made = self.alloc(name, dtype, (*rows, *columns), None if is_active else 0)
+            return Block(ir.Var(name, dtype), allocated_part(self.ctx, (ir.integer(1),), dtype, None, name))
+        made = allocated_part(self.ctx, (*rows, *columns), dtype, None if is_active else 0, name)
         if not is_active:
             return Block(made)
         if len(columns if by_columns else rows) == 1:
@@ -180,12 +182,6 @@ class Matrices:
         matrix = ir.Var(f"{name}_matrix", array_type(dtype, len(shape)))
         self.builder.emit(ir.Reshape(base=made, shape=shape, out=matrix))
         return Block(made, matrix)
-
-    def alloc(self, name: str, dtype: ir.Type, shape: Shape, fill: int | None = None) -> ir.Var:
-        out = ir.Var(name, array_type(dtype, len(shape)))
-        value = None if fill is None else typed_const(fill, dtype)
-        self.builder.emit(ir.Alloc(shape=tuple(shape), out=out, fill=value))
-        return out
 
     # ----------------------------------------------------------------------------------------------- elements and loops
 
@@ -233,16 +229,11 @@ class Matrices:
     def product(self, shape: Shape) -> ir.Operand:
         found: ir.Operand = ir.integer(1)
         for extent in shape:
-            found = extent if found == ir.integer(1) else self.integer(operator.mul, found, extent, name="size")
+            found = self.integer(operator.mul, found, extent, name="size")
         return found
 
     def integer(self, callee: Any, left: ir.Operand, right: ir.Operand, name: str = "") -> ir.Operand:
-        """A call on integers, less additions of zero."""
-        if callee in (operator.add, operator.sub) and right == ir.integer(0):
-            return left
-        if callee is operator.add and left == ir.integer(0):
-            return right
-        return scalars.scalar(self.ctx, callee, (left, right), name)
+        return emit_integer(self.builder, callee, left, right, name or scalars.name_of(callee))
 
 
 class _Columns(Matrices):
@@ -269,7 +260,8 @@ class _Columns(Matrices):
         """All columns from number `column` on that fit into one sweep."""
         reach = {var: self.reach(own, column) for var, own in self.columns.items()}
         dots = {var: self.seed(var, column, *reach[var]) for var in self.columns}
-        ops, tangents = sweep(self.primal, [dots.get(p) for p in self.primal.body.args], self.directions, self.build)
+        given = [dots.get(p) for p in self.primal.body.args]
+        ops, tangents = Tangents(self.primal, given, self.directions, self.build).run()
         self.builder.ops.extend(ops)
         for (k, var), block in self.blocks.items():
             start = self.columns[var].start if block.matrix is not None else None
