@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from adjit.transform import ir
+from adjit.transform.analysis.alias import followed
 from adjit.transform.emit.expression import INFIX, PREFIX, Expressions, parenthesised
 from adjit.transform.emit.folding import Folding
 from adjit.transform.emit.placed_comments import Mark
@@ -409,21 +410,14 @@ def _read_undefined(function: ir.Function) -> list[ir.Var]:
         if isinstance(op, ir.Undefined):
             undefined.add(op.out)
         elif isinstance(op, ir.If):
-            for out, *yields in zip(op.outs, op.then.yields, op.orelse.yields, strict=True):
-                sources[out] = yields
+            sources.update((out, yields) for out, *yields in ir.joined(op))
         elif isinstance(op, ir.For | ir.While):
             for init, arg, last, out in op.slots:
                 sources[out] = sources[arg] = [init, last]
                 carried.append((arg, init))
     if not undefined:
         return []
-    read: set[ir.Operand] = set()
-    pending = list(_read_in_loops(function))
-    while pending:
-        operand = pending.pop()
-        if operand not in read:
-            read.add(operand)
-            pending.extend(sources.get(operand, ()))
+    read = followed(sources, _read_in_loops(function))
     found: list[ir.Var] = []
     for arg, init in carried:
         # loops come before those inside them

@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from numba import types
 
 from adjit.transform import ir
+from adjit.transform.analysis.alias import followed
 from adjit.transform.analysis.trip_counts import literal_trips
 from adjit.transform.ir.types import typed_const
 
@@ -100,9 +101,8 @@ class _Doubtful:
             if isinstance(op, ir.Undefined):
                 self._undefined.add(op.out)
             elif isinstance(op, ir.If):
-                for k, out in enumerate(op.outs):
-                    sides = (op.then.yields[k], (op.condition, True)), (op.orelse.yields[k], (op.condition, False))
-                    self._may_be[out] = list(sides)
+                for out, then, orelse in ir.joined(op):
+                    self._may_be[out] = [(then, (op.condition, True)), (orelse, (op.condition, False))]
             elif isinstance(op, ir.For | ir.While):
                 runs = isinstance(op, ir.For) and bool(literal_trips(op))
                 for init, arg, yielded, out in op.slots:
@@ -129,15 +129,11 @@ class _Doubtful:
 
 def all_defined(ops: Sequence[ir.Op], saved: Collection[ir.Operand]) -> list[ir.Op]:
     """The operations with something in place of what a path leaves undefined, where `saved` may come to be that."""
-    wanted: set[ir.Operand] = set(saved)
-    size = -1
-    while size != len(wanted):
-        size = len(wanted)
-        for op in (inner for top in ops for inner in ir.with_inner(top)):
-            # what a loop carries is read in it, whether or not its last value is
-            for name, *sources in ir.joined(op):
-                if name in wanted:
-                    wanted.update(sources)
+    # what a loop carries is read in it, whether or not its last value is
+    sources: dict[ir.Operand, list[ir.Operand]] = {}
+    for op in (inner for top in ops for inner in ir.with_inner(top)):
+        sources.update((name, joined) for name, *joined in ir.joined(op))
+    wanted = followed(sources, saved)
     return list(ir.rewritten(ir.Region((), tuple(ops), ()), lambda op: _defined(op, wanted)).ops)
 
 
