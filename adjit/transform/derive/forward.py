@@ -147,11 +147,9 @@ class Tangents(Beside):
                 self.dots[op.out] = self.zeros(op.out)
 
     def store(self, op: ir.Store) -> None:
-        values = self.dots.get(op.value)
-        if values is None:
-            if op.add:
-                return
-            values = self.directions.number(0, op.value.type)
+        if op.add and op.value not in self.dots:
+            return
+        values = self.dot_or_zero(op.value)
         for value, at in zip(values, self.directions.indices, strict=True):
             self.builder.store(self.shadow(op.array), (*op.index, *at), value, op.add, op.promised)
 

@@ -29,7 +29,7 @@ from adjit.transform.derive.mirror import Group, Mirror, MirroredIf, MirroredLoo
 from adjit.transform.derive.rule_bodies import apply, no_rule, partials_of, zero_like
 from adjit.transform.derive.shadows import Shadows, zeros_like
 from adjit.transform.elaborate.values import scalars
-from adjit.transform.elaborate.values.values import TupleValue, is_array, is_number
+from adjit.transform.elaborate.values.values import is_array, is_number
 from adjit.transform.ir.types import array_type_of, typed_const, writable
 from adjit.transform.rewrite.notes import Differentiated, note
 
@@ -266,7 +266,8 @@ class _Reverse(Adjoints):
             return
         entry = self.entry(op)
         if entry.partials is None:
-            self.array_call(op, bar)
+            self.bars[out] = bar
+            self.array_call(op)
             return
         partials = partials_of(self.builder, op, entry.partials, self.activity.is_active, self.build)
         is_selective = out in self.selective and not is_bounded(op)
@@ -289,29 +290,20 @@ class _Reverse(Adjoints):
             found[arg] = partial
         return found.items()
 
-    def array_call(self, op: ir.Call, bar: ir.Operand | None = None) -> None:
+    def array_call(self, op: ir.Call) -> None:
         entry = self.entry(op)
         active = [k for k, a in enumerate(op.args) if self.activity.is_active(a)]
-        flowing: dict[int, ir.Operand] = {}
-        for k, out in enumerate(op.outs):
-            if is_array(out):
-                if self.activity.is_active(out):
-                    flowing[k] = self.shadow(out)
-            else:
-                found = bar if bar is not None else self.take(out)
-                if found is not None:
-                    flowing[k] = found
+        flowing = {k: bar for k, out in enumerate(op.outs) if (bar := self.take(out)) is not None}
         if not flowing:
             return
         ctx = self.context()
         bars = [flowing[k] if k in flowing else zero_like(out, ctx) for k, out in enumerate(op.outs)]
-        whole = bars[0] if len(bars) == 1 else TupleValue(tuple(bars))
         if all(k in entry.transposes for k in active):
             for k in active:
-                (contribution,) = apply(self.context(), entry.transposes[k], op.args, op.outs, whole)
+                (contribution,) = apply(self.context(), entry.transposes[k], op.args, op.outs, bars)
                 self.contribute(op.args[k], contribution)
         elif entry.adjoint is not None:
-            contributions = apply(ctx, entry.adjoint, op.args, op.outs, whole)
+            contributions = apply(ctx, entry.adjoint, op.args, op.outs, bars)
             for k in active:
                 self.contribute(op.args[k], contributions[k])
         elif entry.tangent is not None:

@@ -10,7 +10,6 @@ shadow.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
 
 from numba import types
 
@@ -24,20 +23,16 @@ def is_array_tape(operand: ir.Operand) -> bool:
     return isinstance(operand.type, types.List) and isinstance(operand.type.dtype, types.Array)
 
 
-def _joined(op: ir.Op, renewed: set[ir.Var]) -> Iterator[ir.Operand]:
+def _joined(op: ir.Op, renewed: set[ir.Var]) -> list[ir.Operand]:
     """References that `op` lets stand for one another; what a loop makes anew in each trip stands for itself."""
+    joined: list[tuple[ir.Operand, ...]] = []
     if isinstance(op, ir.For | ir.While):
-        for slot in op.slots:
-            if ir.is_reference(slot.out) and slot.out not in renewed:
-                yield from slot
+        joined += (slot for slot in op.slots if slot.out not in renewed)
     elif isinstance(op, ir.If):
-        for k, out in enumerate(op.outs):
-            if ir.is_reference(out):
-                yield from (op.then.yields[k], op.orelse.yields[k], out)
-    elif isinstance(op, ir.Push) and ir.is_reference(op.value):
-        yield from (op.tape, op.value)
-    elif isinstance(op, ir.Pull) and ir.is_reference(op.out):
-        yield from (op.tape, op.out)
+        joined += ir.joined(op)
+    elif isinstance(op, ir.Push | ir.Pull):
+        joined.append((op.tape, op.value if isinstance(op, ir.Push) else op.out))
+    return [o for names in joined if ir.is_reference(names[-1]) for o in names]
 
 
 class Beside:

@@ -44,7 +44,7 @@ def _with_defined(
     """The function, where what is `asked` of operations of ours is there, unless those of the user's read it anyway."""
     ops = function.body.ops
     doubtful = _Doubtful(ops)
-    if not doubtful.has_any:
+    if not doubtful.undefined:
         return function
     sure = _Sure(users)
     wanted = {
@@ -96,10 +96,10 @@ class _Doubtful:
     def __init__(self, ops: Sequence[ir.Op]) -> None:
         # what each may be, with the branch that it is then: (condition, whether it holds) or None
         self._may_be: dict[ir.Operand, list[tuple[ir.Operand, tuple[ir.Operand, bool] | None]]] = {}
-        self._undefined: set[ir.Operand] = set()
+        self.undefined: set[ir.Operand] = set()
         for op in (inner for top in ops for inner in ir.with_inner(top)):
             if isinstance(op, ir.Undefined):
-                self._undefined.add(op.out)
+                self.undefined.add(op.out)
             elif isinstance(op, ir.If):
                 for out, then, orelse in ir.joined(op):
                     self._may_be[out] = [(then, (op.condition, True)), (orelse, (op.condition, False))]
@@ -109,16 +109,12 @@ class _Doubtful:
                     self._may_be[arg] = [(init, None), (yielded, None)]
                     self._may_be[out] = self._may_be[arg][runs:]
 
-    @property
-    def has_any(self) -> bool:
-        return bool(self._undefined)
-
     def on(self, operand: ir.Operand, path: _Path) -> bool:
         """Whether it may be undefined on a path."""
         todo, seen = [operand], {operand}
         while todo:
             one = todo.pop()
-            if one in self._undefined:
+            if one in self.undefined:
                 return True
             for other, branch in self._may_be.get(one, ()):
                 if other not in seen and (branch is None or path.get(branch[0], branch[1]) == branch[1]):
