@@ -145,7 +145,7 @@ def named_by(function: ir.Function, names: Iterable[ir.Operand]) -> set[ir.Opera
 
         for ...: y = a - x; y[0] = 1; x = y      y names what is made here, x also what was x before the loop
     """
-    return _followed(function.analysis(_sources), names)
+    return followed(function.analysis(_sources), names)
 
 
 def _sources(function: ir.Function) -> dict[ir.Operand, list[ir.Operand]]:
@@ -157,7 +157,7 @@ def _sources(function: ir.Function) -> dict[ir.Operand, list[ir.Operand]]:
     return found
 
 
-def _followed(sources: Mapping[ir.Operand, list[ir.Operand]], names: Iterable[ir.Operand]) -> set[ir.Operand]:
+def followed(sources: Mapping[ir.Operand, list[ir.Operand]], names: Iterable[ir.Operand]) -> set[ir.Operand]:
     """The names, what they are names of, what those are names of, and so on."""
     found = set(names)
     pending = list(found)
@@ -188,7 +188,7 @@ class Names:
 
     def memory(self, operand: ir.Operand) -> frozenset[ir.Operand]:
         if operand not in self.known:
-            seen = _followed(self.sources, [operand])
+            seen = followed(self.sources, [operand])
             self.known[operand] = frozenset(o for o in seen if o not in self.sources or isinstance(o, ir.Const))
         return self.known[operand]
 

@@ -14,12 +14,17 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from numba import types
 
 from adjit.transform import ir
 
 _OF_ALL = (operator.add, operator.mul, operator.floordiv, min)
+_NEUTRAL: Mapping[Any, ir.Const] = {
+    **dict.fromkeys((operator.add, operator.sub), ir.integer(0)),
+    **dict.fromkeys((operator.mul, operator.floordiv), ir.integer(1)),
+}
 
 
 def is_natural(operand: ir.Operand, made: Mapping[ir.Operand, ir.Op]) -> bool:
@@ -76,9 +81,12 @@ def parted(operand: ir.Operand, made: Mapping[ir.Operand, ir.Op]) -> tuple[ir.Op
 def emit_integer(
     builder: ir.Builder, callee: Callable[..., int], left: ir.Operand, right: ir.Operand, name: str
 ) -> ir.Operand:
-    """What an operation makes of two integers: a literal of literals; what zero is added to or taken from is itself."""
+    """What comes of two integers: a literal of literals; x of x + 0, 0 + x, x - 0, x * 1, 1 * x and x // 1."""
     if isinstance(left, ir.Const) and isinstance(right, ir.Const):
         return ir.integer(callee(left.value, right.value))
-    if callee in (operator.add, operator.sub) and right == ir.integer(0):
+    neutral = _NEUTRAL.get(callee)
+    if right == neutral:
         return left
+    if left == neutral and callee in (operator.add, operator.mul):
+        return right
     return builder.call(callee, left, right, type=types.intp, name=name)

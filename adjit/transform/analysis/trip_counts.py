@@ -74,17 +74,13 @@ def trip_number(builder: ir.Builder, op: ir.For, counter: ir.Operand) -> ir.Oper
     """The number of the trip, from 0, in which the loop's counter has this value."""
     name = f"{op.body.args[0].name}_place"
     place = emit_integer(builder, operator.sub, counter, op.start, name)
-    return place if op.step == ir.integer(1) else emit_integer(builder, operator.floordiv, place, op.step, name)
+    return emit_integer(builder, operator.floordiv, place, op.step, name)
 
 
 def counter_of(builder: ir.Builder, op: ir.For, trip: ir.Var) -> ir.Operand:
     """The loop's counter in the trip of this number, from 0."""
-    offset = trip if op.step == ir.integer(1) else emit_integer(builder, operator.mul, trip, op.step, "offset")
-    return (
-        offset
-        if op.start == ir.integer(0)
-        else emit_integer(builder, operator.add, op.start, offset, op.body.args[0].name)
-    )
+    offset = emit_integer(builder, operator.mul, trip, op.step, "offset")
+    return emit_integer(builder, operator.add, op.start, offset, op.body.args[0].name)
 
 
 def is_last_trip(builder: ir.Builder, op: ir.For) -> ir.Operand:

@@ -27,7 +27,7 @@ from adjit.transform.analysis.elements import IndexModel
 from adjit.transform.analysis.uses import Uses
 from adjit.transform.arrays.one_element import as_value, may_be_value
 from adjit.transform.ir.types import array_type_of, typed_const
-from adjit.transform.rewrite.axes import index_along, made_smaller, smaller, without_axes
+from adjit.transform.rewrite.axes import index_along, smaller, without_axes
 
 MOST_TURNS = 16  # for one array
 
@@ -135,7 +135,7 @@ class _View:
         if len(alloc.shape) == 1:
             return self._with_value(alloc, loop)
         by = smaller(alloc, axis)
-        body = dataclasses.replace(loop.body, ops=(made_smaller(alloc, by), *loop.body.ops))
+        body = dataclasses.replace(loop.body, ops=(by.alloc, *loop.body.ops))
         made = ir.replaced(self.function.body, {alloc: (), loop: (dataclasses.replace(loop, body=body),)})
         ops = without_axes(made.ops, {alloc.out: by})
         return dataclasses.replace(self.function, body=dataclasses.replace(made, ops=tuple(ops)))

@@ -9,14 +9,16 @@ Out: an `Activity`; memory is active by alias class.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence, Set
+from typing import Any, TypeVar
 
 from numba import types
 
 from adjit.rules.registry import lookup
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
+
+_Item = TypeVar("_Item")
 
 
 def carries(type_: types.Type) -> bool:
@@ -42,6 +44,17 @@ def goes_into(op: ir.Op) -> Iterator[tuple[ir.Operand, ...]]:
         yield op.out, op.operands[0]
     else:
         yield from ir.joined(op)
+
+
+def reached(start: Set[_Item], steps: Sequence[tuple[Set[_Item], Set[_Item]]]) -> set[_Item]:
+    """What is reached from the start by steps, each from any of some to all of others."""
+    found = set(start)
+    size = -1
+    while size != (size := len(found)):
+        for any_of, to in steps:
+            if not found.isdisjoint(any_of):
+                found |= to
+    return found
 
 
 class Activity:
@@ -77,11 +90,4 @@ class Activity:
         keys = [
             ({self._key(o) for o in any_of}, {self._key(o) for o in to if self._carries(o)}) for any_of, to in steps
         ]
-        found = {self._key(o) for o in start if self._carries(o)}
-        size = -1
-        while size != len(found):
-            size = len(found)
-            for any_of, to in keys:
-                if not found.isdisjoint(any_of):
-                    found |= to
-        return found
+        return reached({self._key(o) for o in start if self._carries(o)}, keys)

@@ -29,6 +29,7 @@ from adjit.transform.elaborate.entry import BuildDerivative
 from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.arrays import store
 from adjit.transform.elaborate.values.elementwise import as_lazy
+from adjit.transform.elaborate.values.frame import Context
 from adjit.transform.elaborate.values.values import Value, is_array
 from adjit.transform.ir.types import array_type, array_type_of, typed_const, writable
 from adjit.transform.source.derivative import Derivative
@@ -69,6 +70,9 @@ class Adjoints:
         for region in ir.regions(self.function.body):
             self.made.update((arg, (region, None)) for arg in region.args)
             self.made.update((out, (region, op)) for op in region.ops for out in op.results)
+
+    def context(self) -> Context:
+        return context(self.builder, self.build)
 
     def open(self, region: ir.Region) -> Mirror:
         group = self.opening[region] = Group(None)
@@ -131,32 +135,30 @@ class Adjoints:
         if contribution is None or not self.activity.is_active(value):
             return
         assert isinstance(value, ir.Var)
-        ctx = context(self.builder, self.build)
-        contribution = scalars.cast(ctx, contribution, value.type)
+        contribution = scalars.cast(self.context(), contribution, value.type)
         known = self.bars.get(value)
-        if known is None or is_zero(known):
+        if known is None or ir.is_literal(known, 0):
             self.bars[value] = contribution
         else:
             self.bars[value] = self.builder.call(
                 operator.add, known, contribution, type=value.type, name=value.name + SUFFIX
             )
 
-    def accumulate(self, array: ir.Var, contribution: Value) -> None:
+    def accumulate(self, array: ir.Operand, contribution: Value) -> None:
         """Adds to the shadow of an array, element by element; a contribution has the shape of the array."""
-        ctx = context(self.builder, self.build)
+        ctx = self.context()
         shadow = self.shadow(array)
-        assert isinstance(shadow.type, types.Array)
-        lazy = as_lazy(ctx, contribution)
-        if lazy.ndim != shadow.type.ndim:
-            raise errors.InternalError(
-                f"a rule gives an adjoint of rank {lazy.ndim} for an argument of rank {shadow.type.ndim}"
-            )
+        lazy, rank = as_lazy(ctx, contribution), array_type_of(shadow).ndim
+        if lazy.ndim != rank:
+            raise errors.InternalError(f"a rule gives an adjoint of rank {lazy.ndim} for an argument of rank {rank}")
         ctx.builder.nest(ctx.shape(shadow), lambda index: store(ctx, shadow, index, lazy.element(index), add=True))
 
     def take(self, value: ir.Var) -> ir.Operand | None:
-        """The adjoint of a value that is now complete; None if nothing flows into it."""
+        """The adjoint of a value that is now complete, the shadow of an array; None if nothing flows into it."""
+        if is_array(value):
+            return self.shadow(value) if self.activity.is_active(value) else None
         bar = self.bars.pop(value, None)
-        return None if bar is None or is_zero(bar) else bar
+        return None if bar is None or ir.is_literal(bar, 0) else bar
 
     def contribute(self, arg: ir.Operand, contribution: Value, is_last: bool = False) -> None:
         assert isinstance(arg, ir.Var)
@@ -201,11 +203,3 @@ class Adjoints:
 
 def bar_name(operand: ir.Operand) -> str:
     return ir.name_of(operand, "value") + SUFFIX
-
-
-def is_one(operand: ir.Operand) -> bool:
-    return isinstance(operand, ir.Const) and not ir.is_array(operand) and operand.value == 1
-
-
-def is_zero(operand: ir.Operand) -> bool:
-    return isinstance(operand, ir.Const) and not ir.is_array(operand) and operand.value == 0

@@ -28,7 +28,7 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.elements import IndexModel
-from adjit.transform.derive.activity import Activity, goes_into
+from adjit.transform.derive.activity import Activity, goes_into, reached
 from adjit.transform.ir.types import typed_const
 
 # the partials of these are finite whatever goes in
@@ -98,16 +98,15 @@ def _wild(function: ir.Function, aliases: Aliases) -> set[ir.Operand]:
     """Numbers that may be infinite, or have such partials, though all that goes into the function is finite; and the
     memory that they are stored in.
     """
-    found: set[ir.Operand] = set()
-    size = -1
-    while size != len(found):
-        size = len(found)
-        for op in ir.walk(function.body):
-            is_source = isinstance(op, ir.Call) and not _is_smooth(op)
-            for out, *of in () if isinstance(op, ir.Push | ir.Pull) else goes_into(op):
-                if is_source or any(aliases.find(o) in found for o in of):
-                    found.add(aliases.find(out))
-    return found
+    find = aliases.find
+    flows = [
+        (op, find(out), set(map(find, of)))
+        for op in ir.walk(function.body)
+        if not isinstance(op, ir.Push | ir.Pull)
+        for out, *of in goes_into(op)
+    ]
+    sources = {out for op, out, _ in flows if isinstance(op, ir.Call) and not _is_smooth(op)}
+    return reached(sources, [(of, {out}) for _, out, of in flows])
 
 
 def _made_of(stores: list[ir.Store], made: Mapping[ir.Operand, ir.Op]) -> set[ir.Var]:
@@ -144,11 +143,9 @@ class _Reading:
         # elements of these are looked at in ways that are not followed
         self.shown = {self.find(y) for y in function.body.yields if ir.is_reference(y)}
         self.stores: dict[ir.Operand, list[ir.Store]] = {}
-        self.loads: dict[ir.Operand, list[ir.Load]] = {}
-        self.calls: dict[ir.Operand, list[ir.Op]] = {}
+        self.readers: dict[ir.Operand, list[ir.Load | ir.Call]] = {}
         self.chosen: set[ir.Operand] = set()
-        regions = [function.body, *ir.regions(function.body)]
-        self.met = {o for region in regions for o in (*region.yields, *(r for op in region.ops for r in op.operands))}
+        self.met = {o for op in function.body.ops for o in op.reads}.union(function.body.yields)
         self._note(function.body, ())
         for y in function.body.yields:
             self._use(y, (), ())
@@ -175,15 +172,13 @@ class _Reading:
     def _note_memory(self, op: ir.Op, is_in_branch: bool) -> None:
         if isinstance(op, ir.Store):
             self.stores.setdefault(self.find(op.array), []).append(op)
-        elif isinstance(op, ir.Load):
-            self.loads.setdefault(self.find(op.array), []).append(op)
-            if is_in_branch and ir.is_float(op.out.type):
-                self.chosen.add(self.find(op.array))
         elif isinstance(op, ir.Push | ir.Pull):
             self.shown.add(self.find(op.tape))
-        elif isinstance(op, ir.Call):
+        elif isinstance(op, ir.Load | ir.Call):
             for array in op.memory_read:
-                self.calls.setdefault(self.find(array), []).append(op)
+                self.readers.setdefault(self.find(array), []).append(op)
+                if is_in_branch and isinstance(op, ir.Load) and ir.is_float(op.out.type):
+                    self.chosen.add(self.find(array))
 
     def _use(self, value: ir.Operand, branches: tuple[ir.Region, ...], use: _Use) -> None:
         """A use in branches is one where the number is made if there is one in the other branches as well."""
@@ -231,8 +226,7 @@ class _Reading:
         nodes: list[_Node] = [*(n for n in self.uses if isinstance(n, tuple)), *values]
         stores = [s for of in self.stores.values() for s in of if s.value in wild and self.activity.is_active(s.value)]
         size = -1
-        while size != len(found):
-            size = len(found)
+        while size != (size := len(found)):
             for node in nodes:
                 if node not in found and not any(found.isdisjoint(use) for use in self.uses.get(node, ())):
                     found.add(node)
@@ -242,13 +236,12 @@ class _Reading:
 
     def _may_stay_unread(self, store: ir.Store, unread: set[_Node]) -> bool:
         memory = self.find(store.array)
-        return (
-            memory not in self.shown and self.model.may_stay_unread(store, self._reads(memory, unread))
-        ) or self.model.may_be_lost(store, self._reads(memory, unread))
+        reads = self._reads(memory, unread)
+        may_stay = memory not in self.shown and self.model.may_stay_unread(store, reads)
+        return may_stay or self.model.may_be_lost(store, reads)
 
     def _reads(self, memory: ir.Operand, unread: set[_Node]) -> list[ir.Op]:
-        loads = [load for load in self.loads.get(memory, ()) if load.out not in unread]
-        return [*loads, *self.calls.get(memory, ())]
+        return [op for op in self.readers.get(memory, ()) if isinstance(op, ir.Call) or op.out not in unread]
 
     def decided(self, wild: set[ir.Operand], unread: set[_Node]) -> list[ir.Store]:
         """The stores of which a branch or another store decides whether what they store is read."""

@@ -55,9 +55,9 @@ class Directions:
             return primal.copy(ndim=primal.ndim + 1, layout=layout, readonly=False)
         return primal
 
-    def new(self, out: ir.Var, name: str = "") -> tuple[ir.Var, ...]:
+    def new(self, out: ir.Var) -> tuple[ir.Var, ...]:
         """Variables for the tangent of `out`."""
-        name, type_ = name or out.name + SUFFIX, self.type_of(out.type)
+        name, type_ = out.name + SUFFIX, self.type_of(out.type)
         item = out.type.dtype if isinstance(out.type, types.List) else out.type
         if self.width is None or isinstance(item, types.Array):
             return (ir.Var(name, type_),)
@@ -73,22 +73,18 @@ class Directions:
         fill = typed_const(0, type_.dtype)
         if self.width is None and type_.layout == "A":
             type_ = type_.copy(layout="C")
-        out, role = ir.Var(name, type_), ir.Role("shadow", like)
-        if isinstance(like, ir.Var) and self.width is None:
-            builder.emit(ir.Alloc(shape=(), like=like, fill=fill, out=out, role=role))
-        else:
-            builder.emit(ir.Alloc(shape=(*extents(builder, like), *self.extent), fill=fill, out=out, role=role))
+        out, model = ir.Var(name, type_), like if isinstance(like, ir.Var) and self.width is None else None
+        shape = () if model else (*extents(builder, like), *self.extent)
+        builder.emit(ir.Alloc(shape=shape, like=model, fill=fill, out=out, role=ir.Role("shadow", like)))
         return out
 
     def alloc(self, builder: ir.Builder, op: ir.Alloc, out: ir.Var) -> None:
         """The shadow of an array that is made here."""
         fill, role = typed_const(0, array_type_of(op.out).dtype), ir.Role("shadow", op.out)
-        if self.width is None:
-            builder.emit(dataclasses.replace(op, fill=fill, out=out, role=role))
-        else:
+        if self.width is not None:
             shape = op.shape if op.like is None else extents(builder, op.like)
-            made = (*shape, *self.extent)
-            builder.emit(ir.Alloc(shape=made, fill=fill, out=out, role=role, origin=op.origin))
+            op = dataclasses.replace(op, shape=(*shape, *self.extent), like=None)
+        builder.emit(dataclasses.replace(op, fill=fill, out=out, role=role))
 
     def same(self, op: ir.Copy | ir.Slice | ir.Transpose | ir.Reshape, base: ir.Operand, out: ir.Var) -> ir.Op:
         """The same copy or view, of a shadow."""
@@ -112,11 +108,13 @@ class Directions:
             raise NotTogether
 
 
-def extents(builder: ir.Builder, array: ir.Operand) -> Sequence[ir.Operand]:
-    """The shape of an array, as operands."""
-    if isinstance(array, ir.Const):
-        return [ir.integer(int(n)) for n in array.value.shape]
-    return [builder.extent(array, axis) for axis in range(array_type_of(array).ndim)]
+def extents(builder: ir.Builder, operand: ir.Operand) -> Sequence[ir.Operand]:
+    """The shape of an array, as operands; none of a number."""
+    if not isinstance(operand.type, types.Array):
+        return ()
+    if isinstance(operand, ir.Const):
+        return [ir.integer(int(n)) for n in operand.value.shape]
+    return [builder.extent(operand, axis) for axis in range(operand.type.ndim)]
 
 
 def in_memory(builder: ir.Builder, tangent: Tangent, name: str) -> ir.Var:

@@ -27,6 +27,8 @@ from adjit.transform.derive.rule_bodies import context, no_rule, partials_of, ta
 from adjit.transform.derive.shadows import Beside
 from adjit.transform.elaborate.entry import BuildDerivative
 from adjit.transform.elaborate.values import scalars
+from adjit.transform.elaborate.values.arrays import shape_of, store
+from adjit.transform.elaborate.values.elementwise import converted, copied, stretched
 from adjit.transform.elaborate.values.frame import Context
 from adjit.transform.elaborate.values.values import Value, is_array, is_number
 from adjit.transform.ir.types import array_type, array_type_of, typed_const
@@ -42,7 +44,7 @@ def forward(
 ) -> ir.Function:
     """The function that also returns the tangents of its results; `dots` has the tangent of each parameter's leaf."""
     body = function.body
-    ops, tangents = sweep(function, [None if dot is None else (dot,) for dot in dots], Directions(), build)
+    ops, tangents = Tangents(function, [None if dot is None else (dot,) for dot in dots], Directions(), build).run()
     extra = tuple(ir.leaves(tuple(extra_params)))
     count = len(body.yields)
     region = ir.Region((*body.args, *extra), tuple(ops), (*body.yields, *(t for (t,) in tangents)))
@@ -56,14 +58,9 @@ def forward(
     )
 
 
-def sweep(
-    function: ir.Function, dots: Sequence[Tangent | None], directions: Directions, build: BuildDerivative
-) -> tuple[list[ir.Op], list[Tangent]]:
-    """The operations of the function with those of its tangents, and the tangents of its results."""
-    return _Forward(function, dots, directions, build).run()
+class Tangents(Beside):
+    """The tangents beside the values of a function; `dots`: those of its arguments, None where one is held fixed."""
 
-
-class _Forward(Beside):
     def __init__(
         self, function: ir.Function, dots: Sequence[Tangent | None], directions: Directions, build: BuildDerivative
     ):
@@ -79,6 +76,7 @@ class _Forward(Beside):
         self.dots: dict[ir.Operand, Tangent] = {}
 
     def run(self) -> tuple[list[ir.Op], list[Tangent]]:
+        """The operations of the function with those of its tangents, and the tangents of its results."""
         body = self.function.body
         with self.builder.region() as ops:
             for p, dot in self.given:
@@ -122,12 +120,6 @@ class _Forward(Beside):
 
     # ---------------------------------------------------------------------------------------------------- operations
 
-    def region(self, region: ir.Region) -> None:
-        for op in region.ops:
-            self.builder.origin = op.origin
-            self.beside(op)
-        self.builder.origin = None
-
     def op(self, op: ir.Op) -> None:
         is_active = self.activity.is_active
         if isinstance(op, ir.Call):
@@ -155,11 +147,9 @@ class _Forward(Beside):
                 self.dots[op.out] = self.zeros(op.out)
 
     def store(self, op: ir.Store) -> None:
-        values = self.dots.get(op.value)
-        if values is None:
-            if op.add:
-                return
-            values = self.directions.number(0, op.value.type)
+        if op.add and op.value not in self.dots:
+            return
+        values = self.dot_or_zero(op.value)
         for value, at in zip(values, self.directions.indices, strict=True):
             self.builder.store(self.shadow(op.array), (*op.index, *at), value, op.add, op.promised)
 
@@ -197,7 +187,7 @@ class _Forward(Beside):
             self.array_call(op)
             return self.dots.get(out)
         partials = partials_of(self.builder, op, entry.partials, self.dots.__contains__, self.build)
-        pairs = [(p, d) for p, d in zip(partials, dots, strict=True) if d is not None and not _is_zero(p)]
+        pairs = [(p, d) for p, d in zip(partials, dots, strict=True) if d is not None and not ir.is_literal(p, 0)]
         if not pairs:
             return None
         names = [d.name for d in self.directions.new(out)]
@@ -210,23 +200,20 @@ class _Forward(Beside):
         """The sum of partials times tangents, in one direction; `is_apart`: what does not move adds nothing."""
         total: ir.Operand | None = None
         for partial, dot in pairs:
-            if _is_zero(dot):
+            if ir.is_literal(dot, 0):
                 continue
             term = self.times(partial, dot, out, name)
             if is_apart and not isinstance(partial, ir.Const):
                 term = unless_zero(self.builder, dot, term)
-            if total is None:
-                total = term
-            else:
-                total = self.builder.call(operator.add, total, term, type=out.type, name=name)
+            total = term if total is None else self.builder.call(operator.add, total, term, type=out.type, name=name)
         return typed_const(0, out.type) if total is None else total
 
     def times(self, partial: ir.Operand, dot: ir.Operand, out: ir.Var, name: str) -> ir.Operand:
         ctx = self.context()
-        if not isinstance(partial, ir.Const) or partial.value not in (1, -1):
-            dot = scalars.scalar(ctx, operator.mul, (partial, dot), name)
-        elif partial.value == -1:
+        if ir.is_literal(partial, -1):
             dot = scalars.scalar(ctx, operator.neg, (dot,), name)
+        elif not ir.is_literal(partial, 1):
+            dot = scalars.scalar(ctx, operator.mul, (partial, dot), name)
         return scalars.cast(ctx, dot, out.type)
 
     def array_call(self, op: ir.Call) -> None:
@@ -242,34 +229,23 @@ class _Forward(Beside):
             if not self.activity.is_active(out):
                 continue
             assert isinstance(value, ir.Var | ir.Const)
-            if not is_array(out):
+            type_ = array_type_of(out) if is_array(out) else None
+            if type_ is None:
                 # a rule may begin a sum with a number of more bits
                 self.dots[out] = (scalars.cast(self.context(), value, out.type),)
-            elif array_type_of(value).dtype != array_type_of(out).dtype:
-                self.dots[out] = (self.converted(value, out),)
-            elif any(value is d for d in given.values()) or not self.has_layout(value, out):
+            elif array_type_of(value).dtype != type_.dtype:
+                made = copied(self.context(), converted(self.context(), value, type_.dtype), _dot_name(out))
+                assert isinstance(made, ir.Var)
+                self.dots[out] = (made,)
+            elif any(value is d for d in given.values()) or type_.layout not in ("A", array_type_of(value).layout):
                 # the rule handed an argument's tangent through, or a view: the result's is memory of its own
-                (copied,) = self.new(out)
-                self.builder.emit(ir.Copy(source=value, out=copied))
+                (own,) = self.new(out)
+                self.builder.emit(ir.Copy(source=value, out=own))
             else:
                 self.dots[out] = (value,)
 
-    def converted(self, dots: ir.Operand, out: ir.Var) -> ir.Var:
-        """What a rule made of the numbers of another type, as the tangent of a result."""
-        type_ = array_type_of(out)
-        made = ir.Var(_dot_name(out), array_type(type_.dtype, type_.ndim))
-        self.builder.emit(ir.Alloc(shape=tuple(extents(self.builder, dots)), out=made))
-        self.stored(self.context(), dots, made, ())
-        return made
-
-    def has_layout(self, dot: ir.Operand, out: ir.Operand) -> bool:
-        """Whether views of a result have their counterparts in this tangent of it."""
-        type_ = self.directions.type_of(out.type)
-        return not isinstance(type_, types.Array) or type_.layout in ("A", array_type_of(dot).layout)
-
     def one_by_one(self, op: ir.Call, rule: Any) -> None:
         """The tangent of a call on whole arrays, in a loop over the directions of the chunk."""
-        ctx = self.context()
         active = [out for out in op.outs if self.activity.is_active(out)]
         kept = {
             k: self.dots[a][0] if is_array(a) else in_memory(self.builder, self.dots[a], _dot_name(a))
@@ -280,21 +256,16 @@ class _Forward(Beside):
         for out in active:
             type_ = array_type(out.type, 1) if is_number(out) else self.directions.type_of(out.type)
             made.append(ir.Var(_dot_name(out), type_))
-            shape = () if is_number(out) else extents(self.builder, out)
-            self.builder.emit(ir.Alloc(shape=(*shape, *self.directions.extent), out=made[-1]))
+            self.builder.emit(ir.Alloc(shape=(*extents(self.builder, out), *self.directions.extent), out=made[-1]))
 
         def one(index: Sequence[ir.Operand]) -> None:
             given: dict[int, Value] = {k: self.in_direction(op.args[k], all_, index[0]) for k, all_ in kept.items()}
             values = tangent_body(self.builder, rule, op.args, given, op.outs, self.build)
             found = [v for out, v in zip(op.outs, values, strict=True) if self.activity.is_active(out)]
-            for out, value, all_ in zip(active, found, made, strict=True):
-                assert isinstance(value, ir.Var | ir.Const)
-                if is_number(out):
-                    self.builder.store(all_, index, scalars.cast(ctx, value, array_type_of(all_).dtype))
-                else:
-                    self.stored(ctx, value, all_, index)
+            for value, all_ in zip(found, made, strict=True):
+                self.stored(value, all_, index)
 
-        ctx.builder.nest(self.directions.extent, one)
+        self.builder.nest(self.directions.extent, one)
         for out, all_ in zip(active, made, strict=True):
             if is_number(out):
                 for dot, at in zip(self.new(out), self.directions.indices, strict=True):
@@ -314,15 +285,12 @@ class _Forward(Beside):
         self.builder.emit(ir.Copy(source=view, out=copied))
         return copied
 
-    def stored(self, ctx: Context, value: ir.Operand, all_: ir.Var, direction: Sequence[ir.Operand]) -> None:
-        """Stores the elements of a tangent, of whatever float type a rule made them."""
-        dtype = array_type_of(all_).dtype
-
-        def one(index: Sequence[ir.Operand]) -> None:
-            element = scalars.cast(ctx, self.builder.load(value, index), dtype)
-            self.builder.store(all_, (*index, *direction), element)
-
-        ctx.builder.nest(extents(self.builder, value), one)
+    def stored(self, value: Value, all_: ir.Var, direction: Sequence[ir.Operand]) -> None:
+        """Stores the tangent in one direction, of whatever float type a rule made it."""
+        ctx = self.context()
+        shape = shape_of(ctx, value)
+        element = stretched(ctx, value, shape)
+        ctx.builder.nest(shape, lambda index: store(ctx, all_, (*index, *direction), element(index)))
 
     def laid_out(self, array: ir.Operand, like: types.Array) -> ir.Operand:
         """The array in the layout of a type: itself, seen under the general one, or a copy."""
@@ -340,10 +308,6 @@ class _Forward(Beside):
         """The tangents of a value, of the type that those of what it becomes have."""
         dots, type_ = self.dot_or_zero(operand), self.directions.type_of(to)
         return (self.laid_out(dots[0], type_),) if isinstance(type_, types.Array) else dots
-
-
-def _is_zero(operand: ir.Operand) -> bool:
-    return isinstance(operand, ir.Const) and bool(operand.value == 0)
 
 
 def _dot_name(operand: ir.Operand) -> str:

@@ -34,15 +34,20 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
+from adjit.transform.analysis.integers import emit_integer
 from adjit.transform.derive.directions import SUFFIX, Directions, NotTogether, Tangent, extents, in_memory
-from adjit.transform.derive.forward import sweep
+from adjit.transform.derive.forward import Tangents
 from adjit.transform.derive.rule_bodies import context
 from adjit.transform.elaborate.entry import BuildDerivative, without_comments
 from adjit.transform.elaborate.values import scalars
+from adjit.transform.elaborate.values.arrays import allocated_part, shape_of, store
+from adjit.transform.elaborate.values.elementwise import stretched
+from adjit.transform.elaborate.values.values import dtype
 from adjit.transform.ir.types import array_type, array_type_of, typed_const
 from adjit.transform.source.derivative import WIDEST
 
 Shape = Sequence[ir.Operand]
+Body = Callable[[ir.Operand], None]  # of a loop, or for an element: what is done with the counter
 _Key = TypeVar("_Key")
 
 WIDEST_ALONE = 16  # directions of a chunk without such a loop, where all arguments are numbers
@@ -72,8 +77,8 @@ def by_rows(
         return None
     rows = _Rows(function, wrt, single, build)
     rows.builder.ops.extend(forward.body.ops)
-    rows.shapes = [rows.shape(y) for y in forward.body.yields[: len(function.body.yields)]]
-    return rows.made(reverse.body, reverse.params[2], changed)
+    shapes = [extents(rows.builder, y) for y in forward.body.yields[: len(function.body.yields)]]
+    return rows.made(shapes, reverse.body, reverse.params[2], changed)
 
 
 def by_whole_rows(
@@ -81,8 +86,7 @@ def by_whole_rows(
 ) -> ir.Function:
     """The same, with both sweeps for each row; the last parameter of `joint` is the seed."""
     rows = _Rows(function, wrt, single, build)
-    rows.shapes = rows.shapes_of_results()
-    return rows.made(without_comments(joint).body, joint.params[-1], ())
+    return rows.made(rows.shapes_of_results(), without_comments(joint).body, joint.params[-1], ())
 
 
 @dataclass(frozen=True)
@@ -148,44 +152,34 @@ class Matrices:
             return [()] * len(body.yields)
         copied = ir.Cloner().region(dataclasses.replace(body, args=()))
         self.builder.ops.extend(ir.rewritten(copied, lambda op: dataclasses.replace(op, origin=None)).ops)
-        return [self.shape(y) for y in copied.yields]
-
-    def shape(self, operand: ir.Operand) -> Shape:
-        return extents(self.builder, operand) if ir.is_array(operand) else ()
+        return [extents(self.builder, y) for y in copied.yields]
 
     def allocate(self, shapes: Sequence[Shape], by_columns: bool) -> None:
         """Makes all blocks; `shapes` has one shape a yield."""
+        self.shapes = shapes
         for k in dict.fromkeys(k for k in ir.leaves(self.primal.result) if k is not None):
             for var in ir.leaves(tuple(self.wrt)):
                 self.blocks[k, var] = self._block(self.primal.body.yields[k], shapes[k], var, by_columns)
 
     def _block(self, result: ir.Operand, rows: Shape, argument: ir.Var, by_columns: bool) -> Block:
-        columns = self.shape(argument)
+        columns = extents(self.builder, argument)
         name = f"{ir.name_of(result, 'value')}_by_{argument.name}"
         is_active = ir.is_float(result.type) and ir.is_float(argument.type)
-        dtype: ir.Type = types.float64
-        if is_active:
-            dtype = result.type.dtype if isinstance(result.type, types.Array) else result.type
+        kind = dtype(result) if is_active else types.float64
         if not rows and not columns:
             if not is_active:
-                return Block(typed_const(0, dtype))
+                return Block(typed_const(0, kind))
             # one number, kept in memory while the loop over the rows or columns runs
-            return Block(ir.Var(name, dtype), self.alloc(name, dtype, (ir.integer(1),)))
-        made = self.alloc(name, dtype, (*rows, *columns), None if is_active else 0)
+            return Block(ir.Var(name, kind), allocated_part(self.ctx, (ir.integer(1),), kind, None, name))
+        made = allocated_part(self.ctx, (*rows, *columns), kind, None if is_active else 0, name)
         if not is_active:
             return Block(made)
         if len(columns if by_columns else rows) == 1:
             return Block(made, made)
         shape = (*rows, self.product(columns)) if by_columns else (self.product(rows), *columns)
-        matrix = ir.Var(f"{name}_matrix", array_type(dtype, len(shape)))
+        matrix = ir.Var(f"{name}_matrix", array_type(kind, len(shape)))
         self.builder.emit(ir.Reshape(base=made, shape=shape, out=matrix))
         return Block(made, matrix)
-
-    def alloc(self, name: str, dtype: ir.Type, shape: Shape, fill: int | None = None) -> ir.Var:
-        out = ir.Var(name, array_type(dtype, len(shape)))
-        value = None if fill is None else typed_const(fill, dtype)
-        self.builder.emit(ir.Alloc(shape=tuple(shape), out=out, fill=value))
-        return out
 
     # ----------------------------------------------------------------------------------------------- elements and loops
 
@@ -206,21 +200,13 @@ class Matrices:
             element = self.integer(operator.floordiv, element, extent)
         return [element, *found] if shape else []
 
-    def loop(
-        self,
-        name: str,
-        start: ir.Operand,
-        stop: ir.Operand,
-        step: int,
-        body: Callable[[ir.Operand], None],
-        order_free: bool = False,
-    ) -> None:
+    def loop(self, name: str, start: ir.Operand, stop: ir.Operand, step: int, body: Body, **fields: Any) -> None:
         """A loop; none where it would have one trip."""
         if isinstance(start, ir.Const) and isinstance(stop, ir.Const) and stop.value - start.value <= step:
             if start.value < stop.value:
                 body(start)
             return
-        with self.builder.loop(stop, name, start=start, step=ir.integer(step), order_free=order_free) as counter:
+        with self.builder.loop(stop, name, start=start, step=ir.integer(step), **fields) as counter:
             body(counter)
 
     def unit(self, name: str, type_: ir.Type, element: ir.Operand, at: ir.Operand) -> ir.Operand:
@@ -233,16 +219,11 @@ class Matrices:
     def product(self, shape: Shape) -> ir.Operand:
         found: ir.Operand = ir.integer(1)
         for extent in shape:
-            found = extent if found == ir.integer(1) else self.integer(operator.mul, found, extent, name="size")
+            found = self.integer(operator.mul, found, extent, name="size")
         return found
 
     def integer(self, callee: Any, left: ir.Operand, right: ir.Operand, name: str = "") -> ir.Operand:
-        """A call on integers, less additions of zero."""
-        if callee in (operator.add, operator.sub) and right == ir.integer(0):
-            return left
-        if callee is operator.add and left == ir.integer(0):
-            return right
-        return scalars.scalar(self.ctx, callee, (left, right), name)
+        return emit_integer(self.builder, callee, left, right, name or scalars.name_of(callee))
 
 
 class _Columns(Matrices):
@@ -250,18 +231,15 @@ class _Columns(Matrices):
         self, function: ir.Function, wrt: Sequence[ir.Tree], single: bool, build: BuildDerivative, is_wide: bool
     ):
         super().__init__(function, wrt, single, build)
-        self.columns, self.total = self.numbered({var: self.shape(var) for var in self.arguments})
-        self.width = 1
-        if is_wide and isinstance(self.total, ir.Const):
-            self.width = int(self.total.value) if self.total.value <= WIDEST_ALONE else WIDEST
-        elif is_wide:
-            self.width = WIDEST
+        self.columns, self.total = self.numbered({var: extents(self.builder, var) for var in self.arguments})
+        self.width = WIDEST if is_wide else 1
+        if is_wide and isinstance(self.total, ir.Const) and self.total.value <= WIDEST_ALONE:
+            self.width = int(self.total.value)
         self.directions = Directions(None if self.width == 1 else self.width)
         self.is_one_chunk = self.total == ir.integer(self.width)
 
     def made(self) -> ir.Function:
-        self.shapes = self.shapes_of_results()
-        self.allocate(self.shapes, by_columns=True)
+        self.allocate(self.shapes_of_results(), by_columns=True)
         self.loop("column", ir.integer(0), self.total, self.width, self.chunk)
         return self.finished()
 
@@ -269,7 +247,8 @@ class _Columns(Matrices):
         """All columns from number `column` on that fit into one sweep."""
         reach = {var: self.reach(own, column) for var, own in self.columns.items()}
         dots = {var: self.seed(var, column, *reach[var]) for var in self.columns}
-        ops, tangents = sweep(self.primal, [dots.get(p) for p in self.primal.body.args], self.directions, self.build)
+        given = [dots.get(p) for p in self.primal.body.args]
+        ops, tangents = Tangents(self.primal, given, self.directions, self.build).run()
         self.builder.ops.extend(ops)
         for (k, var), block in self.blocks.items():
             start = self.columns[var].start if block.matrix is not None else None
@@ -325,16 +304,15 @@ class _Columns(Matrices):
 
 
 class _Rows(Matrices):
-    shapes: Sequence[Shape]
     is_alone: bool
 
-    def made(self, sweep: ir.Region, seed: ir.Tree, changed: Sequence[ir.Var]) -> ir.Function:
-        """`sweep` has the adjoints as yields; `changed`: arrays that it writes into."""
-        self.allocate(self.shapes, by_columns=False)
+    def made(self, shapes: Sequence[Shape], sweep: ir.Region, seed: ir.Tree, changed: Sequence[ir.Var]) -> ir.Function:
+        """`shapes`: of the yields. `sweep` has the adjoints as yields; `changed`: arrays that it writes into."""
+        self.allocate(shapes, by_columns=False)
         # where one value is two results, the seed of the last is read
         bars = dict(zip(ir.leaves(self.primal.result), ir.leaves(seed), strict=True))
         bars = {k: bar for k, bar in bars.items() if k is not None and ir.is_float(self.primal.body.yields[k].type)}
-        results, total = self.numbered({k: self.shapes[k] for k in bars})
+        results, total = self.numbered({k: shapes[k] for k in bars})
         self.is_alone = len(results) == 1
 
         def row(number: ir.Operand) -> None:
@@ -372,13 +350,11 @@ class _Rows(Matrices):
                 self.fill(block.matrix, row, bar)
 
     def fill(self, matrix: ir.Var, row: ir.Operand, bar: ir.Operand) -> None:
-        def store(index: tuple[ir.Operand, ...]) -> None:
-            element = self.builder.load(bar, index) if ir.is_array(bar) else bar
-            self.builder.store(matrix, (row, *index), scalars.cast(self.ctx, element, array_type_of(matrix).dtype))
+        shape = shape_of(self.ctx, bar)
+        element = stretched(self.ctx, bar, shape)
+        self.builder.nest(shape, lambda index: store(self.ctx, matrix, (row, *index), element(index)))
 
-        self.ctx.builder.nest(self.shape(bar), store)
-
-    def among(self, own: Numbered, row: ir.Operand, body: Callable[[ir.Operand], None]) -> None:
+    def among(self, own: Numbered, row: ir.Operand, body: Body) -> None:
         """Runs if the row is an element of this result, with the number that it has there."""
         if self.is_alone:
             body(row)

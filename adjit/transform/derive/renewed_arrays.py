@@ -18,10 +18,8 @@ from collections.abc import Sequence
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.analysis.alias import Aliases
+from adjit.transform.analysis.alias import FRESH, Aliases
 from adjit.transform.analysis.trip_counts import has_one_trip, literal_trips
-
-_FRESH = (ir.Alloc, ir.Copy, ir.Call)
 
 
 def renewed(function: ir.Function, aliases: Aliases) -> set[ir.Var]:
@@ -40,7 +38,7 @@ class _Search:
 
     def slots(self, op: ir.For | ir.While) -> list[ir.Var]:
         own = {out for inner in op.body.ops for out in self.fresh(inner)}
-        inside = {out for inner in ir.walk(op.body) if isinstance(inner, _FRESH) for out in inner.results}
+        inside = {out for inner in ir.walk(op.body) if isinstance(inner, FRESH) for out in inner.results}
         yielded = [y for y in op.body.yields if ir.is_array(y)]
         found: list[ir.Var] = []
         for _, arg, new, out in op.slots:
@@ -53,7 +51,7 @@ class _Search:
 
     def fresh(self, op: ir.Op) -> Sequence[ir.Var]:
         """What an operation makes anew: a loop that does make a trip, with all that this makes."""
-        if isinstance(op, _FRESH):
+        if isinstance(op, FRESH):
             return op.results
         if isinstance(op, ir.For) and literal_trips(op):
             return self.slots(op)
@@ -67,41 +65,35 @@ class _Search:
 class Likeness:
     def __init__(self, function: ir.Function):
         self._made = function.body.made
-        self._slots: dict[ir.Var, tuple[ir.For | ir.While, int]] = {}
-        for op in ir.walk(function.body):
-            if isinstance(op, ir.For | ir.While):
-                self._slots.update((arg, (op, k)) for k, arg in enumerate(ir.carried_args(op)))
+        loops = [op for op in ir.walk(function.body) if isinstance(op, ir.For | ir.While)]
+        self._slots = {slot.arg: (loop, slot) for loop in loops for slot in loop.slots}
 
     def of(self, array: ir.Var) -> ir.Var:
         """The array itself, or one that was there before the loops that carry it."""
-        while True:
-            array = self._origin(array)
-            slot = self._slots.get(array)
-            if slot is None:
-                return array
-            op, k = slot
-            before, after = op.inits[k], op.body.yields[k]
-            origin = self._origin(after) if isinstance(after, ir.Var) else None
-            if isinstance(self._made.get(before), ir.Undefined):
+        while (array := self._origin(array)) in self._slots:
+            loop, slot = self._slots[array]
+            origin = self._origin(slot.yielded) if isinstance(slot.yielded, ir.Var) else None
+            if isinstance(self._made.get(slot.init), ir.Undefined):
                 # the trip before made it, and there is none that could have been there before the loop
-                if origin is None or origin in op.body.defines:
+                if origin is None or origin in loop.body.defines:
                     return array
                 array = origin
-            elif isinstance(before, ir.Var) and origin is array:
-                array = before
+            elif isinstance(slot.init, ir.Var) and origin is array:
+                array = slot.init
             else:
                 return array
+        return array
 
     def extents(self, array: ir.Var) -> tuple[ir.Operand, ...] | None:
         """The extents of an array that only the trip before made, where they are the same in each trip."""
         if array not in self._slots:
             return None
-        op, k = self._slots[array]
-        alloc = self._made.get(op.body.yields[k])
-        is_first = isinstance(self._made.get(op.inits[k]), ir.Undefined)
+        loop, slot = self._slots[array]
+        alloc = self._made.get(slot.yielded)
+        is_first = isinstance(self._made.get(slot.init), ir.Undefined)
         if not is_first or not isinstance(alloc, ir.Alloc) or alloc.like is not None:
             return None
-        return alloc.shape if op.body.defines.isdisjoint(alloc.shape) else None
+        return alloc.shape if loop.body.defines.isdisjoint(alloc.shape) else None
 
     def _origin(self, array: ir.Var) -> ir.Var:
         """Back through copies, as far as they go."""

@@ -23,13 +23,13 @@ from adjit.rules.registry import Entry, lookup
 from adjit.transform import ir
 from adjit.transform.analysis.trip_counts import count_trips, has_one_trip, is_last_trip
 from adjit.transform.derive.activity import Activity, is_constant
-from adjit.transform.derive.adjoints import SUFFIX, Adjoints, Compiler, bar_name, is_one, is_zero
+from adjit.transform.derive.adjoints import SUFFIX, Adjoints, Compiler, bar_name
 from adjit.transform.derive.branch_only import is_bounded, unless_zero
 from adjit.transform.derive.mirror import Group, Mirror, MirroredIf, MirroredLoop, Sweeps
-from adjit.transform.derive.rule_bodies import apply, context, no_rule, partials_of, zero_like
+from adjit.transform.derive.rule_bodies import apply, no_rule, partials_of, zero_like
 from adjit.transform.derive.shadows import Shadows, zeros_like
 from adjit.transform.elaborate.values import scalars
-from adjit.transform.elaborate.values.values import TupleValue, is_array, is_number
+from adjit.transform.elaborate.values.values import is_array, is_number
 from adjit.transform.ir.types import array_type_of, typed_const, writable
 from adjit.transform.rewrite.notes import Differentiated, note
 
@@ -51,13 +51,8 @@ class _Reverse(Adjoints):
         mirror = self.open(body)
         with self.group(mirror):
             for yielded, seed in zip(body.yields, seeds, strict=True):
-                if seed is None or not self.activity.is_active(yielded):
-                    continue
-                assert isinstance(yielded, ir.Var)
-                if is_array(yielded):
-                    self.accumulate(yielded, seed)
-                else:
-                    self.add(yielded, seed)
+                if seed is not None and self.activity.is_active(yielded):
+                    self.contribute(yielded, seed)
         self.region(body, mirror)
         with self.group(mirror):
             bars = [self._argument_bar(p) for p in wrt]
@@ -74,31 +69,28 @@ class _Reverse(Adjoints):
         return self.bars.get(p, typed_const(0, p.type))
 
     def times(self, partial: ir.Operand, bar: ir.Operand, name: str) -> ir.Operand | None:
-        if isinstance(partial, ir.Const):
-            if partial.value == 0:
-                return None
-            if partial.value == 1:
-                return bar
-            if partial.value == -1:
-                return self.builder.call(operator.neg, bar, type=bar.type, name=name)
-        if isinstance(bar, ir.Const) and bar.value == 1:
+        if ir.is_literal(partial, 0):
+            return None
+        if ir.is_literal(partial, 1):
+            return bar
+        if ir.is_literal(partial, -1):
+            return self.builder.call(operator.neg, bar, type=bar.type, name=name)
+        if ir.is_literal(bar, 1):
             return partial
-        ctx = context(self.builder, self.build)
         made = next((op for op in reversed(self.builder.ops) if partial in op.results), None)
-        if isinstance(made, ir.Call) and made.callee is operator.truediv and is_one(made.args[0]):
+        if isinstance(made, ir.Call) and made.callee is operator.truediv and ir.is_literal(made.args[0], 1):
             # (1 / y) x_bar is x_bar / y, unless the quotient is there for another partial as well
             is_shared = any(o is partial for op in self.builder.ops for o in ir.reads(op))
             if not is_shared:
-                return scalars.scalar(ctx, operator.truediv, (bar, made.args[1]), name)
+                return scalars.scalar(self.context(), operator.truediv, (bar, made.args[1]), name)
         if isinstance(made, ir.If) and len(made.outs) == 1 and not made.then.ops and not made.orelse.ops:
             # 1 or 0 times the adjoint is the adjoint or nothing: a choice, in which no 0 * inf can arise
             sides = (made.then.yields[0], made.orelse.yields[0])
-            zero = typed_const(0, bar.type)
-            if is_one(sides[0]) and is_zero(sides[1]):
-                return self.builder.call(ir.select, made.condition, bar, zero, type=bar.type, name=name)
-            if is_zero(sides[0]) and is_one(sides[1]):
-                return self.builder.call(ir.select, made.condition, zero, bar, type=bar.type, name=name)
-        return scalars.scalar(ctx, operator.mul, (partial, bar), name)
+            for one, zero in (sides, sides[::-1]):
+                if ir.is_literal(one, 1) and ir.is_literal(zero, 0):
+                    chosen = [bar if side is one else typed_const(0, bar.type) for side in sides]
+                    return self.builder.call(ir.select, made.condition, *chosen, type=bar.type, name=name)
+        return scalars.scalar(self.context(), operator.mul, (partial, bar), name)
 
     # ---------------------------------------------------------------------------------------------------- regions
 
@@ -147,21 +139,19 @@ class _Reverse(Adjoints):
     # ------------------------------------------------------------------------------------------------ control flow
 
     def conditional(self, op: ir.If, group: Group) -> None:
-        outs = [k for k, out in enumerate(op.outs) if not is_array(out) and self.activity.is_active(out)]
-        bars = {k: self.take(op.outs[k]) for k in outs}
+        bars = [None if is_array(out) else self.take(out) for out in op.outs]
         before = dict(self.bars)
         sides: list[tuple[Mirror, dict[ir.Var, ir.Operand]]] = []
         for side in op.regions:
             self.bars = dict(before)
             mirror = self.open(side)
             with self.group(mirror):
-                for k, bar in bars.items():
-                    if bar is not None:
-                        self.add(side.yields[k], bar)
+                for yielded, bar in zip(side.yields, bars, strict=True):
+                    self.add(yielded, bar)
             self.region(side, mirror)
             sides.append((mirror, self.bars))
         (then, after_then), (orelse, after_else) = sides
-        local = {v for side in op.regions for inner in ir.walk(side) for v in inner.results}
+        local = {**op.then.made, **op.orelse.made}
         changed = [
             v
             for v in dict.fromkeys((*after_then, *after_else))
@@ -172,36 +162,33 @@ class _Reverse(Adjoints):
             zero = typed_const(0, v.type)
             then.yields.append(after_then.get(v, zero))
             orelse.yields.append(after_else.get(v, zero))
-            made.append(ir.Var(v.name + SUFFIX, v.type))
+            made.append(_new_bar(v))
         self.bars = {v: bar for v, bar in after_then.items() if v not in local and v not in changed}
         self.bars.update(zip(changed, made, strict=True))
         group.ops.append(MirroredIf(op, then, orelse, made))
 
     def loop(self, op: ir.For | ir.While, group: Group) -> None:
-        args = ir.carried_args(op)
-        slots = [
-            k
-            for k, out in enumerate(op.outs)
-            if not is_array(out) and (self.activity.is_active(out) or self.activity.is_active(args[k]))
-        ]
-        outer = [v for v in ir.free_vars(op.body) if not ir.is_reference(v) and self.activity.is_active(v)]
+        is_active = self.activity.is_active
+        slots = [s for s in op.slots if not is_array(s.out) and (is_active(s.out) or is_active(s.arg))]
+        outer = [v for v in ir.free_vars(op.body) if not ir.is_reference(v) and is_active(v)]
+        fresh = [s for s in op.slots if s.out in self.renewed and is_active(s.out)]
+        of_last_trip = [s for s in fresh if self.is_of_last_trip(op, s)]
+        fresh = [s for s in fresh if s not in of_last_trip]
         before = self.bars
-        slot_inits = [before.pop(op.outs[k], typed_const(0, op.outs[k].type)) for k in slots]
-        slot_args = [ir.Var(args[k].name + SUFFIX, args[k].type) for k in slots]
-        outer_args = [ir.Var(v.name + SUFFIX, v.type) for v in outer]
+        slot_inits = [before.pop(s.out, typed_const(0, s.out.type)) for s in slots]
+        slot_args = [_new_bar(s.arg) for s in slots]
+        outer_args = [_new_bar(v) for v in outer]
         mirror = self.open(op.body)
         self.bars = dict(zip(outer, outer_args, strict=True))
-        fresh = [k for k, out in enumerate(op.outs) if out in self.renewed and self.activity.is_active(out)]
-        of_last_trip = [k for k in fresh if self.is_of_last_trip(op, k)]
-        fresh = [k for k in fresh if k not in of_last_trip]
-        fresh_inits = [self.shadow(op.outs[k]) for k in fresh]
-        fresh_args = [self.renew(op.body.yields[k]) for k in fresh]
+        fresh_inits = [self.shadow(s.out) for s in fresh]
+        fresh_args = [self.renew(s.yielded) for s in fresh]
         with self.group(mirror):
-            for k, arg in zip(slots, slot_args, strict=True):
-                self.add(op.body.yields[k], arg)
-            for k in of_last_trip:
+            for s, arg in zip(slots, slot_args, strict=True):
+                self.add(s.yielded, arg)
+            for s in of_last_trip:
                 assert isinstance(op, ir.For)
-                self.contribute_if(is_last_trip(self.builder, op), op.body.yields[k], self.shadow(op.outs[k]))
+                with self.builder.when(is_last_trip(self.builder, op)):
+                    self.accumulate(s.yielded, self.shadow(s.out))
         self.region(op.body, mirror)
         inside, self.bars = self.bars, before
         loop = MirroredLoop(op, [], [], mirror, [])
@@ -213,48 +200,40 @@ class _Reverse(Adjoints):
             mirror.yields.append(typed_const(0, arg.type) if yielded is None else yielded)
             return loop.outs[-1]
 
-        slot_outs = [
-            carry(init, arg, inside.get(args[k]), bar_name(op.inits[k]))
-            for k, init, arg in zip(slots, slot_inits, slot_args, strict=True)
+        ends = [
+            (s.init, carry(init, arg, inside.get(s.arg), bar_name(s.init)))
+            for s, init, arg in zip(slots, slot_inits, slot_args, strict=True)
         ]
         for v, arg in zip(outer, outer_args, strict=True):
             if inside.get(v) is not arg:
                 self.bars[v] = carry(before.get(v, typed_const(0, v.type)), arg, inside.get(v), v.name + SUFFIX)
-        fresh_outs = [
-            carry(init, arg, self.shadow(args[k]), bar_name(op.inits[k]))
-            for k, init, arg in zip(fresh, fresh_inits, fresh_args, strict=True)
+        ends += [
+            (s.init, carry(init, arg, self.shadow(s.arg), bar_name(s.init)))
+            for s, init, arg in zip(fresh, fresh_inits, fresh_args, strict=True)
         ]
         group.ops.append(loop)
-        for k, out in zip(slots, slot_outs, strict=True):
-            self.add(op.inits[k], out)
-        for k, out in zip(fresh, fresh_outs, strict=True):
-            if self.activity.is_active(op.inits[k]):
-                self.contribute(op.inits[k], out)
-        for k in of_last_trip:
-            if self.activity.is_active(op.inits[k]):
+        for init, bar in ends:
+            if is_active(init):
+                self.contribute(init, bar)
+        for s in of_last_trip:
+            if is_active(s.init):
                 assert isinstance(op, ir.For)
                 trips = count_trips(self.builder, op)
                 is_idle = self.builder.call(operator.eq, trips, ir.integer(0), type=types.boolean, name="has_no_trips")
-                self.contribute_if(is_idle, op.inits[k], self.shadow(op.outs[k]))
+                with self.builder.when(is_idle):
+                    self.accumulate(s.init, self.shadow(s.out))
 
-    def is_of_last_trip(self, op: ir.For | ir.While, k: int) -> bool:
+    def is_of_last_trip(self, op: ir.For | ir.While, slot: ir.Slot) -> bool:
         """Whether only what is after a loop sees the array that a trip makes, whose size may differ from trip to trip.
 
         The shadow that a trip would hand to the one before it is zero all over, and would have to have the size of an
         array that is not there any more.
         """
-        arg = ir.carried_args(op)[k]
         if isinstance(op, ir.While) or op.stops or has_one_trip(op):
             return False
-        if arg in {o for inner in op.body.ops for o in ir.reads(inner)}:
+        if any(slot.arg in inner.reads for inner in op.body.ops):
             return False
-        like, shape = self.model(arg)
-        return like is arg and shape is None
-
-    def contribute_if(self, condition: ir.Operand, array: ir.Operand, shadow: ir.Var) -> None:
-        assert isinstance(array, ir.Var)
-        with self.builder.when(condition):
-            self.accumulate(array, shadow)
+        return self.model(slot.arg) == (slot.arg, None)
 
     # -------------------------------------------------------------------------------------------------------- calls
 
@@ -287,7 +266,8 @@ class _Reverse(Adjoints):
             return
         entry = self.entry(op)
         if entry.partials is None:
-            self.array_call(op, bar)
+            self.bars[out] = bar
+            self.array_call(op)
             return
         partials = partials_of(self.builder, op, entry.partials, self.activity.is_active, self.build)
         is_selective = out in self.selective and not is_bounded(op)
@@ -306,34 +286,24 @@ class _Reverse(Adjoints):
             if not self.activity.is_active(arg):
                 continue
             if arg in found:
-                partial = scalars.scalar(context(self.builder, self.build), operator.add, (found[arg], partial))
+                partial = scalars.scalar(self.context(), operator.add, (found[arg], partial))
             found[arg] = partial
         return found.items()
 
-    def array_call(self, op: ir.Call, bar: ir.Operand | None = None) -> None:
+    def array_call(self, op: ir.Call) -> None:
         entry = self.entry(op)
         active = [k for k, a in enumerate(op.args) if self.activity.is_active(a)]
-        flowing: dict[int, ir.Operand] = {}
-        for k, out in enumerate(op.outs):
-            if is_array(out):
-                if self.activity.is_active(out):
-                    flowing[k] = self.shadow(out)
-            else:
-                found = bar if bar is not None else self.take(out)
-                if found is not None:
-                    flowing[k] = found
+        flowing = {k: bar for k, out in enumerate(op.outs) if (bar := self.take(out)) is not None}
         if not flowing:
             return
-        ctx = context(self.builder, self.build)
+        ctx = self.context()
         bars = [flowing[k] if k in flowing else zero_like(out, ctx) for k, out in enumerate(op.outs)]
-        whole = bars[0] if len(bars) == 1 else TupleValue(tuple(bars))
         if all(k in entry.transposes for k in active):
             for k in active:
-                ctx = context(self.builder, self.build)
-                (contribution,) = apply(ctx, entry.transposes[k], op.args, op.outs, whole)
+                (contribution,) = apply(self.context(), entry.transposes[k], op.args, op.outs, bars)
                 self.contribute(op.args[k], contribution)
         elif entry.adjoint is not None:
-            contributions = apply(ctx, entry.adjoint, op.args, op.outs, whole)
+            contributions = apply(ctx, entry.adjoint, op.args, op.outs, bars)
             for k in active:
                 self.contribute(op.args[k], contributions[k])
         elif entry.tangent is not None:
@@ -352,3 +322,7 @@ class _Reverse(Adjoints):
         if entry is None or (entry.effect and not entry.constant):
             raise no_rule(op, self.activity.is_active)
         return entry
+
+
+def _new_bar(value: ir.Var) -> ir.Var:
+    return ir.Var(value.name + SUFFIX, value.type)

@@ -30,27 +30,23 @@ def context(builder: ir.Builder, build: BuildDerivative) -> Context:
     return ctx
 
 
-def keyword_only(rule: Any) -> list[str]:
-    return [p.name for p in inspect.signature(rule).parameters.values() if p.kind is p.KEYWORD_ONLY]
-
-
-def result_value(outs: Sequence[ir.Operand]) -> Value:
-    return outs[0] if len(outs) == 1 else TupleValue(tuple(outs))
-
-
 def apply(
-    ctx: Context, rule: Any, args: Sequence[Value], outs: Sequence[ir.Operand], bar: Value | None = None
+    ctx: Context, rule: Any, args: Sequence[Value], outs: Sequence[ir.Operand], bars: Sequence[Value] = ()
 ) -> list[Value]:
-    """What a rule returns on these arguments, results and (in an adjoint or transpose) adjoint of the result."""
+    """What a rule returns on these arguments, results and (in an adjoint or transpose) adjoints of the results."""
+    return _inlined(ctx, rule, args, _by_name(rule, outs, bars))
+
+
+def _by_name(rule: Any, outs: Sequence[Value], bars: Sequence[Value] = ()) -> dict[str, Value]:
+    """The results and their adjoints by the names that a rule asks for them by, which are keywords."""
     named: dict[str, Value] = {}
-    for name in keyword_only(rule):
-        if name.endswith("_bar"):
-            if bar is None:
+    for name, parameter in inspect.signature(rule).parameters.items():
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            found = bars if name.endswith("_bar") else outs
+            if found is bars and not bars:
                 raise InternalError(f"the rule {rule.__name__} asks for an adjoint where there is none")
-            named[name] = bar
-        else:
-            named[name] = result_value(outs)
-    return _inlined(ctx, rule, args, named)
+            named[name] = found[0] if len(found) == 1 else TupleValue(tuple(found))
+    return named
 
 
 def partials_of(
@@ -58,7 +54,10 @@ def partials_of(
 ) -> list[ir.Operand]:
     """The partials of a call on numbers; what those by the arguments that are wanted are made of is emitted."""
     with builder.region() as ops:
-        partials = _inlined_partials(context(builder, build), op, rule)
+        values = apply(context(builder, build), rule, op.args, op.outs)
+    partials = [v for v in values if isinstance(v, ir.Var | ir.Const)]
+    if len(partials) != len(values):
+        raise InternalError("a partial is not a number")
     if len(partials) != len(op.args):
         raise InternalError(f"the rule of {op.callee} has {len(partials)} partials for {len(op.args)} arguments")
     wanted = {p for p, a in zip(partials, op.args, strict=True) if is_wanted(a)}
@@ -70,15 +69,6 @@ def partials_of(
     for made in reversed(kept):
         builder.emit(made)
     return partials
-
-
-def _inlined_partials(ctx: Context, op: ir.Call, rule: Any) -> list[ir.Operand]:
-    found: list[ir.Operand] = []
-    for v in apply(ctx, rule, op.args, op.outs):
-        if not isinstance(v, ir.Var | ir.Const):
-            raise InternalError("a partial is not a number")
-        found.append(v)
-    return found
 
 
 def _inlined(ctx: Context, rule: Any, args: Sequence[Value], named: dict[str, Value]) -> list[Value]:
@@ -105,18 +95,16 @@ def tangent_body(
     """The tangents of the results; arguments without one in `dots` are held fixed."""
     ctx = context(builder, build)
     parameters = [p.name for p in inspect.signature(rule).parameters.values() if p.kind is not p.KEYWORD_ONLY]
-    named: dict[str, Value] = {}
-    positions = {name: k for k, name in enumerate(parameters) if not name.endswith("_dot")}
-    for name, k in positions.items():
-        if k < len(args):
-            named[name] = args[k]
+    named = _by_name(rule, outs)
+    for k, (name, arg) in enumerate(zip(parameters, args, strict=False)):
+        if name.endswith("_dot"):
+            continue
+        named[name] = arg
         dot = f"{name}_dot"
-        if dot in parameters and k < len(args):
-            given = named[dot] = dots[k] if k in dots else zero_like(args[k], ctx)
+        if dot in parameters:
+            given = named[dot] = dots[k] if k in dots else zero_like(arg, ctx)
             if isinstance(given, ir.Var) and isinstance(given.type, types.Array):
-                ctx.new_array(given, ctx.shape(args[k]))
-    for name in keyword_only(rule):
-        named[name] = result_value(outs)
+                ctx.new_array(given, ctx.shape(arg))
     return [materialise(ctx, v) for v in _inlined(ctx, rule, (), named)]
 
 

@@ -10,7 +10,6 @@ shadow.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
 
 from numba import types
 
@@ -24,20 +23,16 @@ def is_array_tape(operand: ir.Operand) -> bool:
     return isinstance(operand.type, types.List) and isinstance(operand.type.dtype, types.Array)
 
 
-def _joined(op: ir.Op, renewed: set[ir.Var]) -> Iterator[ir.Operand]:
+def _joined(op: ir.Op, renewed: set[ir.Var]) -> list[ir.Operand]:
     """References that `op` lets stand for one another; what a loop makes anew in each trip stands for itself."""
+    joined: list[tuple[ir.Operand, ...]] = []
     if isinstance(op, ir.For | ir.While):
-        for slot in op.slots:
-            if ir.is_reference(slot.out) and slot.out not in renewed:
-                yield from slot
+        joined += (slot for slot in op.slots if slot.out not in renewed)
     elif isinstance(op, ir.If):
-        for k, out in enumerate(op.outs):
-            if ir.is_reference(out):
-                yield from (op.then.yields[k], op.orelse.yields[k], out)
-    elif isinstance(op, ir.Push) and ir.is_reference(op.value):
-        yield from (op.tape, op.value)
-    elif isinstance(op, ir.Pull) and ir.is_reference(op.out):
-        yield from (op.tape, op.out)
+        joined += ir.joined(op)
+    elif isinstance(op, ir.Push | ir.Pull):
+        joined.append((op.tape, op.value if isinstance(op, ir.Push) else op.out))
+    return [o for names in joined if ir.is_reference(names[-1]) for o in names]
 
 
 class Beside:
@@ -64,11 +59,16 @@ class Beside:
 
     def region(self, region: ir.Region) -> None:
         for op in region.ops:
+            self.builder.origin = op.origin
             self.beside(op)
+        self.builder.origin = None
 
     def beside(self, op: ir.Op) -> None:
-        if isinstance(op, ir.For | ir.While | ir.If):
-            self.control_flow(op)
+        if isinstance(op, ir.If):
+            self.conditional(op)
+            return
+        if isinstance(op, ir.For | ir.While):
+            self.loop(op)
             return
         self.builder.emit(op)
         if isinstance(op, ir.Push):
@@ -85,28 +85,28 @@ class Beside:
         else:
             self.op(op)
 
-    def control_flow(self, op: ir.For | ir.While | ir.If) -> None:
-        """Branches that yield, and loops that carry, what is beside their results as well."""
-        args = () if isinstance(op, ir.If) else ir.carried_args(op)
-        own = [k for k, out in enumerate(op.outs) if any(map(self.has, (out, *args[k : k + 1])))]
-        inits, more = [], []
-        if not isinstance(op, ir.If):
-            inits = [dot for k in own for dot in self.handed_on(op.inits[k], args[k].type)]
-            more = [dot for k in own for dot in self.new(args[k])]
+    def conditional(self, op: ir.If) -> None:
+        """A branch that yields what is beside its results as well."""
+        own = [k for k, out in enumerate(op.outs) if self.has(out)]
         sides: list[ir.Region] = []
         for side in op.regions:
-            if isinstance(op, ir.While) and side is op.test:
-                sides.append(ir.Region((*side.args, *map(dataclasses.replace, more)), side.ops, side.yields))
-                continue
             with self.builder.region() as ops:
                 self.region(side)
-                extra = [dot for k in own for dot in self.handed_on(side.yields[k], op.outs[k].type)]
-            # the boolean of a loop that stops stays last
-            cut = len(op.outs)
-            yields = (*side.yields[:cut], *extra, *side.yields[cut:])
-            sides.append(ir.Region((*side.args, *more), tuple(ops), yields))
-        outs = (*op.outs, *(dot for k in own for dot in self.new(op.outs[k])))
-        self.builder.emit(op.rebuilt((*op.operands, *inits), sides, outs))
+                more = [dot for k in own for dot in self.handed_on(side.yields[k], op.outs[k].type)]
+            sides.append(ir.Region((), tuple(ops), (*side.yields, *more)))
+        outs = [dot for k in own for dot in self.new(op.outs[k])]
+        self.builder.emit(op.rebuilt(op.operands, sides, (*op.outs, *outs)))
+
+    def loop(self, op: ir.For | ir.While) -> None:
+        """A loop that carries what is beside the values that it carries as well."""
+        own = [slot for slot in op.slots if self.has(slot.out) or self.has(slot.arg)]
+        inits = [dot for slot in own for dot in self.handed_on(slot.init, slot.arg.type)]
+        args = [dot for slot in own for dot in self.new(slot.arg)]
+        with self.builder.region() as ops:
+            self.region(op.body)
+            yields = [dot for slot in own for dot in self.handed_on(slot.yielded, slot.out.type)]
+        outs = [dot for slot in own for dot in self.new(slot.out)]
+        self.builder.emit(ir.with_slots(op, list(map(ir.Slot, inits, args, yields, outs)), ops))
 
 
 class Shadows(Beside):
@@ -178,16 +178,16 @@ class Shadows(Beside):
             if isinstance(op, ir.VIEWS):
                 self.builder.emit(op.rebuilt((self.of[op.base], *op.operands[1:]), (), (self.of[out],)))
             else:
-                self.builder.emit(zeros_like(out, self.of[out], op.origin))
+                self.builder.emit(zeros_like(out, self.of[out]))
 
 
 def is_scalar_tape(operand: ir.Operand) -> bool:
     return isinstance(operand.type, types.List) and not isinstance(operand.type.dtype, types.Array)
 
 
-def zeros_like(like: ir.Var, out: ir.Var, origin: ir.Origin | None = None) -> ir.Alloc:
+def zeros_like(like: ir.Var, out: ir.Var) -> ir.Alloc:
     """What makes the shadow of an array into which nothing has flowed."""
-    return ir.Alloc(shape=(), like=like, fill=_zero(out), out=out, role=ir.Role("shadow", like), origin=origin)
+    return ir.Alloc(shape=(), like=like, fill=_zero(out), out=out, role=ir.Role("shadow", like))
 
 
 def _zero(array: ir.Operand) -> ir.Const:

@@ -339,11 +339,11 @@ class Expressions:
         condition = self.operand(op.condition)
         (yes,), (no,) = op.then.yields, op.orelse.yields
         if isinstance(op.outs[0].type, types.Boolean) and isinstance(op.condition.type, types.Boolean):
-            if is_literal(yes, True):
-                return condition if is_literal(no, False) else _joined("or", OR, condition, self.operand(no))
-            if is_literal(no, False):
+            if ir.is_literal(yes, True):
+                return condition if ir.is_literal(no, False) else _joined("or", OR, condition, self.operand(no))
+            if ir.is_literal(no, False):
                 return _joined("and", AND, condition, self.operand(yes))
-            if is_literal(yes, False) and is_literal(no, True):
+            if ir.is_literal(yes, False) and ir.is_literal(no, True):
                 return self.negation(op.condition)
         return conditional(condition, self.operand(yes), self.operand(no))
 
@@ -368,10 +368,6 @@ def quoted(text: str) -> str:
     """A string literal in double quotes, where that needs no escapes."""
     found = repr(text)
     return f'"{found[1:-1]}"' if found[0] == "'" and '"' not in found else found
-
-
-def is_literal(operand: ir.Operand, value: int) -> bool:
-    return isinstance(operand, ir.Const) and bool(operand.value == value)
 
 
 def _joined(word: str, binds: int, left: Text, right: Text) -> Text:

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from adjit.transform import ir
-from adjit.transform.emit.expression import INFIX, PREFIX, Expressions, is_literal, parenthesised
+from adjit.transform.analysis.alias import followed
+from adjit.transform.emit.expression import INFIX, PREFIX, Expressions, parenthesised
 from adjit.transform.emit.folding import Folding
 from adjit.transform.emit.placed_comments import Mark
 from adjit.transform.emit.shared_names import Classes
@@ -189,9 +190,9 @@ class Layout:
     def _range(self, op: ir.For) -> str:
         start, stop, step = op.start, op.stop, op.step
         bounds = [self._print.text(stop)]
-        if not is_literal(step, 1):
+        if not ir.is_literal(step, 1):
             bounds = [self._print.text(start), *bounds, self._print.text(step)]
-        elif not is_literal(start, 0):
+        elif not ir.is_literal(start, 0):
             bounds = [self._print.text(start), *bounds]
         found = self._print.globals
         return f"{found.prange() if op.parallel else found.builtin('range')}({', '.join(bounds)})"
@@ -409,21 +410,14 @@ def _read_undefined(function: ir.Function) -> list[ir.Var]:
         if isinstance(op, ir.Undefined):
             undefined.add(op.out)
         elif isinstance(op, ir.If):
-            for out, *yields in zip(op.outs, op.then.yields, op.orelse.yields, strict=True):
-                sources[out] = yields
+            sources.update((out, yields) for out, *yields in ir.joined(op))
         elif isinstance(op, ir.For | ir.While):
             for init, arg, last, out in op.slots:
                 sources[out] = sources[arg] = [init, last]
                 carried.append((arg, init))
     if not undefined:
         return []
-    read: set[ir.Operand] = set()
-    pending = list(_read_in_loops(function))
-    while pending:
-        operand = pending.pop()
-        if operand not in read:
-            read.add(operand)
-            pending.extend(sources.get(operand, ()))
+    read = followed(sources, _read_in_loops(function))
     found: list[ir.Var] = []
     for arg, init in carried:
         # loops come before those inside them

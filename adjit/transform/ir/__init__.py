@@ -46,6 +46,7 @@ from adjit.transform.ir.core import (
     cast,
     integer,
     is_array,
+    is_literal,
     is_reference,
     leaves,
     map_tree,

@@ -110,6 +110,11 @@ def boolean(value: bool) -> Const:
     return Const(value, types.boolean)
 
 
+def is_literal(operand: Operand, value: float) -> bool:
+    """Whether the operand is this number."""
+    return isinstance(operand, Const) and not isinstance(operand.type, types.Array) and bool(operand.value == value)
+
+
 @dataclass(frozen=True, eq=False)
 class Region:
     """Operations in order. `args` are bound by the operation that holds the region; `yields` are what it hands back."""

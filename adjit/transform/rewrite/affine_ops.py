@@ -19,8 +19,7 @@ class Writer(ir.Builder):
     """A builder that writes affine forms in variables, see `Iterations.in_variables`. `name`: of all that it makes."""
 
     def __init__(self, origin: ir.Origin | None = None, name: str = ""):
-        super().__init__()
-        self.origin = origin
+        super().__init__(origin)
         self.name = name
 
     def integer(self, value: Affine) -> ir.Operand:

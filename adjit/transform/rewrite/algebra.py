@@ -29,15 +29,11 @@ Definitions = Mapping[ir.Var, ir.Op]
 Simpler = ir.Operand | tuple[ir.Call, ...] | None
 _Rule = Callable[["_Site"], Simpler]
 
-_COMPARISONS = (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne)
-_OPPOSITE: dict[Any, Any] = {operator.eq: operator.ne, operator.ne: operator.eq}
-_OPPOSITE_INTEGER: dict[Any, Any] = {
-    **_OPPOSITE,
-    operator.lt: operator.ge,
-    operator.ge: operator.lt,
-    operator.gt: operator.le,
-    operator.le: operator.gt,
-}
+_OPPOSITE: dict[Any, Any] = {
+    operator.lt: operator.ge, operator.ge: operator.lt, operator.gt: operator.le, operator.le: operator.gt,
+    operator.eq: operator.ne, operator.ne: operator.eq,
+}  # fmt: skip
+_COMPARISONS = tuple(_OPPOSITE)
 _ARITHMETIC = (operator.add, operator.sub, operator.mul)
 _EXACT_INTEGERS = 2**53  # a double holds each integer up to here
 
@@ -133,10 +129,6 @@ def literal(value: Any, type_: ir.Type) -> ir.Const:
     return ir.Const(float(value) if type_ == types.float64 else np.float32(value), type_)
 
 
-def is_value(operand: ir.Operand, value: float) -> bool:
-    return isinstance(operand, ir.Const) and bool(operand.value == value)
-
-
 # ------------------------------------------------------------------------------------------------------------- folding
 
 
@@ -214,19 +206,10 @@ _TABLE: Mapping[type[types.Type], str] = {
     """,
 }
 _SIGNS: Mapping[type[ast.AST], Any] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.Pow: operator.pow,
-    ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_,
-    ast.USub: operator.neg,
-    ast.UAdd: operator.pos,
-    ast.Not: operator.not_,
-}
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow, ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_, ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Not: operator.not_,
+}  # fmt: skip
 
 
 def _term(node: ast.AST) -> Any:
@@ -273,7 +256,7 @@ class _Identity:
                 if inner is None:
                     return None
                 operand = inner
-            if not (found.setdefault(term, operand) == operand if type(term) is str else is_value(operand, term)):
+            if not (found.setdefault(term, operand) == operand if type(term) is str else ir.is_literal(operand, term)):
                 return None
         return found
 
@@ -339,9 +322,10 @@ def _not(site: _Site) -> Simpler:
     compared = site.defining(site.args[0], *_COMPARISONS)
     if compared is None or not all(map(is_scalar, compared.args)):
         return None
-    is_whole = not any(isinstance(a.type, types.Float) for a in compared.args)
-    opposite = (_OPPOSITE_INTEGER if is_whole else _OPPOSITE).get(canonical(compared.callee))
-    return None if opposite is None else site.made(opposite, *compared.args)
+    callee = canonical(compared.callee)
+    if callee not in (operator.eq, operator.ne) and any(isinstance(a.type, types.Float) for a in compared.args):
+        return None
+    return site.made(_OPPOSITE[callee], *compared.args)
 
 
 def _compare(site: _Site) -> Simpler:
@@ -399,7 +383,7 @@ def _max(site: _Site) -> Simpler:
     left, right = site.args
     for extent, zero in ((left, right), (right, left)):
         definition = site.definitions.get(extent) if isinstance(extent, ir.Var) else None
-        if is_value(zero, 0) and isinstance(definition, ir.Extent):
+        if ir.is_literal(zero, 0) and isinstance(definition, ir.Extent):
             return site.fits(extent)
     return None
 

@@ -22,22 +22,17 @@ _Item = TypeVar("_Item")
 
 @dataclass(frozen=True)
 class Smaller:
-    """What stands for an array: `array`, without the axis `axis`, which has the extent `extent`."""
+    """What stands for an array: that of `alloc`, without the axis `axis`, which has the extent `extent`."""
 
     axis: int
     extent: ir.Operand
-    array: ir.Var
+    alloc: ir.Alloc
 
 
 def smaller(alloc: ir.Alloc, axis: int) -> Smaller:
     type_ = array_type_of(alloc.out)
-    made = dataclasses.replace(alloc.out, type=array_type(type_.dtype, type_.ndim - 1))
-    return Smaller(axis, alloc.shape[axis], made)
-
-
-def made_smaller(alloc: ir.Alloc, by: Smaller) -> ir.Alloc:
-    shape = (*alloc.shape[: by.axis], *alloc.shape[by.axis + 1 :])
-    return dataclasses.replace(alloc, shape=shape, out=by.array)
+    out = dataclasses.replace(alloc.out, type=array_type(type_.dtype, type_.ndim - 1))
+    return Smaller(axis, alloc.shape[axis], dataclasses.replace(alloc, shape=_without(alloc.shape, axis), out=out))
 
 
 def index_along(op: ir.Op, array: ir.Operand, axis: int) -> ir.Operand | None:
@@ -60,35 +55,28 @@ def without_axes(ops: Iterable[ir.Op], found: Mapping[ir.Operand, Smaller]) -> l
 
 
 def _reindexed(op: ir.Op, found: Mapping[ir.Operand, Smaller], mapping: dict[ir.Var, ir.Operand]) -> Iterator[ir.Op]:
-    if isinstance(op, ir.Load) and op.array in found:
-        by = found[op.array]
-        yield dataclasses.replace(op, array=by.array, index=_without(op.index, by.axis))
-    elif isinstance(op, ir.Store) and op.array in found:
-        by = found[op.array]
+    by = found.get(op.operands[0]) if isinstance(op, ir.Load | ir.Store | ir.Slice | ir.Extent) else None
+    if by is None:
+        regions = [ir.with_ops(r, [m for i in r.ops for m in _reindexed(i, found, mapping)]) for r in op.regions]
+        yield ir.with_regions(op, regions)
+        return
+    array = by.alloc.out
+    if isinstance(op, ir.Load):
+        yield dataclasses.replace(op, array=array, index=_without(op.index, by.axis))
+    elif isinstance(op, ir.Store):
         # what the user said of the elements is true of those of one trip no more
-        yield dataclasses.replace(op, array=by.array, index=_without(op.index, by.axis), promised=False)
-    elif isinstance(op, ir.Slice) and op.base in found:
-        by = found[op.base]
+        yield dataclasses.replace(op, array=array, index=_without(op.index, by.axis), promised=False)
+    elif isinstance(op, ir.Slice):
         axes = [k for k, s in enumerate(op.selectors) if not isinstance(s, ir.NewAxis)]
-        made = dataclasses.replace(op, base=by.array, selectors=_without(op.selectors, axes[by.axis]))
-        if made.out.type == by.array.type and all(s == ir.Span() for s in made.selectors):
-            mapping[made.out] = by.array
+        made = dataclasses.replace(op, base=array, selectors=_without(op.selectors, axes[by.axis]))
+        if made.out.type == array.type and all(s == ir.Span() for s in made.selectors):
+            mapping[made.out] = array
         else:
             yield made
-    elif isinstance(op, ir.Extent) and op.array in found:
-        by = found[op.array]
-        if op.axis == by.axis:
-            mapping[op.out] = by.extent
-        else:
-            yield dataclasses.replace(op, array=by.array, axis=op.axis - (op.axis > by.axis))
-    elif op.regions:
-        regions = [
-            ir.Region(r.args, tuple(m for i in r.ops for m in _reindexed(i, found, mapping)), r.yields)
-            for r in op.regions
-        ]
-        yield ir.with_regions(op, regions)
-    else:
-        yield op
+    elif isinstance(op, ir.Extent) and op.axis == by.axis:
+        mapping[op.out] = by.extent
+    elif isinstance(op, ir.Extent):
+        yield dataclasses.replace(op, array=array, axis=op.axis - (op.axis > by.axis))
 
 
 def _without(items: Sequence[_Item], place: int) -> tuple[_Item, ...]:
@@ -106,5 +94,5 @@ def contracted_tapes(ops: Sequence[ir.Op], place: int, trip: Collection[ir.Opera
                     if index not in trip:
                         tapes.pop(operand)
     found: dict[ir.Operand, Smaller] = {tape: smaller(alloc, 0) for tape, alloc in tapes.items()}
-    made = [made_smaller(op, found[op.out]) if isinstance(op, ir.Alloc) and op.out in found else op for op in ops]
+    made = [found[op.out].alloc if isinstance(op, ir.Alloc) and op.out in found else op for op in ops]
     return without_axes(made, found)

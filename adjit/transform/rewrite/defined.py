@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from numba import types
 
 from adjit.transform import ir
+from adjit.transform.analysis.alias import followed
 from adjit.transform.analysis.trip_counts import literal_trips
 from adjit.transform.ir.types import typed_const
 
@@ -43,7 +44,7 @@ def _with_defined(
     """The function, where what is `asked` of operations of ours is there, unless those of the user's read it anyway."""
     ops = function.body.ops
     doubtful = _Doubtful(ops)
-    if not doubtful.has_any:
+    if not doubtful.undefined:
         return function
     sure = _Sure(users)
     wanted = {
@@ -95,30 +96,25 @@ class _Doubtful:
     def __init__(self, ops: Sequence[ir.Op]) -> None:
         # what each may be, with the branch that it is then: (condition, whether it holds) or None
         self._may_be: dict[ir.Operand, list[tuple[ir.Operand, tuple[ir.Operand, bool] | None]]] = {}
-        self._undefined: set[ir.Operand] = set()
+        self.undefined: set[ir.Operand] = set()
         for op in (inner for top in ops for inner in ir.with_inner(top)):
             if isinstance(op, ir.Undefined):
-                self._undefined.add(op.out)
+                self.undefined.add(op.out)
             elif isinstance(op, ir.If):
-                for k, out in enumerate(op.outs):
-                    sides = (op.then.yields[k], (op.condition, True)), (op.orelse.yields[k], (op.condition, False))
-                    self._may_be[out] = list(sides)
+                for out, then, orelse in ir.joined(op):
+                    self._may_be[out] = [(then, (op.condition, True)), (orelse, (op.condition, False))]
             elif isinstance(op, ir.For | ir.While):
                 runs = isinstance(op, ir.For) and bool(literal_trips(op))
                 for init, arg, yielded, out in op.slots:
                     self._may_be[arg] = [(init, None), (yielded, None)]
                     self._may_be[out] = self._may_be[arg][runs:]
 
-    @property
-    def has_any(self) -> bool:
-        return bool(self._undefined)
-
     def on(self, operand: ir.Operand, path: _Path) -> bool:
         """Whether it may be undefined on a path."""
         todo, seen = [operand], {operand}
         while todo:
             one = todo.pop()
-            if one in self._undefined:
+            if one in self.undefined:
                 return True
             for other, branch in self._may_be.get(one, ()):
                 if other not in seen and (branch is None or path.get(branch[0], branch[1]) == branch[1]):
@@ -129,15 +125,11 @@ class _Doubtful:
 
 def all_defined(ops: Sequence[ir.Op], saved: Collection[ir.Operand]) -> list[ir.Op]:
     """The operations with something in place of what a path leaves undefined, where `saved` may come to be that."""
-    wanted: set[ir.Operand] = set(saved)
-    size = -1
-    while size != len(wanted):
-        size = len(wanted)
-        for op in (inner for top in ops for inner in ir.with_inner(top)):
-            # what a loop carries is read in it, whether or not its last value is
-            for name, *sources in ir.joined(op):
-                if name in wanted:
-                    wanted.update(sources)
+    # what a loop carries is read in it, whether or not its last value is
+    sources: dict[ir.Operand, list[ir.Operand]] = {}
+    for op in (inner for top in ops for inner in ir.with_inner(top)):
+        sources.update((name, joined) for name, *joined in ir.joined(op))
+    wanted = followed(sources, saved)
     return list(ir.rewritten(ir.Region((), tuple(ops), ()), lambda op: _defined(op, wanted)).ops)
 
 

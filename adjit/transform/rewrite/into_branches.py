@@ -9,8 +9,6 @@ infinity in it reaches nothing.
 
 from __future__ import annotations
 
-from numba import types
-
 from adjit.transform import ir
 from adjit.transform.analysis.cost import is_cheap
 
@@ -43,41 +41,33 @@ def _may_move(op: ir.Op) -> bool:
         inner = [i for r in op.regions for i in ir.walk(r)]
         return bool(op.outs) and all(_is_pure_number(i) or isinstance(i, ir.If) for i in inner)
     # what costs nothing and is always finite for finite operands gains nothing by moving
-    return _is_pure_number(op) and not _is_plain(op)
+    return _is_pure_number(op) and (ir.is_float(op.results[0].type) or not is_cheap(op))
 
 
 def _is_pure_number(op: ir.Op) -> bool:
-    return (
-        isinstance(op, ir.Call)
-        and not op.effect
-        and bool(op.outs)
-        and not any(isinstance(o.type, types.Array | types.List) for o in (*op.args, *op.outs))
-    )
-
-
-def _is_plain(op: ir.Op) -> bool:
-    return isinstance(op, ir.Call) and is_cheap(op) and not ir.is_float(op.outs[0].type)
+    is_pure = isinstance(op, ir.Call) and not op.effect and bool(op.outs)
+    return is_pure and not any(map(ir.is_reference, (*op.operands, *op.results)))
 
 
 def _only_branch(
     results: tuple[ir.Var, ...], later: list[ir.Op], yields: tuple[ir.Operand, ...]
 ) -> tuple[int, int] | None:
     """Which later operation, and which of its two sides, reads any of the results; None if that is not one branch."""
-    wanted = set(results)
-    if wanted.intersection(y for y in yields if isinstance(y, ir.Var)):
+    wanted: set[ir.Operand] = set(results)
+    if not wanted.isdisjoint(yields):
         return None
     found: tuple[int, int] | None = None
     for place, op in enumerate(later):
-        if not any(o in wanted for o in ir.reads(op)):
+        if wanted.isdisjoint(op.reads):
             continue
-        if found is not None or not isinstance(op, ir.If) or any(o in wanted for o in op.operands):
+        if found is not None or not isinstance(op, ir.If) or op.condition in wanted:
             return None
-        sides = [k for k, r in enumerate(op.regions) if _reads(r, wanted)]
+        sides = [k for k, side in enumerate(op.regions) if _reads(side, wanted)]
         if len(sides) != 1:
             return None
         found = (place, sides[0])
     return found
 
 
-def _reads(region: ir.Region, wanted: set[ir.Var]) -> bool:
-    return any(y in wanted for y in region.yields) or any(o in wanted for op in region.ops for o in ir.reads(op))
+def _reads(region: ir.Region, wanted: set[ir.Operand]) -> bool:
+    return not all(map(wanted.isdisjoint, (region.yields, *(op.reads for op in region.ops))))

@@ -257,11 +257,8 @@ class _Pass:
             if yes == no:
                 self.equate((out,), (yes,))
             elif isinstance(out.type, types.Boolean) and isinstance(yes, ir.Const) and isinstance(no, ir.Const):
-                if yes.value:
-                    self.equate((out,), (condition,))
-                else:
-                    self._changed = True
-                    self.put(ir.Call(callee=operator.not_, args=(condition,), outs=(out,), origin=op.origin), done)
+                chosen = ir.Call(callee=ir.select, args=(condition, yes, no), outs=(out,), origin=op.origin)
+                self.plain(chosen, done, scope)
             else:
                 kept.append(k)
         self.put(ir.with_results(ir.with_parts(op, (condition,), (then, orelse), op.outs), kept), done)
