@@ -1,6 +1,6 @@
 """Where operations stand, and who uses the values of a function.
 
-In: a function. Out: `Uses`, with what is around each operation, the loop of each counter, and the users of each variable.
+In: a function. Out: `Uses`, with what is around each operation, the loop of each counter, and the users of each value.
 
     for i in range(n):
         y[i] = a[i]          around the store: the loop;  users of y: the store;  %i counts in the loop

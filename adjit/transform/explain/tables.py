@@ -78,7 +78,7 @@ class _Explaining:
         self.sizes = Sizes(function, self.name, values)
         self.defined = function.body.defines
         self.provided = self.of(Provided)
-        self.lines = {p.value: p.origin.line for p in self.provided if p.origin is not None}
+        self.origins = {p.value: p.origin for p in self.provided if p.origin is not None}
         self.olds = {r.old: r.store for r in self.of(notes.Restored)}
         shadows = [pair for swept in self.of(notes.Swept) for pair in swept.shadows.items()]
         self.shadowed = {shadow: array for array, shadow in shadows if isinstance(array, ir.Var)}
@@ -158,8 +158,7 @@ class _Explaining:
             return role.kind
         if of in self.olds:
             return f"tape of what {at_line(self.olds[of].origin) or 'a store'} overwrites"
-        own = self.lines.get(of)
-        where = "" if own is None else f", L{own}"
+        where = at_line(self.origins.get(of), ", ")
         if role.kind == "axes":
             return f"your array, with axes for loops{where}"
         return f"{role.kind} of {self.name(of)}{where if role.kind == 'tape' else ''}"

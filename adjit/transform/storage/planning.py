@@ -54,11 +54,10 @@ def plan(primal: Primal, mirror: Mirror, strategy: Strategy) -> Plan:
     """The cheapest way to have all that the mirror reads. Scratch arrays are taken to have axes of their own."""
     if strategy.values != "cheapest":
         return Plan({}, strategy)
-    before = dict(primal.expanded)
     if strategy.uses("expand"):
         primal.expand_to(primal.scratch)
     again = _Planning(primal, mirror).solved()
-    primal.expand_to(before)
+    primal.expand_to({})
     return Plan(again, strategy)
 
 

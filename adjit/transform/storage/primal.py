@@ -145,7 +145,7 @@ class Primal:
     def expand_to(self, expanded: dict[ir.Operand, Sequence[ir.For]]) -> None:
         if expanded != self.expanded:
             self.expanded = expanded
-            self._index_model = IndexModel(self.function, expanded)
+            self._index_model = IndexModel(self.function, expanded) if expanded else self.function.analysis(IndexModel)
 
     def extent(self, array: ir.Operand, axis: int) -> Affine | None:
         return self._index_model.iterations.extent(array, axis)
