@@ -12,7 +12,7 @@ is the safe one: yes.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from adjit.transform import ir
 from adjit.transform.analysis.accesses import Accesses
@@ -90,16 +90,11 @@ class IndexModel:
         written = self._accesses.write(store)
         return written.is_root and self._is_unread(written, self._of(written, reads), None)
 
-    def is_private(
-        self, memory: ir.Operand, loop: ir.For | ir.While, ignored: Callable[[ir.Op], bool] | None = None
-    ) -> bool:
-        """Whether all that a trip of the loop reads of an alias class was stored in that trip before.
-
-        `ignored`: tells which reads do not count.
-        """
+    def is_private(self, memory: ir.Operand, loop: ir.For | ir.While) -> bool:
+        """Whether all that a trip of the loop reads of an alias class was stored in that trip before."""
         for op in ir.walk(loop.body):
             arrays = [op.array] if isinstance(op, ir.Store) and op.add else op.memory_read
-            if any(self._aliases.find(a) == memory for a in arrays) and not (ignored and ignored(op)):
+            if any(self._aliases.find(a) == memory for a in arrays):
                 reads = [r for r in self._accesses.read(op) if self._aliases.find(r.root) == memory]
                 if not all(self._is_stored(access, loop) for access in reads):
                     return False

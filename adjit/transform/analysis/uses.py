@@ -1,6 +1,6 @@
-"""Where operations stand, and who uses the arrays of a function.
+"""Where operations stand, and who uses the values of a function.
 
-In: a function. Out: `Uses`, with what is around each operation, the loop of each counter, and the users of each array.
+In: a function. Out: `Uses`, with what is around each operation, the loop of each counter, and the users of each value.
 
     for i in range(n):
         y[i] = a[i]          around the store: the loop;  users of y: the store;  %i counts in the loop
@@ -29,7 +29,7 @@ class Uses:
             if isinstance(op, ir.For):
                 self.counters[op.body.args[0]] = op
             for operand in op.operands:
-                if ir.is_array(operand):
+                if isinstance(operand, ir.Var) or ir.is_array(operand):
                     self.users.setdefault(operand, []).append(op)
             for inner in op.regions:
                 self._walk(inner, (*around, op))

@@ -86,7 +86,8 @@ class Sizes:
         op = self._made.get(array)
         if isinstance(op, ir.Slice):
             return self._extent_of_slice(op, axis)
-        if isinstance(op, ir.Alloc | ir.Copy | ir.Transpose) or (isinstance(op, ir.Call) and _is_product(op)):
+        is_matrices = isinstance(op, ir.Call) and is_product(op) and all(ndim(a) == 2 for a in op.args)
+        if is_matrices or isinstance(op, ir.Alloc | ir.Copy | ir.Transpose):
             source = extent_source(op, axis)
             assert source is not None
             return self.extent(*source) if isinstance(source, tuple) else self.of(source)
@@ -148,28 +149,19 @@ class Sizes:
             return None
         args = [self.of(a) for a in op.args]
         if op.callee is max and op.args[1] == ir.integer(0):
-            return dataclasses.replace(args[0], value=None if args[0].value is None else max(args[0].value, 0))
+            return dataclasses.replace(args[0], value=_value(max, *args))
         if op.callee is operator.sub:
             return _difference(*args)
         if op.callee in INFIX and len(args) == 2:
             return _infix(op.callee, *args)
-        value = None
         if op.callee is ir.select:
             condition, yes, no = args
-            if condition.value is not None:
-                value = yes.value if condition.value else no.value
+            value = None if condition.value is None else yes.value if condition.value else no.value
             text = f"{yes.text.within(CHOICE + 1)} if {condition.text.within(CHOICE + 1)} else {no.text.text}"
             return Size(Text(text, CHOICE), value)
         if op.callee is ir.cast:
             return args[0]
-        function = getattr(op.callee, "py_func", op.callee)
-        numbers = [a.value for a in args]
-        if None not in numbers:
-            try:
-                value = int(function(*numbers))
-            except (ValueError, ZeroDivisionError):
-                # the program itself raises where it gets there
-                value = None
+        value = _value(getattr(op.callee, "py_func", op.callee), *args)
         if op.callee is stored_extent:
             return dataclasses.replace(args[0], value=value)
         if op.callee in (broadcast_extent, max):
@@ -182,13 +174,19 @@ def item_bytes(dtype: types.Type) -> int:
     return int(np.dtype("bool" if isinstance(dtype, types.Boolean) else str(dtype)).itemsize)
 
 
-def _is_product(op: ir.Call) -> bool:
-    """Whether this is a product of two matrices."""
-    return is_product(op) and all(ndim(a) == 2 for a in op.args)
-
-
 def _literal(value: Any) -> Size:
     return Size(Text(repr(int(value)), ATOM if value >= 0 else SIGN), int(value), int(value))
+
+
+def _value(function: Callable[..., Any], *args: Size) -> int | None:
+    """What a function makes of the values; None if one is not known, or where the program itself raises."""
+    numbers = [a.value for a in args]
+    if None in numbers:
+        return None
+    try:
+        return int(function(*numbers))
+    except (ValueError, ZeroDivisionError):
+        return None
 
 
 def _largest(args: Sequence[Size], value: int | None) -> Size:
@@ -211,7 +209,7 @@ def _from_end(end: Size | None, whole: Size) -> Size | None:
 
 def _difference(left: Size, right: Size) -> Size:
     """`(n - 1) - 1` is n - 2."""
-    value = None if left.value is None or right.value is None else left.value - right.value
+    value = _value(operator.sub, left, right)
     if right.literal is None:
         return Size(_infix(operator.sub, left, right).text, value)
     if left.literal is not None:
@@ -226,10 +224,5 @@ def _difference(left: Size, right: Size) -> Size:
 
 def _infix(callee: Any, left: Size, right: Size) -> Size:
     sign, binds = INFIX[callee]
-    value = None
-    if left.value is not None and right.value is not None:
-        try:
-            value = int(callee(left.value, right.value))
-        except (ValueError, ZeroDivisionError):
-            value = None
-    return Size(Text(f"{left.text.within(binds)} {sign} {right.text.within(binds + 1)}", binds), value)
+    text = f"{left.text.within(binds)} {sign} {right.text.within(binds + 1)}"
+    return Size(Text(text, binds), _value(callee, left, right))

@@ -83,9 +83,10 @@ class _Table:
                 yield from self.region(inner, inside, rerun)
 
     def line(self, op: ir.For | ir.While, origin: ir.Origin, depth: int, again: ir.Op | None) -> Line:
-        strategy, why = self.fate(op) if again is None else (_with_trip(again), "")
+        strategy, why = self.fate(op) if again is None else (f"run again with {trip_of(again)}", "")
         text = origin.text.splitlines()[0] if origin.text else ""
-        return Line(origin.line, text, depth, strategy, why, not (_is_loop(origin) or is_call(op)))
+        is_loop = text.startswith(("for ", "while ")) or is_call(op)
+        return Line(origin.line, text, depth, strategy, why, not is_loop)
 
     def fate(self, op: ir.For | ir.While) -> tuple[str, str]:
         if not self.with_reverse:
@@ -96,23 +97,19 @@ class _Table:
         if found is not None and found.way == "run again":
             if is_call(op):
                 return "the call is made again", "from its arguments"
-            size = self.snapshots.get(op)
-            if size is None:
+            if op not in self.snapshots:
                 return "trips run again", found.why
-            count = self.sizes.of(size)
+            count = self.sizes.of(self.snapshots[op])
             number = "" if count.value is None or str(count.value) == str(count) else f" = {count.value}"
             return f"trips run again, from snapshots: {count}{number}", found.why
         is_forward = op in self.forward or (isinstance(op, ir.While) and op.origin in self.whiles)
         if op in self.mirrored:
             if not is_forward:
                 return "reverse sweep only", "the reverse sweep reads nothing that its forward trips make"
-            return BOTH, self.reason(op, found)
+            if isinstance(op, ir.While) or op.stops:
+                return BOTH, "how many trips it makes is known when it has ended"
+            return BOTH, "" if found is None else found.why
         return ("forward sweep only" if is_forward else "not needed"), "no adjoint goes through it"
-
-    def reason(self, op: ir.For | ir.While, found: Scheduled | None) -> str:
-        if isinstance(op, ir.While) or op.stops:
-            return "how many trips it makes is known when it has ended"
-        return "" if found is None else found.why
 
 
 def is_call(op: ir.Op) -> bool:
@@ -122,13 +119,9 @@ def is_call(op: ir.Op) -> bool:
 
 def trip_of(loop: ir.Op) -> str:
     """What is run again, in words."""
-    what = "the call" if is_call(loop) else "its trip"
-    return what if loop.origin is None else f"{what} of L{loop.origin.line}"
+    return ("the call" if is_call(loop) else "its trip") + at_line(loop.origin, " of ")
 
 
-def _with_trip(loop: ir.Op) -> str:
-    return f"run again with {trip_of(loop)}"
-
-
-def _is_loop(origin: ir.Origin) -> bool:
-    return origin.text.startswith(("for ", "while "))
+def at_line(origin: ir.Origin | None, before: str = "") -> str:
+    """The line of a statement, after these words; nothing where there is no statement."""
+    return "" if origin is None else f"{before}L{origin.line}"

@@ -16,22 +16,16 @@ from typing import Any, TypeVar
 from numba import types
 
 from adjit.transform import ir
+from adjit.transform.analysis.alias import FRESH
+from adjit.transform.analysis.uses import Uses
 from adjit.transform.derive.activity import carries
 from adjit.transform.emit.emit import variable_names
 from adjit.transform.explain.formulas import Sizes, item_bytes
-from adjit.transform.explain.loops import Line, lines_of, trip_of
+from adjit.transform.explain.loops import Line, at_line, lines_of, trip_of
 from adjit.transform.explain.variables import Variable, variables
 from adjit.transform.ir.types import array_type_of
-from adjit.transform.rewrite.notes import (
-    Differentiated,
-    Elaborated,
-    Provided,
-    Record,
-    Remark,
-    Restored,
-    Scheduled,
-    Swept,
-)
+from adjit.transform.rewrite import notes
+from adjit.transform.rewrite.notes import Provided, Record
 
 Kind = TypeVar("Kind", bound=Record)
 
@@ -84,30 +78,29 @@ class _Explaining:
         self.sizes = Sizes(function, self.name, values)
         self.defined = function.body.defines
         self.provided = self.of(Provided)
-        self.lines = {p.value: p.origin.line for p in self.provided if p.origin is not None}
-        self.olds = {r.old: r.store for r in self.of(Restored)}
-        self.shadowed = {
-            shadow: array for s in self.of(Swept) for array, shadow in s.shadows.items() if isinstance(array, ir.Var)
-        }
+        self.origins = {p.value: p.origin for p in self.provided if p.origin is not None}
+        self.olds = {r.old: r.store for r in self.of(notes.Restored)}
+        shadows = [pair for swept in self.of(notes.Swept) for pair in swept.shadows.items()]
+        self.shadowed = {shadow: array for array, shadow in shadows if isinstance(array, ir.Var)}
         # by what they are for
         self.made: dict[object, Array] = {}
         self.arrays: list[Array] = []
-        for op, loops in _with_loops(function.body, ()):
-            self.array(op, loops)
+        self.uses = function.analysis(Uses)
+        for op in ir.walk(function.body):
+            self.array(op)
 
     def of(self, kind: type[Kind]) -> list[Kind]:
         return [record for record in self.records if isinstance(record, kind)]
 
     def tables(self) -> Tables:
-        read, taken, swept = self.of(Elaborated), self.of(Differentiated), self.of(Swept)
+        read, taken, swept = self.of(notes.Elaborated), self.of(notes.Differentiated), self.of(notes.Swept)
         found: Sequence[Variable] = ()
         loops: Sequence[Line] = ()
         if taken:
             found = variables(read[-1] if read else None, taken[-1])
-            primal = swept[-1].function if swept else taken[-1].function
-            loops = lines_of(
-                primal, self.function, self.sizes, self.of(Scheduled), self.of(Remark), with_reverse=bool(swept)
-            )
+            primal = (swept or taken)[-1].function
+            scheduled, remarks = self.of(notes.Scheduled), self.of(notes.Remark)
+            loops = lines_of(primal, self.function, self.sizes, scheduled, remarks, with_reverse=bool(swept))
         return Tables(
             tuple(found),
             tuple(self.values()),
@@ -118,39 +111,39 @@ class _Explaining:
 
     # ---------------------------------------------------------------------------------------------------------- memory
 
-    def array(self, op: ir.Op, loops: tuple[ir.Op, ...]) -> None:
-        around = tuple(_line(loop.origin) for loop in loops)
+    def array(self, op: ir.Op) -> None:
+        if not isinstance(op, (*FRESH, ir.NewTape)):
+            return
+        around = tuple(_line(loop.origin) for loop in self.loops(op))
         role = op.role if isinstance(op, ir.Alloc | ir.NewTape) else None
         if role is not None and role.kind == "axes" and not _has_axes(op, role):
             # it had axes until both sweeps of a trip came to be in one loop
             role = None
-        if isinstance(op, ir.NewTape):
-            found = Array(self.name(op.out), self.purpose(op, role), self.growth(op), None, around, grows=True)
-            self.add(found, role)
-            return
-        if not isinstance(op, ir.Alloc | ir.Copy | ir.Call):
-            return
         for out in op.results:
             if isinstance(out.type, types.Array):
                 size = self.sizes.bytes_of(out)
-                self.add(Array(self.name(out), self.purpose(op, role), str(size), size.value, around), role)
+                made = Array(self.name(out), self.purpose(op, role), str(size), size.value, around)
+            elif isinstance(out.type, types.List):
+                made = Array(self.name(out), self.purpose(op, role), self.growth(out), None, around, grows=True)
+            else:
+                continue
+            self.arrays.append(made)
+            if role is not None and role.kind in ("tape", "axes"):
+                self.made[role.of] = made
 
-    def add(self, array: Array, role: ir.Role | None) -> None:
-        self.arrays.append(array)
-        if role is not None and role.kind in ("tape", "axes"):
-            self.made[role.of] = array
+    def loops(self, op: ir.Op) -> list[ir.Op]:
+        return [loop for loop in self.uses.around[op] if isinstance(loop, ir.For | ir.While)]
 
-    def growth(self, op: ir.NewTape) -> str:
-        assert isinstance(op.out.type, types.List)
-        item = op.out.type.dtype
+    def growth(self, tape: ir.Var) -> str:
+        assert isinstance(tape.type, types.List)
+        item = tape.type.dtype
         each = "an array" if isinstance(item, types.Array) else str(item_bytes(item))
-        for other, loops in _with_loops(self.function.body, ()):
-            if isinstance(other, ir.Push) and other.tape is op.out and loops and loops[-1].origin is not None:
-                return f"{each} a trip of L{loops[-1].origin.line}"
-        return each
+        pushes = [op for op in self.uses.users.get(tape, ()) if isinstance(op, ir.Push)]
+        found = [at_line(loops[-1].origin, " a trip of ") for op in pushes if (loops := self.loops(op))]
+        return each + next(filter(None, found), "")
 
     def purpose(self, op: ir.Op, role: ir.Role | None) -> str:
-        where = "" if op.origin is None else f", L{op.origin.line}"
+        where = at_line(op.origin, ", ")
         if role is None:
             shadowed = [self.shadowed[out] for out in op.results if out in self.shadowed]
             if shadowed:
@@ -160,15 +153,12 @@ class _Explaining:
             return "returned" if any(out in self.function.body.yields for out in op.results) else f"temporary{where}"
         of = role.of
         if isinstance(of, ir.Op):
-            return "snapshots" + ("" if of.origin is None else f" for the loop at L{of.origin.line}")
+            return f"snapshots{at_line(of.origin, ' for the loop at ')}"
         if not isinstance(of, ir.Var):
             return role.kind
         if of in self.olds:
-            store = self.olds[of]
-            line = "a store" if store.origin is None else f"L{store.origin.line}"
-            return f"tape of what {line} overwrites"
-        own = self.lines.get(of)
-        where = "" if own is None else f", L{own}"
+            return f"tape of what {at_line(self.olds[of].origin) or 'a store'} overwrites"
+        where = at_line(self.origins.get(of), ", ")
         if role.kind == "axes":
             return f"your array, with axes for loops{where}"
         return f"{role.kind} of {self.name(of)}{where if role.kind == 'tape' else ''}"
@@ -197,10 +187,11 @@ class _Explaining:
     def how(self, p: Provided) -> str:
         """What became of a decision; empty if nothing of the value is left."""
         is_there, is_copied = p.value in self.defined, p.copy in self.defined
+        inside = "" if p.trip is None else f", with {trip_of(p.trip)}"
         if p.value in self.made:
-            return _inside("kept, each trip's" if p.how == "with axes" else "taped", p)
+            return ("kept, each trip's" if p.how == "with axes" else "taped") + inside
         if p.trip is not None and _is_made_in(p.value, p.trip):
-            return _inside("computed again", p)
+            return f"computed again{inside}"
         if p.how == "stepped back":
             return "stepped back"
         if p.how == "lifted":
@@ -228,16 +219,3 @@ def _has_axes(op: ir.Op, role: ir.Role) -> bool:
     if not isinstance(op, ir.Alloc) or not isinstance(role.of, ir.Var):
         return False
     return array_type_of(op.out).ndim > array_type_of(role.of).ndim
-
-
-def _inside(how: str, p: Provided) -> str:
-    if p.trip is None:
-        return how
-    return f"{how}, with {trip_of(p.trip)}"
-
-
-def _with_loops(region: ir.Region, loops: tuple[ir.Op, ...]) -> Iterator[tuple[ir.Op, tuple[ir.Op, ...]]]:
-    for op in region.ops:
-        yield op, loops
-        for inner in op.regions:
-            yield from _with_loops(inner, (*loops, op) if isinstance(op, ir.For | ir.While) else loops)

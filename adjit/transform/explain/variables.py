@@ -8,12 +8,14 @@ In: what elaboration and activity noted. Out: a `Variable` for each name, in the
 from __future__ import annotations
 
 import operator
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from numba import types
 
 from adjit.transform import ir
+from adjit.transform.analysis.uses import Uses
 from adjit.transform.derive.activity import Activity, carries
 from adjit.transform.rewrite.notes import Differentiated, Elaborated
 
@@ -31,24 +33,18 @@ class Variable:
     why: str
 
 
-@dataclass
-class _Named:
-    operands: dict[ir.Operand, None] = field(default_factory=dict)
-    lines: dict[int, None] = field(default_factory=dict)
-
-
 def variables(read: Elaborated | None, taken: Differentiated) -> list[Variable]:
     """`read`: the program with all its names; None where it is not the user's own text that was differentiated."""
     function = taken.function if read is None else read.function
     main = function.name if function.origin is None else function.origin.function
-    named: dict[tuple[str, str], _Named] = {}
+    named: defaultdict[tuple[str, str], list[ir.Operand]] = defaultdict(list)
+    lines: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
 
     def add(name: str, origin: ir.Origin | None, operand: ir.Operand, is_assigned: bool) -> None:
         home = main if origin is None else origin.function
-        found = named.setdefault((home, name), _Named())
-        found.operands[operand] = None
+        named[home, name].append(operand)
         if origin is not None and is_assigned:
-            found.lines[origin.line] = None
+            lines[home, name].add(origin.line)
 
     bound = {operand for _, _, operand in read.bound} if read is not None else set()
     for parameter in function.body.args:
@@ -62,8 +58,8 @@ def variables(read: Elaborated | None, taken: Differentiated) -> list[Variable]:
         add(name, origin, operand, True)
     judge = _Judge(function, taken)
     found = [
-        Variable(name, home, tuple(sorted(own.lines)), *judge.verdict(name if home == main else "", list(own.operands)))
-        for (home, name), own in named.items()
+        Variable(name, home, tuple(sorted(lines[home, name])), *judge.verdict(name if home == main else "", operands))
+        for (home, name), operands in named.items()
     ]
     return sorted(found, key=lambda v: (bool(v.lines), v.function != main, v.lines[:1]))
 
@@ -75,12 +71,7 @@ class _Judge:
         yields = [function.body.yields[k] for k in taken.outputs]
         self.activity = Activity(function, taken.inputs, yields)
         self.alone = [(p, Activity(function, (p,), yields)) for p in taken.inputs]
-        self.users: dict[ir.Operand, list[ir.Op]] = {}
-        for op in ir.walk(function.body):
-            for operand in op.operands:
-                self.users.setdefault(operand, []).append(op)
-        self.handed_on = {y for op in ir.walk(function.body) for region in op.regions for y in region.yields}
-        self.handed_on.update(function.body.yields)
+        self.uses = function.analysis(Uses)
 
     def verdict(self, name: str, operands: Sequence[ir.Operand]) -> tuple[bool, str]:
         floats = [o for o in operands if carries(o.type)]
@@ -105,20 +96,16 @@ class _Judge:
         return False, f"{depends}, but does not reach the result"
 
     def is_only_compared(self, operands: Iterable[ir.Operand]) -> bool:
-        users = [op for o in operands for op in self.users.get(o, ())]
-        return (
-            bool(users)
-            and not any(o in self.handed_on for o in operands)
-            and all(isinstance(op, ir.Call) and op.callee in _COMPARISONS for op in users)
-        )
+        users = [op for o in operands for op in self.uses.users.get(o, ())]
+        are_compared = all(isinstance(op, ir.Call) and op.callee in _COMPARISONS for op in users)
+        return bool(users) and are_compared and self.uses.held.isdisjoint(operands)
 
 
 def _kind(operands: Sequence[ir.Operand]) -> str:
     type_ = operands[0].type
     item = type_.dtype if isinstance(type_, types.Array) else type_
-    one, many = f"of type {item}", f"of type {item}"
     if isinstance(item, types.Boolean):
-        one, many = "a truth value", "truth values"
-    elif isinstance(item, types.Integer):
-        one, many = "an integer", "integers"
-    return one if item is type_ else many
+        return "a truth value" if item is type_ else "truth values"
+    if isinstance(item, types.Integer):
+        return "an integer" if item is type_ else "integers"
+    return f"of type {item}"

@@ -162,8 +162,7 @@ class _Fusion:
             return loop.pair in self.parts[memory]
         made, pair = self.roots.get(memory, ()), loop.pair
         assert isinstance(pair, ir.For)
-        is_known = bool(made) and all(root in self.primal.made for root in made)
-        return is_known and all(self.primal.is_scratch(root, pair) for root in made)
+        return bool(made) and all(root in self.primal.made and self.primal.is_scratch(root, pair) for root in made)
 
     def is_made_in(self, memory: ir.Operand, loop: ir.For) -> bool:
         """Whether all that the memory may be is made in a trip of the loop."""
@@ -199,8 +198,5 @@ class _Fusion:
 def _numbers_of_trips(loop: ir.For) -> set[ir.Operand]:
     """What says which trip it is: the counter, and that less where it starts."""
     counter = loop.body.args[0]
-    found: set[ir.Operand] = {counter}
-    for op in loop.body.ops:
-        if isinstance(op, ir.Call) and op.callee is operator.sub and op.args == (counter, loop.start):
-            found.update(op.outs)
-    return found
+    differences = (op for op in loop.body.ops if isinstance(op, ir.Call) and op.callee is operator.sub)
+    return {counter, *(out for op in differences if op.args == (counter, loop.start) for out in op.outs)}

@@ -53,9 +53,6 @@ class _Expanding:
         ops = [ir.substituted(op, self.extents) for op in ops]
         return ir.with_ops(self.body, ops), {old: self.new[old] for old in self.loops_of}
 
-    def region(self, region: ir.Region) -> ir.Region:
-        return ir.with_ops(region, [made for op in region.ops for made in self.op(op)])
-
     def alloc(self, array: ir.Operand) -> list[ir.Op]:
         """The new array, made in front of its first use, where the trips of the loops are known."""
         alloc, type_ = self.model(array), array_type_of(array)
@@ -108,7 +105,8 @@ class _Expanding:
                 assert isinstance(array, ir.Var)
                 op = ir.substituted(op, {array: self.row(builder, array, prefix)})
         yield from builder.ops
-        yield ir.with_regions(op, [self.region(r) for r in op.regions])
+        regions = [ir.with_ops(r, [made for inner in r.ops for made in self.op(inner)]) for r in op.regions]
+        yield ir.with_regions(op, regions)
         if isinstance(op, ir.For) and op.pair is not None:
             del self.counters[op.pair]
 

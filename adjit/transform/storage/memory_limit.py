@@ -11,13 +11,14 @@ from __future__ import annotations
 import dataclasses
 import operator
 from collections import Counter
-from collections.abc import Set
+from collections.abc import Mapping, Set
 
 from numba import types
 
 from adjit.runtime.library import fitting_snapshots
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Affine, Iterations
+from adjit.transform.analysis.alias import Names
 from adjit.transform.ir.types import array_type_of
 from adjit.transform.rewrite.affine_ops import Writer
 
@@ -27,7 +28,7 @@ def leave_room(function: ir.Function) -> ir.Function:
     calls = [op for op in function.body.ops if isinstance(op, ir.Call) and op.callee is fitting_snapshots]
     if not calls:
         return function
-    iterations, partly = function.analysis(Iterations), _partly_undefined(function)
+    iterations, names = function.analysis(Iterations), Names(function)
     known: set[object] = set(function.body.args)
     instead: dict[ir.Op, list[ir.Op]] = {}
     for op in function.body.ops:
@@ -41,21 +42,16 @@ def leave_room(function: ir.Function) -> ir.Function:
             if others is not None:
                 room = writer.call(operator.sub, limit, others, type=types.intp, name="room")
                 instead[op] = [*writer.ops, dataclasses.replace(op, args=(trips, room, each))]
-        known.update(out for out in op.results if out not in partly)
+        known.update(out for out in op.results if not _is_partly_undefined(out, names, function.body.made))
     return dataclasses.replace(function, body=ir.replaced(function.body, instead))
 
 
-def _partly_undefined(function: ir.Function) -> set[ir.Operand]:
-    """What has no value where some branch was not taken."""
-    found: set[ir.Operand] = set()
-    size = -1
-    while size != len(found):
-        size = len(found)
-        for op in ir.walk(function.body):
-            if isinstance(op, ir.Undefined) or (isinstance(op, (*ir.VIEWS, ir.Extent)) and op.operands[0] in found):
-                found.update(op.results)
-            found.update(name for name, *sources in ir.joined(op) if not found.isdisjoint(sources))
-    return found
+def _is_partly_undefined(operand: ir.Operand, names: Names, made: Mapping[ir.Operand, ir.Op]) -> bool:
+    """Whether it has no value where some branch was not taken, or is an extent of what has none."""
+    makers = [made.get(origin) for origin in names.memory(operand)]
+    extents = [op.array for op in makers if isinstance(op, ir.Extent)]
+    is_undefined = any(isinstance(op, ir.Undefined) for op in makers)
+    return is_undefined or any(_is_partly_undefined(array, names, made) for array in extents)
 
 
 def _sizes(
@@ -64,7 +60,8 @@ def _sizes(
     """How many arrays there are of an item's size and these extents, snapshots aside, as far as they are known."""
     found: Counter[tuple[int, tuple[Affine, ...]]] = Counter()
     for op in ir.walk(function.body):
-        if not isinstance(op, ir.Alloc | ir.Copy) or (isinstance(op, ir.Alloc) and _is_of_snapshots(op)):
+        role = op.role if isinstance(op, ir.Alloc) else None
+        if not isinstance(op, ir.Alloc | ir.Copy) or (role is not None and role.kind == "snapshots"):
             continue
         type_ = array_type_of(op.out)
         extents = [_extent(iterations, op.out, axis, known) for axis in range(type_.ndim)]
@@ -72,10 +69,6 @@ def _sizes(
             shape = tuple(extent for extent in extents if extent is not None)
             found[type_.dtype.bitwidth // 8, shape] += 1
     return found
-
-
-def _is_of_snapshots(op: ir.Alloc) -> bool:
-    return op.role is not None and op.role.kind == "snapshots"
 
 
 def _extent(iterations: Iterations, array: ir.Var, axis: int, known: Set[object]) -> Affine | None:

@@ -16,7 +16,7 @@ An operation inside a loop weighs as often as the loop runs, which is not known:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -54,11 +54,10 @@ def plan(primal: Primal, mirror: Mirror, strategy: Strategy) -> Plan:
     """The cheapest way to have all that the mirror reads. Scratch arrays are taken to have axes of their own."""
     if strategy.values != "cheapest":
         return Plan({}, strategy)
-    before = dict(primal.expanded)
     if strategy.uses("expand"):
-        primal.expand_to(primal.scratch())
+        primal.expand_to(primal.scratch)
     again = _Planning(primal, mirror).solved()
-    primal.expand_to(before)
+    primal.expand_to({})
     return Plan(again, strategy)
 
 
@@ -70,14 +69,12 @@ class _Planning:
         self.needed: dict[ir.Var, int] = {}
         self.free: set[ir.Operand] = set()
         self._read_by(mirror)
-        self.users: dict[ir.Operand, list[ir.Op]] = {}
-        for op in ir.walk(primal.top):
-            for operand in dict.fromkeys(ir.reads(op)):
-                self.users.setdefault(operand, []).append(op)
         # the earliest point of the reverse sweep at which a value may be made again, for whatever reads it there
-        self.bounds: dict[ir.Var, int] = {}
-        for op in reversed(primal.top.inside):
-            self.bounds.update((out, self._bound(out)) for out in op.results)
+        self.bounds = dict(self.needed)
+        for op in filter(is_cheap, reversed(primal.top.inside)):
+            undone = self._bound(op)
+            for operand in ir.reads(op) if undone >= 0 else ():
+                self._need(self.bounds, operand, primal.region_of[op], undone)
         self.network = _Network()
         self.weighed: dict[ir.Op, int] = {}
 
@@ -85,21 +82,19 @@ class _Planning:
 
     def _read_by(self, mirror: Mirror) -> None:
         for group in mirror.groups:
-            undone = len(mirror.region.ops)
-            if group.op is not None:
-                undone = self.primal.position[group.op] + (1 if group.op.regions else 0)
+            undone = len(mirror.region.ops) if group.op is None else self.primal.undone_at(group.op)
             for item in group.ops:
                 for operand in self._reads(item):
-                    self._need(operand, mirror.region, undone)
+                    self._need(self.needed, operand, mirror.region, undone)
         for y in mirror.yields:
-            self._need(y, mirror.region, 0)
+            self._need(self.needed, y, mirror.region, 0)
 
     def _reads(self, item: ir.Op | MirroredLoop | MirroredIf) -> Iterator[ir.Operand]:
         if isinstance(item, MirroredLoop):
-            args = ir.carried_args(item.op)
-            for slot in retraceable(item.op):
-                self.free.update((args[slot], item.op.body.yields[slot]))
-                yield item.op.outs[slot]
+            for k in retraceable(item.op):
+                _, arg, yielded, out = item.op.slots[k]
+                self.free.update((arg, yielded))
+                yield out
             if isinstance(item.op, ir.For):
                 self.free.add(item.op.body.args[0])
                 yield from (item.op.start, item.op.stop, item.op.step)
@@ -113,42 +108,35 @@ class _Planning:
         else:
             yield from ir.reads(item)
 
-    def _need(self, operand: ir.Operand, region: ir.Region, undone: int) -> None:
-        """Notes that the mirror reads a value, in the mirror of its own region or inside an operation of that."""
+    def _need(self, found: dict[ir.Var, int], operand: ir.Operand, region: ir.Region, undone: int) -> None:
+        """Notes that a value is read, in the mirror of its own region or inside an operation of that."""
         if not isinstance(operand, ir.Var) or operand not in self.primal.made:
             return
         home, _ = self.primal.made[operand]
         place = self.primal.place_in(home, region, undone)
         if place is not None:
-            self.needed[operand] = max(place, self.needed.get(operand, -1))
+            found[operand] = max(place, found.get(operand, -1))
 
-    def _bound(self, value: ir.Var) -> int:
-        """That of a value, once those of all values made after it are known."""
-        found = self.needed.get(value, -1)
-        home, _ = self.primal.made[value]
-        for op in self.users.get(value, ()):
-            inner = max((self.bounds.get(out, -1) for out in op.results), default=-1) if is_cheap(op) else -1
-            # no place: the operation is around the value
-            place = self.primal.place_in(home, self.primal.region_of[op], inner) if inner >= 0 else None
-            found = max(found, -1 if place is None else place)
-        return found
+    def _bound(self, op: ir.Op) -> int:
+        """That of what an operation makes, once those of all values made after it are known."""
+        return max((self.bounds.get(out, -1) for out in op.results), default=-1)
 
     # ------------------------------------------------------------------------------------------------- the network
 
     def solved(self) -> dict[ir.Op, bool]:
         pending = list(self.needed)
-        met: set[ir.Operand] = set(pending)
+        met = set(pending)
         for value in pending:
             self.network.edge(_Network.SOURCE, self.network.node(value), UNLIMITED)
         while pending:
             for operand in self._weigh(pending.pop()):
-                if isinstance(operand, ir.Var) and operand not in met:
+                if operand not in met:
                     met.add(operand)
                     pending.append(operand)
         chosen = self.network.source_side()
         return {op: node in chosen for op, node in self.weighed.items()}
 
-    def _weigh(self, value: ir.Var) -> Iterator[ir.Operand]:
+    def _weigh(self, value: ir.Var) -> Iterator[ir.Var]:
         """Puts a value and the operation that makes it into the network; gives what that reads."""
         if value not in self.primal.made or value in self.free:
             return
@@ -159,24 +147,25 @@ class _Planning:
         slot = self.slot(value, region) * weight
         op = region.ops[k] if k >= 0 else None
         cycles = None if op is None or value not in op.results else self.cycles(op)
-        if op is None or cycles is None:
-            self.network.edge(node, _Network.SINK, slot)
-            return
-        run = self.network.node(op)
+        run = _Network.SINK if op is None or cycles is None else self.network.node(op)
         self.network.edge(node, run, slot)
-        if op in self.weighed:
+        if op is None or cycles is None or op in self.weighed:
             return
         self.weighed[op] = run
         self.network.edge(run, _Network.SINK, cycles * weight)
-        for operand in dict.fromkeys(ir.reads(op)):
-            if isinstance(operand, ir.Var):
-                self.network.edge(run, self.network.node(operand), UNLIMITED)
-                yield operand
+        yield from self._require(run, ir.reads(op))
         for inner in ir.with_inner(op):
             if isinstance(inner, ir.Load):
                 yield from self._undo(run, inner)
 
-    def _undo(self, run: int, load: ir.Load) -> Iterator[ir.Operand]:
+    def _require(self, node: int, operands: Iterable[ir.Operand]) -> Iterator[ir.Var]:
+        """Values that have to be there too, if what the node stands for is done."""
+        for operand in dict.fromkeys(operands):
+            if isinstance(operand, ir.Var):
+                self.network.edge(node, self.network.node(operand), UNLIMITED)
+                yield operand
+
+    def _undo(self, run: int, load: ir.Load) -> Iterator[ir.Var]:
         """A load that is made again needs the stores after it undone."""
         for store in self.primal.overwriters(load):
             is_new = store not in self.network.numbers
@@ -185,10 +174,7 @@ class _Planning:
             if is_new:
                 region = self.primal.region_of[store]
                 self.network.edge(undoing, _Network.SINK, (self.memory(region) + 2 * LOAD) * self.weight(region))
-                for operand in store.index:
-                    if isinstance(operand, ir.Var):
-                        self.network.edge(undoing, self.network.node(operand), UNLIMITED)
-                        yield operand
+                yield from self._require(undoing, store.index)
 
     def cycles(self, op: ir.Op) -> int | None:
         """What it costs to run an operation again, None where that is out of the question."""
@@ -196,11 +182,9 @@ class _Planning:
         if cycles is None:
             return None
         region, place = self.primal.region_of[op], self.primal.position[op]
-        undone = max((self.bounds[out] for out in op.results), default=-1)
-        for inner in ir.with_inner(op):
-            if isinstance(inner, ir.Load) and self.primal.is_stored_between(inner, region, place, undone):
-                return None
-        return cycles
+        loads = (inner for inner in ir.with_inner(op) if isinstance(inner, ir.Load))
+        is_gone = any(self.primal.is_stored_between(load, region, place, self._bound(op)) for load in loads)
+        return None if is_gone else cycles
 
     def slot(self, value: ir.Var, region: ir.Region) -> int:
         if value in self.stored_at:

@@ -11,13 +11,16 @@ their use. `storage.py` makes a `Joint` of it, with both sweeps.
 from __future__ import annotations
 
 import dataclasses
+import functools
+from collections import defaultdict
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Affine
-from adjit.transform.analysis.alias import Aliases
+from adjit.transform.analysis.alias import FRESH, Aliases
 from adjit.transform.analysis.elements import IndexModel
+from adjit.transform.analysis.uses import Uses
 from adjit.transform.ir.types import array_type_of
 
 
@@ -28,37 +31,35 @@ class Primal:
         self.function = function
         self.top = function.body
         self.aliases = Aliases(function)  # takes in what storage adds
-        self.region_of: dict[ir.Op, ir.Region] = {}
+        self._uses = function.analysis(Uses)
+        self.region_of = self._uses.home
         self.position: dict[ir.Op, int] = {}
         self.owner: dict[ir.Region, ir.Op] = {}
         self.made: dict[ir.Var, tuple[ir.Region, int]] = {}
-        self._note(self.top)
+        for region in ir.regions(self.top):
+            self.made.update((arg, (region, -1)) for arg in region.args)
+            for k, op in enumerate(region.ops):
+                self.position[op] = k
+                self.made.update((out, (region, k)) for out in op.results)
+                self.owner.update((inner, op) for inner in op.regions)
         self.stores = self.aliases.stores()
         self.expanded: dict[ir.Operand, Sequence[ir.For]] = {}
         self._index_model = function.analysis(IndexModel)
-        self._scratch = _Scratch(self, self._index_model)
-
-    def _note(self, region: ir.Region) -> None:
-        for arg in region.args:
-            self.made[arg] = (region, -1)
-        for k, op in enumerate(region.ops):
-            self.region_of[op] = region
-            self.position[op] = k
-            for out in op.results:
-                self.made[out] = (region, k)
-            for inner in op.regions:
-                self.owner[inner] = op
-                self._note(inner)
 
     # ------------------------------------------------------------------------------------------------------- regions
 
-    def chain(self, region: ir.Region) -> list[ir.Op]:
+    def chain(self, region: ir.Region) -> tuple[ir.Op, ...]:
         """The operations around a region, outermost first."""
-        return [] if region is self.top else self._path(self.owner[region])
+        return () if region is self.top else self._path(self.owner[region])
 
-    def _path(self, op: ir.Op) -> list[ir.Op]:
+    def _path(self, op: ir.Op) -> tuple[ir.Op, ...]:
         """The operations around an operation, outermost first, and itself."""
-        return [*self.chain(self.region_of[op]), op]
+        return (*self._uses.around[op], op)
+
+    def undone_at(self, op: ir.Op) -> int:
+        """The place in its region from which on stores are undone when the adjoint of an operation runs: one with
+        regions is undone by its mirror, anything else before."""
+        return self.position[op] + (1 if op.regions else 0)
 
     def place_in(self, home: ir.Region, region: ir.Region, place: int) -> int | None:
         """The place behind what holds a place of a region inside `home`; None if that is not around it."""
@@ -75,13 +76,10 @@ class Primal:
         chain = self.chain(region)
         loops: list[ir.For] = []
         for op in chain:
-            if isinstance(op, ir.If):
-                continue
-            if not isinstance(op, ir.For):
+            if isinstance(op, ir.For) and self.are_known(op.operands[:3], chain[0]):
+                loops.append(op)
+            elif not isinstance(op, ir.If):
                 return None
-            if not self.are_known(op.operands[:3], chain[0]):
-                return None
-            loops.append(op)
         return loops
 
     def are_known(self, operands: Iterable[ir.Operand], top: ir.Op) -> bool:
@@ -91,33 +89,66 @@ class Primal:
 
     # ------------------------------------------------------------------------------------------------ scratch arrays
 
+    @functools.cached_property
     def scratch(self) -> dict[ir.Operand, Sequence[ir.For]]:
-        """Every array that could have an axis more for some loops."""
-        allocs = [op for op in ir.walk(self.top) if isinstance(op, ir.Alloc)]
-        found = {op.out: self._scratch.loops(self.aliases.find(op.out)) for op in allocs}
+        """Every array that can have an axis more for each loop around its use, and the loops, outermost first."""
+        find = self.aliases.find
+        allocs: defaultdict[ir.Operand, list[ir.Alloc]] = defaultdict(list)
+        accesses: defaultdict[ir.Operand, list[ir.Op]] = defaultdict(list)
+        held = list(self._uses.held)
+        for op in ir.walk(self.top):
+            if isinstance(op, ir.Alloc):
+                allocs[find(op.out)].append(op)
+            elif isinstance(op, ir.For | ir.While | ir.Push):
+                held += op.operands
+        for array in filter(ir.is_array, self._uses.users):
+            accesses[find(array)] += (op for op in self._uses.users[array] if not isinstance(op, ir.Extent | ir.Alloc))
+        # memory that goes by several names, or that something else keeps
+        shared = {find(o) for o in held if ir.is_array(o)}
+        own = [alloc for memory, (alloc, *others) in allocs.items() if not others and memory not in shared]
+        found = {alloc.out: self._loops_around(alloc, accesses[find(alloc.out)]) for alloc in own}
         return {array: loops for array, loops in found.items() if loops}
+
+    def _loops_around(self, alloc: ir.Alloc, accesses: Sequence[ir.Op]) -> tuple[ir.For, ...]:
+        """The loops that an array with these accesses can be given axes for; none if there are no such loops."""
+        memory, around = self.aliases.find(alloc.out), self._uses.around[alloc]
+        model = self.function.analysis(IndexModel)
+        chains = [self._uses.around[op] for op in accesses]
+        common = [first for first, *others in zip(*chains, strict=False) if all(other is first for other in others)]
+        if not common or not self.are_known(alloc.operands, common[0]):
+            return ()
+        # a row of an array with more axes is of the same type
+        has_rows_like_it = array_type_of(alloc.out).layout == "C" and array_type_of(alloc.out).ndim > 0
+        if not has_rows_like_it and not all(isinstance(op, ir.Load | ir.Store) for op in accesses):
+            return ()
+        loops: list[ir.For] = []
+        for op in common:
+            if isinstance(op, ir.If) and op not in around:
+                continue
+            if not isinstance(op, ir.For) or op.stops or not model.is_private(memory, op):
+                break
+            if model.is_own(memory, op) and op not in around:
+                # each trip has its own part of the array already
+                continue
+            if not self.are_known(op.operands[:3], common[0]):
+                break
+            loops.append(op)
+        return tuple(loops) if set(around) <= set(loops) else ()
 
     def expand(self, arrays: Iterable[ir.Operand]) -> bool:
         """Gives those of these arrays their axes that can have them; whether there was a new one among them."""
-        more = {
-            array: loops
-            for array in arrays
-            if array not in self.expanded and (loops := self._scratch.loops(self.aliases.find(array)))
-        }
+        new = (array for array in arrays if array in self.scratch and array not in self.expanded)
+        more = {array: self.scratch[array] for array in new}
         self.expand_to({**self.expanded, **more})
         return bool(more)
 
     def expand_to(self, expanded: dict[ir.Operand, Sequence[ir.For]]) -> None:
         if expanded != self.expanded:
             self.expanded = expanded
-            self._index_model = IndexModel(self.function, expanded)
+            self._index_model = IndexModel(self.function, expanded) if expanded else self.function.analysis(IndexModel)
 
     def extent(self, array: ir.Operand, axis: int) -> Affine | None:
         return self._index_model.iterations.extent(array, axis)
-
-    def is_private(self, memory: ir.Operand, loop: ir.For) -> bool:
-        """Whether each trip of the loop writes all that it reads of an alias class first."""
-        return self._index_model.is_private(memory, loop, lambda op: False)
 
     def is_scratch(self, array: ir.Operand, loop: ir.For) -> bool:
         """Whether each trip of the loop has the array's memory to itself, and nothing outside reads what it leaves."""
@@ -128,7 +159,7 @@ class Primal:
             reads = [op.array] if isinstance(op, ir.Store) and op.add else op.memory_read
             if op not in inside and any(self.aliases.find(a) == memory for a in reads):
                 return False
-        return self.is_private(memory, loop)
+        return self._index_model.is_private(memory, loop)
 
     # ---------------------------------------------------------------------------------------------------- overwriting
 
@@ -189,7 +220,7 @@ class Primal:
     def made_by(self, array: ir.Operand) -> ir.Op | None:
         """The operation that makes the array, where views lead to a single one."""
         op = self.top.made.get(ir.base_of(array, self.top.made))
-        return op if isinstance(op, ir.Alloc | ir.Copy | ir.Call) else None
+        return op if isinstance(op, FRESH) else None
 
     def is_stored_between(
         self,
@@ -210,82 +241,12 @@ class Primal:
         )
 
 
-class _Scratch:
-    """The arrays of a function that can have an axis more for each loop around their use, and the loops."""
-
-    def __init__(self, primal: Primal, index_model: IndexModel):
-        self._primal = primal
-        self._find = primal.aliases.find
-        self._index_model = index_model
-        self._allocs: dict[ir.Operand, list[ir.Alloc]] = {}
-        self._users: dict[ir.Operand, list[ir.Op]] = {}
-        # memory that goes by several names, or that something else keeps
-        self._shared = {self._find(y) for y in primal.top.yields if ir.is_array(y)}
-        for op in ir.walk(primal.top):
-            if isinstance(op, ir.Alloc):
-                self._allocs.setdefault(self._find(op.out), []).append(op)
-            else:
-                self._note(op)
-
-    def _note(self, op: ir.Op) -> None:
-        for operand in op.operands:
-            if ir.is_array(operand):
-                self._users.setdefault(self._find(operand), []).append(op)
-        handed_on: list[ir.Operand] = [y for r in op.regions for y in r.yields]
-        if isinstance(op, ir.For | ir.While | ir.Push):
-            handed_on += op.operands
-        self._shared.update(self._find(o) for o in handed_on if ir.is_array(o))
-
-    def loops(self, memory: ir.Operand) -> tuple[ir.For, ...]:
-        """The loops, outermost first, that an array can be given axes for; none if there are no such loops."""
-        primal, allocs = self._primal, self._allocs.get(memory, [])
-        accesses = [op for op in self._users.get(memory, ()) if not isinstance(op, ir.Extent | ir.Alloc)]
-        if len(allocs) != 1 or memory in self._shared or not accesses:
-            return ()
-        (alloc,) = allocs
-        around = primal.chain(primal.region_of[alloc])
-        common = _common([primal.chain(primal.region_of[op]) for op in accesses])
-        loops: list[ir.For] = []
-        if not common or not primal.are_known(alloc.operands, common[0]):
-            return ()
-        if not (_has_rows_like_it(alloc.out) or all(isinstance(op, ir.Load | ir.Store) for op in accesses)):
-            return ()
-        for op in common:
-            if isinstance(op, ir.If) and op not in around:
-                continue
-            if not isinstance(op, ir.For) or op.stops or not self._index_model.is_private(memory, op, _counts):
-                break
-            if self._index_model.is_own(memory, op) and op not in around:
-                # each trip has its own part of the array already
-                continue
-            if not primal.are_known(op.operands[:3], common[0]):
-                break
-            loops.append(op)
-        return tuple(loops) if set(around) <= set(loops) else ()
-
-
-def _has_rows_like_it(array: ir.Var) -> bool:
-    """Whether a row of an array with more axes is of the same type."""
-    type_ = array_type_of(array)
-    return type_.layout == "C" and type_.ndim > 0
-
-
-def _counts(op: ir.Op) -> bool:
-    return False
-
-
-def _common(chains: Sequence[Sequence[ir.Op]]) -> list[ir.Op]:
-    """What is around all of them."""
-    return [first for first, *others in zip(*chains, strict=False) if all(other is first for other in others)]
-
-
 def roots(function: ir.Function, aliases: Aliases) -> dict[ir.Operand, list[ir.Var]]:
     """The arrays that are made, or come in, by alias class."""
-    makers = (op for op in ir.walk(function.body) if isinstance(op, ir.Alloc | ir.Copy | ir.Call))
+    made = (out for op in ir.walk(function.body) if isinstance(op, FRESH) for out in op.results)
     found: dict[ir.Operand, list[ir.Var]] = {}
-    for array in (*(out for op in makers for out in op.results), *function.body.args):
-        if ir.is_array(array):
-            found.setdefault(aliases.find(array), []).append(array)
+    for array in filter(ir.is_array, (*made, *function.body.args)):
+        found.setdefault(aliases.find(array), []).append(array)
     return found
 
 

@@ -14,7 +14,6 @@ Where trips start from nothing that others leave, but for sums, no snapshots are
 from __future__ import annotations
 
 import dataclasses
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -22,11 +21,10 @@ from numba import types
 
 from adjit.runtime.library import default_snapshots, fitting_snapshots, same_extent, stored_extent
 from adjit.transform import ir
-from adjit.transform.analysis.alias import named_by
+from adjit.transform.analysis.alias import FRESH, named_by
 from adjit.transform.analysis.sums import is_sum
-from adjit.transform.analysis.trip_counts import count_trips, has_one_trip, mirrored_range, trip_number
+from adjit.transform.analysis.trip_counts import count_trips, has_one_trip, mirrored_range
 from adjit.transform.derive.mirror import MirroredLoop, Sweeps
-from adjit.transform.ir.types import typed_const
 from adjit.transform.rewrite.notes import Provided, Remark, Restored, Scheduled, note, recording
 from adjit.transform.storage.loop_state import exposed
 from adjit.transform.storage.primal import Joint, Primal, roots, with_parameters
@@ -78,7 +76,9 @@ def state_of(primal: Primal, loop: ir.For | ir.While, shadows: set[ir.Var], want
         return Refusal("Its arrays have several names.")
     turning = {k for k, after in ir.next_slots(loop, arrays).items() if k != after}
     around: list[ir.Var] = []
-    for memory in dict.fromkeys(primal.aliases.find(op.array) for op in _stores(primal, loop)):
+    inside = set(loop.body.inside)
+    changed_arrays = (array for array in loop.body.memory_written if primal.made_by(array) not in inside)
+    for memory in dict.fromkeys(map(primal.aliases.find, changed_arrays)):
         if memory in carried or not outside.get(memory):
             continue
         changed = _only_name(primal, loop, memory, outside[memory])
@@ -139,17 +139,10 @@ def _new_results(loop: ir.For, shadows: set[ir.Var]) -> list[int]:
 
     Their shadows are made anew as well: one that the forward sweep makes would not be that of the array's copy.
     """
-    made = {out for op in loop.body.ops if isinstance(op, ir.Alloc | ir.Copy | ir.Call) for out in op.results}
     read = {o for op in loop.body.ops for o in ir.reads(op)}.union(loop.body.yields)
-    arrays = {k: slot for k, slot in enumerate(loop.slots) if ir.is_array(slot.arg) and slot.arg not in shadows}
-    return [k for k, slot in arrays.items() if slot.yielded in made and slot.arg not in read]
-
-
-def _stores(primal: Primal, loop: ir.For) -> list[ir.Store]:
-    """The stores of a trip, but those into arrays that it makes itself."""
-    inside = set(ir.walk(loop.body))
-    stores = (op for op in ir.walk(loop.body) if isinstance(op, ir.Store))
-    return [op for op in stores if primal.made_by(op.array) not in inside]
+    unread = {k: slot for k, slot in enumerate(loop.slots) if slot.arg not in read and slot.arg not in shadows}
+    arrays = {k: slot.yielded for k, slot in unread.items() if ir.is_array(slot.arg)}
+    return [k for k, yielded in arrays.items() if isinstance(loop.body.made.get(yielded), FRESH)]
 
 
 def _root(primal: Primal, array: ir.Operand) -> ir.Operand:
@@ -176,30 +169,23 @@ def with_what_is_around(trip: Joint) -> ir.Function:
     return with_parameters(trip.function, params, body.ops, (*body.yields, *shadows))
 
 
+@dataclass(eq=False)
 class Rerun:
     """One loop whose trips are run again. `join_trip` makes both sweeps of a trip, taken as a function."""
 
-    def __init__(
-        self,
-        primal: Primal,
-        item: MirroredLoop,
-        state: State,
-        request: Request,
-        join_trip: Callable[[Sweeps], ir.Function],
-    ):
-        assert isinstance(item.op, ir.For)
-        self.primal, self.item, self.loop, self.state = primal, item, item.op, state
-        self.request = request
-        self.join_trip = join_trip
+    primal: Primal
+    item: MirroredLoop
+    state: State
+    request: Request
+    join_trip: Callable[[Sweeps], ir.Function]
+
+    def __post_init__(self) -> None:
+        self.loop = self.state.loop
         # made before the loop of the forward sweep
         self.before = ir.Builder(self.loop.origin)
-        self.snapshots: Snapshots | None = None
-        self.kept: Kept | None = None
-        if has_one_trip(self.loop):
-            self.kept = Kept(state)
-            self.kept.allocate(self.before)
-        elif not state.is_empty:
-            self.snapshots = self._snapshots()
+        is_kept = self.state.is_empty or has_one_trip(self.loop)
+        self.kept: Kept | Snapshots = Kept(self.state) if is_kept else self._snapshots()
+        self.kept.allocate(self.before)
 
     def _snapshots(self) -> Snapshots:
         builder, request = self.before, self.request
@@ -213,69 +199,38 @@ class Rerun:
             size = builder.call(fitting_snapshots, trips, limit, each, type=types.intp, name="snapshots")
         else:
             size = builder.call(default_snapshots, trips, type=types.intp, name="snapshots")
-        made = Snapshots(self.state, size, trips)
-        made.allocate(builder)
-        return made
-
-    @property
-    def kept_arrays(self) -> list[ir.Var]:
-        """What the reverse sweep reads of the forward sweep, where the loop is one of one trip."""
-        return [] if self.kept is None else [copy for _, copy in self.kept.copies]
-
-    def forward(self) -> ir.For:
-        """The loop of the forward sweep."""
-        return self.loop if self.snapshots is None else self.snapshots.forward()
+        return Snapshots(self.state, size, trips)
 
     def reverse(self, shadows: Mapping[ir.Operand, ir.Var]) -> list[ir.Op]:
         """The loop of the reverse sweep and what it needs in front of it."""
-        loop, item = self.loop, self.item
-        args = loop.body.args[1:]
-        before = ir.Builder(loop.origin)
-        is_ordered = self.snapshots is not None or bool(self.state.change_places)
-        start, stop, step = mirrored_range(before, loop, backwards=is_ordered)
+        loop, item, state = self.loop, self.item, self.state
+        before, builder = ir.Builder(loop.origin), ir.Builder(loop.origin)
+        has_snapshots = isinstance(self.kept, Snapshots)
+        start, stop, step = mirrored_range(before, loop, backwards=has_snapshots or bool(state.change_places))
         counter = dataclasses.replace(loop.body.args[0])
         # shadows that the loop passes around go back the way they came
-        state = self.state
-        fixed = (*state.in_place, *state.new, *(state.change_places if self.kept is not None else ()))
-        passed = [k for k, arg in enumerate(args) if ir.is_reference(arg) and k not in fixed]
-        ends = {k: dataclasses.replace(args[k]) for k in passed}
-        mapping: dict[ir.Var, ir.Operand] = {loop.body.args[0]: counter}
-        mapping.update({args[k]: ends[after] for k, after in ir.next_slots(loop, passed).items()})
-        mapping.update({args[k]: loop.inits[k] for k in fixed})
-        starts = {k: mapping[args[k]] for k in passed}
-        builder = ir.Builder(loop.origin)
-        taken, remaining = ir.Var("taken", types.intp), None
-        if self.snapshots is not None:
-            place = trip_number(builder, loop, counter)
-            places = {k: starts[k] for k in state.change_places}
-            values, remaining = self.snapshots.advance(builder, place, taken, places)
-            mapping.update({args[k]: value for k, value in values.items()})
-        elif self.kept is not None:
-            mapping.update({args[k]: value for k, value in self.kept.go_back(builder).items()})
-        for arg in args:
-            if arg not in mapping:
-                # a sum: what it adds up to is of no account here
-                mapping[arg] = typed_const(0, arg.type)
+        fixed = (*state.in_place, *state.new, *(state.change_places if has_one_trip(loop) else ()))
+        passed = {k: slot for k, slot in enumerate(loop.slots) if ir.is_reference(slot.arg) and k not in fixed}
+        ends = {k: dataclasses.replace(slot.arg) for k, slot in passed.items()}
+        starts = {k: ends[after] for k, after in ir.next_slots(loop, passed).items()}
+        values, more = self.kept.advance(builder, counter, starts)
         with recording() as noted:
             trip = self.join_trip(self._trip(shadows))
         note(*(dataclasses.replace(record, trip=loop) for record in noted if isinstance(record, Provided)))
         note(*(record for record in noted if isinstance(record, Restored | Remark)))
-        why = "each trip starts from nothing that others leave" if self.snapshots is None else ""
+        why = "" if has_snapshots else "each trip starts from nothing that others leave"
         note(Scheduled(loop, "run again", why))
-        cloner = ir.Cloner(mapping)
+        cloner = ir.Cloner(state.names(counter, {**starts, **values}))
         for op in trip.body.ops:
-            if isinstance(op, ir.Comment):
-                if op.text == ir.REVERSE_SWEEP:
-                    builder.emit(ir.Comment(text=ir.REVERSE_TRIP))
-                continue
-            builder.emit(ir.unpaired(cloner.op(op)))
+            if not isinstance(op, ir.Comment):
+                builder.emit(ir.unpaired(cloner.op(op)))
+            elif op.text == ir.REVERSE_SWEEP:
+                builder.emit(ir.Comment(text=ir.REVERSE_TRIP))
         carried = list(map(ir.Slot, item.inits, item.args, map(cloner.operand, trip.body.yields), item.outs))
-        carried += [ir.Slot(loop.outs[k], ends[k], starts[k], dataclasses.replace(args[k])) for k in passed]
-        if self.snapshots is not None and remaining is not None:
-            carried.append(ir.Slot(self.snapshots.taken, taken, remaining, ir.Var("taken", types.intp)))
+        carried += [ir.Slot(slot.out, ends[k], starts[k], dataclasses.replace(slot.arg)) for k, slot in passed.items()]
         body = ir.Region((counter,), tuple(builder.ops), ())
         made = ir.For(start=start, stop=stop, step=step, body=body, parallel=loop.parallel, origin=loop.origin)
-        return [*before.ops, ir.with_slots(made, carried)]
+        return [*before.ops, ir.with_slots(made, [*carried, *more])]
 
     def _trip(self, shadows: Mapping[ir.Operand, ir.Var]) -> Sweeps:
         """One trip as a function of what it starts from."""
@@ -285,15 +240,3 @@ class Rerun:
         # the mirror knows its region by identity
         mirror = dataclasses.replace(self.item.body, region=function.body)
         return Sweeps(function, mirror, list(self.item.body.yields), dict(shadows))
-
-    def put_back(self) -> list[ir.Op]:
-        """What the arrays held before the loop, if it made a trip at all."""
-        builder = ir.Builder(self.loop.origin)
-        if self.kept is not None:
-            self.kept.go_back(builder)
-        if self.snapshots is None:
-            return builder.ops
-        has_trips = builder.call(operator.gt, self.snapshots.trips, ir.integer(0), type=types.boolean, name="has_trips")
-        with builder.when(has_trips):
-            self.snapshots.go_back(builder, ir.integer(0), {})
-        return builder.ops

@@ -21,8 +21,11 @@ from numba import types
 
 from adjit.runtime.library import checkpoint_distance
 from adjit.transform import ir
+from adjit.transform.analysis.integers import emit_integer
 from adjit.transform.analysis.trip_counts import counter_of, trip_number
 from adjit.transform.ir.types import array_type, array_type_of, typed_const
+
+Carried = Mapping[int, ir.Operand]  # by slot
 
 
 @dataclass(frozen=True)
@@ -46,9 +49,18 @@ class State:
         return not (self.numbers or self.arrays or self.around)
 
     @property
-    def memory(self) -> tuple[ir.Operand, ...]:
-        """The arrays that are kept, by the names that they have before the loop."""
-        return (*(self.loop.inits[slot] for slot in self.arrays), *self.around)
+    def memory(self) -> dict[int | ir.Var, ir.Operand]:
+        """The arrays that are kept, by slot or name, as they are called before the loop."""
+        return {**{slot: self.loop.inits[slot] for slot in self.arrays}, **{array: array for array in self.around}}
+
+    def names(self, counter: ir.Operand, known: Carried) -> dict[ir.Var, ir.Operand]:
+        """What stands for the counter and all that the loop carries in a trip that is made again, of which `known` has
+        the slots that are found. Other arrays are those before the loop, other numbers are sums: what they add up to is
+        of no account."""
+        found = {self.loop.body.args[0]: counter}
+        for k, (init, arg, *_) in enumerate(self.loop.slots):
+            found[arg] = known.get(k, init if ir.is_reference(arg) else typed_const(0, arg.type))
+        return found
 
 
 @dataclass(eq=False)
@@ -59,7 +71,7 @@ class Snapshots:
     size: ir.Operand
     trips: ir.Operand
     places: ir.Var = field(default_factory=lambda: ir.Var("snapshot_at", array_type(types.intp, 1)))
-    kept: dict[object, ir.Var] = field(default_factory=dict)
+    kept: dict[int | ir.Var, ir.Var] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.loop = self.state.loop
@@ -68,57 +80,54 @@ class Snapshots:
         builder.emit(ir.Alloc(shape=(self.size,), out=self.places, role=ir.Role("snapshots", self.loop)))
         for slot in self.state.numbers:
             self.kept[slot] = _room(builder, self.loop, self.loop.slots[slot].arg, "snapshots", self.size)
-        for what, array in zip((*self.state.arrays, *self.state.around), self.state.memory, strict=True):
+        for what, array in self.state.memory.items():
             self.kept[what] = _room(builder, self.loop, array, "snapshots", self.size)
 
     # ------------------------------------------------------------------------------------------- taking and going back
 
     def take_if_due(
-        self, builder: ir.Builder, place: ir.Operand, end: ir.Operand, taken: ir.Operand, due: ir.Operand, now: Now
+        self, builder: ir.Builder, place: ir.Operand, end: ir.Operand, taken: ir.Operand, due: ir.Operand, now: Carried
     ) -> tuple[ir.Var, ir.Var]:
-        """A snapshot of `now` if trip `place` is the one that is due; `end`: the trip after the last to be reversed.
+        """A snapshot if trip `place` is the one that is due; `end`: the trip after the last to be reversed.
 
-        Gives how many there are after that, and which trip is due next.
+        `now` has the carried values by slot. Gives how many there are after that, and which trip is due next.
         """
         is_due = builder.call(operator.eq, place, due, type=types.boolean, name="is_due")
         with builder.region() as ops:
             builder.store(self.places, (taken,), place)
             for what, kept in self.kept.items():
-                value = now[what]
+                value = what if isinstance(what, ir.Var) else now[what]
                 if ir.is_array(value):
-                    _copy(builder, value, (), kept, (taken,))
+                    _copy(builder, (value,), (kept, taken))
                 else:
                     builder.store(kept, (taken,), value)
-            more = _integer(builder, operator.add, taken, ir.integer(1), "taken")
+            more = emit_integer(builder, operator.add, taken, ir.integer(1), "taken")
             later = self._next(builder, place, end, taken)
         outs = (ir.Var("taken", types.intp), ir.Var("due", types.intp))
-        builder.emit(
-            ir.If(
-                condition=is_due,
-                then=ir.Region((), tuple(ops), (more, later)),
-                orelse=ir.Region((), (), (taken, due)),
-                outs=outs,
-            )
-        )
+        then, orelse = ir.Region((), tuple(ops), (more, later)), ir.Region((), (), (taken, due))
+        builder.emit(ir.If(condition=is_due, then=then, orelse=orelse, outs=outs))
         return outs
 
-    def _next(self, builder: ir.Builder, place: ir.Operand, end: ir.Operand, taken: ir.Operand) -> ir.Var:
+    def _next(self, builder: ir.Builder, place: ir.Operand, end: ir.Operand, taken: ir.Operand) -> ir.Operand:
         """The trip for the snapshot after that of `place`, which is number `taken`."""
-        left = _integer(builder, operator.sub, end, place, "left")
-        free = _integer(builder, operator.sub, self.size, taken, "free")
-        distance = _integer(builder, checkpoint_distance, left, free, "distance")
-        return _integer(builder, operator.add, place, distance, "due")
+        left = emit_integer(builder, operator.sub, end, place, "left")
+        free = emit_integer(builder, operator.sub, self.size, taken, "free")
+        distance = builder.call(checkpoint_distance, left, free, type=types.intp, name="distance")
+        return emit_integer(builder, operator.add, place, distance, "due")
 
-    def go_back(
-        self, builder: ir.Builder, number: ir.Operand, places: Mapping[int, ir.Operand]
-    ) -> dict[int, ir.Operand]:
+    def go_back(self, builder: ir.Builder, number: ir.Operand, places: Carried) -> dict[int, ir.Operand]:
         """Puts snapshot `number` back into the arrays, which are in these places; gives the carried numbers."""
-        for slot in self.state.arrays:
-            _copy(builder, self.kept[slot], (number,), places.get(slot, self.loop.inits[slot]), ())
-        for array in self.state.around:
-            _copy(builder, self.kept[array], (number,), array, ())
+        for what, array in self.state.memory.items():
+            there = array if isinstance(what, ir.Var) else places.get(what, array)
+            _copy(builder, (self.kept[what], number), (there,))
         names = {slot: self.loop.slots[slot].arg.name for slot in self.state.numbers}
         return {slot: builder.load(self.kept[slot], (number,), name) for slot, name in names.items()}
+
+    def put_back(self, builder: ir.Builder) -> None:
+        """Puts back what the arrays held before the loop, if it made a trip at all."""
+        has_trips = builder.call(operator.gt, self.trips, ir.integer(0), type=types.boolean, name="has_trips")
+        with builder.when(has_trips):
+            self.go_back(builder, ir.integer(0), {})
 
     # ----------------------------------------------------------------------------------------------------- both sweeps
 
@@ -129,44 +138,38 @@ class Snapshots:
         builder = ir.Builder()
         place = trip_number(builder, loop, loop.body.args[0])
         # the sweep goes on to the end, where no snapshot is left of the last trip: as if there were one trip more
-        end = _integer(builder, operator.add, self.trips, ir.integer(1), "end")
-        more, later = self.take_if_due(builder, place, end, taken, due, self.now(loop.body.args[1:]))
+        end = emit_integer(builder, operator.add, self.trips, ir.integer(1), "end")
+        now = {k: slot.arg for k, slot in enumerate(loop.slots)}
+        more, later = self.take_if_due(builder, place, end, taken, due, now)
         self.taken = ir.Var("taken", types.intp)
-        counts = [
-            ir.Slot(ir.integer(0), taken, more, self.taken),
-            ir.Slot(ir.integer(0), due, later, ir.Var("due", types.intp)),
-        ]
-        fresh = ir.For(
-            start=loop.start, stop=loop.stop, step=loop.step, inits=loop.inits, body=loop.body, outs=loop.outs,
-            parallel=loop.parallel, origin=loop.origin,
-        )  # fmt: skip
-        return ir.with_slots(fresh, counts, [*builder.ops, *loop.body.ops])
+        number_taken = ir.Slot(ir.integer(0), taken, more, self.taken)
+        next_due = ir.Slot(ir.integer(0), due, later, ir.Var("due", types.intp))
+        ops = [*builder.ops, *loop.body.ops]
+        return ir.with_slots(loop, [number_taken, next_due], ops, order_free=False, pair=None, snapshots=None)
 
     def advance(
-        self, builder: ir.Builder, place: ir.Operand, taken: ir.Operand, places: Mapping[int, ir.Operand]
-    ) -> tuple[dict[int, ir.Operand], ir.Operand]:
-        """From the last snapshot to the trip `place`: the carried values there, and the snapshots left before it.
+        self, builder: ir.Builder, counter: ir.Operand, arrays: Carried
+    ) -> tuple[dict[int, ir.Operand], list[ir.Slot]]:
+        """From the last snapshot to the trip of this counter: the carried values there, and what the reverse loop
+        carries for this, the number of snapshots that are left.
 
-        places: where the arrays that change places are in that trip.
+        arrays: where those that change places are in that trip.
         """
         loop = self.loop
-        last = _integer(builder, operator.sub, taken, ir.integer(1), "last")
+        place, taken = trip_number(builder, loop, counter), ir.Var("taken", types.intp)
+        places = {slot: arrays[slot] for slot in self.state.change_places}
+        last = emit_integer(builder, operator.sub, taken, ir.integer(1), "last")
         from_place = builder.load(self.places, (last,), "snapshot")
         starts = self._turned_back(builder, from_place, place, places)
         values = {**self.go_back(builder, last, starts), **starts}
-        end = _integer(builder, operator.add, place, ir.integer(1), "end")
+        end = emit_integer(builder, operator.add, place, ir.integer(1), "end")
         due = self._next(builder, from_place, end, last)
         args = {slot: dataclasses.replace(loop.slots[slot].arg) for slot in values}
         trip, taken_arg, due_arg = (ir.Var(name, types.intp) for name in ("trip", "taken", "due"))
         with builder.region() as ops:
-            now = self.now({slot: args.get(slot, loop.inits[slot]) for slot in range(len(loop.inits))})
+            now = {**dict(enumerate(loop.inits)), **args}
             more, later = self.take_if_due(builder, trip, end, taken_arg, due_arg, now)
-            counter = counter_of(builder, loop, trip)
-            # other numbers are sums, and what they add up to is of no account
-            sums = {arg: typed_const(0, arg.type) for arg in loop.body.args[1:] if not ir.is_reference(arg)}
-            names = {**{slot: loop.inits[slot] for slot in self.state.in_place}, **args}
-            known = {loop.slots[slot].arg: value for slot, value in names.items()}
-            cloner = ir.Cloner({**sums, loop.body.args[0]: counter, **known})
+            cloner = ir.Cloner(self.state.names(counter_of(builder, loop, trip), args))
             for op in loop.body.ops:
                 builder.emit(ir.unpaired(cloner.op(op)))
         outs = {slot: dataclasses.replace(arg) for slot, arg in args.items()}
@@ -176,7 +179,7 @@ class Snapshots:
         builder.emit(self._run(from_place, place, trip, carried, ops))
         is_here = builder.call(operator.eq, from_place, place, type=types.boolean, name="is_here")
         remaining = builder.call(ir.select, is_here, last, taken_out, type=types.intp, name="taken")
-        return dict(outs), remaining
+        return dict(outs), [ir.Slot(self.taken, taken, remaining, ir.Var("taken", types.intp))]
 
     def _run(
         self, start: ir.Operand, stop: ir.Operand, trip: ir.Var, carried: Sequence[ir.Slot], ops: Sequence[ir.Op]
@@ -186,7 +189,7 @@ class Snapshots:
         return ir.with_slots(empty, carried)
 
     def _turned_back(
-        self, builder: ir.Builder, start: ir.Operand, stop: ir.Operand, places: Mapping[int, ir.Operand]
+        self, builder: ir.Builder, start: ir.Operand, stop: ir.Operand, places: Carried
     ) -> dict[int, ir.Operand]:
         """Where arrays are in the trip `start`, from where they are in the trip `stop`."""
         if not places:
@@ -197,49 +200,45 @@ class Snapshots:
         builder.emit(self._run(start, stop, ir.Var("trip", types.intp), carried, ()))
         return dict(outs)
 
-    def now(self, carried: Sequence[ir.Operand] | Mapping[int, ir.Operand]) -> Now:
-        """The state as it is where the carried values are these."""
-        found: dict[object, ir.Operand] = {slot: carried[slot] for slot in (*self.state.numbers, *self.state.arrays)}
-        return {**found, **{array: array for array in self.state.around}}
-
 
 @dataclass(eq=False)
 class Kept:
-    """The state that a loop of one trip starts from: numbers are there anyway, arrays are copied."""
+    """The state that a loop of one trip starts from: numbers are there anyway, arrays are copied. It may be empty, and
+    then there may be any number of trips."""
 
     state: State
     copies: list[tuple[ir.Operand, ir.Var]] = field(default_factory=list)
 
     def allocate(self, builder: ir.Builder) -> None:
-        for array in self.state.memory:
+        for array in self.state.memory.values():
             copy = _room(builder, self.state.loop, array, "snapshot")
-            _copy(builder, array, (), copy, ())
+            _copy(builder, (array,), (copy,))
             self.copies.append((array, copy))
 
-    def go_back(self, builder: ir.Builder) -> dict[int, ir.Operand]:
-        """Puts the arrays back; gives the carried values."""
+    def put_back(self, builder: ir.Builder) -> None:
         for array, copy in self.copies:
-            _copy(builder, copy, (), array, ())
-        return {slot: self.state.loop.inits[slot] for slot in (*self.state.numbers, *self.state.change_places)}
+            _copy(builder, (copy,), (array,))
 
+    def forward(self) -> ir.For:
+        return self.state.loop
 
-Now = Mapping[object, ir.Operand]
+    def advance(
+        self, builder: ir.Builder, counter: ir.Operand, arrays: Carried
+    ) -> tuple[dict[int, ir.Operand], list[ir.Slot]]:
+        self.put_back(builder)
+        return {slot: self.state.loop.inits[slot] for slot in self.state.numbers}, []
 
 
 def bytes_of(builder: ir.Builder, state: State) -> ir.Operand:
     """The bytes of one snapshot."""
     total: ir.Operand = ir.integer(8 * (1 + len(state.numbers)))
-    for array in state.memory:
+    for array in state.memory.values():
         type_ = array_type_of(array)
         size: ir.Operand = ir.integer(type_.dtype.bitwidth // 8 if hasattr(type_.dtype, "bitwidth") else 1)
         for axis in range(type_.ndim):
-            size = _integer(builder, operator.mul, size, builder.extent(array, axis), "size")
-        total = _integer(builder, operator.add, total, size, "snapshot_bytes")
+            size = emit_integer(builder, operator.mul, size, builder.extent(array, axis), "size")
+        total = emit_integer(builder, operator.add, total, size, "snapshot_bytes")
     return total
-
-
-def _integer(builder: ir.Builder, callee: object, left: ir.Operand, right: ir.Operand, name: str) -> ir.Var:
-    return builder.call(callee, left, right, type=types.intp, name=name)
 
 
 def _room(builder: ir.Builder, loop: ir.For, value: ir.Operand, name: str, *numbers: ir.Operand) -> ir.Var:
@@ -253,20 +252,13 @@ def _room(builder: ir.Builder, loop: ir.For, value: ir.Operand, name: str, *numb
     return out
 
 
-def _copy(
-    builder: ir.Builder,
-    source: ir.Operand,
-    source_prefix: Sequence[ir.Operand],
-    target: ir.Operand,
-    target_prefix: Sequence[ir.Operand],
-) -> None:
-    """Element by element, what is in one array into the other, of which only parts may be meant."""
-    rank = array_type_of(source).ndim - len(source_prefix)
-    whole, offset = (source, 0) if not source_prefix else (target, len(target_prefix))
-    extents = [builder.extent(whole, offset + axis) for axis in range(rank)]
+def _copy(builder: ir.Builder, source: Sequence[ir.Operand], target: Sequence[ir.Operand]) -> None:
+    """Element by element, what is in one array into the other; behind one of them may stand which part is meant."""
+    (this, *here), (that, *there) = source, target
+    whole, offset = (that, len(there)) if here else (this, 0)
+    extents = [builder.extent(whole, offset + axis) for axis in range(array_type_of(this).ndim - len(here))]
 
     def one(index: tuple[ir.Var, ...]) -> None:
-        item = builder.load(source, (*source_prefix, *index), "item")
-        builder.store(target, (*target_prefix, *index), item)
+        builder.store(that, (*there, *index), builder.load(this, (*here, *index), "item"))
 
     builder.nest(extents, one, "ijkl")

@@ -33,8 +33,8 @@ from adjit.transform.storage.expansion import expanded
 from adjit.transform.storage.planning import plan
 from adjit.transform.storage.primal import Joint, Primal
 from adjit.transform.storage.rerun import Refusal, Request, Rerun, state_of, with_what_is_around
-from adjit.transform.storage.snapshots import State
-from adjit.transform.storage.stepping_back import Step, retraceable
+from adjit.transform.storage.snapshots import Kept, State
+from adjit.transform.storage.stepping_back import retraceable
 from adjit.transform.storage.tapes import ForwardEdits, position
 from adjit.transform.strategy import Strategy
 
@@ -88,7 +88,7 @@ class _Storage:
             self.loads: dict[ir.Op, None] = {}
             self.whole_reads: dict[tuple[ir.Op | None, ir.Operand], None] = {}
             self.olds: dict[ir.Store, ir.Var] = {}
-            self.taped_arrays: list[ir.Op] = []
+            self.taped: list[ir.Op] = []
             self.rerun: list[ir.For] = []
             with recording() as noted:
                 scope = self.lower(self.sweeps.mirror)
@@ -116,11 +116,10 @@ class _Storage:
             result=tuple(range(len(values) + len(bars))),
         )
         shadows = {new.get(array, array): shadow for array, shadow in self.sweeps.shadows.items()}
-        scratch: dict[ir.Operand, Sequence[ir.For]] = {
-            new[array]: loops for array, loops in self.primal.expanded.items()
-        }
+        scratch: dict[ir.Operand, Sequence[ir.For]] = {}
         tapes = dict(self.edits.axes)
         for array, loops in self.primal.expanded.items():
+            scratch[new[array]] = loops
             tapes[loops[0]] = max(tapes.get(loops[0], 0), len(loops) + array_type_of(array).ndim)
         return Joint(made, shadows, scratch, self.primal, tapes)
 
@@ -145,7 +144,7 @@ class _Storage:
         if not self.strategy.uses("expand"):
             return False
         makers = [self.primal.made_by(store.array) for store in overwriting if store not in self.saved]
-        allocs = [op for op in (*makers, *self.taped_arrays) if isinstance(op, ir.Alloc)]
+        allocs = [op for op in (*makers, *self.taped) if isinstance(op, ir.Alloc)]
         if not self.primal.expand(op.out for op in allocs):
             return False
         self.stored_at = self.primal.stored_values()
@@ -176,8 +175,7 @@ class _Storage:
         op = group.op
         self.origin = None if op is None else op.origin
         if op is not None:
-            # a region operation is undone by its mirror, anything else before its adjoint runs
-            scope.undone = self.primal.position[op] + (1 if op.regions else 0)
+            scope.undone = self.primal.undone_at(op)
             if isinstance(op, ir.Store) and op in self.saved:
                 self.restore(op, scope)
         for item in group.ops:
@@ -187,15 +185,16 @@ class _Storage:
                 self.conditional(item, scope)
             else:
                 self.note_reads(item, op)
-                self.put(item, scope)
+                self.put(scope, item)
             self.origin = None if op is None else op.origin
 
-    def put(self, op: ir.Op, scope: Scope) -> None:
-        """Emits an operation of the reverse sweep after what it needs."""
-        for operand in ir.reads(op):
-            self.require(operand, scope)
-        op = ir.substituted(op, scope.mapping)
-        scope.ops.append(op if op.regions else dataclasses.replace(op, origin=self.origin))
+    def put(self, scope: Scope, *ops: ir.Op) -> None:
+        """Emits operations of the reverse sweep, each after what it needs."""
+        for op in ops:
+            for operand in ir.reads(op):
+                self.require(operand, scope)
+            made = ir.substituted(op, scope.mapping)
+            scope.ops.append(made if made.regions else dataclasses.replace(made, origin=self.origin))
 
     def note_reads(self, op: ir.Op, group: ir.Op | None) -> None:
         """Memory of the primal that an adjoint operation reads, maybe through a view that it made itself."""
@@ -214,8 +213,7 @@ class _Storage:
             self.edits.before(store, ir.Load(array=store.array, index=store.index, out=old, origin=store.origin))
             self.edits.overwritten[old] = store
             note(Restored(store, old))
-        undo = dataclasses.replace(store, value=self.olds[store], add=False)
-        self.put(undo, scope)
+        self.put(scope, dataclasses.replace(store, value=self.olds[store], add=False))
 
     def run_again(self, item: MirroredLoop, request: Request, scope: Scope) -> None:
         """The mirror of a loop whose trips are run again."""
@@ -238,15 +236,14 @@ class _Storage:
         rerun = Rerun(self.primal, item, state, request, self.both_sweeps_of_a_trip)
         for op in rerun.before.ops:
             self.edits.before(loop, op)
-        for kept in rerun.kept_arrays:
-            self.made[kept] = (self.primal.region_of[loop], self.primal.position[loop])
-        self.edits.replaced[loop] = rerun.forward()
+        for _, copy in rerun.kept.copies if isinstance(rerun.kept, Kept) else ():
+            self.made[copy] = (self.primal.region_of[loop], self.primal.position[loop])
+        self.edits.replaced[loop] = rerun.kept.forward()
         self.rerun.append(loop)
-        for op in rerun.reverse(shadows):
-            self.put(op, scope)
+        after = ir.Builder(loop.origin)
         if wanted:
-            for op in rerun.put_back():
-                self.put(op, scope)
+            rerun.kept.put_back(after)
+        self.put(scope, *rerun.reverse(shadows), *after.ops)
 
     def both_sweeps_of_a_trip(self, trip: Sweeps) -> ir.Function:
         joint = join(trip, (), False, self.strategy, self.requests)
@@ -261,36 +258,39 @@ class _Storage:
         if request is not None:
             self.run_again(item, request, scope)
             return
-        inner = Scope(op.body)
+        inner, builder = Scope(op.body), ir.Builder()
+        mapping = inner.mapping
         if isinstance(op, ir.For) and not op.stops:
-            counter = dataclasses.replace(op.body.args[0])
-            inner.mapping[op.body.args[0]] = counter
+            counter = mapping[op.body.args[0]] = dataclasses.replace(op.body.args[0])
         else:
-            counter = ir.Var("trip", types.intp)
-            self.edits.trip_counter[op.body] = counter
+            counter = self.edits.trip_counter[op.body] = ir.Var("trip", types.intp)
+            if isinstance(op, ir.For):
+                # the counter of the primal, from the number of the trip
+                mapping[op.body.args[0]] = counter_of(builder, op, counter)
         steps = retraceable(op)
-        ends = {k: dataclasses.replace(op.slots[k].arg) for k in steps}
-        for k, end in ends.items():
-            yielded = op.slots[k].yielded
+        stepped = [op.slots[k] for k in steps]
+        ends, backs = ([dataclasses.replace(slot.arg) for slot in stepped] for _ in range(2))
+        for slot, end, step in zip(stepped, ends, steps.values(), strict=True):
+            _, arg, yielded, _ = slot
             assert isinstance(yielded, ir.Var)
-            inner.mapping[yielded] = end
-        self.lower_body(item, inner, counter, steps, ends)
-        left = [self.resolved(y, inner) for y in item.body.yields]
-        carried = list(map(ir.Slot, item.inits, item.args, left, item.outs))
-        for k, end in ends.items():
-            slot = op.slots[k]
-            carried.append(ir.Slot(slot.out, end, self.resolved(slot.arg, inner), dataclasses.replace(slot.arg)))
-        stepped_back = carried[len(item.args) :]
-        for region, (entry, before) in inner.positions.items():
-            first, last = position(), position()
-            scope.positions[region] = first, last
-            carried.append(ir.Slot(first, entry, before, last))
+            # of arrays that change places this is what another one starts from
+            mapping[yielded] = end
+            if step.amount is not None:
+                mapping[arg] = builder.call(step.inverse, end, step.amount, type=arg.type, name=arg.name)
+            self.provided(arg, "stepped back", inner)
+        self.put(inner, *builder.ops)
+        self.lower(item.body, inner)
+        carried = list(map(ir.Slot, item.inits, item.args, self.resolved(item.body.yields, inner), item.outs))
+        starts = self.resolved([slot.arg for slot in stepped], inner)
+        carried += map(ir.Slot, (slot.out for slot in stepped), ends, starts, backs)
+        for region, (entry, left) in inner.positions.items():
+            scope.positions[region] = first, last = position(), position()
+            carried.append(ir.Slot(first, entry, left, last))
         self.put_loop(op, counter, carried, inner, scope)
         # what a loop started from is what its reverse ends with
-        for k, back in zip(steps, stepped_back, strict=True):
-            start = op.inits[k]
-            if isinstance(start, ir.Var) and scope.region is not self.top and self.made[start][0] is scope.region:
-                scope.mapping.setdefault(start, back.out)
+        for (init, *_), back in zip(stepped, backs, strict=True):
+            if isinstance(init, ir.Var) and scope.region is not self.top and self.made[init][0] is scope.region:
+                scope.mapping.setdefault(init, back)
 
     def put_loop(
         self, op: ir.For | ir.While, counter: ir.Var, carried: Sequence[ir.Slot], inner: Scope, scope: Scope
@@ -304,36 +304,13 @@ class _Storage:
             self.made.setdefault(trips, (self.primal.region_of[op], self.primal.position[op]))
             start = builder.call(operator.sub, trips, ir.integer(1), type=types.intp, name="last")
             stop, step = ir.integer(-1), ir.integer(-1)
-        for made in builder.ops:
-            self.put(made, scope)
+        self.put(scope, *builder.ops)
         loop = ir.For(
             start=start, stop=stop, step=step, body=ir.Region((counter,), tuple(inner.ops), ()),
             order_free=isinstance(op, ir.For) and op.order_free, origin=op.origin, pair=op, is_mirror=True,
             parallel=isinstance(op, ir.For) and op.parallel,
         )  # fmt: skip
-        self.put(ir.with_slots(loop, carried), scope)
-
-    def lower_body(
-        self, item: MirroredLoop, scope: Scope, counter: ir.Var, steps: dict[int, Step], ends: dict[int, ir.Var]
-    ) -> None:
-        op, mapping, builder = item.op, scope.mapping, ir.Builder()
-        if isinstance(op, ir.For) and op.stops:
-            # the counter of the primal, from the number of the trip
-            mapping[op.body.args[0]] = counter_of(builder, op, counter)
-        args = ir.carried_args(op)
-        before = ir.next_slots(op, (k for k in steps if ir.is_reference(args[k])))
-        for k, step in steps.items():
-            if step.amount is not None:
-                mapping[args[k]] = builder.call(
-                    step.inverse, ends[k], step.amount, type=args[k].type, name=args[k].name
-                )
-            elif k in before:
-                mapping[args[k]] = ends[before[k]]
-        for k in steps:
-            self.provided(args[k], "stepped back")
-        for made in builder.ops:
-            self.put(made, scope)
-        self.lower(item.body, scope)
+        self.put(scope, ir.with_slots(loop, carried))
 
     def _own_position(self, region: ir.Region, scope: Scope) -> None:
         """A region with growable tapes steps back one entry a trip."""
@@ -341,43 +318,34 @@ class _Storage:
         if index is None:
             return
         entry = position()
-        step = ir.Call(callee=operator.sub, args=(entry, ir.integer(1)), outs=(index,))
-        scope.ops.insert(0, step)
+        scope.ops.insert(0, ir.Call(callee=operator.sub, args=(entry, ir.integer(1)), outs=(index,)))
         scope.positions[region] = (entry, index)
 
     def conditional(self, item: MirroredIf, scope: Scope) -> None:
-        op = item.op
-        sides: list[tuple[Scope, list[ir.Operand]]] = []
-        for mirror in (item.then, item.orelse):
-            inner = self.lower(mirror)
-            yields = [self.resolved(y, inner) for y in mirror.yields]
-            sides.append((inner, yields))
+        sides = [self.lower(mirror) for mirror in (item.then, item.orelse)]
+        yields = [
+            self.resolved(mirror.yields, side) for mirror, side in zip((item.then, item.orelse), sides, strict=True)
+        ]
         outs = list(item.outs)
         positions: dict[ir.Region, tuple[ir.Var, ir.Var]] = {}
-        for k, (inner, yields) in enumerate(sides):
+        for k, inner in enumerate(sides):
             for region, (entry, left) in inner.positions.items():
-                out = position()
-                outs.append(out)
-                yields.append(left)
-                sides[1 - k][1].append(entry)
-                positions[region] = (entry, out)
-        (then, then_yields), (orelse, else_yields) = sides
-        made = ir.If(
-            condition=op.condition,
-            then=ir.Region((), tuple(then.ops), tuple(then_yields)),
-            orelse=ir.Region((), tuple(orelse.ops), tuple(else_yields)),
-            outs=tuple(outs),
-            origin=op.origin,
-        )
-        self.put(made, scope)
+                positions[region] = (entry, position())
+                outs.append(positions[region][1])
+                yields[k].append(left)
+                yields[1 - k].append(entry)
+        then, orelse = (ir.Region((), tuple(side.ops), tuple(y)) for side, y in zip(sides, yields, strict=True))
+        op = item.op
+        self.put(scope, ir.If(condition=op.condition, then=then, orelse=orelse, outs=tuple(outs), origin=op.origin))
         scope.positions.update(positions)
 
     # ------------------------------------------------------------------------------------------------------- providing
 
-    def resolved(self, operand: ir.Operand, scope: Scope) -> ir.Operand:
-        """What stands for a value of the primal at the end of the mirror of its region."""
-        self.require(operand, scope)
-        return ir.substituted_operand(operand, scope.mapping)
+    def resolved(self, operands: Sequence[ir.Operand], scope: Scope) -> list[ir.Operand]:
+        """What stands for values of the primal at the end of the mirror of their region."""
+        for operand in operands:
+            self.require(operand, scope)
+        return [ir.substituted_operand(operand, scope.mapping) for operand in operands]
 
     def require(self, operand: ir.Operand, scope: Scope) -> None:
         """Sees to it that a value of the primal is there at this point of the mirror of its region."""
@@ -417,7 +385,7 @@ class _Storage:
             return
         region, _ = self.made[value]
         if region is self.top or value in self.primal.expanded:
-            self.provided(value, "alive" if region is self.top else "with axes")
+            self.provided(value, "alive" if region is self.top else "with axes", scope)
             return
         if region is not scope.region:
             return
@@ -433,12 +401,10 @@ class _Storage:
             and not self.is_made_of(value, store.index, scope)
         ):
             load = ir.Load(array=store.array, index=store.index, out=dataclasses.replace(value))
-            self.put(load, scope)
-            scope.mapping[value] = load.out
-            self.provided(value, "loaded again", load.out)
+            self.put(scope, load)
+            self.provided(value, "loaded again", scope, load.out)
         else:
-            if isinstance(op, ir.Alloc):
-                self.taped_arrays.append(op)
+            self.taped.append(op)
             self.tape(value, scope)
 
     def is_made_of(self, value: ir.Operand, operands: Sequence[ir.Operand], scope: Scope) -> bool:
@@ -480,10 +446,12 @@ class _Storage:
         cloner = ir.Cloner(scope.mapping)
         scope.ops.append(dataclasses.replace(cloner.op(op), origin=self.origin))
         for out in op.results:
-            scope.mapping[out] = cloner.mapping[out]
-            self.provided(out, "computed again", cloner.mapping[out])
+            self.provided(out, "computed again", scope, cloner.mapping[out])
 
-    def provided(self, value: ir.Var, how: How, copy: ir.Operand | None = None) -> None:
+    def provided(self, value: ir.Var, how: How, scope: Scope, copy: ir.Operand | None = None) -> None:
+        """Notes how a value gets there; `copy` stands for it from here on."""
+        if copy is not None:
+            scope.mapping[value] = copy
         region, k = self.made[value]
         op = region.ops[k] if k >= 0 else self.primal.owner.get(region)
         note(Provided(value, how, None if op is None else _assigned_at(op, value), copy))
@@ -494,14 +462,11 @@ class _Storage:
         if isinstance(owner, ir.If) and not self.primal.is_in_loop(scope.region):
             out = self.edits.lift(value, owner, scope.region)
             self.made.setdefault(out, (self.primal.region_of[owner], self.primal.position[owner]))
-            scope.mapping[value] = out
-            self.provided(value, "lifted", out)
-            return
-        ops, loaded = self.edits.tape(value, scope.region)
-        for op in ops:
-            self.put(op, scope)
-        scope.mapping[value] = loaded
-        self.provided(value, "taped", loaded)
+            self.provided(value, "lifted", scope, out)
+        else:
+            ops, loaded = self.edits.tape(value, scope.region)
+            self.put(scope, *ops)
+            self.provided(value, "taped", scope, loaded)
 
 
 def _assigned_at(op: ir.Op, value: ir.Operand) -> ir.Origin | None:

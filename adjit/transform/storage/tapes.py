@@ -65,8 +65,7 @@ class ForwardEdits:
         Gives the operations that read it back in the mirror, and what they load.
         """
         loaded, role = dataclasses.replace(value), ir.Role("tape", value)
-        nest = self._rectangular(region)
-        top = self._top(region)
+        nest, top = self._rectangular(region), self.primal.chain(region)[0]
         # a list takes what it needs, and making one anew in each trip would cost more than a long one
         self.axes[top] = max(self.axes.get(top, 0), 1 if nest is None else len(nest))
         if nest is not None and not isinstance(value.type, types.Array | types.List):
@@ -105,9 +104,6 @@ class ForwardEdits:
 
     # --------------------------------------------------------------------------------------------------- loop nests
 
-    def _top(self, region: ir.Region) -> ir.Op:
-        return self.primal.chain(region)[0]
-
     def _rectangular(self, region: ir.Region) -> list[ir.For] | None:
         """The loops around a region if all their trip counts are known before the outermost, else None."""
         loops = self.primal.nest(region)
@@ -116,7 +112,7 @@ class ForwardEdits:
                 builder = ir.Builder()
                 self._extents[loop] = count_trips(builder, loop)
                 for made in builder.ops:
-                    self.before(self._top(region), made)
+                    self.before(self.primal.chain(region)[0], made)
         return loops
 
     # ------------------------------------------------------------------------------------------------------ applying
