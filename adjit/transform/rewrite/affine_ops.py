@@ -8,6 +8,7 @@ In: sums of variables and extents times integers. Out: operands, for which opera
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable, Sequence
 
 from numba import types
 
@@ -44,6 +45,27 @@ class Writer(ir.Builder):
             return self.extent(*symbol)
         assert isinstance(symbol, ir.Var)
         return symbol
+
+    def box(
+        self,
+        loops: Sequence[ir.For],
+        bounds: Sequence[tuple[Affine, Affine]],
+        body: Callable[[tuple[ir.Var, ...]], None],
+        with_threads: bool = True,
+    ) -> None:
+        """Loops from each first of the bounds up to the last, named as `loops` are, and parallel as those are."""
+
+        def level(*done: ir.Var) -> None:
+            if len(done) == len(loops):
+                body(done)
+                return
+            like = loops[len(done)]
+            start, stop = map(self.integer, bounds[len(done)])
+            parallel = like.parallel and with_threads
+            with self.loop(stop, like.body.args[0].name, start=start, order_free=True, parallel=parallel) as counter:
+                level(*done, counter)
+
+        level()
 
     def _sum(self, left: ir.Operand, right: ir.Operand, sign: int) -> ir.Operand:
         return self._made(operator.add if sign > 0 else operator.sub, "sum", left, right)

@@ -83,7 +83,7 @@ def _gathered(function: ir.Function, strategy: Strategy) -> ir.Function:
     """The sums of neighbours where they are read, and every element stored to once."""
     function = _carried(function, strategy)
     if strategy.uses("gather"):
-        carried = function.analysis(CarriedClears).carried if strategy.uses("carry") else None
+        carried = function.analysis(CarriedClears).pair if strategy.uses("carry") else None
         function = gather(function, carried, strategy.uses("multiples"), strategy.uses("late"))
         function = checked(simplify(ascending(function) if strategy.uses("upwards") else function), "gathered")
     once = _carried(function, strategy)

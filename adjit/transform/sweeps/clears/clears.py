@@ -12,21 +12,12 @@ element for certain. The adjoint of a store reads and clears that of the element
 from __future__ import annotations
 
 import dataclasses
-import operator
 from collections.abc import Sequence
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.elements import IndexModel, is_clear
-from adjit.transform.analysis.integers import Naturals
-
-
-def touches(op: ir.Op, memory: ir.Operand, aliases: Aliases) -> bool:
-    """Whether the operation itself has to do with what an alias class holds; to ask for extents has not."""
-    if isinstance(op, ir.Extent | ir.Alloc):
-        return False
-    operands = (*op.operands, *(y for region in op.regions for y in region.yields))
-    return any(ir.is_reference(o) and aliases.find(o) == memory for o in operands)
+from adjit.transform.analysis.integers import Naturals, parted
 
 
 def leave_out_clears(function: ir.Function) -> ir.Function:
@@ -80,7 +71,7 @@ class _Merging:
                     return op if op.add else None
                 if any(self.differs(a, b) for a, b in zip(op.index, clear.index, strict=True)):
                     continue
-            if any(touches(inner, memory, self.aliases) for inner in ir.with_inner(op)):
+            if any(self.aliases.touches(inner, memory) for inner in ir.with_inner(op)):
                 return None
         return None
 
@@ -88,15 +79,6 @@ class _Merging:
         """Whether two indices differ for certain: by a literal, and neither counts from the end."""
         if isinstance(a, ir.Const) and isinstance(b, ir.Const):
             return bool(a.value != b.value and a.value >= 0 and b.value >= 0)
-        (base, shift), (other, moved) = self.split(a), self.split(b)
+        (base, shift), (other, moved) = parted(a, self.made), parted(b, self.made)
         # the lower of the two must not be below zero, where it would count from the end
         return base is other and base in self.naturals and shift != moved and min(shift, moved) >= 0
-
-    def split(self, index: ir.Operand) -> tuple[ir.Operand, int]:
-        """An index as a variable and a literal offset."""
-        op = self.made.get(index) if isinstance(index, ir.Var) else None
-        if isinstance(op, ir.Call) and op.callee is operator.add and isinstance(op.args[1], ir.Const):
-            return op.args[0], int(op.args[1].value)
-        if isinstance(op, ir.Call) and op.callee is operator.sub and isinstance(op.args[1], ir.Const):
-            return op.args[0], -int(op.args[1].value)
-        return index, 0

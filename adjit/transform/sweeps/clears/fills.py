@@ -16,7 +16,6 @@ from collections.abc import Sequence
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Affine, Iterations
 from adjit.transform.analysis.alias import Aliases
-from adjit.transform.sweeps.clears.clears import touches
 
 
 def leave_out_fills(function: ir.Function) -> ir.Function:
@@ -26,8 +25,8 @@ def leave_out_fills(function: ir.Function) -> ir.Function:
         for k, op in enumerate(region.ops):
             if not isinstance(op, ir.Alloc) or op.fill is None or op.fill.value != 0 or not ir.is_float(op.out.type):
                 continue
-            first = next((later for later in region.ops[k + 1 :] if fills.touches(later, op.out)), None)
-            store = None if first is None else fills.first_store(first, op)
+            touching = (fills.touching(later, op.out) for later in region.ops[k + 1 :])
+            store = fills.first_store(op, next(filter(None, touching), []))
             if store is not None:
                 instead[op] = (dataclasses.replace(op, fill=None),)
                 instead[store] = (dataclasses.replace(store, add=False),)
@@ -39,39 +38,31 @@ class _Fills:
         self.aliases = function.analysis(Aliases)
         self.iterations = function.analysis(Iterations)
 
-    def touches(self, op: ir.Op, array: ir.Var) -> bool:
-        """Whether an operation, or one inside it, may look at the array or hand it on."""
+    def touching(self, op: ir.Op, array: ir.Var) -> list[ir.Op]:
+        """What looks at the array or hands it on, of an operation and those inside it."""
         memory = self.aliases.find(array)
-        return any(touches(inner, memory, self.aliases) for inner in ir.with_inner(op))
+        return [inner for inner in ir.with_inner(op) if self.aliases.touches(inner, memory)]
 
-    def first_store(self, op: ir.Op, alloc: ir.Alloc) -> ir.Store | None:
-        """The addition that is the first access to each element and reaches all of them, in a nest of loops."""
-        counters: dict[ir.Operand, ir.For] = {}
-        while isinstance(op, ir.For) and not op.stops:
-            counters[op.body.args[0]] = op
-            first = next((inner for inner in op.body.ops if self.touches(inner, alloc.out)), None)
-            if first is None or any(y is alloc.out for y in op.body.yields):
-                return None
-            if any(self.touches(i, alloc.out) for i in op.body.ops if i is not first) and first.regions:
-                return None
-            if not first.regions:
-                return first if isinstance(first, ir.Store) and self.covers(first, op, alloc, counters) else None
-            op = first
-        return None
+    def first_store(self, alloc: ir.Alloc, touching: Sequence[ir.Op]) -> ir.Store | None:
+        """The addition that is the first access to each element and reaches all of them, in a nest of loops.
 
-    def covers(self, store: ir.Store, innermost: ir.For, alloc: ir.Alloc, counters: dict[ir.Operand, ir.For]) -> bool:
-        if not store.add or store.array is not alloc.out:
-            return False
-        if len(counters) != len(store.index) or set(store.index) != set(counters):
-            return False
-        for other in innermost.body.ops:
-            # whatever else the trip does to the array, it does to this element
-            if other is not store and self.touches(other, alloc.out):
-                if not isinstance(other, ir.Load | ir.Store) or other.array is not alloc.out:
-                    return False
-                if other.index != store.index:
-                    return False
-        return all(self.runs_over(counters[i], alloc.out, axis) for axis, i in enumerate(store.index))
+        touching: what the nest does to the array. A trip does all that to one element.
+        """
+        store = touching[0] if touching else None
+        if not isinstance(store, ir.Store) or not store.add:
+            return None
+        chain = self.iterations.places[store].chain
+        for op in touching:
+            is_alike = isinstance(op, ir.Load | ir.Store) and op.array is alloc.out and op.index == store.index
+            if not is_alike or self.iterations.places[op].chain != chain:
+                return None
+        nest = [op for op, _ in chain[len(self.iterations.places[alloc].chain) :]]
+        loops = [op for op in nest if isinstance(op, ir.For) and not op.stops]
+        counters: dict[ir.Operand, ir.For] = {loop.body.args[0]: loop for loop in loops}
+        if not nest or not len(loops) == len(nest) == len(store.index) or set(store.index) != set(counters):
+            return None
+        is_whole = all(self.runs_over(counters[i], alloc.out, axis) for axis, i in enumerate(store.index))
+        return store if is_whole else None
 
     def runs_over(self, loop: ir.For, array: ir.Var, axis: int) -> bool:
         """Whether the loop's counter takes each index of the axis, up or down."""
@@ -79,5 +70,5 @@ class _Fills:
         if start is None or stop is None or loop.step not in (ir.integer(1), ir.integer(-1)):
             return False
         if loop.step == ir.integer(-1):
-            start, stop = stop.plus(Affine(constant=1)), start.plus(Affine(constant=1))
+            start, stop = stop.plus(1), start.plus(1)
         return start == Affine() and stop == self.iterations.extent(array, axis)

@@ -81,14 +81,14 @@ class _Search:
                 instead = self.edit(ops[a : b + 1], target) if ops[a] is region.ops[a] else None
                 if instead is not None:
                     return ir.replaced(ir.with_ops(region, ops), instead)
-                if any(touches(inner, target.store.array, self.aliases) for inner in ir.with_inner(ops[a])):
+                if any(self.aliases.may_access(inner, target.store.array) for inner in ir.with_inner(ops[a])):
                     break
         return ir.with_ops(region, ops)
 
     def is_alone(self, nest: _Nest) -> bool:
         """Whether nothing else in the nest touches the array, and so what would not be there yet, or no more."""
         others = (op for op in ir.with_inner(nest.spine[0]) if op is not nest.store and not op.regions)
-        return not any(touches(op, nest.store.array, self.aliases) for op in others)
+        return not any(self.aliases.may_access(op, nest.store.array) for op in others)
 
     def edit(self, ops: Sequence[ir.Op], target: _Nest) -> dict[ir.Op, Sequence[ir.Op]] | None:
         """How the store of the nest `ops[0]` moves to that of the target, the last, if it may and that helps."""
@@ -117,12 +117,6 @@ class _Search:
         """Whether the two loops have the same trips."""
         stop, end = self.iterations.value(one.stop), self.iterations.value(other.stop)
         return one.start == other.start and stop is not None and stop == end
-
-
-def touches(op: ir.Op, array: ir.Operand, aliases: Aliases) -> bool:
-    """Whether the operation itself may look at the array's memory or change it."""
-    arrays = [*op.memory_read, op.array] if isinstance(op, ir.Store) else op.memory_read
-    return any(ir.is_array(o) and not aliases.are_distinct(o, array) for o in arrays)
 
 
 def made_again(
