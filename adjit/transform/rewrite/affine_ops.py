@@ -52,20 +52,16 @@ class Writer(ir.Builder):
         bounds: Sequence[tuple[Affine, Affine]],
         body: Callable[[tuple[ir.Var, ...]], None],
         with_threads: bool = True,
+        counters: tuple[ir.Var, ...] = (),
     ) -> None:
-        """Loops from each first of the bounds up to the last, named as `loops` are, and parallel as those are."""
-
-        def level(*done: ir.Var) -> None:
-            if len(done) == len(loops):
-                body(done)
-                return
-            like = loops[len(done)]
-            start, stop = map(self.integer, bounds[len(done)])
-            parallel = like.parallel and with_threads
-            with self.loop(stop, like.body.args[0].name, start=start, order_free=True, parallel=parallel) as counter:
-                level(*done, counter)
-
-        level()
+        """A nest with these bounds, named as `loops` are, and parallel as those; `counters`: of the loops around."""
+        if len(counters) == len(loops):
+            body(counters)
+            return
+        like, (start, stop) = loops[len(counters)], map(self.integer, bounds[len(counters)])
+        parallel = like.parallel and with_threads
+        with self.loop(stop, like.body.args[0].name, start=start, order_free=True, parallel=parallel) as counter:
+            self.box(loops, bounds, body, with_threads, (*counters, counter))
 
     def _sum(self, left: ir.Operand, right: ir.Operand, sign: int) -> ir.Operand:
         return self._made(operator.add if sign > 0 else operator.sub, "sum", left, right)

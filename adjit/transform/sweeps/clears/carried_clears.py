@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from adjit.transform import ir
@@ -40,8 +39,7 @@ def carry_clears(function: ir.Function) -> ir.Function:
     return function
 
 
-@dataclass(frozen=True)
-class _Spot:
+class _Spot(NamedTuple):
     """An access in a trip: in what nest there, and after how many operations."""
 
     op: ir.Load | ir.Store
@@ -118,9 +116,9 @@ class CarriedClears:
         """What the next trip calls the array, and what that is called before the loop and after it."""
         if array in self.outer:
             yield array, array, array
-        for slot, yielded in enumerate(loop.body.yields):
+        for init, arg, yielded, out in loop.slots:
             if yielded is array and array in loop.body.args:
-                yield loop.body.args[1 + slot], loop.inits[slot], loop.outs[slot]
+                yield arg, init, out
 
     def elements(self, spot: _Spot) -> list[object] | None:
         """Which elements a store in a nest gets to, each once a trip; None where that is not the same in all trips."""
@@ -156,12 +154,10 @@ class CarriedClears:
             is_sure = is_zeros or isinstance(op, ir.For | ir.While)
             if not is_sure and self.aliases.is_named(memory, op.results):
                 return False
-        stores = [s for op in self.ops[:k] for s in ir.with_inner(op) if isinstance(s, ir.Store | ir.Push)]
-        return all(
-            isinstance(store, ir.Store) and store.array in self.outer and self.aliases.are_distinct(store.array, init)
-            for store in stores
-            if self.aliases.touches(store, memory)
-        )
+        before = (inner for op in self.ops[:k] for inner in ir.with_inner(op))
+        stores = [op for op in before if isinstance(op, ir.Store | ir.Push) and self.aliases.touches(op, memory)]
+        arrays = [op.array for op in stores if isinstance(op, ir.Store) and op.array in self.outer]
+        return len(arrays) == len(stores) and all(self.aliases.are_distinct(array, init) for array in arrays)
 
     def is_read_after(self, k: int, memory: ir.Operand) -> bool:
         later = (inner for op in self.ops[k + 1 :] for inner in ir.with_inner(op))

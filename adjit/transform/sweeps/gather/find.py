@@ -21,7 +21,7 @@ import dataclasses
 import math
 import operator
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from numba import types
 
@@ -31,7 +31,7 @@ from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.cost import cost
 from adjit.transform.analysis.elements import IndexModel, is_clear
 from adjit.transform.analysis.sums import carries_adjoint_sums
-from adjit.transform.sweeps.gather.gathered import Axis, Edits, Gather, Multiple, Own, Term
+from adjit.transform.sweeps.gather.gathered import Axis, Gather, Multiple, Own, Term, with_gathers
 from adjit.transform.sweeps.gather.late_stores import made_again
 
 MOST_FACTORS = 2  # with more, or with an array made for one run of the nest, memory costs more than the scatter
@@ -55,11 +55,7 @@ def gather(function: ir.Function, carried: Carried | None, with_multiples: bool,
     if not candidates:
         return function
     search = _Search(function, carried, with_multiples, with_stores)
-    edits = Edits(search.model)
-    for loop in candidates:
-        for found in search.gathers(loop):
-            edits.add(found)
-    return edits.applied(function)
+    return with_gathers(function, [found for loop in candidates for found in search.gathers(loop)], search.model)
 
 
 def _additions(loop: ir.For) -> list[ir.Store]:
@@ -68,17 +64,15 @@ def _additions(loop: ir.For) -> list[ir.Store]:
     ]
 
 
-@dataclass(frozen=True)
-class _Scatter:
-    """Additions to one array, at indices in terms of the counters that differ in their constants only."""
+class _Scatter(NamedTuple):
+    """Additions to one array, at indices in terms of the counters that differ in their constants only.
+
+    form: the index but for those.
+    """
 
     root: ir.Operand
-    index: tuple[Affine, ...]
+    form: tuple[Affine, ...]
     constants: dict[ir.Store, tuple[int, ...]]
-
-    def loops(self, axis: int, spine: Sequence[ir.For]) -> list[ir.For]:
-        """The loops whose counters are in the index."""
-        return [loop for loop in spine if loop.body.args[0] in self.index[axis].terms]
 
 
 class _Search:
@@ -119,8 +113,9 @@ class _Search:
 
     def outermost(self, scatter: _Scatter, spine: Sequence[ir.For]) -> ir.For | None:
         """The outermost loop whose trips the additions shift; None if that is not so of the innermost one."""
-        constants = zip(*scatter.constants.values(), strict=True)
-        shifted = [scatter.loops(axis, spine) for axis, found in enumerate(constants) if len(set(found)) > 1]
+        axes = zip(scatter.form, zip(*scatter.constants.values(), strict=True), strict=True)
+        moved = [entry.terms for entry, constants in axes if len(set(constants)) > 1]
+        shifted = [[loop for loop in spine if loop.body.args[0] in terms] for terms in moved]
         if any(len(loops) != 1 for loops in shifted) or spine[-1:] not in shifted:
             return None
         return next(loop for loop in spine if [loop] in shifted)
@@ -137,7 +132,7 @@ class _Search:
             return None
         # along the axes of the loops the terms have the constants
         common = dict(enumerate(next(iter(scatter.constants.values())))) | dict.fromkeys([a.axis for a in axes], 0)
-        index = tuple(entry.plus(common[k]) for k, entry in enumerate(scatter.index))
+        index = tuple(entry.plus(common[k]) for k, entry in enumerate(scatter.form))
         found = Gather(scatter.root, tuple(nest), tuple(axes), index, tuple(terms), home).with_kept()
         direct = self.in_place(found)
         if direct is not None and direct.pieces() <= MOST_PIECES:
@@ -160,17 +155,14 @@ class _Search:
     def axes(self, scatter: _Scatter, nest: Sequence[ir.For]) -> list[Axis] | None:
         """How the elements follow the nest: a box of trips, and each of its loops on an axis of its own."""
         counters = {loop.body.args[0] for loop in nest}
-        bounds = [self.model.iterations.bounds(loop) for loop in nest]
-        axes = range(len(scatter.index))
-        places = [[axis for axis in axes if loop in scatter.loops(axis, nest)] for loop in nest]
-        if any(len(place) != 1 for place in places) or len({place[0] for place in places}) != len(nest):
-            return None
         made: list[Axis] = []
-        for loop, bound, (axis,) in zip(nest, bounds, places, strict=True):
-            if bound is None or any(symbol in counters for end in bound for symbol in end.terms):
+        for loop in nest:
+            counter, bounds = loop.body.args[0], self.model.iterations.bounds(loop)
+            found = [axis for axis, entry in enumerate(scatter.form) if counter in entry.terms]
+            if len(found) != 1 or bounds is None or any(symbol in counters for end in bounds for symbol in end.terms):
                 return None
-            made.append(Axis(loop, axis, scatter.index[axis].terms[loop.body.args[0]], *bound))
-        return made
+            made.append(Axis(loop, found[0], scatter.form[found[0]].terms[counter], *bounds))
+        return made if len({axis.axis for axis in made}) == len(nest) else None
 
     def is_legal(self, scatter: _Scatter, nest: ir.For) -> bool:
         """Whether nothing in the nest but additions touches the elements, in memory that is made outside."""
@@ -257,7 +249,7 @@ class _Search:
         is_element = len(load.index) == len(counters) and set(load.index) == set(counters)
         cycles = sum(cost(op) or 0 for op in ops)
         is_alike = load.out.type == factor.type
-        return Multiple(load, tuple(ops)) if is_element and is_alike and cycles <= MOST_CYCLES else None
+        return Multiple(load, ops) if is_element and is_alike and cycles <= MOST_CYCLES else None
 
     def clear(self, load: ir.Load, nest: Sequence[ir.For]) -> ir.Store | None:
         """The store of zero to an element once its contribution is made, which can wait for the gather."""
@@ -284,10 +276,8 @@ class _Search:
         stores = self.own_stores(gather)
         if stores is None:
             return gather
-        innermost = gather.nest[-1].body.ops
-        clear = gather.clear
-        if clear is None:
-            clear = next((op for op in innermost if isinstance(op, ir.Store) and is_clear(op)), None)
+        clears = (op for op in gather.nest[-1].body.ops if isinstance(op, ir.Store) and is_clear(op))
+        clear = gather.clear or next(clears, None)
         if stores:
             (own,) = stores
         elif clear is not None and gather.multiple is not None and self.is_own(clear.index, gather):
@@ -308,26 +298,19 @@ class _Search:
         value = made_again(own, gather.nest, writes, known, gather.kept, self.aliases)
         if value is None:
             return gather
-        made = Own(own, tuple(value), own.add and carried is None)
-        return dataclasses.replace(gather, own=made, clear=gone, carried=carried)
+        return dataclasses.replace(gather, own=Own(own, value), clear=gone, carried=carried)
 
     def own_stores(self, gather: Gather) -> list[ir.Store] | None:
         """The store of the nest itself to the elements that bear its trips' numbers; None if it does anything else."""
         rests = {term.rests for term in gather.terms}
         if len(rests) != 1 or any(low > 0 or high < 0 for low, high in gather.reach):
             return None
-        scattered = {term.store for term in gather.terms}
-        others = [
-            op
-            for op in ir.with_inner(gather.nest[0])
-            if op not in scattered and not op.regions and self.aliases.may_access(op, gather.root)
-        ]
-        if not others:
-            return []
-        own = others[0]
-        if len(others) > 1 or not isinstance(own, ir.Store) or own not in gather.nest[-1].body.ops:
-            return None
-        return [own] if own.array is gather.root and self.is_own(own.index, gather) else None
+        scattered, innermost = {term.store for term in gather.terms}, gather.nest[-1].body.ops
+        inside = (op for op in ir.with_inner(gather.nest[0]) if op not in scattered)
+        others = [op for op in inside if self.aliases.may_access(op, gather.root)]
+        stores = [op for op in others if isinstance(op, ir.Store) and op.array is gather.root and op in innermost]
+        is_all = len(stores) == len(others) <= 1 and all(self.is_own(store.index, gather) for store in stores)
+        return stores if is_all else None
 
     def is_own(self, index: Sequence[ir.Operand], gather: Gather) -> bool:
         """Whether this is the element of the target that bears the trip's numbers."""

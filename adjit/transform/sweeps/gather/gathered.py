@@ -18,6 +18,7 @@ import operator
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from numba import types
 
@@ -66,21 +67,18 @@ class Term:
     rests: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Multiple:
+class Multiple(NamedTuple):
     """A factor that `ops` make of the element that `load` reads, each trip of its own."""
 
     load: ir.Load
-    ops: tuple[ir.Op, ...]
+    ops: Sequence[ir.Op]
 
 
-@dataclass(frozen=True)
-class Own:
+class Own(NamedTuple):
     """What the nest itself stores, or adds, to the elements that bear its trips' numbers; `value` makes it again."""
 
     store: ir.Store
-    value: tuple[ir.Op, ...]
-    is_added: bool
+    value: Sequence[ir.Op]
 
 
 @dataclass(frozen=True)
@@ -291,7 +289,8 @@ class Gather:
                 value = writer.call(operator.add, made, value, type=made.type, name="total")
         if value is not None:
             index = [writer.integer(entry) for entry in self.element(numbers)]
-            writer.store(self.root, index, value, add=own is None or own.is_added)
+            is_added = own is None or (own.store.add and self.carried is None)
+            writer.store(self.root, index, value, add=is_added)
 
     def _total(self, writer: Writer, numbers: Sequence[Affine], terms: Sequence[Term]) -> ir.Operand:
         total: ir.Operand | None = None
@@ -338,33 +337,26 @@ class Gather:
         return [counters[entry] for entry in index if isinstance(entry, ir.Var)]
 
 
-class Edits:
-    """What is put before an operation, in its place, and after it."""
-
-    def __init__(self, model: IndexModel):
-        self._model = model
-        self._instead: dict[ir.Op, list[ir.Op]] = {}
-        self._before, self._after, self._last = (defaultdict[ir.Op, list[ir.Op]](list) for _ in range(3))
-
-    def add(self, gather: Gather) -> None:
-        self._instead.update({term.store: [] for term in gather.terms})
+def with_gathers(function: ir.Function, gathers: Sequence[Gather], model: IndexModel) -> ir.Function:
+    """The function with the gathers in the place of their additions."""
+    instead: dict[ir.Op, Sequence[ir.Op]] = {}
+    before, after, last = (defaultdict[ir.Op, list[ir.Op]](list) for _ in range(3))
+    for gather in gathers:
+        instead.update({term.store: () for term in gather.terms})
         for factor in gather.kept:
             first = next(term for term in gather.terms if term.factor == factor)
-            self._before[gather.home] += gather.room(factor)
-            self._instead[first.store] = gather.keeping(first)
+            before[gather.home] += gather.room(factor)
+            instead[first.store] = gather.keeping(first)
         if gather.own is not None:
-            self._instead[gather.own.store] = []
-        self._after[gather.nest[0]] += gather.sums(self._model)
-        if gather.clear is not None and gather.clear not in self._instead:
-            self._instead[gather.clear] = []
-            op, clearing, *_ = gather.carried or (gather.nest[0], gather.cleared(gather.clear))
-            self._last[op] += clearing
-
-    def applied(self, function: ir.Function) -> ir.Function:
-        instead: dict[ir.Op, Sequence[ir.Op]] = {**self._instead}
-        for op in {**self._before, **self._after, **self._last}:
-            instead[op] = [*self._before[op], *instead.get(op, (op,)), *self._after[op], *self._last[op]]
-        return ir.with_body(function, ir.replaced(function.body, instead))
+            instead[gather.own.store] = ()
+        after[gather.nest[0]] += gather.sums(model)
+        if gather.clear is not None and gather.clear not in instead:
+            instead[gather.clear] = ()
+            loop, clearing, *_ = gather.carried or (gather.nest[0], gather.cleared(gather.clear))
+            last[loop] += clearing
+    for op in {**before, **after, **last}:
+        instead[op] = [*before[op], *instead.get(op, (op,)), *after[op], *last[op]]
+    return ir.with_body(function, ir.replaced(function.body, instead))
 
 
 def _moved(numbers: Sequence[Affine], shifts: Sequence[int]) -> list[Affine]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Iterations
@@ -29,13 +29,12 @@ def move_stores(function: ir.Function) -> ir.Function:
     return ir.with_body(function, _Search(function).region(function.body))
 
 
-@dataclass(frozen=True)
-class _Nest:
+class _Nest(NamedTuple):
     """Loops that go up by ones, a store in the innermost one to an element a trip, and the loop of each of its axes."""
 
-    spine: tuple[ir.For, ...]
+    spine: Sequence[ir.For]
     store: ir.Store
-    loops: tuple[ir.For, ...]
+    loops: Sequence[ir.For]
 
 
 def _nests(op: ir.Op) -> Iterator[_Nest]:
@@ -53,7 +52,7 @@ def _nests(op: ir.Op) -> Iterator[_Nest]:
     counters = {loop.body.args[0]: loop for loop in spine}
     for store in spine[-1].body.ops if not inner else ():
         if isinstance(store, ir.Store) and len(store.index) == len(counters) and set(store.index) == set(counters):
-            yield _Nest(tuple(spine), store, tuple(counters[i] for i in store.index if isinstance(i, ir.Var)))
+            yield _Nest(spine, store, [counters[i] for i in store.index if isinstance(i, ir.Var)])
 
 
 def _target(op: ir.Op) -> _Nest | None:
@@ -87,7 +86,7 @@ class _Search:
 
     def is_alone(self, nest: _Nest) -> bool:
         """Whether nothing else in the nest touches the array, and so what would not be there yet, or no more."""
-        others = (op for op in ir.with_inner(nest.spine[0]) if op is not nest.store and not op.regions)
+        others = (op for op in ir.with_inner(nest.spine[0]) if op is not nest.store)
         return not any(self.aliases.may_access(op, nest.store.array) for op in others)
 
     def edit(self, ops: Sequence[ir.Op], target: _Nest) -> dict[ir.Op, Sequence[ir.Op]] | None:
@@ -95,8 +94,8 @@ class _Search:
         first = next((nest for nest in _nests(ops[0]) if nest.store.array is target.store.array), None)
         if first is None or not self.is_alone(first):
             return None
-        pairs = list(zip(first.loops, target.loops, strict=True))
-        if not all(self.is_alike(one, other) for one, other in pairs):
+        trips, others = ([(o.start, self.iterations.value(o.stop)) for o in nest.loops] for nest in (first, target))
+        if trips != others or any(stop is None for _, stop in trips):
             return None
         inside = [inner for op in ops for inner in ir.with_inner(op)]
         writes = [op for op in inside if isinstance(op, ir.Store) and op not in (first.store, target.store)]
@@ -104,6 +103,7 @@ class _Search:
         value = made_again(first.store, first.spine, writes, known, (), self.aliases)
         if value is None:
             return None
+        pairs = zip(first.loops, target.loops, strict=True)
         cloner = ir.Cloner({one.body.args[0]: other.body.args[0] for one, other in pairs})
         builder = ir.Builder()
         builder.ops.extend(cloner.op(op) for op in value)
@@ -112,11 +112,6 @@ class _Search:
         total = builder.call(operator.add, stored, target.store.value, type=stored.type, name="total")
         builder.store(target.store.array, target.store.index, total, add=first.store.add)
         return {first.store: (), target.store: builder.ops}
-
-    def is_alike(self, one: ir.For, other: ir.For) -> bool:
-        """Whether the two loops have the same trips."""
-        stop, end = self.iterations.value(one.stop), self.iterations.value(other.stop)
-        return one.start == other.start and stop is not None and stop == end
 
 
 def made_again(
@@ -132,7 +127,7 @@ def made_again(
     None if they are not to be had there: `writes` are the stores to either nest and in between. That nest reads the
     arrays `known` anyway, and has the values `kept`.
     """
-    own = {out: op for loop in spine for op in loop.body.ops for out in op.results}
+    own = spine[0].body.made
     carried = {arg for loop in spine for arg in loop.body.args[1:]}
     found: dict[ir.Var, ir.Op] = {}
 
