@@ -38,7 +38,7 @@ def both_sweeps(
     joint, made = _stored(sweeps, extra, with_value, limit, strategy, strategy.uses("fuse"))
     if strategy.uses("promote"):
         made = checked(promote_sums(made, joint.shadows.values()), "promoted")
-    return _limited(_finished(made, strategy), limit)
+    return _finished(made, limit, strategy)
 
 
 def sweeps_apart(sweeps: Sweeps, extra: Sequence[ir.Var], limit: int | None, strategy: Strategy) -> ir.Function:
@@ -46,7 +46,7 @@ def sweeps_apart(sweeps: Sweeps, extra: Sequence[ir.Var], limit: int | None, str
     # that they are apart is to run the forward sweep once: without a limit no trip is run again
     may_run_again = limit is not None or strategy.trips == "again"
     _, made = _stored(sweeps, extra, True, limit, strategy, False, may_run_again)
-    return _limited(_finished(made, strategy), limit)
+    return _finished(made, limit, strategy)
 
 
 def _stored(
@@ -77,11 +77,12 @@ def _joined(joint: Joint, is_fused: bool) -> ir.Function:
     return checked(simplify(fuse(stored, joint)), "fused") if is_fused else stored
 
 
-def _finished(function: ir.Function, strategy: Strategy) -> ir.Function:
-    """The stores of the reverse sweep as one would write them, and, if tuned, gathered."""
+def _finished(function: ir.Function, limit: int | None, strategy: Strategy) -> ir.Function:
+    """The stores of the reverse sweep as one would write them, and, if tuned, gathered; with room under a limit."""
     if strategy.uses("clears"):
         function = checked(leave_out_clears(merge_clears(function)), "merged")
-    return _gathered(function, strategy) if strategy.tuned else checked(simplify(function), "simplified")
+    function = _gathered(function, strategy) if strategy.tuned else checked(simplify(function), "simplified")
+    return function if limit is None else checked(simplify(checked(leave_room(function), "limited")), "simplified")
 
 
 def _gathered(function: ir.Function, strategy: Strategy) -> ir.Function:
@@ -99,10 +100,6 @@ def _gathered(function: ir.Function, strategy: Strategy) -> ir.Function:
 
 def _carried(function: ir.Function, strategy: Strategy) -> ir.Function:
     return checked(carry_clears(function), "carried") if strategy.uses("carry") else function
-
-
-def _limited(function: ir.Function, limit: int | None) -> ir.Function:
-    return function if limit is None else checked(simplify(checked(leave_room(function), "limited")), "simplified")
 
 
 def _tapes(joint: Joint, function: ir.Function) -> dict[ir.Op, int]:
