@@ -10,9 +10,9 @@ affine form where it has one, and each array its extents. A loop is counted from
 from __future__ import annotations
 
 import operator
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from numba import types
 
@@ -44,8 +44,10 @@ class Affine:
         self.terms = {symbol: factor for symbol, factor in (terms or {}).items() if factor}
         self.constant = constant
 
-    def plus(self, other: Affine, factor: int = 1) -> Affine:
+    def plus(self, other: Affine | int, factor: int = 1) -> Affine:
         """self + factor * other."""
+        if isinstance(other, int):
+            return Affine(self.terms, self.constant + factor * other)
         terms = dict(self.terms)
         for symbol, count in other.terms.items():
             terms[symbol] = terms.get(symbol, 0) + factor * count
@@ -53,6 +55,13 @@ class Affine:
 
     def times(self, factor: int) -> Affine:
         return Affine().plus(self, factor)
+
+    def substituted(self, known: Mapping[Any, Affine]) -> Affine:
+        """The same with other forms in the place of symbols."""
+        found = Affine(constant=self.constant)
+        for symbol, factor in self.terms.items():
+            found = found.plus(known.get(symbol, Affine({symbol: 1})), factor)
+        return found
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Affine) and self.constant == other.constant and self.terms == other.terms
@@ -76,10 +85,7 @@ class Equalities:
 
     def settled(self, value: Affine) -> Affine:
         """The value in terms of the symbols that are left."""
-        made = Affine(constant=value.constant)
-        for symbol, factor in value.terms.items():
-            made = made.plus(self.symbol(symbol), factor)
-        return made
+        return value.substituted({symbol: self.symbol(symbol) for symbol in value.terms})
 
     def symbol(self, symbol: Symbol) -> Affine:
         return self.settled(self.equal[symbol]) if symbol in self.equal else Affine({symbol: 1})

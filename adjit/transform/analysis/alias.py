@@ -87,6 +87,21 @@ class Aliases:
         """Whether anything in the function stores into memory that `operand` may name."""
         return self.find(operand) in self.written
 
+    def is_named(self, memory: ir.Operand, operands: Iterable[ir.Operand]) -> bool:
+        """Whether any of the operands is of the class `memory`."""
+        return any(ir.is_reference(o) and self.find(o) == memory for o in operands)
+
+    def touches(self, op: ir.Op, memory: ir.Operand) -> bool:
+        """Whether the operation itself has to do with what a class holds; to ask for extents has not."""
+        if isinstance(op, ir.Extent | ir.Alloc):
+            return False
+        return self.is_named(memory, (*op.operands, *(y for region in op.regions for y in region.yields)))
+
+    def may_access(self, op: ir.Op, array: ir.Operand) -> bool:
+        """Whether the operation itself may look at the array's memory or change it."""
+        arrays = [*op.memory_read, op.array] if isinstance(op, ir.Store) else op.memory_read
+        return any(ir.is_array(o) and not self.are_distinct(o, array) for o in arrays)
+
     def base(self, array: ir.Operand) -> ir.Operand:
         """The array that a view looks into."""
         return ir.base_of(array, self._function.body.made)

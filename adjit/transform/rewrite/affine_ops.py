@@ -8,6 +8,7 @@ In: sums of variables and extents times integers. Out: operands, for which opera
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable, Sequence
 
 from numba import types
 
@@ -43,6 +44,23 @@ class Writer(ir.Builder):
             return self.extent(*symbol)
         assert isinstance(symbol, ir.Var)
         return symbol
+
+    def box(
+        self,
+        loops: Sequence[ir.For],
+        bounds: Sequence[tuple[Affine, Affine]],
+        body: Callable[[tuple[ir.Var, ...]], None],
+        with_threads: bool = True,
+        counters: tuple[ir.Var, ...] = (),
+    ) -> None:
+        """A nest with these bounds, named as `loops` are, and parallel as those; `counters`: of the loops around."""
+        if len(counters) == len(loops):
+            body(counters)
+            return
+        like, (start, stop) = loops[len(counters)], map(self.integer, bounds[len(counters)])
+        parallel = like.parallel and with_threads
+        with self.loop(stop, like.body.args[0].name, start=start, order_free=True, parallel=parallel) as counter:
+            self.box(loops, bounds, body, with_threads, (*counters, counter))
 
     def _sum(self, left: ir.Operand, right: ir.Operand, sign: int) -> ir.Operand:
         return self._made(operator.add if sign > 0 else operator.sub, "sum", left, right)

@@ -71,20 +71,20 @@ def _targets(
 ) -> Iterator[_Target]:
     place = offset
     for argument, output, name in zip(arguments, outputs, names, strict=True):
-        leaves, taking = ir.leaves(argument), ir.leaves(output)
         if _nesting(argument) != _nesting(output):
             raise TypeMismatch(
                 f"`{name}`, in `out`, is not built like its argument", instead="Give a tuple where the argument is one."
             )
-        for leaf, taker in zip(leaves, taking, strict=True):
+        for leaf, taker in zip(ir.leaves(argument), ir.leaves(output), strict=True):
             has_adjoint = ir.is_float(leaf.type)
-            if not _takes(taker.type, leaf.type):
-                wanted = leaf.type if has_adjoint and ir.is_array(leaf) else types.none
+            has_array = has_adjoint and ir.is_array(leaf)
+            if not (_takes(taker.type, leaf.type) if has_array else isinstance(taker.type, types.NoneType)):
+                wanted = leaf.type if has_array else types.none
                 raise TypeMismatch(
                     f"`{name}`, in `out`, is of type {to_text(taker.type)}, not {to_text(wanted)}",
                     instead="Pass a writable array like the argument where that is one, and None for a number.",
                 )
-            if has_adjoint and ir.is_array(leaf):
+            if has_array:
                 yield _Target(place, leaf, taker)
             place += has_adjoint
 
@@ -93,10 +93,8 @@ def _nesting(tree: ir.Tree) -> ir.Tree:
     return ir.map_tree(lambda leaf: None, tree)
 
 
-def _takes(output: ir.Type, argument: ir.Type) -> bool:
+def _takes(output: ir.Type, argument: types.Array) -> bool:
     """Whether an output has the type for the adjoint of an argument; the layout is its own."""
-    if not (isinstance(argument, types.Array) and ir.is_float(argument)):
-        return isinstance(output, types.NoneType)
     if not isinstance(output, types.Array) or not output.mutable:
         return False
     return output.dtype == argument.dtype and output.ndim == argument.ndim

@@ -27,13 +27,13 @@ def split(
     joint: ir.Function, values: int, seeds: Sequence[ir.Var], names: Sequence[str]
 ) -> tuple[ir.Function, ir.Function] | None:
     """`values` of the yields are those of the primal; `seeds` are the last parameters, called `names` by parameter."""
-    ops = joint.body.ops
+    ops, aliases = joint.body.ops, joint.analysis(Aliases)
     middle = next(k for k, op in enumerate(ops) if isinstance(op, ir.Comment) and op.text == ir.REVERSE_SWEEP)
     first, second = list(ops[:middle]), list(ops[middle + 1 :])
     own = [p for p in joint.body.args if p not in set(seeds)]
     bars = joint.body.yields[values:]
     saved = _saved(own, first, second, bars)
-    renamed: dict[ir.Var, ir.Operand] = {}
+    renamed: dict[ir.Var, ir.Var] = {}
     for tape in saved:
         if not isinstance(tape.type, types.List):
             continue
@@ -48,27 +48,24 @@ def split(
         renamed[tape] = array
     first = all_defined(first, saved)
     second = [_reading_arrays(op, renamed) for op in second]
-    changed = _changed(joint, saved, second, bars)
-    groups = [[renamed.get(s, s) for s in saved if (s in changed) == last] for last in (False, True)]
-    handed = [h for group in groups for h in group]
-    first, yields = _own_results(joint, first, saved, joint.body.yields[:values])
-    count, border = len(yields), len(yields) + len(groups[0])
+    changed = _changed(aliases, saved, second, bars)
+    kept = [renamed.get(s, s) for s in saved if s not in changed]
+    copies, yields = _own_results(aliases, saved, joint.body.yields[:values])
+    cut, count, border = len(joint.params) - len(names), len(yields), len(yields) + len(kept)
     forward = dataclasses.replace(
         joint,
-        names=joint.names[: len(joint.names) - len(names)],
-        params=joint.params[: len(joint.params) - len(names)],
-        body=ir.Region(tuple(own), tuple(first), (*yields, *handed)),
-        result=(joint.result, tuple(range(count, border)), tuple(range(border, count + len(handed)))),
+        names=joint.names[:cut],
+        params=joint.params[:cut],
+        body=ir.Region(tuple(own), (*first, *copies), (*yields, *kept, *changed)),
+        result=(joint.result, tuple(range(count, border)), tuple(range(border, border + len(changed)))),
     )
-    params = tuple(h for h in handed if isinstance(h, ir.Var))
-    cut = border - count
     reverse = dataclasses.replace(
         joint,
         names=("saved", "changed", *names),
-        params=(params[:cut], params[cut:], *joint.params[len(joint.params) - len(names) :]),
-        body=ir.Region((*params, *seeds), tuple(second), bars),
+        params=(tuple(kept), tuple(changed), *joint.params[cut:]),
+        body=ir.Region((*kept, *changed, *seeds), tuple(second), bars),
         result=tuple(range(len(bars))),
-        overlapping=_overlapping(joint, [s for s in saved if s in changed]),
+        overlapping=_overlapping(aliases, changed),
         comments=(),
     )
     return forward, reverse
@@ -83,7 +80,7 @@ def _saved(
     return list(dict.fromkeys(o for o in read if isinstance(o, ir.Var) and o in made))
 
 
-def _reading_arrays(op: ir.Op, renamed: Mapping[ir.Var, ir.Operand]) -> ir.Op:
+def _reading_arrays(op: ir.Op, renamed: Mapping[ir.Var, ir.Var]) -> ir.Op:
     """The operation with what it reads of a tape read of an array."""
 
     def read(inner: ir.Op) -> ir.Op:
@@ -95,18 +92,16 @@ def _reading_arrays(op: ir.Op, renamed: Mapping[ir.Var, ir.Operand]) -> ir.Op:
 
 
 def _changed(
-    joint: ir.Function, saved: Sequence[ir.Var], second: Sequence[ir.Op], bars: Sequence[ir.Operand]
-) -> set[ir.Var]:
+    aliases: Aliases, saved: Sequence[ir.Var], second: Sequence[ir.Op], bars: Sequence[ir.Operand]
+) -> list[ir.Var]:
     """The saved arrays that the reverse sweep writes into or returns, and all that may share memory with them."""
-    aliases = joint.analysis(Aliases)
     stores = [inner.array for op in second for inner in ir.with_inner(op) if isinstance(inner, ir.Store)]
     touched = {aliases.find(array) for array in (*bars, *stores) if ir.is_array(array)}
-    return {s for s in saved if ir.is_array(s) and aliases.find(s) in touched}
+    return [s for s in saved if ir.is_array(s) and aliases.find(s) in touched]
 
 
-def _overlapping(joint: ir.Function, changed: Sequence[ir.Var]) -> tuple[tuple[ir.Var, ...], ...]:
+def _overlapping(aliases: Aliases, changed: Sequence[ir.Var]) -> tuple[tuple[ir.Var, ...], ...]:
     """The arrays that may be names of one memory which is changed, such as an array and a view of it."""
-    aliases = joint.analysis(Aliases)
     groups: dict[ir.Operand, list[ir.Var]] = {}
     for array in changed:
         groups.setdefault(aliases.find(array), []).append(array)
@@ -114,16 +109,15 @@ def _overlapping(joint: ir.Function, changed: Sequence[ir.Var]) -> tuple[tuple[i
 
 
 def _own_results(
-    joint: ir.Function, first: list[ir.Op], saved: Sequence[ir.Var], values: Sequence[ir.Operand]
+    aliases: Aliases, saved: Sequence[ir.Var], values: Sequence[ir.Operand]
 ) -> tuple[list[ir.Op], list[ir.Operand]]:
     """The values, copied where what is saved shares their memory: they belong to the caller."""
-    aliases = joint.analysis(Aliases)
-    kept = {aliases.find(s) for s in saved if isinstance(s.type, types.Array)}
+    copies: list[ir.Op] = []
     yields: list[ir.Operand] = []
     for value in values:
-        if isinstance(value, ir.Var) and isinstance(value.type, types.Array) and aliases.find(value) in kept:
+        if isinstance(value, ir.Var) and ir.is_array(value) and aliases.is_named(aliases.find(value), saved):
             out = dataclasses.replace(value)
-            first = [*first, ir.Copy(source=value, out=out)]
+            copies.append(ir.Copy(source=value, out=out))
             value = out
         yields.append(value)
-    return first, yields
+    return copies, yields

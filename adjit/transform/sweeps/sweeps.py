@@ -9,7 +9,7 @@ loops run their trips again is known only when it is seen which keep tapes; then
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from adjit.transform import ir
 from adjit.transform.derive.mirror import Sweeps
@@ -35,55 +35,61 @@ def both_sweeps(
     sweeps: Sweeps, extra: Sequence[ir.Var], with_value: bool, limit: int | None, strategy: Strategy
 ) -> ir.Function:
     """Both sweeps in one function, trips back to back where that can be. `limit`: bytes for snapshots of loops."""
-    joint, fused = _decided(sweeps, extra, with_value, limit, strategy, lambda joint: _fused(joint, strategy))
+    joint, made = _stored(sweeps, extra, with_value, limit, strategy, strategy.uses("fuse"))
     if strategy.uses("promote"):
-        fused = checked(promote_sums(fused, joint.shadows.values()), "promoted")
-    return _limited(_finished(fused, strategy), limit)
+        made = checked(promote_sums(made, joint.shadows.values()), "promoted")
+    return _finished(made, limit, strategy)
 
 
 def sweeps_apart(sweeps: Sweeps, extra: Sequence[ir.Var], limit: int | None, strategy: Strategy) -> ir.Function:
     """Both sweeps in one function, one after the other, as they will be cut."""
     # that they are apart is to run the forward sweep once: without a limit no trip is run again
     may_run_again = limit is not None or strategy.trips == "again"
-    _, stored = _decided(sweeps, extra, True, limit, strategy, _stored, may_run_again)
-    return _limited(_finished(stored, strategy), limit)
+    _, made = _stored(sweeps, extra, True, limit, strategy, False, may_run_again)
+    return _finished(made, limit, strategy)
 
 
-def _decided(
+def _stored(
     sweeps: Sweeps,
     extra: Sequence[ir.Var],
     with_value: bool,
     limit: int | None,
     strategy: Strategy,
-    finished: Callable[[Joint], ir.Function],
+    is_fused: bool,
     may_run_again: bool = True,
 ) -> tuple[Joint, ir.Function]:
-    """Both sweeps joined, and what is `finished` of that, once it is known which loops run their trips again."""
+    """Both sweeps joined, and the function of that, once it is known which loops run their trips again."""
     with recording() as noted:
         joint = join(sweeps, extra, with_value, strategy)
-        made = finished(joint)
+        made = _joined(joint, is_fused)
     if may_run_again:
         requests = requests_for(joint.primal, _tapes(joint, made), set(joint.shadows.values()), limit, strategy)
         if requests:
             with recording() as noted:
                 joint = join(sweeps, extra, with_value, strategy, requests)
-                made = finished(joint)
+                made = _joined(joint, is_fused)
     note(*noted)
     return joint, made
 
 
-def _finished(function: ir.Function, strategy: Strategy) -> ir.Function:
-    """The stores of the reverse sweep as one would write them, and, if tuned, gathered."""
+def _joined(joint: Joint, is_fused: bool) -> ir.Function:
+    stored = checked(simplify(defined_between_sweeps(checked(joint.function, "reversed"))), "stored")
+    return checked(simplify(fuse(stored, joint)), "fused") if is_fused else stored
+
+
+def _finished(function: ir.Function, limit: int | None, strategy: Strategy) -> ir.Function:
+    """The stores of the reverse sweep as one would write them, and, if tuned, gathered; with room under a limit."""
     if strategy.uses("clears"):
         function = checked(leave_out_clears(merge_clears(function)), "merged")
-    return _gathered(function, strategy) if strategy.tuned else checked(simplify(function), "simplified")
+    function = _gathered(function, strategy) if strategy.tuned else checked(simplify(function), "simplified")
+    return function if limit is None else checked(simplify(checked(leave_room(function), "limited")), "simplified")
 
 
 def _gathered(function: ir.Function, strategy: Strategy) -> ir.Function:
     """The sums of neighbours where they are read, and every element stored to once."""
     function = _carried(function, strategy)
     if strategy.uses("gather"):
-        carried = function.analysis(CarriedClears).carried if strategy.uses("carry") else None
+        carried = function.analysis(CarriedClears).pair if strategy.uses("carry") else None
         function = gather(function, carried, strategy.uses("multiples"), strategy.uses("late"))
         function = checked(simplify(ascending(function) if strategy.uses("upwards") else function), "gathered")
     once = _carried(function, strategy)
@@ -94,21 +100,6 @@ def _gathered(function: ir.Function, strategy: Strategy) -> ir.Function:
 
 def _carried(function: ir.Function, strategy: Strategy) -> ir.Function:
     return checked(carry_clears(function), "carried") if strategy.uses("carry") else function
-
-
-def _limited(function: ir.Function, limit: int | None) -> ir.Function:
-    return function if limit is None else checked(simplify(checked(leave_room(function), "limited")), "simplified")
-
-
-def _stored(joint: Joint) -> ir.Function:
-    return checked(simplify(defined_between_sweeps(checked(joint.function, "reversed"))), "stored")
-
-
-def _fused(joint: Joint, strategy: Strategy) -> ir.Function:
-    stored = _stored(joint)
-    if not strategy.uses("fuse"):
-        return stored
-    return checked(simplify(fuse(stored, joint)), "fused")
 
 
 def _tapes(joint: Joint, function: ir.Function) -> dict[ir.Op, int]:

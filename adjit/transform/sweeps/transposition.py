@@ -54,32 +54,27 @@ def _transpose(
     dots = {k: ir.Var(f"a{k}_dot", writable(op.args[k].type)) for k in active}
     builder = ir.Builder()
     values = tangent_body(builder, rule, args, dict(dots), outs, compiler.derivative)
-    yields: list[ir.Operand] = []
-    for v in values:
-        if not isinstance(v, ir.Var | ir.Const):
-            raise InternalError(
-                f"the tangent rule {rule.__name__} returns something that is neither a number nor an array"
-            )
-        yields.append(v)
+    yields = [value for value in values if isinstance(value, ir.Var | ir.Const)]
+    if len(yields) < len(values):
+        raise InternalError(f"the tangent rule {rule.__name__} returns something that is neither a number nor an array")
     params = (*(a for a in args if isinstance(a, ir.Var)), *outs, *dots.values())
-    names = tuple(p.name for p in params)
     body = ir.Region(params, tuple(builder.ops), tuple(yields))
-    function = simplify(ir.Function(rule.__name__, names, params, body, tuple(range(len(yields)))))
+    function = simplify(_function(rule, body, tuple(range(len(yields)))))
     sweeps = reverse(function, tuple(dots.values()), [bars.get(k) for k in range(len(outs))], compiler)
     joint = join(sweeps, extra_params=tuple(bars.values()), with_value=False, strategy=CHEAPEST).function
     # the equation is linear: of a tangent nothing is left in its transpose but its shape, which is that of its argument
     shapes: dict[ir.Var, ir.Operand] = {dot: args[k] for k, dot in dots.items()}
     region = _shapes_alone(joint.body, Activity(function, dots.values(), function.body.yields).is_varied)
-    region = ir.Region(
-        region.args,
+    body = ir.Region(
+        tuple(p for p in region.args if p not in dots.values()),
         tuple(ir.unpaired(ir.substituted(o, shapes)) for o in region.ops if not isinstance(o, ir.Comment)),
         tuple(ir.substituted_operand(y, shapes) for y in region.yields),
     )
-    kept = tuple(p for p in region.args if p not in dots.values())
-    made = ir.Function(
-        rule.__name__, tuple(p.name for p in kept), kept, ir.Region(kept, region.ops, region.yields), joint.result
-    )
-    return simplify(made)
+    return simplify(_function(rule, body, joint.result))
+
+
+def _function(rule: Any, body: ir.Region, result: ir.Tree) -> ir.Function:
+    return ir.Function(rule.__name__, tuple(p.name for p in body.args), body.args, body, result)
 
 
 def _shapes_alone(region: ir.Region, is_varied: Callable[[ir.Operand], bool]) -> ir.Region:

@@ -1,32 +1,30 @@
-"""Clears of elements that are stored to next, or that nothing reads, are left out.
+"""Zeros that are stored to next, or that nothing reads, are left out: those of clears, and of arrays filled with them.
 
     v_bar[i] = 0.0                                y_bar = h_bar[i]
     v_bar[i + 1] += a      v_bar[i + 1] += a      h_bar[i] = 0.0            y_bar = h_bar[i]
     v_bar[i] += e          v_bar[i] = e           x_bar[i] += w * y_bar     x_bar[i] += w * y_bar
 
+    x_bar = np.zeros_like(x)             x_bar = np.empty_like(x)
+    for i in range(x.size):              for i in range(x.size):
+        x_bar[i] += w[i] * y_bar             x_bar[i] = w[i] * y_bar
+
 In: a function. Out: the same with an addition to what was cleared made a store, and without clears after which isl
-finds no read. Between a clear and an addition nothing may read the memory, and what is added elsewhere must be another
-element for certain. The adjoint of a store reads and clears that of the element: an earlier value may have been read.
+finds no read; without the zeros that fill an array, where the first thing that happens to it, in the region that makes
+it, is a nest of loops over all of it. Between a clear and an addition nothing may read the memory, and what is added
+elsewhere must be another element for certain. The adjoint of a store reads and clears that of the element: an earlier
+value may have been read.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import operator
 from collections.abc import Sequence
 
 from adjit.transform import ir
+from adjit.transform.analysis.affine import Affine, Iterations
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.elements import IndexModel, is_clear
-from adjit.transform.analysis.integers import Naturals
-
-
-def touches(op: ir.Op, memory: ir.Operand, aliases: Aliases) -> bool:
-    """Whether the operation itself has to do with what an alias class holds; to ask for extents has not."""
-    if isinstance(op, ir.Extent | ir.Alloc):
-        return False
-    operands = (*op.operands, *(y for region in op.regions for y in region.yields))
-    return any(ir.is_reference(o) and aliases.find(o) == memory for o in operands)
+from adjit.transform.analysis.integers import Naturals, parted
 
 
 def leave_out_clears(function: ir.Function) -> ir.Function:
@@ -80,7 +78,7 @@ class _Merging:
                     return op if op.add else None
                 if any(self.differs(a, b) for a, b in zip(op.index, clear.index, strict=True)):
                     continue
-            if any(touches(inner, memory, self.aliases) for inner in ir.with_inner(op)):
+            if any(self.aliases.touches(inner, memory) for inner in ir.with_inner(op)):
                 return None
         return None
 
@@ -88,15 +86,62 @@ class _Merging:
         """Whether two indices differ for certain: by a literal, and neither counts from the end."""
         if isinstance(a, ir.Const) and isinstance(b, ir.Const):
             return bool(a.value != b.value and a.value >= 0 and b.value >= 0)
-        (base, shift), (other, moved) = self.split(a), self.split(b)
+        (base, shift), (other, moved) = parted(a, self.made), parted(b, self.made)
         # the lower of the two must not be below zero, where it would count from the end
         return base is other and base in self.naturals and shift != moved and min(shift, moved) >= 0
 
-    def split(self, index: ir.Operand) -> tuple[ir.Operand, int]:
-        """An index as a variable and a literal offset."""
-        op = self.made.get(index) if isinstance(index, ir.Var) else None
-        if isinstance(op, ir.Call) and op.callee is operator.add and isinstance(op.args[1], ir.Const):
-            return op.args[0], int(op.args[1].value)
-        if isinstance(op, ir.Call) and op.callee is operator.sub and isinstance(op.args[1], ir.Const):
-            return op.args[0], -int(op.args[1].value)
-        return index, 0
+
+def leave_out_fills(function: ir.Function) -> ir.Function:
+    """The function without the zeros that are overwritten before anything reads them."""
+    fills, instead = _Fills(function), dict[ir.Op, Sequence[ir.Op]]()
+    for region in ir.regions(function.body):
+        for k, op in enumerate(region.ops):
+            if not isinstance(op, ir.Alloc) or op.fill is None or op.fill.value != 0 or not ir.is_float(op.out.type):
+                continue
+            touching = (fills.touching(later, op.out) for later in region.ops[k + 1 :])
+            store = fills.first_store(op, next(filter(None, touching), []))
+            if store is not None:
+                instead[op] = (dataclasses.replace(op, fill=None),)
+                instead[store] = (dataclasses.replace(store, add=False),)
+    return ir.with_body(function, ir.replaced(function.body, instead))
+
+
+class _Fills:
+    def __init__(self, function: ir.Function):
+        self.aliases = function.analysis(Aliases)
+        self.iterations = function.analysis(Iterations)
+
+    def touching(self, op: ir.Op, array: ir.Var) -> list[ir.Op]:
+        """What looks at the array or hands it on, of an operation and those inside it."""
+        memory = self.aliases.find(array)
+        return [inner for inner in ir.with_inner(op) if self.aliases.touches(inner, memory)]
+
+    def first_store(self, alloc: ir.Alloc, touching: Sequence[ir.Op]) -> ir.Store | None:
+        """The addition that is the first access to each element and reaches all of them, in a nest of loops.
+
+        touching: what the nest does to the array. A trip does all that to one element.
+        """
+        store = touching[0] if touching else None
+        if not isinstance(store, ir.Store) or not store.add:
+            return None
+        chain = self.iterations.places[store].chain
+        for op in touching:
+            is_alike = isinstance(op, ir.Load | ir.Store) and op.array is alloc.out and op.index == store.index
+            if not is_alike or self.iterations.places[op].chain != chain:
+                return None
+        nest = [op for op, _ in chain[len(self.iterations.places[alloc].chain) :]]
+        loops = [op for op in nest if isinstance(op, ir.For) and not op.stops]
+        counters: dict[ir.Operand, ir.For] = {loop.body.args[0]: loop for loop in loops}
+        if not nest or not len(loops) == len(nest) == len(store.index) or set(store.index) != set(counters):
+            return None
+        is_whole = all(self.runs_over(counters[i], alloc.out, axis) for axis, i in enumerate(store.index))
+        return store if is_whole else None
+
+    def runs_over(self, loop: ir.For, array: ir.Var, axis: int) -> bool:
+        """Whether the loop's counter takes each index of the axis, up or down."""
+        start, stop = self.iterations.value(loop.start), self.iterations.value(loop.stop)
+        if start is None or stop is None or loop.step not in (ir.integer(1), ir.integer(-1)):
+            return False
+        if loop.step == ir.integer(-1):
+            start, stop = stop.plus(1), start.plus(1)
+        return start == Affine() and stop == self.iterations.extent(array, axis)

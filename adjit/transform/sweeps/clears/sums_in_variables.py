@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import dataclasses
 import operator
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
@@ -35,7 +35,7 @@ class _Promoting:
         self.index_model = function.analysis(IndexModel)
         self.adjoints = {self.aliases.find(s) for s in shadows}
         self.made = function.body.made
-        # additions of sums of inner loops, and the stores that they stand for
+        # additions of sums of inner loops, and the stores that they stand for, which the analyses know
         self.stands_for: dict[ir.Store, ir.Store] = {}
 
     def region(self, region: ir.Region) -> ir.Region:
@@ -51,26 +51,25 @@ class _Promoting:
         if not found:
             return [op]
         # several additions to one element have one sum
-        elements: dict[object, ir.Store] = {}
+        elements: dict[object, list[ir.Store]] = {}
         for store in found:
-            elements.setdefault((store.array, store.index), store)
-        firsts = list(elements.values())
-        sums = [ir.Var(f"{ir.name_of(f.array, 'array')}_sum", array_type_of(f.array).dtype) for f in firsts]
-        args = {store: sums[firsts.index(elements[store.array, store.index])] for store in found}
-        outs = [dataclasses.replace(arg) for arg in sums]
-        ops, last = _with_sums(op.body, args, sums)
-        zeros = (typed_const(0, arg.type) for arg in sums)
-        made = ir.with_slots(op, list(map(ir.Slot, zeros, sums, last, outs)), ops)
+            elements.setdefault((store.array, store.index), []).append(store)
+        slots, ops = list[ir.Slot](), op.body.ops
         sure, unsure = list[ir.Op](), list[ir.Op]()
-        for first, out in zip(firsts, outs, strict=True):
-            add = dataclasses.replace(first, value=out)
-            self.stands_for[add] = self.asked(first)
+        for first, *more in elements.values():
+            arg = ir.Var(f"{ir.name_of(first.array, 'array')}_sum", array_type_of(first.array).dtype)
+            ops, last = _with_sum(ops, (first, *more), arg)
+            slots.append(ir.Slot(typed_const(0, arg.type), arg, last, dataclasses.replace(arg)))
+            add = dataclasses.replace(first, value=slots[-1].out)
+            self.stands_for[add] = self.stands_for.get(first, first)
             (sure if self.index_model.is_inside(was, first) else unsure).append(add)
-        return [made, *sure, *(self.unless_empty(op, unsure) if unsure else ())]
-
-    def asked(self, store: ir.Store) -> ir.Store:
-        """The store of the function that is asked about."""
-        return self.stands_for.get(store, store)
+        builder = ir.Builder()
+        builder.ops.extend((ir.with_slots(op, slots, ops), *sure))
+        if unsure:
+            # without a trip their elements may not be there
+            with builder.when(has_trips(builder, op, self.made)):
+                builder.ops.extend(unsure)
+        return builder.ops
 
     def candidates(self, loop: ir.For, was: ir.For) -> list[ir.Store]:
         """Additions, each run once a trip, to an element that is the same in all trips and only added to in them."""
@@ -78,7 +77,9 @@ class _Promoting:
         looked_at: dict[ir.Operand, list[ir.Op]] = {}
         for op in ir.walk(loop.body):
             if not isinstance(op, ir.Store | ir.Extent) or (isinstance(op, ir.Store) and not op.add):
-                for memory in _memory(op, self.aliases):
+                # what makes names or passes them on counts as well
+                arrays = (*op.memory_read, *filter(ir.is_array, (*op.operands, *op.results)))
+                for memory in set(map(self.aliases.find, arrays)):
                     looked_at.setdefault(memory, []).append(op)
         return [
             op
@@ -98,32 +99,17 @@ class _Promoting:
         is_inner = not any(isinstance(op, ir.For | ir.While) for op in ir.walk(loop.body))
         if others and not (is_inner and all(isinstance(op, ir.Load | ir.Store) for op in others)):
             return False
-        return not any(self.index_model.may_meet(op, self.asked(add), loop) for op in others)
-
-    def unless_empty(self, loop: ir.For, stores: Sequence[ir.Op]) -> Sequence[ir.Op]:
-        """Stores that are made only if the loop makes a trip, as their elements may not be there otherwise."""
-        builder = ir.Builder()
-        with builder.when(has_trips(builder, loop, self.made)):
-            builder.ops.extend(stores)
-        return builder.ops
+        asked = self.stands_for.get(add, add)
+        return not any(self.index_model.may_meet(op, asked, loop) for op in others)
 
 
-def _memory(op: ir.Op, aliases: Aliases) -> set[ir.Operand]:
-    """The alias classes that an operation itself may touch; for one that makes or passes on names, those too."""
-    arrays = [*op.memory_read, *(o for o in op.operands if ir.is_array(o)), *(r for r in op.results if ir.is_array(r))]
-    return {aliases.find(a) for a in arrays}
-
-
-def _with_sums(
-    body: ir.Region, args: Mapping[ir.Store, ir.Var], sums: Sequence[ir.Var]
-) -> tuple[list[ir.Op], list[ir.Var]]:
+def _with_sum(ops: Sequence[ir.Op], additions: Collection[ir.Op], total: ir.Var) -> tuple[tuple[ir.Op, ...], ir.Var]:
+    """The operations with what is added to an element added to a number, and what that is in the end."""
     builder = ir.Builder()
-    current: dict[ir.Var, ir.Var] = {arg: arg for arg in sums}
-    for op in body.ops:
-        if isinstance(op, ir.Store) and op in args:
+    for op in ops:
+        if isinstance(op, ir.Store) and op in additions:
             builder.origin = op.origin
-            arg = args[op]
-            current[arg] = builder.call(operator.add, current[arg], op.value, type=arg.type, name=arg.name)
+            total = builder.call(operator.add, total, op.value, type=total.type, name=total.name)
         else:
             builder.ops.append(op)
-    return builder.ops, list(current.values())
+    return tuple(builder.ops), total

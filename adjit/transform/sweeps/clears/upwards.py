@@ -18,14 +18,12 @@ from adjit.transform.rewrite.affine_ops import Writer
 
 def ascending(function: ir.Function) -> ir.Function:
     """The function with independent loops that go down by ones turned round, all of a nest or none."""
-    loops = [op for op in ir.walk(function.body) if _is_descending(op)]
+    loops = [op for op in ir.walk(function.body) if isinstance(op, ir.For) and _is_descending(op)]
     if not loops:
         return function
-    model = function.analysis(IndexModel)
-    sharings = Sharings(function)
+    model, sharings = function.analysis(IndexModel), Sharings(function)
     turned: dict[ir.Op, list[ir.Op]] = {}
     for loop in reversed(loops):
-        assert isinstance(loop, ir.For)
         inside = loop.body.inside
         # a loop that adds to one element again and again is not vectorised either way
         is_inner = not any(isinstance(op, ir.For | ir.While) for op in inside)
@@ -37,7 +35,7 @@ def ascending(function: ir.Function) -> ir.Function:
             start, stop = (writer.integer(end) for end in bounds)
             made = dataclasses.replace(loop, start=start, stop=stop, step=ir.integer(1))
             turned[loop] = [*writer.ops, made]
-    return dataclasses.replace(function, body=ir.replaced(function.body, turned)) if turned else function
+    return ir.with_body(function, ir.replaced(function.body, turned))
 
 
 def _is_descending(op: ir.Op) -> bool:

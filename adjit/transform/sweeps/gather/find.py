@@ -21,7 +21,7 @@ import dataclasses
 import math
 import operator
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from numba import types
 
@@ -31,8 +31,8 @@ from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.cost import cost
 from adjit.transform.analysis.elements import IndexModel, is_clear
 from adjit.transform.analysis.sums import carries_adjoint_sums
-from adjit.transform.sweeps.gather.gathered import Axis, Edits, Gather, Multiple, Own, Term
-from adjit.transform.sweeps.gather.late_stores import made_again, touches
+from adjit.transform.sweeps.gather.gathered import Axis, Gather, Multiple, Own, Term, with_gathers
+from adjit.transform.sweeps.gather.late_stores import made_again
 
 MOST_FACTORS = 2  # with more, or with an array made for one run of the nest, memory costs more than the scatter
 MOST_CYCLES = 2  # of a factor that is not kept, beside those to load what it is a multiple of
@@ -41,8 +41,8 @@ MOST_PIECES_KEPT = 12  # the same where all that is gained is one pass over memo
 _UNIT = (ir.integer(1), ir.integer(-1))
 
 # Of a clear in each trip of a loop around, an addition in the next, and what will come after that in its nest: that
-# loop, and what is to be cleared after it, if the addition may be a store without the clear; see `CarriedClears`.
-Carried = Callable[[ir.Store, ir.Store, Collection[ir.Op]], tuple[ir.For, Sequence[ir.Op]] | None]
+# loop, what is to be cleared after it, and the addition, if that may be a store without the clear; see `CarriedClears`.
+Carried = Callable[[ir.Store, ir.Store, Collection[ir.Op]], tuple[ir.For, Sequence[ir.Op], ir.Store] | None]
 
 
 def gather(function: ir.Function, carried: Carried | None, with_multiples: bool, with_stores: bool) -> ir.Function:
@@ -55,11 +55,7 @@ def gather(function: ir.Function, carried: Carried | None, with_multiples: bool,
     if not candidates:
         return function
     search = _Search(function, carried, with_multiples, with_stores)
-    edits = Edits(search.model)
-    for loop in candidates:
-        for found in search.gathers(loop):
-            edits.add(found)
-    return edits.applied(function)
+    return with_gathers(function, [found for loop in candidates for found in search.gathers(loop)], search.model)
 
 
 def _additions(loop: ir.For) -> list[ir.Store]:
@@ -68,30 +64,15 @@ def _additions(loop: ir.For) -> list[ir.Store]:
     ]
 
 
-def _is_finite(operand: ir.Operand) -> bool:
-    """Whether the operand is a literal that leaves the zeros of the rim zeros."""
-    return isinstance(operand, ir.Const) and math.isfinite(operand.value)
+class _Scatter(NamedTuple):
+    """Additions to one array, at indices in terms of the counters that differ in their constants only.
 
-
-@dataclass(frozen=True)
-class _Scatter:
-    """Additions to one array whose indices differ in their constants only; `index` in terms of the counters."""
+    form: the index but for those.
+    """
 
     root: ir.Operand
-    stores: tuple[ir.Store, ...]
-    index: dict[ir.Store, tuple[Affine, ...]]
-
-    @property
-    def axes(self) -> range:
-        return range(len(self.index[self.stores[0]]))
-
-    def constants(self, axis: int) -> set[int]:
-        return {self.index[store][axis].constant for store in self.stores}
-
-    def loops(self, axis: int, spine: Sequence[ir.For]) -> list[ir.For]:
-        """The loops whose counters are in the index."""
-        terms = self.index[self.stores[0]][axis].terms
-        return [loop for loop in spine if loop.body.args[0] in terms]
+    form: tuple[Affine, ...]
+    constants: dict[ir.Store, tuple[int, ...]]
 
 
 class _Search:
@@ -120,23 +101,21 @@ class _Search:
 
     def scatters(self, loop: ir.For) -> list[_Scatter]:
         """The additions in the body of the loop, those together that are of one form."""
-        index: dict[ir.Store, tuple[Affine, ...]] = {}
-        groups: dict[tuple[ir.Operand, object, object], list[ir.Store]] = {}
+        groups: dict[tuple[ir.Operand, object, tuple[Affine, ...]], dict[ir.Store, tuple[int, ...]]] = {}
         for store in _additions(loop):
-            element = self.model.element(store)
-            if element is None:
-                continue
-            root, entries = element
-            shown = [self.model.iterations.in_variables(entry) for entry in entries]
-            if all(entry is not None for entry in shown):
-                index[store] = tuple(entry for entry in shown if entry is not None)
-                form = tuple(frozenset(entry.terms.items()) for entry in index[store])
-                groups.setdefault((root, store.value.type, form), []).append(store)
-        return [_Scatter(root, tuple(stores), index) for (root, _, _), stores in groups.items()]
+            root, entries = self.model.element(store) or (store.array, ())
+            index = [shown for entry in entries if (shown := self.model.iterations.in_variables(entry)) is not None]
+            if index and len(index) == len(entries):
+                form = tuple(Affine(entry.terms) for entry in index)
+                constants = tuple(entry.constant for entry in index)
+                groups.setdefault((root, store.value.type, form), {})[store] = constants
+        return [_Scatter(root, form, constants) for (root, _, form), constants in groups.items()]
 
     def outermost(self, scatter: _Scatter, spine: Sequence[ir.For]) -> ir.For | None:
         """The outermost loop whose trips the additions shift; None if that is not so of the innermost one."""
-        shifted = [scatter.loops(axis, spine) for axis in scatter.axes if len(scatter.constants(axis)) > 1]
+        axes = zip(scatter.form, zip(*scatter.constants.values(), strict=True), strict=True)
+        moved = [entry.terms for entry, constants in axes if len(set(constants)) > 1]
+        shifted = [[loop for loop in spine if loop.body.args[0] in terms] for terms in moved]
         if any(len(loops) != 1 for loops in shifted) or spine[-1:] not in shifted:
             return None
         return next(loop for loop in spine if [loop] in shifted)
@@ -147,14 +126,14 @@ class _Search:
         axes = None if nest[-1].inits and not carries_adjoint_sums(nest[-1]) else self.axes(scatter, nest)
         if axes is None or not self.is_legal(scatter, nest[0]):
             return None
-        terms = self.moved([self.term(store, scatter, axes) for store in scatter.stores])
+        terms = self.moved([self.term(store, scatter.constants[store], axes) for store in scatter.constants])
         home = self.home(axes, nest[0])
         if home is nest[0] or not 1 <= len({term.factor for term in terms}) <= MOST_FACTORS:
             return None
-        index = list(scatter.index[scatter.stores[0]])
-        for axis in axes:
-            index[axis.axis] = Affine(index[axis.axis].terms)
-        found = Gather(scatter.root, tuple(nest), tuple(axes), tuple(index), tuple(terms), home)
+        # along the axes of the loops the terms have the constants
+        common = dict(enumerate(next(iter(scatter.constants.values())))) | dict.fromkeys([a.axis for a in axes], 0)
+        index = tuple(entry.plus(common[k]) for k, entry in enumerate(scatter.form))
+        found = Gather(scatter.root, tuple(nest), tuple(axes), index, tuple(terms), home).with_kept()
         direct = self.in_place(found)
         if direct is not None and direct.pieces() <= MOST_PIECES:
             return direct
@@ -176,53 +155,44 @@ class _Search:
     def axes(self, scatter: _Scatter, nest: Sequence[ir.For]) -> list[Axis] | None:
         """How the elements follow the nest: a box of trips, and each of its loops on an axis of its own."""
         counters = {loop.body.args[0] for loop in nest}
-        bounds = [self.model.iterations.bounds(loop) for loop in nest]
-        places = [[axis for axis in scatter.axes if loop in scatter.loops(axis, nest)] for loop in nest]
-        if any(len(place) != 1 for place in places) or len({place[0] for place in places}) != len(nest):
-            return None
         made: list[Axis] = []
-        for loop, bound, (axis,) in zip(nest, bounds, places, strict=True):
-            if bound is None or any(symbol in counters for end in bound for symbol in end.terms):
+        for loop in nest:
+            counter, bounds = loop.body.args[0], self.model.iterations.bounds(loop)
+            found = [axis for axis, entry in enumerate(scatter.form) if counter in entry.terms]
+            if len(found) != 1 or bounds is None or any(symbol in counters for end in bounds for symbol in end.terms):
                 return None
-            scale = scatter.index[scatter.stores[0]][axis].terms[loop.body.args[0]]
-            made.append(Axis(loop, axis, scale, *bound))
-        return made
+            made.append(Axis(loop, found[0], scatter.form[found[0]].terms[counter], *bounds))
+        return made if len({axis.axis for axis in made}) == len(nest) else None
 
     def is_legal(self, scatter: _Scatter, nest: ir.For) -> bool:
         """Whether nothing in the nest but additions touches the elements, in memory that is made outside."""
         if nest in self.model.iterations.scope(scatter.root):
             return False
-        for op in ir.walk(nest.body):
-            touched = list(op.memory_read)
-            if isinstance(op, ir.Store) and not op.add:
-                touched.append(op.array)
-            if all(not ir.is_array(array) or self.aliases.are_distinct(array, scatter.root) for array in touched):
-                continue
-            # other elements, such as those of a row of their own, may be
-            if not isinstance(op, ir.Load | ir.Store):
-                return False
-            if any(self.model.may_meet(op, store, nest) for store in scatter.stores):
-                return False
-        return True
+        others = (op for op in ir.walk(nest.body) if self.aliases.may_access(op, scatter.root))
+        # other elements, such as those of a row of their own, may be touched
+        return all(
+            isinstance(op, ir.Load | ir.Store) and not any(self.model.may_meet(op, s, nest) for s in scatter.constants)
+            for op in others
+            if not isinstance(op, ir.Store) or not op.add
+        )
 
     # --------------------------------------------------------------------------------------------- what is added
 
-    def term(self, store: ir.Store, scatter: _Scatter, axes: Sequence[Axis]) -> Term:
+    def term(self, store: ir.Store, constants: Sequence[int], axes: Sequence[Axis]) -> Term:
         """The contribution as a number times a factor, which others may share."""
         value, coefficient, is_scaled = store.value, 1.0, False
-        while True:
-            made = self.model.iterations.definitions.get(value) if isinstance(value, ir.Var) else None
-            if not isinstance(made, ir.Call) or any(arg.type != value.type for arg in made.args[-1:]):
-                break
-            if made.callee is operator.neg:
-                value, coefficient = made.args[0], -coefficient
-            elif made.callee is operator.mul and _is_finite(made.args[0]) and not is_scaled:
-                assert isinstance(made.args[0], ir.Const)
-                value, coefficient, is_scaled = made.args[1], coefficient * float(made.args[0].value), True
-            else:
-                break
-        shifts = [axis.shift(scatter.index[store][axis.axis].constant) for axis in axes]
-        return Term(store, value, coefficient, tuple(s for s, _ in shifts), tuple(rest for _, rest in shifts))
+        made = self.model.iterations.definitions
+        while isinstance(op := made.get(value), ir.Call) and all(a.type == value.type for a in op.args[-1:]):
+            match op.callee, op.args:
+                case operator.neg, (only,):
+                    value, coefficient = only, -coefficient
+                # a literal that leaves the zeros of the rim zeros
+                case operator.mul, (ir.Const(value=number), other) if math.isfinite(number) and not is_scaled:
+                    value, coefficient, is_scaled = other, coefficient * float(number), True
+                case _:
+                    break
+        shifts, rests = zip(*(axis.shift(constants[axis.axis]) for axis in axes), strict=True)
+        return Term(store, value, coefficient, shifts, rests)
 
     def moved(self, terms: Sequence[Term]) -> list[Term]:
         """The terms to gather. Of those that reach the same elements, such as share no factor may stay in one place."""
@@ -255,7 +225,7 @@ class _Search:
         if multiple is None:
             return None
         clear = self.clear(multiple.load, gather.nest)
-        found = self.with_own(dataclasses.replace(gather, multiple=multiple, clear=clear))
+        found = self.with_own(dataclasses.replace(gather, kept={}, multiple=multiple, clear=clear))
         # with nothing in the place of a clear, there are two passes as well
         is_worse = clear is not None and found.own is None
         return found if not is_worse and self.is_lasting(found, multiple.load) else None
@@ -263,27 +233,23 @@ class _Search:
     def multiple(self, factor: ir.Operand, nest: Sequence[ir.For]) -> Multiple | None:
         """What a factor is a multiple of, and the operations that make it from that."""
         inside = nest[0].body.defines
+        made = self.model.iterations.definitions
         ops: list[ir.Op] = []
-        value = factor
-        while True:
-            op = self.model.iterations.definitions.get(value) if isinstance(value, ir.Var) else None
-            if value not in inside or not isinstance(op, ir.Load | ir.Call):
+        load = made.get(factor) if factor in inside else None
+        while isinstance(load, ir.Call):
+            own = [arg for arg in load.args if arg in inside]
+            is_quotient = load.callee is operator.truediv and own == [load.args[0]]
+            if len(own) != 1 or not (is_quotient or load.callee in (operator.mul, operator.neg)):
                 return None
-            if isinstance(op, ir.Load):
-                break
-            own = [arg for arg in op.args if arg in inside]
-            is_product = op.callee in (operator.mul, operator.neg) or (
-                op.callee is operator.truediv and own == [op.args[0]]
-            )
-            if len(own) != 1 or not is_product:
-                return None
-            ops.insert(0, op)
-            (value,) = own
+            ops.insert(0, load)
+            load = made.get(own[0])
+        if not isinstance(load, ir.Load):
+            return None
         counters = [loop.body.args[0] for loop in nest]
-        is_element = len(op.index) == len(counters) and set(op.index) == set(counters)
-        cycles = sum(cost(made) or 0 for made in ops)
-        is_alike = op.out.type == factor.type
-        return Multiple(op, tuple(ops)) if is_element and is_alike and cycles <= MOST_CYCLES else None
+        is_element = len(load.index) == len(counters) and set(load.index) == set(counters)
+        cycles = sum(cost(op) or 0 for op in ops)
+        is_alike = load.out.type == factor.type
+        return Multiple(load, ops) if is_element and is_alike and cycles <= MOST_CYCLES else None
 
     def clear(self, load: ir.Load, nest: Sequence[ir.For]) -> ir.Store | None:
         """The store of zero to an element once its contribution is made, which can wait for the gather."""
@@ -299,12 +265,9 @@ class _Search:
         """Whether nothing is changed in the meantime that contributes, and nothing looks at what is cleared later."""
         is_late = gather.clear is not None and gather.carried is None
         for op in ir.with_inner(gather.nest[0]):
-            written = op.memory_written if op is not gather.clear else None
-            if written is not None and not self.aliases.are_distinct(written, load.array):
-                return False
-            for read in op.memory_read if is_late else ():
-                is_own = isinstance(op, ir.Load) and read is load.array and op.index == load.index
-                if not is_own and not self.aliases.are_distinct(read, load.array):
+            if op is not gather.clear and self.aliases.may_access(op, load.array):
+                is_own = isinstance(op, ir.Load) and op.array is load.array and op.index == load.index
+                if isinstance(op, ir.Store) or (is_late and not is_own):
                     return False
         return True
 
@@ -313,10 +276,8 @@ class _Search:
         stores = self.own_stores(gather)
         if stores is None:
             return gather
-        innermost = gather.nest[-1].body.ops
-        clear = gather.clear
-        if clear is None:
-            clear = next((op for op in innermost if isinstance(op, ir.Store) and is_clear(op)), None)
+        clears = (op for op in gather.nest[-1].body.ops if isinstance(op, ir.Store) and is_clear(op))
+        clear = gather.clear or next(clears, None)
         if stores:
             (own,) = stores
         elif clear is not None and gather.multiple is not None and self.is_own(clear.index, gather):
@@ -333,35 +294,26 @@ class _Search:
         gone = clear if carried is not None else gather.clear
         moved = {own, gone, *(term.store for term in gather.terms)}
         writes = [op for op in ir.with_inner(gather.nest[0]) if isinstance(op, ir.Store) and op not in moved]
-        known, kept = set[ir.Operand](), {term.factor for term in gather.terms}
-        if gather.multiple is not None:
-            known, kept = {gather.multiple.load.array}, set()
-        value = made_again(own, gather.nest, writes, known, kept, self.aliases)
+        known = () if gather.multiple is None else (gather.multiple.load.array,)
+        value = made_again(own, gather.nest, writes, known, gather.kept, self.aliases)
         if value is None:
             return gather
-        made = Own(own, tuple(value), own.add and carried is None)
-        return dataclasses.replace(gather, own=made, clear=gone, carried=carried)
+        return dataclasses.replace(gather, own=Own(own, value), clear=gone, carried=carried)
 
     def own_stores(self, gather: Gather) -> list[ir.Store] | None:
         """The store of the nest itself to the elements that bear its trips' numbers; None if it does anything else."""
         rests = {term.rests for term in gather.terms}
-        if len(rests) != 1 or any(min(shifts) > 0 or max(shifts) < 0 for shifts in gather.shifts()):
+        if len(rests) != 1 or any(low > 0 or high < 0 for low, high in gather.reach):
             return None
-        scattered = {term.store for term in gather.terms}
-        others = [
-            op
-            for op in ir.with_inner(gather.nest[0])
-            if op not in scattered and not op.regions and touches(op, gather.root, self.aliases)
-        ]
-        if not others:
-            return []
-        own = others[0]
-        if len(others) > 1 or not isinstance(own, ir.Store) or own not in gather.nest[-1].body.ops:
-            return None
-        return [own] if own.array is gather.root and self.is_own(own.index, gather) else None
+        scattered, innermost = {term.store for term in gather.terms}, gather.nest[-1].body.ops
+        inside = (op for op in ir.with_inner(gather.nest[0]) if op not in scattered)
+        others = [op for op in inside if self.aliases.may_access(op, gather.root)]
+        stores = [op for op in others if isinstance(op, ir.Store) and op.array is gather.root and op in innermost]
+        is_all = len(stores) == len(others) <= 1 and all(self.is_own(store.index, gather) for store in stores)
+        return stores if is_all else None
 
     def is_own(self, index: Sequence[ir.Operand], gather: Gather) -> bool:
         """Whether this is the element of the target that bears the trip's numbers."""
         values = [self.model.iterations.value(operand) for operand in index]
         shown = [None if value is None else self.model.iterations.in_variables(value) for value in values]
-        return shown == gather.element([Affine({axis.counter: 1}) for axis in gather.axes], gather.terms[0].rests)
+        return shown == gather.element(gather.trip)

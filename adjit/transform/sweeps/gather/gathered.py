@@ -15,8 +15,10 @@ from __future__ import annotations
 import dataclasses
 import functools
 import operator
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from numba import types
 
@@ -25,8 +27,6 @@ from adjit.transform.analysis.affine import Affine
 from adjit.transform.analysis.elements import IndexModel
 from adjit.transform.ir.types import array_type
 from adjit.transform.rewrite.affine_ops import Writer
-
-_Bounds = Sequence[tuple[Affine, Affine]]
 
 
 @dataclass(frozen=True)
@@ -67,21 +67,18 @@ class Term:
     rests: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Multiple:
+class Multiple(NamedTuple):
     """A factor that `ops` make of the element that `load` reads, each trip of its own."""
 
     load: ir.Load
-    ops: tuple[ir.Op, ...]
+    ops: Sequence[ir.Op]
 
 
-@dataclass(frozen=True)
-class Own:
+class Own(NamedTuple):
     """What the nest itself stores, or adds, to the elements that bear its trips' numbers; `value` makes it again."""
 
     store: ir.Store
-    value: tuple[ir.Op, ...]
-    is_added: bool
+    value: Sequence[ir.Op]
 
 
 @dataclass(frozen=True)
@@ -90,6 +87,7 @@ class Gather:
 
     index: the element that bears the number of a trip.
     home: the loop before which what they are kept in is made.
+    kept: the arrays for the factors, in which the trip with counter i is at i - low + width, with one of `widths`.
     multiple: what all are multiples of, if they need not be kept.
     clear: the clear of what the terms are made of, which has to wait until they are gathered.
     carried: a loop around, and what is cleared after it in the place of that clear.
@@ -101,179 +99,140 @@ class Gather:
     index: tuple[Affine, ...]
     terms: tuple[Term, ...]
     home: ir.Op
+    kept: Mapping[ir.Operand, ir.Var] = field(default_factory=dict)
+    widths: tuple[int, ...] = ()
     multiple: Multiple | None = None
     own: Own | None = None
     clear: ir.Store | None = None
-    carried: tuple[ir.For, Sequence[ir.Op]] | None = None
+    carried: tuple[ir.For, Sequence[ir.Op], ir.Store] | None = None
 
-    def shifts(self) -> list[tuple[int, ...]]:
-        """Those of all terms, an axis."""
-        return list(zip(*(term.shifts for term in self.terms), strict=True))
+    def with_kept(self) -> Gather:
+        """The gather with arrays for the factors, which have room for a rim."""
+        kept = {
+            factor: ir.Var(f"{ir.name_of(factor, 'contribution')}s", array_type(factor.type, len(self.axes)))
+            for factor in dict.fromkeys(term.factor for term in self.terms)
+        }
+        return dataclasses.replace(self, kept=kept, widths=tuple(high - low for low, high in self.reach))
 
-    def element(self, numbers: Sequence[Affine], rests: Sequence[int]) -> list[Affine]:
-        """The index of the element of the target that bears these numbers."""
+    @functools.cached_property
+    def reach(self) -> list[tuple[int, int]]:
+        """The least and the greatest shift of the terms, an axis."""
+        return [(min(shifts), max(shifts)) for shifts in zip(*(term.shifts for term in self.terms), strict=True)]
+
+    @functools.cached_property
+    def trip(self) -> list[Affine]:
+        """The numbers of a trip in that trip."""
+        return [Affine({axis.counter: 1}) for axis in self.axes]
+
+    def element(self, numbers: Sequence[Affine]) -> list[Affine]:
+        """The index of the element of the target that bears these numbers, of those that the first term is added to."""
         places = {axis.counter: number for axis, number in zip(self.axes, numbers, strict=True)}
-        entries = [_substituted(entry, places) for entry in self.index]
-        for axis, rest in zip(self.axes, rests, strict=True):
-            entries[axis.axis] = entries[axis.axis].plus(Affine(constant=rest))
+        entries = [entry.substituted(places) for entry in self.index]
+        for axis, rest in zip(self.axes, self.terms[0].rests, strict=True):
+            entries[axis.axis] = entries[axis.axis].plus(rest)
         return entries
-
-    def kept(self) -> dict[ir.Operand, Kept]:
-        """The arrays for the factors, with room for a rim."""
-        if self.multiple is not None:
-            return {}
-        widths = tuple(max(shifts) - min(shifts) for shifts in self.shifts())
-        found: dict[ir.Operand, Kept] = {}
-        for factor in dict.fromkeys(term.factor for term in self.terms):
-            name = ir.name_of(factor, "contribution")
-            found[factor] = Kept(ir.Var(f"{name}s", array_type(factor.type, len(widths))), widths)
-        return found
 
     def pieces(self) -> int:
         """How many statements there are around the nest."""
         writer = Writer()
         if self.multiple is not None or self.own is not None:
-            _Sum(self, self.kept()).around(writer)
-        return sum(isinstance(op, ir.Store) for op in ir.walk(_region(writer.ops)))
+            self._around(writer)
+        return sum(isinstance(op, ir.Store) for made in writer.ops for op in ir.with_inner(made))
 
-    def nests(self, kept: Mapping[ir.Operand, Kept], model: IndexModel) -> list[ir.Op]:
-        """What takes the place of the additions, where the loops end."""
-        by_rest: dict[tuple[int, ...], list[Term]] = {}
-        for term in self.terms:
-            by_rest.setdefault(term.rests, []).append(term)
-        parts = [_Sum(dataclasses.replace(self, terms=tuple(terms)), kept) for terms in by_rest.values()]
-        return [op for part in parts for op in part.ops(model)]
+    # -------------------------------------------------------------------------------------- what is kept, and cleared
 
-
-@dataclass(frozen=True)
-class Kept:
-    """The array of a factor: the trip with counter i is at i - low + width."""
-
-    array: ir.Var
-    widths: tuple[int, ...]
-
-    def index(self, writer: Writer, axes: Sequence[Axis], trips: Sequence[Affine]) -> list[ir.Operand]:
-        places = zip(axes, self.widths, trips, strict=True)
-        return [writer.integer(trip.plus(Affine(constant=width)).plus(axis.low, -1)) for axis, width, trip in places]
-
-
-class Edits:
-    def __init__(self, model: IndexModel):
-        self._model = model
-        self._instead: dict[ir.Op, Sequence[ir.Op]] = {}
-        self._before: dict[ir.Op, list[ir.Op]] = {}
-        self._after: dict[ir.Op, list[ir.Op]] = {}
-        self._clears: list[tuple[ir.Op, Sequence[ir.Op]]] = []
-
-    def add(self, gather: Gather) -> None:
-        self._instead.update({term.store: [] for term in gather.terms})
-        kept = gather.kept()
-        first = {term.factor: term for term in reversed(gather.terms)}
-        for factor, array in kept.items():
-            self._keep(gather, first[factor], array)
-        if gather.own is not None:
-            self._instead[gather.own.store] = []
-        self._after.setdefault(gather.nest[0], []).extend(gather.nests(kept, self._model))
-        if gather.clear is not None and gather.clear not in self._instead:
-            self._instead[gather.clear] = []
-            late = (gather.nest[0], _Sum(gather, kept).cleared(gather.clear))
-            self._clears.append(late if gather.carried is None else gather.carried)
-
-    def _keep(self, gather: Gather, term: Term, kept: Kept) -> None:
+    def room(self, factor: ir.Operand) -> list[ir.Op]:
+        """What makes the array for a factor."""
         writer = Writer()
         shape: list[ir.Operand] = []
-        for axis, width in zip(gather.axes, kept.widths, strict=True):
-            trips = writer.integer(axis.trips.plus(Affine(constant=2 * width)))
+        for axis, width in zip(self.axes, self.widths, strict=True):
+            trips = writer.integer(axis.trips.plus(2 * width))
             if not isinstance(trips, ir.Const):
                 trips = writer.call(max, trips, ir.integer(2 * width), type=types.intp, name="n")
             shape.append(trips)
-        writer.emit(ir.Alloc(shape=tuple(shape), fill=ir.Const(0.0, term.factor.type), out=kept.array))
-        self._before.setdefault(gather.home, []).extend(writer.ops)
+        writer.emit(ir.Alloc(shape=tuple(shape), fill=ir.Const(0.0, factor.type), out=self.kept[factor]))
+        return writer.ops
+
+    def keeping(self, term: Term) -> list[ir.Op]:
+        """The store of what a trip contributes, in the place of the term's own."""
         writer = Writer(term.store.origin)
-        index = kept.index(writer, gather.axes, [Affine({axis.counter: 1}) for axis in gather.axes])
-        writer.store(kept.array, index, term.factor)
-        self._instead[term.store] = writer.ops
+        writer.store(self.kept[term.factor], self._kept_place(writer, self.trip), term.factor)
+        return writer.ops
 
-    def applied(self, function: ir.Function) -> ir.Function:
-        for op, clearing in self._clears:
-            self._after.setdefault(op, []).extend(clearing)
-        instead = {op: list(self._instead.get(op, (op,))) for op in {**self._before, **self._instead, **self._after}}
-        for op, made in instead.items():
-            made[:0] = self._before.get(op, ())
-            made += self._after.get(op, ())
-        return ir.with_body(function, ir.replaced(function.body, instead))
+    def cleared(self, clear: ir.Store) -> list[ir.Op]:
+        """The clear of all that contributes."""
+        writer = Writer(clear.origin)
 
+        def fill(numbers: Sequence[Affine]) -> None:
+            writer.store(clear.array, self._place(writer, clear.index, numbers), clear.value, promised=clear.promised)
 
-@dataclass(frozen=True)
-class _Sum:
-    """The nests in which elements take the terms of a gather, which all have the same rests."""
+        self._nest(writer, None, fill)
+        return writer.ops
 
-    gather: Gather
-    kept: Mapping[ir.Operand, Kept]
+    # ------------------------------------------------------------------------------- where elements take the terms
 
-    def ops(self, model: IndexModel) -> list[ir.Op]:
-        inside = self._inside()
-        gather, origin = self.gather, self._origin
-        reach = [(min(shifts), max(shifts)) for shifts in gather.shifts()]
-        if gather.multiple is None and gather.own is None:
-            ends = zip(gather.axes, reach, strict=True)
-            return _if_long(
-                [(axis, 1) for axis, end in ends if not self._is_harmless(model, axis, *end)], inside, origin
-            )
-        around, others = Writer(origin), Writer(origin)
-        self.around(around)
-        least = [1] * len(reach)
-        if gather.multiple is not None:
+    def sums(self, model: IndexModel) -> list[ir.Op]:
+        """What takes the place of the additions, where the loops end: nests for the terms that have the same rests."""
+        by_rest: dict[tuple[int, ...], list[Term]] = {}
+        for term in self.terms:
+            by_rest.setdefault(term.rests, []).append(term)
+        parts = [dataclasses.replace(self, terms=tuple(terms)) for terms in by_rest.values()]
+        return [op for part in parts for op in part._sum(model)]
+
+    def _sum(self, model: IndexModel) -> list[ir.Op]:
+        inside, around, others = (Writer(self.terms[0].store.origin) for _ in range(3))
+        self._inside(inside)
+        if self.multiple is None and self.own is None:
+            needed = [(axis, 1) for k, axis in enumerate(self.axes) if not self._is_harmless(model, k)]
+            return _if_long(needed, inside, others)
+        self._around(around)
+        least = [1] * len(self.axes)
+        if self.multiple is not None:
             self._scattered(others)
-            least = [max(high - low, 1) for low, high in reach]
-        return [*inside, *_if_long(list(zip(gather.axes, least, strict=True)), around.ops, origin, others.ops)]
-
-    @property
-    def _origin(self) -> ir.Origin | None:
-        return self.gather.terms[0].store.origin
+            least = [max(high - low, 1) for low, high in self.reach]
+        return [*inside.ops, *_if_long(list(zip(self.axes, least, strict=True)), around, others)]
 
     @functools.cached_property
     def _interior(self) -> list[tuple[int, int]]:
         """How far from the first and last trip the nest begins and ends, an axis."""
-        ends = [(min(shifts), max(shifts)) for shifts in self.gather.shifts()]
-        if self.gather.multiple is not None:
-            return [(high, low) for low, high in ends]
+        if self.multiple is not None:
+            return [(high, low) for low, high in self.reach]
         # beside what is kept there are zeros
-        return ends if self.gather.own is None else [(0, 0)] * len(ends)
+        return self.reach if self.own is None else [(0, 0)] * len(self.axes)
 
-    def _bounds(self, reach: Sequence[tuple[int, int]]) -> list[tuple[Affine, Affine]]:
-        return [
-            (axis.low.plus(Affine(constant=first)), axis.high.plus(Affine(constant=last)))
-            for axis, (first, last) in zip(self.gather.axes, reach, strict=True)
-        ]
+    def _nest(
+        self, writer: Writer, ends: Sequence[tuple[int, int]] | None, fill: Callable[[Sequence[Affine]], None]
+    ) -> None:
+        """A nest over all trips, or from and to so far behind the first and the last one, an axis."""
+        pairs = zip(self.axes, ends or [(0, 0)] * len(self.axes), strict=True)
+        bounds = [(axis.low.plus(first), axis.high.plus(last)) for axis, (first, last) in pairs]
+        loops = [axis.loop for axis in self.axes]
+        writer.box(loops, bounds, lambda counters: fill([Affine({counter: 1}) for counter in counters]))
 
-    def _inside(self) -> list[ir.Op]:
+    def _inside(self, writer: Writer) -> None:
         """The nest over the elements that take all terms, parallel as the additions were."""
-        bounds = self._bounds(self._interior)
+        *outer, (first, last) = self._interior
         # LLVM runs the innermost loop as vectors where it begins with what is made, and not behind that
-        ahead = Affine(constant=max(self._interior[-1][0], 0) if self.gather.multiple is not None else 0)
-        bounds[-1] = bounds[-1][0].plus(ahead, -1), bounds[-1][1].plus(ahead, -1)
+        ahead = max(first, 0) if self.multiple is not None else 0
 
-        def fill(inner: Writer, numbers: Sequence[Affine]) -> None:
-            self._store(inner, (*numbers[:-1], numbers[-1].plus(ahead)), self.gather.terms, True)
+        def fill(numbers: Sequence[Affine]) -> None:
+            self._store(writer, (*numbers[:-1], numbers[-1].plus(ahead)), self.terms, True)
 
-        writer = Writer(self._origin)
-        self._nest(writer, bounds, fill)
-        return writer.ops
+        self._nest(writer, [*outer, (first - ahead, last - ahead)], fill)
 
-    def _is_harmless(self, model: IndexModel, axis: Axis, low: int, high: int) -> bool:
-        """Whether the nest may run where the loop makes no trip: then it adds zeros, if the elements are there."""
+    def _is_harmless(self, model: IndexModel, k: int) -> bool:
+        """Whether the nest may run where its loop makes no trip: then it adds zeros, if the elements are there."""
+        axis, (low, high) = self.axes[k], self.reach[k]
         if low == high:
             return True
-        ends = [axis.low.plus(Affine(constant=low)), axis.high.plus(Affine(constant=high - 1))]
-        rests = self.gather.terms[0].rests
+        ends = [axis.low.plus(low), axis.high.plus(high - 1)]
         first, last = (
-            self.gather.element([end if other is axis else Affine() for other in self.gather.axes], rests)[axis.axis]
+            self.element([end if other is axis else Affine() for other in self.axes])[axis.axis]
             for end in (ends if axis.scale > 0 else reversed(ends))
         )
-        return model.has_elements(self.gather.root, axis.axis, first, last)
+        return model.has_elements(self.root, axis.axis, first, last)
 
-    def around(
+    def _around(
         self,
         writer: Writer,
         numbers: tuple[Affine, ...] = (),
@@ -283,74 +242,44 @@ class _Sum:
     ) -> None:
         """The elements around: rows before, the rows inside with what is around in each, rows behind."""
         k = len(numbers)
-        terms = self.gather.terms if terms is None else terms
-        if k == len(self.gather.axes):
+        terms = self.terms if terms is None else terms
+        if k == len(self.axes):
             if not is_inside:
                 self._store(writer, numbers, terms, with_own)
             return
-        axis, (first, last), shifts = self.gather.axes[k], self._interior[k], self.gather.shifts()[k]
+        axis, (first, last), (low, high) = self.axes[k], self._interior[k], self.reach[k]
 
         def rows(end: Affine, places: range, is_made: Callable[[int], bool]) -> None:
             for place in places:
                 met = [term for term in terms if is_made(place - term.shifts[k])]
                 own = with_own and is_made(place)
-                if met or (own and self.gather.own is not None):
-                    self.around(writer, (*numbers, end.plus(Affine(constant=place))), met, own, False)
+                if met or (own and self.own is not None):
+                    self._around(writer, (*numbers, end.plus(place)), met, own, False)
 
-        rows(axis.low, range(min(shifts), first), lambda place: place >= 0)
-        if not is_inside or k + 1 < len(self.gather.axes):
-            start, stop = map(writer.integer, self._bounds(self._interior)[k])
+        rows(axis.low, range(low, first), lambda place: place >= 0)
+        if not is_inside or k + 1 < len(self.axes):
+            start, stop = writer.integer(axis.low.plus(first)), writer.integer(axis.high.plus(last))
             with writer.loop(stop, axis.counter.name, start=start, order_free=True) as counter:
-                self.around(writer, (*numbers, Affine({counter: 1})), terms, with_own, is_inside)
-        rows(axis.high, range(last, max(shifts)), lambda place: place < 0)
+                self._around(writer, (*numbers, Affine({counter: 1})), terms, with_own, is_inside)
+        rows(axis.high, range(last, high), lambda place: place < 0)
 
     def _scattered(self, writer: Writer) -> None:
         """The same where there is little: what each trip contributes, term by term."""
-        if self.gather.own is not None:
-            self._each_trip(writer, lambda inner, numbers: self._store(inner, numbers, (), True))
+        if self.own is not None:
+            self._nest(writer, None, lambda numbers: self._store(writer, numbers, (), True))
 
-        def scatter(inner: Writer, numbers: Sequence[Affine]) -> None:
-            for term in self.gather.terms:
-                self._store(inner, _moved(numbers, term.shifts), (term,), False)
+        def scatter(numbers: Sequence[Affine]) -> None:
+            for term in self.terms:
+                self._store(writer, _moved(numbers, term.shifts), (term,), False)
 
-        self._each_trip(writer, scatter)
-
-    def cleared(self, clear: ir.Store) -> list[ir.Op]:
-        """The clear of all that contributes."""
-        writer = Writer(clear.origin)
-
-        def fill(inner: Writer, numbers: Sequence[Affine]) -> None:
-            inner.store(clear.array, self._place(inner, clear.index, numbers), clear.value, promised=clear.promised)
-
-        self._each_trip(writer, fill)
-        return writer.ops
-
-    def _each_trip(self, writer: Writer, fill: Callable[[Writer, Sequence[Affine]], None]) -> None:
-        self._nest(writer, self._bounds([(0, 0)] * len(self.gather.axes)), fill)
-
-    def _nest(
-        self,
-        writer: Writer,
-        bounds: _Bounds,
-        fill: Callable[[Writer, Sequence[Affine]], None],
-        numbers: tuple[Affine, ...] = (),
-    ) -> None:
-        k = len(numbers)
-        if k == len(bounds):
-            fill(writer, numbers)
-            return
-        start, stop = map(writer.integer, bounds[k])
-        loop = self.gather.axes[k].loop
-        name, parallel = loop.body.args[0].name, loop.parallel
-        with writer.loop(stop, name, start=start, order_free=True, parallel=parallel) as counter:
-            self._nest(writer, bounds, fill, (*numbers, Affine({counter: 1})))
+        self._nest(writer, None, scatter)
 
     # ------------------------------------------------------------------------------------------------ an element
 
     def _store(self, writer: Writer, numbers: Sequence[Affine], terms: Sequence[Term], with_own: bool) -> None:
         """Adds the terms to an element; what the nest itself stores there is stored with them."""
         value = self._total(writer, numbers, terms) if terms else None
-        own = self.gather.own if with_own else None
+        own = self.own if with_own else None
         if own is not None:
             made = self._own_value(writer, numbers, own)
             is_zero = isinstance(made, ir.Const) and made.value == 0
@@ -359,16 +288,15 @@ class _Sum:
             elif not is_zero:
                 value = writer.call(operator.add, made, value, type=made.type, name="total")
         if value is not None:
-            element = self.gather.element(numbers, self.gather.terms[0].rests)
-            is_added = own is None or own.is_added
-            writer.store(self.gather.root, [writer.integer(entry) for entry in element], value, add=is_added)
+            index = [writer.integer(entry) for entry in self.element(numbers)]
+            is_added = own is None or (own.store.add and self.carried is None)
+            writer.store(self.root, index, value, add=is_added)
 
     def _total(self, writer: Writer, numbers: Sequence[Affine], terms: Sequence[Term]) -> ir.Operand:
         total: ir.Operand | None = None
-        multiple = self.gather.multiple
         # one product in the place of many
         common = abs(terms[0].coefficient)
-        if multiple is None or common == 0.0 or any(abs(term.coefficient) != common for term in terms):
+        if self.multiple is None or common == 0.0 or any(abs(term.coefficient) != common for term in terms):
             common = 1.0
         for term in terms:
             value = self._factor(writer, term.factor, _moved(numbers, [-shift for shift in term.shifts]))
@@ -376,32 +304,31 @@ class _Sum:
         assert total is not None
         if common != 1.0:
             total = writer.call(operator.mul, ir.Const(common, total.type), total, type=total.type)
-        if multiple is None:
+        if self.multiple is None:
             return total
-        cloner = ir.Cloner({multiple.load.out: total})
-        for op in multiple.ops:
-            writer.emit(cloner.op(op))
-        return cloner.operand(terms[0].factor)
-
-    def _factor(self, writer: Writer, factor: ir.Operand, trips: Sequence[Affine]) -> ir.Var:
-        """What a trip contributes, or what that is a multiple of."""
-        if self.gather.multiple is None:
-            return writer.load(self.kept[factor].array, self.kept[factor].index(writer, self.gather.axes, trips))
-        load = self.gather.multiple.load
-        return writer.load(load.array, self._place(writer, load.index, trips))
+        return _made(writer, {self.multiple.load.out: total}, self.multiple.ops, terms[0].factor)
 
     def _own_value(self, writer: Writer, numbers: Sequence[Affine], own: Own) -> ir.Operand:
-        cloner = ir.Cloner(self._counters(writer, numbers))
+        known = self._counters(writer, numbers)
         needed = {own.store.value, *(operand for op in own.value for operand in op.operands)}
         for factor in self.kept:
             if isinstance(factor, ir.Var) and factor in needed:
-                cloner.mapping[factor] = self._factor(writer, factor, numbers)
-        for op in own.value:
-            writer.emit(cloner.op(op))
-        return cloner.operand(own.store.value)
+                known[factor] = self._factor(writer, factor, numbers)
+        return _made(writer, known, own.value, own.store.value)
+
+    def _factor(self, writer: Writer, factor: ir.Operand, trips: Sequence[Affine]) -> ir.Var:
+        """What a trip contributes, or what that is a multiple of."""
+        if self.multiple is None:
+            return writer.load(self.kept[factor], self._kept_place(writer, trips))
+        load = self.multiple.load
+        return writer.load(load.array, self._place(writer, load.index, trips))
+
+    def _kept_place(self, writer: Writer, trips: Sequence[Affine]) -> list[ir.Operand]:
+        places = zip(self.axes, self.widths, trips, strict=True)
+        return [writer.integer(trip.plus(width).plus(axis.low, -1)) for axis, width, trip in places]
 
     def _counters(self, writer: Writer, numbers: Sequence[Affine]) -> dict[ir.Var, ir.Operand]:
-        pairs = zip(self.gather.axes, numbers, strict=True)
+        pairs = zip(self.axes, numbers, strict=True)
         return {axis.counter: writer.integer(number) for axis, number in pairs}
 
     def _place(self, writer: Writer, index: Sequence[ir.Operand], numbers: Sequence[Affine]) -> list[ir.Operand]:
@@ -410,20 +337,38 @@ class _Sum:
         return [counters[entry] for entry in index if isinstance(entry, ir.Var)]
 
 
-def _moved(numbers: Sequence[Affine], shifts: Sequence[int]) -> tuple[Affine, ...]:
-    return tuple(number.plus(Affine(constant=shift)) for number, shift in zip(numbers, shifts, strict=True))
+def with_gathers(function: ir.Function, gathers: Sequence[Gather], model: IndexModel) -> ir.Function:
+    """The function with the gathers in the place of their additions."""
+    instead: dict[ir.Op, Sequence[ir.Op]] = {}
+    before, after, last = (defaultdict[ir.Op, list[ir.Op]](list) for _ in range(3))
+    for gather in gathers:
+        instead.update({term.store: () for term in gather.terms})
+        for factor in gather.kept:
+            first = next(term for term in gather.terms if term.factor == factor)
+            before[gather.home] += gather.room(factor)
+            instead[first.store] = gather.keeping(first)
+        if gather.own is not None:
+            instead[gather.own.store] = ()
+        after[gather.nest[0]] += gather.sums(model)
+        if gather.clear is not None and gather.clear not in instead:
+            instead[gather.clear] = ()
+            loop, clearing, *_ = gather.carried or (gather.nest[0], gather.cleared(gather.clear))
+            last[loop] += clearing
+    for op in {**before, **after, **last}:
+        instead[op] = [*before[op], *instead.get(op, (op,)), *after[op], *last[op]]
+    return ir.with_body(function, ir.replaced(function.body, instead))
 
 
-def _region(ops: Sequence[ir.Op]) -> ir.Region:
-    return ir.Region((), tuple(ops), ())
+def _moved(numbers: Sequence[Affine], shifts: Sequence[int]) -> list[Affine]:
+    return [number.plus(shift) for number, shift in zip(numbers, shifts, strict=True)]
 
 
-def _substituted(value: Affine, known: Mapping[ir.Var, Affine]) -> Affine:
-    found = Affine(constant=value.constant)
-    for symbol, factor in value.terms.items():
-        there = known.get(symbol) if isinstance(symbol, ir.Var) else None
-        found = found.plus(Affine({symbol: 1}) if there is None else there, factor)
-    return found
+def _made(writer: Writer, known: Mapping[ir.Var, ir.Operand], ops: Sequence[ir.Op], result: ir.Operand) -> ir.Operand:
+    """The result of operations, made of these operands."""
+    cloner = ir.Cloner(known)
+    for op in ops:
+        writer.emit(cloner.op(op))
+    return cloner.operand(result)
 
 
 def _plus_times(writer: Writer, total: ir.Operand | None, coefficient: float, value: ir.Var) -> ir.Var:
@@ -438,16 +383,14 @@ def _plus_times(writer: Writer, total: ir.Operand | None, coefficient: float, va
     return value if total is None else writer.call(callee, total, value, type=value.type, name="total")
 
 
-def _if_long(
-    axes: Sequence[tuple[Axis, int]], ops: list[ir.Op], origin: ir.Origin | None, others: Sequence[ir.Op] = ()
-) -> list[ir.Op]:
-    """The operations where there are so many trips at least along each of the axes, and the others elsewhere."""
-    writer = Writer(origin)
+def _if_long(axes: Sequence[tuple[Axis, int]], made: Writer, others: Writer) -> list[ir.Op]:
+    """What is made where there are so many trips at least along each of the axes, and the others elsewhere."""
+    writer = Writer(made.origin)
     is_long: ir.Var | None = None
     for axis, least in axes:
         more = least - axis.trips.constant
         if axis.trips.is_constant and more > 0:
-            return list(others)
+            return others.ops
         if not axis.trips.is_constant:
             count = writer.integer(Affine(axis.trips.terms))
             test = writer.call(operator.gt, count, ir.integer(more - 1), type=types.boolean, name="is_long")
@@ -455,8 +398,9 @@ def _if_long(
                 test = writer.call(operator.and_, is_long, test, type=types.boolean, name="is_long")
             is_long = test
     if is_long is None:
-        return ops
-    writer.emit(ir.If(condition=is_long, then=_region(ops), orelse=ir.rewritten(_region(others), _serial)))
+        return made.ops
+    then, orelse = (ir.Region((), tuple(ops), ()) for ops in (made.ops, others.ops))
+    writer.emit(ir.If(condition=is_long, then=then, orelse=ir.rewritten(orelse, _serial)))
     return writer.ops
 
 

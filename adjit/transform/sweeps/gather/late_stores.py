@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Iterations
@@ -29,13 +29,12 @@ def move_stores(function: ir.Function) -> ir.Function:
     return ir.with_body(function, _Search(function).region(function.body))
 
 
-@dataclass(frozen=True)
-class _Nest:
+class _Nest(NamedTuple):
     """Loops that go up by ones, a store in the innermost one to an element a trip, and the loop of each of its axes."""
 
-    spine: tuple[ir.For, ...]
+    spine: Sequence[ir.For]
     store: ir.Store
-    loops: tuple[ir.For, ...]
+    loops: Sequence[ir.For]
 
 
 def _nests(op: ir.Op) -> Iterator[_Nest]:
@@ -53,7 +52,7 @@ def _nests(op: ir.Op) -> Iterator[_Nest]:
     counters = {loop.body.args[0]: loop for loop in spine}
     for store in spine[-1].body.ops if not inner else ():
         if isinstance(store, ir.Store) and len(store.index) == len(counters) and set(store.index) == set(counters):
-            yield _Nest(tuple(spine), store, tuple(counters[i] for i in store.index if isinstance(i, ir.Var)))
+            yield _Nest(spine, store, [counters[i] for i in store.index if isinstance(i, ir.Var)])
 
 
 def _target(op: ir.Op) -> _Nest | None:
@@ -81,22 +80,22 @@ class _Search:
                 instead = self.edit(ops[a : b + 1], target) if ops[a] is region.ops[a] else None
                 if instead is not None:
                     return ir.replaced(ir.with_ops(region, ops), instead)
-                if any(touches(inner, target.store.array, self.aliases) for inner in ir.with_inner(ops[a])):
+                if any(self.aliases.may_access(inner, target.store.array) for inner in ir.with_inner(ops[a])):
                     break
         return ir.with_ops(region, ops)
 
     def is_alone(self, nest: _Nest) -> bool:
         """Whether nothing else in the nest touches the array, and so what would not be there yet, or no more."""
-        others = (op for op in ir.with_inner(nest.spine[0]) if op is not nest.store and not op.regions)
-        return not any(touches(op, nest.store.array, self.aliases) for op in others)
+        others = (op for op in ir.with_inner(nest.spine[0]) if op is not nest.store)
+        return not any(self.aliases.may_access(op, nest.store.array) for op in others)
 
     def edit(self, ops: Sequence[ir.Op], target: _Nest) -> dict[ir.Op, Sequence[ir.Op]] | None:
         """How the store of the nest `ops[0]` moves to that of the target, the last, if it may and that helps."""
         first = next((nest for nest in _nests(ops[0]) if nest.store.array is target.store.array), None)
         if first is None or not self.is_alone(first):
             return None
-        pairs = list(zip(first.loops, target.loops, strict=True))
-        if not all(self.is_alike(one, other) for one, other in pairs):
+        trips, others = ([(o.start, self.iterations.value(o.stop)) for o in nest.loops] for nest in (first, target))
+        if trips != others or any(stop is None for _, stop in trips):
             return None
         inside = [inner for op in ops for inner in ir.with_inner(op)]
         writes = [op for op in inside if isinstance(op, ir.Store) and op not in (first.store, target.store)]
@@ -104,6 +103,7 @@ class _Search:
         value = made_again(first.store, first.spine, writes, known, (), self.aliases)
         if value is None:
             return None
+        pairs = zip(first.loops, target.loops, strict=True)
         cloner = ir.Cloner({one.body.args[0]: other.body.args[0] for one, other in pairs})
         builder = ir.Builder()
         builder.ops.extend(cloner.op(op) for op in value)
@@ -112,17 +112,6 @@ class _Search:
         total = builder.call(operator.add, stored, target.store.value, type=stored.type, name="total")
         builder.store(target.store.array, target.store.index, total, add=first.store.add)
         return {first.store: (), target.store: builder.ops}
-
-    def is_alike(self, one: ir.For, other: ir.For) -> bool:
-        """Whether the two loops have the same trips."""
-        stop, end = self.iterations.value(one.stop), self.iterations.value(other.stop)
-        return one.start == other.start and stop is not None and stop == end
-
-
-def touches(op: ir.Op, array: ir.Operand, aliases: Aliases) -> bool:
-    """Whether the operation itself may look at the array's memory or change it."""
-    arrays = [*op.memory_read, op.array] if isinstance(op, ir.Store) else op.memory_read
-    return any(ir.is_array(o) and not aliases.are_distinct(o, array) for o in arrays)
 
 
 def made_again(
@@ -138,7 +127,7 @@ def made_again(
     None if they are not to be had there: `writes` are the stores to either nest and in between. That nest reads the
     arrays `known` anyway, and has the values `kept`.
     """
-    own = {out: op for loop in spine for op in loop.body.ops for out in op.results}
+    own = spine[0].body.made
     carried = {arg for loop in spine for arg in loop.body.args[1:]}
     found: dict[ir.Var, ir.Op] = {}
 
