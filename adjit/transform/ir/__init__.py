@@ -74,7 +74,6 @@ from adjit.transform.ir.memory import (
     Store,
     Transpose,
 )
-from adjit.transform.ir.rewriting import rewritten, rewritten_op, same, with_body, with_ops, with_parts, with_regions
 from adjit.transform.ir.walking import (
     Cloner,
     base_of,
@@ -85,12 +84,19 @@ from adjit.transform.ir.walking import (
     reads,
     regions,
     replaced,
+    rewritten,
+    rewritten_op,
+    same,
     substituted,
     substituted_operand,
     substituted_region,
     unmarked,
     unpaired,
     walk,
+    with_body,
     with_inner,
+    with_ops,
+    with_parts,
+    with_regions,
     with_trips_of,
 )

@@ -49,12 +49,8 @@ class Alloc(Op):
 class Copy(Op):
     """A fresh array with the contents of `source`, in Fortran order if the result's type says so, else in C order."""
 
-    source: Operand = operand()
+    source: Operand = operand(memory="read")
     out: Var = result()
-
-    @once
-    def memory_read(self) -> tuple[Operand, ...]:
-        return (self.source,)
 
 
 @node
@@ -70,13 +66,9 @@ class Extent(Op):
 class Load(Op):
     """`array[index]`, one integer an axis; negative ones count from the end. A scalar."""
 
-    array: Operand = operand()
+    array: Operand = operand(memory="read")
     index: tuple[Operand, ...] = operands()
     out: Var = result()
-
-    @once
-    def memory_read(self) -> tuple[Operand, ...]:
-        return (self.array,)
 
 
 @node
@@ -86,15 +78,11 @@ class Store(Op):
     promised: no other trip of the loops over prange around touches the element, or its user has a race already.
     """
 
-    array: Operand = operand()
+    array: Operand = operand(memory="written")
     index: tuple[Operand, ...] = operands()
     value: Operand = operand()
     add: bool = False
     promised: bool = False
-
-    @once
-    def memory_written(self) -> Operand:
-        return self.array
 
 
 @dataclass(frozen=True)
@@ -240,23 +228,15 @@ class NewTape(Op):
 class Push(Op):
     """`tape.append(value)`. `index`, an operand that counts the entries, says where it lands."""
 
-    tape: Operand = operand()
+    tape: Operand = operand(memory="written")
     index: Operand = operand()
     value: Operand = operand()
-
-    @once
-    def memory_written(self) -> Operand:
-        return self.tape
 
 
 @node
 class Pull(Op):
     """`tape[index]`: an entry, left where it is."""
 
-    tape: Operand = operand()
+    tape: Operand = operand(memory="read")
     index: Operand = operand()
     out: Var = result()
-
-    @once
-    def memory_read(self) -> tuple[Operand, ...]:
-        return (self.tape,)

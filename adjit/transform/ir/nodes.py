@@ -20,9 +20,9 @@ _Value = TypeVar("_Value")
 PARTS = ("operands", "regions", "results")
 
 
-def operand(**given: Any) -> Any:
-    """A field with one operand, or None for none."""
-    return dataclasses.field(metadata={"part": "operands"}, **given)
+def operand(memory: str = "", **given: Any) -> Any:
+    """A field with one operand, or None for none; `memory`: whether what it names is "read" or "written"."""
+    return dataclasses.field(metadata={"part": "operands", "memory": memory}, **given)
 
 
 def operands(**given: Any) -> Any:
@@ -55,6 +55,11 @@ def node(kind: _Class) -> _Class:
     for part, own in fields.items():
         if part not in vars(made):
             _put(made, part, f"def {part}(self): return ({''.join(_read(f) for f in own)})", once)
+    for f in fields["operands"]:
+        if memory := f.metadata.get("memory"):
+            # one is written, and any number read
+            given = f"self.{f.name}" if memory == "written" else f"(self.{f.name},)"
+            _put(made, f"memory_{memory}", f"def memory_{memory}(self): return {given}", once)
     if "rebuilt" not in vars(made):
         _put(made, "rebuilt", _rebuilding(dataclasses.fields(made), fields), lambda function: function)
     return made  # type: ignore[no-any-return]
