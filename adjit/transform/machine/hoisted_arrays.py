@@ -87,8 +87,7 @@ def _filling(alloc: ir.Alloc) -> ir.Op:
     """What stores the value that an array is filled with to all its elements."""
     value = alloc.fill
     assert value is not None
-    builder = ir.Builder()
-    builder.origin = alloc.origin
+    builder = ir.Builder(alloc.origin)
     axes = range(len(alloc.shape))
     builder.nest(alloc.shape, lambda index: builder.store(alloc.out, index, value), "i", ordered=axes)
     (made,) = builder.ops

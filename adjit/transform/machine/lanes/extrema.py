@@ -58,8 +58,7 @@ def _is_extremum(op: ir.Call) -> bool:
 
 def _written(op: ir.Call, made: Mapping[ir.Operand, ir.Op]) -> Sequence[ir.Op]:
     """The loop that takes the element. `made`: by result."""
-    builder = ir.Builder()
-    builder.origin = op.origin
+    builder = ir.Builder(op.origin)
     array = op.args[0]
     type_ = op.outs[0].type
     n = builder.extent(array, 0)

@@ -89,8 +89,7 @@ def _checked_first(loop: ir.Op) -> Sequence[ir.Op]:
     cloner = ir.Cloner()
     tested = tuple(cloner.op(op) for op in checks)
     outs = tuple(out for op in checks for out in op.results)
-    builder = ir.Builder()
-    builder.origin = loop.origin
+    builder = ir.Builder(loop.origin)
     low, high = (loop.start, loop.stop) if loop.step == ir.integer(1) else (loop.stop, loop.start)
     some = builder.call(operator.gt, high, low, type=types.boolean, name="has_trips")
     then = ir.Region((), tested, tuple(map(cloner.operand, outs)))

@@ -27,7 +27,7 @@ from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.cost import is_cheap
 from adjit.transform.analysis.integers import Naturals
 from adjit.transform.analysis.trip_counts import literal_trips
-from adjit.transform.machine.vectors.recurrence import recurrence
+from adjit.transform.machine.vectors.recurrence import Recurrence
 from adjit.transform.machine.vectors.strips import strip_mined
 from adjit.transform.rewrite.dead import eliminate_dead
 
@@ -101,7 +101,7 @@ class _Pass:
         is_plain = loop.step == ir.integer(1) and self.naturals.counts(loop)
         if _stores_rows(inner):
             return loop
-        rest = recurrence(loop, self.aliases.find, is_plain)
+        rest = Recurrence(loop, self.aliases.find, is_plain)
         first = [op for op in loop.body.ops if op not in rest.ops]
         if not are_vectorisable(first) or not any(is_elementary(i) for op in first for i in ir.with_inner(op)):
             return loop
