@@ -92,7 +92,7 @@ class Raise(Op):
     """`raise exception(*args)`. `condition` None raises always; else only where it is false (`assert`)."""
 
     exception: type[BaseException]
-    args: tuple[Operand | str, ...] = ()
+    args: tuple[Operand | str, ...] = ()  # without variables
     condition: Operand | None = operand(default=None)
 
 
