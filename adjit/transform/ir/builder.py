@@ -91,6 +91,24 @@ class Builder:
             yield counter
         self.emit(For(stop=stop, body=Region((counter,), tuple(ops), ()), **fields))
 
+    def fold(
+        self,
+        stop: Operand,
+        name: str,
+        inits: Sequence[Operand],
+        args: Sequence[Var],
+        step: Callable[..., Sequence[Operand]],
+        outs: Sequence[Var] = (),
+        **fields: Any,
+    ) -> Sequence[Var]:
+        """`for name in range(stop)`, which carries values: `step` gets the counter and these, and gives the next."""
+        counter, outs = Var(name, types.intp), outs or [dataclasses.replace(arg) for arg in args]
+        with self.region() as ops:
+            yields = step(counter, *args)
+        body = Region((counter, *args), tuple(ops), tuple(yields))
+        self.emit(For(stop=stop, inits=tuple(inits), body=body, outs=tuple(outs), **fields))
+        return outs
+
     @contextlib.contextmanager
     def when(self, condition: Operand) -> Iterator[None]:
         """`if condition:` without results."""
