@@ -227,11 +227,8 @@ class Folding:
                 continue
             if isinstance(holder, ir.If) and len(targets) == 1:
                 continue  # it may become a conditional expression
-            found[operand] = -1
-            for position in range(len(region.ops) - 1, -1, -1):
-                if any(isinstance(o, ir.Var) and o.name == target.name for o in region.ops[position].reads):
-                    found[operand] = position
-                    break
+            readers = (k for k in reversed(range(len(region.ops))) if _reads_name(region.ops[k], target.name))
+            found[operand] = next(readers, -1)
         return found
 
     def _stands_alone(
@@ -301,6 +298,10 @@ class Folding:
                 size -= self._size(part) - len(part.name)
                 del self.folded[part]
         return size
+
+
+def _reads_name(op: ir.Op, name: str) -> bool:
+    return any(isinstance(o, ir.Var) and o.name == name for o in op.reads)
 
 
 def _yielded(op: ir.If) -> Iterator[ir.Var]:

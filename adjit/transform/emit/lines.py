@@ -107,8 +107,7 @@ class Layout:
             if isinstance(statement, Assign) and isinstance(statement.op, ir.Comment):
                 if statement.op.text in ir.HEADINGS:
                     return False
-                continue
-            if self._is_something([statement]) and not isinstance(statement, Return):
+            elif self._is_something([statement]) and not isinstance(statement, Return):
                 return True
         return False
 
@@ -250,8 +249,7 @@ class Layout:
         op = statement.op
         match op:
             case ir.Store(array=array, index=index, value=value, add=add):
-                target = self._print.element(array, index)
-                self._update(target, value, add, indent)
+                self._update(self._print.element(array, index), value, add, indent)
             case ir.Push(tape=tape, value=value):
                 self._line("", f"{self._print.atom(tape)}.append({self._print.text(value)})", "", indent)
             case ir.Raise():

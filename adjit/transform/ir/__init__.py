@@ -43,6 +43,7 @@ from adjit.transform.ir.core import (
     UserComment,
     Var,
     boolean,
+    canonical,
     cast,
     integer,
     is_reference,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from numba import types
 
@@ -130,26 +130,18 @@ class Slice(Op):
 
     @once
     def operands(self) -> tuple[Operand, ...]:
-        found: list[Operand] = [self.base]
-        for s in self.selectors:
-            if isinstance(s, At):
-                found.append(s.index)
-            elif isinstance(s, Span):
-                found.extend(e for e in (s.start, s.stop, s.step) if e is not None)
-        return tuple(found)
+        return (self.base, *(end for s in self.selectors for end in vars(s).values() if end is not None))
 
     def rebuilt(self, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> Slice:
         rest = iter(operands)
         base = next(rest)
-        made: list[Selector] = []
-        for s in self.selectors:
-            if isinstance(s, At):
-                made.append(At(next(rest)))
-            elif isinstance(s, Span):
-                made.append(Span(*(None if e is None else next(rest) for e in (s.start, s.stop, s.step))))
-            else:
-                made.append(s)
-        return dataclasses.replace(self, base=base, selectors=tuple(made), out=results[0])
+
+        def renewed(selector: Selector) -> Selector:
+            ends: list[Any] = [None if end is None else next(rest) for end in vars(selector).values()]
+            return type(selector)(*ends)
+
+        made = tuple(map(renewed, self.selectors))
+        return dataclasses.replace(self, base=base, selectors=made, out=results[0])
 
 
 @node

@@ -36,10 +36,8 @@ MOST_CHECKS = 128
 def lay_lanes(function: ir.Function, values: Collection[int]) -> ir.Function:
     """The function with loops in lanes; the results at the positions `values` keep all their bits."""
     laying = _Laying(function, values)
-    ops = laying.ops(function.body)
-    if not laying.changed:
-        return function
-    return dataclasses.replace(function, body=laying.without_old_arrays(ops))
+    body = laying.region(function.body)
+    return function if body is function.body else ir.with_body(function, laying.without_old_arrays(body))
 
 
 def fitting_lanes(function: ir.Function, counters: Collection[ir.Var]) -> frozenset[ir.Var]:
@@ -58,22 +56,18 @@ class _Laying:
         self.extents: dict[ir.Var, ir.Operand] = {}
         self.places = function.analysis(Iterations).places
         self.deepest = _depth(function.body)
-        self.changed = False
         # the extents that have been asked for before the operation at hand
         self.known: dict[tuple[ir.Operand, int], ir.Var] = {}
 
-    def ops(self, region: ir.Region) -> list[ir.Op]:
-        """The operations of a region, with loops in lanes."""
+    def region(self, region: ir.Region) -> ir.Region:
+        """The region with loops in lanes."""
         found: list[ir.Op] = []
         for op in region.ops:
             if isinstance(op, ir.Extent) and region is self.body:
                 self.known[op.array, op.axis] = op.out
             made = self.loop(op) if isinstance(op, ir.For) else None
-            if made is None and op.regions:
-                regions = [ir.Region(r.args, tuple(self.ops(r)), r.yields) for r in op.regions]
-                op = ir.with_regions(op, regions)
-            found += [op] if made is None else made
-        return found
+            found += [ir.with_regions(op, list(map(self.region, op.regions)))] if made is None else made
+        return ir.with_ops(region, found)
 
     def loop(self, loop: ir.For) -> list[ir.Op] | None:
         """What stands for the loop in lanes; None if it stays as it is."""
@@ -93,9 +87,7 @@ class _Laying:
         if _counts_by_lane(uniformity) or _checks_by_lane(uniformity):
             return None
         arrays = self.private_arrays(uniformity)
-        made = None if arrays is None else self.in_lanes(uniformity, arrays)
-        self.changed = self.changed or made is not None
-        return made
+        return None if arrays is None else self.in_lanes(uniformity, arrays)
 
     def private_arrays(self, uniformity: Uniformity) -> list[ir.Alloc] | None:
         """The arrays that need an axis for the lanes; None if their extents are not known before the loop."""
@@ -168,11 +160,9 @@ class _Laying:
             most.append(call(operator.mul, ir.integer(LEAST_LANES), steps, name="fitting"))
         builder.emit(ir.Call(callee=min, args=tuple(most), outs=(width,)))
 
-    def without_old_arrays(self, ops: Collection[ir.Op]) -> ir.Region:
-        """The operations without the arrays that have an axis for the lanes now, and with what asks for their shape."""
-        body = ir.rewritten(ir.Region(self.body.args, tuple(ops), self.body.yields), self.without)
-        yields = tuple(ir.substituted_operand(y, self.extents) for y in body.yields)
-        return ir.Region(body.args, tuple(ir.substituted(op, self.extents) for op in body.ops), yields)
+    def without_old_arrays(self, body: ir.Region) -> ir.Region:
+        """The region without the arrays that have an axis for the lanes now, and with what asks for their shape."""
+        return ir.substituted_region(ir.rewritten(body, self.without), self.extents)
 
     def without(self, op: ir.Op) -> ir.Op | Sequence[ir.Op]:
         if isinstance(op, ir.Alloc) and op.out in self.laned:
