@@ -186,14 +186,12 @@ class Layout:
             self.lines.append(f"{indent}{INDENT}pass")
 
     def _range(self, op: ir.For) -> str:
-        start, stop, step = op.start, op.stop, op.step
-        bounds = [self._print.text(stop)]
-        if not is_literal(step, 1):
-            bounds = [self._print.text(start), *bounds, self._print.text(step)]
-        elif not is_literal(start, 0):
-            bounds = [self._print.text(start), *bounds]
+        if is_literal(op.step, 1):
+            bounds = [op.stop] if is_literal(op.start, 0) else [op.start, op.stop]
+        else:
+            bounds = [op.start, op.stop, op.step]
         found = self._print.globals
-        return f"{found.prange() if op.parallel else found.builtin('range')}({', '.join(bounds)})"
+        return f"{found.prange() if op.parallel else found.builtin('range')}({self._print.operands(bounds)})"
 
     def _repeat(self, statement: Repeat, indent: str, heading: ir.Origin | None) -> None:
         condition = self._print.text(statement.condition)

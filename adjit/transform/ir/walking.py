@@ -111,10 +111,7 @@ def rewritten(region: Region, make: Callable[[Op], Op | Sequence[Op]]) -> Region
     ops: list[Op] = []
     for op in region.ops:
         found = make(with_regions(op, [rewritten(inner, make) for inner in op.regions]) if op.regions else op)
-        if isinstance(found, Op):
-            ops.append(found)
-        else:
-            ops += found
+        ops += [found] if isinstance(found, Op) else found
     return with_ops(region, ops)
 
 

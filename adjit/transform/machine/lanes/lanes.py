@@ -25,6 +25,7 @@ from adjit.transform.machine.lanes.laid import Blocking
 from adjit.transform.machine.lanes.lane_loops import Block, Turned
 from adjit.transform.machine.lanes.turned_blocks import TurnedKind, turned_axes
 from adjit.transform.machine.lanes.uniformity import Uniformity
+from adjit.transform.rewrite.axes import Replaced
 
 # Lanes of a block, at most and at least; elements that all lanes together may keep, which is what fits into a cache.
 MOST_LANES, LEAST_LANES = 64, 16
@@ -53,7 +54,6 @@ class _Laying:
         self.sharing = Sharings(function, values)
         self.allocs = {op.out: op for op in ir.walk(function.body) if isinstance(op, ir.Alloc)}
         self.laned: set[ir.Operand] = set()
-        self.extents: dict[ir.Var, ir.Operand] = {}
         self.places = function.analysis(Iterations).places
         self.deepest = _depth(function.body)
         # the extents that have been asked for before the operation at hand
@@ -162,28 +162,12 @@ class _Laying:
 
     def without_old_arrays(self, body: ir.Region) -> ir.Region:
         """The region without the arrays that have an axis for the lanes now, and with what asks for their shape."""
-        return ir.substituted_region(ir.rewritten(body, self.without), self.extents)
+        gone = Replaced({array: op for array, op in self.allocs.items() if array in self.laned})
 
-    def without(self, op: ir.Op) -> ir.Op | Sequence[ir.Op]:
-        if isinstance(op, ir.Alloc) and op.out in self.laned:
-            return ()
-        if isinstance(op, ir.Alloc) and op.like is not None and op.like in self.laned:
-            model = self.model(op.like)
-            return dataclasses.replace(op, like=model.like, shape=model.shape)
-        if isinstance(op, ir.Extent) and op.array in self.laned:
-            model = self.model(op.array)
-            if model.like is not None:
-                return dataclasses.replace(op, array=model.like)
-            self.extents[op.out] = model.shape[op.axis]
-            return ()
-        return op
+        def without(op: ir.Op) -> Sequence[ir.Op]:
+            return () if isinstance(op, ir.Alloc) and op.out in self.laned else gone.asked(op)
 
-    def model(self, array: ir.Operand) -> ir.Alloc:
-        assert isinstance(array, ir.Var)
-        op = self.allocs[array]
-        while op.like is not None and op.like in self.laned:
-            op = self.allocs[op.like]
-        return op
+        return ir.substituted_region(ir.rewritten(body, without), gone.extents)
 
 
 def _is_crowded(ops: Collection[ir.Op], lanes: Collection[ir.Operand]) -> bool:

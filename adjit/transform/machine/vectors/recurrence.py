@@ -66,13 +66,11 @@ class Recurrence:
 
     def _is_own(self, memory: ir.Operand) -> bool:
         """Whether each trip touches elements of its own."""
-        ops = [op for op in ir.walk(self._loop.body) if any(self._is_in(o, memory) for o in op.operands)]
+        inside = ((op, filter(ir.is_array, op.operands)) for op in ir.walk(self._loop.body))
+        ops = [op for op, arrays in inside if memory in map(self._memory_of, arrays)]
         elements = [op for op in ops if isinstance(op, ir.Load | ir.Store)]
         is_plain = self._is_plain and len(elements) == len(ops) and is_own(elements, self._distance)
         return is_plain and elements[0].array not in self._loop.body.defines
-
-    def _is_in(self, operand: ir.Operand, memory: ir.Operand) -> bool:
-        return ir.is_array(operand) and self._memory_of(operand) == memory
 
     def _distance(self, index: ir.Operand) -> int | None:
         """How far the index is from the counter, where a literal says so."""
