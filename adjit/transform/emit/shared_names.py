@@ -67,7 +67,7 @@ class Classes:
 
     def has(self, var: ir.Var) -> bool:
         """Whether the variable is one of the program's."""
-        return self._program.same.get(var, var) in self._bits
+        return self._program.resolve(var) in self._bits
 
     def group(self, var: ir.Var) -> Group:
         return self._groups[self._bit(var)]
@@ -78,7 +78,7 @@ class Classes:
     # ---------------------------------------------------------------------------------------------- numbering
 
     def _bit(self, var: ir.Var) -> int:
-        var = self._program.same.get(var, var)
+        var = self._program.resolve(var)
         bit = self._bits.get(var)
         if bit is None:
             bit = self._bits[var] = len(self._variables)
