@@ -276,7 +276,6 @@ class Folding:
         for op in region.ops:
             for inner in op.regions:
                 self._shorten(inner)
-            parts = [] if isinstance(op, (ir.For, ir.While)) else [o for o in op.operands if isinstance(o, ir.Var)]
             size = 4 + sum(self._size(o) + 3 for o in op.operands)
             if isinstance(op, ir.Call):
                 size += len(getattr(op.callee, "__name__", ""))
@@ -286,13 +285,14 @@ class Folding:
                     self.choices.discard(op)
                     self.folded.pop(op.results[0], None)
                     continue
-            if size > LONGEST:
-                size = self._cut(parts, size)
+            if size > LONGEST and not isinstance(op, (ir.For, ir.While)):
+                size = self._cut(op, size)
             for result in op.results:
                 self._sizes[result] = size
 
-    def _cut(self, parts: list[ir.Var], size: int) -> int:
-        for part in sorted(dict.fromkeys(parts), key=self._size, reverse=True):
+    def _cut(self, reader: ir.Op, size: int) -> int:
+        parts = dict.fromkeys(o for o in reader.operands if isinstance(o, ir.Var))
+        for part in sorted(parts, key=self._size, reverse=True):
             op = self.folded.get(part)
             if size > LONGEST and op is not None and self._uses[part] == 1 and not isinstance(op, ir.Undefined):
                 size -= self._size(part) - len(part.name)

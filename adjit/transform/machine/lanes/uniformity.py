@@ -71,17 +71,12 @@ class Uniformity:
         match op:
             case ir.For() | ir.If() if self._any(op.operands[: 3 if isinstance(op, ir.For) else 1]):
                 self._inside(op)
-            case ir.For(inits=inits, body=body, outs=outs):
-                for init, arg, y, out in zip(inits, body.args[1:], body.yields, outs, strict=True):
-                    if self._any((init, y)):
-                        self._differ((arg, out))
-                self._region(body)
-            case ir.If():
+            case ir.For() | ir.If():
+                for name, *sources in ir.joined(op):
+                    if self._any(sources):
+                        self._differ((name,))
                 for region in op.regions:
                     self._region(region)
-                for out, *yields in zip(op.outs, op.then.yields, op.orelse.yields, strict=True):
-                    if self._any(yields):
-                        self._differ((out,))
             case ir.Store(array=array, index=index, value=value):
                 if self._any((*index, value)):
                     self._store(array)

@@ -18,6 +18,7 @@ from __future__ import annotations
 import dataclasses
 import operator
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from numba import types
 
@@ -33,6 +34,7 @@ def strip_mined(loop: ir.For, rest: Recurrence) -> tuple[list[ir.Op], ir.For]:
     return _Strips(loop, rest).made()
 
 
+@dataclass(eq=False)
 class Block:
     """Trips of a loop, from number `first` to the one before `stop`, which see elements through views.
 
@@ -40,31 +42,26 @@ class Block:
     is_careful: elements that only some trips touch are left where they are, with other indices perhaps beyond the array
     """
 
-    def __init__(
-        self,
-        builder: ir.Builder,
-        loop: ir.For,
-        first: ir.Operand,
-        stop: ir.Operand,
-        shifts: Mapping[ir.Operand, int],
-        name: str,
-        is_careful: bool = False,
-    ):
-        self.builder, self.first, self.stop, self.shifts = builder, first, stop, shifts
-        self.name, self.is_careful = name, is_careful
-        self.inside = loop.body.defines
-        self.made: dict[tuple[ir.Operand, tuple[ir.Operand | None, ...], int], ir.Var] = {}
+    builder: ir.Builder
+    loop: ir.For
+    first: ir.Operand
+    stop: ir.Operand
+    shifts: Mapping[ir.Operand, int]
+    name: str
+    is_careful: bool = False
+    made: dict[tuple[ir.Operand, tuple[ir.Operand | None, ...], int], ir.Var] = field(default_factory=dict)
 
     def through(self, op: ir.Op, k: ir.Var, is_sure: bool = True) -> ir.Op:
         """The operation on views, where `k` counts the trips from zero; `is_sure`: it is done in each trip."""
         if op.regions:
             inner = [[self.through(i, k, not self.is_careful) for i in r.ops] for r in op.regions]
             return ir.with_regions(op, list(map(ir.with_ops, op.regions, inner)))
-        if not isinstance(op, ir.Load | ir.Store) or op.array in self.inside:
+        inside = self.loop.body.defines
+        if not isinstance(op, ir.Load | ir.Store) or op.array in inside:
             return op
         shifts = [self.shifts[i] for i in op.index if i in self.shifts]
         others = [i for i in op.index if i not in self.shifts]
-        if len(shifts) != 1 or any(i in self.inside for i in others) or (others and not is_sure):
+        if len(shifts) != 1 or any(i in inside for i in others) or (others and not is_sure):
             return op
         place = tuple(None if i in self.shifts else i for i in op.index)
         return dataclasses.replace(op, array=self.view(op.array, place, shifts[0]), index=(k,))
