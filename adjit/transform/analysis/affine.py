@@ -19,7 +19,6 @@ from numba import types
 from adjit.runtime.library import same_extent
 from adjit.transform import ir
 from adjit.transform.analysis.extents import extent_source, sliced
-from adjit.transform.ir.callees import canonical
 
 Loop = ir.For | ir.While
 # A loop stands for its counter, a variable for an integer fixed before all loops, a pair for an array's extent along
@@ -101,7 +100,7 @@ class Equalities:
 
 def computed(callee: object, values: Sequence[Affine]) -> Affine | None:
     """What an operation on integers makes of affine forms, None if that is none."""
-    match canonical(callee), values:
+    match ir.canonical(callee), values:
         case operator.add, [left, right]:
             return left.plus(right)
         case operator.sub, [left, right]:
@@ -376,7 +375,7 @@ class Iterations:
         test = self.definitions.get(branch.condition)
         if not isinstance(test, ir.Call) or len(test.args) != 2:
             return []
-        relations = _RELATIONS.get(canonical(test.callee))
+        relations = _RELATIONS.get(ir.canonical(test.callee))
         if relations is None or not all(isinstance(a.type, types.Integer) for a in test.args):
             return []
         left, right = (self.value(a) for a in test.args)

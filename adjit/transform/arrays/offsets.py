@@ -17,7 +17,6 @@ from collections.abc import Mapping
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.ir.callees import canonical
 
 
 def move_origins(function: ir.Function) -> ir.Function:
@@ -38,7 +37,7 @@ def _parted(operand: ir.Operand, made: Mapping[ir.Operand, ir.Op]) -> tuple[ir.O
     op = made.get(operand) if isinstance(operand, ir.Var) else None
     if isinstance(op, ir.Call) and len(op.args) == 2 and not op.outs[0].user:
         left, right = op.args
-        callee = canonical(op.callee)
+        callee = ir.canonical(op.callee)
         if callee is operator.add and isinstance(left, ir.Const):
             left, right = right, left
         if callee in (operator.add, operator.sub) and isinstance(right, ir.Const) and right.type == types.intp:

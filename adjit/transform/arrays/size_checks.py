@@ -23,7 +23,6 @@ from numba import types
 from adjit.runtime.library import slice_inside
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Affine, Symbol
-from adjit.transform.ir.callees import canonical
 from adjit.transform.rewrite.affine_ops import Writer
 
 _Extents = Callable[[ir.Operand, int], ir.Operand | None]
@@ -83,7 +82,7 @@ class Beforehand:
                 integers = all(isinstance(o.type, types.Integer) for o in (*op.args, *op.outs))
                 if (
                     op.effect
-                    or canonical(op.callee) not in _PLAIN
+                    or ir.canonical(op.callee) not in _PLAIN
                     or not integers
                     or not all(map(self._is_known, op.args))
                 ):

@@ -27,7 +27,6 @@ from adjit.transform import ir
 from adjit.transform.analysis.affine import ONE, Affine, Equalities, Symbol, computed
 from adjit.transform.analysis.extents import Axis, extent_source
 from adjit.transform.arrays.size_checks import Beforehand, Bounds
-from adjit.transform.ir.callees import canonical
 from adjit.transform.rewrite.affine_ops import Writer
 
 Shape = tuple[Affine, ...]
@@ -429,7 +428,9 @@ class _Walk:
     def is_counter_of(self, flag: ir.Operand, index: ir.Operand) -> bool:
         """Whether `flag` asks if an axis is longer than 1 that `index` runs along: if it is 1, `index` is 0."""
         test = self.definitions.get(flag) if isinstance(flag, ir.Var) else None
-        if not isinstance(test, ir.Call) or canonical(test.callee) is not operator.ne or test.args[1] != ir.integer(1):
+        if not isinstance(test, ir.Call) or ir.canonical(test.callee) is not operator.ne:
+            return False
+        if test.args[1] != ir.integer(1):
             return False
         if not isinstance(index, ir.Var) or index not in self.ranges:
             return False

@@ -83,9 +83,7 @@ class Adjoints:
         """One more group of a mirror, into which is emitted."""
         group = Group(op)
         mirror.groups.append(group)
-        nested = self.builder.region()
-        nested.ops = group.ops  # type: ignore[assignment]
-        with nested:
+        with self.builder.region(group.ops):  # type: ignore[arg-type]
             yield group
 
     def shadow(self, array: ir.Operand) -> ir.Var:

@@ -180,10 +180,9 @@ class Expressions:
                 return Text(self.element(op.array, op.index))
             case ir.Pull():
                 return Text(f"{self.atom(op.tape)}[{self.text(op.index)}]")
-            case ir.Extent():
-                return Text(
-                    f"{self.atom(op.array)}.{'size' if array_type_of(op.array).ndim == 1 else f'shape[{op.axis}]'}"
-                )
+            case ir.Extent(array=array, axis=axis):
+                extent = "size" if array_type_of(array).ndim == 1 else f"shape[{axis}]"
+                return Text(f"{self.atom(array)}.{extent}")
             case ir.Slice():
                 written = op.selectors[: written_selectors(array_type_of(op.base), op.selectors)]
                 return Text(f"{self.atom(op.base)}[{', '.join(self.selector(s) for s in written)}]")
@@ -192,8 +191,10 @@ class Expressions:
             case ir.Reshape():
                 shape = self.operands(op.shape) if op.shape else "()"
                 return Text(f"{self.atom(op.base)}.reshape({shape})")
-            case ir.Copy():
-                return Text(self.copy(op))
+            case ir.Copy(source=source, out=out):
+                # copy() makes C order, in numba as in NumPy
+                copied = ".T.copy().T" if array_type_of(out).layout == "F" else ".copy()"
+                return Text(f"{self.atom(source)}{copied}")
             case ir.Alloc():
                 return Text(self.alloc(op))
             case ir.NewTape():
@@ -202,11 +203,6 @@ class Expressions:
                 return self.default(op.out.type)
             case _:
                 raise NotImplementedError(type(op).__name__)
-
-    def copy(self, op: ir.Copy) -> str:
-        # copy() makes C order, in numba as in NumPy
-        source = self.atom(op.source)
-        return f"{source}.T.copy().T" if array_type_of(op.out).layout == "F" else f"{source}.copy()"
 
     def element(self, array: ir.Operand, index: Sequence[ir.Operand]) -> str:
         return f"{self.atom(array)}[{self.operands(index) or '()'}]"

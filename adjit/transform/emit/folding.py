@@ -33,13 +33,6 @@ LONGEST_CHOICE = 90
 _TAKES_ARRAYS = (ir.Call, ir.Copy, ir.Transpose, ir.Reshape, ir.Push, ir.For, ir.While)
 
 
-def operands_of(op: ir.Op) -> Iterator[ir.Operand]:
-    """The operands of `op` itself, and what it says when it raises."""
-    yield from op.operands
-    if isinstance(op, ir.Raise):
-        yield from (a for a in op.args if isinstance(a, (ir.Var, ir.Const)))
-
-
 def is_statement(op: ir.Op) -> bool:
     """Whether the user wrote this `if` as a statement rather than as an expression."""
     return op.origin is not None and op.origin.text.startswith(("if ", "if(", "elif ", "elif("))
@@ -80,7 +73,7 @@ class Folding:
 
     def leaves_of(self, op: ir.Op) -> Iterator[ir.Var]:
         """The same for the operands of an operation, and for the branches of a conditional expression."""
-        for operand in (op.tape, op.value) if isinstance(op, ir.Push) else operands_of(op):
+        for operand in (op.tape, op.value) if isinstance(op, ir.Push) else op.operands:
             yield from self.leaves(operand)
         if op in self.choices:
             for region in op.regions:
@@ -101,7 +94,7 @@ class Folding:
     def _count(self, region: ir.Region, holder: ir.Op | None) -> None:
         self._note_names(region.args, True)
         for position, op in enumerate(region.ops):
-            for operand in operands_of(op):
+            for operand in op.operands:
                 self._use(operand, region, position)
             self._note_names(op.results, bool(op.regions))
             for inner in op.regions:
@@ -234,11 +227,8 @@ class Folding:
                 continue
             if isinstance(holder, ir.If) and len(targets) == 1:
                 continue  # it may become a conditional expression
-            found[operand] = -1
-            for position in range(len(region.ops) - 1, -1, -1):
-                if any(isinstance(o, ir.Var) and o.name == target.name for o in _read_by(region.ops[position])):
-                    found[operand] = position
-                    break
+            readers = (k for k in reversed(range(len(region.ops))) if _reads_name(region.ops[k], target.name))
+            found[operand] = next(readers, -1)
         return found
 
     def _stands_alone(
@@ -264,22 +254,15 @@ class Folding:
         self, op: ir.Op, final: int, region: ir.Region, assigned: dict[str, int], written: dict[ir.Operand, int]
     ) -> bool:
         """Whether `op` means the same at `final`, with no copies of its operands needed for that."""
-        for memory in self._memory(op):
-            if written.get(memory, final) < final:
-                return False
+        read = (array for inner in ir.with_inner(op) for array in inner.memory_read)
+        if any(written.get(self._aliases.find(array), final) < final for array in read):
+            return False
         for leaf in self.leaves_of(op):
             if leaf.name not in self._versions:
                 continue  # it can have a name for itself alone
             if assigned.get(leaf.name, final) < final and not (leaf in region.yields and final > len(region.ops)):
                 return False
         return True
-
-    def _memory(self, op: ir.Op) -> Iterator[ir.Operand]:
-        for memory in op.memory_read:
-            yield self._aliases.find(memory)
-        for region in op.regions:
-            for inner in ir.walk(region):
-                yield from self._memory(inner)
 
     # ---------------------------------------------------------------------------------------------- lengths
 
@@ -293,8 +276,7 @@ class Folding:
         for op in region.ops:
             for inner in op.regions:
                 self._shorten(inner)
-            parts = [] if isinstance(op, (ir.For, ir.While)) else [o for o in operands_of(op) if isinstance(o, ir.Var)]
-            size = 4 + sum(self._size(o) + 3 for o in operands_of(op))
+            size = 4 + sum(self._size(o) + 3 for o in op.operands)
             if isinstance(op, ir.Call):
                 size += len(getattr(op.callee, "__name__", ""))
             if isinstance(op, ir.If) and op in self.choices:
@@ -303,13 +285,14 @@ class Folding:
                     self.choices.discard(op)
                     self.folded.pop(op.results[0], None)
                     continue
-            if size > LONGEST:
-                size = self._cut(parts, size)
+            if size > LONGEST and not isinstance(op, (ir.For, ir.While)):
+                size = self._cut(op, size)
             for result in op.results:
                 self._sizes[result] = size
 
-    def _cut(self, parts: list[ir.Var], size: int) -> int:
-        for part in sorted(dict.fromkeys(parts), key=self._size, reverse=True):
+    def _cut(self, reader: ir.Op, size: int) -> int:
+        parts = dict.fromkeys(o for o in reader.operands if isinstance(o, ir.Var))
+        for part in sorted(parts, key=self._size, reverse=True):
             op = self.folded.get(part)
             if size > LONGEST and op is not None and self._uses[part] == 1 and not isinstance(op, ir.Undefined):
                 size -= self._size(part) - len(part.name)
@@ -317,12 +300,8 @@ class Folding:
         return size
 
 
-def _read_by(op: ir.Op) -> Iterator[ir.Operand]:
-    """The operands of an operation and of all inside it."""
-    for inner in ir.with_inner(op):
-        yield from operands_of(inner)
-        for region in inner.regions:
-            yield from region.yields
+def _reads_name(op: ir.Op, name: str) -> bool:
+    return any(isinstance(o, ir.Var) and o.name == name for o in op.reads)
 
 
 def _yielded(op: ir.If) -> Iterator[ir.Var]:

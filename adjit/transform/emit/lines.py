@@ -108,8 +108,7 @@ class Layout:
             if isinstance(statement, Assign) and isinstance(statement.op, ir.Comment):
                 if statement.op.text in ir.HEADINGS:
                     return False
-                continue
-            if self._is_something([statement]) and not isinstance(statement, Return):
+            elif self._is_something([statement]) and not isinstance(statement, Return):
                 return True
         return False
 
@@ -188,14 +187,12 @@ class Layout:
             self.lines.append(f"{indent}{INDENT}pass")
 
     def _range(self, op: ir.For) -> str:
-        start, stop, step = op.start, op.stop, op.step
-        bounds = [self._print.text(stop)]
-        if not ir.is_literal(step, 1):
-            bounds = [self._print.text(start), *bounds, self._print.text(step)]
-        elif not ir.is_literal(start, 0):
-            bounds = [self._print.text(start), *bounds]
+        if ir.is_literal(op.step, 1):
+            bounds = [op.stop] if ir.is_literal(op.start, 0) else [op.start, op.stop]
+        else:
+            bounds = [op.start, op.stop, op.step]
         found = self._print.globals
-        return f"{found.prange() if op.parallel else found.builtin('range')}({', '.join(bounds)})"
+        return f"{found.prange() if op.parallel else found.builtin('range')}({self._print.operands(bounds)})"
 
     def _repeat(self, statement: Repeat, indent: str, heading: ir.Origin | None) -> None:
         condition = self._print.text(statement.condition)
@@ -251,8 +248,7 @@ class Layout:
         op = statement.op
         match op:
             case ir.Store(array=array, index=index, value=value, add=add):
-                target = self._print.element(array, index)
-                self._update(target, value, add, indent)
+                self._update(self._print.element(array, index), value, add, indent)
             case ir.Push(tape=tape, value=value):
                 self._line("", f"{self._print.atom(tape)}.append({self._print.text(value)})", "", indent)
             case ir.Raise():

@@ -30,20 +30,16 @@ from adjit.transform import ir
 from adjit.transform.emit.shared_names import Classes, Group, chosen_name
 
 _BUILTINS = frozenset(name for name in dir(builtins) if not name.startswith("_"))
-_MODULES: dict[str, ModuleType] = {
-    "np": np, "math": math, "cmath": cmath, "vectormath": vectormath, "workspace": workspace
+# Modules by their usual names, with spare ones for where those are variables of the user's.
+_MODULES: dict[str, tuple[ModuleType, str]] = {
+    "np": (np, "numpy"), "math": (math, "math_module"), "cmath": (cmath, "cmath_module"),
+    "vectormath": (vectormath, "vectormath_module"), "workspace": (workspace, "adjit_workspace"),
 }  # fmt: skip
 _NAMESPACES: dict[str, Any] = {"math": math, "cmath": cmath, "np": np, "vectormath": vectormath} | {
     f"np.{name}": getattr(np, name) for name in ("linalg", "random", "fft")
 }
 # The names under which people know what NumPy has more than one name for.
 _USUAL = {np.absolute: "np.abs", np.bool_: "np.bool_", np.divide: "np.divide"}
-# Spare names for a module whose usual name is a variable of the user's.
-_SPARE = {
-    "np": "numpy", "math": "math_module", "cmath": "cmath_module", "vectormath": "vectormath_module",
-    "workspace": "adjit_workspace",
-}  # fmt: skip
-
 # A value that nobody named is called after the operation that made it; these read better than the operator's own name.
 _PLAIN = {
     "add": "total", "sum": "total", "sub": "difference", "mul": "product", "truediv": "ratio", "floordiv": "quotient",
@@ -102,7 +98,7 @@ def name_groups(classes: Classes, function: ir.Function) -> dict[Group, str]:
     # numba calls the versions of a variable x.1, x.2, and in parallel code that is x_1, x_2
     is_parallel = any(isinstance(op, ir.For) and op.parallel for op in ir.walk(function.body))
     mark = "n" if is_parallel else ""
-    reserved = _BUILTINS | set(_MODULES) | set(_SPARE.values()) | {"prange", *_called(function)}
+    reserved = _BUILTINS | set(_MODULES) | {spare for _, spare in _MODULES.values()} | {"prange", *_called(function)}
     for group in sorted(classes.all(), key=lambda g: (g.fixed is None, g.user is None, g.first)):
         wanted = chosen_name(group)
         if group.user is None:
@@ -178,9 +174,8 @@ class Globals:
 
     def module(self, name: str) -> str:
         """The name of a module, given the usual one."""
-        module = operator if name == "operator" else _MODULES[name]
-        usual = _SPARE.get(name, name) if name in self._variables else name
-        return self._name(module, usual)
+        module, spare = (operator, name) if name == "operator" else _MODULES[name]
+        return self._name(module, spare if name in self._variables else name)
 
     def builtin(self, name: str) -> str:
         """The name of one of Python's own functions, which needs an entry only where it must go by another name."""

@@ -51,7 +51,8 @@ class Classes:
         self._clashes: list[int] = []
         self._masks: dict[ir.Operand, int] = {}
         self._summaries: dict[form.Statement, tuple[int, int]] = {}
-        self._handed: list[tuple[int, int, ir.Var, ir.Var]] = []  # (loops around it, order, target, source)
+        # copies, the most urgent lowest: (whether names differ, loops around it, order, target, source)
+        self._handed: list[tuple[bool, int, int, ir.Var, ir.Var]] = []
         self._targets: set[ir.Var] = set()  # of copies
         self.unread: set[form.Assign] = set()  # assignments whose results nobody reads
         for parameter in program.parameters:
@@ -66,7 +67,7 @@ class Classes:
 
     def has(self, var: ir.Var) -> bool:
         """Whether the variable is one of the program's."""
-        return self._program.same.get(var, var) in self._bits
+        return self._program.resolve(var) in self._bits
 
     def group(self, var: ir.Var) -> Group:
         return self._groups[self._bit(var)]
@@ -77,7 +78,7 @@ class Classes:
     # ---------------------------------------------------------------------------------------------- numbering
 
     def _bit(self, var: ir.Var) -> int:
-        var = self._program.same.get(var, var)
+        var = self._program.resolve(var)
         bit = self._bits.get(var)
         if bit is None:
             bit = self._bits[var] = len(self._variables)
@@ -174,7 +175,7 @@ class Classes:
             if self._is_plain(source):
                 # after the copy both hold the same value, unless the source is given another by the same copies
                 beside &= ~(self._read(source) & ~written)
-                self._handed.append((-depth, len(self._handed), target, source))
+                self._handed.append((target.name != source.name, -depth, len(self._handed), target, source))
             self._define(target, beside)
         return (live & ~written) | self._reads(source for _, source in pairs)
 
@@ -213,10 +214,7 @@ class Classes:
         return groups
 
     def _merge(self) -> None:
-        def urgency(handed: tuple[int, int, ir.Var, ir.Var]) -> tuple[bool, int, int]:
-            return handed[2].name != handed[3].name, handed[0], handed[1]
-
-        for _, _, target, source in sorted(self._handed, key=urgency):
+        for *_, target, source in sorted(self._handed):
             one, other = self.group(target), self.group(source)
             if one is other or one.type != other.type or one.interferes(other) or not _agree(one, other):
                 continue

@@ -162,10 +162,8 @@ class _Lowering:
     def statement(self, op: ir.Op, found: list[Statement]) -> None:
         if isinstance(op, ir.Undefined) or (op.results and op.results[0] in self.folding.folded):
             return
-        if isinstance(op, ir.For):
+        if isinstance(op, ir.For | ir.While):
             self.loop(op, found)
-        elif isinstance(op, ir.While):
-            self.repeat(op, found)
         elif isinstance(op, ir.If) and op not in self.folding.choices:
             then, orelse = (
                 [*self.statements(r.ops), Copies(list(zip(op.outs, r.yields, strict=True)))] for r in op.regions
@@ -174,23 +172,19 @@ class _Lowering:
         else:
             found.append(Assign(op, op.results, origin=op.origin))
 
-    def loop(self, op: ir.For, found: list[Statement]) -> None:
-        counter, *carried = op.body.args
-        self.same.update(zip(op.outs, carried, strict=True))
+    def loop(self, op: ir.For | ir.While, found: list[Statement]) -> None:
+        names = ir.names_of_slots(op)
+        for name, *others in names:
+            self.same.update(dict.fromkeys(reversed(others), name))
+        carried = tuple(name for name, *_ in names)
         # a statement on whole arrays begins here; the user's own loop begins below, under its comments
-        begins = op.origin if op.order_free else None
+        begins = op.origin if isinstance(op, ir.For) and op.order_free else None
         found.append(Copies(list(zip(carried, op.inits, strict=True)), origin=begins))
         body = self.trip(op.body.ops, carried, op.body.yields, op.stops)
-        found.append(Loop(op, counter, tuple(carried), body, origin=op.origin))
-
-    def repeat(self, op: ir.While, found: list[Statement]) -> None:
-        carried = op.test.args
-        self.same.update(zip(op.outs, carried, strict=True))
-        self.same.update(zip(op.body.args, carried, strict=True))
-        found.append(Copies(list(zip(carried, op.inits, strict=True))))
-        body = self.trip(op.body.ops, carried, op.body.yields, op.stops)
-        test = self.statements(op.test.ops)
-        found.append(Repeat(carried, test, op.test.yields[0], body, origin=op.origin))
+        if isinstance(op, ir.For):
+            found.append(Loop(op, op.body.args[0], carried, body, origin=op.origin))
+        else:
+            found.append(Repeat(carried, self.statements(op.test.ops), op.test.yields[0], body, origin=op.origin))
 
     # ---------------------------------------------------------------------------------------------- breaks
 
@@ -198,14 +192,11 @@ class _Lowering:
         self, ops: Sequence[ir.Op], carried: Sequence[ir.Var], yields: Sequence[ir.Operand], stops: bool
     ) -> list[Statement]:
         """The body of a loop. An `if` at its end of which one branch stops becomes `if ...: break` and what follows."""
-        if not stops:
-            return [*self.statements(ops), Copies(list(zip(carried, yields, strict=True)))]
-        *values, stop = yields
+        *values, stop = yields if stops else (*yields, ir.boolean(False))
+        end: list[Statement] = [Branch(stop, [Break()], [])]
         if isinstance(stop, ir.Const):
             end = [Break()] if stop.value else []
-            return [*self.statements(ops), Copies(list(zip(carried, values, strict=True))), *end]
-        choice = self.final_if(ops, yields)
-        if choice is not None:
+        elif (choice := self.final_if(ops, yields)) is not None:
             for is_then, region in enumerate((choice.orelse, choice.then)):
                 handed = _replaced(yields, choice, region)
                 if isinstance(handed[-1], ir.Const) and handed[-1].value:
@@ -215,8 +206,7 @@ class _Lowering:
                     branches = (stopping, []) if is_then else ([], stopping)
                     branch = Branch(choice.condition, *branches, origin=choice.origin)
                     return [*self.statements(ops[:-1]), branch, *going]
-        copies = Copies(list(zip(carried, values, strict=True)))
-        return [*self.statements(ops), copies, Branch(stop, [Break()], [])]
+        return [*self.statements(ops), Copies(list(zip(carried, values, strict=True))), *end]
 
     def final_if(self, ops: Sequence[ir.Op], yields: Sequence[ir.Operand]) -> ir.If | None:
         """The `if` that `ops` end with, where each of its results is read at most once, as a yield."""

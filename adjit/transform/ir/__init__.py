@@ -43,6 +43,7 @@ from adjit.transform.ir.core import (
     UserComment,
     Var,
     boolean,
+    canonical,
     cast,
     integer,
     is_array,
@@ -76,7 +77,6 @@ from adjit.transform.ir.memory import (
     Store,
     Transpose,
 )
-from adjit.transform.ir.rewriting import rewritten, rewritten_op, same, with_body, with_ops, with_parts, with_regions
 from adjit.transform.ir.walking import (
     Cloner,
     base_of,
@@ -86,12 +86,19 @@ from adjit.transform.ir.walking import (
     reads,
     regions,
     replaced,
+    rewritten,
+    rewritten_op,
+    same,
     substituted,
     substituted_operand,
     substituted_region,
     unmarked,
     unpaired,
     walk,
+    with_body,
     with_inner,
+    with_ops,
+    with_parts,
+    with_regions,
     with_trips_of,
 )

@@ -16,11 +16,13 @@ from numba import types
 
 from adjit.transform.ir.control import For, If
 from adjit.transform.ir.core import Call, Op, Operand, Origin, Region, Type, Var
-from adjit.transform.ir.memory import Extent, Load, Store
+from adjit.transform.ir.memory import Extent, Load, Selector, Slice, Store
+from adjit.transform.ir.types import array_type_of, slice_type
 
 
 class Builder:
-    """Collects operations. `region()` opens a nested list: `with b.region() as ops: ...; Region((), (*ops,), ())`."""
+    """Collects operations. `region()` opens a nested list: `with b.region() as ops: ...; Region((), (*ops,), ())`; or
+    goes on in one that there is."""
 
     def __init__(self, origin: Origin | None = None) -> None:
         self._stack: list[list[Op]] = [[]]
@@ -40,8 +42,14 @@ class Builder:
         self._stack[-1].append(op)
         return op
 
-    def region(self) -> _Nested:
-        return _Nested(self)
+    @contextlib.contextmanager
+    def region(self, ops: list[Op] | None = None) -> Iterator[list[Op]]:
+        ops = [] if ops is None else ops
+        self._stack.append(ops)
+        try:
+            yield ops
+        finally:
+            self._stack.pop()
 
     def call(
         self, callee: Any, *args: Operand, type: Type, name: str = "", options: tuple[tuple[str, Any], ...] = ()
@@ -51,8 +59,7 @@ class Builder:
         return out
 
     def load(self, array: Operand, index: Sequence[Operand], name: str = "") -> Var:
-        assert isinstance(array.type, types.Array)
-        out = Var(name or element_name(array), array.type.dtype)
+        out = Var(name or element_name(array), array_type_of(array).dtype)
         self.emit(Load(array=array, index=tuple(index), out=out))
         return out
 
@@ -66,6 +73,16 @@ class Builder:
         self.emit(Extent(array=array, axis=axis, out=out))
         return out
 
+    def shape(self, array: Operand) -> tuple[Var, ...]:
+        """The extents of an array."""
+        return tuple(self.extent(array, axis) for axis in range(array_type_of(array).ndim))
+
+    def slice(self, base: Operand, selectors: Sequence[Selector], name: str) -> Var:
+        """The view that basic indexing makes."""
+        out = Var(name, slice_type(array_type_of(base), selectors))
+        self.emit(Slice(base=base, selectors=tuple(selectors), out=out))
+        return out
+
     @contextlib.contextmanager
     def loop(self, stop: Operand, name: str = "i", **fields: Any) -> Iterator[Var]:
         """`for name in range(stop)`, which carries nothing: `with b.loop(n) as i: b.store(a, (i,), zero)`."""
@@ -73,6 +90,24 @@ class Builder:
         with self.region() as ops:
             yield counter
         self.emit(For(stop=stop, body=Region((counter,), tuple(ops), ()), **fields))
+
+    def fold(
+        self,
+        stop: Operand,
+        name: str,
+        inits: Sequence[Operand],
+        args: Sequence[Var],
+        step: Callable[..., Sequence[Operand]],
+        outs: Sequence[Var] = (),
+        **fields: Any,
+    ) -> Sequence[Var]:
+        """`for name in range(stop)`, which carries values: `step` gets the counter and these, and gives the next."""
+        counter, outs = Var(name, types.intp), outs or [dataclasses.replace(arg) for arg in args]
+        with self.region() as ops:
+            yields = step(counter, *args)
+        body = Region((counter, *args), tuple(ops), tuple(yields))
+        self.emit(For(stop=stop, inits=tuple(inits), body=body, outs=tuple(outs), **fields))
+        return outs
 
     @contextlib.contextmanager
     def when(self, condition: Operand) -> Iterator[None]:
@@ -100,19 +135,6 @@ class Builder:
                 level(*done, index)
 
         level()
-
-
-class _Nested:
-    def __init__(self, builder: Builder):
-        self.builder = builder
-        self.ops: list[Op] = []
-
-    def __enter__(self) -> list[Op]:
-        self.builder._stack.append(self.ops)
-        return self.ops
-
-    def __exit__(self, *exc: object) -> None:
-        self.builder._stack.pop()
 
 
 def element_name(array: Operand) -> str:

@@ -27,6 +27,11 @@ class Slot(NamedTuple):
     out: Var
 
 
+def _slots(loop: For | While) -> tuple[Slot, ...]:
+    # the boolean of a loop that stops has no partner
+    return tuple(map(Slot, loop.inits, carried_args(loop), loop.body.yields, loop.outs))
+
+
 @node
 class If(Op):
     """Both regions have no arguments and yield one operand a result."""
@@ -63,10 +68,7 @@ class For(Op):
     is_mirror: bool = False
     snapshots: int | None = None
 
-    @once
-    def slots(self) -> tuple[Slot, ...]:
-        # the boolean of a loop that stops has no partner
-        return tuple(map(Slot, self.inits, self.body.args[1:], self.body.yields, self.outs))
+    slots = once(_slots)
 
 
 @node
@@ -82,9 +84,7 @@ class While(Op):
     outs: tuple[Var, ...] = results()
     stops: bool = False
 
-    @once
-    def slots(self) -> tuple[Slot, ...]:
-        return tuple(map(Slot, self.inits, self.body.args, self.body.yields, self.outs))
+    slots = once(_slots)
 
 
 @node
@@ -92,7 +92,7 @@ class Raise(Op):
     """`raise exception(*args)`. `condition` None raises always; else only where it is false (`assert`)."""
 
     exception: type[BaseException]
-    args: tuple[Operand | str, ...] = ()
+    args: tuple[Operand | str, ...] = ()  # without variables
     condition: Operand | None = operand(default=None)
 
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import functools
 import linecache
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
+import numpy as np
 from numba import types
 
 from adjit.errors import Place
@@ -217,6 +219,26 @@ def cast(value: Any) -> Any:
 def select(condition: Any, yes: Any, no: Any) -> Any:
     """`yes if condition else no`, both already computed."""
     return yes if condition else no
+
+
+_IN_PLACE = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")
+_SAME: dict[Any, Any] = {
+    **{getattr(operator, f"i{name}"): getattr(operator, name) for name in _IN_PLACE},
+    np.add: operator.add,
+    np.subtract: operator.sub,
+    np.multiply: operator.mul,
+    np.divide: operator.truediv,
+    np.negative: operator.neg,
+    np.positive: operator.pos,
+    np.logical_not: operator.not_,
+    float: cast,
+    int: cast,
+}
+
+
+def canonical(callee: Any) -> Any:
+    """The operator that the callee is another name of on scalars, or itself: operator.add for np.add, operator.iadd."""
+    return _SAME.get(callee, callee)
 
 
 @node

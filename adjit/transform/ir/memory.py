@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from numba import types
 
@@ -49,12 +49,8 @@ class Alloc(Op):
 class Copy(Op):
     """A fresh array with the contents of `source`, in Fortran order if the result's type says so, else in C order."""
 
-    source: Operand = operand()
+    source: Operand = operand(memory="read")
     out: Var = result()
-
-    @once
-    def memory_read(self) -> tuple[Operand, ...]:
-        return (self.source,)
 
 
 @node
@@ -70,13 +66,9 @@ class Extent(Op):
 class Load(Op):
     """`array[index]`, one integer an axis; negative ones count from the end. A scalar."""
 
-    array: Operand = operand()
+    array: Operand = operand(memory="read")
     index: tuple[Operand, ...] = operands()
     out: Var = result()
-
-    @once
-    def memory_read(self) -> tuple[Operand, ...]:
-        return (self.array,)
 
 
 @node
@@ -86,15 +78,11 @@ class Store(Op):
     promised: no other trip of the loops over prange around touches the element, or its user has a race already.
     """
 
-    array: Operand = operand()
+    array: Operand = operand(memory="written")
     index: tuple[Operand, ...] = operands()
     value: Operand = operand()
     add: bool = False
     promised: bool = False
-
-    @once
-    def memory_written(self) -> Operand:
-        return self.array
 
 
 @dataclass(frozen=True)
@@ -142,26 +130,18 @@ class Slice(Op):
 
     @once
     def operands(self) -> tuple[Operand, ...]:
-        found: list[Operand] = [self.base]
-        for s in self.selectors:
-            if isinstance(s, At):
-                found.append(s.index)
-            elif isinstance(s, Span):
-                found.extend(e for e in (s.start, s.stop, s.step) if e is not None)
-        return tuple(found)
+        return (self.base, *(end for s in self.selectors for end in vars(s).values() if end is not None))
 
     def rebuilt(self, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> Slice:
         rest = iter(operands)
         base = next(rest)
-        made: list[Selector] = []
-        for s in self.selectors:
-            if isinstance(s, At):
-                made.append(At(next(rest)))
-            elif isinstance(s, Span):
-                made.append(Span(*(None if e is None else next(rest) for e in (s.start, s.stop, s.step))))
-            else:
-                made.append(s)
-        return dataclasses.replace(self, base=base, selectors=tuple(made), out=results[0])
+
+        def renewed(selector: Selector) -> Selector:
+            ends: list[Any] = [None if end is None else next(rest) for end in vars(selector).values()]
+            return type(selector)(*ends)
+
+        made = tuple(map(renewed, self.selectors))
+        return dataclasses.replace(self, base=base, selectors=made, out=results[0])
 
 
 @node
@@ -240,23 +220,15 @@ class NewTape(Op):
 class Push(Op):
     """`tape.append(value)`. `index`, an operand that counts the entries, says where it lands."""
 
-    tape: Operand = operand()
+    tape: Operand = operand(memory="written")
     index: Operand = operand()
     value: Operand = operand()
-
-    @once
-    def memory_written(self) -> Operand:
-        return self.tape
 
 
 @node
 class Pull(Op):
     """`tape[index]`: an entry, left where it is."""
 
-    tape: Operand = operand()
+    tape: Operand = operand(memory="read")
     index: Operand = operand()
     out: Var = result()
-
-    @once
-    def memory_read(self) -> tuple[Operand, ...]:
-        return (self.tape,)

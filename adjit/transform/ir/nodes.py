@@ -20,9 +20,9 @@ _Value = TypeVar("_Value")
 PARTS = ("operands", "regions", "results")
 
 
-def operand(**given: Any) -> Any:
-    """A field with one operand, or None for none."""
-    return dataclasses.field(metadata={"part": "operands"}, **given)
+def operand(memory: str = "", **given: Any) -> Any:
+    """A field with one operand, or None for none; `memory`: whether what it names is "read" or "written"."""
+    return dataclasses.field(metadata={"part": "operands", "memory": memory}, **given)
 
 
 def operands(**given: Any) -> Any:
@@ -55,6 +55,11 @@ def node(kind: _Class) -> _Class:
     for part, own in fields.items():
         if part not in vars(made):
             _put(made, part, f"def {part}(self): return ({''.join(_read(f) for f in own)})", once)
+    for f in fields["operands"]:
+        if memory := f.metadata.get("memory"):
+            # one is written, and any number read
+            given = f"self.{f.name}" if memory == "written" else f"(self.{f.name},)"
+            _put(made, f"memory_{memory}", f"def memory_{memory}(self): return {given}", once)
     if "rebuilt" not in vars(made):
         _put(made, "rebuilt", _rebuilding(dataclasses.fields(made), fields), lambda function: function)
     return made  # type: ignore[no-any-return]
@@ -84,7 +89,10 @@ def _read(field: dataclasses.Field[Any]) -> str:
 def _rebuilding(fields: Sequence[dataclasses.Field[Any]], parts: Mapping[str, Sequence[dataclasses.Field[Any]]]) -> str:
     """The text of a method that copies the fields, and puts the parts that it is given into those for parts.
 
-    A field for many takes what the others leave; one that is None stays so.
+        there['array'], *there['index'], there['value'], = operands
+        there['index'] = tuple(there['index'])
+
+    A field for many takes what the others leave; one that is None, the last of its part, stays so.
     """
     if not any(parts.values()):
         return "def rebuilt(self, operands, regions, results): return self"
@@ -92,18 +100,11 @@ def _rebuilding(fields: Sequence[dataclasses.Field[Any]], parts: Mapping[str, Se
     lines += ["    there = made.__dict__"]
     lines += [f"    there[{f.name!r}] = own[{f.name!r}]" for f in fields]
     for part, own in parts.items():
-        many = next((k for k, f in enumerate(own) if f.metadata.get("many")), None)
-        for k, f in enumerate(own):
-            after = len(own) - k
-            if many is None or k < many:
-                given = f"{part}[{k}]"
-            elif k > many:
-                given = f"{part}[-{after}]"
-            else:
-                left = "".join(f" - (self.{f.name} is not None)" if _is_optional(f) else " - 1" for f in own[k + 1 :])
-                given = f"tuple({part}[{k} : len({part}){left}])"
-            line = f"there[{f.name!r}] = {given}"
-            lines.append(f"    if self.{f.name} is not None: {line}" if _is_optional(f) else f"    {line}")
+        many = [f.name for f in own if f.metadata.get("many")]
+        targets = "".join(f"{'*' if f.name in many else ''}there[{f.name!r}], " for f in own)
+        optional = [f"    if self.{f.name} is None: {part} = (*{part}, None)" for f in own if _is_optional(f)]
+        lines += [*optional, f"    {targets}= {part}"] if own else []
+        lines += [f"    there[{name!r}] = tuple(there[{name!r}])" for name in many]
     return "\n".join([*lines, "    return made"])
 
 

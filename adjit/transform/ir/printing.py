@@ -11,12 +11,29 @@ text.
 
 from __future__ import annotations
 
+import string
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from adjit.transform import ir
+
+# Operations that are printed as their fields, in order.
+_FORMS: dict[type[ir.Op], str] = {
+    ir.Undefined: "undefined",
+    ir.Copy: "copy {source}",
+    ir.Extent: "extent {array}, {axis}",
+    ir.Load: "load {array}[{index}]",
+    ir.Slice: "slice {base}[{selectors}]",
+    ir.Transpose: "transpose {base}, {axes}",
+    ir.Reshape: "reshape {base}, ({shape})",
+    ir.NewTape: "tape",
+    ir.Push: "push {tape}[{index}] = {value}",
+    ir.Pull: "pull {tape}[{index}]",
+    ir.If: "if {condition}",
+    ir.Comment: "# {text}",
+}
 
 
 def to_text(function: ir.Function) -> str:
@@ -119,43 +136,24 @@ class _Printer:
         return f"{self.definitions(op.results)} = {text}" if op.results else text
 
     def _action(self, op: ir.Op) -> str:
-        o = self.operand
+        form = _FORMS.get(type(op))
+        if form is not None:
+            names = [name for _, name, _, _ in string.Formatter().parse(form) if name is not None]
+            return form.format_map({name: self._field(getattr(op, name)) for name in names})
         match op:
             case ir.Call():
                 options = [f"{key}={value!r}" for key, value in op.options]
                 effect = " effect" if op.effect else ""
-                return f"call{effect} {callee_name(op.callee)}({', '.join([*map(o, op.args), *options])})"
-            case ir.Undefined():
-                return "undefined"
+                return f"call{effect} {callee_name(op.callee)}({', '.join([*map(self.operand, op.args), *options])})"
             case ir.Alloc():
-                shape = f"({self.operands(op.shape)})" if op.like is None else f"like {o(op.like)}"
-                return f"alloc {shape}" + ("" if op.fill is None else f" fill {o(op.fill)}")
-            case ir.Copy():
-                return f"copy {o(op.source)}"
-            case ir.Extent():
-                return f"extent {o(op.array)}, {op.axis}"
-            case ir.Load():
-                return f"load {o(op.array)}[{self.operands(op.index)}]"
+                shape = f"({self.operands(op.shape)})" if op.like is None else f"like {self.operand(op.like)}"
+                return f"alloc {shape}" + ("" if op.fill is None else f" fill {self.operand(op.fill)}")
             case ir.Store():
                 sign = "+=" if op.add else "="
-                return f"store {o(op.array)}[{self.operands(op.index)}] {sign} {o(op.value)}"
-            case ir.Slice():
-                return f"slice {o(op.base)}[{', '.join(self._selector(s) for s in op.selectors)}]"
-            case ir.Transpose():
-                return f"transpose {o(op.base)}, {op.axes}"
-            case ir.Reshape():
-                return f"reshape {o(op.base)}, ({self.operands(op.shape)})"
-            case ir.NewTape():
-                return "tape"
-            case ir.Push():
-                return f"push {o(op.tape)}[{o(op.index)}] = {o(op.value)}"
-            case ir.Pull():
-                return f"pull {o(op.tape)}[{o(op.index)}]"
-            case ir.If():
-                return f"if {o(op.condition)}"
+                return f"store {self.operand(op.array)}[{self.operands(op.index)}] {sign} {self.operand(op.value)}"
             case ir.For():
                 flags = [flag for flag in ("stops", "order_free", "parallel") if getattr(op, flag)]
-                bounds = f"({o(op.start)}, {o(op.stop)}, {o(op.step)})"
+                bounds = f"({self.operands((op.start, op.stop, op.step))})"
                 counters = self.definitions(op.body.args[:1])
                 carrying = self._carrying(op.body.args[1:], op.inits)
                 return " ".join([f"for {counters} in {bounds}", *carrying, *flags])
@@ -163,13 +161,18 @@ class _Printer:
                 flags = ["stops"] if op.stops else []
                 return " ".join(["while", *self._carrying(op.test.args, op.inits), *flags])
             case ir.Raise():
-                args = ", ".join(self.operand(a) for a in op.args)
-                unless = "" if op.condition is None else f" unless {o(op.condition)}"
-                return f"raise {op.exception.__name__}({args}){unless}"
-            case ir.Comment():
-                return f"# {op.text}"
+                unless = "" if op.condition is None else f" unless {self.operand(op.condition)}"
+                return f"raise {op.exception.__name__}({self.operands(op.args)}){unless}"
             case _:
                 raise NotImplementedError(type(op).__name__)
+
+    def _field(self, value: Any) -> str:
+        """What a field holds: an operand, several, the selectors of a view, or what is no operand."""
+        if isinstance(value, ir.At | ir.Span | ir.NewAxis):
+            return self._selector(value)
+        if isinstance(value, tuple) and not any(isinstance(part, int) for part in value):
+            return ", ".join(map(self._field, value))
+        return self.operand(value) if isinstance(value, ir.Var | ir.Const) else str(value)
 
     def _carrying(self, args: tuple[ir.Var, ...], inits: tuple[ir.Operand, ...]) -> list[str]:
         starts = self.operands(inits)

@@ -19,9 +19,9 @@ from adjit.runtime.backend import stand_in
 from adjit.runtime.backend.typing import indexed, result_type, unified
 from adjit.runtime.library import held
 from adjit.runtime.library.workspace import product_type
-from adjit.transform import ir
+from adjit.transform.ir.core import Const, Operand, Type
+from adjit.transform.ir.memory import At, NewAxis, Selector, Span
 
-Type = types.Type
 Layout = Literal["C", "F", "A"]
 
 
@@ -82,7 +82,7 @@ def array_type(dtype: Type, ndim: int, layout: Layout = "C") -> types.Array:
     return types.Array(dtype, ndim, layout)
 
 
-def array_type_of(operand: ir.Operand) -> types.Array:
+def array_type_of(operand: Operand) -> types.Array:
     """The type of an operand that is an array."""
     assert isinstance(operand.type, types.Array)
     return operand.type
@@ -109,13 +109,13 @@ def tuple_parts(type_: types.BaseTuple) -> tuple[Type, ...]:
     return tuple(type_.types)  # type: ignore[attr-defined]
 
 
-def slice_type(base: types.Array, selectors: Sequence[ir.Selector]) -> types.Array:
+def slice_type(base: types.Array, selectors: Sequence[Selector]) -> types.Array:
     """The type of the view that basic indexing makes, as it is written."""
     index: list[Type] = []
     for s in selectors[: written_selectors(base, selectors)]:
-        if isinstance(s, ir.At):
+        if isinstance(s, At):
             index.append(types.intp)
-        elif isinstance(s, ir.NewAxis):
+        elif isinstance(s, NewAxis):
             index.append(types.none)
         else:
             index.append(types.slice2_type if s.step is None else types.slice3_type)
@@ -125,10 +125,10 @@ def slice_type(base: types.Array, selectors: Sequence[ir.Selector]) -> types.Arr
     return found
 
 
-def written_selectors(base: types.Array, selectors: Sequence[ir.Selector]) -> int:
+def written_selectors(base: types.Array, selectors: Sequence[Selector]) -> int:
     """How many of them are written: a[i], not a[i, :, :], whose elements lie side by side, which numba does not see."""
-    front = next((k for k, s in enumerate(selectors) if not isinstance(s, ir.At)), len(selectors))
-    is_part = base.layout == "C" and 0 < front < len(selectors) - 1 and all(s == ir.Span() for s in selectors[front:])
+    front = next((k for k, s in enumerate(selectors) if not isinstance(s, At)), len(selectors))
+    is_part = base.layout == "C" and 0 < front < len(selectors) - 1 and all(s == Span() for s in selectors[front:])
     return front if is_part else len(selectors)
 
 
@@ -192,25 +192,25 @@ def is_scalar(type_: Type) -> bool:
     return isinstance(type_, types.Number | types.Boolean)
 
 
-def const(value: Any) -> ir.Const:
+def const(value: Any) -> Const:
     """A literal operand for a Python or NumPy number."""
     if isinstance(value, bool | np.bool_):
-        return ir.Const(bool(value), types.boolean)
+        return Const(bool(value), types.boolean)
     if isinstance(value, int) and not isinstance(value, np.generic):
-        return ir.Const(value, types.intp)
-    return ir.Const(value, type_of(value))
+        return Const(value, types.intp)
+    return Const(value, type_of(value))
 
 
-def typed_const(value: float, type_: Type) -> ir.Const:
+def typed_const(value: float, type_: Type) -> Const:
     """The number `value` as a literal of a given type."""
     if isinstance(type_, types.Boolean):
-        return ir.Const(bool(value), type_)
+        return Const(bool(value), type_)
     if type_ == types.float64:
-        return ir.Const(float(value), type_)
+        return Const(float(value), type_)
     if type_ == types.intp:
-        return ir.Const(int(value), type_)
+        return Const(int(value), type_)
     if isinstance(type_, types.Integer):
         # what does not fit is cut off, as numba and NumPy's casts do
         least: int = type_.minval
         value = (int(value) - least) % (1 << bits(type_)) + least
-    return ir.Const(np.dtype(str(type_)).type(value), type_)
+    return Const(np.dtype(str(type_)).type(value), type_)

@@ -7,8 +7,8 @@ In: a function. Out: nothing, or an InternalError that names the operation and s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from collections.abc import Sequence
+from typing import NoReturn
 
 import numpy as np
 from numba import types
@@ -59,7 +59,8 @@ class _Verifier:
             self._op = op
             for operand in op.operands:
                 self.read(operand)
-            _RULES[type(op)](self, op)
+            self.memory(op)
+            self.control(op)
             for inner in op.regions:
                 self.region(inner)
             for out in op.results:
@@ -123,13 +124,89 @@ class _Verifier:
         claimed = self.array(out).layout
         self.check(claimed in ("A", made.layout) or made.ndim == 0, f"{out} is {made}, and said to be {out.type}")
 
-    def stripped(self, yields: Sequence[ir.Operand], stops: bool) -> Sequence[ir.Operand]:
-        """The carried values among what a loop body yields."""
-        if not stops:
-            return yields
-        self.check(len(yields) > 0, "a body that can break yields no boolean")
-        self.boolean("what ends the loop", yields[-1])
-        return yields[:-1]
+    # -------------------------------------------------------------------------------------------- operations
+
+    def memory(self, op: ir.Op) -> None:
+        """Arrays, views and tapes."""
+        match op:
+            case ir.Alloc(shape=shape, like=like, fill=fill):
+                made = self.array(op.out)
+                if like is not None:
+                    self.check(self.array(like).ndim == made.ndim, "an array like one of another rank")
+                    self.check(not shape, "both a shape and an array to be like")
+                else:
+                    self.integers("the extent", shape)
+                    self.check(len(shape) == made.ndim, f"{len(shape)} extents for {made.ndim} axes")
+                if fill is not None:
+                    self.read(fill)
+                    self.check(fill.type == made.dtype, f"{fill!r} is {fill.type}, the elements are {made.dtype}")
+            case ir.Copy(source=source):
+                self.view(source, op.out, self.array(source).ndim)
+            case ir.Extent(array=array, axis=axis):
+                self.check(0 <= axis < self.array(array).ndim, f"axis {axis} of {array.type}")
+                self.integers("the extent", [op.out])
+            case ir.Load():
+                self.element(op.array, op.index, op.out)
+            case ir.Store():
+                self.element(op.array, op.index, op.value)
+            case ir.Slice(base=base, selectors=selectors):
+                taken = [s for s in selectors if not isinstance(s, ir.NewAxis)]
+                self.check(len(taken) == self.array(base).ndim, f"{len(taken)} selectors for {base.type}")
+                self.integers("the selector", op.operands[1:])
+                left = sum(not isinstance(s, ir.At) for s in selectors)
+                self.view(base, op.out, left)
+                if left:
+                    self.layout(op.out, slice_type(self.array(base), selectors))
+            case ir.Transpose(base=base, axes=axes):
+                ndim = self.array(base).ndim
+                self.check(sorted(axes) == list(range(ndim)), f"{axes} is no order of {ndim} axes")
+                self.view(base, op.out, ndim)
+                self.layout(op.out, transposed_type(self.array(base), axes))
+            case ir.Reshape(base=base, shape=shape):
+                self.integers("the extent", shape)
+                self.view(base, op.out, len(shape))
+                self.check(self.array(base).layout == "C", f"{base!r} is not contiguous, but {base.type}")
+            case ir.NewTape(out=out):
+                self.check(isinstance(out.type, types.List), f"the tape {out} is {out.type}")
+            case ir.Push():
+                self.entry(op.tape, op.index, op.value)
+            case ir.Pull():
+                self.entry(op.tape, op.index, op.out)
+
+    def control(self, op: ir.Op) -> None:
+        """Branches, loops and errors. What a call gets and gives is the front end's affair."""
+        match op:
+            case ir.If(then=then, orelse=orelse):
+                self.boolean("the condition", op.condition)
+                self.check(not then.args and not orelse.args, "a branch has arguments")
+                self.same_types("branch and result", then.yields, op.outs)
+                self.same_types("other branch and result", orelse.yields, op.outs)
+            case ir.For(body=body):
+                self.integers("the bound", (op.start, op.stop, op.step))
+                self.check(len(body.args) > 0, "the body has no counter")
+                self.integers("the counter", body.args[:1])
+                self.carried(op, body.args[1:])
+            case ir.While(test=test, body=body):
+                self.same_types("arguments of test and body", test.args, body.args)
+                self.carried(op, body.args)
+                self.check(len(test.yields) == 1, f"the test yields {len(test.yields)} values")
+                self.boolean("the test", test.yields[0])
+            case ir.Raise(args=args, condition=condition):
+                if condition is not None:
+                    self.boolean("the condition", condition)
+                # passes see variables through `operands`, which the arguments of an exception are not among
+                self.check(not any(isinstance(a, ir.Var) for a in args), "an exception has a variable as argument")
+
+    def carried(self, op: ir.For | ir.While, args: Sequence[ir.Var]) -> None:
+        """What a loop starts from, its body calls and hands on, and what is left in the end."""
+        self.same_types("initial value and argument", op.inits, args)
+        self.same_types("argument and result", args, op.outs)
+        yields = op.body.yields
+        if op.stops:
+            self.check(len(yields) > 0, "a body that can break yields no boolean")
+            self.boolean("what ends the loop", yields[-1])
+            yields = yields[:-1]
+        self.same_types("carried value and result", yields, op.outs)
 
 
 def _fits(literal: ir.Const) -> bool:
@@ -143,109 +220,3 @@ def _fits(literal: ir.Const) -> bool:
     if isinstance(type_, types.Array):
         return isinstance(value, np.ndarray) and value.ndim == type_.ndim
     return True
-
-
-def _anything(v: _Verifier, op: Any) -> None:
-    """Operands of any type; the callee's typing is the front end's affair."""
-
-
-def _alloc(v: _Verifier, op: ir.Alloc) -> None:
-    made = v.array(op.out)
-    if op.like is not None:
-        v.check(v.array(op.like).ndim == made.ndim, "an array like one of another rank")
-        v.check(not op.shape, "both a shape and an array to be like")
-    else:
-        v.integers("the extent", op.shape)
-        v.check(len(op.shape) == made.ndim, f"{len(op.shape)} extents for {made.ndim} axes")
-    if op.fill is not None:
-        v.read(op.fill)
-        v.check(op.fill.type == made.dtype, f"{op.fill!r} is {op.fill.type}, the elements are {made.dtype}")
-
-
-def _copy(v: _Verifier, op: ir.Copy) -> None:
-    v.view(op.source, op.out, v.array(op.source).ndim)
-
-
-def _extent(v: _Verifier, op: ir.Extent) -> None:
-    v.check(0 <= op.axis < v.array(op.array).ndim, f"axis {op.axis} of {op.array.type}")
-    v.integers("the extent", [op.out])
-
-
-def _slice(v: _Verifier, op: ir.Slice) -> None:
-    taken = [s for s in op.selectors if not isinstance(s, ir.NewAxis)]
-    v.check(len(taken) == v.array(op.base).ndim, f"{len(taken)} selectors for {op.base.type}")
-    v.integers("the selector", op.operands[1:])
-    v.view(op.base, op.out, sum(not isinstance(s, ir.At) for s in op.selectors))
-    if any(not isinstance(s, ir.At) for s in op.selectors):
-        v.layout(op.out, slice_type(v.array(op.base), op.selectors))
-
-
-def _transpose(v: _Verifier, op: ir.Transpose) -> None:
-    ndim = v.array(op.base).ndim
-    v.check(sorted(op.axes) == list(range(ndim)), f"{op.axes} is no order of {ndim} axes")
-    v.view(op.base, op.out, ndim)
-    v.layout(op.out, transposed_type(v.array(op.base), op.axes))
-
-
-def _reshape(v: _Verifier, op: ir.Reshape) -> None:
-    v.integers("the extent", op.shape)
-    v.view(op.base, op.out, len(op.shape))
-    v.check(v.array(op.base).layout == "C", f"{op.base!r} is not contiguous, but {op.base.type}")
-
-
-def _new_tape(v: _Verifier, op: ir.NewTape) -> None:
-    v.check(isinstance(op.out.type, types.List), f"the tape {op.out} is {op.out.type}")
-
-
-def _if(v: _Verifier, op: ir.If) -> None:
-    v.boolean("the condition", op.condition)
-    v.check(not op.then.args and not op.orelse.args, "a branch has arguments")
-    v.same_types("branch and result", op.then.yields, op.outs)
-    v.same_types("other branch and result", op.orelse.yields, op.outs)
-
-
-def _for(v: _Verifier, op: ir.For) -> None:
-    v.integers("the bound", (op.start, op.stop, op.step))
-    v.check(len(op.body.args) > 0, "the body has no counter")
-    v.integers("the counter", op.body.args[:1])
-    v.same_types("initial value and argument", op.inits, op.body.args[1:])
-    v.same_types("argument and result", op.body.args[1:], op.outs)
-    v.same_types("carried value and result", v.stripped(op.body.yields, op.stops), op.outs)
-
-
-def _while(v: _Verifier, op: ir.While) -> None:
-    v.same_types("initial value and argument", op.inits, op.body.args)
-    v.same_types("arguments of test and body", op.test.args, op.body.args)
-    v.same_types("argument and result", op.body.args, op.outs)
-    v.same_types("carried value and result", v.stripped(op.body.yields, op.stops), op.outs)
-    v.check(len(op.test.yields) == 1, f"the test yields {len(op.test.yields)} values")
-    v.boolean("the test", op.test.yields[0])
-
-
-def _raise(v: _Verifier, op: ir.Raise) -> None:
-    if op.condition is not None:
-        v.boolean("the condition", op.condition)
-    # passes see variables through `operands`, which the arguments of an exception are not among
-    v.check(not any(isinstance(a, ir.Var) for a in op.args), "an exception has a variable as argument")
-
-
-_RULES: dict[type[ir.Op], Callable[[_Verifier, Any], None]] = {
-    ir.Call: _anything,
-    ir.Undefined: _anything,
-    ir.Alloc: _alloc,
-    ir.Copy: _copy,
-    ir.Extent: _extent,
-    ir.Load: lambda v, op: v.element(op.array, op.index, op.out),
-    ir.Store: lambda v, op: v.element(op.array, op.index, op.value),
-    ir.Slice: _slice,
-    ir.Transpose: _transpose,
-    ir.Reshape: _reshape,
-    ir.NewTape: _new_tape,
-    ir.Push: lambda v, op: v.entry(op.tape, op.index, op.value),
-    ir.Pull: lambda v, op: v.entry(op.tape, op.index, op.out),
-    ir.If: _if,
-    ir.For: _for,
-    ir.While: _while,
-    ir.Raise: _raise,
-    ir.Comment: _anything,
-}

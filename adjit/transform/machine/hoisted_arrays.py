@@ -61,7 +61,7 @@ class _Hoisting:
                     outside.append(inner)
                 else:
                     outside.append(dataclasses.replace(inner, fill=None))
-                    left.append(_filling(inner))
+                    left += _filling(inner)
             else:
                 left.append(inner)
         if not any(isinstance(o, ir.Alloc) for o in outside):
@@ -83,13 +83,10 @@ class _Hoisting:
         return is_zero and isinstance(loop, ir.For) and model.is_cleared(memory, loop)
 
 
-def _filling(alloc: ir.Alloc) -> ir.Op:
+def _filling(alloc: ir.Alloc) -> list[ir.Op]:
     """What stores the value that an array is filled with to all its elements."""
-    value = alloc.fill
+    value, builder = alloc.fill, ir.Builder(alloc.origin)
     assert value is not None
-    builder = ir.Builder()
-    builder.origin = alloc.origin
     axes = range(len(alloc.shape))
     builder.nest(alloc.shape, lambda index: builder.store(alloc.out, index, value), "i", ordered=axes)
-    (made,) = builder.ops
-    return made
+    return builder.ops

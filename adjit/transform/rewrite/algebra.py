@@ -22,7 +22,6 @@ import numpy as np
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.ir.callees import canonical
 from adjit.transform.ir.types import is_small_integer
 
 Definitions = Mapping[ir.Var, ir.Op]
@@ -54,7 +53,7 @@ def simpler(call: ir.Call, definitions: Definitions, uses: Mapping[ir.Var, int])
 
 def _known(call: ir.Call) -> Any:
     """The callee by its common name, if there are rules for the call, or its result where it is known already."""
-    callee = canonical(call.callee)
+    callee = ir.canonical(call.callee)
     if callee not in _RULES or call.options or call.effect or len(call.outs) != 1:
         return None
     if not is_scalar(call.outs[0]) or not all(map(is_scalar, call.args)):
@@ -80,7 +79,7 @@ def _head(definitions: Definitions, operand: ir.Operand) -> Any:
     if isinstance(operand, ir.Const):
         return ir.Const
     definition = definitions.get(operand)
-    callee = canonical(definition.callee) if isinstance(definition, ir.Call) else None
+    callee = ir.canonical(definition.callee) if isinstance(definition, ir.Call) else None
     return callee if callee is operator.neg or callee is operator.not_ else None
 
 
@@ -104,7 +103,7 @@ class _Site:
     def defining(self, operand: ir.Operand, *callees: Any) -> ir.Call | None:
         """The call of one of the callees that defines the operand."""
         definition = self.definitions.get(operand) if isinstance(operand, ir.Var) else None
-        return definition if isinstance(definition, ir.Call) and canonical(definition.callee) in callees else None
+        return definition if isinstance(definition, ir.Call) and ir.canonical(definition.callee) in callees else None
 
     def undone(self, callee: Any, operand: ir.Operand) -> ir.Operand | None:
         """The argument of the call of the one-argument `callee` that defines the operand.
@@ -280,7 +279,7 @@ def _without_sign(operand: ir.Operand) -> ir.Const | None:
 def _product_sign(site: _Site) -> Simpler:
     """x + -y * z -> x - y * z, and x - -y * z -> x + y * z, where the product is used only here."""
     left, right = site.args
-    callee = operator.sub if canonical(site.call.callee) is operator.add else operator.add
+    callee = operator.sub if ir.canonical(site.call.callee) is operator.add else operator.add
     product = _positive_product(site, right)
     if not product and callee is operator.sub:
         # -y * z + x -> x - y * z
@@ -322,7 +321,7 @@ def _not(site: _Site) -> Simpler:
     compared = site.defining(site.args[0], *_COMPARISONS)
     if compared is None or not all(map(is_scalar, compared.args)):
         return None
-    callee = canonical(compared.callee)
+    callee = ir.canonical(compared.callee)
     if callee not in (operator.eq, operator.ne) and any(isinstance(a.type, types.Float) for a in compared.args):
         return None
     return site.made(_OPPOSITE[callee], *compared.args)
@@ -331,7 +330,7 @@ def _not(site: _Site) -> Simpler:
 def _compare(site: _Site) -> Simpler:
     left, right = site.args
     if left == right and not isinstance(left.type, types.Float):
-        return ir.boolean(canonical(site.call.callee) in (operator.le, operator.ge, operator.eq))
+        return ir.boolean(ir.canonical(site.call.callee) in (operator.le, operator.ge, operator.eq))
     return None
 
 
@@ -365,7 +364,7 @@ def _linear(site: _Site) -> Simpler:
 def _collect(site: _Site, call: ir.Call, factor: int, terms: dict[ir.Var, int], depth: int) -> int:
     """Adds `factor` times the sum that the call stands for to `terms`; returns its constant part."""
     constant = 0
-    signs = (factor, -factor if canonical(call.callee) is operator.sub else factor)
+    signs = (factor, -factor if ir.canonical(call.callee) is operator.sub else factor)
     for sign, arg in zip(signs, call.args, strict=True):
         if isinstance(arg, ir.Const):
             constant += sign * int(arg.value)

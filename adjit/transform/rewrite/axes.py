@@ -29,6 +29,37 @@ class Smaller:
     alloc: ir.Alloc
 
 
+class Replaced:
+    """Arrays that others of another rank stand for: what asks for the shape of one asks what it was made of.
+
+    extents: what stands for the results of such questions
+    """
+
+    def __init__(self, allocs: Mapping[ir.Operand, ir.Alloc]):
+        self.allocs = allocs
+        self.extents: dict[ir.Var, ir.Operand] = {}
+
+    def model(self, array: ir.Operand) -> ir.Alloc:
+        """The operation that says of which shape the array was."""
+        alloc = self.allocs[array]
+        while alloc.like is not None and alloc.like in self.allocs:
+            alloc = self.allocs[alloc.like]
+        return alloc
+
+    def asked(self, op: ir.Op) -> Sequence[ir.Op]:
+        """The operation on what there is now, if it asks for the shape of such an array; none if that is an operand."""
+        if isinstance(op, ir.Alloc) and op.like is not None and op.like in self.allocs:
+            model = self.model(op.like)
+            return [dataclasses.replace(op, like=model.like, shape=model.shape)]
+        if not isinstance(op, ir.Extent) or op.array not in self.allocs:
+            return [op]
+        model = self.model(op.array)
+        if model.like is not None:
+            return [dataclasses.replace(op, array=model.like)]
+        self.extents[op.out] = model.shape[op.axis]
+        return []
+
+
 def smaller(alloc: ir.Alloc, axis: int) -> Smaller:
     type_ = array_type_of(alloc.out)
     out = dataclasses.replace(alloc.out, type=array_type(type_.dtype, type_.ndim - 1))

@@ -22,7 +22,6 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.extents import Axis, extent_source
-from adjit.transform.ir.callees import canonical
 from adjit.transform.rewrite.algebra import is_scalar, literal, simpler
 from adjit.transform.rewrite.dead import eliminate_dead
 
@@ -353,14 +352,14 @@ def _expression(op: ir.Call) -> Hashable:
     if op.effect or not op.outs or not all(map(is_scalar, op.outs)) or not all(map(is_scalar, op.args)):
         return None
     args: Hashable = op.args
-    if canonical(op.callee) in (operator.add, operator.mul):
+    if ir.canonical(op.callee) in (operator.add, operator.mul):
         args = frozenset(op.args) if op.args[0] != op.args[1] else op.args
-    return (canonical(op.callee), args, op.options, tuple(o.type for o in op.outs))
+    return (ir.canonical(op.callee), args, op.options, tuple(o.type for o in op.outs))
 
 
 def _is_total(op: ir.Call) -> bool:
     """Whether it is arithmetic that has a result for any integers."""
-    callee = canonical(op.callee)
+    callee = ir.canonical(op.callee)
     if callee in (operator.floordiv, operator.mod):
         return isinstance(op.args[1], ir.Const) and op.args[1].value != 0
     return callee in (operator.add, operator.sub, operator.mul, operator.neg)

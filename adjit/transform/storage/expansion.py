@@ -19,6 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from adjit.transform import ir
 from adjit.transform.analysis.trip_counts import count_trips, natural, place_in_range
 from adjit.transform.ir.types import array_type, array_type_of
+from adjit.transform.rewrite.axes import Replaced
 
 
 def expanded(
@@ -38,10 +39,9 @@ class _Expanding:
         self.new: dict[ir.Operand, ir.Var] = {}
         allocs = (op for op in ir.walk(body) if isinstance(op, ir.Alloc))
         self.allocs: dict[ir.Operand, ir.Alloc] = {op.out: op for op in allocs if op.out in loops_of}
+        self.replaced = Replaced(self.allocs)
         # of the loops around the place that is looked at
         self.counters: dict[object, ir.Var] = {}
-        # extents of the arrays as they were
-        self.extents: dict[ir.Var, ir.Operand] = {}
 
     def applied(self) -> tuple[ir.Region, dict[ir.Operand, ir.Var]]:
         ops: list[ir.Op] = []
@@ -50,12 +50,12 @@ class _Expanding:
                 if array not in self.new and op is not self.allocs[array] and _uses(op, array):
                     ops.extend(self.alloc(array))
             ops.extend(self.op(op))
-        ops = [ir.substituted(op, self.extents) for op in ops]
+        ops = [ir.substituted(op, self.replaced.extents) for op in ops]
         return ir.with_ops(self.body, ops), {old: self.new[old] for old in self.loops_of}
 
     def alloc(self, array: ir.Operand) -> list[ir.Op]:
         """The new array, made in front of its first use, where the trips of the loops are known."""
-        alloc, type_ = self.model(array), array_type_of(array)
+        alloc, type_ = self.replaced.model(array), array_type_of(array)
         builder = ir.Builder(self.allocs[array].origin)
         trips = [count_trips(builder, loop) for loop in self.loops_of[array]]
         shape = alloc.shape
@@ -69,13 +69,6 @@ class _Expanding:
         builder.emit(ir.Alloc(shape=(*trips, *shape), out=self.new[array], role=ir.Role("axes", array)))
         return builder.ops
 
-    def model(self, array: ir.Operand) -> ir.Alloc:
-        """The operation that says of which shape the array was."""
-        alloc = self.allocs[array]
-        while alloc.like is not None and alloc.like in self.allocs:
-            alloc = self.allocs[alloc.like]
-        return alloc
-
     def op(self, op: ir.Op) -> Iterator[ir.Op]:
         builder = ir.Builder(op.origin)
         if isinstance(op, ir.Alloc) and op.out in self.loops_of:
@@ -84,16 +77,8 @@ class _Expanding:
                 self.fill(builder, op)
             yield from builder.ops
             return
-        if isinstance(op, ir.Extent) and op.array in self.loops_of:
-            alloc = self.model(op.array)
-            if alloc.like is None:
-                self.extents[op.out] = alloc.shape[op.axis]
-            else:
-                yield dataclasses.replace(op, array=alloc.like)
-            return
-        if isinstance(op, ir.Alloc) and op.like is not None and op.like in self.loops_of:
-            alloc = self.model(op.like)
-            yield dataclasses.replace(op, like=alloc.like, shape=alloc.shape)
+        if isinstance(op, ir.Extent | ir.Alloc):
+            yield from self.replaced.asked(op)
             return
         if isinstance(op, ir.For) and op.pair is not None:
             self.counters[op.pair] = op.body.args[0]

@@ -374,19 +374,13 @@ def _repeated(ctx: Context, z: Complex, count: ir.Operand) -> Complex:
     """z * z * ... * z, as a loop: a number of factors known at run time."""
     type_ = z.real.type
     args = [ir.Var(name, type_) for name in ("power_real", "power_imag")]
-    outs = [ir.Var(name, type_) for name in ("power_real", "power_imag")]
-    with ctx.builder.region() as ops:
-        product = _times(ctx, Complex(args[0], args[1]), z)
-    body = ir.Region((ir.Var("k", types.intp), *args), tuple(ops), (product.real, product.imag))
-    ctx.builder.emit(
-        ir.For(
-            stop=scalars.cast(ctx, count, types.intp),
-            inits=(typed_const(1.0, type_), typed_const(0.0, type_)),
-            body=body,
-            outs=tuple(outs),
-        )
-    )
-    return Complex(outs[0], outs[1])
+
+    def times(k: ir.Var, real: ir.Var, imag: ir.Var) -> tuple[ir.Operand, ir.Operand]:
+        product = _times(ctx, Complex(real, imag), z)
+        return product.real, product.imag
+
+    starts = typed_const(1.0, type_), typed_const(0.0, type_)
+    return Complex(*ctx.builder.fold(scalars.cast(ctx, count, types.intp), "k", starts, args, times))
 
 
 def _inverted_below_zero(ctx: Context, z: Complex, exponent: ir.Operand) -> Complex:

@@ -183,21 +183,12 @@ class Context:
             depth = len(done)
             if depth == len(extents):
                 return body(done, value)
-            index = ir.Var("ijklmpq"[depth] if depth < 7 else f"i{depth}", types.intp)
-            carried = ir.Var(name, initial.type)
-            with self.builder.region() as ops:
-                last = level((*done, index), carried)
-            out = ir.Var(name, initial.type)
-            self.builder.emit(
-                ir.For(
-                    stop=extents[depth],
-                    inits=(value,),
-                    body=ir.Region((index, carried), tuple(ops), (last,)),
-                    outs=(out,),
-                    order_free=order_free,
-                )
-            )
-            return out
+            index, carried = "ijklmpq"[depth] if depth < 7 else f"i{depth}", ir.Var(name, initial.type)
+
+            def trip(counter: ir.Var, value: ir.Var) -> tuple[ir.Operand]:
+                return (level((*done, counter), value),)
+
+            return self.builder.fold(extents[depth], index, [value], [carried], trip, order_free=order_free)[0]
 
         return level((), initial)
 

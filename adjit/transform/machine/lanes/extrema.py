@@ -58,23 +58,20 @@ def _is_extremum(op: ir.Call) -> bool:
 
 def _written(op: ir.Call, made: Mapping[ir.Operand, ir.Op]) -> Sequence[ir.Op]:
     """The loop that takes the element. `made`: by result."""
-    builder = ir.Builder()
-    builder.origin = op.origin
+    builder = ir.Builder(op.origin)
     array = op.args[0]
-    type_ = op.outs[0].type
     n = builder.extent(array, 0)
     builder.emit(ir.Call(callee=some_elements, args=(n,), outs=(), effect=True))
     first = _element(builder, made, array, ir.integer(0))
-    best, counter = dataclasses.replace(op.outs[0]), ir.Var("k", types.intp)
-    with builder.region() as ops:
+
+    def better(counter: ir.Var, best: ir.Var) -> tuple[ir.Operand]:
         item = _element(builder, made, array, counter)
         is_better = builder.call(_BETTER[op.callee], item, best, type=types.boolean, name="is_better")
         is_nan = builder.call(operator.ne, item, item, type=types.boolean, name="is_nan")
         is_taken = builder.call(operator.or_, is_better, is_nan, type=types.boolean, name="is_taken")
-        after = builder.call(ir.select, is_taken, item, best, type=type_, name=best.name)
-    body = ir.Region((counter, best), tuple(ops), (after,))
-    one = ir.integer(1)
-    builder.emit(ir.For(start=one, stop=n, inits=(first,), body=body, outs=op.outs))
+        return (builder.call(ir.select, is_taken, item, best, type=best.type, name=best.name),)
+
+    builder.fold(n, "k", [first], [dataclasses.replace(op.outs[0])], better, op.outs, start=ir.integer(1))
     return builder.ops
 
 

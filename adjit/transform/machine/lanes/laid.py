@@ -22,7 +22,7 @@ from __future__ import annotations
 import dataclasses
 import operator
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from numba import types
 
@@ -30,18 +30,16 @@ from adjit.transform import ir
 from adjit.transform.analysis.integers import emit_integer
 from adjit.transform.ir.types import array_type_of, typed_const
 from adjit.transform.machine.lanes.lane_loops import Block, LaneLoop, Turned, array_for, in_arrays
-from adjit.transform.machine.lanes.uniformity import Kind
 
 
 class Blocking:
-    """Rewrites one loop. `shapes`: those of the arrays by lane."""
+    """Rewrites the loop of a block."""
 
-    def __init__(self, loop: ir.For, block: Block, shapes: Mapping[ir.Operand, tuple[ir.Operand, ...]]):
+    def __init__(self, block: Block):
         self.block = block
-        self._loop = loop
+        self._loop = loop = block.uniformity.loop
         self._uniformity = block.uniformity
-        self._aliases = block.aliases
-        self._shapes = shapes
+        self._aliases = block.uniformity.aliases
         self._uses = Counter(o for op in loop.body.ops for o in ir.reads(op))
         self._uses.update(loop.body.yields)
         stores = [op for op in ir.walk(loop.body) if isinstance(op, ir.Store)]
@@ -51,43 +49,32 @@ class Blocking:
 
     def made(self) -> list[ir.Op]:
         """The operations that stand for the loop; `kept` has the arrays that they need then."""
-        loop, builder = self._loop, ir.Builder()
-        builder.origin = loop.origin
+        block, loop, sums = self.block, self._loop, self._uniformity.trips.sums
+        builder = ir.Builder(loop.origin)
         start, stop = loop.start, loop.stop
         if loop.step != ir.integer(1):
             start = emit_integer(builder, operator.add, loop.stop, ir.integer(1), "end")
             stop = emit_integer(builder, operator.add, loop.start, ir.integer(1), "end")
-        sums = [dataclasses.replace(arg) for arg in loop.body.args[1:]]
-        self.block.now = dict(zip(self.block.trips.sums, sums, strict=True))
+        carried = [dataclasses.replace(slot.arg) for slot in loop.slots]
+        block.now = dict(zip(sums, carried, strict=True))
         with builder.region() as head:
-            left = builder.call(operator.sub, stop, self.block.first, type=types.intp, name="left")
-            builder.emit(ir.Call(callee=min, args=(self.block.width, left), outs=(self.block.lanes,)))
+            left = builder.call(operator.sub, stop, block.first, type=types.intp, name="left")
+            builder.emit(ir.Call(callee=min, args=(block.width, left), outs=(block.lanes,)))
         ops = self._ops(loop.body, ())
         ops += self._over_lanes(self._ordered, ())
-        totals = LaneLoop(self.block)
-        for found, y in zip(self.block.trips.sums, loop.body.yields, strict=True):
+        totals = LaneLoop(block)
+        for found, slot in zip(sums, loop.slots, strict=True):
             if found.is_inner:
-                totals.add_to(found, y)
+                totals.add_to(found, slot.yielded)
         ops += totals.made()
-        copies = [self._copying(array, copied) for array, copied in self.block.turned.items()]
-        back = [
-            self._copying(array, copied, True) for array, copied in self.block.turned.items() if copied.kind != "read"
-        ]
-        ops = [*self.block.parts.values(), *copies, *map(self._with_kept, ops), *back]
-        if self.block.parts:
-            args = (self.block.first, self.block.lanes)
-            ops.insert(0, ir.Call(callee=operator.add, args=args, outs=(self.block.end,)))
-        yields = tuple(self.block.now[s] for s in self.block.trips.sums)
-        builder.emit(
-            ir.For(
-                start=start,
-                stop=stop,
-                step=self.block.width,
-                inits=loop.inits,
-                body=ir.Region((self.block.first, *sums), (*head, *ops), yields),
-                outs=loop.outs,
-            )
-        )
+        turned = block.turned.items()
+        copies = [self._copying(array, copied) for array, copied in turned]
+        back = [self._copying(array, copied, True) for array, copied in turned if copied.kind != "read"]
+        ops = [*block.parts.ops, *copies, *(ir.rewritten_op(op, self._with_kept) for op in ops), *back]
+        if block.parts.ops:
+            ops.insert(0, ir.Call(callee=operator.add, args=(block.first, block.lanes), outs=(block.end,)))
+        body = ir.Region((block.first, *carried), (*head, *ops), tuple(block.now[s] for s in sums))
+        builder.emit(ir.For(start=start, stop=stop, step=block.width, inits=loop.inits, body=body, outs=loop.outs))
         return builder.ops
 
     def _copying(self, array: ir.Operand, copied: Turned, back: bool = False) -> ir.Op:
@@ -118,28 +105,24 @@ class Blocking:
         group: list[ir.Op] = []
         for op in region.ops:
             kind = self._uniformity.kind(op)
-            if kind is Kind.BY_LANE:
-                if any(s is not None and s.is_ordered for s in map(self.block.sum_of.get, op.results)):
-                    self._ordered.append(op)
-                else:
-                    group.append(op)
-                continue
-            if kind is Kind.ONCE:
+            if kind == "by lane":
+                is_ordered = any(s is not None and s.is_ordered for s in map(self.block.sum_of.get, op.results))
+                (self._ordered if is_ordered else group).append(op)
+            elif kind == "once":
                 if isinstance(op, ir.Comment) or any(isinstance(inner, ir.Store) for inner in ir.with_inner(op)):
                     ops += self._over_lanes(group, ())
                     group = []
                 ops.append(self._once(op))
-                continue
-            assert isinstance(op, ir.For | ir.If)
-            starts = self._slots(op, region)
-            ops += self._over_lanes(group, starts)
-            group = []
-            ops.append(self._together(op))
+            else:
+                assert isinstance(op, ir.For | ir.If)
+                ops += self._over_lanes(group, self._slots(op, region))
+                group = []
+                ops.append(self._together(op))
         return ops + self._over_lanes(group, last)
 
     def _once(self, op: ir.Op) -> ir.Op:
         if isinstance(op, ir.Alloc) and op.out in self.block.laned:
-            return dataclasses.replace(op, like=None, shape=self._shapes[op.out], out=self.block.laned[op.out])
+            return self.block.laned[op.out]
         return in_arrays(op, self.block.laned, None)
 
     def _slots(self, op: ir.For | ir.If, region: ir.Region) -> list[tuple[ir.Var, ir.Operand]]:
@@ -231,14 +214,9 @@ class Blocking:
 
     def _with_kept(self, op: ir.Op) -> ir.Op:
         """The operation; in loops over lanes, what other such loops read is stored in its array."""
-        if not op.regions:
-            return op
-        lane = self.block.lane_of.get(op) if isinstance(op, ir.For) else None
-        if lane is not None:
-            regions = [self._storing(region, lane) for region in op.regions]
-        else:
-            regions = [ir.Region(r.args, tuple(map(self._with_kept, r.ops)), r.yields) for r in op.regions]
-        return ir.with_regions(op, regions)
+        if isinstance(op, ir.For) and op.body.args[0] in self.block.counters:
+            return ir.with_regions(op, [self._storing(op.body, op.body.args[0])])
+        return op
 
     def _storing(self, region: ir.Region, lane: ir.Var) -> ir.Region:
         kept = self.block.kept

@@ -19,12 +19,13 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Iterations
-from adjit.transform.analysis.trips import Sharings, Trips
+from adjit.transform.analysis.trips import Sharings
 from adjit.transform.ir.types import array_type, array_type_of
 from adjit.transform.machine.lanes.laid import Blocking
 from adjit.transform.machine.lanes.lane_loops import Block, Turned
 from adjit.transform.machine.lanes.turned_blocks import TurnedKind, turned_axes
-from adjit.transform.machine.lanes.uniformity import Kind, Uniformity
+from adjit.transform.machine.lanes.uniformity import Uniformity
+from adjit.transform.rewrite.axes import Replaced
 
 # Lanes of a block, at most and at least; elements that all lanes together may keep, which is what fits into a cache.
 MOST_LANES, LEAST_LANES = 64, 16
@@ -36,10 +37,8 @@ MOST_CHECKS = 128
 def lay_lanes(function: ir.Function, values: Collection[int]) -> ir.Function:
     """The function with loops in lanes; the results at the positions `values` keep all their bits."""
     laying = _Laying(function, values)
-    ops = laying.ops(function.body)
-    if not laying.changed:
-        return function
-    return dataclasses.replace(function, body=laying.without_old_arrays(ops))
+    body = laying.region(function.body)
+    return function if body is function.body else ir.with_body(function, laying.without_old_arrays(body))
 
 
 def fitting_lanes(function: ir.Function, counters: Collection[ir.Var]) -> frozenset[ir.Var]:
@@ -54,26 +53,21 @@ class _Laying:
         self.body = function.body
         self.sharing = Sharings(function, values)
         self.allocs = {op.out: op for op in ir.walk(function.body) if isinstance(op, ir.Alloc)}
-        self.laned: dict[ir.Operand, ir.Var] = {}
-        self.extents: dict[ir.Var, ir.Operand] = {}
+        self.laned: set[ir.Operand] = set()
         self.places = function.analysis(Iterations).places
         self.deepest = _depth(function.body)
-        self.changed = False
         # the extents that have been asked for before the operation at hand
         self.known: dict[tuple[ir.Operand, int], ir.Var] = {}
 
-    def ops(self, region: ir.Region) -> list[ir.Op]:
-        """The operations of a region, with loops in lanes."""
+    def region(self, region: ir.Region) -> ir.Region:
+        """The region with loops in lanes."""
         found: list[ir.Op] = []
         for op in region.ops:
             if isinstance(op, ir.Extent) and region is self.body:
                 self.known[op.array, op.axis] = op.out
             made = self.loop(op) if isinstance(op, ir.For) else None
-            if made is None and op.regions:
-                regions = [ir.Region(r.args, tuple(self.ops(r)), r.yields) for r in op.regions]
-                op = ir.with_regions(op, regions)
-            found += [op] if made is None else made
-        return found
+            found += [ir.with_regions(op, list(map(self.region, op.regions)))] if made is None else made
+        return ir.with_ops(region, found)
 
     def loop(self, loop: ir.For) -> list[ir.Op] | None:
         """What stands for the loop in lanes; None if it stays as it is."""
@@ -88,50 +82,41 @@ class _Laying:
         if trips is None or (loop.step.value < 0 and any(s.is_ordered for s in trips.sums)):
             return None
         uniformity = Uniformity(loop, trips, self.sharing.aliases)
-        if not is_worth_it(loop.body, loop.body.args[0], uniformity) or not _orders_fit(loop, trips, uniformity):
+        if not is_worth_it(loop.body, uniformity) or not _orders_fit(uniformity):
             return None
-        if _counts_by_lane(loop, uniformity) or _checks_by_lane(loop, uniformity):
+        if _counts_by_lane(uniformity) or _checks_by_lane(uniformity):
             return None
-        arrays = self.private_arrays(loop, uniformity)
-        made = None if arrays is None else self.in_lanes(loop, trips, uniformity, arrays)
-        self.changed = self.changed or made is not None
-        return made
+        arrays = self.private_arrays(uniformity)
+        return None if arrays is None else self.in_lanes(uniformity, arrays)
 
-    def private_arrays(self, loop: ir.For, uniformity: Uniformity) -> list[ir.Alloc] | None:
+    def private_arrays(self, uniformity: Uniformity) -> list[ir.Alloc] | None:
         """The arrays that need an axis for the lanes; None if their extents are not known before the loop."""
-        inside = loop.body.defines
+        body = uniformity.loop.body
         found = [op for op in self.allocs.values() if uniformity.is_laned(op.out)]
-        made_here = [op for op in ir.walk(loop.body) if isinstance(op, ir.Alloc)]
-        is_once = all(op in uniformity and uniformity.kind(op) is Kind.ONCE for op in made_here)
-        return found if is_once and not any(o in inside for op in found for o in op.operands) else None
+        made_here = [op for op in ir.walk(body) if isinstance(op, ir.Alloc)]
+        is_once = all(op in uniformity and uniformity.kind(op) == "once" for op in made_here)
+        return found if is_once and not any(o in body.defines for op in found for o in op.operands) else None
 
-    def in_lanes(
-        self, loop: ir.For, trips: Trips, uniformity: Uniformity, arrays: list[ir.Alloc]
-    ) -> list[ir.Op] | None:
-        builder = ir.Builder()
-        builder.origin = loop.origin
-        width = ir.Var("width", types.intp)
-        shapes: dict[ir.Operand, tuple[ir.Operand, ...]] = {op.out: (*self.shape(builder, op), width) for op in arrays}
-        laned: dict[ir.Operand, ir.Var] = {op.out: _with_lanes(op.out) for op in arrays}
+    def in_lanes(self, uniformity: Uniformity, arrays: list[ir.Alloc]) -> list[ir.Op] | None:
+        loop, width = uniformity.loop, ir.Var("width", types.intp)
+        builder = ir.Builder(loop.origin)
+        laned: dict[ir.Operand, ir.Alloc] = {op.out: self.with_lanes(builder, op, width) for op in arrays}
         is_natural = self.sharing.naturals.counts(loop)
-        axes = turned_axes(loop, trips, uniformity, self.sharing.aliases) if is_natural else {}
+        axes = turned_axes(uniformity) if is_natural else {}
         turned: dict[ir.Operand, Turned] = {
             array: self.turned(builder, array, axis, kind) for array, (axis, kind) in axes.items()
         }
-        block = Block(loop, trips, uniformity, self.sharing.aliases, laned, turned, width, is_natural)
-        made = Blocking(loop, block, shapes).made()
-        if _is_crowded(made, set(block.lane_of.values())):
+        block = Block(uniformity, laned, turned, width, is_natural)
+        made = Blocking(block).made()
+        if _is_crowded(made, block.counters):
             return None
-        kept = list(dict.fromkeys(block.kept.values()))
-        made_here = set(ir.walk(loop.body))
-        given = [(op, laned[op.out], shapes[op.out]) for op in arrays if op not in made_here]
-        allocs = [dataclasses.replace(op, shape=shape, like=None, out=array) for op, array, shape in given]
+        allocs = [laned[op.out] for op in arrays if op.out not in loop.body.made]
         allocs += [ir.Alloc(shape=(*copied.extents, width), out=copied.array) for copied in turned.values()]
-        allocs += [ir.Alloc(shape=(width,), out=array) for array in kept]
+        allocs += [ir.Alloc(shape=(width,), out=array) for array in dict.fromkeys(block.kept.values())]
         self.width(builder, loop, width, [alloc.shape[:-1] for alloc in allocs])
         for alloc in allocs:
             builder.emit(alloc)
-        self.laned.update(laned)
+        self.laned |= laned.keys()
         comment = ir.Comment(text="trips side by side, in SIMD lanes", origin=loop.origin)
         return [comment, *builder.ops, *made]
 
@@ -141,13 +126,14 @@ class _Laying:
         extents = tuple(self.known.get((array, k)) or builder.extent(array, k) for k in range(type_.ndim) if k != axis)
         return Turned(axis, extents, ir.Var(f"{array.name}_turned", array_type(type_.dtype, type_.ndim)), kind)
 
-    def shape(self, builder: ir.Builder, op: ir.Alloc) -> tuple[ir.Operand, ...]:
-        """The shape that the array of one trip has."""
-        while op.like is not None and op.like in self.allocs:
-            op = self.allocs[op.like]
-        if op.like is None:
-            return op.shape
-        return tuple(builder.extent(op.like, axis) for axis in range(array_type_of(op.like).ndim))
+    def with_lanes(self, builder: ir.Builder, op: ir.Alloc, width: ir.Var) -> ir.Alloc:
+        """The array of one trip with a last axis for the lanes."""
+        model, type_ = op, array_type_of(op.out)
+        while model.like is not None and model.like in self.allocs:
+            model = self.allocs[model.like]
+        shape = model.shape if model.like is None else builder.shape(model.like)
+        out = dataclasses.replace(op.out, type=array_type(type_.dtype, type_.ndim + 1))
+        return dataclasses.replace(op, shape=(*shape, width), like=None, out=out)
 
     def width(
         self, builder: ir.Builder, loop: ir.For, width: ir.Var, shapes: Collection[tuple[ir.Operand, ...]]
@@ -174,46 +160,20 @@ class _Laying:
             most.append(call(operator.mul, ir.integer(LEAST_LANES), steps, name="fitting"))
         builder.emit(ir.Call(callee=min, args=tuple(most), outs=(width,)))
 
-    def without_old_arrays(self, ops: Collection[ir.Op]) -> ir.Region:
-        """The operations without the arrays that have an axis for the lanes now, and with what asks for their shape."""
-        body = ir.rewritten(ir.Region(self.body.args, tuple(ops), self.body.yields), self.without)
-        yields = tuple(ir.substituted_operand(y, self.extents) for y in body.yields)
-        return ir.Region(body.args, tuple(ir.substituted(op, self.extents) for op in body.ops), yields)
+    def without_old_arrays(self, body: ir.Region) -> ir.Region:
+        """The region without the arrays that have an axis for the lanes now, and with what asks for their shape."""
+        gone = Replaced({array: op for array, op in self.allocs.items() if array in self.laned})
 
-    def without(self, op: ir.Op) -> ir.Op | Sequence[ir.Op]:
-        if isinstance(op, ir.Alloc) and op.out in self.laned:
-            return ()
-        if isinstance(op, ir.Alloc) and op.like is not None and op.like in self.laned:
-            model = self.model(op.like)
-            return dataclasses.replace(op, like=model.like, shape=model.shape)
-        if isinstance(op, ir.Extent) and op.array in self.laned:
-            model = self.model(op.array)
-            if model.like is not None:
-                return dataclasses.replace(op, array=model.like)
-            self.extents[op.out] = model.shape[op.axis]
-            return ()
-        return op
+        def without(op: ir.Op) -> Sequence[ir.Op]:
+            return () if isinstance(op, ir.Alloc) and op.out in self.laned else gone.asked(op)
 
-    def model(self, array: ir.Operand) -> ir.Alloc:
-        assert isinstance(array, ir.Var)
-        op = self.allocs[array]
-        while op.like is not None and op.like in self.laned:
-            op = self.allocs[op.like]
-        return op
-
-
-def _with_lanes(array: ir.Var) -> ir.Var:
-    type_ = array_type_of(array)
-    return dataclasses.replace(array, type=array_type(type_.dtype, type_.ndim + 1))
+        return ir.substituted_region(ir.rewritten(body, without), gone.extents)
 
 
 def _is_crowded(ops: Collection[ir.Op], lanes: Collection[ir.Operand]) -> bool:
     """Whether a loop over lanes touches so many arrays that the compiler behind us gives up telling them apart."""
-    return any(
-        (isinstance(op, ir.For) and op.body.args[0] in lanes and _overlap_checks(op.body) > MOST_CHECKS)
-        or any(_is_crowded(region.ops, lanes) for region in op.regions)
-        for op in ops
-    )
+    loops = (inner for op in ops for inner in ir.with_inner(op) if isinstance(inner, ir.For))
+    return any(loop.body.args[0] in lanes and _overlap_checks(loop.body) > MOST_CHECKS for loop in loops)
 
 
 def _overlap_checks(region: ir.Region) -> int:
@@ -232,12 +192,13 @@ def _is_nesting(op: ir.Op) -> bool:
     return isinstance(op, ir.For | ir.While) and not (isinstance(op, ir.For) and op.over_chunks)
 
 
-def is_worth_it(region: ir.Region, counter: ir.Var, uniformity: Uniformity) -> bool:
+def is_worth_it(region: ir.Region, uniformity: Uniformity) -> bool:
     """Whether a loop that all lanes make together is a sum or recurrence of floats, or leaps through memory."""
-    together = [op for op in region.ops if uniformity.kind(op) is Kind.TOGETHER]
+    together = [op for op in region.ops if uniformity.kind(op) == "together"]
+    counter = uniformity.loop.body.args[0]
     return any(
-        (isinstance(op, ir.For) and (any(ir.is_float(a.type) for a in op.body.args[1:]) or _leaps(op, counter)))
-        or any(is_worth_it(inner, counter, uniformity) for inner in op.regions)
+        (isinstance(op, ir.For) and (any(ir.is_float(out.type) for out in op.outs) or _leaps(op, counter)))
+        or any(is_worth_it(inner, uniformity) for inner in op.regions)
         for op in together
     )
 
@@ -251,28 +212,28 @@ def _leaps(loop: ir.For, counter: ir.Var) -> bool:
     return _depth(loop.body) == 0 and across > along
 
 
-def _counts_by_lane(loop: ir.For, uniformity: Uniformity) -> bool:
+def _counts_by_lane(uniformity: Uniformity) -> bool:
     """Whether an inner loop carries an integer that differs between lanes.
 
     What follows from one is cheap and so computed anew where it is read, which may be after the next step of it.
     """
-    inner = [op for op in ir.walk(loop.body) if isinstance(op, ir.For)]
+    inner = [op for op in ir.walk(uniformity.loop.body) if isinstance(op, ir.For)]
     return any(uniformity.differs(a) and not ir.is_float(a.type) for op in inner for a in op.body.args[1:])
 
 
-def _checks_by_lane(loop: ir.For, uniformity: Uniformity) -> bool:
+def _checks_by_lane(uniformity: Uniformity) -> bool:
     """Whether something is checked that differs between lanes."""
-    checks = [op for op in ir.walk(loop.body) if isinstance(op, ir.Call) and op.effect]
+    checks = [op for op in ir.walk(uniformity.loop.body) if isinstance(op, ir.Call) and op.effect]
     return any(uniformity.differs(a) or op not in uniformity for op in checks for a in op.args)
 
 
-def _orders_fit(loop: ir.For, trips: Trips, uniformity: Uniformity) -> bool:
+def _orders_fit(uniformity: Uniformity) -> bool:
     """Whether sums that have to keep their order are added to by operations of the trip itself, which only do that."""
-    chains = {v for s in trips.sums if s.is_ordered for v in s.chain}
-    for op in loop.body.ops:
+    chains = {v for s in uniformity.trips.sums if s.is_ordered for v in s.chain}
+    for op in uniformity.loop.body.ops:
         if not any(o in chains for o in ir.reads(op)):
             continue
-        if uniformity.kind(op) is not Kind.BY_LANE or len(op.results) != 1:
+        if uniformity.kind(op) != "by lane" or len(op.results) != 1:
             return False
         if not all(isinstance(i, ir.Call) for region in op.regions for i in ir.walk(region)):
             return False

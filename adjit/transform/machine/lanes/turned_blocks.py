@@ -17,35 +17,30 @@ from collections.abc import Iterator
 from typing import Literal
 
 from adjit.transform import ir
-from adjit.transform.analysis.alias import Aliases
-from adjit.transform.analysis.trips import Trips
 from adjit.transform.ir.types import array_type_of
-from adjit.transform.machine.lanes.uniformity import Kind, Uniformity
+from adjit.transform.machine.lanes.uniformity import Uniformity
 
 Loops = tuple[ir.For, ...]
 TurnedKind = Literal["read", "own", "summed"]
 _Uses = list[tuple[ir.Load | ir.Store, Loops]]
 
 
-def turned_axes(
-    loop: ir.For, trips: Trips, uniformity: Uniformity, aliases: Aliases
-) -> dict[ir.Var, tuple[int, TurnedKind]]:
+def turned_axes(uniformity: Uniformity) -> dict[ir.Var, tuple[int, TurnedKind]]:
     """The arrays to copy, the axis of each that the loop's counter runs along, and what becomes of the copy.
 
     Elements of arrays that are stored to, each trip to its own, go back at the end of the block; what is added to
     elements is added up apart.
     """
-    counter = loop.body.args[0]
-    inside = loop.body.made.keys()
+    body = uniformity.loop.body
     accesses: dict[ir.Operand, _Uses] = {}
-    for op, loops in _accesses(loop.body, (), uniformity):
+    for op, loops in _accesses(body, (), uniformity):
         accesses.setdefault(op.array, []).append((op, loops))
     found: dict[ir.Var, tuple[int, TurnedKind]] = {}
     for array, uses in accesses.items():
-        if not isinstance(array, ir.Var) or array in inside or uniformity.is_laned(array):
+        if not isinstance(array, ir.Var) or array in body.made or uniformity.is_laned(array):
             continue
         is_stored = any(isinstance(op, ir.Store) for op, _ in uses)
-        shared = trips.kinds.get(aliases.find(array))
+        shared = uniformity.trips.kinds.get(uniformity.aliases.find(array))
         is_summed = shared == "summed"
         if is_stored and shared not in ("own", "summed"):
             continue
@@ -56,7 +51,7 @@ def turned_axes(
         uses = [(op, loops) for op, loops in uses if op not in together]
         axes = {tuple(k for k, i in enumerate(op.index) if uniformity.differs(i)) for op, _ in uses}
         (axis,) = axes.pop() if len(axes) == 1 and all(len(a) == 1 for a in axes) else (None,)
-        if axis is None or any(op.index[axis] is not counter for op, _ in uses):
+        if axis is None or any(op.index[axis] is not body.args[0] for op, _ in uses):
             continue
         kind: TurnedKind = "read" if not is_stored else "summed" if is_summed else "own"
         type_ = array_type_of(array)
@@ -88,6 +83,6 @@ def _accesses(region: ir.Region, loops: Loops, uniformity: Uniformity) -> Iterat
     for op in region.ops:
         if isinstance(op, ir.Load | ir.Store):
             yield op, loops
-        is_around = isinstance(op, ir.For) and op in uniformity and uniformity.kind(op) is Kind.TOGETHER
+        is_around = isinstance(op, ir.For) and op in uniformity and uniformity.kind(op) == "together"
         for inner in op.regions:
             yield from _accesses(inner, (*loops, op) if is_around and isinstance(op, ir.For) else loops, uniformity)

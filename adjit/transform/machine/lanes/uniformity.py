@@ -12,25 +12,20 @@ is a loop or branch around operations of both kinds that all lanes take together
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Iterable
+from typing import Literal
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.cost import cost
 from adjit.transform.analysis.trips import Trips
 
-
-class Kind(enum.Enum):
-    ONCE = enum.auto()
-    BY_LANE = enum.auto()
-    TOGETHER = enum.auto()
+Kind = Literal["once", "by lane", "together"]
 
 
 class Uniformity:
     def __init__(self, loop: ir.For, trips: Trips, aliases: Aliases):
-        self._trips = trips
-        self._aliases = aliases
+        self.loop, self.trips, self.aliases = loop, trips, aliases
         self._differing: set[ir.Operand] = {loop.body.args[0]}
         self._sums = {var for s in trips.sums for var in s.chain if not s.is_inner}
         # lanes add to such a sum each by itself
@@ -58,7 +53,7 @@ class Uniformity:
 
     def is_laned(self, array: ir.Operand) -> bool:
         """Whether each lane needs an array of its own."""
-        return self._aliases.find(array) in self._memory
+        return self.aliases.find(array) in self._memory
 
     # ---------------------------------------------------------------------------------------------- what differs
 
@@ -76,30 +71,25 @@ class Uniformity:
         match op:
             case ir.For() | ir.If() if self._any(op.operands[: 3 if isinstance(op, ir.For) else 1]):
                 self._inside(op)
-            case ir.For(inits=inits, body=body, outs=outs):
-                for init, arg, y, out in zip(inits, body.args[1:], body.yields, outs, strict=True):
-                    if self._any((init, y)):
-                        self._differ((arg, out))
-                self._region(body)
-            case ir.If():
+            case ir.For() | ir.If():
+                for name, *sources in ir.joined(op):
+                    if self._any(sources):
+                        self._differ((name,))
                 for region in op.regions:
                     self._region(region)
-                for out, *yields in zip(op.outs, op.then.yields, op.orelse.yields, strict=True):
-                    if self._any(yields):
-                        self._differ((out,))
             case ir.Store(array=array, index=index, value=value):
                 if self._any((*index, value)):
                     self._store(array)
             case ir.Load(array=array, index=index, out=out):
-                if self._any(index) or self._aliases.find(array) in self._memory:
+                if self._any(index) or self.aliases.find(array) in self._memory:
                     self._differ((out,))
             case _:
                 if self._any(op.operands):
                     self._differ(op.results)
 
     def _store(self, array: ir.Operand) -> None:
-        if self._trips.kinds.get(self._aliases.find(array)) == "private":
-            self._memory.add(self._aliases.find(array))
+        if self.trips.kinds.get(self.aliases.find(array)) == "private":
+            self._memory.add(self.aliases.find(array))
 
     def _inside(self, op: ir.Op) -> None:
         """An operation of which lanes run a part, or different parts: all in it is done lane by lane."""
@@ -121,7 +111,7 @@ class Uniformity:
                 for inner in op.regions:
                     self._classify(inner, known)
             self._kinds[op] = self._own_kind(op)
-            if isinstance(op, ir.Call) and self._kinds[op] is Kind.BY_LANE and self._is_made_again(op, known):
+            if isinstance(op, ir.Call) and self._kinds[op] == "by lane" and self._is_made_again(op, known):
                 known.add(op.outs[0])
                 self.made_again[op.outs[0]] = op
 
@@ -132,15 +122,15 @@ class Uniformity:
 
     def _own_kind(self, op: ir.Op) -> Kind:
         if op in self._by_lane or (self._any(op.results) and not op.regions):
-            return Kind.BY_LANE
+            return "by lane"
         if isinstance(op, ir.Store):
-            memory = self._aliases.find(op.array)
-            shared = self._trips.kinds.get(memory) in ("own", "summed") or memory in self._memory
-            return Kind.BY_LANE if shared else Kind.ONCE
+            memory = self.aliases.find(op.array)
+            shared = self.trips.kinds.get(memory) in ("own", "summed") or memory in self._memory
+            return "by lane" if shared else "once"
         if isinstance(op, ir.For | ir.If):
             carried = (*op.results, *(a for r in op.regions for a in r.args))
             if any(v in self._sums or v in self._differing for v in carried):
-                return Kind.TOGETHER
+                return "together"
             inner = {self._kinds[i] for r in op.regions for i in r.ops}
-            return Kind.TOGETHER if inner - {Kind.ONCE} else Kind.ONCE
-        return Kind.BY_LANE if any(o in self._sums for o in (*op.operands, *op.results)) else Kind.ONCE
+            return "together" if inner - {"once"} else "once"
+        return "by lane" if any(o in self._sums for o in (*op.operands, *op.results)) else "once"

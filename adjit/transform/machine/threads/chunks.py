@@ -30,46 +30,29 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.analysis.integers import emit_integer
 from adjit.transform.analysis.trips import Sharing
-from adjit.transform.ir.types import array_type, array_type_of, slice_type, typed_const
+from adjit.transform.ir.types import array_type, array_type_of, typed_const
 from adjit.transform.machine.vectors import write_windows
 
 MOST_CHUNKS = 64  # where a chunk has a few numbers of its own
 MOST_ARRAYS = 16  # where it has arrays, which are made and added up once for each
 
 
-def write_chunks(
-    builder: ir.Builder,
-    loop: ir.For,
-    trips: ir.Operand,
-    sharing: Sharing,
-    grain: int = 1,
-    in_windows: bool = False,
-) -> None:
-    """Emits the loop, of so many trips, as chunks, each but the last of a multiple of `grain` trips.
+class Chunks(ir.Builder):
+    """What stands for the loop, of so many trips, in chunks, each but the last of a multiple of `grain` trips.
 
     `in_windows`: it suits them.
     """
-    chunks = _Chunks(loop, trips, sharing, grain, in_windows)
-    chunks.write()
-    builder.ops.extend(chunks.ops)
 
-
-class _Chunks(ir.Builder):
     _integer = emit_integer
 
     def __init__(self, loop: ir.For, trips: ir.Operand, sharing: Sharing, grain: int, in_windows: bool):
-        super().__init__()
-        self.origin = loop.origin
+        super().__init__(loop.origin)
         self._loop, self._trips, self._sharing = loop, trips, sharing
-        self._grain, self._in_windows = grain, in_windows
-
-    def write(self) -> None:
-        loop, sharing = self._loop, self._sharing
-        self._blocks = self._trips
+        self._grain, self._in_windows, self._blocks = grain, in_windows, trips
         if self._grain > 1:
             filled = self._integer(operator.add, self._trips, ir.integer(self._grain - 1), "filled")
             self._blocks = self._integer(operator.floordiv, filled, ir.integer(self._grain), "blocks")
-        shapes = {array: self._shape(array) for array in sharing.added}
+        shapes = {array: self.shape(array) for array in sharing.added}
         most = self._most(shapes)
         pairs = self._pairs(most) if sharing.near else most
         self._chunks = self._integer(operator.mul, ir.integer(2), pairs, "chunks") if sharing.near else most
@@ -90,9 +73,6 @@ class _Chunks(ir.Builder):
             self._add_up_numbers(loop, slot, sums[arg])
 
     # ------------------------------------------------------------------------------------------------ how many chunks
-
-    def _shape(self, array: ir.Var) -> tuple[ir.Operand, ...]:
-        return tuple(self.extent(array, axis) for axis in range(array_type_of(array).ndim))
 
     def _most(self, shapes: Mapping[ir.Var, tuple[ir.Operand, ...]]) -> ir.Operand:
         """How many chunks there may be, so that to add up what they have costs no more than their trips."""
@@ -137,9 +117,7 @@ class _Chunks(ir.Builder):
         mapping: dict[ir.Var, ir.Operand] = {}
         for array, made in parts.items():
             selectors: tuple[ir.Selector, ...] = (ir.At(chunk), *[ir.Span()] * array_type_of(array).ndim)
-            part = ir.Var(f"{array.name}_part", slice_type(array_type_of(made), selectors))
-            self.emit(ir.Slice(base=made, selectors=selectors, out=part))
-            mapping[array] = part
+            mapping[array] = self.slice(made, selectors, f"{array.name}_part")
         for alloc, own in self._sharing.scratch.items():
             mapping[alloc.out] = own
             self.emit(dataclasses.replace(alloc, out=own))
@@ -186,16 +164,9 @@ class _Chunks(ir.Builder):
             self.nest(shape, add, "ijkl", ordered=range(len(shape)))
 
     def _add_up_numbers(self, loop: ir.For, slot: int, parts: ir.Var) -> None:
-        arg = loop.body.args[1 + slot]
-        chunk, total = ir.Var("chunk", types.intp), dataclasses.replace(arg)
-        with self.region() as ops:
-            after = self.call(operator.add, total, self.load(parts, (chunk,)), type=arg.type, name=arg.name)
-        self.emit(
-            ir.For(
-                stop=self._chunks,
-                inits=(loop.inits[slot],),
-                over_chunks=True,
-                body=ir.Region((chunk, total), tuple(ops), (after,)),
-                outs=(loop.outs[slot],),
-            )
-        )
+        init, arg, _, out = loop.slots[slot]
+
+        def add(chunk: ir.Var, total: ir.Var) -> tuple[ir.Operand]:
+            return (self.call(operator.add, total, self.load(parts, (chunk,)), type=arg.type, name=arg.name),)
+
+        self.fold(self._chunks, "chunk", [init], [dataclasses.replace(arg)], add, [out], over_chunks=True)

@@ -29,7 +29,7 @@ from adjit.transform.analysis.integers import Naturals
 from adjit.transform.analysis.trip_counts import count_trips
 from adjit.transform.analysis.trips import Serial, Sharing, Sharings
 from adjit.transform.machine.lanes import LEAST_LANES, fitting_lanes
-from adjit.transform.machine.threads.chunks import write_chunks
+from adjit.transform.machine.threads.chunks import Chunks
 from adjit.transform.machine.vectors import LEAST_TRIPS, suits_windows
 from adjit.transform.rewrite.affine_ops import Writer
 from adjit.transform.rewrite.checked import checked
@@ -89,8 +89,7 @@ def _checked_first(loop: ir.Op) -> Sequence[ir.Op]:
     cloner = ir.Cloner()
     tested = tuple(cloner.op(op) for op in checks)
     outs = tuple(out for op in checks for out in op.results)
-    builder = ir.Builder()
-    builder.origin = loop.origin
+    builder = ir.Builder(loop.origin)
     low, high = (loop.start, loop.stop) if loop.step == ir.integer(1) else (loop.stop, loop.start)
     some = builder.call(operator.gt, high, low, type=types.boolean, name="has_trips")
     then = ir.Region((), tested, tuple(map(cloner.operand, outs)))
@@ -124,14 +123,13 @@ class _Parallel:
         writer = Writer(op.origin)
         made = self._upwards(writer, op)
         is_plain = found.is_plain and made.step == ir.integer(1)
-        if op.body.args[0] in self._side_by_side:
-            write_chunks(writer, made, self._trips(writer, op), found, LEAST_LANES)
-        elif is_plain and suits_windows(made):
-            write_chunks(writer, made, self._trips(writer, op), found, LEAST_TRIPS, in_windows=True)
-        elif is_plain:
+        suits = is_plain and suits_windows(made)
+        is_laned = op.body.args[0] in self._side_by_side
+        if is_plain and not suits and not is_laned:
             writer.emit(made)
         else:
-            write_chunks(writer, made, self._trips(writer, op), found)
+            grain = LEAST_LANES if is_laned else LEAST_TRIPS if suits else 1
+            writer.ops.extend(Chunks(made, self._trips(writer, op), found, grain, suits and not is_laned).ops)
         return [*_comment(found), *writer.ops]
 
     def _upwards(self, writer: Writer, loop: ir.For) -> ir.For:

@@ -27,28 +27,16 @@ from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.cost import is_cheap
 from adjit.transform.analysis.integers import Naturals
 from adjit.transform.analysis.trip_counts import literal_trips
-from adjit.transform.machine.vectors.recurrence import recurrence
+from adjit.transform.machine.vectors.recurrence import Recurrence
 from adjit.transform.machine.vectors.strips import strip_mined
 from adjit.transform.rewrite.dead import eliminate_dead
 
+_OF_BOTH = ("exp", "exp2", "expm1", "log", "log1p", "log2", "log10", "sinh", "cosh", "tanh")  # math and NumPy
 ELEMENTARY: dict[Any, Any] = {
-    callee: getattr(vectormath, name)
-    for name, callees in {
-        "exp": (math.exp, np.exp),
-        "exp2": (math.exp2, np.exp2),
-        "expm1": (math.expm1, np.expm1),
-        "log": (math.log, np.log),
-        "log1p": (math.log1p, np.log1p),
-        "log2": (math.log2, np.log2),
-        "log10": (math.log10, np.log10),
-        "sinh": (math.sinh, np.sinh),
-        "cosh": (math.cosh, np.cosh),
-        "tanh": (math.tanh, np.tanh),
-        "erf": (math.erf,),
-        "erfc": (math.erfc,),
-        "pow": (operator.pow, operator.ipow, math.pow, np.power),
-    }.items()
-    for callee in callees
+    **{getattr(module, name): getattr(vectormath, name) for name in _OF_BOTH for module in (math, np)},
+    math.erf: vectormath.erf,
+    math.erfc: vectormath.erfc,
+    **dict.fromkeys((operator.pow, operator.ipow, math.pow, np.power), vectormath.pow),
 }
 # Cheap, but not as vectors.
 _SCALAR = frozenset({operator.floordiv, operator.mod, math.floor, math.ceil})
@@ -101,7 +89,7 @@ class _Pass:
         is_plain = loop.step == ir.integer(1) and self.naturals.counts(loop)
         if _stores_rows(inner):
             return loop
-        rest = recurrence(loop, self.aliases.find, is_plain)
+        rest = Recurrence(loop, self.aliases.find, is_plain)
         first = [op for op in loop.body.ops if op not in rest.ops]
         if not are_vectorisable(first) or not any(is_elementary(i) for op in first for i in ir.with_inner(op)):
             return loop

@@ -21,7 +21,7 @@ from adjit.transform.analysis.exact import Reach
 from adjit.transform.analysis.integers import Naturals
 from adjit.transform.analysis.sums import in_any_order, partial_sums
 from adjit.transform.machine.vectors.elementary import are_vectorisable, is_elementary
-from adjit.transform.machine.vectors.recurrence import recurrence
+from adjit.transform.machine.vectors.recurrence import Recurrence
 
 
 def reassociate(function: ir.Function, values: Collection[int], vectormath: bool) -> ir.Function:
@@ -39,11 +39,11 @@ def reassociate(function: ir.Function, values: Collection[int], vectormath: bool
         body = ir.with_ops(loop.body, [in_any_order(op, names) for op in loop.body.ops])
         reordered = dataclasses.replace(loop, body=body)
         is_plain = loop.step == ir.integer(1) and naturals.counts(loop)
-        rest = recurrence(reordered, aliases.find, is_plain)
+        rest = Recurrence(reordered, aliases.find, is_plain)
         # what is left of a recurrence gets a loop of its own where there are functions to vectorise
         has_strips = rest.free and any(map(is_elementary, ir.walk(loop.body)))
         # arrays that may be one, as two that change places, are told apart when the loop is run
-        if rest.is_empty or has_strips or recurrence(reordered, lambda array: array, is_plain).is_empty:
+        if rest.is_empty or has_strips or Recurrence(reordered, lambda array: array, is_plain).is_empty:
             made[loop] = (reordered,)
     return dataclasses.replace(function, body=ir.replaced(function.body, made)) if made else function
 
@@ -60,6 +60,5 @@ def _may_be(loop: ir.For, vectormath: bool) -> bool:
 
 def _chains(loop: ir.For) -> list[set[ir.Var]]:
     """What the sums of the loop are called on their way through a trip."""
-    slots = zip(loop.body.args[1:], loop.body.yields, strict=True)
-    found = [partial_sums(arg, y, loop.body) for arg, y in slots if ir.is_float(arg.type)]
+    found = [partial_sums(s.arg, s.yielded, loop.body) for s in loop.slots if ir.is_float(s.arg.type)]
     return [{v for v in chain if isinstance(v, ir.Var)} for chain in found if chain is not None]

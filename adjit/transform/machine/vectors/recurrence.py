@@ -13,7 +13,6 @@ that they take from the others, which may all run first.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from adjit.runtime.library import reassociable_add, reassociable_sub
 from adjit.transform import ir
@@ -25,117 +24,92 @@ from adjit.transform.analysis.trips import is_own
 _MOST_AGAIN = 3  # operations that are run again rather than handing on their result
 
 
-@dataclass(frozen=True, eq=False)
 class Recurrence:
-    """`ops`: the operations of the recurrence, in order; `taken`: values of the others that it needs; `again`: what it
-    computes itself although others do so, too; `free`: the slots of carried sums that may be added up in any order."""
-
-    ops: tuple[ir.Op, ...]
-    taken: tuple[ir.Var, ...]
-    again: tuple[ir.Op, ...]
-    free: tuple[int, ...]
-    is_empty: bool
-
-
-def recurrence(loop: ir.For, memory_of: Callable[[ir.Operand], ir.Operand], is_plain: bool) -> Recurrence:
     """The recurrence of a loop. `is_plain`: no two values of the counter are the same element of an axis.
 
-    `memory_of`: what arrays that are taken to be the same memory have in common, as their class.
+    memory_of: what arrays that are taken to be the same memory have in common, as their class.
+    ops:   the operations of the recurrence, of those directly in the body, in order
+    taken: values of the others that it needs; `again`: what it computes itself although others do so, too
+    free:  the slots of carried sums that may be added up in any order; `bound`: the others
     """
-    found = _Split(loop, memory_of, is_plain)
-    ops = tuple(op for op in loop.body.ops if op in found.chosen)
-    needed = dict.fromkeys(o for op in ops for o in ir.reads(op) if isinstance(o, ir.Var))
-    args, yields = loop.body.args[1:], loop.body.yields
-    bound = [k for k, arg in enumerate(args) if arg not in found.free]
-    needed |= dict.fromkeys(y for k in bound if isinstance(y := yields[k], ir.Var))
-    taken: list[ir.Var] = []
-    again: dict[ir.Op, None] = {}
-    for var in needed:
-        definition = found.definitions.get(var)
-        if definition is None or definition in found.chosen:
-            continue
-        same = found.cheaply(var)
-        if same is None:
-            taken.append(var)
-        else:
-            again |= dict.fromkeys(same)
-    order = {op: k for k, op in enumerate(loop.body.ops)}
-    free = tuple(k for k in range(len(args)) if k not in bound)
-    return Recurrence(ops, tuple(taken), tuple(sorted(again, key=order.__getitem__)), free, not ops and not bound)
-
-
-class _Split:
-    """`chosen`: the operations, of those directly in the body, that belong to the recurrence."""
 
     def __init__(self, loop: ir.For, memory_of: Callable[[ir.Operand], ir.Operand], is_plain: bool):
-        self.loop, self.memory_of, self.is_plain = loop, memory_of, is_plain
-        self.definitions: dict[ir.Operand, ir.Op] = {out: op for op in loop.body.ops for out in op.results}
-        self.made = loop.body.defines
-        self.written = {memory_of(m) for op in ir.walk(loop.body) if (m := op.memory_written) is not None}
-        self.wild = {memory for memory in self.written if not self.is_own(memory)}
+        self._loop, self._memory_of, self._is_plain = loop, memory_of, is_plain
+        self._made: dict[ir.Operand, ir.Op] = {out: op for op in loop.body.ops for out in op.results}
+        self._written = set(map(memory_of, loop.body.memory_written))
+        self._wild = {memory for memory in self._written if not self._is_own(memory)}
         # what waits for trips before it is a recurrence, and with it the sums that it takes part in
-        self.free = _free_sums(loop)
+        self._sums = _free_sums(loop)
         while True:
-            self.chosen: set[ir.Op] = set()
-            while self.grow():
+            self._chosen: set[ir.Op] = set()
+            while self._grow():
                 pass
-            free = {arg: adding for arg, adding in self.free.items() if not self.chosen & adding}
-            if len(free) == len(self.free):
+            sums = {arg: adding for arg, adding in self._sums.items() if not self._chosen & adding}
+            if len(sums) == len(self._sums):
                 break
-            self.free = free
+            self._sums = sums
+        self.ops = tuple(op for op in loop.body.ops if op in self._chosen)
+        self.bound = tuple(k for k, slot in enumerate(loop.slots) if slot.arg not in sums)
+        self.free = tuple(k for k, slot in enumerate(loop.slots) if slot.arg in sums)
+        self.is_empty = not self.ops and not self.bound
+        again: set[ir.Op] = set()
+        self.taken: list[ir.Var] = []
+        yields = (loop.slots[k].yielded for k in self.bound)
+        for var in dict.fromkeys((*(o for op in self.ops for o in ir.reads(op)), *yields)):
+            if isinstance(var, ir.Var) and var in self._made and self._made[var] not in self._chosen:
+                same = self._cheaply(var)
+                if same is None:
+                    self.taken.append(var)
+                else:
+                    again.update(same)
+        self.again = tuple(op for op in loop.body.ops if op in again)
 
-    def is_own(self, memory: ir.Operand) -> bool:
+    def _is_own(self, memory: ir.Operand) -> bool:
         """Whether each trip touches elements of its own."""
-        ops = [op for op in ir.walk(self.loop.body) if any(self.is_in(o, memory) for o in op.operands)]
+        inside = ((op, filter(ir.is_array, op.operands)) for op in ir.walk(self._loop.body))
+        ops = [op for op, arrays in inside if memory in map(self._memory_of, arrays)]
         elements = [op for op in ops if isinstance(op, ir.Load | ir.Store)]
-        is_plain = self.is_plain and len(elements) == len(ops) and is_own(elements, self.distance)
-        return is_plain and elements[0].array not in self.made
+        is_plain = self._is_plain and len(elements) == len(ops) and is_own(elements, self._distance)
+        return is_plain and elements[0].array not in self._loop.body.defines
 
-    def is_in(self, operand: ir.Operand, memory: ir.Operand) -> bool:
-        return ir.is_array(operand) and self.memory_of(operand) == memory
-
-    def distance(self, index: ir.Operand) -> int | None:
+    def _distance(self, index: ir.Operand) -> int | None:
         """How far the index is from the counter, where a literal says so."""
-        base, far = parted(index, self.definitions)
-        return far if base is self.loop.body.args[0] else None
+        base, far = parted(index, self._made)
+        return far if base is self._loop.body.args[0] else None
 
-    def grow(self) -> bool:
+    def _grow(self) -> bool:
         """One more round through the body; whether anything was chosen."""
-        before = len(self.chosen)
-        tainted: set[ir.Operand] = {arg for arg in self.loop.body.args[1:] if arg not in self.free}
-        tainted.update(out for op in self.chosen for out in op.results)
+        before = len(self._chosen)
+        tainted: set[ir.Operand] = {arg for arg in self._loop.body.args[1:] if arg not in self._sums}
+        tainted.update(out for op in self._chosen for out in op.results)
         read: set[ir.Operand] = set()  # by what is chosen, so far in the trip
         stored: set[ir.Operand] = set()
-        for op in self.loop.body.ops:
-            reads, writes = self.memory(op)
-            waits = bool((reads | writes) & self.wild or writes & read or (reads | writes) & stored)
-            if op in self.chosen or waits or any(o in tainted for o in ir.reads(op)):
-                self.chosen.add(op)
+        for op in self._loop.body.ops:
+            reads, writes = self._memory(op)
+            waits = bool((reads | writes) & self._wild or writes & read or (reads | writes) & stored)
+            if op in self._chosen or waits or any(o in tainted for o in ir.reads(op)):
+                self._chosen.add(op)
                 tainted.update(op.results)
                 read |= reads
                 stored |= writes
-        return len(self.chosen) > before
+        return len(self._chosen) > before
 
-    def memory(self, op: ir.Op) -> tuple[set[ir.Operand], set[ir.Operand]]:
+    def _memory(self, op: ir.Op) -> tuple[set[ir.Operand], set[ir.Operand]]:
         """The memory, of what the loop writes, that an operation reads and writes."""
-        reads: set[ir.Operand] = set()
-        writes: set[ir.Operand] = set()
-        for inner in ir.with_inner(op):
-            reads.update(self.memory_of(a) for a in inner.memory_read)
-            target = inner.memory_written
-            if target is not None:
-                writes.add(self.memory_of(target))
-        return reads & self.written, writes
+        inside = list(ir.with_inner(op))
+        reads = {self._memory_of(a) for inner in inside for a in inner.memory_read}
+        writes = {self._memory_of(target) for inner in inside if (target := inner.memory_written) is not None}
+        return reads & self._written, writes
 
-    def cheaply(self, var: ir.Var) -> list[ir.Op] | None:
+    def _cheaply(self, var: ir.Var) -> list[ir.Op] | None:
         """The few operations that compute a value from what is there in any trip; None if they are not few or cheap."""
         ops: dict[ir.Op, None] = {}
         pending: list[ir.Operand] = [var]
         while pending:
-            definition = self.definitions.get(pending.pop())
+            definition = self._made.get(pending.pop())
             if definition is None or definition in ops:
                 continue
-            is_load = isinstance(definition, ir.Load) and self.memory_of(definition.array) not in self.written
+            is_load = isinstance(definition, ir.Load) and self._memory_of(definition.array) not in self._written
             if not is_load and not (isinstance(definition, ir.Call) and is_cheap(definition)):
                 return None
             ops[definition] = None
@@ -148,9 +122,9 @@ class _Split:
 def _free_sums(loop: ir.For) -> dict[ir.Var, set[ir.Op]]:
     """The carried values that are only added to, in any order, with the operations that do."""
     found: dict[ir.Var, set[ir.Op]] = {}
-    for arg, yielded in zip(loop.body.args[1:], loop.body.yields, strict=False):
-        if (chain := partial_sums(arg, yielded, loop.body)) is not None and len(chain) > 1:
+    for slot in loop.slots:
+        if (chain := partial_sums(slot.arg, slot.yielded, loop.body)) is not None and len(chain) > 1:
             adding = {op for op in loop.body.ops if any(out in chain for out in op.results)}
             if all(isinstance(op, ir.Call) and op.callee in (reassociable_add, reassociable_sub) for op in adding):
-                found[arg] = adding
+                found[slot.arg] = adding
     return found

@@ -18,12 +18,12 @@ from __future__ import annotations
 import dataclasses
 import operator
 from collections.abc import Mapping, Sequence
-from typing import TypeVar
+from dataclasses import dataclass, field
 
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.ir.types import array_type, array_type_of, slice_type
+from adjit.transform.ir.types import array_type
 from adjit.transform.machine.vectors.recurrence import Recurrence
 
 STRIP = 256  # trips: what two dozen arrays hold of them stays in the nearest cache
@@ -34,6 +34,7 @@ def strip_mined(loop: ir.For, rest: Recurrence) -> tuple[list[ir.Op], ir.For]:
     return _Strips(loop, rest).made()
 
 
+@dataclass(eq=False)
 class Block:
     """Trips of a loop, from number `first` to the one before `stop`, which see elements through views.
 
@@ -41,46 +42,38 @@ class Block:
     is_careful: elements that only some trips touch are left where they are, with other indices perhaps beyond the array
     """
 
-    def __init__(
-        self,
-        builder: ir.Builder,
-        loop: ir.For,
-        first: ir.Operand,
-        stop: ir.Operand,
-        shifts: Mapping[ir.Operand, int],
-        name: str,
-        is_careful: bool = False,
-    ):
-        self.builder, self.first, self.stop, self.shifts = builder, first, stop, shifts
-        self.name, self.is_careful = name, is_careful
-        self.inside = loop.body.defines
-        self.made: dict[tuple[ir.Operand, tuple[ir.Operand | None, ...], int], ir.Var] = {}
+    builder: ir.Builder
+    loop: ir.For
+    first: ir.Operand
+    stop: ir.Operand
+    shifts: Mapping[ir.Operand, int]
+    name: str
+    is_careful: bool = False
+    made: dict[tuple[ir.Operand, tuple[ir.Operand | None, ...], int], ir.Var] = field(default_factory=dict)
 
     def through(self, op: ir.Op, k: ir.Var, is_sure: bool = True) -> ir.Op:
         """The operation on views, where `k` counts the trips from zero; `is_sure`: it is done in each trip."""
         if op.regions:
             inner = [[self.through(i, k, not self.is_careful) for i in r.ops] for r in op.regions]
             return ir.with_regions(op, list(map(ir.with_ops, op.regions, inner)))
-        if not isinstance(op, ir.Load | ir.Store) or op.array in self.inside:
+        inside = self.loop.body.defines
+        if not isinstance(op, ir.Load | ir.Store) or op.array in inside:
             return op
         shifts = [self.shifts[i] for i in op.index if i in self.shifts]
         others = [i for i in op.index if i not in self.shifts]
-        if len(shifts) != 1 or any(i in self.inside for i in others) or (others and not is_sure):
+        if len(shifts) != 1 or any(i in inside for i in others) or (others and not is_sure):
             return op
         place = tuple(None if i in self.shifts else i for i in op.index)
         return dataclasses.replace(op, array=self.view(op.array, place, shifts[0]), index=(k,))
 
     def view(self, array: ir.Operand, place: tuple[ir.Operand | None, ...], shift: int) -> ir.Var:
         """The part of an array along the axis at which `place` has None, so many elements on."""
-        found = self.made.get((array, place, shift))
-        if found is None:
+        if (array, place, shift) not in self.made:
             span = ir.Span(self.shifted(self.first, shift), self.shifted(self.stop, shift))
-            selectors = tuple(span if i is None else ir.At(i) for i in place)
+            selectors = [span if i is None else ir.At(i) for i in place]
             name = f"{array.name}_{self.name}" if isinstance(array, ir.Var) else self.name
-            found = ir.Var(name, slice_type(array_type_of(array), selectors))
-            self.made[array, place, shift] = found
-            self.builder.emit(ir.Slice(base=array, selectors=selectors, out=found))
-        return found
+            self.made[array, place, shift] = self.builder.slice(array, selectors, name)
+        return self.made[array, place, shift]
 
     def shifted(self, end: ir.Operand, shift: int) -> ir.Operand:
         if not shift:
@@ -88,18 +81,10 @@ class Block:
         return self.builder.call(operator.add, end, ir.integer(shift), type=types.intp, name="shifted")
 
 
-Slot = TypeVar("Slot")
-
-
-def _at(slots: Sequence[Slot], places: Sequence[int]) -> tuple[Slot, ...]:
-    return tuple(slots[k] for k in places)
-
-
 class _Strips:
     def __init__(self, loop: ir.For, rest: Recurrence):
         self.loop, self.rest = loop, rest
         self.counter = loop.body.args[0]
-        self.bound = tuple(k for k in range(len(loop.outs)) if k not in rest.free)
         self.builder = ir.Builder()
         self.start = ir.Var(f"{self.counter.name}_start", types.intp)
         self.scratch = {v: ir.Var(f"{v.name}_strip", array_type(v.type, 1)) for v in rest.taken}
@@ -110,43 +95,42 @@ class _Strips:
         stop = b.call(min, ahead, loop.stop, type=types.intp, name=f"{self.counter.name}_stop")
         self.block = Block(b, loop, self.start, stop, {self.counter: 0}, "strip")
         count = b.call(operator.sub, stop, self.start, type=types.intp, name="n")
-        carried = tuple(dataclasses.replace(a) for a in loop.body.args[1:])
-        first, second = self.independent(), self.dependent()
-        outs = tuple(dataclasses.replace(o) for o in loop.outs)
-        free, bound = self.rest.free, self.bound
         plain = dataclasses.replace(
             loop, start=ir.integer(0), stop=count, step=ir.integer(1), order_free=False, pair=None, is_mirror=False
         )
-        b.emit(dataclasses.replace(plain, inits=_at(carried, free), body=first, outs=_at(outs, free)))
-        b.emit(dataclasses.replace(plain, inits=_at(carried, bound), body=second, outs=_at(outs, bound)))
+        carried = tuple(dataclasses.replace(slot.arg) for slot in loop.slots)
+        outs = tuple(dataclasses.replace(out) for out in loop.outs)
+        inner = dataclasses.replace(plain, inits=carried, outs=outs)
+        first, second = ir.with_results(inner, self.rest.free), ir.with_results(inner, self.rest.bound)
+        bodies = self.independent(first.body), self.dependent(second.body)
+        for part, body in zip((first, second), bodies, strict=True):
+            b.emit(dataclasses.replace(part, body=body))
         body = ir.Region((self.start, *carried), tuple(b.ops), outs)
         made = dataclasses.replace(plain, start=loop.start, stop=loop.stop, step=ir.integer(STRIP), body=body)
         return [ir.Alloc(shape=(ir.integer(STRIP),), out=array) for array in self.scratch.values()], made
 
-    def independent(self) -> ir.Region:
+    def independent(self, body: ir.Region) -> ir.Region:
         """What all trips of a strip do first; each value that the recurrence takes goes to its scratch array."""
         k, counter = self.counters()
         ops: list[ir.Op] = []
-        for op in self.loop.body.ops:
+        for op in body.ops:
             if op not in self.rest.ops:
                 ops.append(ir.substituted(self.block.through(op, k), {self.counter: counter}))
                 stored = [v for v in op.results if v in self.scratch]
                 ops += [ir.Store(array=self.scratch[v], index=(k,), value=v, origin=op.origin) for v in stored]
-        args, yields = _at(self.loop.body.args[1:], self.rest.free), _at(self.loop.body.yields, self.rest.free)
-        return self.region((k, *args), ops, yields, counter)
+        return self.region((k, *body.args[1:]), ops, body.yields, counter)
 
-    def dependent(self) -> ir.Region:
+    def dependent(self, body: ir.Region) -> ir.Region:
         """The recurrence, on copies, since what is computed again has its variables in the other loop."""
         k, counter = self.counters()
         cloner = ir.Cloner({self.counter: counter})
         ops: list[ir.Op] = [
             ir.Load(array=array, index=(k,), out=cloner.fresh(taken)) for taken, array in self.scratch.items()
         ]
-        args = tuple(cloner.fresh(a) for a in _at(self.loop.body.args[1:], self.bound))
+        args = tuple(cloner.fresh(a) for a in body.args[1:])
         kept = {*self.rest.again, *self.rest.ops}
-        ops += [cloner.op(self.block.through(op, k)) for op in self.loop.body.ops if op in kept]
-        yields = _at(self.loop.body.yields, self.bound)
-        return self.region((k, *args), ops, tuple(cloner.operand(y) for y in yields), counter)
+        ops += [cloner.op(self.block.through(op, k)) for op in body.ops if op in kept]
+        return self.region((k, *args), ops, tuple(cloner.operand(y) for y in body.yields), counter)
 
     def counters(self) -> tuple[ir.Var, ir.Var]:
         """The place in the strip, and what the loop counted."""

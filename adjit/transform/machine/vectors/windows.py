@@ -70,6 +70,5 @@ def _is_plain(op: ir.Op) -> bool:
 def _shifts(loop: ir.For) -> Mapping[ir.Operand, int]:
     """The counter and what is some places from it, and how many."""
     counter = loop.body.args[0]
-    made: dict[ir.Operand, ir.Op] = {out: op for op in loop.body.ops for out in op.results}
-    parts = {counter: (counter, 0)} | {out: parted(out, made) for out in made}
+    parts = {counter: (counter, 0)} | {out: parted(out, loop.body.made) for op in loop.body.ops for out in op.results}
     return {out: shift for out, (base, shift) in parts.items() if base is counter}

@@ -9,7 +9,7 @@ from numba import types
 import adjit
 from adjit.transform import ir, pipeline
 from adjit.transform.analysis.alias import Aliases
-from adjit.transform.machine.vectors.recurrence import recurrence
+from adjit.transform.machine.vectors.recurrence import Recurrence
 from adjit.transform.strategy import FORCED
 
 VECTOR, INDICES = types.Array(types.float64, 1, "C"), types.Array(types.intp, 1, "C")
@@ -97,7 +97,7 @@ def through_a_view(x, y, k):
 def found(function, is_plain=True):
     made = pipeline.primal(function, (VECTOR, VECTOR, INDICES))
     (loop,) = (op for op in ir.walk(made.body) if isinstance(op, ir.For))
-    return recurrence(loop, Aliases(made).find, is_plain), loop
+    return Recurrence(loop, Aliases(made).find, is_plain), loop
 
 
 def kinds(ops):
