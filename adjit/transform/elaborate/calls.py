@@ -27,8 +27,7 @@ from adjit.rules.registry import Entry, lookup
 from adjit.runtime.backend import is_dispatcher
 from adjit.transform import ir
 from adjit.transform.elaborate.builtin_calls import ALONG_AXES, INTRINSICS, METHODS
-from adjit.transform.elaborate.checkpoints import checkpointed
-from adjit.transform.elaborate.control import either_value
+from adjit.transform.elaborate.control import checkpointed, either_value
 from adjit.transform.elaborate.derivatives import InnerPullback, asked, called, placed, pulled
 from adjit.transform.elaborate.operators import product, spelt_out, truth
 from adjit.transform.elaborate.shaping import array_attribute, of_parts
