@@ -28,16 +28,15 @@ from adjit.runtime.backend import is_dispatcher
 from adjit.transform import ir
 from adjit.transform.elaborate.builtin_calls import ALONG_AXES, INTRINSICS, METHODS
 from adjit.transform.elaborate.control import checkpointed, either_value
-from adjit.transform.elaborate.derivatives import InnerPullback, asked, called, placed, pulled
-from adjit.transform.elaborate.operators import product, spelt_out, truth
+from adjit.transform.elaborate.derivatives import InnerPullback, arguments, asked, called, pulled
+from adjit.transform.elaborate.operators import applied, product, spelt_out, truth
 from adjit.transform.elaborate.shaping import array_attribute, of_parts
-from adjit.transform.elaborate.values import complexes, scalars
+from adjit.transform.elaborate.values import complexes
 from adjit.transform.elaborate.values.arrays import ordered_like, shape_of
 from adjit.transform.elaborate.values.choices import is_option
 from adjit.transform.elaborate.values.constants import wrap
 from adjit.transform.elaborate.values.elementwise import (
     converted,
-    elementwise,
     materialise,
     operand,
     paired,
@@ -68,7 +67,7 @@ from adjit.transform.elaborate.values.whole import compiled, whole_call, with_op
 from adjit.transform.ir.notation import to_text
 from adjit.transform.ir.types import call_type, dtype_of, typed_const
 from adjit.transform.source.callables import spoken
-from adjit.transform.source.derivative import Derivative, check_call
+from adjit.transform.source.derivative import Derivative
 from adjit.transform.source.marks import DERIVING, Checkpointed
 from adjit.transform.source.parameters import by_name
 
@@ -182,11 +181,9 @@ def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Val
 
 
 def _named_tuple(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
-    defaults = getattr(callee, "_field_defaults", {})
-    with placed(frame.ctx):
-        check_call(callee.__name__, by_name(callee._fields, defaults), len(args), named)
-    given = dict(zip(callee._fields, args, strict=False)) | dict(named)
-    items = (materialise(frame.ctx, given[n]) if n in given else wrap(frame.ctx, defaults[n]) for n in callee._fields)
+    expected = by_name(callee._fields, getattr(callee, "_field_defaults", {}))
+    given = arguments(frame.ctx, callee.__name__, expected, args, named)
+    items = (materialise(frame.ctx, value) for value in given.values())
     return TupleValue(tuple(items), fields=tuple(callee._fields))
 
 
@@ -369,11 +366,7 @@ def _elementwise(frame: Frame, callee: Any, args: Sequence[Value], named: Mappin
     args = [taken(frame, spoken(callee), kind, a) for a in args]
     dtypes = tuple(dtype(a) for a in args if isinstance(a, ir.Var | ir.Const | Lazy))
     known = callee if call_type(callee, dtypes) is not None else compiled(callee)
-    result: Value
-    if any(is_array(a) for a in args):
-        result = elementwise(ctx, known, args)
-    else:
-        result = scalars.scalar(ctx, known, [operand(ctx, a) for a in args])
+    result = applied(ctx, known, args)
     if target is None or (isinstance(target, Static) and target.value is None):
         return result
     if not isinstance(target, ir.Var) or not is_array(target):
@@ -449,13 +442,13 @@ def _complex_call(frame: Frame, callee: Any, args: list[Value], named: dict[str,
         if name in ("real", "imag") and len(args) == 1:
             return _part_taken(ctx, args[0], name)
         if callee is cmath.polar and len(args) == 1:
-            return TupleValue(tuple(_applied(ctx, f, args) for f in (abs, cmath.phase)))
+            return TupleValue(tuple(applied(ctx, f, args) for f in (abs, cmath.phase)))
         if complexes.is_known(callee, len(args)):
-            return _applied(ctx, callee, args)
+            return applied(ctx, callee, args)
     if callee in (np.dot, operator.matmul) and len(args) == 2 and all(map(is_array, args)):
         return product(frame, np.dot, args[0], args[1])
     if callee is np.vdot and len(args) == 2:
-        first = _applied(ctx, np.conj, [args[0]]) if is_complex(args[0]) else args[0]
+        first = applied(ctx, np.conj, [args[0]]) if is_complex(args[0]) else args[0]
         return product(frame, np.dot, *(_resolved(frame, np.ravel, [a], {}) for a in (first, args[1])))
     if _is_hashable(callee) and callee in _BY_PARTS and _has_complex(args[0]) and not any(map(_has_complex, args[1:])):
         return _by_parts(ctx, args[0], lambda a: _resolved(frame, callee, [a, *args[1:]], named))
@@ -465,13 +458,6 @@ def _complex_call(frame: Frame, callee: Any, args: list[Value], named: dict[str,
     if dtype_of(callee) is not None:
         return None
     raise complexes.no_rule(ctx, name)
-
-
-def _applied(ctx: Context, callee: Any, args: Sequence[Value]) -> Value:
-    """A function of numbers, of which one is complex, or of arrays of them."""
-    if any(map(is_array, args)):
-        return elementwise(ctx, callee, args)
-    return complexes.call(ctx, callee, [a for a in args if isinstance(a, ir.Var | ir.Const | Complex)])
 
 
 def _by_parts(ctx: Context, value: Value, run: Callable[[Value], Value]) -> Value:
@@ -507,7 +493,7 @@ def _complex_method(frame: Frame, method: Method, args: Sequence[Value], named: 
     """A method of a complex number, or of an array of them; None where it is one as any other array's."""
     ctx, owner, name = frame.ctx, method.owner, method.name
     if name in ("conj", "conjugate"):
-        return _applied(ctx, np.conj, [owner])
+        return applied(ctx, np.conj, [owner])
     if isinstance(owner, Complex) and not is_array(owner):
         return owner if name == "item" else complexes.function(ctx, name, owner)
     if name in _METHODS_BY_PARTS:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -41,12 +42,13 @@ from adjit.transform.elaborate.values.values import (
     structure,
 )
 from adjit.transform.ir.notation import to_text
-from adjit.transform.ir.types import array_type_of, tuple_type
+from adjit.transform.ir.types import array_type_of
 from adjit.transform.source.derivative import (
     Derivative,
     Enclosed,
-    bound,
+    check_call,
     made,
+    named_parameters,
     parameters,
     shown,
     specification,
@@ -127,6 +129,23 @@ def placed(ctx: Context) -> Iterator[None]:
         if fault.place is not None:
             raise
         raise ctx.fail(type(fault), fault.what, fault.why, fault.instead) from None
+
+
+def arguments(
+    ctx: Context, name: str, expected: inspect.Signature, args: Sequence[Value], named: Mapping[str, Value]
+) -> dict[str, Value]:
+    """The value of each parameter in a call: of one left out, its default."""
+    with placed(ctx):
+        check_call(name, expected, len(args), named)
+    given = expected.bind(*args, **named).arguments
+    found: dict[str, Value] = {}
+    for key, p in expected.parameters.items():
+        if p.kind is p.VAR_POSITIONAL:
+            found[key] = TupleValue(tuple(given.get(key, ())))
+        elif key in given or p.default is not p.empty:
+            value = given.get(key, p.default)
+            found[key] = value if isinstance(value, Value) else wrap(ctx, value)
+    return found
 
 
 # ------------------------------------------------------------------------------------------------------ what is derived
@@ -276,8 +295,8 @@ def _check_names(frame: Frame, inner: Inner) -> None:
 
 def _bound(frame: Frame, spec: Any, args: Sequence[Value], named: Mapping[str, Value]) -> list[Value]:
     """The user's arguments of a call, with the defaults of those left out."""
-    given: Sequence[Any] = bound(spec, args, named)
-    return [materialise(frame.ctx, g if isinstance(g, Value) else wrap(frame.ctx, g)) for g in given]
+    given = arguments(frame.ctx, shown(spec), named_parameters(spec), args, named)
+    return [materialise(frame.ctx, value) for value in given.values()]
 
 
 def _with_vector(
@@ -391,18 +410,6 @@ def _like(frame: Frame, given: Value, wanted: Value, what: str) -> Value:
     raise errors.TypeMismatch(
         f"{what} is not of type {to_text(wanted.type)}", why=held, instead="Build it like what it belongs to."
     )
-
-
-def type_of(value: Value) -> types.Type | None:
-    """The type of an argument of a derivative; None if it can be none."""
-    if isinstance(value, ir.Var | ir.Const):
-        return value.type
-    if isinstance(value, TupleValue):
-        parts = [type_of(v) for v in value.items]
-        return None if None in parts else tuple_type([p for p in parts if p is not None])
-    if isinstance(value, Static) and value.value is None:
-        return types.none
-    return types.StringLiteral(value.value) if isinstance(value, Static) and isinstance(value.value, str) else None
 
 
 class _Free(_Moved):

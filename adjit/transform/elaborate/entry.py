@@ -12,7 +12,6 @@ import collections
 import contextlib
 import dataclasses
 import functools
-import inspect
 import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -26,7 +25,7 @@ from adjit.runtime.library import check_separate
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases, named_by
 from adjit.transform.elaborate.control import VALUE
-from adjit.transform.elaborate.derivatives import placed, seen_from_inside, type_of
+from adjit.transform.elaborate.derivatives import arguments, placed, seen_from_inside
 from adjit.transform.elaborate.detached import without_detached
 from adjit.transform.elaborate.expressions import evaluate
 from adjit.transform.elaborate.indexing import CHANGED_GLOBAL
@@ -42,7 +41,7 @@ from adjit.transform.elaborate.values.values import Complex, Lazy, Static, Tuple
 from adjit.transform.ir.types import tuple_parts, tuple_type, unliteral
 from adjit.transform.rewrite.defined import defined_where_measured
 from adjit.transform.rewrite.notes import Elaborated, note
-from adjit.transform.source.derivative import Enclosed, check_call
+from adjit.transform.source.derivative import Enclosed
 from adjit.transform.source.parameters import by_name
 from adjit.transform.source.reading import FunctionSource, read_source
 
@@ -79,20 +78,6 @@ def _elaborate_local(
         return {**around, **own}
 
     return _elaborated(ctx, source, (*function.parameters, *leaf_names), arg_types, variables, len(leaf_names))
-
-
-def _check_unwritten(function: ir.Function, around: Sequence[ir.Tree]) -> None:
-    """Refuses a store into an array of the enclosing function: a derivative changes nothing around it."""
-    aliases = function.analysis(Aliases)
-    arrays = {aliases.find(p) for p in around if isinstance(p, ir.Var) and isinstance(p.type, types.Array)}
-    for op, target in _stores(function).items():
-        if aliases.find(target) in arrays:
-            raise errors.Unsupported(
-                "an array of the enclosing function is changed by one that is differentiated inside it",
-                ir.place_of(op.origin),
-                "A derivative changes nothing but what it returns.",
-                "Copy the array first.",
-            )
 
 
 def _elaborated(
@@ -143,9 +128,7 @@ def _elaborated(
         origin=source.origin(source.node),
         comments=source.comments,
     )
-    _check_globals(made)
-    _check_unwritten(made, params[len(params) - around :])
-    _check_defaults(made, source)
+    _check_stores(made, source, around)
     made, same = without_detached(made)
     operands = ((name, origin, naming.operand(o)) for name, origin, v in ctx.bound for o in _operands_in(v))
     bound = ((name, origin, ir.substituted_operand(o, same)) for name, origin, o in operands)
@@ -266,40 +249,38 @@ def _owned(ctx: Context, operand: ir.Operand, params: Sequence[ir.Var]) -> ir.Op
     return copied_whole(ctx, operand, "result")
 
 
-def _check_globals(function: ir.Function) -> None:
-    """Refuses a store into a global array, under whatever name."""
-    stores = _stores(function)
-    if not any(isinstance(memory, ir.Const) for memory in named_by(function, stores.values())):
-        return
-    for op, target in stores.items():
-        if any(isinstance(memory, ir.Const) for memory in named_by(function, [target])):
-            what, instead, why = CHANGED_GLOBAL
-            raise errors.Unsupported(what, ir.place_of(op.origin), why, instead)
-
-
 def _stores(function: ir.Function) -> dict[ir.Op, ir.Operand]:
     """What writes into memory, with the name under which it does."""
     targets = ((op, op.memory_written) for op in ir.walk(function.body))
     return {op: target for op, target in targets if target is not None}
 
 
-def _check_defaults(function: ir.Function, source: FunctionSource) -> None:
-    """Refuses a store into a parameter whose default is an array: Python keeps the change for the next call."""
-    parameters = source.parameters.parameters
+def _check_stores(function: ir.Function, source: FunctionSource, around: int) -> None:
+    """Refuses a store into an array that outlives the call, under whatever name; `around`: how many parameters, the
+    last ones, belong to the function around it."""
+    aliases, parameters = function.analysis(Aliases), source.parameters.parameters
+    of_others = function.params[len(function.params) - around :]
+    enclosing = {aliases.find(p) for p in of_others if isinstance(p, ir.Var) and ir.is_array(p)}
     defaults: dict[ir.Operand, str] = {
         param: name
         for name, param in zip(function.names, function.params, strict=True)
         if isinstance(param, ir.Var) and name in parameters and isinstance(parameters[name].default, np.ndarray)
     }
-    for op, target in _stores(function).items() if defaults else ():
-        for memory in named_by(function, [target]) & defaults.keys():
-            name = defaults[memory]
-            raise errors.Unsupported(
-                f"`{name}` is changed, whose default is an array",
-                ir.place_of(op.origin),
-                "In Python all calls share it, so that each would start from what the last one left.",
-                f"Write `{name}=None`, and `if {name} is None: {name} = np.zeros(...)` in the function.",
-            )
+    for op, target in _stores(function).items():
+        memory = named_by(function, [target])
+        name = next((name for param, name in defaults.items() if param in memory), "")
+        if any(isinstance(each, ir.Const) for each in memory):
+            what, instead, why = CHANGED_GLOBAL
+        elif aliases.find(target) in enclosing:
+            what = "an array of the enclosing function is changed by one that is differentiated inside it"
+            why, instead = "A derivative changes nothing but what it returns.", "Copy the array first."
+        elif name:
+            what = f"`{name}` is changed, whose default is an array"
+            why = "In Python all calls share it, so that each would start from what the last one left."
+            instead = f"Write `{name}=None`, and `if {name} is None: {name} = np.zeros(...)` in the function."
+        else:
+            continue
+        raise errors.Unsupported(what, ir.place_of(op.origin), why, instead)
 
 
 def _without_side_effects(function: ir.Function, taken: Mapping[ir.Var, Complex]) -> ir.Function:
@@ -358,11 +339,7 @@ def _statements(frame: Frame, name: str, node: cst.FunctionDef) -> Value:
 def _run_local(ctx: Context, function: LocalFunction, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
     """A call of a lambda or function that was defined inside a differentiated one: it sees the variables around it."""
     node, home = function.node, function.frame
-    given = dict(function.defaults)
-    given.update(zip(function.parameters, args, strict=False))
-    given.update(named)
-    with placed(ctx):
-        check_call(function.name, by_name(function.parameters, function.defaults), len(args), named)
+    given = arguments(ctx, function.name, by_name(function.parameters, function.defaults), args, named)
     frame = Frame(ctx, home.source, home.is_rule, home.weak)
     # in Python a name that is assigned anywhere in a function is its own everywhere in it
     own = assigned(node.body.body).names if isinstance(node, cst.FunctionDef) else {}
@@ -396,7 +373,7 @@ def _inline(
 ) -> Value:
     with placed(ctx):
         source = read_source(function)
-    bound = _bind(ctx, source, args, named)
+    bound = arguments(ctx, source.name, source.parameters, args, named)
     with _under_way(ctx, source.name, (source.function.__code__, None, _functions_among(bound.values()))):
         ctx.call_places.append(ctx.place())
         if not is_rule:
@@ -424,24 +401,6 @@ def _under_way(ctx: Context, name: str, call: object) -> Iterator[None]:
     yield
     ctx.active_calls.pop()
     ctx.frame, ctx.node, ctx.builder.origin = outer
-
-
-def _bind(ctx: Context, source: FunctionSource, args: Sequence[Value], named: Mapping[str, Value]) -> dict[str, Value]:
-    with placed(ctx):
-        check_call(source.name, source.parameters, len(args), named)
-    given = source.parameters.bind(*args, **named)
-    found: dict[str, Value] = {}
-    for name, p in source.parameters.parameters.items():
-        if name in given.arguments:
-            value = given.arguments[name]
-            if p.kind is inspect.Parameter.VAR_POSITIONAL:
-                value = TupleValue(tuple(value))
-            found[name] = value
-        elif p.kind is inspect.Parameter.VAR_POSITIONAL:
-            found[name] = TupleValue(())
-        elif p.default is not inspect.Parameter.empty:
-            found[name] = wrap(ctx, p.default)
-    return found
 
 
 def _inline_derivative(ctx: Context, build: BuildDerivative, derivative: Any, args: Sequence[Value]) -> Value:
@@ -489,13 +448,19 @@ def _result_value(tree: ir.Tree, yields: Sequence[ir.Operand]) -> Value:
 
 
 def _type_of(ctx: Context, value: Value) -> types.Type:
-    found = type_of(value)
-    if found is None:
-        raise ctx.unsupported(
-            "an argument of a derivative that is no number, array, string or tuple of those",
-            "Let the function that is differentiated read it as a global or enclosing name.",
-        )
-    return found
+    """The type of an argument of a derivative."""
+    if isinstance(value, ir.Var | ir.Const):
+        return value.type
+    if isinstance(value, TupleValue):
+        return tuple_type([_type_of(ctx, item) for item in value.items])
+    if isinstance(value, Static) and value.value is None:
+        return types.none
+    if isinstance(value, Static) and isinstance(value.value, str):
+        return types.StringLiteral(value.value)
+    raise ctx.unsupported(
+        "an argument of a derivative that is no number, array, string or tuple of those",
+        "Let the function that is differentiated read it as a global or enclosing name.",
+    )
 
 
 def _leaves(value: Value) -> list[ir.Operand]:

@@ -1,9 +1,9 @@
 """What a loop runs over: a range of counters, and the value that the target is bound to at each.
 
-In: the value after `in`. Out: start, stop and step, and a function from the counter to the value; or all items, where
-they are known when the code is compiled.
+In: the value after `in`. Out: a range, and a function from its counter to the value; or all items, where they are known
+when the code is compiled.
 
-    for x, k in zip(a, range(3, n))    0, min(len(a), n - 3), 1;  counter i  ->  (a[i], 3 + i)
+    for x, k in zip(a, range(3, n))    range(min(len(a), n - 3));  counter i  ->  (a[i], 3 + i)
 """
 
 from __future__ import annotations
@@ -19,14 +19,12 @@ from adjit.transform.elaborate.values.frame import Frame
 from adjit.transform.elaborate.values.values import Paired, Range, TupleValue, Value, is_array, ndim
 
 
-def iteration(
-    frame: Frame, iterated: Value
-) -> tuple[ir.Operand, ir.Operand, ir.Operand, Callable[[ir.Operand], Value]]:
-    """The range a loop runs over and what its target is bound to at a counter."""
+def iteration(frame: Frame, iterated: Value) -> tuple[Range, Callable[[ir.Operand], Value]]:
+    """The range a loop runs over, and what its target is bound to at a counter."""
     if isinstance(iterated, Range):
-        return iterated.start, iterated.stop, iterated.step, lambda counter: counter
-    length = _length(frame, iterated)
-    return ir.integer(0), length, ir.integer(1), lambda counter: _item(frame, iterated, counter)
+        return iterated, lambda counter: counter
+    trips = Range(ir.integer(0), _length(frame, iterated), ir.integer(1))
+    return trips, lambda counter: _item(frame, iterated, counter)
 
 
 def _length(frame: Frame, iterated: Value) -> ir.Operand:

@@ -17,7 +17,7 @@ from adjit.transform import ir
 from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.choices import is_function
 from adjit.transform.elaborate.values.elementwise import elementwise, materialise, operand, paired
-from adjit.transform.elaborate.values.frame import Frame
+from adjit.transform.elaborate.values.frame import Context, Frame
 from adjit.transform.elaborate.values.values import (
     Complex,
     OneOf,
@@ -28,7 +28,6 @@ from adjit.transform.elaborate.values.values import (
     dtype,
     is_array,
     is_complex,
-    is_number,
     is_numeric,
     is_scalar,
 )
@@ -89,11 +88,9 @@ def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
     if is_numeric(left) and is_numeric(right):
         if frame.weak:
             left, right = _weak_against(left, right), _weak_against(right, left)
-        if is_number(left) and is_number(right):
-            return scalars.scalar(ctx, callee, (left, right))
         if callee is operator.matmul:
             return whole_call(ctx, operator.matmul, (operand(ctx, left), operand(ctx, right)))
-        return elementwise(ctx, callee, (left, right))
+        return applied(ctx, callee, (left, right))
     if isinstance(left, TupleValue) and isinstance(right, TupleValue):
         if callee is operator.add and left.is_list == right.is_list:
             return TupleValue(left.items + right.items, left.is_list)
@@ -115,6 +112,13 @@ def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
         f"`{getattr(callee, '__name__', callee)}` of {described(left)} and {described(right)}",
         "Give numbers or arrays: take what is in tuples, and convert what is text.",
     )
+
+
+def applied(ctx: Context, callee: Any, args: Sequence[Value]) -> Value:
+    """A function of numbers, real or complex: of these, or of the elements of these."""
+    if any(map(is_array, args)):
+        return elementwise(ctx, callee, args)
+    return complexes.call(ctx, callee, [a for a in args if is_scalar(a)])
 
 
 def _of_complexes(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
@@ -183,10 +187,8 @@ def unary(frame: Frame, callee: Any, value: Value) -> Value:
         return complexes.unary(ctx, callee, value)
     if callee is operator.not_:
         return scalars.negated(ctx, truth(frame, value))
-    if is_number(value):
-        return scalars.scalar(ctx, callee, (value,))
-    if is_array(value):
-        return elementwise(ctx, callee, (value,))
+    if is_numeric(value):
+        return applied(ctx, callee, (value,))
     raise ctx.unsupported(f"`{callee.__name__}` of {described(value)}", "Give a number or an array.")
 
 
