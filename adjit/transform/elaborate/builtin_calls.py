@@ -27,16 +27,7 @@ from adjit.transform.elaborate.values.arrays import allocated_part, ordered_like
 from adjit.transform.elaborate.values.elementwise import as_lazy, operand, store_all, total, where
 from adjit.transform.elaborate.values.frame import Frame
 from adjit.transform.elaborate.values.handlers import Handler, axes_of, identity, refused, taken, takes
-from adjit.transform.elaborate.values.values import (
-    SliceValue,
-    Static,
-    Value,
-    dtype,
-    is_array,
-    is_complex,
-    is_number,
-    ndim,
-)
+from adjit.transform.elaborate.values.values import SliceValue, Static, Value, dtype, is_array, is_complex, ndim
 from adjit.transform.elaborate.values.whole import whole_call
 
 
@@ -138,7 +129,7 @@ def _dot(frame: Frame, left: Value, right: Value, out: Value | None) -> Value:
     ctx = frame.ctx
     if is_complex(left) or is_complex(right):
         return by_operator(frame, operator.matmul if is_array(left) and is_array(right) else operator.mul, left, right)
-    if is_number(left) or is_number(right):
+    if not is_array(left) or not is_array(right):
         return applied(ctx, operator.mul, (left, right))
     product = whole_call(ctx, np.dot, (operand(ctx, left), operand(ctx, right)), "product")
     if out is None:
@@ -161,7 +152,7 @@ def _stop_gradient(frame: Frame, value: Value) -> Value:
         raise frame.ctx.unsupported(
             "adjit.stop_gradient of complex numbers", "Hold their real and their imaginary parts fixed."
         )
-    is_fixed = is_number(value) and not ir.is_float(value.type)
+    is_fixed = not is_array(value) and not isinstance(dtype(value), types.Float)
     return value if is_fixed else applied(frame.ctx, held, (value,))
 
 

@@ -35,14 +35,7 @@ from adjit.transform.elaborate.values import complexes
 from adjit.transform.elaborate.values.arrays import ordered_like, shape_of
 from adjit.transform.elaborate.values.choices import is_option
 from adjit.transform.elaborate.values.constants import wrap
-from adjit.transform.elaborate.values.elementwise import (
-    converted,
-    materialise,
-    operand,
-    paired,
-    part,
-    store_all,
-)
+from adjit.transform.elaborate.values.elementwise import converted, materialise, operand, paired, part, store_all
 from adjit.transform.elaborate.values.frame import Context, Frame, LocalFunction
 from adjit.transform.elaborate.values.handlers import element_type, taken
 from adjit.transform.elaborate.values.scalars import Options
@@ -62,6 +55,7 @@ from adjit.transform.elaborate.values.values import (
     is_complex,
     is_number,
     is_numeric,
+    parts_of,
 )
 from adjit.transform.elaborate.values.whole import compiled, whole_call, with_options
 from adjit.transform.ir.notation import to_text
@@ -161,7 +155,8 @@ def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Val
     if isinstance(callee, FunctionType) or is_dispatcher(callee):
         if _is_of_library(callee):
             return _without_rule(frame, callee, args, named)
-        return _inlined(frame, callee, args, named)
+        # the body may read an argument many times, and may write others while it does
+        return ctx.inline(callee, *_computed(ctx, args, named), frame.is_rule, frame.weak)
     if isinstance(callee, np.ufunc):
         return _elementwise(frame, callee, args, named)
     if isinstance(getattr(callee, "__self__", None), list | dict | set):
@@ -198,11 +193,6 @@ def _is_hashable(callee: Any) -> bool:
     except TypeError:
         return False
     return True
-
-
-def _inlined(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
-    # the body may read an argument many times, and may write others while it does
-    return frame.ctx.inline(callee, *_computed(frame.ctx, args, named), frame.is_rule, frame.weak)
 
 
 def _computed(ctx: Context, args: Sequence[Value], named: Mapping[str, Value]) -> tuple[list[Value], dict[str, Value]]:
@@ -259,12 +249,14 @@ def _by_rule(frame: Frame, callee: Any, entry: Entry, args: list[Value], named: 
         noted, ctx.notes_order = ctx.notes_order, False
         made = ctx.inline(entry.decomposition, given, named, True, False)
         ctx.notes_order = noted
-        models = [part for a in (*args, *named.values()) for part in _items(a)]
-        for part in _items(made):
+        models = [part for a in (*args, *named.values()) for part in parts_of(a)]
+        for part in parts_of(made):
             ordered_like(ctx, part, models)
         return made
     if entry.effect:
-        return _effect(frame, callee, args, named)
+        if named:
+            raise _by_position(frame, callee, named)
+        return whole_call(ctx, callee, [operand(ctx, a) for a in args], effect=True)
     if entry.partials is not None:
         if named and not isinstance(callee, np.ufunc):
             args, named = _bound(frame, callee, entry.partials, args, named), {}
@@ -290,10 +282,6 @@ def _at_its_line(frame: Frame, callee: Any, operands: Sequence[ir.Operand], opti
     result = whole_call(ctx, callee, operands, options=options)
     ctx.builder.origin = outer
     return result
-
-
-def _items(value: Value) -> list[Value]:
-    return [part for item in value.items for part in _items(item)] if isinstance(value, TupleValue) else [value]
 
 
 def _without_defaults(rule: Any, args: Sequence[Value]) -> list[Value]:
@@ -379,12 +367,6 @@ def _by_position(frame: Frame, callee: Any, named: Mapping[str, Value]) -> error
     return frame.ctx.unsupported(f"argument `{next(iter(named))}` of {spoken(callee)}", "Give it by position.")
 
 
-def _effect(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
-    if named:
-        raise _by_position(frame, callee, named)
-    return whole_call(frame.ctx, callee, [operand(frame.ctx, a) for a in args], effect=True)
-
-
 # ----------------------------------------------------------------------------------------------------- methods, lambdas
 
 
@@ -428,7 +410,7 @@ _METHODS_BY_PARTS = frozenset((
 
 
 def _has_complex(value: Value) -> bool:
-    return any(map(_has_complex, value.items)) if isinstance(value, TupleValue) else is_complex(value)
+    return any(map(is_complex, parts_of(value)))
 
 
 def _complex_call(frame: Frame, callee: Any, args: list[Value], named: dict[str, Value]) -> Value | None:

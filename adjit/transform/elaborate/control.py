@@ -77,9 +77,10 @@ def left(frame: Frame) -> ir.Operand:
 
 
 class _Side(NamedTuple):
-    """One side of a branch: its operations, and what it hands on."""
+    """One side of a branch: its operations, the variables after it, and what it hands on."""
 
     ops: list[ir.Op]
+    env: Env
     yields: list[ir.Operand]
 
     def region(self) -> ir.Region:
@@ -94,19 +95,17 @@ def conditional(frame: Frame, condition: ir.Operand, then: Callable[[], None], o
     ctx = frame.ctx
     before, origin = frame.env, ctx.builder.origin
     sides: list[_Side] = []
-    found: list[Env] = []
     for run in (then, orelse):
         frame.env = dict(before)
         with ctx.builder.region() as ops:
             _run(frame, run)
-        sides.append(_Side(ops, []))
-        found.append(frame.env)
+        sides.append(_Side(ops, frame.env, []))
     ctx.builder.origin = origin  # that of the last statement in a branch until now
     frame.env = {}
     outs: list[ir.Var] = []
-    for name in dict.fromkeys((*found[0], *found[1])):
+    for name in dict.fromkeys(name for side in sides for name in side.env):
         absent = ir.boolean(False) if name in FLAGS else None
-        a, b = (env.get(name, absent) for env in found)
+        a, b = (side.env.get(name, absent) for side in sides)
         if a is b or (a is not None and b is not None and a == b):
             frame.env[name] = a if a is not None else b  # type: ignore[assignment]
             continue
@@ -258,10 +257,8 @@ def converted(ctx: Context, value: ir.Operand, type_: types.Type) -> ir.Operand:
     if isinstance(type_, types.Array):
         assert isinstance(value.type, types.Array)
         out = ir.Var(ir.name_of(value, "view"), type_)
-        selectors = tuple(ir.Span() for _ in range(type_.ndim))
-        ctx.builder.emit(ir.Slice(base=value, selectors=selectors, out=out))
-        ctx.new_array(out, ctx.shape(value), ctx.roots_of(value))
-        return out
+        ctx.builder.emit(ir.Slice(base=value, selectors=(ir.Span(),) * type_.ndim, out=out))
+        return ctx.new_array(out, ctx.shape(value), ctx.roots_of(value))
     return scalars.cast(ctx, value, type_)
 
 

@@ -37,7 +37,16 @@ from adjit.transform.elaborate.values.choices import functions_in
 from adjit.transform.elaborate.values.constants import wrap
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Context, Frame, Guess, LocalFunction
-from adjit.transform.elaborate.values.values import Complex, Lazy, Static, TupleValue, Value, described, operands_in
+from adjit.transform.elaborate.values.values import (
+    Complex,
+    Lazy,
+    Static,
+    TupleValue,
+    Value,
+    described,
+    operands_in,
+    parts_of,
+)
 from adjit.transform.ir.types import tuple_parts, tuple_type, unliteral
 from adjit.transform.rewrite.defined import defined_where_measured
 from adjit.transform.rewrite.notes import Elaborated, note
@@ -130,16 +139,14 @@ def _elaborated(
     )
     _check_stores(made, source, around)
     made, same = without_detached(made)
-    operands = ((name, origin, naming.operand(o)) for name, origin, v in ctx.bound for o in _operands_in(v))
-    bound = ((name, origin, ir.substituted_operand(o, same)) for name, origin, o in operands)
+    parts = ((name, origin, part) for name, origin, value in ctx.bound for part in parts_of(value))
+    bound = (
+        (name, origin, ir.substituted_operand(naming.operand(part), same))
+        for name, origin, part in parts
+        if isinstance(part, ir.Var | ir.Const)
+    )
     note(Elaborated(made, tuple(bound)))
     return defined_where_measured(_without_side_effects(made, taken))
-
-
-def _operands_in(value: Value) -> list[ir.Operand]:
-    if isinstance(value, TupleValue):
-        return [operand for item in value.items for operand in _operands_in(item)]
-    return [value] if isinstance(value, ir.Var | ir.Const) else []
 
 
 class _Naming(ir.Cloner):
@@ -322,7 +329,10 @@ def _statements(frame: Frame, name: str, node: cst.FunctionDef) -> Value:
     """What the body of a function returns."""
     ctx = frame.ctx
     statements: list[Any] = list(node.body.body)
-    _check_kind(ctx, frame.source, statements)
+    yields = [node for node in map(_yield_in, statements) if node is not None]
+    if yields:
+        what, place = f"{frame.source.name} is a generator", frame.source.place(yields[0])
+        raise errors.Unsupported(what, place, "It has no single result.", "Return an array or a sum.")
     frame.local_names = frozenset(assigned(statements).names)
     try:
         block(frame, statements)
@@ -357,17 +367,6 @@ def _yield_in(statement: cst.CSTNode) -> cst.CSTNode | None:
     return found[-1] if found else None
 
 
-def _check_kind(ctx: Context, source: FunctionSource, statements: Sequence[cst.CSTNode]) -> None:
-    found = next((node for s in statements if (node := _yield_in(s)) is not None), None)
-    if found is not None:
-        raise errors.Unsupported(
-            f"{source.name} is a generator",
-            source.place(found),
-            "It has no single result.",
-            "Return an array or a sum.",
-        )
-
-
 def _inline(
     ctx: Context, function: Any, args: Sequence[Value], named: Mapping[str, Value], is_rule: bool, weak: bool
 ) -> Value:
@@ -385,8 +384,7 @@ def _inline(
 
 def _functions_among(values: Iterable[Value]) -> tuple[Static, ...]:
     """The functions that a call is made with. A call of the same function with other ones comes to its end."""
-    found = (_functions_among(v.items) if isinstance(v, TupleValue) else functions_in(v) for v in values)
-    return tuple(function for each in found for function in each)
+    return tuple(function for value in values for part in parts_of(value) for function in functions_in(part))
 
 
 @contextlib.contextmanager
@@ -464,13 +462,9 @@ def _type_of(ctx: Context, value: Value) -> types.Type:
 
 
 def _leaves(value: Value) -> list[ir.Operand]:
-    if isinstance(value, TupleValue):
-        return [leaf for v in value.items for leaf in _leaves(v)]
-    if isinstance(value, Static):
-        # it is part of the type, and nothing reads it
-        return [ir.Const(None, types.none)]
-    assert isinstance(value, ir.Var | ir.Const)
-    return [value]
+    # what is known while compiling is part of the type, and nothing reads it
+    parts = (ir.Const(None, types.none) if isinstance(part, Static) else part for part in parts_of(value))
+    return [part for part in parts if isinstance(part, ir.Var | ir.Const)]
 
 
 _EXTENTS = ("size", "shape", "ndim", "dtype")

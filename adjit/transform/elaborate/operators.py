@@ -35,37 +35,20 @@ from adjit.transform.elaborate.values.whole import whole_call
 from adjit.transform.ir.types import typed_const
 
 BINARY: dict[str, Any] = {
-    "Add": operator.add,
-    "Subtract": operator.sub,
-    "Multiply": operator.mul,
-    "Divide": operator.truediv,
-    "FloorDivide": operator.floordiv,
-    "Modulo": operator.mod,
-    "Power": operator.pow,
-    "MatrixMultiply": operator.matmul,
-    "BitAnd": operator.and_,
-    "BitOr": operator.or_,
-    "BitXor": operator.xor,
-    "LeftShift": operator.lshift,
-    "RightShift": operator.rshift,
-}
+    "Add": operator.add, "Subtract": operator.sub, "Multiply": operator.mul, "Divide": operator.truediv,
+    "FloorDivide": operator.floordiv, "Modulo": operator.mod, "Power": operator.pow, "MatrixMultiply": operator.matmul,
+    "BitAnd": operator.and_, "BitOr": operator.or_, "BitXor": operator.xor,
+    "LeftShift": operator.lshift, "RightShift": operator.rshift,
+}  # fmt: skip
 
 UNARY: dict[str, Any] = {
-    "Minus": operator.neg,
-    "Plus": operator.pos,
-    "Not": operator.not_,
-    "BitInvert": operator.invert,
-}
+    "Minus": operator.neg, "Plus": operator.pos, "Not": operator.not_, "BitInvert": operator.invert,
+}  # fmt: skip
 
 COMPARISONS: dict[str, Any] = {
-    "LessThan": operator.lt,
-    "LessThanEqual": operator.le,
-    "GreaterThan": operator.gt,
-    "GreaterThanEqual": operator.ge,
-    "Equal": operator.eq,
-    "NotEqual": operator.ne,
-}
-
+    "LessThan": operator.lt, "LessThanEqual": operator.le, "GreaterThan": operator.gt,
+    "GreaterThanEqual": operator.ge, "Equal": operator.eq, "NotEqual": operator.ne,
+}  # fmt: skip
 
 _OF_TWO = {*BINARY.values(), *COMPARISONS.values()}
 _OF_ONE = set(UNARY.values())
@@ -84,7 +67,11 @@ def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
     """`left callee right`, arithmetic or comparison."""
     ctx = frame.ctx
     if (is_complex(left) or is_complex(right)) and is_numeric(left) and is_numeric(right):
-        return _of_complexes(frame, callee, left, right)
+        if callee is operator.matmul:
+            return product(frame, callee, left, right)
+        if is_scalar(left) and is_scalar(right):
+            return complexes.binary(ctx, callee, left, right)
+        return elementwise(ctx, callee, (left, right))
     if is_numeric(left) and is_numeric(right):
         if frame.weak:
             left, right = _weak_against(left, right), _weak_against(right, left)
@@ -119,16 +106,6 @@ def applied(ctx: Context, callee: Any, args: Sequence[Value]) -> Value:
     if any(map(is_array, args)):
         return elementwise(ctx, callee, args)
     return complexes.call(ctx, callee, [a for a in args if is_scalar(a)])
-
-
-def _of_complexes(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
-    """`left callee right` of which one is complex."""
-    ctx = frame.ctx
-    if callee is operator.matmul:
-        return product(frame, callee, left, right)
-    if is_scalar(left) and is_scalar(right):
-        return complexes.binary(ctx, callee, left, right)
-    return elementwise(ctx, callee, (left, right))
 
 
 def product(frame: Frame, callee: Any, left: Value, right: Value) -> Value:

@@ -39,7 +39,9 @@ def block(frame: Frame, statements: Sequence[cst.BaseStatement | cst.BaseSmallSt
             if len(statement.body) > 1:
                 block(frame, [*statement.body, *rest])
                 return
-        elif isinstance(statement, cst.If) and rest and _if_with_rest(frame, statement, rest):
+        elif isinstance(statement, cst.If) and rest and any(map(always_leaves, _sides(statement))):
+            _begun(frame, statement)
+            _if(frame, statement, rest)
             return
         one(frame, statement)
         gone = control.left(frame)
@@ -131,23 +133,15 @@ def _message(frame: Frame, arguments: Iterable[cst.BaseExpression]) -> tuple[ir.
 # ---------------------------------------------------------------------------------------------------------- branches
 
 
-def _if(frame: Frame, node: cst.If) -> None:
-    _branches(frame, node, body_of(node.body), else_of(node))
+def _sides(node: cst.If) -> tuple[list[Any], list[Any]]:
+    return body_of(node.body), else_of(node)
 
 
-def _branches(frame: Frame, node: cst.If, yes: Sequence[Any], no: Sequence[Any]) -> None:
+def _if(frame: Frame, node: cst.If, rest: Sequence[Any] = ()) -> None:
+    """A branch; `rest`: the statements after it, where one side always leaves, which go into the other."""
+    yes, no = _sides(node)
+    (no if always_leaves(yes) else yes).extend(rest)
     control.conditional(frame, condition(frame, node.test), lambda: block(frame, yes), lambda: block(frame, no))
-
-
-def _if_with_rest(frame: Frame, node: cst.If, rest: Sequence[Any]) -> bool:
-    """An `if` of which a branch always leaves takes the statements after it into the other branch."""
-    yes, no = body_of(node.body), else_of(node)
-    yes_leaves = always_leaves(yes)
-    if not yes_leaves and not always_leaves(no):
-        return False
-    _begun(frame, node)
-    _branches(frame, node, yes if yes_leaves else [*yes, *rest], [*no, *rest] if yes_leaves else no)
-    return True
 
 
 # ------------------------------------------------------------------------------------------------------------- loops
