@@ -34,13 +34,10 @@ from adjit.transform.elaborate.values.whole import whole_call
 def _sum(frame: Frame, value: Value, axis: Value | None, keepdims: Value | None) -> Value:
     if not is_array(value):
         # a number is its own sum
-        return scalars.cast(frame.ctx, operand(frame.ctx, value), types.intp) if _is_boolean(value) else value
+        is_boolean = isinstance(dtype(value), types.Boolean)
+        return scalars.cast(frame.ctx, operand(frame.ctx, value), types.intp) if is_boolean else value
     axes = axes_of(frame, "np.sum", axis, ndim(value))
     return _kept_axes(frame, total(frame.ctx, value, axes), axes, ndim(value), keepdims)
-
-
-def _is_boolean(value: Value) -> bool:
-    return isinstance(dtype(value), types.Boolean)
 
 
 def _mean(frame: Frame, value: Value, axis: Value | None, keepdims: Value | None) -> Value:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import builtins
 import cmath
 import dataclasses
+import functools
 import inspect
 import itertools
 import operator
@@ -112,21 +113,14 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
     return _resolved(frame, callee, list(args), dict(named))
 
 
-def _one_of(frame: Frame, function: OneOf, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
-    """A call of one of several functions: a branch for each of them but the last."""
-    ctx = frame.ctx
-    given, keywords = _computed(ctx, args, named)
-
-    def called(place: int) -> Value:
-        return call(frame, function.options[place], given, keywords)
-
-    def from_place(place: int) -> Value:
-        if place + 1 == len(function.options):
-            return called(place)
-        is_here = is_option(ctx, function, place)
-        return either_value(frame, is_here, lambda: called(place), lambda: from_place(place + 1))
-
-    return from_place(0)
+def _one_of(frame: Frame, function: OneOf, args: Sequence[Value], named: Mapping[str, Value], place: int = 0) -> Value:
+    """A call of one of several functions, in that place or after it: a branch for each of them but the last."""
+    given, keywords = _computed(frame.ctx, args, named)
+    own = functools.partial(call, frame, function.options[place], given, keywords)
+    if place + 1 == len(function.options):
+        return own()
+    others = functools.partial(_one_of, frame, function, given, keywords, place + 1)
+    return either_value(frame, is_option(frame.ctx, function, place), own, others)
 
 
 def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Value]) -> Value:
@@ -225,8 +219,7 @@ def _without_rule(frame: Frame, callee: Any, args: Sequence[Value], named: Mappi
     if call_type(known, tuple(o.type for o in operands)) is None:
         raise unknown(f"{name}({', '.join(to_text(o.type) for o in operands)})")
     result = _at_its_line(frame, callee, operands)
-    parts = result.items if isinstance(result, TupleValue) else (result,)
-    if any(is_array(p) for p in parts) and any(is_array(a) for a in args) and callee not in _RETURN_FRESH_ARRAYS:
+    if any(map(is_array, parts_of(result))) and any(map(is_array, args)) and callee not in _RETURN_FRESH_ARRAYS:
         # np.atleast_1d and its like return the argument itself: a store into the result would be lost on us
         raise ctx.unsupported(
             f"{name}, of which adjit does not know whether it returns a view of its argument",

@@ -41,14 +41,9 @@ EXPRESSION = "%expression"  # the value of a conditional expression while its si
 CHECKPOINTED = "%checkpointed"  # the value of a checkpointed call, as it leaves the loop that stands for the call
 FLAGS = (BREAK, CONTINUE, RETURN, ENDED)
 _SPOKEN = {
-    BREAK: "broke",
-    CONTINUE: "skip",
-    RETURN: "returned",
-    ENDED: "ended",
-    VALUE: "result",
-    EXPRESSION: "chosen",
-    CHECKPOINTED: "result",
-}
+    BREAK: "broke", CONTINUE: "skip", RETURN: "returned", ENDED: "ended",
+    VALUE: "result", EXPRESSION: "chosen", CHECKPOINTED: "result",
+}  # fmt: skip
 
 Env = dict[str, Value]
 

@@ -200,16 +200,8 @@ def _enclosed(frame: Frame, function: LocalFunction, leaves: Sequence[ir.Operand
     )
 
 
-def seen_from_inside(
-    function: LocalFunction, home: Frame, mapping: Mapping[ir.Operand, ir.Operand]
-) -> tuple[dict[str, Value], dict[str, Value]]:
-    """What a function defined inside reads around it, and its defaults, as those of a compilation of its own."""
-    moved = _Moved(home, mapping)
-    return moved.variables(function), {name: moved.value(v) for name, v in function.defaults.items()}
-
-
-class _Moved:
-    """Values of the enclosing function, with other operands in them."""
+class Moved:
+    """Values of the enclosing function, with other operands in them, as those of a compilation of its own."""
 
     def __init__(self, home: Frame, mapping: Mapping[ir.Operand, ir.Operand]) -> None:
         self.home = home
@@ -217,6 +209,7 @@ class _Moved:
         self.functions: dict[int, LocalFunction] = {}
 
     def variables(self, function: LocalFunction) -> dict[str, Value]:
+        """What a function defined inside reads around it."""
         return {name: self.value(value) for name, value in _around(function).items()}
 
     def function(self, function: LocalFunction) -> LocalFunction:
@@ -412,7 +405,7 @@ def _like(frame: Frame, given: Value, wanted: Value, what: str) -> Value:
     )
 
 
-class _Free(_Moved):
+class _Free(Moved):
     """The operands in the variables that a function defined inside reads around it, directly or through others."""
 
     def __init__(self, home: Frame) -> None:

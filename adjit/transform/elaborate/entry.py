@@ -25,7 +25,7 @@ from adjit.runtime.library import check_separate
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases, named_by
 from adjit.transform.elaborate.control import VALUE
-from adjit.transform.elaborate.derivatives import arguments, placed, seen_from_inside
+from adjit.transform.elaborate.derivatives import Moved, arguments, placed
 from adjit.transform.elaborate.detached import without_detached
 from adjit.transform.elaborate.expressions import evaluate
 from adjit.transform.elaborate.indexing import CHANGED_GLOBAL
@@ -83,8 +83,7 @@ def _elaborate_local(
     def variables(given: dict[str, Value]) -> dict[str, Value]:
         own = {name: given[name] for name in function.parameters}
         mapping = {leaf: given[name] for leaf, name in zip(leaves, leaf_names, strict=True)}
-        around, _ = seen_from_inside(function, Frame(ctx, source), mapping)  # type: ignore[arg-type]
-        return {**around, **own}
+        return {**Moved(Frame(ctx, source), mapping).variables(function), **own}  # type: ignore[arg-type]
 
     return _elaborated(ctx, source, (*function.parameters, *leaf_names), arg_types, variables, len(leaf_names))
 
@@ -100,22 +99,19 @@ def _elaborated(
     """The IR of a function; `variables`: from the values of its parameters to what its body sees; `around`: how many of
     them, the last ones, belong to the function around it."""
     ctx.notes_views = ctx.notes_order = True
-    params: list[ir.Tree] = []
-    values: list[Value] = []
-    for name, type_ in zip(names, arg_types, strict=True):
-        tree, value = parameter(ctx, name, type_)
-        params.append(tree)
-        values.append(value)
+    given = [parameter(ctx, name, type_) for name, type_ in zip(names, arg_types, strict=True)]
+    params = tuple(tree for tree, _ in given)
+    leaves = tuple(ir.leaves(params))
     ctx.frame = None
     with ctx.builder.region() as ops:
-        for leaf in ir.leaves(tuple(params)):
+        for leaf in leaves:
             if isinstance(leaf.type, types.Array):
                 ctx.new_array(leaf)
-        ctx.given = frozenset(ir.leaves(tuple(params)))
+        ctx.given = frozenset(leaves)
         taken: dict[ir.Var, Complex] = {}
-        values = [_taken_apart(ctx, value, taken) for value in values]
+        values = {name: _taken_apart(ctx, value, taken) for name, (_, value) in zip(names, given, strict=True)}
         try:
-            result = _body(ctx, source, variables(dict(zip(names, values, strict=True))), False, False)
+            result = _body(ctx, source, variables(values), False, False)
         except RecursionError as error:
             # positions are found by going just as deep
             raise errors.Unsupported(
@@ -125,13 +121,13 @@ def _elaborated(
                 "Take it apart into several statements.",
             ) from error
         tree, yields = result_of(source, result)
-        yields = [_owned(ctx, y, ir.leaves(tuple(params))) for y in yields]
+        yields = [_owned(ctx, y, leaves) for y in yields]
     naming = _Naming(ctx.called)
-    body = naming.region(ir.Region(tuple(ir.leaves(tuple(params))), tuple(ops), tuple(yields)))
+    body = naming.region(ir.Region(leaves, tuple(ops), tuple(yields)))
     made = ir.Function(
         name=source.identifier,
         names=tuple(names),
-        params=tuple(params),
+        params=params,
         body=body,
         result=tree,
         origin=source.origin(source.node),
@@ -219,41 +215,31 @@ def _taken_apart(ctx: Context, value: Value, taken: dict[ir.Var, Complex]) -> Va
 def result_of(source: FunctionSource, value: Value) -> tuple[ir.Tree, list[ir.Operand]]:
     """The tree of a result and its leaves."""
     yields: list[ir.Operand] = []
-    place = source.place(source.node)
 
     def tree(part: Value) -> ir.Tree:
         if isinstance(part, ir.Var | ir.Const):
             yields.append(part)
             return len(yields) - 1
-        if isinstance(part, TupleValue):
-            if part.is_list:
-                raise errors.Unsupported("a list as a result", place, "", "Return a tuple or an array.")
-            return tuple(tree(p) for p in part.items)
+        if isinstance(part, TupleValue) and not part.is_list:
+            return tuple(map(tree, part.items))
         if isinstance(part, Static) and part.value is None:
             return None
-        if isinstance(part, Complex):
-            raise errors.Unsupported(
-                "a complex result", place, "Derivatives are those of real results.", "Return .real and .imag."
-            )
-        raise errors.Unsupported(
-            f"{source.name} returns {described(part)}", place, "", "Return numbers, arrays, and tuples of those."
-        )
+        what, why = f"{source.name} returns {described(part)}", ""
+        instead = "Return numbers, arrays, and tuples of those."
+        if isinstance(part, TupleValue):
+            what, instead = "a list as a result", "Return a tuple or an array."
+        elif isinstance(part, Complex):
+            what, why, instead = "a complex result", "Derivatives are those of real results.", "Return .real and .imag."
+        raise errors.Unsupported(what, source.place(source.node), why, instead)
 
     return tree(value), yields
 
 
 def _owned(ctx: Context, operand: ir.Operand, params: Sequence[ir.Var]) -> ir.Operand:
     """A result that belongs to the caller: never an argument's or a global array's memory."""
-    if not isinstance(operand.type, types.Array):
-        return operand
     roots = ctx.roots_of(operand)
-    if (
-        isinstance(operand, ir.Var)
-        and not any(p in roots for p in params)
-        and all(isinstance(r, ir.Var) for r in roots)
-    ):
-        return operand
-    return copied_whole(ctx, operand, "result")
+    is_own = isinstance(operand, ir.Var) and roots.isdisjoint(params) and all(isinstance(r, ir.Var) for r in roots)
+    return operand if is_own or not ir.is_array(operand) else copied_whole(ctx, operand, "result")
 
 
 def _stores(function: ir.Function) -> dict[ir.Op, ir.Operand]:

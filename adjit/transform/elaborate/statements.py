@@ -14,7 +14,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import libcst as cst
 from numba import types
@@ -23,12 +23,12 @@ from adjit.transform import ir
 from adjit.transform.elaborate import control
 from adjit.transform.elaborate.assignment import annotated_assignment, assign, assignment, augmented_assignment
 from adjit.transform.elaborate.expressions import condition, evaluate, local_function
-from adjit.transform.elaborate.iteration import is_static, iteration, static_items
+from adjit.transform.elaborate.python_builtins import iteration, known_items
 from adjit.transform.elaborate.syntax import always_leaves, assigned, body_of, contains, else_of
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Frame
 from adjit.transform.elaborate.values.order import stored_to
-from adjit.transform.elaborate.values.values import Paired, Poison, Range, Static, TupleValue, Value, elements
+from adjit.transform.elaborate.values.values import Poison, Range, Static, Value, elements
 
 
 def block(frame: Frame, statements: Sequence[cst.BaseStatement | cst.BaseSmallStatement]) -> None:
@@ -191,8 +191,9 @@ def _for(frame: Frame, node: cst.For) -> None:
     ctx = frame.ctx
     origin = ctx.builder.origin
     iterated = elements(evaluate(frame, node.iter))
-    if isinstance(iterated, TupleValue) or (isinstance(iterated, Paired) and is_static(iterated)):
-        _unrolled(frame, node, static_items(iterated))
+    items = known_items(iterated)
+    if items is not None:
+        _unrolled(frame, node, items)
         return
     iterated = materialise(ctx, iterated)
     if isinstance(iterated, Range) and _is_empty(iterated):
@@ -273,20 +274,13 @@ def _unrolled(frame: Frame, node: cst.For, items: Sequence[Value]) -> None:
     _after_loop(frame, node, outer_break)
 
 
-class _Test(NamedTuple):
-    """The test of a `while`: its operations and what they give; nothing, and true, where they are part of the trip."""
-
-    ops: Sequence[ir.Op]
-    held: ir.Operand
-    is_in_trip: bool
-
-
 def _while(frame: Frame, node: cst.While) -> None:
     ctx = frame.ctx
     origin = ctx.builder.origin
     names, stops = _loop_names(frame, node, [node.test])
     outer_break = frame.env.get(control.BREAK)
-    test = _Test((), ir.boolean(True), True)
+    # the operations of the test and what they give, unless they are part of the trip
+    test: tuple[Sequence[ir.Op], ir.Operand] | None = None
 
     def body() -> list[ir.Operand]:
         nonlocal test
@@ -295,21 +289,21 @@ def _while(frame: Frame, node: cst.While) -> None:
         with ctx.builder.region() as ops:
             held = condition(frame, node.test)
         has_effect = bool(stored_to(ctx, ops)) or any(v is not before.get(n) for n, v in frame.env.items())
+        test = None if has_effect else (ops, held)
         if not has_effect:
-            test = _Test(ops, held, False)
             return _trip(frame, node, stops)
         # what it does is done in the trip, and differentiated there: `while True: if not held: break`
-        test = _Test((), ir.boolean(True), True)
         ctx.builder.ops.extend(ops)
         return _trip(frame, node, True, held)
 
     def build(trips: control.Trips) -> ir.Op:
         # the test has arguments of its own, and asks for their extents itself
+        ops, held = test or ((), ir.boolean(True))
         own = tuple(dataclasses.replace(a) for a in trips.args)
         cloner = ir.Cloner(dict(zip(trips.args, own, strict=True)))
         extents = [o for o in trips.ops if isinstance(o, ir.Extent) and any(o.array is a for a in trips.args)]
-        tested = tuple(cloner.op(o) for o in (*extents, *test.ops))
-        region, stopping = ir.Region(own, tested, (cloner.operand(test.held),)), stops or test.is_in_trip
+        tested = tuple(cloner.op(o) for o in (*extents, *ops))
+        region, stopping = ir.Region(own, tested, (cloner.operand(held),)), stops or test is None
         return ir.While(
             inits=trips.inits, test=region, body=trips.body(), outs=trips.outs, stops=stopping, origin=origin
         )
