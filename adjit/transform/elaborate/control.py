@@ -101,8 +101,8 @@ def conditional(frame: Frame, condition: ir.Operand, then: Callable[[], None], o
     for name in dict.fromkeys(name for side in sides for name in side.env):
         absent = ir.boolean(False) if name in FLAGS else None
         a, b = (side.env.get(name, absent) for side in sides)
-        if a is b or (a is not None and b is not None and a == b):
-            frame.env[name] = a if a is not None else b  # type: ignore[assignment]
+        if a is not None and (a is b or a == b):
+            frame.env[name] = a
             continue
         if isinstance(a, Static) and isinstance(b, Static) and (options := any_of(functions_in(a), functions_in(b))):
             frame.env[name] = OneOf(options, condition)
@@ -307,15 +307,14 @@ def carried_loop(
     outer, outer_sought = frame.earlier, frame.sought
     sought: set[str] = set()
     for _ in range(12):
-        args: dict[str, list[ir.Var]] = {}
+        args = {name: slot.variables(name) for name, slot in slots.items()}
         frame.env = dict(before)
         # what is assigned in an inner loop alone is the outer loop's as well
         earlier: dict[str, Value | None] = {
             n: None for n, s in slots.items() if s.shape is None and not n.startswith("%")
         }
-        frame.earlier, frame.sought = {**dict.fromkeys(outer), **outer, **earlier}, outer_sought | sought
+        frame.earlier, frame.sought = {**outer, **earlier}, outer_sought | sought
         for name, slot in slots.items():
-            args[name] = slot.variables(name)
             if slot.shape is not None:
                 frame.env[name] = rebuild(slot.shape, args[name])
             elif name not in FLAGS:
@@ -323,10 +322,9 @@ def carried_loop(
         was_in_loop, frame.in_loop = frame.in_loop, True
         try:
             with ctx.builder.region() as ops:
-                for group in args.values():
-                    for arg in group:
-                        if isinstance(arg.type, types.Array):
-                            ctx.new_array(arg, roots=frozenset((ANYWHERE,)))
+                for arg in (arg for group in args.values() for arg in group):
+                    if isinstance(arg.type, types.Array):
+                        ctx.new_array(arg, roots=frozenset((ANYWHERE,)))
                 extra = body()
         except Guess as guess:
             if guess.name in outer_sought and guess.name not in slots:
@@ -354,12 +352,10 @@ def carried_loop(
             continue
         wider = {name: _wider(ctx, name, slot, frame.env.get(name)) for name, slot in slots.items()}
         if wider != slots:
-            unread = [n for n in names if slots[n].shape is None]
-            known = {n: _entry_slot(asked.get(n)) for n in unread}
+            unread = {n: _entry_slot(asked.get(n)) for n, slot in slots.items() if slot.shape is None}
             # where the rest holds, what the body assigns before it reads it needs no second look
-            if any(wider[n] != slots[n] for n in names if n not in unread) or any(
-                known[n].shape is not None and known[n] != wider[n] for n in unread
-            ):
+            is_settled = all(wider[n] == slots[n] for n in names if n not in unread)
+            if not is_settled or any(k.shape is not None and k != wider[n] for n, k in unread.items()):
                 slots = wider
                 continue
             for n in unread:

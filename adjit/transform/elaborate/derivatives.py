@@ -189,11 +189,9 @@ def _around(function: LocalFunction) -> dict[str, Value]:
 def _enclosed(frame: Frame, function: LocalFunction, leaves: Sequence[ir.Operand]) -> Enclosed:
     names: list[str] = []
     for leaf in leaves:
-        name = ir.name_of(leaf, "value")
-        names.append(unused(name, (*names, *function.parameters)))
-    name = function.name if isinstance(function.node, cst.FunctionDef) else "<lambda>"
+        names.append(unused(ir.name_of(leaf, "value"), (*names, *function.parameters)))
     return Enclosed(
-        name=name,
+        name=function.name,
         given=by_name(function.parameters, function.defaults),
         parameters=by_name([*function.parameters, *names]),
         elaborate=lambda arg_types, build: frame.ctx.elaborate_local(function, leaves, names, arg_types, build),

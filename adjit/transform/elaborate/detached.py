@@ -63,10 +63,7 @@ def without_detached(function: ir.Function) -> tuple[ir.Function, dict[ir.Var, i
     for op in whole:
         same[op.out] = ir.substituted_operand(op.base, same)
     body = ir.replaced(function.body, dict.fromkeys([*found, *whole], ()))
-    if same:
-        ops = tuple(ir.substituted(op, same) for op in body.ops)
-        body = ir.Region(body.args, ops, tuple(ir.substituted_operand(y, same) for y in body.yields))
-    return dataclasses.replace(function, body=body), same
+    return dataclasses.replace(function, body=ir.substituted_region(body, same) if same else body), same
 
 
 class _Paths:

@@ -201,11 +201,9 @@ def _taken_apart(ctx: Context, value: Value, taken: dict[ir.Var, Complex]) -> Va
     if isinstance(value.type, types.Complex):
         return complexes.apart(ctx, value)
     if isinstance(value.type, types.Array) and isinstance(value.type.dtype, types.Complex):
-        array, shape = value, ctx.shape(value)
-        element = Lazy(
-            shape, value.type.dtype, lambda index: complexes.apart(ctx, ctx.builder.load(array, index)), (array,)
-        )
-        parts = materialise(ctx, element, value.name)
+        array, load = value, ctx.builder.load
+        elements = Lazy(ctx.shape(array), value.type.dtype, lambda i: complexes.apart(ctx, load(array, i)), (array,))
+        parts = materialise(ctx, elements, value.name)
         assert isinstance(parts, Complex)
         taken[value] = parts
         return parts

@@ -214,16 +214,13 @@ def read(ctx: Context, place: Place | Pair) -> Value:
         return place.array
     if place.kind == "gather":
         shape, target = _gather(ctx, place)
-        sources = place.read_from
-        return Lazy(
-            shape,
-            dtype(place.array),
-            lambda i: ctx.builder.load(place.array, target(i)),
-            sources,
-            sources,
-            # NumPy puts the axes of the places first while it gathers
-            is_free=place.front > 0,
-        )
+        sources, array = place.read_from, place.array
+
+        def gathered(index: Index) -> Number:
+            return ctx.builder.load(array, target(index))
+
+        # NumPy puts the axes of the places first while it gathers
+        return Lazy(shape, dtype(array), gathered, sources, sources, is_free=place.front > 0)
     return _selected(ctx, place)
 
 

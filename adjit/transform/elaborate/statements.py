@@ -122,12 +122,8 @@ def _raise(frame: Frame, node: cst.Raise) -> None:
 
 
 def _message(frame: Frame, arguments: Iterable[cst.BaseExpression]) -> tuple[ir.Operand | str, ...]:
-    found: list[ir.Operand | str] = []
-    for argument in arguments:
-        if isinstance(argument, cst.SimpleString | cst.ConcatenatedString):
-            text = argument.evaluated_value
-            found.append(text if isinstance(text, str) else repr(text))
-    return tuple(found)
+    texts = (a.evaluated_value for a in arguments if isinstance(a, cst.SimpleString | cst.ConcatenatedString))
+    return tuple(text if isinstance(text, str) else repr(text) for text in texts)
 
 
 # ---------------------------------------------------------------------------------------------------------- branches
