@@ -37,16 +37,7 @@ from adjit.transform.elaborate.values.choices import functions_in
 from adjit.transform.elaborate.values.constants import wrap
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Context, Frame, Guess, LocalFunction
-from adjit.transform.elaborate.values.values import (
-    Complex,
-    Lazy,
-    Static,
-    TupleValue,
-    Value,
-    described,
-    operands_in,
-    parts_of,
-)
+from adjit.transform.elaborate.values.values import Complex, Lazy, Static, TupleValue, Value, described, parts_of
 from adjit.transform.ir.types import tuple_parts, tuple_type, unliteral
 from adjit.transform.rewrite.defined import defined_where_measured
 from adjit.transform.rewrite.notes import Elaborated, note
@@ -108,7 +99,7 @@ def _elaborated(
             if isinstance(leaf.type, types.Array):
                 ctx.new_array(leaf)
         ctx.given = frozenset(leaves)
-        taken: dict[ir.Var, Complex] = {}
+        taken: dict[ir.Var, Sequence[ir.Operand]] = {}
         values = {name: _taken_apart(ctx, value, taken) for name, (_, value) in zip(names, given, strict=True)}
         try:
             result = _body(ctx, source, variables(values), False, False)
@@ -192,7 +183,7 @@ def parameter(ctx: Context, name: str, type_: types.Type) -> tuple[ir.Tree, Valu
     return var, var
 
 
-def _taken_apart(ctx: Context, value: Value, taken: dict[ir.Var, Complex]) -> Value:
+def _taken_apart(ctx: Context, value: Value, taken: dict[ir.Var, Sequence[ir.Operand]]) -> Value:
     """An argument of which what is complex stands as its parts; those of an array are copies, noted in `taken`."""
     if isinstance(value, TupleValue):
         return dataclasses.replace(value, items=tuple(_taken_apart(ctx, item, taken) for item in value.items))
@@ -205,7 +196,7 @@ def _taken_apart(ctx: Context, value: Value, taken: dict[ir.Var, Complex]) -> Va
         elements = Lazy(ctx.shape(array), value.type.dtype, lambda i: complexes.apart(ctx, load(array, i)), (array,))
         parts = materialise(ctx, elements, value.name)
         assert isinstance(parts, Complex)
-        taken[value] = parts
+        taken[value] = parts.real, parts.imag
         return parts
     return value
 
@@ -274,11 +265,11 @@ def _check_stores(function: ir.Function, source: FunctionSource, around: int) ->
         raise errors.Unsupported(what, ir.place_of(op.origin), why, instead)
 
 
-def _without_side_effects(function: ir.Function, taken: Mapping[ir.Var, Complex]) -> ir.Function:
+def _without_side_effects(function: ir.Function, taken: Mapping[ir.Var, Sequence[ir.Operand]]) -> ir.Function:
     """The function with copies of the arguments that it writes into; `taken`: those that are copied already."""
     arrays = [p for p in function.body.args if isinstance(p.type, types.Array)]
     stored = named_by(function, _stores(function).values())
-    written = [p for p in arrays if any(part in stored for part in operands_in(taken.get(p, p)))]
+    written = [p for p in arrays if any(part in stored for part in taken.get(p, (p,)))]
     if not written:
         return function
     entry: list[ir.Op] = [
