@@ -14,8 +14,9 @@ A view stands for a copy, too, where an array may lie in another order in NumPy,
 here all are in C order. The front end notes what each is made like (`Ordered`).
 
     b = a * 2.0        with `a` in Fortran order, so is NumPy's b
+    c = b + 1.0        and c
     d = a[:, [0, 1]]   in whatever order
-    r = b.ravel()      a view here, a copy there
+    r = c.ravel()      a view here, a copy there
 """
 
 from __future__ import annotations
