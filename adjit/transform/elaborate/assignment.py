@@ -21,16 +21,7 @@ from adjit.transform.elaborate.operators import BINARY, binary
 from adjit.transform.elaborate.values.elementwise import materialise, store_all
 from adjit.transform.elaborate.values.frame import Frame
 from adjit.transform.elaborate.values.order import settled
-from adjit.transform.elaborate.values.values import (
-    Complex,
-    Lazy,
-    Method,
-    Paired,
-    TupleValue,
-    Value,
-    is_array,
-    operands_in,
-)
+from adjit.transform.elaborate.values.values import Lazy, Method, Number, Paired, TupleValue, Value, is_array, leaves_of
 
 
 def assignment(frame: Frame, node: cst.Assign) -> None:
@@ -72,8 +63,8 @@ def augmented_assignment(frame: Frame, node: cst.AugAssign) -> None:
             f"Store into the array, or write `{target.value} = {target.value} ...`.",
             why="NumPy stores into the array.",
         )
-    if isinstance(old, ir.Var | ir.Const | Complex) and is_array(old):
-        for array in operands_in(old):
+    if isinstance(old, Number) and is_array(old):
+        for array in leaves_of(old):
             indexing.writable(ctx, array)
         if callee is operator.matmul:
             raise ctx.unsupported("`@=` on an array", f"Write `{target.value} = {target.value} @ ...`.")

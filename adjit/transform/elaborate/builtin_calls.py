@@ -18,38 +18,26 @@ from adjit.runtime.library import held, stop_gradient
 from adjit.transform import ir
 from adjit.transform.elaborate.creation import CREATION
 from adjit.transform.elaborate.indexing import read, resolve
+from adjit.transform.elaborate.operators import applied, both, either, truth
 from adjit.transform.elaborate.operators import binary as by_operator
-from adjit.transform.elaborate.operators import both, either, truth
 from adjit.transform.elaborate.python_builtins import PYTHON_BUILTINS
 from adjit.transform.elaborate.shaping import SHAPING, SHAPING_METHODS
 from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.arrays import allocated_part, ordered_like, shape_of
-from adjit.transform.elaborate.values.elementwise import as_lazy, elementwise, operand, store_all, total, where
+from adjit.transform.elaborate.values.elementwise import as_lazy, operand, store_all, total, where
 from adjit.transform.elaborate.values.frame import Frame
 from adjit.transform.elaborate.values.handlers import Handler, axes_of, identity, refused, taken, takes
-from adjit.transform.elaborate.values.values import (
-    SliceValue,
-    Static,
-    Value,
-    dtype,
-    is_array,
-    is_complex,
-    is_number,
-    ndim,
-)
+from adjit.transform.elaborate.values.values import SliceValue, Static, Value, dtype, is_array, is_complex, ndim
 from adjit.transform.elaborate.values.whole import whole_call
 
 
 def _sum(frame: Frame, value: Value, axis: Value | None, keepdims: Value | None) -> Value:
     if not is_array(value):
         # a number is its own sum
-        return scalars.cast(frame.ctx, operand(frame.ctx, value), types.intp) if _is_boolean(value) else value
+        is_boolean = isinstance(dtype(value), types.Boolean)
+        return scalars.cast(frame.ctx, operand(frame.ctx, value), types.intp) if is_boolean else value
     axes = axes_of(frame, "np.sum", axis, ndim(value))
     return _kept_axes(frame, total(frame.ctx, value, axes), axes, ndim(value), keepdims)
-
-
-def _is_boolean(value: Value) -> bool:
-    return isinstance(dtype(value), types.Boolean)
 
 
 def _mean(frame: Frame, value: Value, axis: Value | None, keepdims: Value | None) -> Value:
@@ -138,10 +126,8 @@ def _dot(frame: Frame, left: Value, right: Value, out: Value | None) -> Value:
     ctx = frame.ctx
     if is_complex(left) or is_complex(right):
         return by_operator(frame, operator.matmul if is_array(left) and is_array(right) else operator.mul, left, right)
-    if is_number(left) and is_number(right):
-        return scalars.scalar(ctx, operator.mul, (left, right))
-    if is_number(left) or is_number(right):
-        return elementwise(ctx, operator.mul, (left, right))
+    if not is_array(left) or not is_array(right):
+        return applied(ctx, operator.mul, (left, right))
     product = whole_call(ctx, np.dot, (operand(ctx, left), operand(ctx, right)), "product")
     if out is None:
         return product
@@ -163,10 +149,8 @@ def _stop_gradient(frame: Frame, value: Value) -> Value:
         raise frame.ctx.unsupported(
             "adjit.stop_gradient of complex numbers", "Hold their real and their imaginary parts fixed."
         )
-    if is_array(value):
-        return elementwise(frame.ctx, held, (value,))
-    number = operand(frame.ctx, value)
-    return scalars.scalar(frame.ctx, held, (number,)) if ir.is_float(number.type) else number
+    is_fixed = not is_array(value) and not isinstance(dtype(value), types.Float)
+    return value if is_fixed else applied(frame.ctx, held, (value,))
 
 
 _SUM = takes("np.sum", "a:value axis? keepdims?", _sum)

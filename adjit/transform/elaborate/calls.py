@@ -12,6 +12,7 @@ from __future__ import annotations
 import builtins
 import cmath
 import dataclasses
+import functools
 import inspect
 import itertools
 import operator
@@ -27,24 +28,15 @@ from adjit.rules.registry import Entry, lookup
 from adjit.runtime.backend import is_dispatcher
 from adjit.transform import ir
 from adjit.transform.elaborate.builtin_calls import ALONG_AXES, INTRINSICS, METHODS
-from adjit.transform.elaborate.checkpoints import checkpointed
-from adjit.transform.elaborate.control import either_value
-from adjit.transform.elaborate.derivatives import InnerPullback, asked, called, placed, pulled
-from adjit.transform.elaborate.operators import product, spelt_out, truth
+from adjit.transform.elaborate.control import checkpointed, either_value
+from adjit.transform.elaborate.derivatives import InnerPullback, arguments, asked, called, pulled
+from adjit.transform.elaborate.operators import applied, product, spelt_out, truth
 from adjit.transform.elaborate.shaping import array_attribute, of_parts
-from adjit.transform.elaborate.values import complexes, scalars
+from adjit.transform.elaborate.values import complexes
 from adjit.transform.elaborate.values.arrays import ordered_like, shape_of
 from adjit.transform.elaborate.values.choices import is_option
 from adjit.transform.elaborate.values.constants import wrap
-from adjit.transform.elaborate.values.elementwise import (
-    converted,
-    elementwise,
-    materialise,
-    operand,
-    paired,
-    part,
-    store_all,
-)
+from adjit.transform.elaborate.values.elementwise import converted, materialise, operand, paired, part, store_all
 from adjit.transform.elaborate.values.frame import Context, Frame, LocalFunction
 from adjit.transform.elaborate.values.handlers import element_type, taken
 from adjit.transform.elaborate.values.scalars import Options
@@ -64,12 +56,13 @@ from adjit.transform.elaborate.values.values import (
     is_complex,
     is_number,
     is_numeric,
+    parts_of,
 )
 from adjit.transform.elaborate.values.whole import compiled, whole_call, with_options
 from adjit.transform.ir.notation import to_text
 from adjit.transform.ir.types import call_type, dtype_of, typed_const
 from adjit.transform.source.callables import spoken
-from adjit.transform.source.derivative import Derivative, check_call
+from adjit.transform.source.derivative import Derivative
 from adjit.transform.source.marks import DERIVING, Checkpointed
 from adjit.transform.source.parameters import by_name
 
@@ -120,21 +113,14 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
     return _resolved(frame, callee, list(args), dict(named))
 
 
-def _one_of(frame: Frame, function: OneOf, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
-    """A call of one of several functions: a branch for each of them but the last."""
-    ctx = frame.ctx
-    given, keywords = _computed(ctx, args, named)
-
-    def called(place: int) -> Value:
-        return call(frame, function.options[place], given, keywords)
-
-    def from_place(place: int) -> Value:
-        if place + 1 == len(function.options):
-            return called(place)
-        is_here = is_option(ctx, function, place)
-        return either_value(frame, is_here, lambda: called(place), lambda: from_place(place + 1))
-
-    return from_place(0)
+def _one_of(frame: Frame, function: OneOf, args: Sequence[Value], named: Mapping[str, Value], place: int = 0) -> Value:
+    """A call of one of several functions, in that place or after it: a branch for each of them but the last."""
+    given, keywords = _computed(frame.ctx, args, named)
+    own = functools.partial(call, frame, function.options[place], given, keywords)
+    if place + 1 == len(function.options):
+        return own()
+    others = functools.partial(_one_of, frame, function, given, keywords, place + 1)
+    return either_value(frame, is_option(frame.ctx, function, place), own, others)
 
 
 def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Value]) -> Value:
@@ -163,7 +149,8 @@ def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Val
     if isinstance(callee, FunctionType) or is_dispatcher(callee):
         if _is_of_library(callee):
             return _without_rule(frame, callee, args, named)
-        return _inlined(frame, callee, args, named)
+        # the body may read an argument many times, and may write others while it does
+        return ctx.inline(callee, *_computed(ctx, args, named), frame.is_rule, frame.weak)
     if isinstance(callee, np.ufunc):
         return _elementwise(frame, callee, args, named)
     if isinstance(getattr(callee, "__self__", None), list | dict | set):
@@ -183,11 +170,9 @@ def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Val
 
 
 def _named_tuple(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
-    defaults = getattr(callee, "_field_defaults", {})
-    with placed(frame.ctx):
-        check_call(callee.__name__, by_name(callee._fields, defaults), len(args), named)
-    given = dict(zip(callee._fields, args, strict=False)) | dict(named)
-    items = (materialise(frame.ctx, given[n]) if n in given else wrap(frame.ctx, defaults[n]) for n in callee._fields)
+    expected = by_name(callee._fields, getattr(callee, "_field_defaults", {}))
+    given = arguments(frame.ctx, callee.__name__, expected, args, named)
+    items = (materialise(frame.ctx, value) for value in given.values())
     return TupleValue(tuple(items), fields=tuple(callee._fields))
 
 
@@ -202,11 +187,6 @@ def _is_hashable(callee: Any) -> bool:
     except TypeError:
         return False
     return True
-
-
-def _inlined(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
-    # the body may read an argument many times, and may write others while it does
-    return frame.ctx.inline(callee, *_computed(frame.ctx, args, named), frame.is_rule, frame.weak)
 
 
 def _computed(ctx: Context, args: Sequence[Value], named: Mapping[str, Value]) -> tuple[list[Value], dict[str, Value]]:
@@ -239,8 +219,7 @@ def _without_rule(frame: Frame, callee: Any, args: Sequence[Value], named: Mappi
     if call_type(known, tuple(o.type for o in operands)) is None:
         raise unknown(f"{name}({', '.join(to_text(o.type) for o in operands)})")
     result = _at_its_line(frame, callee, operands)
-    parts = result.items if isinstance(result, TupleValue) else (result,)
-    if any(is_array(p) for p in parts) and any(is_array(a) for a in args) and callee not in _RETURN_FRESH_ARRAYS:
+    if any(map(is_array, parts_of(result))) and any(map(is_array, args)) and callee not in _RETURN_FRESH_ARRAYS:
         # np.atleast_1d and its like return the argument itself: a store into the result would be lost on us
         raise ctx.unsupported(
             f"{name}, of which adjit does not know whether it returns a view of its argument",
@@ -263,12 +242,14 @@ def _by_rule(frame: Frame, callee: Any, entry: Entry, args: list[Value], named: 
         noted, ctx.notes_order = ctx.notes_order, False
         made = ctx.inline(entry.decomposition, given, named, True, False)
         ctx.notes_order = noted
-        models = [part for a in (*args, *named.values()) for part in _items(a)]
-        for part in _items(made):
+        models = [part for a in (*args, *named.values()) for part in parts_of(a)]
+        for part in parts_of(made):
             ordered_like(ctx, part, models)
         return made
     if entry.effect:
-        return _effect(frame, callee, args, named)
+        if named:
+            raise _by_position(frame, callee, named)
+        return whole_call(ctx, callee, [operand(ctx, a) for a in args], effect=True)
     if entry.partials is not None:
         if named and not isinstance(callee, np.ufunc):
             args, named = _bound(frame, callee, entry.partials, args, named), {}
@@ -294,10 +275,6 @@ def _at_its_line(frame: Frame, callee: Any, operands: Sequence[ir.Operand], opti
     result = whole_call(ctx, callee, operands, options=options)
     ctx.builder.origin = outer
     return result
-
-
-def _items(value: Value) -> list[Value]:
-    return [part for item in value.items for part in _items(item)] if isinstance(value, TupleValue) else [value]
 
 
 def _without_defaults(rule: Any, args: Sequence[Value]) -> list[Value]:
@@ -370,11 +347,7 @@ def _elementwise(frame: Frame, callee: Any, args: Sequence[Value], named: Mappin
     args = [taken(frame, spoken(callee), kind, a) for a in args]
     dtypes = tuple(dtype(a) for a in args if isinstance(a, ir.Var | ir.Const | Lazy))
     known = callee if call_type(callee, dtypes) is not None else compiled(callee)
-    result: Value
-    if any(is_array(a) for a in args):
-        result = elementwise(ctx, known, args)
-    else:
-        result = scalars.scalar(ctx, known, [operand(ctx, a) for a in args])
+    result = applied(ctx, known, args)
     if target is None or (isinstance(target, Static) and target.value is None):
         return result
     if not isinstance(target, ir.Var) or not is_array(target):
@@ -385,12 +358,6 @@ def _elementwise(frame: Frame, callee: Any, args: Sequence[Value], named: Mappin
 
 def _by_position(frame: Frame, callee: Any, named: Mapping[str, Value]) -> errors.AdjitError:
     return frame.ctx.unsupported(f"argument `{next(iter(named))}` of {spoken(callee)}", "Give it by position.")
-
-
-def _effect(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
-    if named:
-        raise _by_position(frame, callee, named)
-    return whole_call(frame.ctx, callee, [operand(frame.ctx, a) for a in args], effect=True)
 
 
 # ----------------------------------------------------------------------------------------------------- methods, lambdas
@@ -436,7 +403,7 @@ _METHODS_BY_PARTS = frozenset((
 
 
 def _has_complex(value: Value) -> bool:
-    return any(map(_has_complex, value.items)) if isinstance(value, TupleValue) else is_complex(value)
+    return any(map(is_complex, parts_of(value)))
 
 
 def _complex_call(frame: Frame, callee: Any, args: list[Value], named: dict[str, Value]) -> Value | None:
@@ -450,13 +417,13 @@ def _complex_call(frame: Frame, callee: Any, args: list[Value], named: dict[str,
         if name in ("real", "imag") and len(args) == 1:
             return _part_taken(ctx, args[0], name)
         if callee is cmath.polar and len(args) == 1:
-            return TupleValue(tuple(_applied(ctx, f, args) for f in (abs, cmath.phase)))
+            return TupleValue(tuple(applied(ctx, f, args) for f in (abs, cmath.phase)))
         if complexes.is_known(callee, len(args)):
-            return _applied(ctx, callee, args)
+            return applied(ctx, callee, args)
     if callee in (np.dot, operator.matmul) and len(args) == 2 and all(map(is_array, args)):
         return product(frame, np.dot, args[0], args[1])
     if callee is np.vdot and len(args) == 2:
-        first = _applied(ctx, np.conj, [args[0]]) if is_complex(args[0]) else args[0]
+        first = applied(ctx, np.conj, [args[0]]) if is_complex(args[0]) else args[0]
         return product(frame, np.dot, *(_resolved(frame, np.ravel, [a], {}) for a in (first, args[1])))
     if _is_hashable(callee) and callee in _BY_PARTS and _has_complex(args[0]) and not any(map(_has_complex, args[1:])):
         return _by_parts(ctx, args[0], lambda a: _resolved(frame, callee, [a, *args[1:]], named))
@@ -466,13 +433,6 @@ def _complex_call(frame: Frame, callee: Any, args: list[Value], named: dict[str,
     if dtype_of(callee) is not None:
         return None
     raise complexes.no_rule(ctx, name)
-
-
-def _applied(ctx: Context, callee: Any, args: Sequence[Value]) -> Value:
-    """A function of numbers, of which one is complex, or of arrays of them."""
-    if any(map(is_array, args)):
-        return elementwise(ctx, callee, args)
-    return complexes.call(ctx, callee, [a for a in args if isinstance(a, ir.Var | ir.Const | Complex)])
 
 
 def _by_parts(ctx: Context, value: Value, run: Callable[[Value], Value]) -> Value:
@@ -508,7 +468,7 @@ def _complex_method(frame: Frame, method: Method, args: Sequence[Value], named: 
     """A method of a complex number, or of an array of them; None where it is one as any other array's."""
     ctx, owner, name = frame.ctx, method.owner, method.name
     if name in ("conj", "conjugate"):
-        return _applied(ctx, np.conj, [owner])
+        return applied(ctx, np.conj, [owner])
     if isinstance(owner, Complex) and not is_array(owner):
         return owner if name == "item" else complexes.function(ctx, name, owner)
     if name in _METHODS_BY_PARTS:

@@ -8,10 +8,8 @@ with wider ones until they hold.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from numba import types
@@ -43,19 +41,11 @@ EXPRESSION = "%expression"  # the value of a conditional expression while its si
 CHECKPOINTED = "%checkpointed"  # the value of a checkpointed call, as it leaves the loop that stands for the call
 FLAGS = (BREAK, CONTINUE, RETURN, ENDED)
 _SPOKEN = {
-    BREAK: "broke",
-    CONTINUE: "skip",
-    RETURN: "returned",
-    ENDED: "ended",
-    VALUE: "result",
-    EXPRESSION: "chosen",
-    CHECKPOINTED: "result",
-}
+    BREAK: "broke", CONTINUE: "skip", RETURN: "returned", ENDED: "ended",
+    VALUE: "result", EXPRESSION: "chosen", CHECKPOINTED: "result",
+}  # fmt: skip
 
 Env = dict[str, Value]
-
-# how many operands a value of a kind is, if there are any
-_LEAVES = {"leaf": 1, "complex": 2, "function": 1}
 
 
 def flag(frame: Frame, name: str) -> ir.Operand:
@@ -82,9 +72,10 @@ def left(frame: Frame) -> ir.Operand:
 
 
 class _Side(NamedTuple):
-    """One side of a branch: its operations, and what it hands on."""
+    """One side of a branch: its operations, the variables after it, and what it hands on."""
 
     ops: list[ir.Op]
+    env: Env
     yields: list[ir.Operand]
 
     def region(self) -> ir.Region:
@@ -99,28 +90,26 @@ def conditional(frame: Frame, condition: ir.Operand, then: Callable[[], None], o
     ctx = frame.ctx
     before, origin = frame.env, ctx.builder.origin
     sides: list[_Side] = []
-    found: list[Env] = []
     for run in (then, orelse):
         frame.env = dict(before)
         with ctx.builder.region() as ops:
             _run(frame, run)
-        sides.append(_Side(ops, []))
-        found.append(frame.env)
+        sides.append(_Side(ops, frame.env, []))
     ctx.builder.origin = origin  # that of the last statement in a branch until now
     frame.env = {}
     outs: list[ir.Var] = []
-    for name in dict.fromkeys((*found[0], *found[1])):
+    for name in dict.fromkeys(name for side in sides for name in side.env):
         absent = ir.boolean(False) if name in FLAGS else None
-        a, b = (env.get(name, absent) for env in found)
-        if a is b or (a is not None and b is not None and a == b):
-            frame.env[name] = a if a is not None else b  # type: ignore[assignment]
+        a, b = (side.env.get(name, absent) for side in sides)
+        if a is not None and (a is b or a == b):
+            frame.env[name] = a
             continue
         if isinstance(a, Static) and isinstance(b, Static) and (options := any_of(functions_in(a), functions_in(b))):
             frame.env[name] = OneOf(options, condition)
             continue
         a = _from_before(frame, name, b) if a is None else a
         b = _from_before(frame, name, a) if b is None else b
-        frame.env[name] = _join(ctx, name, a, b, sides, outs)
+        frame.env[name] = _join(ctx, name, (a, b), sides, outs)
     then_region, else_region = (side.region() for side in sides)
     ctx.builder.emit(ir.If(condition=condition, then=then_region, orelse=else_region, outs=tuple(outs)))
     for out, *incoming in zip(outs, *(side.yields for side in sides), strict=True):
@@ -174,46 +163,35 @@ def _note_phi(ctx: Context, out: ir.Var, incoming: Iterable[ir.Operand]) -> None
         ctx.new_array(out, roots=frozenset().union(*map(ctx.roots_of, incoming)))
 
 
-def _join(
-    ctx: Context, name: str, a: Value | None, b: Value | None, sides: Sequence[_Side], outs: list[ir.Var]
-) -> Value:
-    known = a if a is not None else b
-    assert known is not None
-    if isinstance(known, Poison):
-        return known
-    shape: Shape | None = structure(known)
-    if a is not None and b is not None:
-        if isinstance(b, Poison):
-            return b
-        options = any_of(functions_in(a), functions_in(b))
-        if options and structure(a) != structure(b):
-            with _at_end_of(ctx, sides[0].ops):
-                a = as_one_of(ctx, a, options)
-            with _at_end_of(ctx, sides[1].ops):
-                b = as_one_of(ctx, b, options)
-        shape = joint(structure(a), structure(b))
-    a_leaves = _leaves_as(shape, a) if shape is not None else None
-    b_leaves = _leaves_as(shape, b) if shape is not None else None
-    if shape is None or a_leaves is None or b_leaves is None:
+def _join(ctx: Context, name: str, held: Sequence[Value | None], sides: Sequence[_Side], outs: list[ir.Var]) -> Value:
+    """What a variable holds after a branch; `held`: what each side leaves in it, of which one may be nothing."""
+    known = [value for value in held if value is not None]
+    poison = next((value for value in known if isinstance(value, Poison)), None)
+    if poison is not None:
+        return poison
+    shape = _joint(structure(known[0]), structure(known[-1]))
+    found: list[list[ir.Operand]] = []
+    for side, value in zip(sides, held, strict=True):
+        if value is not None and shape is not None:
+            with _at_end_of(ctx, side.ops):
+                leaves = _leaves_as(ctx, shape, value)
+            found += [] if leaves is None else [leaves]
+    if shape is None or len(found) < len(known):
         return Poison("It holds values of different kinds on two paths.")
     made: list[ir.Operand] = []
-    for x, y in zip(a_leaves, b_leaves, strict=True):
-        if x is not None and (x is y or x == y):
-            made.append(x)
+    for row in zip(*found, strict=True):
+        if len(row) == 2 and row[0] == row[1]:
+            made.append(row[0])
             continue
-        present = x if x is not None else y
-        assert present is not None
-        type_ = unify(x.type, y.type) if x is not None and y is not None else present.type
+        type_ = unify(row[0].type, row[-1].type)
         if type_ is None:
-            assert x is not None
-            assert y is not None
-            return Poison(f"It is {x.type} on one path and {y.type} on another.")
-        for side, leaf in zip(sides, (x, y), strict=True):
+            return Poison(f"It is {row[0].type} on one path and {row[-1].type} on another.")
+        rest = iter(row)
+        for side, value in zip(sides, held, strict=True):
             with _at_end_of(ctx, side.ops):
-                side.yields.append(_brought(ctx, name, leaf, type_))
-        out = _variable(name, type_)
-        outs.append(out)
-        made.append(out)
+                side.yields.append(_brought(ctx, name, None if value is None else next(rest), type_))
+        outs.append(_variable(name, type_))
+        made.append(outs[-1])
     return rebuild(shape, made)
 
 
@@ -225,23 +203,31 @@ def _at_end_of(ctx: Context, ops: list[ir.Op]) -> Iterator[None]:
     ops.extend(more)
 
 
-def _leaves_as(shape: Shape, value: Value | None) -> Sequence[ir.Operand | None] | None:
-    """The operands that `value` has when it is put together like `shape`, real numbers taken as complex ones.
+def _functions(shape: Shape) -> tuple[Static, ...]:
+    """Those that it may hold, if that is what it holds."""
+    if shape.kind == "function":
+        return shape.parts
+    return functions_in(shape.parts[0]) if shape.kind == "static" else ()
 
-    None for each where there is no value; None if it cannot be put together so.
-    """
-    if shape.kind == "complex" and isinstance(value, ir.Var | ir.Const):
-        if isinstance(value.type, types.Array):
-            return None
-        part = value.type if isinstance(value.type, types.Float) else types.float64
-        return (value, typed_const(0.0, part))
-    if shape.kind in ("tuple", "list"):
-        items = value.items if isinstance(value, TupleValue) else [None] * len(shape.parts)
-        found = [_leaves_as(part, item) for part, item in zip(shape.parts, items, strict=True)]
-        return None if None in found else [leaf for leaves in found if leaves is not None for leaf in leaves]
-    if value is None:
-        return [None] * _LEAVES.get(shape.kind, 0)
-    return leaves_of(value)
+
+def _joint(one: Shape, other: Shape) -> Shape | None:
+    """How a value is put together that is one on a path and the other on another; a function becomes one of several."""
+    options = any_of(_functions(one), _functions(other))
+    return Shape("function", options) if options and one != other else joint(one, other)
+
+
+def _leaves_as(ctx: Context, shape: Shape, value: Value) -> list[ir.Operand] | None:
+    """The operands of a value put together like `shape`, real numbers taken as complex ones; None if it cannot be."""
+    if shape.kind == "function":
+        value = as_one_of(ctx, value, shape.parts)
+    if isinstance(value, TupleValue):
+        found = [_leaves_as(ctx, part, item) for part, item in zip(shape.parts, value.items, strict=True)]
+        return None if None in found else [leaf for leaves in found for leaf in leaves or ()]
+    if shape.kind != "complex" or not isinstance(value, ir.Var | ir.Const):
+        return leaves_of(value)
+    if isinstance(value.type, types.Array):
+        return None
+    return [value, typed_const(0.0, value.type if isinstance(value.type, types.Float) else types.float64)]
 
 
 def _variable(name: str, type_: types.Type) -> ir.Var:
@@ -266,34 +252,23 @@ def converted(ctx: Context, value: ir.Operand, type_: types.Type) -> ir.Operand:
     if isinstance(type_, types.Array):
         assert isinstance(value.type, types.Array)
         out = ir.Var(ir.name_of(value, "view"), type_)
-        selectors = tuple(ir.Span() for _ in range(type_.ndim))
-        ctx.builder.emit(ir.Slice(base=value, selectors=selectors, out=out))
-        ctx.new_array(out, ctx.shape(value), ctx.roots_of(value))
-        return out
+        ctx.builder.emit(ir.Slice(base=value, selectors=(ir.Span(),) * type_.ndim, out=out))
+        return ctx.new_array(out, ctx.shape(value), ctx.roots_of(value))
     return scalars.cast(ctx, value, type_)
 
 
 # --------------------------------------------------------------------------------------------------------------- loops
 
 
-@dataclass
-class _Slot:
+class _Slot(NamedTuple):
     """A variable that a loop carries: how its value is put together and the types of its leaves; None if unknown."""
 
     shape: Shape | None
     types: tuple[types.Type, ...] = ()
     guessed: bool = False
 
-    @property
-    def kind(self) -> str:
-        return "" if self.shape is None else self.shape.kind
-
-    @property
-    def functions(self) -> tuple[Static, ...]:
-        """Those that it may hold, if that is what it holds."""
-        if self.shape is None or self.kind not in ("function", "static"):
-            return ()
-        return self.shape.parts if self.kind == "function" else functions_in(self.shape.parts[0])
+    def variables(self, name: str) -> list[ir.Var]:
+        return [_variable(name, type_) for type_ in self.types]
 
 
 _GUESS = _Slot(LEAF, (types.float64,), guessed=True)
@@ -332,15 +307,14 @@ def carried_loop(
     outer, outer_sought = frame.earlier, frame.sought
     sought: set[str] = set()
     for _ in range(12):
-        args: dict[str, list[ir.Var]] = {}
+        args = {name: slot.variables(name) for name, slot in slots.items()}
         frame.env = dict(before)
         # what is assigned in an inner loop alone is the outer loop's as well
         earlier: dict[str, Value | None] = {
             n: None for n, s in slots.items() if s.shape is None and not n.startswith("%")
         }
-        frame.earlier, frame.sought = {**dict.fromkeys(outer), **outer, **earlier}, outer_sought | sought
+        frame.earlier, frame.sought = {**outer, **earlier}, outer_sought | sought
         for name, slot in slots.items():
-            args[name] = [_variable(name, t) for t in slot.types]
             if slot.shape is not None:
                 frame.env[name] = rebuild(slot.shape, args[name])
             elif name not in FLAGS:
@@ -348,10 +322,9 @@ def carried_loop(
         was_in_loop, frame.in_loop = frame.in_loop, True
         try:
             with ctx.builder.region() as ops:
-                for group in args.values():
-                    for arg in group:
-                        if isinstance(arg.type, types.Array):
-                            ctx.new_array(arg, roots=frozenset((ANYWHERE,)))
+                for arg in (arg for group in args.values() for arg in group):
+                    if isinstance(arg.type, types.Array):
+                        ctx.new_array(arg, roots=frozenset((ANYWHERE,)))
                 extra = body()
         except Guess as guess:
             if guess.name in outer_sought and guess.name not in slots:
@@ -371,31 +344,28 @@ def carried_loop(
             frame.in_loop = was_in_loop
             asked = {n: frame.earlier[n] for n in earlier}
             frame.earlier, frame.sought = outer, outer_sought
-        after = frame.env
         if sought:
             for name in sought:
-                found = _entry_slot(after.get(name))
-                slots[name] = _GUESS if found.shape is None else dataclasses.replace(found, guessed=True)
+                found = _entry_slot(frame.env.get(name))
+                slots[name] = _GUESS if found.shape is None else found._replace(guessed=True)
             sought.clear()
             continue
-        wider = {name: _wider(ctx, name, slot, after.get(name)) for name, slot in slots.items()}
+        wider = {name: _wider(ctx, name, slot, frame.env.get(name)) for name, slot in slots.items()}
         if wider != slots:
-            unread = [n for n in names if slots[n].shape is None]
-            known = {n: _entry_slot(asked.get(n)) for n in unread}
+            unread = {n: _entry_slot(asked.get(n)) for n, slot in slots.items() if slot.shape is None}
             # where the rest holds, what the body assigns before it reads it needs no second look
-            if any(wider[n] != slots[n] for n in names if n not in unread) or any(
-                known[n].shape is not None and known[n] != wider[n] for n in unread
-            ):
+            is_settled = all(wider[n] == slots[n] for n in names if n not in unread)
+            if not is_settled or any(k.shape is not None and k != wider[n] for n, k in unread.items()):
                 slots = wider
                 continue
             for n in unread:
                 slots[n] = wider[n]
                 value = asked.get(n)
                 if value is None:
-                    args[n] = [_variable(n, t) for t in wider[n].types]
+                    args[n] = wider[n].variables(n)
                 else:
                     args[n] = [leaf for leaf in leaves_of(value) if isinstance(leaf, ir.Var)]
-        _finish(frame, before, slots, args, ops, after, extra, build)
+        _finish(frame, before, slots, args, ops, extra, build)
         return
     raise ctx.mismatch(
         "the types of the variables in this loop do not settle",
@@ -422,51 +392,30 @@ def _wider(ctx: Context, name: str, slot: _Slot, value: Value | None) -> _Slot:
     found = _entry_slot(value)
     if slot.shape is None or (slot.guessed and (found.shape != slot.shape or found.types != slot.types)):
         return found
-    if found.shape != slot.shape and slot.functions and found.functions:
-        options = any_of(slot.functions, found.functions)
-        return _Slot(Shape("function", options), (number_type(options),))
-    if found.shape != slot.shape and "static" in (slot.kind, found.kind):
-        return _Slot(structure(Poison("It holds values of different kinds on two trips.")))
     assert found.shape is not None
-    shape = joint(slot.shape, found.shape)
-    leaves = None if shape is None else _leaves_as(shape, value)
-    if shape is None or leaves is None:
+    shape = _joint(slot.shape, found.shape)
+    if shape is not None and shape.kind == "function":
+        return _Slot(shape, (number_type(shape.parts),), slot.guessed)
+    if found.shape != slot.shape and "static" in (slot.shape.kind, found.shape.kind):
+        return _Slot(structure(Poison("It holds values of different kinds on two trips.")))
+    held = (rebuild(slot.shape, slot.variables(name)), value)
+    mine, others = (None if shape is None else _leaves_as(ctx, shape, each) for each in held)
+    if shape is None or mine is None or others is None:
         raise ctx.unsupported(
             f"`{name}` changes its kind in the loop",
             "Use different names, or keep one kind of value in it.",
             why="It holds values of different kinds on two trips.",
         )
     merged: list[types.Type] = []
-    for mine, leaf in zip(_types_as(shape, slot.shape, slot.types), leaves, strict=True):
-        assert leaf is not None
-        both = unify(mine, leaf.type)
+    for own, other in zip(mine, others, strict=True):
+        both = unify(own.type, other.type)
         if both is None:
             raise ctx.mismatch(
-                f"`{name}` is {to_text(mine)} when the loop starts and {to_text(leaf.type)} after a trip",
+                f"`{name}` is {to_text(own.type)} when the loop starts and {to_text(other.type)} after a trip",
                 "Give it one type, also before the loop.",
             )
         merged.append(both)
     return _Slot(shape, tuple(merged), slot.guessed)
-
-
-def _types_as(shape: Shape, own: Shape, kinds: Iterable[types.Type]) -> list[types.Type]:
-    """The types of the leaves of something put together like `own`, once it is put together like `shape`."""
-    rest = iter(kinds)
-
-    def of(wanted: Shape, mine: Shape) -> list[types.Type]:
-        if mine.kind in ("tuple", "list"):
-            return [t for w, m in zip(wanted.parts, mine.parts, strict=True) for t in of(w, m)]
-        if mine.kind == "leaf" and wanted.kind == "complex":
-            part = next(rest)
-            return [part, part if isinstance(part, types.Float) else types.float64]
-        return [next(rest) for _ in range(_LEAVES.get(mine.kind, 0))]
-
-    return of(shape, own)
-
-
-def _shaped(ctx: Context, value: Value, slot: _Slot) -> Value:
-    """The value as the slot holds it."""
-    return as_one_of(ctx, value, slot.functions) if slot.kind == "function" else value
 
 
 def _finish(
@@ -475,34 +424,31 @@ def _finish(
     slots: dict[str, _Slot],
     args: dict[str, list[ir.Var]],
     ops: list[ir.Op],
-    after: Env,
     extra: Sequence[ir.Operand],
     build: Callable[[Trips], ir.Op],
 ) -> None:
-    ctx = frame.ctx
+    ctx, after = frame.ctx, frame.env
     inits: list[ir.Operand] = []
     yields: list[ir.Operand] = []
     outs: dict[str, list[ir.Var]] = {}
     for name, slot in slots.items():
         if slot.shape is None:
             continue
-        if slot.kind == "poison":
-            outs[name] = []
+        outs[name] = slot.variables(name)
+        if slot.shape.kind == "poison":
             continue
         initial = before.get(name)
         if initial is None or isinstance(initial, Poison):
             initial = _from_before(frame, name, rebuild(slot.shape, args[name]))
-        start = None if initial is None else _leaves_as(slot.shape, _shaped(ctx, initial, slot))
         # control has not left when the loop is entered
-        start = start or [ir.boolean(False) if name in FLAGS else None] * len(slot.types)
+        start: Sequence[ir.Operand | None] = [ir.boolean(False) if name in FLAGS else None] * len(slot.types)
+        if initial is not None:
+            start = _leaves_as(ctx, slot.shape, initial) or start
         inits += [_brought(ctx, name, leaf, type_) for leaf, type_ in zip(start, slot.types, strict=True)]
         with _at_end_of(ctx, ops):
-            final: Sequence[ir.Operand | None] | None = args[name]
-            if name in after:
-                final = _leaves_as(slot.shape, _shaped(ctx, after[name], slot))
+            final = _leaves_as(ctx, slot.shape, after[name]) if name in after else args[name]
             assert final is not None
             yields += [_brought(ctx, name, leaf, type_) for leaf, type_ in zip(final, slot.types, strict=True)]
-        outs[name] = [_variable(name, t) for t in slot.types]
     flat_args = tuple(a for n, s in slots.items() if s.shape is not None for a in args[n])
     flat_outs = tuple(o for group in outs.values() for o in group)
     ctx.builder.emit(build(Trips(tuple(inits), flat_args, tuple(ops), (*yields, *extra), flat_outs)))
@@ -513,3 +459,34 @@ def _finish(
         frame.env[name] = rebuild(shape, group)
     for out, *incoming in zip(flat_outs, inits, yields, strict=True):
         _note_phi(ctx, out, incoming)
+
+
+def checkpointed(frame: Frame, call: Callable[[], Value]) -> Value:
+    """The value of a call, as that of a loop of one trip, which the reverse sweep runs again.
+
+    y = checkpoint(layer)(x, w)      for once in checkpoint(range(1)): y = layer(x, w)
+    """
+    ctx = frame.ctx
+    outer = ctx.builder.origin
+
+    def body() -> Sequence[ir.Operand]:
+        value = materialise(ctx, call(), "result")
+        fresh = (op for op in ctx.builder.ops if isinstance(op, ir.Alloc | ir.Copy | ir.Call))
+        made = {out for op in fresh for out in op.results}
+        for leaf in leaves_of(value):
+            if isinstance(leaf.type, types.Array) and leaf not in made:
+                raise ctx.unsupported(
+                    "a checkpointed call that returns an array which it did not make itself",
+                    "Return a copy, or write into an argument and return nothing.",
+                    why="Run again, it would return another one.",
+                )
+        frame.env[CHECKPOINTED] = value
+        ctx.builder.origin = outer
+        return ()
+
+    def build(trips: Trips) -> ir.Op:
+        trip = trips.body(ir.Var("once", types.intp))
+        return ir.For(stop=ir.integer(1), inits=trips.inits, body=trip, outs=trips.outs, snapshots=1, origin=outer)
+
+    carried_loop(frame, (CHECKPOINTED,), body, build)
+    return frame.env.pop(CHECKPOINTED)

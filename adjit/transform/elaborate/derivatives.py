@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -41,12 +42,13 @@ from adjit.transform.elaborate.values.values import (
     structure,
 )
 from adjit.transform.ir.notation import to_text
-from adjit.transform.ir.types import array_type_of, tuple_type
+from adjit.transform.ir.types import array_type_of
 from adjit.transform.source.derivative import (
     Derivative,
     Enclosed,
-    bound,
+    check_call,
     made,
+    named_parameters,
     parameters,
     shown,
     specification,
@@ -129,6 +131,23 @@ def placed(ctx: Context) -> Iterator[None]:
         raise ctx.fail(type(fault), fault.what, fault.why, fault.instead) from None
 
 
+def arguments(
+    ctx: Context, name: str, expected: inspect.Signature, args: Sequence[Value], named: Mapping[str, Value]
+) -> dict[str, Value]:
+    """The value of each parameter in a call: of one left out, its default."""
+    with placed(ctx):
+        check_call(name, expected, len(args), named)
+    given = expected.bind(*args, **named).arguments
+    found: dict[str, Value] = {}
+    for key, p in expected.parameters.items():
+        if p.kind is p.VAR_POSITIONAL:
+            found[key] = TupleValue(tuple(given.get(key, ())))
+        elif key in given or p.default is not p.empty:
+            value = given.get(key, p.default)
+            found[key] = value if isinstance(value, Value) else wrap(ctx, value)
+    return found
+
+
 # ------------------------------------------------------------------------------------------------------ what is derived
 
 
@@ -170,27 +189,17 @@ def _around(function: LocalFunction) -> dict[str, Value]:
 def _enclosed(frame: Frame, function: LocalFunction, leaves: Sequence[ir.Operand]) -> Enclosed:
     names: list[str] = []
     for leaf in leaves:
-        name = ir.name_of(leaf, "value")
-        names.append(unused(name, (*names, *function.parameters)))
-    name = function.name if isinstance(function.node, cst.FunctionDef) else "<lambda>"
+        names.append(unused(ir.name_of(leaf, "value"), (*names, *function.parameters)))
     return Enclosed(
-        name=name,
+        name=function.name,
         given=by_name(function.parameters, function.defaults),
         parameters=by_name([*function.parameters, *names]),
         elaborate=lambda arg_types, build: frame.ctx.elaborate_local(function, leaves, names, arg_types, build),
     )
 
 
-def seen_from_inside(
-    function: LocalFunction, home: Frame, mapping: Mapping[ir.Operand, ir.Operand]
-) -> tuple[dict[str, Value], dict[str, Value]]:
-    """What a function defined inside reads around it, and its defaults, as those of a compilation of its own."""
-    moved = _Moved(home, mapping)
-    return moved.variables(function), {name: moved.value(v) for name, v in function.defaults.items()}
-
-
-class _Moved:
-    """Values of the enclosing function, with other operands in them."""
+class Moved:
+    """Values of the enclosing function, with other operands in them, as those of a compilation of its own."""
 
     def __init__(self, home: Frame, mapping: Mapping[ir.Operand, ir.Operand]) -> None:
         self.home = home
@@ -198,6 +207,7 @@ class _Moved:
         self.functions: dict[int, LocalFunction] = {}
 
     def variables(self, function: LocalFunction) -> dict[str, Value]:
+        """What a function defined inside reads around it."""
         return {name: self.value(value) for name, value in _around(function).items()}
 
     def function(self, function: LocalFunction) -> LocalFunction:
@@ -276,8 +286,8 @@ def _check_names(frame: Frame, inner: Inner) -> None:
 
 def _bound(frame: Frame, spec: Any, args: Sequence[Value], named: Mapping[str, Value]) -> list[Value]:
     """The user's arguments of a call, with the defaults of those left out."""
-    given: Sequence[Any] = bound(spec, args, named)
-    return [materialise(frame.ctx, g if isinstance(g, Value) else wrap(frame.ctx, g)) for g in given]
+    given = arguments(frame.ctx, shown(spec), named_parameters(spec), args, named)
+    return [materialise(frame.ctx, value) for value in given.values()]
 
 
 def _with_vector(
@@ -393,19 +403,7 @@ def _like(frame: Frame, given: Value, wanted: Value, what: str) -> Value:
     )
 
 
-def type_of(value: Value) -> types.Type | None:
-    """The type of an argument of a derivative; None if it can be none."""
-    if isinstance(value, ir.Var | ir.Const):
-        return value.type
-    if isinstance(value, TupleValue):
-        parts = [type_of(v) for v in value.items]
-        return None if None in parts else tuple_type([p for p in parts if p is not None])
-    if isinstance(value, Static) and value.value is None:
-        return types.none
-    return types.StringLiteral(value.value) if isinstance(value, Static) and isinstance(value.value, str) else None
-
-
-class _Free(_Moved):
+class _Free(Moved):
     """The operands in the variables that a function defined inside reads around it, directly or through others."""
 
     def __init__(self, home: Frame) -> None:

@@ -2,8 +2,6 @@
 
 In: a function with notes of such copies (`Detached`). Out: the same without the notes, or the error at a store.
 
-A view stands for a copy, too, where an array is contiguous here and may lie in another order in NumPy (`orders.py`).
-
 Where numba has no view of the memory, as of a column that goes through `ravel`, the front end makes a copy, which is as
 good as a view until one of the two is stored into and the other one read. Whether that may happen is asked along the
 paths of the program: what was stored where, since a copy was made.
@@ -11,6 +9,14 @@ paths of the program: what was stored where, since a copy was made.
     r = a[:, 0].ravel()
     a[0, 0] = x                    Unsupported: NumPy's r may be a view, and is read afterwards
     return r[0]
+
+A view stands for a copy, too, where an array may lie in another order in NumPy, whose arrays take the order of others;
+here all are in C order. The front end notes what each is made like (`Ordered`).
+
+    b = a * 2.0        with `a` in Fortran order, so is NumPy's b
+    c = b + 1.0        and c
+    d = a[:, [0, 1]]   in whatever order
+    r = c.ravel()      a view here, a copy there
 """
 
 from __future__ import annotations
@@ -21,7 +27,7 @@ from collections.abc import Iterable
 from adjit import errors
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Names
-from adjit.transform.elaborate.orders import Orders
+from adjit.transform.ir.types import array_type_of
 
 # What is true of a note on some path, and the store that made it so. Of the copies that one note has made, the last one
 # is told apart from those before, which only variables that go round a loop can name.
@@ -42,7 +48,7 @@ def without_detached(function: ir.Function) -> tuple[ir.Function, dict[ir.Var, i
     passed = [note for note in found if isinstance(note, ir.Passed)]
     doubtful: set[ir.Detached] = set()
     if views or passed:
-        orders = Orders(function)
+        orders = _Orders(function)
         doubtful = {view for view in views if view.by == "type" or orders.is_in_doubt(view.base)}
         for note in passed:
             others = {k for k, leaf in enumerate(note.leaves) if ir.is_array(leaf) and orders.is_in_doubt(leaf)}
@@ -58,10 +64,7 @@ def without_detached(function: ir.Function) -> tuple[ir.Function, dict[ir.Var, i
     for op in whole:
         same[op.out] = ir.substituted_operand(op.base, same)
     body = ir.replaced(function.body, dict.fromkeys([*found, *whole], ()))
-    if same:
-        ops = tuple(ir.substituted(op, same) for op in body.ops)
-        body = ir.Region(body.args, ops, tuple(ir.substituted_operand(y, same) for y in body.yields))
-    return dataclasses.replace(function, body=body), same
+    return dataclasses.replace(function, body=ir.substituted_region(body, same) if same else body), same
 
 
 class _Paths:
@@ -200,3 +203,52 @@ def _readonly(note: ir.Detached, store: ir.Op) -> errors.Unsupported:
         "It is a view that NumPy does not let one write to.",
         "Take a copy first, with .copy().",
     )
+
+
+# ----------------------------------------------------------------------------------------------------- NumPy's order
+
+
+class _Orders:
+    """What is known of the order of each array; `loose`: the fresh ones that may not be in C order."""
+
+    def __init__(self, function: ir.Function):
+        self.names = Names(function)
+        self.notes = [op for op in ir.walk(function.body) if isinstance(op, ir.Ordered)]
+        # whatever numba says, and whatever they are views of
+        self.in_c_order = {note.array for note in self.notes if not note.like and not note.is_free}
+        for array in self.in_c_order:
+            self.names.sources.pop(array, None)
+        self.turned = {op.out for op in ir.walk(function.body) if isinstance(op, ir.Transpose)}
+        self.loose: set[ir.Operand] = set()
+        while any(self.look_at(note) for note in self.notes):
+            pass
+
+    def is_in_doubt(self, array: ir.Operand) -> bool:
+        """Whether the array, or what it is a view of, may lie in another order than C."""
+        return bool(self.names.memory(array) & self.loose)
+
+    def look_at(self, note: ir.Ordered) -> bool:
+        """Whether the note tells of another array."""
+        if not note.is_free and all(map(self.is_sorted, note.like)):
+            return False
+        # what a function gives back of its arguments is not made by it
+        made = self.names.memory(note.array).difference(*map(self.names.memory, note.like)) - self.loose
+        self.loose |= made
+        return bool(made)
+
+    def is_sorted(self, operand: ir.Operand) -> bool:
+        """Whether the strides are those of C order, perhaps with gaps or backwards: what is made like it is C."""
+        seen, waiting = {operand}, [operand]
+        while waiting:
+            here = waiting.pop()
+            type_ = array_type_of(here)
+            if type_.layout == "C":
+                if self.names.memory(here) & self.loose:
+                    return False
+            elif here not in self.in_c_order and type_.ndim > 1:
+                sources = self.names.sources.get(here)
+                if sources is None or here in self.turned:
+                    return False
+                waiting += [s for s in sources if s not in seen]
+                seen.update(sources)
+        return True

@@ -12,7 +12,6 @@ import collections
 import contextlib
 import dataclasses
 import functools
-import inspect
 import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -26,7 +25,7 @@ from adjit.runtime.library import check_separate
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases, named_by
 from adjit.transform.elaborate.control import VALUE
-from adjit.transform.elaborate.derivatives import placed, seen_from_inside, type_of
+from adjit.transform.elaborate.derivatives import Moved, arguments, placed
 from adjit.transform.elaborate.detached import without_detached
 from adjit.transform.elaborate.expressions import evaluate
 from adjit.transform.elaborate.indexing import CHANGED_GLOBAL
@@ -38,11 +37,11 @@ from adjit.transform.elaborate.values.choices import functions_in
 from adjit.transform.elaborate.values.constants import wrap
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Context, Frame, Guess, LocalFunction
-from adjit.transform.elaborate.values.values import Complex, Lazy, Static, TupleValue, Value, described, operands_in
+from adjit.transform.elaborate.values.values import Complex, Lazy, Static, TupleValue, Value, described, parts_of
 from adjit.transform.ir.types import tuple_parts, tuple_type, unliteral
 from adjit.transform.rewrite.defined import defined_where_measured
 from adjit.transform.rewrite.notes import Elaborated, note
-from adjit.transform.source.derivative import Enclosed, check_call
+from adjit.transform.source.derivative import Enclosed
 from adjit.transform.source.parameters import by_name
 from adjit.transform.source.reading import FunctionSource, read_source
 
@@ -75,24 +74,9 @@ def _elaborate_local(
     def variables(given: dict[str, Value]) -> dict[str, Value]:
         own = {name: given[name] for name in function.parameters}
         mapping = {leaf: given[name] for leaf, name in zip(leaves, leaf_names, strict=True)}
-        around, _ = seen_from_inside(function, Frame(ctx, source), mapping)  # type: ignore[arg-type]
-        return {**around, **own}
+        return {**Moved(Frame(ctx, source), mapping).variables(function), **own}  # type: ignore[arg-type]
 
     return _elaborated(ctx, source, (*function.parameters, *leaf_names), arg_types, variables, len(leaf_names))
-
-
-def _check_unwritten(function: ir.Function, around: Sequence[ir.Tree]) -> None:
-    """Refuses a store into an array of the enclosing function: a derivative changes nothing around it."""
-    aliases = function.analysis(Aliases)
-    arrays = {aliases.find(p) for p in around if isinstance(p, ir.Var) and isinstance(p.type, types.Array)}
-    for op, target in _stores(function).items():
-        if aliases.find(target) in arrays:
-            raise errors.Unsupported(
-                "an array of the enclosing function is changed by one that is differentiated inside it",
-                ir.place_of(op.origin),
-                "A derivative changes nothing but what it returns.",
-                "Copy the array first.",
-            )
 
 
 def _elaborated(
@@ -106,22 +90,19 @@ def _elaborated(
     """The IR of a function; `variables`: from the values of its parameters to what its body sees; `around`: how many of
     them, the last ones, belong to the function around it."""
     ctx.notes_views = ctx.notes_order = True
-    params: list[ir.Tree] = []
-    values: list[Value] = []
-    for name, type_ in zip(names, arg_types, strict=True):
-        tree, value = parameter(ctx, name, type_)
-        params.append(tree)
-        values.append(value)
+    given = [parameter(ctx, name, type_) for name, type_ in zip(names, arg_types, strict=True)]
+    params = tuple(tree for tree, _ in given)
+    leaves = tuple(ir.leaves(params))
     ctx.frame = None
     with ctx.builder.region() as ops:
-        for leaf in ir.leaves(tuple(params)):
+        for leaf in leaves:
             if isinstance(leaf.type, types.Array):
                 ctx.new_array(leaf)
-        ctx.given = frozenset(ir.leaves(tuple(params)))
-        taken: dict[ir.Var, Complex] = {}
-        values = [_taken_apart(ctx, value, taken) for value in values]
+        ctx.given = frozenset(leaves)
+        taken: dict[ir.Var, Sequence[ir.Operand]] = {}
+        values = {name: _taken_apart(ctx, value, taken) for name, (_, value) in zip(names, given, strict=True)}
         try:
-            result = _body(ctx, source, variables(dict(zip(names, values, strict=True))), False, False)
+            result = _body(ctx, source, variables(values), False, False)
         except RecursionError as error:
             # positions are found by going just as deep
             raise errors.Unsupported(
@@ -131,32 +112,28 @@ def _elaborated(
                 "Take it apart into several statements.",
             ) from error
         tree, yields = result_of(source, result)
-        yields = [_owned(ctx, y, ir.leaves(tuple(params))) for y in yields]
+        yields = [_owned(ctx, y, leaves) for y in yields]
     naming = _Naming(ctx.called)
-    body = naming.region(ir.Region(tuple(ir.leaves(tuple(params))), tuple(ops), tuple(yields)))
+    body = naming.region(ir.Region(leaves, tuple(ops), tuple(yields)))
     made = ir.Function(
         name=source.identifier,
         names=tuple(names),
-        params=tuple(params),
+        params=params,
         body=body,
         result=tree,
         origin=source.origin(source.node),
         comments=source.comments,
     )
-    _check_globals(made)
-    _check_unwritten(made, params[len(params) - around :])
-    _check_defaults(made, source)
+    _check_stores(made, source, around)
     made, same = without_detached(made)
-    operands = ((name, origin, naming.operand(o)) for name, origin, v in ctx.bound for o in _operands_in(v))
-    bound = ((name, origin, ir.substituted_operand(o, same)) for name, origin, o in operands)
+    parts = ((name, origin, part) for name, origin, value in ctx.bound for part in parts_of(value))
+    bound = (
+        (name, origin, ir.substituted_operand(naming.operand(part), same))
+        for name, origin, part in parts
+        if isinstance(part, ir.Var | ir.Const)
+    )
     note(Elaborated(made, tuple(bound)))
     return defined_where_measured(_without_side_effects(made, taken))
-
-
-def _operands_in(value: Value) -> list[ir.Operand]:
-    if isinstance(value, TupleValue):
-        return [operand for item in value.items for operand in _operands_in(item)]
-    return [value] if isinstance(value, ir.Var | ir.Const) else []
 
 
 class _Naming(ir.Cloner):
@@ -206,7 +183,7 @@ def parameter(ctx: Context, name: str, type_: types.Type) -> tuple[ir.Tree, Valu
     return var, var
 
 
-def _taken_apart(ctx: Context, value: Value, taken: dict[ir.Var, Complex]) -> Value:
+def _taken_apart(ctx: Context, value: Value, taken: dict[ir.Var, Sequence[ir.Operand]]) -> Value:
     """An argument of which what is complex stands as its parts; those of an array are copies, noted in `taken`."""
     if isinstance(value, TupleValue):
         return dataclasses.replace(value, items=tuple(_taken_apart(ctx, item, taken) for item in value.items))
@@ -215,13 +192,11 @@ def _taken_apart(ctx: Context, value: Value, taken: dict[ir.Var, Complex]) -> Va
     if isinstance(value.type, types.Complex):
         return complexes.apart(ctx, value)
     if isinstance(value.type, types.Array) and isinstance(value.type.dtype, types.Complex):
-        array, shape = value, ctx.shape(value)
-        element = Lazy(
-            shape, value.type.dtype, lambda index: complexes.apart(ctx, ctx.builder.load(array, index)), (array,)
-        )
-        parts = materialise(ctx, element, value.name)
+        array, load = value, ctx.builder.load
+        elements = Lazy(ctx.shape(array), value.type.dtype, lambda i: complexes.apart(ctx, load(array, i)), (array,))
+        parts = materialise(ctx, elements, value.name)
         assert isinstance(parts, Complex)
-        taken[value] = parts
+        taken[value] = parts.real, parts.imag
         return parts
     return value
 
@@ -229,52 +204,31 @@ def _taken_apart(ctx: Context, value: Value, taken: dict[ir.Var, Complex]) -> Va
 def result_of(source: FunctionSource, value: Value) -> tuple[ir.Tree, list[ir.Operand]]:
     """The tree of a result and its leaves."""
     yields: list[ir.Operand] = []
-    place = source.place(source.node)
 
     def tree(part: Value) -> ir.Tree:
         if isinstance(part, ir.Var | ir.Const):
             yields.append(part)
             return len(yields) - 1
-        if isinstance(part, TupleValue):
-            if part.is_list:
-                raise errors.Unsupported("a list as a result", place, "", "Return a tuple or an array.")
-            return tuple(tree(p) for p in part.items)
+        if isinstance(part, TupleValue) and not part.is_list:
+            return tuple(map(tree, part.items))
         if isinstance(part, Static) and part.value is None:
             return None
-        if isinstance(part, Complex):
-            raise errors.Unsupported(
-                "a complex result", place, "Derivatives are those of real results.", "Return .real and .imag."
-            )
-        raise errors.Unsupported(
-            f"{source.name} returns {described(part)}", place, "", "Return numbers, arrays, and tuples of those."
-        )
+        what, why = f"{source.name} returns {described(part)}", ""
+        instead = "Return numbers, arrays, and tuples of those."
+        if isinstance(part, TupleValue):
+            what, instead = "a list as a result", "Return a tuple or an array."
+        elif isinstance(part, Complex):
+            what, why, instead = "a complex result", "Derivatives are those of real results.", "Return .real and .imag."
+        raise errors.Unsupported(what, source.place(source.node), why, instead)
 
     return tree(value), yields
 
 
 def _owned(ctx: Context, operand: ir.Operand, params: Sequence[ir.Var]) -> ir.Operand:
     """A result that belongs to the caller: never an argument's or a global array's memory."""
-    if not isinstance(operand.type, types.Array):
-        return operand
     roots = ctx.roots_of(operand)
-    if (
-        isinstance(operand, ir.Var)
-        and not any(p in roots for p in params)
-        and all(isinstance(r, ir.Var) for r in roots)
-    ):
-        return operand
-    return copied_whole(ctx, operand, "result")
-
-
-def _check_globals(function: ir.Function) -> None:
-    """Refuses a store into a global array, under whatever name."""
-    stores = _stores(function)
-    if not any(isinstance(memory, ir.Const) for memory in named_by(function, stores.values())):
-        return
-    for op, target in stores.items():
-        if any(isinstance(memory, ir.Const) for memory in named_by(function, [target])):
-            what, instead, why = CHANGED_GLOBAL
-            raise errors.Unsupported(what, ir.place_of(op.origin), why, instead)
+    is_own = isinstance(operand, ir.Var) and roots.isdisjoint(params) and all(isinstance(r, ir.Var) for r in roots)
+    return operand if is_own or not ir.is_array(operand) else copied_whole(ctx, operand, "result")
 
 
 def _stores(function: ir.Function) -> dict[ir.Op, ir.Operand]:
@@ -283,30 +237,39 @@ def _stores(function: ir.Function) -> dict[ir.Op, ir.Operand]:
     return {op: target for op, target in targets if target is not None}
 
 
-def _check_defaults(function: ir.Function, source: FunctionSource) -> None:
-    """Refuses a store into a parameter whose default is an array: Python keeps the change for the next call."""
-    parameters = source.parameters.parameters
+def _check_stores(function: ir.Function, source: FunctionSource, around: int) -> None:
+    """Refuses a store into an array that outlives the call, under whatever name; `around`: how many parameters, the
+    last ones, belong to the function around it."""
+    aliases, parameters = function.analysis(Aliases), source.parameters.parameters
+    of_others = function.params[len(function.params) - around :]
+    enclosing = {aliases.find(p) for p in of_others if isinstance(p, ir.Var) and ir.is_array(p)}
     defaults: dict[ir.Operand, str] = {
         param: name
         for name, param in zip(function.names, function.params, strict=True)
         if isinstance(param, ir.Var) and name in parameters and isinstance(parameters[name].default, np.ndarray)
     }
-    for op, target in _stores(function).items() if defaults else ():
-        for memory in named_by(function, [target]) & defaults.keys():
-            name = defaults[memory]
-            raise errors.Unsupported(
-                f"`{name}` is changed, whose default is an array",
-                ir.place_of(op.origin),
-                "In Python all calls share it, so that each would start from what the last one left.",
-                f"Write `{name}=None`, and `if {name} is None: {name} = np.zeros(...)` in the function.",
-            )
+    for op, target in _stores(function).items():
+        memory = named_by(function, [target])
+        name = next((name for param, name in defaults.items() if param in memory), "")
+        if any(isinstance(each, ir.Const) for each in memory):
+            what, instead, why = CHANGED_GLOBAL
+        elif aliases.find(target) in enclosing:
+            what = "an array of the enclosing function is changed by one that is differentiated inside it"
+            why, instead = "A derivative changes nothing but what it returns.", "Copy the array first."
+        elif name:
+            what = f"`{name}` is changed, whose default is an array"
+            why = "In Python all calls share it, so that each would start from what the last one left."
+            instead = f"Write `{name}=None`, and `if {name} is None: {name} = np.zeros(...)` in the function."
+        else:
+            continue
+        raise errors.Unsupported(what, ir.place_of(op.origin), why, instead)
 
 
-def _without_side_effects(function: ir.Function, taken: Mapping[ir.Var, Complex]) -> ir.Function:
+def _without_side_effects(function: ir.Function, taken: Mapping[ir.Var, Sequence[ir.Operand]]) -> ir.Function:
     """The function with copies of the arguments that it writes into; `taken`: those that are copied already."""
     arrays = [p for p in function.body.args if isinstance(p.type, types.Array)]
     stored = named_by(function, _stores(function).values())
-    written = [p for p in arrays if any(part in stored for part in operands_in(taken.get(p, p)))]
+    written = [p for p in arrays if any(part in stored for part in taken.get(p, (p,)))]
     if not written:
         return function
     entry: list[ir.Op] = [
@@ -341,7 +304,10 @@ def _statements(frame: Frame, name: str, node: cst.FunctionDef) -> Value:
     """What the body of a function returns."""
     ctx = frame.ctx
     statements: list[Any] = list(node.body.body)
-    _check_kind(ctx, frame.source, statements)
+    yields = [node for node in map(_yield_in, statements) if node is not None]
+    if yields:
+        what, place = f"{frame.source.name} is a generator", frame.source.place(yields[0])
+        raise errors.Unsupported(what, place, "It has no single result.", "Return an array or a sum.")
     frame.local_names = frozenset(assigned(statements).names)
     try:
         block(frame, statements)
@@ -358,11 +324,7 @@ def _statements(frame: Frame, name: str, node: cst.FunctionDef) -> Value:
 def _run_local(ctx: Context, function: LocalFunction, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
     """A call of a lambda or function that was defined inside a differentiated one: it sees the variables around it."""
     node, home = function.node, function.frame
-    given = dict(function.defaults)
-    given.update(zip(function.parameters, args, strict=False))
-    given.update(named)
-    with placed(ctx):
-        check_call(function.name, by_name(function.parameters, function.defaults), len(args), named)
+    given = arguments(ctx, function.name, by_name(function.parameters, function.defaults), args, named)
     frame = Frame(ctx, home.source, home.is_rule, home.weak)
     # in Python a name that is assigned anywhere in a function is its own everywhere in it
     own = assigned(node.body.body).names if isinstance(node, cst.FunctionDef) else {}
@@ -380,23 +342,12 @@ def _yield_in(statement: cst.CSTNode) -> cst.CSTNode | None:
     return found[-1] if found else None
 
 
-def _check_kind(ctx: Context, source: FunctionSource, statements: Sequence[cst.CSTNode]) -> None:
-    found = next((node for s in statements if (node := _yield_in(s)) is not None), None)
-    if found is not None:
-        raise errors.Unsupported(
-            f"{source.name} is a generator",
-            source.place(found),
-            "It has no single result.",
-            "Return an array or a sum.",
-        )
-
-
 def _inline(
     ctx: Context, function: Any, args: Sequence[Value], named: Mapping[str, Value], is_rule: bool, weak: bool
 ) -> Value:
     with placed(ctx):
         source = read_source(function)
-    bound = _bind(ctx, source, args, named)
+    bound = arguments(ctx, source.name, source.parameters, args, named)
     with _under_way(ctx, source.name, (source.function.__code__, None, _functions_among(bound.values()))):
         ctx.call_places.append(ctx.place())
         if not is_rule:
@@ -408,8 +359,7 @@ def _inline(
 
 def _functions_among(values: Iterable[Value]) -> tuple[Static, ...]:
     """The functions that a call is made with. A call of the same function with other ones comes to its end."""
-    found = (_functions_among(v.items) if isinstance(v, TupleValue) else functions_in(v) for v in values)
-    return tuple(function for each in found for function in each)
+    return tuple(function for value in values for part in parts_of(value) for function in functions_in(part))
 
 
 @contextlib.contextmanager
@@ -424,24 +374,6 @@ def _under_way(ctx: Context, name: str, call: object) -> Iterator[None]:
     yield
     ctx.active_calls.pop()
     ctx.frame, ctx.node, ctx.builder.origin = outer
-
-
-def _bind(ctx: Context, source: FunctionSource, args: Sequence[Value], named: Mapping[str, Value]) -> dict[str, Value]:
-    with placed(ctx):
-        check_call(source.name, source.parameters, len(args), named)
-    given = source.parameters.bind(*args, **named)
-    found: dict[str, Value] = {}
-    for name, p in source.parameters.parameters.items():
-        if name in given.arguments:
-            value = given.arguments[name]
-            if p.kind is inspect.Parameter.VAR_POSITIONAL:
-                value = TupleValue(tuple(value))
-            found[name] = value
-        elif p.kind is inspect.Parameter.VAR_POSITIONAL:
-            found[name] = TupleValue(())
-        elif p.default is not inspect.Parameter.empty:
-            found[name] = wrap(ctx, p.default)
-    return found
 
 
 def _inline_derivative(ctx: Context, build: BuildDerivative, derivative: Any, args: Sequence[Value]) -> Value:
@@ -489,23 +421,25 @@ def _result_value(tree: ir.Tree, yields: Sequence[ir.Operand]) -> Value:
 
 
 def _type_of(ctx: Context, value: Value) -> types.Type:
-    found = type_of(value)
-    if found is None:
-        raise ctx.unsupported(
-            "an argument of a derivative that is no number, array, string or tuple of those",
-            "Let the function that is differentiated read it as a global or enclosing name.",
-        )
-    return found
+    """The type of an argument of a derivative."""
+    if isinstance(value, ir.Var | ir.Const):
+        return value.type
+    if isinstance(value, TupleValue):
+        return tuple_type([_type_of(ctx, item) for item in value.items])
+    if isinstance(value, Static) and value.value is None:
+        return types.none
+    if isinstance(value, Static) and isinstance(value.value, str):
+        return types.StringLiteral(value.value)
+    raise ctx.unsupported(
+        "an argument of a derivative that is no number, array, string or tuple of those",
+        "Let the function that is differentiated read it as a global or enclosing name.",
+    )
 
 
 def _leaves(value: Value) -> list[ir.Operand]:
-    if isinstance(value, TupleValue):
-        return [leaf for v in value.items for leaf in _leaves(v)]
-    if isinstance(value, Static):
-        # it is part of the type, and nothing reads it
-        return [ir.Const(None, types.none)]
-    assert isinstance(value, ir.Var | ir.Const)
-    return [value]
+    # what is known while compiling is part of the type, and nothing reads it
+    parts = (ir.Const(None, types.none) if isinstance(part, Static) else part for part in parts_of(value))
+    return [part for part in parts if isinstance(part, ir.Var | ir.Const)]
 
 
 _EXTENTS = ("size", "shape", "ndim", "dtype")

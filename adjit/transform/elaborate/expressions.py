@@ -11,7 +11,7 @@ import builtins
 import functools
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args
 
 import libcst as cst
 from numba import types
@@ -83,10 +83,10 @@ def _name(frame: Frame, node: cst.Name) -> Value:
     raise ctx.unsupported(f"`{name}` is not defined", "Define it in the function or around it.")
 
 
-def _literal(
-    frame: Frame,
-    node: cst.Integer | cst.Float | cst.Imaginary | cst.SimpleString | cst.ConcatenatedString | cst.Ellipsis,
-) -> Value:
+_Literal = cst.Integer | cst.Float | cst.Imaginary | cst.SimpleString | cst.ConcatenatedString | cst.Ellipsis
+
+
+def _literal(frame: Frame, node: _Literal) -> Value:
     return wrap(frame.ctx, Ellipsis if isinstance(node, cst.Ellipsis) else node.evaluated_value)
 
 
@@ -338,12 +338,7 @@ def _call(frame: Frame, node: cst.Call) -> Value:
 
 _HANDLERS: dict[type, Callable[[Frame, Any], Value]] = {
     cst.Name: _name,
-    cst.Integer: _literal,
-    cst.Float: _literal,
-    cst.Imaginary: _literal,
-    cst.SimpleString: _literal,
-    cst.ConcatenatedString: _literal,
-    cst.Ellipsis: _literal,
+    **dict.fromkeys(get_args(_Literal), _literal),
     cst.Tuple: _tuple,
     cst.List: _tuple,
     cst.NamedExpr: _walrus,

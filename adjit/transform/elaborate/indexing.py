@@ -62,35 +62,26 @@ from adjit.transform.ir.types import complex_of, is_integer
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """The elements of a view at places along some of its axes, `(axis, array of places)`.
-
-    The axes of the places, broadcast together, are one block of axes of the result, the first of which is `front`.
-    """
-
-    places: tuple[tuple[int, ir.Operand], ...]
-    front: int
-
-
-@dataclass(frozen=True)
 class Place:
     """Where a subscript points: one element, a view, gathered elements of a view, or a mask.
 
+    places, front: gathered are the elements at places along some axes, `(axis, array of places)`. The axes of the
+        places, broadcast together, are one block of axes of the result, the first of which is `front`.
     is_view: NumPy gives the element as a view, as of `a[0, ...]`.
     """
 
     kind: str  # 'element', 'view', 'gather' or 'mask'
-    array: ir.Var | ir.Const
-    index: tuple[ir.Operand, ...] = ()
+    array: ir.Operand
+    index: Index = ()
     mask: ir.Operand | None = None
-    chosen: Chosen | None = None
+    places: tuple[tuple[int, ir.Operand], ...] = ()
+    front: int = 0
     is_view: bool = False
 
     @property
     def read_from(self) -> tuple[ir.Operand, ...]:
         """The arrays that reading it reads."""
-        places = () if self.chosen is None else tuple(p for _, p in self.chosen.places)
-        return (self.array, *places, *(() if self.mask is None else (self.mask,)))
+        return (self.array, *(p for _, p in self.places), *(() if self.mask is None else (self.mask,)))
 
 
 @dataclass(frozen=True)
@@ -159,7 +150,7 @@ def _advanced(ctx: Context, array: ir.Operand, entries: Sequence[Value]) -> Plac
             places.append((axis, operand(ctx, e)))
         axis += not is_number(e)
     # where slices stand in between, the axes of the places come first
-    return Place("gather", view.array, chosen=Chosen(tuple(places), front if blocks == 1 else 0))
+    return Place("gather", view.array, places=tuple(places), front=front if blocks == 1 else 0)
 
 
 _WHOLE = SliceValue(ir.Span())
@@ -223,17 +214,13 @@ def read(ctx: Context, place: Place | Pair) -> Value:
         return place.array
     if place.kind == "gather":
         shape, target = _gather(ctx, place)
-        assert place.chosen is not None
-        sources = place.read_from
-        return Lazy(
-            shape,
-            dtype(place.array),
-            lambda i: ctx.builder.load(place.array, target(i)),
-            sources,
-            sources,
-            # NumPy puts the axes of the places first while it gathers
-            is_free=place.chosen.front > 0,
-        )
+        sources, array = place.read_from, place.array
+
+        def gathered(index: Index) -> Number:
+            return ctx.builder.load(array, target(index))
+
+        # NumPy puts the axes of the places first while it gathers
+        return Lazy(shape, dtype(array), gathered, sources, sources, is_free=place.front > 0)
     return _selected(ctx, place)
 
 
@@ -247,11 +234,10 @@ def _lazy_pair(ctx: Context, real: Lazy, imag: Lazy) -> Lazy:
 
 def _gather(ctx: Context, place: Place) -> tuple[tuple[ir.Operand, ...], Callable[[Index], Index]]:
     """The shape of gathered elements, and where in the array the one at an index is."""
-    assert place.chosen is not None
-    front, shape = place.chosen.front, ctx.shape(place.array)
-    axes = [axis for axis, _ in place.chosen.places]
-    block = broadcast_shapes(ctx, [ctx.shape(places) for _, places in place.chosen.places])
-    chosen = [stretched(ctx, places, block) for _, places in place.chosen.places]
+    front, shape = place.front, ctx.shape(place.array)
+    axes = [axis for axis, _ in place.places]
+    block = broadcast_shapes(ctx, [ctx.shape(places) for _, places in place.places])
+    chosen = [stretched(ctx, places, block) for _, places in place.places]
     others = [extent for axis, extent in enumerate(shape) if axis not in axes]
 
     def target(index: Index) -> Index:
@@ -361,12 +347,11 @@ def writable(ctx: Context, array: ir.Operand) -> ir.Var:
 
 def _scatter(ctx: Context, place: Place, array: ir.Var, value: Value) -> None:
     # one store after another: with repeated places the last one stays, as in NumPy
-    assert place.chosen is not None
     if is_array(value) and any(ctx.may_alias(s, array) for s in as_lazy(ctx, value).sources):
         # also where the value is an array already: it is this memory, or a view of it
         value = copied(ctx, value, f"{array.name}_new")
-    own = tuple((k, operand(ctx, copied(ctx, p)) if ctx.may_alias(p, array) else p) for k, p in place.chosen.places)
-    full, target = _gather(ctx, dataclasses.replace(place, chosen=Chosen(own, place.chosen.front)))
+    own = tuple((k, operand(ctx, copied(ctx, p)) if ctx.may_alias(p, array) else p) for k, p in place.places)
+    full, target = _gather(ctx, dataclasses.replace(place, places=own))
     check_fits(ctx, full, value)
     element = stretched(ctx, value, full)
 

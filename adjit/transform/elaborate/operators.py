@@ -17,7 +17,7 @@ from adjit.transform import ir
 from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.choices import is_function
 from adjit.transform.elaborate.values.elementwise import elementwise, materialise, operand, paired
-from adjit.transform.elaborate.values.frame import Frame
+from adjit.transform.elaborate.values.frame import Context, Frame
 from adjit.transform.elaborate.values.values import (
     Complex,
     OneOf,
@@ -28,7 +28,6 @@ from adjit.transform.elaborate.values.values import (
     dtype,
     is_array,
     is_complex,
-    is_number,
     is_numeric,
     is_scalar,
 )
@@ -36,37 +35,20 @@ from adjit.transform.elaborate.values.whole import whole_call
 from adjit.transform.ir.types import typed_const
 
 BINARY: dict[str, Any] = {
-    "Add": operator.add,
-    "Subtract": operator.sub,
-    "Multiply": operator.mul,
-    "Divide": operator.truediv,
-    "FloorDivide": operator.floordiv,
-    "Modulo": operator.mod,
-    "Power": operator.pow,
-    "MatrixMultiply": operator.matmul,
-    "BitAnd": operator.and_,
-    "BitOr": operator.or_,
-    "BitXor": operator.xor,
-    "LeftShift": operator.lshift,
-    "RightShift": operator.rshift,
-}
+    "Add": operator.add, "Subtract": operator.sub, "Multiply": operator.mul, "Divide": operator.truediv,
+    "FloorDivide": operator.floordiv, "Modulo": operator.mod, "Power": operator.pow, "MatrixMultiply": operator.matmul,
+    "BitAnd": operator.and_, "BitOr": operator.or_, "BitXor": operator.xor,
+    "LeftShift": operator.lshift, "RightShift": operator.rshift,
+}  # fmt: skip
 
 UNARY: dict[str, Any] = {
-    "Minus": operator.neg,
-    "Plus": operator.pos,
-    "Not": operator.not_,
-    "BitInvert": operator.invert,
-}
+    "Minus": operator.neg, "Plus": operator.pos, "Not": operator.not_, "BitInvert": operator.invert,
+}  # fmt: skip
 
 COMPARISONS: dict[str, Any] = {
-    "LessThan": operator.lt,
-    "LessThanEqual": operator.le,
-    "GreaterThan": operator.gt,
-    "GreaterThanEqual": operator.ge,
-    "Equal": operator.eq,
-    "NotEqual": operator.ne,
-}
-
+    "LessThan": operator.lt, "LessThanEqual": operator.le, "GreaterThan": operator.gt,
+    "GreaterThanEqual": operator.ge, "Equal": operator.eq, "NotEqual": operator.ne,
+}  # fmt: skip
 
 _OF_TWO = {*BINARY.values(), *COMPARISONS.values()}
 _OF_ONE = set(UNARY.values())
@@ -85,15 +67,17 @@ def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
     """`left callee right`, arithmetic or comparison."""
     ctx = frame.ctx
     if (is_complex(left) or is_complex(right)) and is_numeric(left) and is_numeric(right):
-        return _of_complexes(frame, callee, left, right)
+        if callee is operator.matmul:
+            return product(frame, callee, left, right)
+        if is_scalar(left) and is_scalar(right):
+            return complexes.binary(ctx, callee, left, right)
+        return elementwise(ctx, callee, (left, right))
     if is_numeric(left) and is_numeric(right):
         if frame.weak:
             left, right = _weak_against(left, right), _weak_against(right, left)
-        if is_number(left) and is_number(right):
-            return scalars.scalar(ctx, callee, (left, right))
         if callee is operator.matmul:
             return whole_call(ctx, operator.matmul, (operand(ctx, left), operand(ctx, right)))
-        return elementwise(ctx, callee, (left, right))
+        return applied(ctx, callee, (left, right))
     if isinstance(left, TupleValue) and isinstance(right, TupleValue):
         if callee is operator.add and left.is_list == right.is_list:
             return TupleValue(left.items + right.items, left.is_list)
@@ -117,14 +101,11 @@ def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
     )
 
 
-def _of_complexes(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
-    """`left callee right` of which one is complex."""
-    ctx = frame.ctx
-    if callee is operator.matmul:
-        return product(frame, callee, left, right)
-    if is_scalar(left) and is_scalar(right):
-        return complexes.binary(ctx, callee, left, right)
-    return elementwise(ctx, callee, (left, right))
+def applied(ctx: Context, callee: Any, args: Sequence[Value]) -> Value:
+    """A function of numbers, real or complex: of these, or of the elements of these."""
+    if any(map(is_array, args)):
+        return elementwise(ctx, callee, args)
+    return complexes.call(ctx, callee, [a for a in args if is_scalar(a)])
 
 
 def product(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
@@ -183,10 +164,8 @@ def unary(frame: Frame, callee: Any, value: Value) -> Value:
         return complexes.unary(ctx, callee, value)
     if callee is operator.not_:
         return scalars.negated(ctx, truth(frame, value))
-    if is_number(value):
-        return scalars.scalar(ctx, callee, (value,))
-    if is_array(value):
-        return elementwise(ctx, callee, (value,))
+    if is_numeric(value):
+        return applied(ctx, callee, (value,))
     raise ctx.unsupported(f"`{callee.__name__}` of {described(value)}", "Give a number or an array.")
 
 

@@ -1,8 +1,10 @@
-"""Python's builtins: ranges and lengths, conversions, and sums over what they are given.
+"""Python's builtins: ranges and lengths, conversions, and sums over what they are given; what a loop runs over.
 
-In: the values of a call. Out: a value, mostly a number.
+In: the values of a call, or the value after `in`. Out: a value, mostly a number; or a range, and a function from its
+counter to the value, or all items, where they are known when the code is compiled.
 
-    len(x)  the first extent          range(n)  what a loop runs over          max(a, b, 0)  two scalar calls
+    len(x)  the first extent          max(a, b, 0)  two scalar calls
+    for x, k in zip(a, range(3, n))   range(min(len(a), n - 3));  counter i  ->  (a[i], 3 + i)
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import builtins
 import dataclasses
 import operator
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numba
@@ -17,6 +20,7 @@ import numpy as np
 from numba import types
 
 from adjit.transform import ir
+from adjit.transform.elaborate import indexing
 from adjit.transform.elaborate.operators import binary
 from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.arrays import shape_of
@@ -43,7 +47,7 @@ from adjit.transform.ir.types import const, is_integer
 from adjit.transform.source.marks import Checkpointed, checkpoint
 
 
-def _range(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+def _range(frame: Frame, args: list[Value], named: dict[str, Value]) -> Range:
     ctx = frame.ctx
     given = operands_of(frame, "range", args, named, 3)
     ends = [scalars.cast(ctx, as_index(ctx, a, "an end of range"), types.intp) for a in given]
@@ -54,9 +58,7 @@ def _range(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
 
 
 def _prange(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    trips = _range(frame, args, named)
-    assert isinstance(trips, Range)
-    return dataclasses.replace(trips, parallel=True)
+    return dataclasses.replace(_range(frame, args, named), parallel=True)
 
 
 def _checkpoint(frame: Frame, what: Value, snapshots: Value | None) -> Value:
@@ -185,3 +187,73 @@ PYTHON_BUILTINS: dict[Any, Handler] = {
     print: refused("print inside a differentiated function", "Take it out; ADJIT_DUMP=1 prints what is compiled."),
     builtins.sum: takes("sum", "iterable start:number?", _sum_builtin),
 }
+
+
+# ------------------------------------------------------------------------------------------------ what a loop runs over
+
+
+def iteration(frame: Frame, iterated: Value) -> tuple[Range, Callable[[ir.Operand], Value]]:
+    """The range a loop runs over, and what its target is bound to at a counter."""
+    if isinstance(iterated, Range):
+        return iterated, lambda counter: counter
+    trips = Range(ir.integer(0), _length(frame, iterated), ir.integer(1))
+    return trips, lambda counter: _item(frame, iterated, counter)
+
+
+def _length(frame: Frame, iterated: Value) -> ir.Operand:
+    ctx = frame.ctx
+    if isinstance(iterated, Paired):
+        lengths = [_length(frame, p) for p in iterated.parts if p is not None]
+        shortest = lengths[0]
+        for other in lengths[1:]:
+            shortest = shortest if other == shortest else scalars.scalar(ctx, min, (shortest, other), "n")
+        return shortest
+    if isinstance(iterated, Range):
+        span = scalars.scalar(ctx, operator.sub, (iterated.stop, iterated.start))
+        ahead = scalars.scalar(ctx, operator.add, (span, iterated.step))
+        sign = complexes.branch(
+            ctx, scalars.scalar(ctx, operator.gt, (iterated.step, ir.integer(0))),
+            lambda: ir.integer(-1), lambda: ir.integer(1), "sign",
+        )  # fmt: skip
+        ahead = scalars.scalar(ctx, operator.add, (ahead, sign))
+        count = scalars.scalar(ctx, operator.floordiv, (ahead, iterated.step))
+        return scalars.scalar(ctx, max, (count, ir.integer(0)), "n")
+    if isinstance(iterated, TupleValue):
+        return ir.integer(len(iterated.items))
+    if is_array(iterated) and ndim(iterated) > 0:
+        return shape_of(ctx, iterated)[0]
+    raise ctx.unsupported("a loop over this", "Loop over a range, an array, a tuple, enumerate(...) or zip(...).")
+
+
+def _item(frame: Frame, iterated: Value, counter: ir.Operand) -> Value:
+    ctx = frame.ctx
+    if isinstance(iterated, Paired):
+        parts: list[Value] = []
+        for p in iterated.parts:
+            if p is not None:
+                parts.append(_item(frame, p, counter))
+            elif iterated.first is None or iterated.first == ir.integer(0):
+                parts.append(counter)
+            else:
+                parts.append(scalars.scalar(ctx, operator.add, (counter, iterated.first)))
+        return TupleValue(tuple(parts))
+    if isinstance(iterated, Range):
+        moved = scalars.scalar(ctx, operator.mul, (counter, iterated.step))
+        return scalars.scalar(ctx, operator.add, (iterated.start, moved))
+    if isinstance(iterated, TupleValue):
+        raise ctx.unsupported("a tuple zipped with an array", "Loop over a range and index both.")
+    return indexing.read(ctx, indexing.resolve(ctx, iterated, (counter,)))
+
+
+def known_items(iterated: Value) -> Sequence[Value] | None:
+    """All that a loop runs over, where that is tuples, and their numbers; else None."""
+    if isinstance(iterated, TupleValue):
+        return iterated.items
+    if not isinstance(iterated, Paired):
+        return None
+    columns = [p if p is None else known_items(p) for p in iterated.parts]
+    known = [column for column in columns if column is not None]
+    if len(known) < sum(p is not None for p in iterated.parts):
+        return None
+    first, length = iterated.first.value if isinstance(iterated.first, ir.Const) else 0, min(map(len, known))
+    return [TupleValue(tuple(ir.integer(first + k) if c is None else c[k] for c in columns)) for k in range(length)]

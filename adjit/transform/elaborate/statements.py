@@ -14,33 +14,21 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import libcst as cst
 from numba import types
 
 from adjit.transform import ir
+from adjit.transform.elaborate import control
 from adjit.transform.elaborate.assignment import annotated_assignment, assign, assignment, augmented_assignment
-from adjit.transform.elaborate.control import (
-    BREAK,
-    CONTINUE,
-    ENDED,
-    FLAGS,
-    RETURN,
-    VALUE,
-    Trips,
-    carried_loop,
-    conditional,
-    flag,
-    left,
-)
 from adjit.transform.elaborate.expressions import condition, evaluate, local_function
-from adjit.transform.elaborate.iteration import is_static, iteration, static_items
+from adjit.transform.elaborate.python_builtins import iteration, known_items
 from adjit.transform.elaborate.syntax import always_leaves, assigned, body_of, contains, else_of
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Frame
 from adjit.transform.elaborate.values.order import stored_to
-from adjit.transform.elaborate.values.values import Paired, Poison, Range, Static, TupleValue, Value, elements
+from adjit.transform.elaborate.values.values import Poison, Range, Static, Value, elements
 
 
 def block(frame: Frame, statements: Sequence[cst.BaseStatement | cst.BaseSmallStatement]) -> None:
@@ -51,16 +39,18 @@ def block(frame: Frame, statements: Sequence[cst.BaseStatement | cst.BaseSmallSt
             if len(statement.body) > 1:
                 block(frame, [*statement.body, *rest])
                 return
-        elif isinstance(statement, cst.If) and rest and _if_with_rest(frame, statement, rest):
+        elif isinstance(statement, cst.If) and rest and any(map(always_leaves, _sides(statement))):
+            _begun(frame, statement)
+            _if(frame, statement, rest)
             return
         one(frame, statement)
-        gone = left(frame)
+        gone = control.left(frame)
         if isinstance(gone, ir.Const):
             if gone.value:
                 return
             continue
         if rest:
-            conditional(frame, gone, lambda: None, functools.partial(block, frame, rest))
+            control.conditional(frame, gone, lambda: None, functools.partial(block, frame, rest))
         return
 
 
@@ -90,12 +80,12 @@ def _begun(frame: Frame, statement: cst.BaseStatement | cst.BaseSmallStatement) 
 def _return(frame: Frame, node: cst.Return) -> None:
     ctx = frame.ctx
     value: Value = Static(None) if node.value is None else evaluate(frame, node.value)
-    frame.env[VALUE] = materialise(ctx, value, "result")
-    frame.env[RETURN] = ir.boolean(True)
+    frame.env[control.VALUE] = materialise(ctx, value, "result")
+    frame.env[control.RETURN] = ir.boolean(True)
 
 
 def _leave(frame: Frame, node: cst.Break | cst.Continue) -> None:
-    frame.env[BREAK if isinstance(node, cst.Break) else CONTINUE] = ir.boolean(True)
+    frame.env[control.BREAK if isinstance(node, cst.Break) else control.CONTINUE] = ir.boolean(True)
 
 
 def _expression(frame: Frame, node: cst.Expr) -> None:
@@ -132,34 +122,22 @@ def _raise(frame: Frame, node: cst.Raise) -> None:
 
 
 def _message(frame: Frame, arguments: Iterable[cst.BaseExpression]) -> tuple[ir.Operand | str, ...]:
-    found: list[ir.Operand | str] = []
-    for argument in arguments:
-        if isinstance(argument, cst.SimpleString | cst.ConcatenatedString):
-            text = argument.evaluated_value
-            found.append(text if isinstance(text, str) else repr(text))
-    return tuple(found)
+    texts = (a.evaluated_value for a in arguments if isinstance(a, cst.SimpleString | cst.ConcatenatedString))
+    return tuple(text if isinstance(text, str) else repr(text) for text in texts)
 
 
 # ---------------------------------------------------------------------------------------------------------- branches
 
 
-def _if(frame: Frame, node: cst.If) -> None:
-    _branches(frame, node, body_of(node.body), else_of(node))
+def _sides(node: cst.If) -> tuple[list[Any], list[Any]]:
+    return body_of(node.body), else_of(node)
 
 
-def _branches(frame: Frame, node: cst.If, yes: Sequence[Any], no: Sequence[Any]) -> None:
-    conditional(frame, condition(frame, node.test), lambda: block(frame, yes), lambda: block(frame, no))
-
-
-def _if_with_rest(frame: Frame, node: cst.If, rest: Sequence[Any]) -> bool:
-    """An `if` of which a branch always leaves takes the statements after it into the other branch."""
-    yes, no = body_of(node.body), else_of(node)
-    yes_leaves = always_leaves(yes)
-    if not yes_leaves and not always_leaves(no):
-        return False
-    _begun(frame, node)
-    _branches(frame, node, yes if yes_leaves else [*yes, *rest], [*no, *rest] if yes_leaves else no)
-    return True
+def _if(frame: Frame, node: cst.If, rest: Sequence[Any] = ()) -> None:
+    """A branch; `rest`: the statements after it, where one side always leaves, which go into the other."""
+    yes, no = _sides(node)
+    (no if always_leaves(yes) else yes).extend(rest)
+    control.conditional(frame, condition(frame, node.test), lambda: block(frame, yes), lambda: block(frame, no))
 
 
 # ------------------------------------------------------------------------------------------------------------- loops
@@ -171,46 +149,47 @@ def _loop_names(frame: Frame, node: cst.For | cst.While, more: Iterable[cst.CSTN
     names = [*found.names]
     breaks = contains(node.body, cst.Break)
     if breaks and node.orelse is not None:
-        names.append(BREAK)
+        names.append(control.BREAK)
     if found.returns:
-        names.extend((RETURN, VALUE))
+        names.extend((control.RETURN, control.VALUE))
     return names, breaks or found.returns
 
 
 def _trip(frame: Frame, node: cst.For | cst.While, stops: bool, test: ir.Operand | None = None) -> list[ir.Operand]:
     """The body of a loop, which ends where `test` is false; what it yields besides the carried values."""
-    for name in FLAGS:
+    for name in control.FLAGS:
         frame.env[name] = ir.boolean(False)
     if test is None:
         block(frame, body_of(node.body))
     else:
-        conditional(frame, test, lambda: block(frame, body_of(node.body)), lambda: _end(frame))
-    frame.env[CONTINUE] = ir.boolean(False)
-    return [left(frame)] if stops else []
+        control.conditional(frame, test, lambda: block(frame, body_of(node.body)), lambda: _end(frame))
+    frame.env[control.CONTINUE] = ir.boolean(False)
+    return [control.left(frame)] if stops else []
 
 
 def _end(frame: Frame) -> None:
-    frame.env[ENDED] = ir.boolean(True)
+    frame.env[control.ENDED] = ir.boolean(True)
 
 
 def _after_loop(frame: Frame, node: cst.For | cst.While, outer_break: Value | None) -> None:
-    broke = flag(frame, BREAK)
+    broke = control.flag(frame, control.BREAK)
     if outer_break is None:
-        frame.env.pop(BREAK, None)
+        frame.env.pop(control.BREAK, None)
     else:
-        frame.env[BREAK] = outer_break
+        frame.env[control.BREAK] = outer_break
     if node.orelse is None:
         return
     orelse = body_of(node.orelse.body)
-    conditional(frame, broke, lambda: None, lambda: block(frame, orelse))
+    control.conditional(frame, broke, lambda: None, lambda: block(frame, orelse))
 
 
 def _for(frame: Frame, node: cst.For) -> None:
     ctx = frame.ctx
     origin = ctx.builder.origin
     iterated = elements(evaluate(frame, node.iter))
-    if isinstance(iterated, TupleValue) or (isinstance(iterated, Paired) and is_static(iterated)):
-        _unrolled(frame, node, static_items(iterated))
+    items = known_items(iterated)
+    if items is not None:
+        _unrolled(frame, node, items)
         return
     iterated = materialise(ctx, iterated)
     if isinstance(iterated, Range) and _is_empty(iterated):
@@ -218,32 +197,31 @@ def _for(frame: Frame, node: cst.For) -> None:
         block(frame, [] if node.orelse is None else body_of(node.orelse.body))
         return
     names, stops = _loop_names(frame, node, [cst.AssignTarget(node.target)])
-    outer_break = frame.env.get(BREAK)
-    start, stop, step, item = iteration(frame, iterated)
-    is_parallel = isinstance(iterated, Range) and iterated.parallel
-    counter_name = node.target.value if isinstance(node.target, cst.Name) and isinstance(iterated, Range) else "i"
-    counter = ir.Var(counter_name, types.intp, user=isinstance(iterated, Range))
+    outer_break = frame.env.get(control.BREAK)
+    run, item = iteration(frame, iterated)
+    is_counted = run is iterated
+    counter_name = node.target.value if isinstance(node.target, cst.Name) and is_counted else "i"
+    counter = ir.Var(counter_name, types.intp, user=is_counted)
 
     def body() -> list[ir.Operand]:
         ctx.builder.origin = origin
         assign(frame, node.target, item(counter))
         was_in_prange = ctx.in_prange
-        ctx.in_prange |= is_parallel
+        ctx.in_prange |= run.parallel
         try:
             return _trip(frame, node, stops)
         finally:
             ctx.in_prange = was_in_prange
 
-    def build(trips: Trips) -> ir.Op:
+    def build(trips: control.Trips) -> ir.Op:
         region = trips.body(counter)
         return ir.For(
-            start=start, stop=stop, step=step, inits=trips.inits,
-            body=_without_own_promises(region) if is_parallel else region,
-            outs=trips.outs, stops=stops, origin=origin, parallel=is_parallel,
-            snapshots=iterated.snapshots if isinstance(iterated, Range) else None,
+            start=run.start, stop=run.stop, step=run.step, inits=trips.inits,
+            body=_without_own_promises(region) if run.parallel else region,
+            outs=trips.outs, stops=stops, origin=origin, parallel=run.parallel, snapshots=run.snapshots,
         )  # fmt: skip
 
-    carried_loop(frame, names, body, build)
+    control.carried_loop(frame, names, body, build)
     _after_loop(frame, node, outer_break)
 
 
@@ -276,36 +254,29 @@ def _without_own_promises(body: ir.Region) -> ir.Region:
 
 def _unrolled(frame: Frame, node: cst.For, items: Sequence[Value]) -> None:
     """A loop over a tuple, written out."""
-    outer_break = frame.env.get(BREAK)
-    frame.env[BREAK] = ir.boolean(False)
+    outer_break = frame.env.get(control.BREAK)
+    frame.env[control.BREAK] = ir.boolean(False)
 
     def trips(rest: Sequence[Value]) -> None:
         if not rest:
             return
-        frame.env[CONTINUE] = ir.boolean(False)
+        frame.env[control.CONTINUE] = ir.boolean(False)
         assign(frame, node.target, rest[0])
         block(frame, body_of(node.body))
-        frame.env[CONTINUE] = ir.boolean(False)
-        conditional(frame, left(frame), lambda: None, lambda: trips(rest[1:]))
+        frame.env[control.CONTINUE] = ir.boolean(False)
+        control.conditional(frame, control.left(frame), lambda: None, lambda: trips(rest[1:]))
 
     trips(items)
     _after_loop(frame, node, outer_break)
-
-
-class _Test(NamedTuple):
-    """The test of a `while`: its operations and what they give; nothing, and true, where they are part of the trip."""
-
-    ops: Sequence[ir.Op]
-    held: ir.Operand
-    is_in_trip: bool
 
 
 def _while(frame: Frame, node: cst.While) -> None:
     ctx = frame.ctx
     origin = ctx.builder.origin
     names, stops = _loop_names(frame, node, [node.test])
-    outer_break = frame.env.get(BREAK)
-    test = _Test((), ir.boolean(True), True)
+    outer_break = frame.env.get(control.BREAK)
+    # the operations of the test and what they give, unless they are part of the trip
+    test: tuple[Sequence[ir.Op], ir.Operand] | None = None
 
     def body() -> list[ir.Operand]:
         nonlocal test
@@ -314,26 +285,26 @@ def _while(frame: Frame, node: cst.While) -> None:
         with ctx.builder.region() as ops:
             held = condition(frame, node.test)
         has_effect = bool(stored_to(ctx, ops)) or any(v is not before.get(n) for n, v in frame.env.items())
+        test = None if has_effect else (ops, held)
         if not has_effect:
-            test = _Test(ops, held, False)
             return _trip(frame, node, stops)
         # what it does is done in the trip, and differentiated there: `while True: if not held: break`
-        test = _Test((), ir.boolean(True), True)
         ctx.builder.ops.extend(ops)
         return _trip(frame, node, True, held)
 
-    def build(trips: Trips) -> ir.Op:
+    def build(trips: control.Trips) -> ir.Op:
         # the test has arguments of its own, and asks for their extents itself
+        ops, held = test or ((), ir.boolean(True))
         own = tuple(dataclasses.replace(a) for a in trips.args)
         cloner = ir.Cloner(dict(zip(trips.args, own, strict=True)))
         extents = [o for o in trips.ops if isinstance(o, ir.Extent) and any(o.array is a for a in trips.args)]
-        tested = tuple(cloner.op(o) for o in (*extents, *test.ops))
-        region, stopping = ir.Region(own, tested, (cloner.operand(test.held),)), stops or test.is_in_trip
+        tested = tuple(cloner.op(o) for o in (*extents, *ops))
+        region, stopping = ir.Region(own, tested, (cloner.operand(held),)), stops or test is None
         return ir.While(
             inits=trips.inits, test=region, body=trips.body(), outs=trips.outs, stops=stopping, origin=origin
         )
 
-    carried_loop(frame, names, body, build)
+    control.carried_loop(frame, names, body, build)
     _after_loop(frame, node, outer_break)
 
 

@@ -16,9 +16,6 @@ import libcst as cst
 
 
 def body_of(node: cst.BaseSuite) -> list[Any]:
-    if isinstance(node, cst.IndentedBlock):
-        return list(node.body)
-    assert isinstance(node, cst.SimpleStatementSuite)
     return list(node.body)
 
 

@@ -290,6 +290,11 @@ def leaves_of(value: Value) -> list[ir.Operand]:
     return [value.which] if isinstance(value, OneOf) else []
 
 
+def parts_of(value: Value) -> list[Value]:
+    """What is in a tuple and in the tuples in it, in order; of what is no tuple, that."""
+    return [part for item in value.items for part in parts_of(item)] if isinstance(value, TupleValue) else [value]
+
+
 def rebuild(shape: Shape, operands: Iterable[ir.Operand]) -> Value:
     rest = iter(operands)
 
