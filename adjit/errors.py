@@ -20,6 +20,10 @@ from dataclasses import dataclass
 
 MOST_LINES = 8
 
+# what several of them say
+COMPLEX_IS_FIXED = "Derivatives are with respect to real numbers; a complex argument is held fixed."
+IN_REAL_PARTS = "Pass its real and imaginary part as two arguments, and make the complex number of them inside."
+
 
 @dataclass(frozen=True)
 class Place:

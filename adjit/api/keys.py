@@ -66,7 +66,8 @@ def key_of(derivative: Derivative, arg_types: Iterable[types.Type], options: Any
     walk.value(derivative)
     walk.many("types", [_type_text(t) for t in arg_types])
     walk.value(options)
-    walk.rules(registry.user.entries)
+    # all rules of the user's: which of them an operation falls under is only known when it is elaborated
+    walk.many("rules", sorted(map(_digest, registry.user.entries.items())))
     walk.text("target", backend_versions.target())
     walk.text("settings", repr([getattr(config, name, None) for name in _SETTINGS]))
     for name in sorted(walk.packages - {"numpy", "numba", "llvmlite", "adjit"}):
@@ -280,10 +281,6 @@ class _Walk:
             self.text("exception", f"{value.__module__}.{value.__qualname__}")
         else:
             raise NotKeyed(f"{_shown(value)} is of a kind that has no digest")
-
-    def rules(self, entries: Mapping[Any, registry.Entry]) -> None:
-        """All rules of the user's: which of them an operation falls under is only known when it is elaborated."""
-        self.many("rules", sorted(map(_digest, entries.items())))
 
 
 _CONTAINERS = (tuple, list, dict, set, frozenset)

@@ -344,12 +344,7 @@ def _check_wrt(derivative: Derivative, names: Sequence[str], given: Sequence[typ
         place = None if source is None else _place(source.origin(source.node))
         what = f"`{name}` of {shown(derivative.function)} is {_shown(given[position])}"
         if isinstance(getattr(type_, "dtype", type_), types.Complex):
-            raise errors.WrongWrt(
-                what,
-                place,
-                "Derivatives are with respect to real numbers; a complex argument is held fixed.",
-                "Pass its real and imaginary part as two arguments, and make the complex number of them inside.",
-            )
+            raise errors.WrongWrt(what, place, errors.COMPLEX_IS_FIXED, errors.IN_REAL_PARTS)
         raise errors.WrongWrt(
             f"{what}, which carries no derivative",
             place,
