@@ -176,14 +176,12 @@ def cumsum_transpose(a, axis=None, dtype=None, *, y, y_bar):
     if axis is None:
         return np.cumsum(y_bar[::-1])[::-1].copy().reshape(a.shape)
     a_bar = y_bar.copy()
-    if axis % a.ndim == 0:
-        for k in range(a.shape[0] - 2, -1, -1):
+    for k in range(a.shape[axis] - 2, -1, -1):
+        if axis % a.ndim == 0:
             a_bar[k] += a_bar[k + 1]
-    elif axis % a.ndim == a.ndim - 1:
-        for k in range(a.shape[axis] - 2, -1, -1):
+        elif axis % a.ndim == a.ndim - 1:
             a_bar[..., k] += a_bar[..., k + 1]
-    else:
-        for k in range(a.shape[axis] - 2, -1, -1):
+        else:
             a_bar[:, k] += a_bar[:, k + 1]
     return a_bar
 
