@@ -48,11 +48,10 @@ class Choosing:
         return {}
 
     @functools.cached_property
-    def _ways(self) -> tuple[Any, Any]:
+    def _ways(self) -> Sequence[Any]:
         """The Jacobian by columns, and by rows."""
-        kinds = (dataclasses.replace(self.derivative, kind=kind) for kind in ("jacfwd", "jacrev"))
-        by_columns, by_rows = (derive(made, self.options) for made in kinds)
-        return by_columns, by_rows
+        kinds = ("jacfwd", "jacrev")
+        return [derive(dataclasses.replace(self.derivative, kind=kind), self.options) for kind in kinds]
 
     def _suited(self, arguments: Sequence[Any]) -> Any:
         made = self.derivative

@@ -96,19 +96,13 @@ def vjp(function: Any, *arguments: Any, **options: Any) -> tuple[Any, Pullback]:
     that is one.
     """
     spec, chosen = specification(function), make_options(options)
-    return evaluate(spec, chosen, bind(spec, arguments), range(len(arguments)))
-
-
-def evaluate(spec: Any, options: Options, arguments: Sequence[Any], positions: Sequence[int]) -> tuple[Any, Pullback]:
-    """`vjp` with every argument given, and the pullback to those at `positions` alone."""
     # copies, so that what the pullback sees is what the function saw
-    kept = snapshot(arguments)
-    carrying = active_positions(kept)
-    active = tuple(p for p in positions if p in carrying)
+    kept, positions = snapshot(bind(spec, arguments)), range(len(arguments))
+    active = tuple(p for p in active_positions(kept) if p in positions)
     if not active:
-        value = value_of(spec, options)(*kept)
+        value = value_of(spec, chosen)(*kept)
         return value, Pullback(spec, template(value), positions)
-    forward = derive(Derivative(function=spec, kind="split_forward", wrt=active), options)
+    forward = derive(Derivative(function=spec, kind="split_forward", wrt=active), chosen)
     try:
         value, saved, changed = forward.strict(*kept)
     except Stretched:
@@ -119,11 +113,11 @@ def evaluate(spec: Any, options: Options, arguments: Sequence[Any], positions: S
     if saved is None:
         # the value may be one of the arguments kept, and belongs to the caller
         (value,) = snapshot((value,))
-        joint = derive(Derivative(function=spec, kind="vjp", wrt=active), options)
+        joint = derive(Derivative(function=spec, kind="vjp", wrt=active), chosen)
         joint.prepare(*kept, zero(result))
         return value, Pullback(spec, result, positions, active, joint, kept)
     given = forward.argument_types(*kept)
-    reverse = derive(Derivative(function=spec, kind="split_reverse", wrt=active, given=given), options)
+    reverse = derive(Derivative(function=spec, kind="split_reverse", wrt=active, given=given), chosen)
     if forward.derivative.stretches:
         reverse = reverse.stretching
     reverse.prepare(saved, snapshot(changed), zero(result))

@@ -107,9 +107,8 @@ class _Walk:
 
     def __init__(self) -> None:
         self._hash = hashlib.blake2b(digest_size=20)
-        self._met: dict[object, int] = {}
-        # what is met stays alive, so that its identity stays its own
-        self._kept: list[object] = []
+        # places and things: what is met stays alive, so that its identity stays its own
+        self._met: dict[object, tuple[int, object]] = {}
         self.packages: set[str] = set()
 
     def digest(self) -> str:
@@ -190,12 +189,10 @@ class _Walk:
 
     def is_met(self, thing: object, identity: object) -> bool:
         """Whether this was written before; then its place is written, and later ones of it count as met."""
-        known = self._met.get(identity)
-        if known is not None:
-            self.text("met", str(known))
+        if identity in self._met:
+            self.text("met", str(self._met[identity][0]))
             return True
-        self._met[identity] = len(self._met)
-        self._kept.append(thing)
+        self._met[identity] = len(self._met), thing
         return False
 
     def value(self, value: Any) -> None:

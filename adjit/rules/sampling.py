@@ -38,7 +38,9 @@ def drawn(draw, size):
 decomposition(np.random.normal)(
     lambda loc=0.0, scale=1.0, size=None: loc + scale * drawn(np.random.standard_normal, size)
 )
-decomposition(np.random.uniform)(lambda low=0.0, high=1.0, size=None: low + (high - low) * drawn(np.random.random, size))
+decomposition(np.random.uniform)(
+    lambda low=0.0, high=1.0, size=None: low + (high - low) * drawn(np.random.random, size)
+)
 decomposition(np.random.exponential)(lambda scale=1.0, size=None: drawn(np.random.standard_exponential, size) * scale)
 decomposition(random.uniform)(lambda a, b: a + (b - a) * random.random())
 decomposition(random.expovariate)(lambda lambd: -math.log(1.0 - random.random()) / lambd)

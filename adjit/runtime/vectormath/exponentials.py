@@ -29,11 +29,12 @@ _ONE_BITS = bits_of(1.0)
 
 
 class Reduced(NamedTuple):
-    """x = k log 2 + r. `bits`: the lowest bits are those of k."""
+    """x = k log 2 + r, and exp(r) = 1 + r + tail. `bits`: the lowest bits are those of k."""
 
     k: Real
     bits: Whole
-    r: Double
+    r: Real
+    tail: Real
 
 
 def reduce(x: Real) -> Reduced:
@@ -45,7 +46,8 @@ def reduced(x: Real, k: Real, bits: Whole) -> Reduced:
     """x less k log 2, for the whole number that is near x / log 2."""
     near = multiply_add(k, -LOG2_HIGH, x)
     r = multiply_add(k, -LOG2_LOW, near)
-    return Reduced(k, bits, Double(r, multiply_add(k, -LOG2_LOW, near - r)))
+    rest = multiply_add(k, -LOG2_LOW, near - r)
+    return Reduced(k, bits, r, multiply_add(r * r, polynomial(r, TAIL), rest))
 
 
 def _rounded(x: Real) -> tuple[Real, Whole]:
@@ -68,20 +70,16 @@ def scaled(x: Real, k: Real) -> Real:
 
 def exp_parts(x: Double) -> tuple[Double, Real]:
     """p, to a few bits more than a float64 has, and a whole k with exp(x) = p * 2 ** k."""
-    parts = reduce(x.high)
-    r = parts.r.high
+    k, _, r, tail = reduce(x.high)
     one = fast_two_sum(r.like(1.0), r)
-    tail = multiply_add(r * r, polynomial(r, TAIL), parts.r.low)
     # exp(x.low) is 1 + x.low to rounding
-    return Double(one.high, multiply_add(x.low, one.high + tail, one.low + tail)), parts.k
+    return Double(one.high, multiply_add(x.low, one.high + tail, one.low + tail)), k
 
 
 def exp(x: Real) -> Real:
     within = select(x < -746.0, -746.0, select(x > 710.0, 710.0, x))
-    parts = reduce(within)
-    r = parts.r.high
-    tail = multiply_add(r * r, polynomial(r, TAIL), parts.r.low)
-    return scaled(1.0 + (r + tail), parts.k)
+    k, _, r, tail = reduce(within)
+    return scaled(1.0 + (r + tail), k)
 
 
 def exp2(x: Real) -> Real:
@@ -95,14 +93,12 @@ def exp2(x: Real) -> Real:
 
 def expm1_quarter(x: Real) -> Double:
     """(exp(x) - 1) / 4, to a few bits more than a float64 has, for x from -40 to 710.8. Below 2 ** -1000 inaccurate."""
-    parts = reduce(x)
-    r = parts.r.high
+    _, bits, r, tail = reduce(x)
     one = fast_two_sum(r.like(1.0), r)
-    tail = multiply_add(r * r, polynomial(r, TAIL), parts.r.low) + one.low
     # 2 ** (k - 2) * (1 + r + tail) - 1 / 4
-    scale = _power_of_two(parts.bits - 2)
+    scale = _power_of_two(bits - 2)
     whole = two_sum(scale * one.high, r.like(-0.25))
-    return fast_two_sum(whole.high, multiply_add(scale, tail, whole.low))
+    return fast_two_sum(whole.high, multiply_add(scale, tail + one.low, whole.low))
 
 
 def below_one(x: Real) -> Double:
@@ -110,11 +106,10 @@ def below_one(x: Real) -> Double:
     shifted = multiply_add(x, PER_LOG2, _ROUNDER)
     # with fewer than 54 bits before it, 1 - 2 ** k is exact; where r is large then, few bits of exp(r) matter
     shifted = select(shifted < _ROUNDER - 53.0, _ROUNDER - 53.0, shifted)
-    parts = reduced(x, shifted - _ROUNDER, shifted.bits())
-    r = parts.r.high
-    p = fast_two_sum(r, multiply_add(r * r, polynomial(r, TAIL), parts.r.low))
+    _, bits, r, tail = reduced(x, shifted - _ROUNDER, shifted.bits())
+    p = fast_two_sum(r, tail)
     # (1 - 2 ** k) - 2 ** k * p; where the first term is not zero it is the larger one
-    scale = _power_of_two(parts.bits)
+    scale = _power_of_two(bits)
     total = fast_two_sum(1.0 - scale, -(scale * p.high))
     return Double(total.high, multiply_add(-scale, p.low, total.low))
 
