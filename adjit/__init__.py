@@ -7,18 +7,7 @@ def energy(x): return x * x          energy(3.0) == 6.0
 from adjit import rules
 from adjit.api.cache import cache_info, clear_cache
 from adjit.api.check import check_grads
-from adjit.api.functions import (
-    grad,
-    hessian,
-    hvp,
-    jacfwd,
-    jacobian,
-    jacrev,
-    jvp,
-    stop_gradient,
-    value_and_grad,
-    vjp,
-)
+from adjit.api.functions import grad, hessian, hvp, jacfwd, jacobian, jacrev, jvp, stop_gradient, value_and_grad, vjp
 from adjit.errors import (
     AdjitError,
     Aliased,
@@ -37,33 +26,8 @@ from adjit.runtime.backend.pool import clear_workspaces, workspace_bytes
 from adjit.transform.source.marks import checkpoint
 
 __all__ = [
-    "AdjitError",
-    "Aliased",
-    "InternalError",
-    "NoRule",
-    "NotCached",
-    "NotScalar",
-    "SourceUnavailable",
-    "TypeMismatch",
-    "Unsupported",
-    "Unwritten",
-    "WrongCall",
-    "WrongWrt",
-    "cache_info",
-    "check_grads",
-    "checkpoint",
-    "clear_cache",
-    "clear_workspaces",
-    "grad",
-    "hessian",
-    "hvp",
-    "jacfwd",
-    "jacobian",
-    "jacrev",
-    "jvp",
-    "rules",
-    "stop_gradient",
-    "value_and_grad",
-    "vjp",
-    "workspace_bytes",
-]
+    "AdjitError", "Aliased", "InternalError", "NoRule", "NotCached", "NotScalar", "SourceUnavailable",
+    "TypeMismatch", "Unsupported", "Unwritten", "WrongCall", "WrongWrt", "cache_info", "check_grads", "checkpoint",
+    "clear_cache", "clear_workspaces", "grad", "hessian", "hvp", "jacfwd", "jacobian", "jacrev", "jvp", "rules",
+    "stop_gradient", "value_and_grad", "vjp", "workspace_bytes",
+]  # fmt: skip

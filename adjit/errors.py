@@ -15,10 +15,13 @@ In: the facts of one fault. Out: an exception whose text, after the kind that Py
 from __future__ import annotations
 
 import ntpath
-import os
 from dataclasses import dataclass
 
 MOST_LINES = 8
+
+# what several of them say
+COMPLEX_IS_FIXED = "Derivatives are with respect to real numbers; a complex argument is held fixed."
+IN_REAL_PARTS = "Pass its real and imaginary part as two arguments, and make the complex number of them inside."
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,9 @@ class Place:
 
     def lines(self) -> list[str]:
         """The place as a message shows it: the file without its folder, so that messages are the same everywhere."""
-        found = [f"{_last_name(self.filename)}:{self.line} in {self.function}"]
+        # names such as <ipython-input-1-abc> and <adjit f_vjp float64> are no paths
+        name = self.filename if self.filename.startswith("<") else ntpath.basename(self.filename)
+        found = [f"{name}:{self.line} in {self.function}"]
         text = self.text.rstrip()
         shown = text.lstrip()
         if shown:
@@ -44,11 +49,6 @@ class Place:
             width = max(1, min(self.end_column, len(text)) - column)
             found += ["  " + shown, "  " + before + "^" * width]
         return found
-
-
-def _last_name(filename: str) -> str:
-    # names such as <ipython-input-1-abc> and <adjit f_vjp float64> are no paths
-    return filename if filename.startswith("<") else ntpath.basename(os.fspath(filename))
 
 
 class AdjitError(Exception):

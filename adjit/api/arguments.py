@@ -105,6 +105,5 @@ def _told_of_array(value: np.ndarray[Any, Any]) -> tuple[str, str]:
 
 
 def _name_of(kind: type) -> str:
-    return (
-        kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__.split('.')[0]}.{kind.__qualname__}"
-    )
+    package = "" if kind.__module__ == "builtins" else kind.__module__.partition(".")[0] + "."
+    return package + kind.__qualname__

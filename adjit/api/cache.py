@@ -15,7 +15,6 @@ import pickle
 import re
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -56,7 +55,7 @@ def cache_info() -> CacheInfo:
     found = list(store.entries())
     count = sum(path.suffix == ".bin" for path, _ in found)
     size = sum(status.st_size for _, status in found)
-    return CacheInfo(store.folder(), count, size, _count.hits, _count.misses, dict(_count.refused))
+    return CacheInfo(store.folder(), count, size, _count["hits"], _count["misses"], dict(_refused))
 
 
 def clear_cache() -> None:
@@ -64,23 +63,8 @@ def clear_cache() -> None:
     store.clear()
 
 
-class _Count:
-    hits = 0
-    misses = 0
-    refused: dict[str, str] = {}  # noqa: RUF012
-
-
-_count = _Count()
-
-
-@dataclass
-class _Made:
-    """Generated code on its way to the compiler."""
-
-    key: str
-    title: str
-    text: str
-    module_text: str
+_count = {"hits": 0, "misses": 0}
+_refused: dict[str, str] = {}
 
 
 class DerivativeCache(Cache):
@@ -89,7 +73,8 @@ class DerivativeCache(Cache):
     def __init__(self, derivative: Derivative, options: Any, name: str) -> None:
         self.derivative, self.options, self.name = derivative, options, name
         self.enabled = True
-        self._made: dict[tuple[types.Type, ...], _Made] = {}
+        # of generated code on its way to the compiler: its key, its title, its text, and that as a module
+        self._made: dict[tuple[types.Type, ...], tuple[str, str, str, str]] = {}
 
     @property
     def cache_path(self) -> str:
@@ -105,9 +90,7 @@ class DerivativeCache(Cache):
         clear_cache()
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        given = argument_types(sig)
-        key = self._key(given)
-        kept = None if key is None else self._read(key)
+        kept = self._kept(argument_types(sig))
         if kept is None:
             return None
         title, text, machine_code = kept
@@ -117,27 +100,24 @@ class DerivativeCache(Cache):
         except _STALE:
             return None
         register(text, title)
-        _count.hits += 1
+        _count["hits"] += 1
         return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
         given = argument_types(sig)
-        made = self._made.pop(given, None)
+        key, title, text, as_module = self._made.pop(given, ("",) * 4)
         # a global that was bound anew in the meantime may or may not have been seen
-        if made is None or made.key != self._key(given):
+        if not key or key != self._key(given):
             return
         if holds_addresses(data):
             self._refuse("its machine code holds addresses of this process")
             return
         try:
-            payload = packed((made.title, made.text, packed_code(data)))
-        except _UNPICKLABLE as fault:
-            self._refuse(f"it cannot be written: {fault}")
-            return
-        try:
-            store.write(self._name_of(made.key), payload, made.module_text)
+            store.write(self._name_of(key), packed((title, text, packed_code(data))), as_module)
         except OSError as fault:
             self._refuse(f"the cache cannot be written: {fault}")
+        except _UNPICKLABLE as fault:
+            self._refuse(f"it cannot be written: {fault}")
 
     def made(self, given: Sequence[types.Type], emitted: Emitted, function: FunctionType, title: str) -> None:
         """Takes note of code that was generated for these types, before it is compiled."""
@@ -153,12 +133,11 @@ class DerivativeCache(Cache):
                 return
         # symbols are the same in each process that compiles or loads this, and no others are
         function.__qualname__ = f"{function.__name__}_{key}"
-        self._made[tuple(given)] = _Made(key, title, emitted.text, module_text(emitted, is_tuned=True))
+        self._made[tuple(given)] = key, title, emitted.text, module_text(emitted, is_tuned=True)
 
     def text(self, given: Sequence[types.Type]) -> str | None:
         """The generated source for these types, if it is kept."""
-        key = self._key(tuple(given))
-        kept = None if key is None else self._read(key)
+        kept = self._kept(tuple(given))
         return None if kept is None else kept[1]
 
     def _key(self, given: tuple[types.Type, ...]) -> str | None:
@@ -172,14 +151,18 @@ class DerivativeCache(Cache):
             self._refuse(str(reason))
             return None
 
-    def _read(self, key: str) -> tuple[str, str, bytes] | None:
+    def _kept(self, given: tuple[types.Type, ...]) -> tuple[str, str, bytes] | None:
+        """What is kept for these types: a title, the text, machine code."""
+        key = self._key(given)
+        if key is None:
+            return None
         try:
             payload = store.read(self._name_of(key))
         except OSError as fault:
             self._refuse(f"the cache cannot be read: {fault}")
             return None
         if payload is None:
-            _count.misses += 1
+            _count["misses"] += 1
             return None
         kept: tuple[str, str, bytes] = pickle.loads(payload)
         return kept
@@ -188,6 +171,6 @@ class DerivativeCache(Cache):
         return f"{re.sub(r'[^A-Za-z0-9_]', '', self.name)[:60]}_{self.derivative.kind}-{key}"
 
     def _refuse(self, why: str) -> None:
-        if _count.refused.get(self.name) != why:
-            _count.refused[self.name] = why
+        if _refused.get(self.name) != why:
+            _refused[self.name] = why
             warnings.warn(f"cache=True: {self.name} is compiled anew in each process: {why}.", NotCached, stacklevel=2)

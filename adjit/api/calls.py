@@ -1,7 +1,5 @@
 """Derived functions that do something of their own in a call: `jacobian` and `hvp`.
 
-`jacobian` is by columns or by rows, as the sizes in a call suggest: whichever takes fewer sweeps. The last argument of
-`hvp` is the vector, whatever arguments before it are left to their defaults.
 In: arguments. Out: the matrix that `jacfwd` or `jacrev` gives; the product of the Hessian with the vector.
 
     jacobian(residuals)(x)                         30 residuals of 4 numbers: one sweep of four columns
@@ -19,17 +17,17 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from adjit.api.dispatch import Derived, Interpreted, derive
-from adjit.api.trees import Template, conform, described, leaves, template
-from adjit.errors import TypeMismatch, WrongCall
+from adjit.api.dispatch import derive
+from adjit.api.trees import Template, conform, leaves, parts_of, template
+from adjit.errors import WrongCall
 from adjit.transform.source import derivative as derivatives
 from adjit.transform.source.derivative import WIDEST, Derivative, shown
 
 MOST_KEPT = 4096  # shapes of arguments that a Jacobian's choice is remembered for
 
 
-class _Choosing:
-    """Each call goes to the Jacobian by columns, if that takes no more sweeps than there are rows, or by rows."""
+class Choosing:
+    """Each call of `jacobian` is one by columns, if that takes no more sweeps than there are rows, or by rows."""
 
     derivative: Derivative
     options: Any
@@ -50,11 +48,10 @@ class _Choosing:
         return {}
 
     @functools.cached_property
-    def _ways(self) -> tuple[Any, Any]:
+    def _ways(self) -> Sequence[Any]:
         """The Jacobian by columns, and by rows."""
-        kinds = (dataclasses.replace(self.derivative, kind=kind) for kind in ("jacfwd", "jacrev"))
-        by_columns, by_rows = (derive(made, self.options) for made in kinds)
-        return by_columns, by_rows
+        kinds = ("jacfwd", "jacrev")
+        return [derive(dataclasses.replace(self.derivative, kind=kind), self.options) for kind in kinds]
 
     def _suited(self, arguments: Sequence[Any]) -> Any:
         made = self.derivative
@@ -73,14 +70,6 @@ class _Choosing:
         return self if any(isinstance(a, types.Type | str) for a in arguments) else self._suited(arguments)
 
 
-class DerivedJacobian(_Choosing, Derived):
-    pass
-
-
-class InterpretedJacobian(_Choosing, Interpreted):
-    pass
-
-
 def _kind(argument: Any) -> Any:
     """What the number of results may depend on, as far as it is cheap to know."""
     if isinstance(argument, np.ndarray):
@@ -94,7 +83,9 @@ def _size(found: Template) -> int:
     return sum(math.prod(leaf.shape) for leaf in leaves(found) if leaf.is_active)
 
 
-class _AlongVectors:
+class AlongVectors:
+    """The last argument of a call of `hvp` is the vector, whatever arguments before it are left to their defaults."""
+
     derivative: Derivative
 
     @functools.cached_property
@@ -120,22 +111,11 @@ class _AlongVectors:
         *primals, vector = arguments
         if len(primals) != len(names) or keywords:
             primals = list(derivatives.bound(made.function, primals, keywords, f"{shown(made)}, before the vector,"))
+        instead = "Give one vector an argument in wrt, shaped as that."
         vectors = (vector,) if made.single else vector
-        if not isinstance(vectors, tuple | list) or len(vectors) != len(made.wrt):
-            raise TypeMismatch(
-                f"the vector of {shown(made)} is {described(vector)}, not a tuple of {len(made.wrt)}",
-                instead="Give one vector an argument in wrt, shaped as that.",
-            )
+        vectors = parts_of(vectors, len(made.wrt), f"the vector of {shown(made)} is", instead)
         along = tuple(
             conform(v, template(primals[p]), f"the vector along {names[p]!r}")
             for p, v in zip(made.wrt, vectors, strict=True)
         )
         return (*primals, along[0] if made.single else along)
-
-
-class DerivedProduct(_AlongVectors, Derived):
-    pass
-
-
-class InterpretedProduct(_AlongVectors, Interpreted):
-    pass

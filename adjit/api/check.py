@@ -18,7 +18,7 @@ import numpy as np
 from adjit.api.dispatch import derive
 from adjit.api.functions import active_positions, bind, push, value_of
 from adjit.api.options import Options, make_options
-from adjit.api.trees import Template, conform, flat, map_leaves, nested, snapshot, template, zero
+from adjit.api.trees import Template, conform, leaves, map_leaves, nested, snapshot, template, zero
 from adjit.errors import WrongCall, WrongWrt
 from adjit.transform.source.derivative import Derivative, Wrt, positions_of, shown, specification
 
@@ -45,7 +45,7 @@ def check_grads(
     if not isinstance(order, int) or isinstance(order, bool) or order < 1:
         raise WrongCall(f"order={order!r}", instead="Give the number of derivatives to check: 1, 2, ...")
     bound = bind(spec, args)
-    positions = active_positions([template(a) for a in bound]) if wrt is None else positions_of(spec, wrt)[0]
+    positions = active_positions(bound) if wrt is None else positions_of(spec, wrt)[0]
     if not positions:
         raise WrongWrt(
             f"no argument of {shown(spec)} is a float, so there is nothing to check",
@@ -102,7 +102,7 @@ class _Point:
         shapes = [template(a) for a in self.arguments]
         chosen = [_random(s, draw) if k in self.positions else zero(s) for k, s in enumerate(shapes)]
         seed = _random(template(value_of(self.spec, self.options)(*snapshot(self.arguments))), draw)
-        forward = _dot(seed, push(self.spec, self.options, self.arguments, shapes, chosen, self.positions)[1])
+        forward = _dot(seed, push(self.spec, self.options, self.arguments, chosen, self.positions)[1])
         bars = dict(zip(self.positions, self.pullback(*self.arguments, seed), strict=True))
         reverse = sum(_dot(bars[p], chosen[p]) for p in self.positions)
         wanted = [self.difference(seed, chosen, step) for step in STEPS]
@@ -134,8 +134,8 @@ def _random(wanted: Template, draw: np.random.Generator) -> Any:
 
 def _moved(value: Any, direction: Any, scale: float) -> Any:
     """value + scale * direction in double precision."""
-    pairs = zip(flat(value), flat(direction), strict=True)
-    return nested(template(value), [_one_moved(v, d, scale) for v, d in pairs])
+    pairs = zip(leaves(value), leaves(direction), strict=True)
+    return nested(value, [_one_moved(v, d, scale) for v, d in pairs])
 
 
 def _one_moved(value: Any, direction: Any, scale: float) -> Any:
@@ -145,7 +145,7 @@ def _one_moved(value: Any, direction: Any, scale: float) -> Any:
 
 
 def _pairs(left: Any, right: Any) -> list[tuple[Any, Any]]:
-    both = zip(flat(left), flat(right), strict=True)
+    both = zip(leaves(left), leaves(right), strict=True)
     return [(np.asarray(a, float), np.asarray(b, float)) for a, b in both if a is not None and b is not None]
 
 
@@ -154,5 +154,5 @@ def _dot(left: Any, right: Any) -> float:
 
 
 def _is_double(arguments: Sequence[Any]) -> bool:
-    arrays = [leaf for a in arguments for leaf in flat(a) if isinstance(leaf, np.ndarray | np.floating)]
+    arrays = [leaf for leaf in leaves(tuple(arguments)) if isinstance(leaf, np.ndarray | np.floating)]
     return not any(a.dtype in (np.float32, np.float16) for a in arrays)

@@ -50,6 +50,7 @@ class _Specialising:
     derivative: Derivative
     options: Options
     __signature__: inspect.Signature
+    overloads: Any  # what was made for the types of the calls so far
     _cache: Any = None
 
     @functools.cached_property
@@ -59,6 +60,9 @@ class _Specialising:
 
     def _reduce_states(self) -> dict[str, Any]:
         return {"derivative": self.derivative, "options": self.options}
+
+    def _reduce_class(self) -> type:
+        return _Specialising
 
     @classmethod
     def _rebuild(cls, **states: Any) -> Any:
@@ -120,7 +124,7 @@ class _Specialising:
 
     def seen(self) -> Sequence[tuple[types.Type, ...]]:
         """The types of the arguments of the calls so far."""
-        raise NotImplementedError
+        return tuple(self.overloads)
 
     def _for(self, arguments: Sequence[Any]) -> Any:
         """The derived function that runs when this one is called so."""
@@ -298,9 +302,6 @@ class Derived(_Specialising, SpecialisedDispatcher):
             # the message has the user's line; the compiler's own frames would hide it
             raise fault.with_traceback(None) from None
 
-    def seen(self) -> Sequence[tuple[types.Type, ...]]:
-        return tuple(self.overloads)
-
     def prepare(self, *arguments: Any) -> None:
         """Compiles for these arguments, without a call."""
         given = self.argument_types(*arguments)
@@ -313,7 +314,7 @@ class Interpreted(_Specialising, Picklable):
 
     def __init__(self, derivative: Derivative, options: Options) -> None:
         self._describe(derivative, options)
-        self._made: dict[tuple[types.Type, ...], FunctionType] = {}
+        self.overloads: dict[tuple[types.Type, ...], FunctionType] = {}
         self._dress()
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
@@ -331,21 +332,18 @@ class Interpreted(_Specialising, Picklable):
         with np.errstate(all="ignore"):
             return found(*arguments)
 
-    def seen(self) -> Sequence[tuple[types.Type, ...]]:
-        return tuple(self._made)
-
     def prepare(self, *arguments: Any) -> None:
         """Makes the code for these arguments, without a call."""
         self._made_for(arguments)
 
     def _made_for(self, arguments: Sequence[Any]) -> FunctionType:
         given = tuple(map(type_of, arguments))
-        found = self._made.get(given)
+        found = self.overloads.get(given)
         if found is None:
             self._check_values(arguments)
             with compiler_lock:
                 # another thread may have made it while this one waited
-                found = self._made.get(given) or self._made.setdefault(given, self._specialise(given))
+                found = self.overloads.get(given) or self.overloads.setdefault(given, self._specialise(given))
         return found
 
 
@@ -375,12 +373,13 @@ class _Slot:
     seen: tuple[object, ...] = ()
 
 
-_CLASSES: dict[str, tuple[type[Derived], type[Interpreted]]] = {}
+_CLASSES: dict[tuple[str, type], type] = {}
 
 
-def register(kind: str, compiled: type[Derived], interpreted: type[Interpreted]) -> None:
-    """The classes of derived functions of a kind that does something of its own in a call."""
-    _CLASSES[kind] = compiled, interpreted
+def register(kind: str, own: type) -> None:
+    """`own`: a class with what the derived functions of a kind do of their own in a call."""
+    for base in (Derived, Interpreted):
+        _CLASSES[kind, base] = type(f"{base.__name__}{own.__name__}", (own, base), {})
 
 
 def derive(derivative: Derivative, options: Options) -> Any:
@@ -390,8 +389,8 @@ def derive(derivative: Derivative, options: Options) -> Any:
     with slot.lock:
         if slot.derived is None or not _same(slot.seen, seen):
             is_plain = options.target == "python" or config.DISABLE_JIT  # type: ignore[attr-defined]
-            compiled, interpreted = _CLASSES.get(derivative.kind, (Derived, Interpreted))
-            slot.derived, slot.seen = (interpreted if is_plain else compiled)(derivative, options), seen
+            base = Interpreted if is_plain else Derived
+            slot.derived, slot.seen = _CLASSES.get((derivative.kind, base), base)(derivative, options), seen
         return slot.derived
 
 

@@ -57,21 +57,10 @@ def explanation(
     function: ir.Function, records: Sequence[Record], arg_types: Sequence[types.Type], values: Sequence[Any] | None
 ) -> Explanation:
     """`values`: of all arguments, None if only their types are known."""
-    known: dict[ir.Var, Any] = {}
-    if values is not None:
-        for tree, value in zip(function.params, values, strict=True):
-            known.update(_leaves(tree, value))
+    known = {} if values is None else dict(zip(ir.leaves(function.params), ir.leaves(tuple(values)), strict=True))
     made = tables(function, records, known)
     arguments = tuple((n, to_text(t)) for n, t in zip(function.names, arg_types, strict=True))
     return Explanation(**vars(made), title=function.doc.rstrip("."), arguments=arguments)
-
-
-def _leaves(tree: ir.Tree, value: Any) -> Iterator[tuple[ir.Var, Any]]:
-    if isinstance(tree, tuple):
-        for inner, part in zip(tree, value, strict=True):
-            yield from _leaves(inner, part)
-    else:
-        yield tree, value
 
 
 # ---------------------------------------------------------------------------------------------------------------- text

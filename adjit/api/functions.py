@@ -30,10 +30,10 @@ from numba import types
 from numba.extending import overload, typeof_impl
 
 from adjit import rules
-from adjit.api.calls import DerivedJacobian, DerivedProduct, InterpretedJacobian, InterpretedProduct
+from adjit.api.calls import AlongVectors, Choosing
 from adjit.api.dispatch import derive, register
 from adjit.api.options import Options, make_options
-from adjit.api.trees import Template, conform, described, is_active, snapshot, template, zero
+from adjit.api.trees import Template, conform, described, is_active, parts_of, snapshot, template, zero
 from adjit.errors import Stretched, TypeMismatch, WrongCall
 from adjit.runtime.library import held
 from adjit.runtime.library import stop_gradient as stop_gradient
@@ -68,27 +68,19 @@ def jvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any], **option
     """
     spec, chosen = specification(function), make_options(options)
     arguments = bind(spec, primals)
-    if not isinstance(tangents, tuple | list) or len(tangents) != len(primals):
-        raise TypeMismatch(
-            f"the tangents of {shown(spec)} are {described(tangents)}, not a tuple of {len(primals)}",
-            instead="Give one an argument that is given, shaped as that.",
-        )
+    instead = "Give one an argument that is given, shaped as that."
+    tangents = parts_of(tangents, len(primals), f"the tangents of {shown(spec)} are", instead)
     names, shapes = list(derivatives.parameters(spec).parameters), [template(a) for a in arguments]
     dots = [conform(t, s, f"the tangent of argument {n!r}") for t, s, n in zip(tangents, shapes, names, strict=False)]
     dots += [zero(s) for s in shapes[len(dots) :]]
-    return push(spec, chosen, arguments, shapes, dots, range(len(primals)))
+    return push(spec, chosen, arguments, dots, range(len(primals)))
 
 
 def push(
-    spec: Any,
-    options: Options,
-    arguments: Sequence[Any],
-    shapes: Sequence[Template],
-    tangents: Sequence[Any],
-    positions: Sequence[int],
+    spec: Any, options: Options, arguments: Sequence[Any], tangents: Sequence[Any], positions: Sequence[int]
 ) -> tuple[Any, Any]:
     """`jvp` with every argument given and every tangent in order, those at `positions` alone not zero."""
-    active = tuple(p for p in active_positions(shapes) if p in positions)
+    active = tuple(p for p in active_positions(arguments) if p in positions)
     if not active:
         value = value_of(spec, options)(*arguments)
         return value, zero(template(value))
@@ -104,19 +96,13 @@ def vjp(function: Any, *arguments: Any, **options: Any) -> tuple[Any, Pullback]:
     that is one.
     """
     spec, chosen = specification(function), make_options(options)
-    return evaluate(spec, chosen, bind(spec, arguments), range(len(arguments)))
-
-
-def evaluate(spec: Any, options: Options, arguments: Sequence[Any], positions: Sequence[int]) -> tuple[Any, Pullback]:
-    """`vjp` with every argument given, and the pullback to those at `positions` alone."""
     # copies, so that what the pullback sees is what the function saw
-    kept = snapshot(arguments)
-    carrying = active_positions([template(a) for a in kept])
-    active = tuple(p for p in positions if p in carrying)
+    kept, positions = snapshot(bind(spec, arguments)), range(len(arguments))
+    active = tuple(p for p in active_positions(kept) if p in positions)
     if not active:
-        value = value_of(spec, options)(*kept)
+        value = value_of(spec, chosen)(*kept)
         return value, Pullback(spec, template(value), positions)
-    forward = derive(Derivative(function=spec, kind="split_forward", wrt=active), options)
+    forward = derive(Derivative(function=spec, kind="split_forward", wrt=active), chosen)
     try:
         value, saved, changed = forward.strict(*kept)
     except Stretched:
@@ -127,11 +113,11 @@ def evaluate(spec: Any, options: Options, arguments: Sequence[Any], positions: S
     if saved is None:
         # the value may be one of the arguments kept, and belongs to the caller
         (value,) = snapshot((value,))
-        joint = derive(Derivative(function=spec, kind="vjp", wrt=active), options)
+        joint = derive(Derivative(function=spec, kind="vjp", wrt=active), chosen)
         joint.prepare(*kept, zero(result))
         return value, Pullback(spec, result, positions, active, joint, kept)
     given = forward.argument_types(*kept)
-    reverse = derive(Derivative(function=spec, kind="split_reverse", wrt=active, given=given), options)
+    reverse = derive(Derivative(function=spec, kind="split_reverse", wrt=active, given=given), chosen)
     if forward.derivative.stretches:
         reverse = reverse.stretching
     reverse.prepare(saved, snapshot(changed), zero(result))
@@ -229,8 +215,8 @@ DERIVING.update(
     {made: made.__name__ for made in (grad, value_and_grad, jvp, vjp, hvp, jacfwd, jacrev, jacobian, hessian)}
 )
 
-register("jacobian", DerivedJacobian, InterpretedJacobian)
-register("hvp", DerivedProduct, InterpretedProduct)
+register("jacobian", Choosing)
+register("hvp", AlongVectors)
 
 
 @overload(checkpoint)
@@ -274,6 +260,6 @@ def bind(spec: Any, arguments: Sequence[Any]) -> tuple[Any, ...]:
     return derivatives.bound(spec, arguments)
 
 
-def active_positions(shapes: Sequence[Template]) -> tuple[int, ...]:
+def active_positions(arguments: Sequence[Any]) -> tuple[int, ...]:
     """The arguments that a derivative flows into: floats, arrays of floats, and tuples with any of those."""
-    return tuple(position for position, shape in enumerate(shapes) if is_active(shape))
+    return tuple(position for position, argument in enumerate(arguments) if is_active(template(argument)))

@@ -66,7 +66,8 @@ def key_of(derivative: Derivative, arg_types: Iterable[types.Type], options: Any
     walk.value(derivative)
     walk.many("types", [_type_text(t) for t in arg_types])
     walk.value(options)
-    walk.rules(registry.user.entries)
+    # all rules of the user's: which of them an operation falls under is only known when it is elaborated
+    walk.many("rules", sorted(map(_digest, registry.user.entries.items())))
     walk.text("target", backend_versions.target())
     walk.text("settings", repr([getattr(config, name, None) for name in _SETTINGS]))
     for name in sorted(walk.packages - {"numpy", "numba", "llvmlite", "adjit"}):
@@ -106,9 +107,8 @@ class _Walk:
 
     def __init__(self) -> None:
         self._hash = hashlib.blake2b(digest_size=20)
-        self._met: dict[object, int] = {}
-        # what is met stays alive, so that its identity stays its own
-        self._kept: list[object] = []
+        # places and things: what is met stays alive, so that its identity stays its own
+        self._met: dict[object, tuple[int, object]] = {}
         self.packages: set[str] = set()
 
     def digest(self) -> str:
@@ -189,12 +189,10 @@ class _Walk:
 
     def is_met(self, thing: object, identity: object) -> bool:
         """Whether this was written before; then its place is written, and later ones of it count as met."""
-        known = self._met.get(identity)
-        if known is not None:
-            self.text("met", str(known))
+        if identity in self._met:
+            self.text("met", str(self._met[identity][0]))
             return True
-        self._met[identity] = len(self._met)
-        self._kept.append(thing)
+        self._met[identity] = len(self._met), thing
         return False
 
     def value(self, value: Any) -> None:
@@ -280,10 +278,6 @@ class _Walk:
             self.text("exception", f"{value.__module__}.{value.__qualname__}")
         else:
             raise NotKeyed(f"{_shown(value)} is of a kind that has no digest")
-
-    def rules(self, entries: Mapping[Any, registry.Entry]) -> None:
-        """All rules of the user's: which of them an operation falls under is only known when it is elaborated."""
-        self.many("rules", sorted(map(_digest, entries.items())))
 
 
 _CONTAINERS = (tuple, list, dict, set, frozenset)

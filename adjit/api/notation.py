@@ -20,11 +20,8 @@ def to_bytes(amount: int | str | None) -> int | None:
     """An amount of memory, a number of bytes or text such as "200 MB" (10^6 bytes each) or "1.5 GiB" (2^30)."""
     if amount is None or (isinstance(amount, int) and not isinstance(amount, bool) and amount > 0):
         return amount
-    found = (
-        re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]i?|)b?\s*", amount, re.IGNORECASE)
-        if isinstance(amount, str)
-        else None
-    )
+    text = amount if isinstance(amount, str) else ""
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]i?|)b?\s*", text, re.IGNORECASE)
     if found is None or float(found[1]) <= 0:
         raise TypeMismatch(
             f"{amount!r} is not an amount of memory", instead='Write memory_limit="200 MB" or "1.5 GiB".'

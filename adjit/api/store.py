@@ -43,7 +43,7 @@ def folder() -> Path:
 def read(name: str) -> bytes | None:
     """The payload of an entry; None if it is not there, or not as it was written."""
     with suppress(FileNotFoundError):
-        _check_folder()
+        _check(str(folder()), os.stat(folder()))
         with open(folder() / f"{name}.bin", "rb") as file:
             _check(file.name, os.fstat(file.fileno()))
             data = file.read()
@@ -59,7 +59,7 @@ def read(name: str) -> bytes | None:
 def write(name: str, payload: bytes, text: str) -> None:
     """Keeps an entry, and the source beside it for people to read. Raises OSError."""
     folder().mkdir(mode=0o700, parents=True, exist_ok=True)
-    _check_folder()
+    _check(str(folder()), os.stat(folder()))
     _put(folder() / f"{name}.py", text.encode())
     _put(folder() / f"{name}.bin", _MAGIC + _digest(payload) + payload)
     _shrink()
@@ -100,10 +100,6 @@ def _shrink() -> None:
             break
         total -= status.st_size
         path.unlink(missing_ok=True)
-
-
-def _check_folder() -> None:
-    _check(str(folder()), os.stat(folder()))
 
 
 def _check(path: str, status: os.stat_result) -> None:

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
-from adjit.errors import TypeMismatch
+from adjit.errors import COMPLEX_IS_FIXED, IN_REAL_PARTS, TypeMismatch
+from adjit.transform.ir import leaves as leaves
 
 
 @dataclass(frozen=True)
@@ -31,24 +32,16 @@ class Leaf:
     zero: Any
 
 
-@dataclass(frozen=True)
-class Branch:
-    """A tuple; `kind` is its class, which may be a named one."""
-
-    kind: type
-    parts: tuple[Template, ...]
-
-    def build(self, parts: Sequence[Any]) -> Any:
-        return tuple(parts) if self.kind is tuple else self.kind(*parts)
-
-
-Template = Leaf | Branch
+# a leaf, or nested tuples of leaves, of the classes that the value's have
+Template = Any
 
 
 def template(value: Any) -> Template:
     """What a tangent or a seed of this value looks like."""
-    if isinstance(value, tuple):
-        return Branch(type(value), tuple(map(template, value)))
+    return map_leaves(_leaf, value)
+
+
+def _leaf(value: Any) -> Leaf:
     if isinstance(value, np.ndarray):
         order = "F" if value.flags.f_contiguous and not value.flags.c_contiguous else "C"
         active = value.dtype.kind == "f"
@@ -62,19 +55,15 @@ def template(value: Any) -> Template:
 
 def is_active(found: Template) -> bool:
     """Whether a derivative flows into any part."""
-    return found.is_active if isinstance(found, Leaf) else any(map(is_active, found.parts))
+    return any(leaf.is_active for leaf in leaves(found))
 
 
 def conform(given: Any, wanted: Template, what: str) -> Any:
     """A fresh copy of a seed or tangent with the types of `wanted`; raises TypeMismatch, in which `what` names it."""
-    if isinstance(wanted, Branch):
-        if not isinstance(given, tuple | list) or len(given) != len(wanted.parts):
-            raise TypeMismatch(
-                f"{what} is {described(given)}, not a tuple of {len(wanted.parts)}",
-                instead="Build it like what it belongs to.",
-            )
-        parts = zip(given, wanted.parts, strict=True)
-        return wanted.build([conform(g, w, f"{what}[{k}]") for k, (g, w) in enumerate(parts)])
+    if isinstance(wanted, tuple):
+        given = parts_of(given, len(wanted), f"{what} is", "Build it like what it belongs to.")
+        parts = zip(given, wanted, strict=True)
+        return _tuple_like(wanted, [conform(g, w, f"{what}[{k}]") for k, (g, w) in enumerate(parts)])
     if not wanted.is_active:
         if np.iscomplexobj(wanted.zero):
             _check_zero(given, what)
@@ -87,8 +76,8 @@ def _check_zero(given: Any, what: str) -> None:
     if given is not None and np.any(np.asarray(given) != 0):
         raise TypeMismatch(
             f"{what}, which is complex, is not zero",
-            why="Derivatives are with respect to real numbers; a complex argument is held fixed.",
-            instead="Pass its real and imaginary part as two arguments, and make the complex number of them inside.",
+            why=COMPLEX_IS_FIXED,
+            instead=IN_REAL_PARTS,
         )
 
 
@@ -114,6 +103,13 @@ def _array(given: Any, wanted: Leaf, what: str) -> Any:
     return np.array(given, dtype=wanted.dtype, order=wanted.order)  # type: ignore[call-overload]
 
 
+def parts_of(given: Any, count: int, what: str, instead: str) -> Sequence[Any]:
+    """The parts of a tuple or list of so many; TypeMismatch, in which `what` says what is one, for anything else."""
+    if not isinstance(given, tuple | list) or len(given) != count:
+        raise TypeMismatch(f"{what} {described(given)}, not a tuple of {count}", instead=instead)
+    return given
+
+
 def described(value: Any) -> str:
     """What a value is, for a message."""
     if isinstance(value, np.ndarray):
@@ -136,24 +132,18 @@ def _zero_of(leaf: Leaf) -> Any:
     return _number(0, leaf, "")
 
 
-def map_leaves(function: Callable[[Leaf], Any], wanted: Template) -> Any:
-    """The same nesting, with a value in place of each leaf."""
-    if isinstance(wanted, Branch):
-        return wanted.build([map_leaves(function, part) for part in wanted.parts])
-    return function(wanted)
+def map_leaves(function: Callable[[Any], Any], tree: Any) -> Any:
+    """The same nesting, in tuples of the same classes, with a value in place of each leaf."""
+    if isinstance(tree, tuple):
+        return _tuple_like(tree, [map_leaves(function, part) for part in tree])
+    return function(tree)
 
 
-def leaves(wanted: Template) -> list[Leaf]:
-    """The leaves in order."""
-    return [wanted] if isinstance(wanted, Leaf) else [leaf for part in wanted.parts for leaf in leaves(part)]
+def _tuple_like(given: tuple[Any, ...], parts: Sequence[Any]) -> Any:
+    return tuple(parts) if type(given) is tuple else type(given)(*parts)
 
 
-def flat(value: Any) -> list[Any]:
-    """The numbers and arrays of nested tuples, in the order of the leaves."""
-    return [leaf for part in value for leaf in flat(part)] if isinstance(value, tuple) else [value]
-
-
-def nested(wanted: Template, values: Iterable[Any]) -> Any:
+def nested(wanted: Any, values: Iterable[Any]) -> Any:
     """Values, one a leaf and in order, with the nesting of `wanted`."""
     rest = iter(values)
     return map_leaves(lambda leaf: next(rest), wanted)
@@ -164,21 +154,14 @@ def nested(wanted: Template, values: Iterable[Any]) -> Any:
 
 def snapshot(values: Sequence[Any]) -> tuple[Any, ...]:
     """Copies of arguments that share memory among themselves exactly as the originals do."""
-    arrays = {id(a): a for value in values for a in flat(value) if isinstance(a, np.ndarray)}
+    arrays = {id(a): a for a in leaves(tuple(values)) if isinstance(a, np.ndarray)}
     copies: dict[int, Any] = {}
     for group in _sharing(list(arrays.values())):
         if len(group) == 1:
             copies[id(group[0])] = _copied(group[0])
         else:
             copies |= _copied_together(group)
-    return tuple(_replaced(value, copies) for value in values)
-
-
-def _replaced(value: Any, copies: dict[int, Any]) -> Any:
-    if isinstance(value, tuple):
-        parts = [_replaced(part, copies) for part in value]
-        return tuple(parts) if type(value) is tuple else type(value)(*parts)
-    return copies.get(id(value), value)
+    return tuple(map_leaves(lambda leaf: copies.get(id(leaf), leaf), value) for value in values)
 
 
 def _sharing(arrays: list[np.ndarray[Any, Any]]) -> list[list[np.ndarray[Any, Any]]]:

@@ -71,20 +71,14 @@ partials((math.log10, np.log10), lambda x: 1 / (x * 2.302585092994046))  # log 1
 partials((math.log1p, np.log1p), lambda x: 1 / (1 + x))
 
 
-def logaddexp(a, b, *, c):
-    """log(exp(a) + exp(b)): the shares of exp(a) and exp(b) in the sum; half each where both are the same infinity."""
+def shares(a, b, c, power):
+    """Those of power(a) and power(b) in their sum, power(c); half each where both are the same infinity."""
     both = a == b and math.isinf(a)
-    return 0.5 if both else math.exp(a - c), 0.5 if both else math.exp(b - c)
+    return 0.5 if both else power(a - c), 0.5 if both else power(b - c)
 
 
-def logaddexp2(a, b, *, c):
-    """log2(2 ** a + 2 ** b), alike."""
-    both = a == b and math.isinf(a)
-    return 0.5 if both else np.exp2(a - c), 0.5 if both else np.exp2(b - c)
-
-
-partials(np.logaddexp, logaddexp)
-partials(np.logaddexp2, logaddexp2)
+partials(np.logaddexp, lambda a, b, *, c: shares(a, b, c, math.exp))
+partials(np.logaddexp2, lambda a, b, *, c: shares(a, b, c, np.exp2))
 
 # --------------------------------------------------------------------------------------------------------- trigonometry
 

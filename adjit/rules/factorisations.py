@@ -35,7 +35,18 @@ def cholesky(a, a_dot, *, x):
 def eigh(a, a_dot, *, y):
     # eigenvectors of equal eigenvalues are not differentiable: inf or nan there
     values, vectors = y
-    inner = np.dot(np.dot(vectors.T, symmetric(a_dot)), vectors)
+    values_dot, mixed = spectrum_dot(a, values, np.dot(np.dot(vectors.T, symmetric(a_dot)), vectors))
+    return values_dot, np.dot(vectors, mixed)
+
+
+@tangent(np.linalg.eigvalsh)
+def eigvalsh(a, a_dot, *, y):
+    _, vectors = np.linalg.eigh(a)
+    return values_dot(a, np.dot(np.dot(vectors.T, symmetric(a_dot)), vectors))
+
+
+def spectrum_dot(a, values, inner):
+    """The tangents of eigenvalues, and those of the eigenvectors in terms of these, from inv(vectors) a_dot vectors."""
     n = a.shape[0]
     values_dot = np.empty(n, a.dtype)
     mixed = np.zeros((n, n), a.dtype)
@@ -44,13 +55,11 @@ def eigh(a, a_dot, *, y):
         for i in range(n):
             if i != j:
                 mixed[i, j] = inner[i, j] / (values[j] - values[i])
-    return values_dot, np.dot(vectors, mixed)
+    return values_dot, mixed
 
 
-@tangent(np.linalg.eigvalsh)
-def eigvalsh(a, a_dot, *, y):
-    _, vectors = np.linalg.eigh(a)
-    inner = np.dot(np.dot(vectors.T, symmetric(a_dot)), vectors)
+def values_dot(a, inner):
+    """The tangents of the eigenvalues alone."""
     values_dot = np.empty(a.shape[0], a.dtype)
     for k in range(a.shape[0]):
         values_dot[k] = inner[k, k]
@@ -64,19 +73,11 @@ def eigvalsh(a, a_dot, *, y):
 def eig(a, a_dot, *, y):
     # of real eigenvalues, as numba has them; the eigenvectors keep length 1
     values, vectors = y
-    inner = np.linalg.solve(vectors, np.dot(a_dot, vectors))
-    n = a.shape[0]
-    values_dot = np.empty(n, a.dtype)
-    mixed = np.zeros((n, n), a.dtype)
-    for j in range(n):
-        values_dot[j] = inner[j, j]
-        for i in range(n):
-            if i != j:
-                mixed[i, j] = inner[i, j] / (values[j] - values[i])
+    values_dot, mixed = spectrum_dot(a, values, np.linalg.solve(vectors, np.dot(a_dot, vectors)))
     vectors_dot = np.dot(vectors, mixed)
-    for j in range(n):
+    for j in range(a.shape[0]):
         stretch = np.sum(vectors[:, j] * vectors_dot[:, j])
-        for i in range(n):
+        for i in range(a.shape[0]):
             mixed[i, j] = vectors_dot[i, j] - stretch * vectors[i, j]
     return values_dot, mixed
 
@@ -84,11 +85,7 @@ def eig(a, a_dot, *, y):
 @tangent(np.linalg.eigvals)
 def eigvals(a, a_dot, *, y):
     _, vectors = np.linalg.eig(a)
-    inner = np.linalg.solve(vectors, np.dot(a_dot, vectors))
-    values_dot = np.empty(a.shape[0], a.dtype)
-    for k in range(a.shape[0]):
-        values_dot[k] = inner[k, k]
-    return values_dot
+    return values_dot(a, np.linalg.solve(vectors, np.dot(a_dot, vectors)))
 
 
 # -------------------------------------------------------------------------------------------- of rectangular matrices

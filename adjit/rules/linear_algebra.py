@@ -98,7 +98,7 @@ def solve_transpose(a, b, *, x, x_bar):
 
 @adjoint(np.linalg.solve)
 def solve_adjoint(a, b, *, x, x_bar):
-    b_bar = np.linalg.solve(np.ascontiguousarray(a.T), np.ascontiguousarray(x_bar))
+    b_bar = solve_transpose(a, b, x=x, x_bar=x_bar)
     if b.ndim == 1:
         return np.outer(-b_bar, x), b_bar
     return np.dot(-b_bar, x.T), b_bar

@@ -45,11 +45,12 @@ def var(a):
     return squares / a.size
 
 
-@decomposition(np.std)
-def std(a):
-    variance = np.var(a)
+def deviation(variance):
     # 0 where all elements are equal, as a norm's at the zero vector
     return variance if variance == 0.0 else variance**0.5
+
+
+decomposition(np.std)(lambda a: deviation(np.var(a)))
 
 
 @decomposition(np.cov)
@@ -117,10 +118,7 @@ def nanvar(a, axis=None, dtype=None, out=None, ddof=0):
     return np.divide(squares, count - ddof) if count > ddof else np.nan
 
 
-@decomposition(np.nanstd)
-def nanstd(a, axis=None, dtype=None, out=None, ddof=0):
-    variance = np.nanvar(a, ddof=ddof)
-    return variance if variance == 0.0 else variance**0.5
+decomposition(np.nanstd)(lambda a, axis=None, dtype=None, out=None, ddof=0: deviation(np.nanvar(a, ddof=ddof)))
 
 
 # -------------------------------------------------------------------------------------------------------------- extrema
@@ -144,51 +142,33 @@ def extremum(a, a_dot, *, y):
 tangent(np.nansum)(lambda a, a_dot, *, y: np.sum(np.where(np.isnan(a), 0.0, a_dot)))
 
 
-@tangent(np.prod)
-def prod(a, a_dot, *, y):
+def product_dot(a, a_dot, skips_nan):
     # the recurrence itself, so that the partial products are right where elements are zero
     flat, flat_dot = a.ravel(), a_dot.ravel()
     before, before_dot = 1.0, 0.0
     for k in range(flat.size):
-        before_dot = before_dot * flat[k] + before * flat_dot[k]
-        before = before * flat[k]
-    return before_dot
-
-
-@tangent(np.nanprod)
-def nanprod(a, a_dot, *, y):
-    flat, flat_dot = a.ravel(), a_dot.ravel()
-    before, before_dot = 1.0, 0.0
-    for k in range(flat.size):
-        if not np.isnan(flat[k]):
+        if not (skips_nan and np.isnan(flat[k])):
             before_dot = before_dot * flat[k] + before * flat_dot[k]
             before = before * flat[k]
     return before_dot
 
 
-@tangent(np.cumprod)
-def cumprod(a, a_dot, *, y):
+def products_dot(a, a_dot, y, skips_nan):
     flat, flat_dot = a.ravel(), a_dot.ravel()
     y_dot = np.empty(flat.size, a_dot.dtype)
     before, before_dot = 1.0, 0.0
     for k in range(flat.size):
-        before_dot = before_dot * flat[k] + before * flat_dot[k]
-        before = y[k]
-        y_dot[k] = before_dot
-    return y_dot
-
-
-@tangent(np.nancumprod)
-def nancumprod(a, a_dot, *, y):
-    flat, flat_dot = a.ravel(), a_dot.ravel()
-    y_dot = np.empty(flat.size, a_dot.dtype)
-    before, before_dot = 1.0, 0.0
-    for k in range(flat.size):
-        if not np.isnan(flat[k]):
+        if not (skips_nan and np.isnan(flat[k])):
             before_dot = before_dot * flat[k] + before * flat_dot[k]
             before = y[k]
         y_dot[k] = before_dot
     return y_dot
+
+
+tangent(np.prod)(lambda a, a_dot, *, y: product_dot(a, a_dot, False))
+tangent(np.nanprod)(lambda a, a_dot, *, y: product_dot(a, a_dot, True))
+tangent(np.cumprod)(lambda a, a_dot, *, y: products_dot(a, a_dot, y, False))
+tangent(np.nancumprod)(lambda a, a_dot, *, y: products_dot(a, a_dot, y, True))
 
 
 def cumsum_transpose(a, axis=None, dtype=None, *, y, y_bar):
@@ -196,14 +176,12 @@ def cumsum_transpose(a, axis=None, dtype=None, *, y, y_bar):
     if axis is None:
         return np.cumsum(y_bar[::-1])[::-1].copy().reshape(a.shape)
     a_bar = y_bar.copy()
-    if axis % a.ndim == 0:
-        for k in range(a.shape[0] - 2, -1, -1):
+    for k in range(a.shape[axis] - 2, -1, -1):
+        if axis % a.ndim == 0:
             a_bar[k] += a_bar[k + 1]
-    elif axis % a.ndim == a.ndim - 1:
-        for k in range(a.shape[axis] - 2, -1, -1):
+        elif axis % a.ndim == a.ndim - 1:
             a_bar[..., k] += a_bar[..., k + 1]
-    else:
-        for k in range(a.shape[axis] - 2, -1, -1):
+        else:
             a_bar[:, k] += a_bar[:, k + 1]
     return a_bar
 
@@ -254,25 +232,18 @@ def unique(ar, ar_dot, *, y):
     return y_dot / counts
 
 
-@tangent(np.median)
-def median(a, a_dot, *, y):
-    flat_dot, order = a_dot.ravel(), np.argsort(a.ravel())
-    n = flat_dot.size
-    y_dot = 0.0
-    if n > 0:
-        y_dot = 0.5 * flat_dot[order[(n - 1) // 2]] + 0.5 * flat_dot[order[n // 2]]
-    return y_dot
-
-
-@tangent(np.nanmedian)
-def nanmedian(a, a_dot, *, y):
+def median_dot(a, a_dot, skips_nan):
     # argsort puts nan last
     flat_dot, order = a_dot.ravel(), np.argsort(a.ravel())
-    n = flat_dot.size - np.sum(np.isnan(a))
+    n = flat_dot.size - np.sum(np.isnan(a)) if skips_nan else flat_dot.size
     y_dot = 0.0
     if n > 0:
         y_dot = 0.5 * flat_dot[order[(n - 1) // 2]] + 0.5 * flat_dot[order[n // 2]]
     return y_dot
+
+
+tangent(np.median)(lambda a, a_dot, *, y: median_dot(a, a_dot, False))
+tangent(np.nanmedian)(lambda a, a_dot, *, y: median_dot(a, a_dot, True))
 
 
 def quantile_dot(flat, flat_dot, order, n, q, q_dot):

@@ -77,8 +77,7 @@ class _Numbers(ast.NodeTransformer):
             return node
         # the targets of generated text are names and elements, of which nothing has effects
         before = ast.parse(ast.unparse(node.target), mode="eval").body
-        made = ast.Assign([node.target], self._call(node.op, before, node.value, node))
-        return ast.copy_location(made, node)
+        return ast.copy_location(ast.Assign([node.target], self._call(node.op, before, node.value, node)), node)
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         self.generic_visit(node)

@@ -85,9 +85,8 @@ def derived(derivative: Derivative, arg_types: tuple[types.Type, ...], compiler:
     names = list(signature(derivative).parameters)[len(own) :] if further else []
     make, ending, title = _KINDS[derivative.kind]
     made = make(_Asked(derivative, function, compiler, names, further))
-    where = (
-        "" if function.origin is None else f" at {os.path.basename(function.origin.filename)}:{function.origin.line}"
-    )
+    origin = function.origin
+    where = "" if origin is None else f" at {os.path.basename(origin.filename)}:{origin.line}"
     wrt = "" if derivative.wrt is None else " with respect to " + ", ".join(function.names[p] for p in derivative.wrt)
     name = f"{function.name}_{ending}" + "_into" * derivative.into
     return _without_marks(dataclasses.replace(made, name=name, doc=f"{title} of {function.name}{where}{wrt}."))
@@ -344,12 +343,7 @@ def _check_wrt(derivative: Derivative, names: Sequence[str], given: Sequence[typ
         place = None if source is None else _place(source.origin(source.node))
         what = f"`{name}` of {shown(derivative.function)} is {_shown(given[position])}"
         if isinstance(getattr(type_, "dtype", type_), types.Complex):
-            raise errors.WrongWrt(
-                what,
-                place,
-                "Derivatives are with respect to real numbers; a complex argument is held fixed.",
-                "Pass its real and imaginary part as two arguments, and make the complex number of them inside.",
-            )
+            raise errors.WrongWrt(what, place, errors.COMPLEX_IS_FIXED, errors.IN_REAL_PARTS)
         raise errors.WrongWrt(
             f"{what}, which carries no derivative",
             place,
@@ -367,24 +361,23 @@ def _shown(type_: types.Type) -> str:
 
 
 def _check_scalar(derivative: Derivative, function: ir.Function, tree: ir.Tree) -> None:
-    what = ""
+    type_ = function.body.yields[tree].type if isinstance(tree, int) else types.none
     if isinstance(tree, tuple):
         what = f"a tuple of {len(tree)}"
     elif tree is None:
         what = "nothing"
+    elif isinstance(type_, types.Array):
+        what = f"an array of rank {type_.ndim}"
+    elif ir.is_float(type_):
+        return
     else:
-        type_ = function.body.yields[tree].type
-        if isinstance(type_, types.Array):
-            what = f"an array of rank {type_.ndim}"
-        elif not ir.is_float(type_):
-            what = f"a value of type {type_}"
-    if what:
-        raise errors.NotScalar(
-            f"the gradient of {shown(derivative.function)}, which returns {what}",
-            _place(function.origin),
-            "A gradient is that of one float.",
-            "Sum it up, or use adjit.vjp or adjit.jacobian; for (value, aux) pass has_aux=True.",
-        )
+        what = f"a value of type {type_}"
+    raise errors.NotScalar(
+        f"the gradient of {shown(derivative.function)}, which returns {what}",
+        _place(function.origin),
+        "A gradient is that of one float.",
+        "Sum it up, or use adjit.vjp or adjit.jacobian; for (value, aux) pass has_aux=True.",
+    )
 
 
 def _moved(tree: ir.Tree, offset: int) -> ir.Tree:

@@ -2,7 +2,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from adjit.api.trees import conform, flat, leaves, nested, snapshot, template, zero
+from adjit.api.trees import conform, leaves, nested, snapshot, template, zero
 
 Both = namedtuple("Both", "a b")
 
@@ -14,8 +14,8 @@ def test_templates_keep_the_nesting():
     assert type(zero(found)[1]) is Both
     assert type(zero(found)[1].a) is np.float32
     assert zero(found)[1].b.flags.f_contiguous
-    assert flat(zero(found))[-2:] == [0, False]
-    assert flat(nested(found, range(5))) == [0, 1, 2, 3, 4]
+    assert leaves(zero(found))[-2:] == [0, False]
+    assert leaves(nested(found, range(5))) == [0, 1, 2, 3, 4]
 
 
 def test_conform_copies():
@@ -29,7 +29,7 @@ def test_snapshot_keeps_what_is_shared():
     left = base[1:5]
     values = (left, base[3:9:2], (base[8:2:-1], 2.5), base[10:], np.arange(3), left)
     copied = snapshot(values)
-    for old, new in zip(flat(values), flat(copied)):
+    for old, new in zip(leaves(values), leaves(copied)):
         np.testing.assert_array_equal(old, new)
         if isinstance(old, np.ndarray):
             assert not np.shares_memory(old, new)

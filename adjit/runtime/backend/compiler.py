@@ -149,9 +149,7 @@ _known: dict[tuple[Any, tuple[types.Type, ...]], Any] = {}
 class GeneratedLowering(NativeLowering):
     """LLVM's instructions, by `lowering.py`."""
 
-    @property
-    def lowering_class(self) -> type[GeneratedLower]:
-        return GeneratedLower
+    lowering_class = GeneratedLower
 
 
 _OWN = {

@@ -57,18 +57,13 @@ for _count in (1, 2):
 # ------------------------------------------------------------------------------------------------------------- numbers
 
 
-def _of_two(context: Any) -> Any:
-    return lambda left, right: _ordered(context, left, right)
+def _of_ordered(context: Any) -> Any:
+    def typer(first: types.Type, second: types.Type, third: types.Type | None = None) -> Any:
+        numbers = (first, second) if third is None else (first, second, third)
+        are_ordered = all(isinstance(n, types.Integer | types.Float | types.Boolean) for n in numbers)
+        return context.unify_types(*numbers) if are_ordered else None
 
-
-def _of_three(context: Any) -> Any:
-    return lambda left, middle, right: _ordered(context, left, middle, right)
-
-
-def _ordered(context: Any, *numbers: types.Type) -> types.Type | None:
-    are_ordered = all(isinstance(n, types.Integer | types.Float | types.Boolean) for n in numbers)
-    found: types.Type | None = context.unify_types(*numbers) if are_ordered else None
-    return found
+    return typer
 
 
 def _extreme(compare: Any) -> Any:
@@ -78,6 +73,6 @@ def _extreme(compare: Any) -> Any:
     return lower
 
 
-for _count, _typer in ((2, _of_two), (3, _of_three)):
-    _stands_for(min, _count, _typer, _extreme(operator.lt))
-    _stands_for(max, _count, _typer, _extreme(operator.gt))
+for _count in (2, 3):
+    _stands_for(min, _count, _of_ordered, _extreme(operator.lt))
+    _stands_for(max, _count, _of_ordered, _extreme(operator.gt))

@@ -19,14 +19,9 @@ from numba.core.typing.arraydecl import get_array_index_type
 # How numba says that it has no such call, or no type for the callee at all. Typings that expect arrays and are given
 # something else fail in their own code: `np.argmax(k)` asks an integer for its dtype.
 _FAILURES = (
-    errors.NumbaError,
-    errors.UnsupportedBytecodeError,
-    NotImplementedError,
-    ValueError,
-    AttributeError,
-    IndexError,
+    errors.NumbaError, errors.UnsupportedBytecodeError, NotImplementedError, ValueError, AttributeError, IndexError,
     TypeError,
-)
+)  # fmt: skip
 
 
 @functools.cache

@@ -18,22 +18,3 @@ from adjit.runtime.library.checks import (
 )
 from adjit.runtime.library.hints import held, reassociable_add, reassociable_sub, stop_gradient
 from adjit.runtime.library.schedule import checkpoint_distance, default_snapshots, fitting_snapshots
-
-__all__ = [
-    "broadcast_extent",
-    "check_output",
-    "check_separate",
-    "checkpoint_distance",
-    "default_snapshots",
-    "fitting_snapshots",
-    "held",
-    "overlaps",
-    "reassociable_add",
-    "reassociable_sub",
-    "same_extent",
-    "slice_inside",
-    "some_elements",
-    "stop_gradient",
-    "stored_extent",
-    "workspace",
-]
