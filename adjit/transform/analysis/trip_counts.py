@@ -80,11 +80,9 @@ def trip_number(builder: ir.Builder, op: ir.For, counter: ir.Operand) -> ir.Oper
 def counter_of(builder: ir.Builder, op: ir.For, trip: ir.Var) -> ir.Operand:
     """The loop's counter in the trip of this number, from 0."""
     offset = trip if op.step == ir.integer(1) else emit_integer(builder, operator.mul, trip, op.step, "offset")
-    return (
-        offset
-        if op.start == ir.integer(0)
-        else emit_integer(builder, operator.add, op.start, offset, op.body.args[0].name)
-    )
+    if op.start == ir.integer(0):
+        return offset
+    return emit_integer(builder, operator.add, op.start, offset, op.body.args[0].name)
 
 
 def is_last_trip(builder: ir.Builder, op: ir.For) -> ir.Operand:
