@@ -178,11 +178,10 @@ class Accesses:
         chain = self.iterations.places[op].chain
         constraints: list[Constraint] = []
         unknowns: list[Unknown] = []
-        if index is None:
-            entries = [_unknown(unknowns) for _ in range(ndim(array))]
-        else:
+        places: list[Affine | None] = [None] * ndim(array)
+        if index is not None:
             places = [self._position(chain, array, axis, operand) for axis, operand in enumerate(index)]
-            entries = [_unknown(unknowns) if place is None else place for place in places]
+        entries = [_unknown(unknowns) if place is None else place for place in places]
         while True:
             definition = self.iterations.definitions.get(array)
             if isinstance(definition, ir.Slice):

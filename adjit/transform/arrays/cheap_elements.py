@@ -81,8 +81,7 @@ class _Substitution:
             op = self.made.get(operand)
             if op in found or op not in inside:
                 continue
-            is_plain = isinstance(op, ir.Call) and not op.effect and not any(map(ir.is_array, (*op.args, *op.outs)))
-            if not is_plain and not isinstance(op, ir.Load):
+            if not isinstance(op, ir.Call | ir.Load):
                 return None
             found[op] = None
             pending += op.operands

@@ -111,10 +111,9 @@ class Beforehand:
         while size != (size := len(needed)):
             for op in ir.walk(self._body):
                 if isinstance(op, ir.For):
-                    for init, arg, y, out in op.slots:
-                        if arg in needed or out in needed:
-                            needed.update((init, arg, y, op.start, op.stop, op.step))
-                    if op.body.args[0] in needed:
+                    found = [slot for slot in op.slots if slot.arg in needed or slot.out in needed]
+                    needed.update(operand for slot in found for operand in (slot.init, slot.arg, slot.yielded))
+                    if found or op.body.args[0] in needed:
                         needed.update((op.start, op.stop, op.step))
                 elif isinstance(op, ir.Extent) and op.out in needed:
                     extent = self._extent(op.array, op.axis)

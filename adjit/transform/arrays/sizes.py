@@ -25,7 +25,7 @@ from numba import types
 from adjit.runtime.library import broadcast_extent, same_extent, stored_extent
 from adjit.transform import ir
 from adjit.transform.analysis.affine import ONE, Affine, Equalities, Symbol, computed
-from adjit.transform.analysis.extents import Axis, extent_source, ndim
+from adjit.transform.analysis.extents import Axis, extent_source, ndim, sliced
 from adjit.transform.arrays.size_checks import Beforehand, Bounds
 from adjit.transform.ir.callees import canonical
 from adjit.transform.rewrite.affine_ops import Writer
@@ -203,10 +203,6 @@ class _Walk:
             self.shapes[array] = tuple(Affine({(array, axis): 1}) for axis in range(ndim(array)))
         return tuple(map(self.facts.settled, self.shapes[array]))
 
-    def is_same_shape(self, left: ir.Operand, right: ir.Operand) -> bool:
-        pairs = zip(self.shape(left), self.shape(right), strict=True)
-        return all(self.facts.is_equal(a, b) for a, b in pairs)
-
     def is_within(self, value: Affine, low: Affine) -> bool:
         """Whether low <= value in each trip of the loops around."""
         rest = self.facts.settled(value.plus(low, -1))
@@ -226,7 +222,7 @@ class _Walk:
         ordered = (Affine(), bounds.start, bounds.stop, bounds.extent)
         return all(self.is_within(value, low) for low, value in itertools.pairwise(ordered))
 
-    def sliced(self, span: ir.Span, extent: Affine) -> Affine:
+    def length_of(self, span: ir.Span, extent: Affine) -> Affine:
         """The extent of a slice of an axis."""
         start, stop = (None if end is None else self.value(end) for end in (span.start, span.stop))
         step = ONE if span.step is None else self.value(span.step)
@@ -265,16 +261,9 @@ class _Walk:
         return self.shape(source[0])[source[1]] if isinstance(source, tuple) else self.value(source)
 
     def view_shape(self, op: ir.Slice) -> Shape:
-        found: list[Affine] = []
-        base = iter(self.shape(op.base))
-        for selector in op.selectors:
-            if isinstance(selector, ir.NewAxis):
-                found.append(ONE)
-                continue
-            extent = next(base)
-            if isinstance(selector, ir.Span):
-                found.append(self.sliced(selector, extent))
-        return tuple(found)
+        base = self.shape(op.base)
+        axes = [sliced(op, axis) for axis in range(ndim(op.out))]
+        return tuple(self.length_of(s, base[axis]) if isinstance(s, ir.Span) else ONE for s, axis in axes)
 
     # ------------------------------------------------------------------------------------------------ rewriting
 
@@ -435,7 +424,8 @@ class _Walk:
         for out in filter(ir.is_array, op.results):
             one, other = map(self.operand, sources[out])
             if not isinstance(op, ir.If):
-                self.changing.update(() if self.is_same_shape(one, other) else (out,))
+                is_same = all(map(self.facts.is_equal, self.shape(one), self.shape(other)))
+                self.changing.update(() if is_same else (out,))
             elif self.shape(one) == self.shape(other):
                 self.shapes[out] = self.shape(one)
         return ir.with_parts(op, operands, regions, op.results)
