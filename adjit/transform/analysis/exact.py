@@ -27,8 +27,7 @@ class Reach:
         self._add(wanted)
         self._add_memory(wanted)
         size = -1
-        while size != len(self._vars) + len(self._memory):
-            size = len(self._vars) + len(self._memory)
+        while size != (size := len(self._vars) + len(self._memory)):
             for op in reversed(ops):
                 self._flow(op)
 
