@@ -1,20 +1,132 @@
 """Which elements of which memory an operation reads or writes: an affine index an axis, through views.
 
-In: a function and its affine forms. Out: accesses, to the array where its memory is named first.
+In: a function. Out: accesses, to the array where its memory is named first; conditions on them, and on the order of
+execution, as isl reads them, where a prefix tells the counters of several accesses apart.
 
     w = u[2:, j]
     w[i]            u[2 + i, j]
+
+    text.set(["r0", "w0"], ["r0 + 1 = w0", "w0 - n0 < 0"])      "[n0] -> { [r0, w0] : r0 + 1 = w0 and w0 - n0 < 0 }"
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import islpy as isl
 
 from adjit.transform import ir
-from adjit.transform.analysis.affine import ONE, Affine, Chain, Constraint, Iterations, loops_in
+from adjit.transform.analysis.affine import ONE, Affine, Chain, Constraint, Iterations, Symbol, loops_in
 from adjit.transform.analysis.alias import FRESH
 from adjit.transform.analysis.extents import ndim
-from adjit.transform.analysis.isl_text import Access, Text, Unknown, is_empty
+
+TRUE = "0 = 0"
+MOST_OPERATIONS = 200_000  # of isl, a question: some ten milliseconds
+
+
+@dataclass(frozen=True, eq=False)
+class Unknown:
+    """An index of which nothing is known but that it is in bounds; `number` counts those of one access."""
+
+    number: int
+
+
+@dataclass(frozen=True, eq=False)
+class Access:
+    """The elements of `root` that an operation touches: `index` has an entry an axis of the root, none below zero.
+
+    is_root: `root` is where the array is made, so that other roots are other memory; else it may be any of its class.
+    """
+
+    op: ir.Op
+    root: ir.Operand
+    is_root: bool
+    index: tuple[Affine, ...]
+    constraints: tuple[Constraint, ...]
+    unknowns: tuple[Unknown, ...]
+
+
+class Text:
+    """Writes conditions as isl reads them. A prefix tells the counters of several accesses apart: r0, r1, w0, ..."""
+
+    def __init__(self, iterations: Iterations):
+        self._iterations = iterations
+        self._sizes: dict[Symbol, str] = {}
+
+    def at_least(self, least: int, conditions: Iterable[str], extents: bool = False) -> list[str]:
+        """That all sizes in the conditions, or the extents of arrays among them, are at least so large."""
+        inside = " ".join(conditions)
+        sizes = [name for symbol, name in self._sizes.items() if not extents or isinstance(symbol, tuple)]
+        return [f"{name} >= {least}" for name in sizes if re.search(rf"\b{name}\b", inside)]
+
+    def set(self, dimensions: Sequence[str], conditions: Sequence[str]) -> str:
+        inside = " and ".join(conditions)
+        sizes = [(symbol, name) for symbol, name in self._sizes.items() if re.search(rf"\b{name}\b", inside)]
+        extents = "".join(f" and {name} >= 0" for symbol, name in sizes if isinstance(symbol, tuple))
+        names = ", ".join(name for _, name in sizes)
+        return f"[{names}] -> {{ [{', '.join(dimensions)}] : {inside or TRUE}{extents} }}"
+
+    def name(self, symbol: Symbol, prefix: str) -> str:
+        if isinstance(symbol, (ir.For, ir.While)):
+            return f"{prefix}{len(self._iterations.places[symbol].loops)}"
+        if isinstance(symbol, Unknown):
+            return f"{prefix}u{symbol.number}"
+        return self._sizes.setdefault(symbol, f"n{len(self._sizes)}")
+
+    def names(self, symbols: Iterable[Symbol], prefix: str) -> list[str]:
+        return [self.name(symbol, prefix) for symbol in symbols]
+
+    def value(self, value: Affine, prefix: str) -> str:
+        terms = [f"{factor} {self.name(symbol, prefix)}" for symbol, factor in value.terms.items()]
+        return " + ".join([*terms, str(value.constant)])
+
+    def all(self, constraints: Iterable[Constraint], prefix: str) -> list[str]:
+        return [f"{self.value(c.value, prefix)} {c.relation} 0" for c in constraints]
+
+    def domain(self, access: Access, prefix: str) -> list[str]:
+        chain = self._iterations.places[access.op].chain
+        known = self.all((*self._iterations.domain(chain), *access.constraints), prefix)
+        return known + [f"{name} >= 0" for name in self.names(access.unknowns, prefix)]
+
+    def equal(self, symbols: Iterable[Symbol], left: str, right: str) -> str:
+        pairs = zip(self.names(symbols, left), self.names(symbols, right), strict=True)
+        return " and ".join(f"{a} = {b}" for a, b in pairs) or TRUE
+
+    def exists(self, counters: Iterable[Symbol], prefix: str, conditions: Iterable[str]) -> str:
+        """That the conditions hold for some values of these counters."""
+        names, inside = self.names(counters, prefix), " and ".join(conditions) or TRUE
+        return f"(exists ({', '.join(names)} : {inside}))" if names else f"({inside})"
+
+    def same_element(self, one: Access, left: str, other: Access, right: str) -> list[str]:
+        """That both touch one element; of an array made in loops, the one made in the same trips of them."""
+        pairs = zip(one.index, other.index, strict=True)
+        indices = [f"{self.value(a, left)} = {self.value(b, right)}" for a, b in pairs]
+        return [self.equal(self._iterations.scope(one.root), left, right), *indices]
+
+    def before(self, one: ir.Op, left: str, other: ir.Op, right: str) -> str | None:
+        """That `one` is run before `other`; None if it never is."""
+        places = self._iterations.places
+        shared: list[Symbol] = []
+        same_trip = places[one].order < places[other].order
+        for (a, number), (b, other_number) in zip(places[one].chain, places[other].chain, strict=False):
+            if a is not b:
+                break
+            if not isinstance(a, ir.If):
+                shared.append(a)
+            if number != other_number:
+                # of two branches one is run; the test of a while loop comes before its body
+                same_trip = same_trip and not isinstance(a, ir.If)
+                break
+        cases = [
+            f"({self.equal(shared[:k], left, right)} and {self.name(loop, left)} < {self.name(loop, right)})"
+            for k, loop in enumerate(shared)
+        ]
+        if same_trip:
+            cases.append(f"({self.equal(shared, left, right)})")
+        return f"({' or '.join(cases)})" if cases else None
 
 
 def _unknown(unknowns: list[Unknown]) -> Affine:
@@ -26,15 +138,9 @@ def _unknown(unknowns: list[Unknown]) -> Affine:
 class Accesses:
     """Those of one function. `expanded`: arrays taken to have one axis more for each of some loops."""
 
-    def __init__(
-        self,
-        function: ir.Function,
-        iterations: Iterations,
-        text: Text,
-        expanded: Mapping[ir.Operand, Sequence[ir.For]],
-    ):
-        self._iterations = iterations
-        self._text = text
+    def __init__(self, function: ir.Function, expanded: Mapping[ir.Operand, Sequence[ir.For]]):
+        self.iterations = function.analysis(Iterations)
+        self.text = Text(self.iterations)
         self._expanded = expanded
         self._reads: dict[ir.Op, list[Access]] = {}
         self._writes: dict[ir.Op, Access] = {}
@@ -42,14 +148,17 @@ class Accesses:
 
     def read(self, op: ir.Op) -> list[Access]:
         if op not in self._reads:
-            arrays = op.memory_read
             if isinstance(op, ir.Store):
                 self._reads[op] = [self.write(op)] if op.add else []
             elif isinstance(op, ir.Load):
                 self._reads[op] = [self._access(op, op.array, op.index)]
             else:
-                self._reads[op] = [self._access(op, a, None) for a in arrays if ir.is_array(a)]
+                self._reads[op] = [self._access(op, a, None) for a in op.memory_read if ir.is_array(a)]
         return self._reads[op]
+
+    def touched(self, op: ir.Op) -> list[Access]:
+        """What it reads or writes."""
+        return [self.write(op)] if isinstance(op, ir.Store) else self.read(op)
 
     def write(self, op: ir.Store) -> Access:
         if op not in self._writes:
@@ -58,28 +167,23 @@ class Accesses:
 
     def holds(self, chain: Chain, value: Affine, relation: str) -> bool:
         """Whether the relation (>= or <) of the value to zero holds in each trip of the loops in the chain."""
-        if (
-            relation == ">="
-            and value.constant >= 0
-            and all(factor > 0 and not isinstance(symbol, ir.Var) for symbol, factor in value.terms.items())
-        ):
-            return True  # counters and extents are never negative
+        if relation == ">=" and value.is_natural:
+            return True
         opposite = Constraint(value, "<" if relation == ">=" else ">=")
-        conditions = self._text.all((*self._iterations.domain(chain), opposite), "r")
-        return is_empty(self._text.set(self._text.names(loops_in(chain), "r"), conditions))
+        conditions = self.text.all((*self.iterations.domain(chain), opposite), "r")
+        return is_empty(self.text.set(self.text.names(loops_in(chain), "r"), conditions))
 
     def _access(self, op: ir.Op, array: ir.Operand, index: Sequence[ir.Operand] | None) -> Access:
         """The access to `array[index]`, or to all of the array, followed through views to the root."""
-        chain = self._iterations.places[op].chain
+        chain = self.iterations.places[op].chain
         constraints: list[Constraint] = []
         unknowns: list[Unknown] = []
-        if index is None:
-            entries = [_unknown(unknowns) for _ in range(ndim(array))]
-        else:
+        places: list[Affine | None] = [None] * ndim(array)
+        if index is not None:
             places = [self._position(chain, array, axis, operand) for axis, operand in enumerate(index)]
-            entries = [_unknown(unknowns) if place is None else place for place in places]
+        entries = [_unknown(unknowns) if place is None else place for place in places]
         while True:
-            definition = self._iterations.definitions.get(array)
+            definition = self.iterations.definitions.get(array)
             if isinstance(definition, ir.Slice):
                 entries = self._through_slice(chain, definition, entries, constraints, unknowns)
             elif isinstance(definition, ir.Transpose):
@@ -96,10 +200,10 @@ class Accesses:
 
     def _position(self, chain: Chain, array: ir.Operand, axis: int, operand: ir.Operand) -> Affine | None:
         """The index counted from the front; None if it is not affine, or from the front in some trips only."""
-        index = self._iterations.value(operand)
+        index = self.iterations.value(operand)
         if index is None or self.holds(chain, index, ">="):
             return index
-        extent = self._iterations.extent(array, axis)
+        extent = self.iterations.extent(array, axis)
         return index.plus(extent) if extent is not None and self.holds(chain, index, "<") else None
 
     def _through_slice(
@@ -114,37 +218,62 @@ class Accesses:
         found: list[Affine] = []
         rest = iter(entries)
         for selector in view.selectors:
-            if isinstance(selector, ir.At):
-                place = self._position(chain, view.base, len(found), selector.index)
-                found.append(_unknown(unknowns) if place is None else place)
-                continue
-            entry = next(rest)
             if isinstance(selector, ir.NewAxis):
+                next(rest)
                 continue
-            start = self._start(chain, view.base, len(found), selector)
-            if start is None:
-                found.append(_unknown(unknowns))
-                continue
-            first, step = start
-            entry = first.plus(entry, step)
-            stop = None if selector.stop is None else self._iterations.value(selector.stop)
-            if step > 0 and stop is not None and self.holds(chain, stop, ">="):
-                constraints.append(Constraint(entry.plus(stop, -1), "<"))
-            found.append(entry)
+            axis = len(found)
+            if isinstance(selector, ir.At):
+                place = self._position(chain, view.base, axis, selector.index)
+            else:
+                place = self._spanned(chain, view.base, axis, selector, next(rest), constraints)
+            found.append(_unknown(unknowns) if place is None else place)
         return found
+
+    def _spanned(
+        self, chain: Chain, base: ir.Operand, axis: int, span: ir.Span, entry: Affine, constraints: list[Constraint]
+    ) -> Affine | None:
+        """The element of the base that is number `entry` of a slice; what the end of the slice says of it is added."""
+        start = self._start(chain, base, axis, span)
+        if start is None:
+            return None
+        first, step = start
+        place = first.plus(entry, step)
+        stop = None if span.stop is None else self.iterations.value(span.stop)
+        if step > 0 and stop is not None and self.holds(chain, stop, ">="):
+            constraints.append(Constraint(place.plus(stop, -1), "<"))
+        return place
 
     def _start(self, chain: Chain, base: ir.Operand, axis: int, span: ir.Span) -> tuple[Affine, int] | None:
         """The first element that the slice takes and its step, None if they are not known."""
-        step = ONE if span.step is None else self._iterations.value(span.step)
+        step = ONE if span.step is None else self.iterations.value(span.step)
         if step is None or not step.is_constant or step.constant == 0:
             return None
         if span.start is None:
             if step.constant > 0:
                 return Affine(), step.constant
-            extent = self._iterations.extent(base, axis)
+            extent = self.iterations.extent(base, axis)
             return None if extent is None else (extent.plus(ONE, -1), step.constant)
-        start = self._iterations.value(span.start)
+        start = self.iterations.value(span.start)
         # a start from the end, or one beyond it where the step goes down, is clipped to the array
         if start is None or step.constant < 0 or not self.holds(chain, start, ">="):
             return None
         return start, step.constant
+
+
+@functools.lru_cache(maxsize=2**14)
+def is_empty(first: str, *others: str) -> bool:
+    """Whether the first set without all others is empty; false if that takes too long to find out.
+
+    Passes ask much the same of a program before and after their changes, and so does the next derivative of it.
+    """
+    context = isl.Context()
+    context.set_max_operations(MOST_OPERATIONS)
+    try:
+        rest = isl.Set.read_from_str(context, first)
+        for other in others:
+            rest = rest.subtract(isl.Set.read_from_str(context, other))
+            if rest.is_empty():
+                return True
+        return bool(rest.is_empty())
+    except isl.Error:
+        return False

@@ -72,6 +72,13 @@ class Affine:
     def is_constant(self) -> bool:
         return not self.terms
 
+    @property
+    def is_natural(self) -> bool:
+        """Whether it is surely not below zero: numbers of trips and extents never are."""
+        return self.constant >= 0 and all(
+            factor > 0 and not isinstance(symbol, ir.Var) for symbol, factor in self.terms.items()
+        )
+
 
 ONE = Affine(constant=1)
 
@@ -169,10 +176,9 @@ class Iterations:
         self._handed_on.update(filter(_is_tape, region.yields))
         for op in region.ops:
             self.places[op] = Place(len(self.places), chain, loops)
-            if isinstance(op, (ir.For, ir.While)):
-                regions = [op.body.args[1:]] if isinstance(op, ir.For) else [op.test.args, op.body.args]
-                for names in (op.outs, *regions):
-                    self._carried.update((name, (op, slot)) for slot, name in enumerate(names))
+            if isinstance(op, ir.For | ir.While):
+                for slot, names in enumerate(ir.names_of_slots(op)):
+                    self._carried.update(dict.fromkeys(names, (op, slot)))
             for out in op.results:
                 self._scopes[out] = loops
             if isinstance(op, ir.Push):
@@ -282,9 +288,9 @@ class Iterations:
         definition = self.definitions.get(tape)
         if not isinstance(definition, ir.NewTape) or tape in self._handed_on:
             return None
-        first, *others = [self.extent(value, axis) for value in self._pushed.get(tape, ())] or [None]
-        alike = all(first is not None and other is not None and first == other for other in others)
-        return first if first is not None and alike and self._is_everywhere(first) else None
+        found = {self.extent(value, axis) for value in self._pushed.get(tape, ())}
+        only = found.pop() if len(found) == 1 else None
+        return only if only is not None and self._is_everywhere(only) else None
 
     def _is_everywhere(self, value: Affine) -> bool:
         """Whether what it is made of is there wherever a tape is read, and not in the branch alone that filled it."""
@@ -301,7 +307,7 @@ class Iterations:
     def _assume_extents(self, loop: Loop, axis: int) -> None:
         """Takes the arrays that a loop carries to have the extents they start with, and sees whether that holds."""
         slots = [k for k, out in enumerate(loop.outs) if ir.is_array(out) and getattr(out.type, "ndim", 0) > axis]
-        names = {k: [name for name, place in self._carried.items() if place == (loop, k)] for k in slots}
+        names = ir.names_of_slots(loop)
         known = {k: self.extent(loop.inits[k], axis) for k in slots}
         before = dict(self._extents), dict(self._values)
         self._extents.update(((name, axis), known[k]) for k in slots for name in names[k])
@@ -326,11 +332,10 @@ class Iterations:
 
     def _constraints(self, chain: Chain) -> Iterator[Constraint]:
         for op, number in chain:
-            if isinstance(op, (ir.For, ir.While)):
+            if isinstance(op, ir.For | ir.While):
                 yield Constraint(Affine({op: 1}), ">=")
-                yield from self._bound(op)
-            elif isinstance(op, ir.If):
-                yield from self._condition(op, number)
+            if isinstance(op, ir.For | ir.If):
+                yield from self._bound(op) if isinstance(op, ir.For) else self._condition(op, number)
 
     def is_certain(self, op: ir.Op) -> bool:
         """Whether the constraints of `domain` say exactly when the regions of `op` are run."""
@@ -338,9 +343,7 @@ class Iterations:
             return bool(self._condition(op, 0))
         return isinstance(op, ir.For) and not op.stops and bool(self._bound(op))
 
-    def _bound(self, loop: Loop) -> list[Constraint]:
-        if isinstance(loop, ir.While):
-            return []
+    def _bound(self, loop: ir.For) -> list[Constraint]:
         stop, step, counter = self._stop(loop), self.value(loop.step), self._derived(loop.body.args[0])
         if stop is None or step is None or counter is None:
             return []
@@ -352,12 +355,11 @@ class Iterations:
         start = self.value(loop.start)
         found: Affine | None = None
         if start is not None and start.is_constant and start.constant >= 0 and loop.step == ir.integer(1):
-            if isinstance(definition, ir.Extent):
-                found = self._unclipped(definition.array, definition.axis)
-            elif (
-                isinstance(definition, ir.Call) and definition.callee is max and definition.args[1:] == (ir.integer(0),)
-            ):
-                found = self.value(definition.args[0])
+            match definition:
+                case ir.Extent(array=view, axis=axis):
+                    found = self._unclipped(view, axis)
+                case ir.Call(args=(length, bound)) if definition.callee is max and bound == ir.integer(0):
+                    found = self.value(length)
         return self.value(loop.stop) if found is None else found
 
     def _unclipped(self, view: ir.Operand, axis: int) -> Affine | None:

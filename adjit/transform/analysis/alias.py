@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from adjit.transform import ir
+from adjit.transform.analysis.uses import Uses
 
 FRESH = (ir.Alloc, ir.Copy, ir.Call)
 
@@ -138,17 +139,12 @@ class Aliases:
     @functools.cached_property
     def _names(self) -> Mapping[ir.Operand, _Name]:
         names: dict[ir.Operand, _Name] = {p: _Name(None, False, (), 0) for p in self._function.body.args}
-
-        def look_at(region: ir.Region, around: tuple[ir.Op, ...]) -> None:
-            for op in region.ops:
-                for out in op.results:
-                    names[out] = _Name(op, False, around, len(names))
-                for inner in op.regions:
-                    for arg in inner.args:
-                        names[arg] = _Name(op, True, (*around, op), len(names))
-                    look_at(inner, (*around, op))
-
-        look_at(self._function.body, ())
+        around = self._function.analysis(Uses).around
+        for op in ir.walk(self._function.body):
+            for out in op.results:
+                names[out] = _Name(op, False, around[op], len(names))
+            for arg in (arg for inner in op.regions for arg in inner.args):
+                names[arg] = _Name(op, True, (*around[op], op), len(names))
         return names
 
 

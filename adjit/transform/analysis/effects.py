@@ -30,12 +30,17 @@ def has_effect(op: ir.Op) -> bool:
     return isinstance(op, ir.Raise) or (isinstance(op, ir.Call) and op.effect)
 
 
+def touched(op: ir.Op) -> tuple[ir.Operand, ...]:
+    """The arrays and tapes whose contents an operation itself reads or changes."""
+    return op.memory_read if op.memory_written is None else (*op.memory_read, op.memory_written)
+
+
 class Effects:
     """What an operation and all inside it read, overwrite and add to, by alias class, and what it uses and makes."""
 
     def __init__(self, op: ir.Op, aliases: Aliases):
         self.op = op
-        self.touching = [inner for inner in ir.with_inner(op) if inner.memory_read or inner.memory_written is not None]
+        self.touching = [inner for inner in ir.with_inner(op) if touched(inner)]
         self.reads = {aliases.find(array) for inner in self.touching for array in inner.memory_read}
         self.writes: set[ir.Operand] = set()
         self.adds: set[ir.Operand] = set()

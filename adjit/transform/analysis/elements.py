@@ -12,13 +12,13 @@ is the safe one: yes.
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
 
 from adjit.transform import ir
-from adjit.transform.analysis.accesses import Accesses
+from adjit.transform.analysis.accesses import TRUE, Access, Accesses, Text, is_empty
 from adjit.transform.analysis.affine import Affine, Chain, Constraint, Iterations, Loop, loops_in
 from adjit.transform.analysis.alias import Aliases
-from adjit.transform.analysis.isl_text import TRUE, Access, Text, is_empty
 
 MOST_LOOPS = 8
 MOST_STORES_BETWEEN = 12
@@ -37,19 +37,18 @@ class IndexModel:
         self._aliases = function.analysis(Aliases)
         self._answers: dict[tuple[ir.Op, ir.Op], bool] = {}
 
-    # most functions are asked nothing
-
-    @functools.cached_property
-    def iterations(self) -> Iterations:
-        return self._function.analysis(Iterations)
-
-    @functools.cached_property
-    def _text(self) -> Text:
-        return Text(self.iterations)
-
     @functools.cached_property
     def _accesses(self) -> Accesses:
-        return Accesses(self._function, self.iterations, self._text, self._expanded)
+        # most functions are asked nothing
+        return Accesses(self._function, self._expanded)
+
+    @property
+    def iterations(self) -> Iterations:
+        return self._accesses.iterations
+
+    @property
+    def _text(self) -> Text:
+        return self._accesses.text
 
     @functools.cached_property
     def _stores(self) -> list[ir.Store]:
@@ -64,13 +63,10 @@ class IndexModel:
             )
         return self._answers[key]
 
-    def stored_may_be_overwritten(self, store: ir.Store, other: ir.Store) -> bool:
-        """Whether `other` may be the first to overwrite an element after `store` has written it."""
-        return self._overwrites(self._accesses.write(store), self._accesses.write(other))
-
-    def may_read(self, store: ir.Store, read: ir.Op) -> bool:
-        """Whether `read` may read an element after `store` has written it, and before any other store does."""
-        return any(self._overwrites(self._accesses.write(store), access) for access in self._accesses.read(read))
+    def may_reach(self, store: ir.Store, op: ir.Op) -> bool:
+        """Whether `op` may read or overwrite an element that `store` has written, before any other store does."""
+        written = self._accesses.write(store)
+        return any(self._overwrites(written, access) for access in self._accesses.touched(op))
 
     def may_be_lost(self, store: ir.Store, reads: Sequence[ir.Op]) -> bool:
         """Whether an element may be overwritten after `store` has written it, and before any of `reads` reads it.
@@ -92,13 +88,13 @@ class IndexModel:
 
     def is_private(self, memory: ir.Operand, loop: ir.For | ir.While) -> bool:
         """Whether all that a trip of the loop reads of an alias class was stored in that trip before."""
-        for op in ir.walk(loop.body):
+
+        def counts(op: ir.Op) -> bool:
             arrays = [op.array] if isinstance(op, ir.Store) and op.add else op.memory_read
-            if any(self._aliases.find(a) == memory for a in arrays):
-                reads = [r for r in self._accesses.read(op) if self._aliases.find(r.root) == memory]
-                if not all(self._is_stored(access, loop) for access in reads):
-                    return False
-        return True
+            return any(self._aliases.find(a) == memory for a in arrays)
+
+        reads = (access for op in filter(counts, loop.body.inside) for access in self._accesses.read(op))
+        return all(self._is_stored(read, loop) for read in reads if self._aliases.find(read.root) == memory)
 
     def reads_older(
         self, array: ir.Operand, loop: ir.For, changes: Sequence[ir.Store], places: Sequence[ir.Operand]
@@ -116,24 +112,15 @@ class IndexModel:
         stores = [access for op in changes if is_meant(access := self._accesses.write(op), places)]
         if not stores:
             return False
-        for op in ir.walk(loop.body):
-            reads = [access for access in self._accesses.read(op) if is_meant(access, [array])]
-            if not all(self._is_stored(access, loop, of=stores) for access in reads):
-                return True
-        return False
+        reads = (access for op in loop.body.inside for access in self._accesses.read(op))
+        return not all(self._is_stored(read, loop, of=stores) for read in reads if is_meant(read, [array]))
 
     def is_own(self, memory: ir.Operand, loop: ir.For) -> bool:
         """Whether each trip of the loop touches elements of its own: along some axis the index tells the trip."""
-        axes: set[tuple[int, Affine]] | None = None
-        for op in ir.walk(loop.body):
-            accesses = [self._accesses.write(op)] if isinstance(op, ir.Store) else self._accesses.read(op)
-            for access in accesses:
-                if self._aliases.find(access.root) != memory:
-                    continue
-                indices = access.index[len(self._expanded.get(access.root, ())) :]
-                here = {(k, index) for k, index in enumerate(indices) if set(index.terms) == {loop}}
-                axes = here if axes is None else axes & here
-        return bool(axes)
+        touched = [access for op in loop.body.inside for access in self._accesses.touched(op)]
+        indices = [self._own_index(access) for access in touched if self._aliases.find(access.root) == memory]
+        axes = [{(k, entry) for k, entry in enumerate(index) if entry.terms.keys() == {loop}} for index in indices]
+        return bool(axes) and bool(set.intersection(*axes))
 
     def is_cleared(self, memory: ir.Operand, loop: ir.For) -> bool:
         """Whether a trip of the loop stores zero last to each element of an alias class that it changes."""
@@ -148,9 +135,8 @@ class IndexModel:
             index, extent = self.iterations.value(operand), self.iterations.extent(access.array, axis)
             if index is None or extent is None:
                 return False
-            if not self._accesses.holds(chain, index, ">=") or not self._accesses.holds(
-                chain, index.plus(extent, -1), "<"
-            ):
+            ends = (index, ">="), (index.plus(extent, -1), "<")
+            if not all(self._accesses.holds(chain, value, relation) for value, relation in ends):
                 return False
         return True
 
@@ -176,9 +162,7 @@ class IndexModel:
 
     def _touched(self, op: ir.Op) -> list[Access | None]:
         """The elements that an operation reads or writes; None for the entries of a tape."""
-        if isinstance(op, ir.Push | ir.Pull):
-            return [None]
-        return [self._accesses.write(op)] if isinstance(op, ir.Store) else [*self._accesses.read(op)]
+        return [None] if isinstance(op, ir.Push | ir.Pull) else [*self._accesses.touched(op)]
 
     def _meet(
         self, one: Access | None, other: Access | None, around: ir.Op, trips: tuple[ir.Op, str, ir.Op] | None
@@ -198,7 +182,7 @@ class IndexModel:
             left, relation, right = trips
             conditions.append(f"{text.name(left, 'r')} {relation} {text.name(right, 'w')}")
         dimensions, known = self._known(r=one, w=other)
-        return len(dimensions) > 2 * MOST_LOOPS or not is_empty(text.set(dimensions, conditions + known))
+        return self._is_possible(dimensions, conditions + known)
 
     def may_meet_in_other_trip(self, loop: ir.For, op: ir.Op, store: ir.Store, beyond: int = 0) -> bool:
         """Whether `op` may touch an element in one trip of `loop` that `store` writes in another one.
@@ -206,8 +190,8 @@ class IndexModel:
         Both are inside the loop. Arrays that come from different places are taken to be the same memory.
         `beyond`: trips so many places apart, and nearer ones, do not count.
         """
-        touched = [self._accesses.write(op)] if isinstance(op, ir.Store) else self._accesses.read(op)
-        return any(self._meets_in_other_trip(loop, access, self._accesses.write(store), beyond) for access in touched)
+        write = self._accesses.write(store)
+        return any(self._meets_in_other_trip(loop, access, write, beyond) for access in self._accesses.touched(op))
 
     def element(self, store: ir.Store) -> tuple[ir.Operand, tuple[Affine, ...]] | None:
         """The array where its memory is named first, and the element of it, counted from the front, if affine."""
@@ -236,20 +220,22 @@ class IndexModel:
         if later is None:
             return False
         dimensions, known = self._known(r=read, w=write)
-        if len(dimensions) > 2 * MOST_LOOPS:
-            return True
-        conditions = [later, *known]
-        if exact:
-            conditions += text.same_element(read, "r", write, "w")
-        sets = [text.set(dimensions, conditions)]
-        if is_empty(*sets):
+        conditions = [later, *known, *(text.same_element(read, "r", write, "w") if exact else ())]
+        if not self._is_possible(dimensions, conditions):
             return False
-        if exact:
-            for store in self._stores:
-                between = self._between(read, self._accesses.write(store), write) if store is not write.op else None
-                if between is not None and len(sets) <= MOST_STORES_BETWEEN:
-                    sets.append(text.set(dimensions, [between]))
-        return len(sets) == 1 or not is_empty(*sets)
+        others = [store for store in self._stores if store is not write.op] if exact else []
+        between = (self._between(read, self._accesses.write(store), write) for store in others)
+        return not self._is_covered(dimensions, conditions, between)
+
+    def _is_possible(self, dimensions: Sequence[str], conditions: Sequence[str]) -> bool:
+        return len(dimensions) > 2 * MOST_LOOPS or not is_empty(self._text.set(dimensions, conditions))
+
+    def _is_covered(self, dimensions: Sequence[str], conditions: Sequence[str], cases: Iterable[str | None]) -> bool:
+        """Whether one of the cases holds wherever the conditions do. None: a case of which nothing is known."""
+        if len(dimensions) > 2 * MOST_LOOPS:
+            return False
+        first = itertools.islice((case for case in cases if case is not None), MOST_STORES_BETWEEN)
+        return is_empty(*(self._text.set(dimensions, inside) for inside in (conditions, *([case] for case in first))))
 
     def _known(self, **accesses: Access) -> tuple[list[str], list[str]]:
         """The counters of accesses, which are given by prefix, and what is known of them."""
@@ -259,9 +245,13 @@ class IndexModel:
             conditions += text.domain(access, prefix)
         return dimensions, conditions
 
+    def _own_index(self, access: Access) -> Sequence[Affine]:
+        """The index without the axes that the array is taken to have beside its own."""
+        return access.index[len(self._expanded.get(access.root, ())) :]
+
     def _bounds(self, access: Access) -> list[Constraint]:
         """That the indices are in bounds, as far as the extents of the array are known."""
-        own = access.index[len(self._expanded.get(access.root, ())) :]
+        own = self._own_index(access)
         extents = [self.iterations.extent(access.root, axis) for axis in range(len(own))]
         pairs = zip(own, extents, strict=True)
         return [Constraint(index.plus(extent, -1), "<") for index, extent in pairs if extent is not None]
@@ -280,18 +270,14 @@ class IndexModel:
             if later is None:
                 return False
             conditions += [later, *text.same_element(written, "r", end, "w")]
-        if len(dimensions) > 2 * MOST_LOOPS:
-            return True
-        if is_empty(text.set(dimensions, conditions)):
+        if not self._is_possible(dimensions, conditions):
             return False
-        found = [self._between(written, reader, end) for reader in readers]
+        found = (self._between(written, reader, end) for reader in readers)
         read = [between for between in found if between is not None][:MOST_STORES_BETWEEN]
-        if end is None:
-            conditions += text.at_least(SOME, (*conditions, *read))
-        else:
-            # arrays without elements are not what makes a number go unread
-            conditions += text.at_least(1, (*conditions, *read), extents=True)
-        return not is_empty(text.set(dimensions, conditions), *(text.set(dimensions, [between]) for between in read))
+        # arrays without elements are not what makes a number go unread
+        least = SOME if end is None else 1
+        conditions += text.at_least(least, (*conditions, *read), extents=end is not None)
+        return not self._is_covered(dimensions, conditions, read)
 
     def _meets_in_other_trip(self, loop: ir.For, one: Access, write: Access, beyond: int) -> bool:
         if one.root != write.root:
@@ -299,15 +285,12 @@ class IndexModel:
         if loop in self.iterations.scope(one.root):
             return not one.is_root  # each trip makes an array of its own
         text = self._text
-        dimensions, conditions = self._known(r=one, w=write)
-        if len(dimensions) > 2 * MOST_LOOPS:
-            return True
         outer = self.iterations.places[loop].loops
         here, there = text.name(loop, "r"), text.name(loop, "w")
         apart = f"({here} < {there} - {beyond} or {here} > {there} + {beyond})"
-        conditions += [text.equal(outer, "r", "w"), apart]
-        conditions += text.same_element(one, "r", write, "w")
-        return not is_empty(text.set(dimensions, conditions))
+        conditions = [text.equal(outer, "r", "w"), apart, *text.same_element(one, "r", write, "w")]
+        dimensions, known = self._known(r=one, w=write)
+        return self._is_possible(dimensions, conditions + known)
 
     def _between(self, read: Access, kill: Access, write: Access | None) -> str | None:
         """When `kill` is sure to touch the element after `read` and before `write`; None if nothing is sure."""
@@ -336,9 +319,7 @@ class IndexModel:
                 if not shown:
                     return None
                 conditions.append(f"({' or '.join(shown)})")
-        counters = text.names((*loops_in(chain), *access.unknowns), "k")
-        inside = " and ".join(conditions)
-        return f"exists ({', '.join(counters)} : {inside})" if counters else inside
+        return text.exists((*loops_in(chain), *access.unknowns), "k", conditions)
 
     def _is_stored(self, read: Access, loop: Loop, after: bool = False, of: Sequence[Access] | None = None) -> bool:
         """Whether each element that is read was stored in the same trip of the loop, in operations that surely ran.
@@ -355,14 +336,9 @@ class IndexModel:
         conditions += text.all(self._bounds(read), "r")
         if of is not None:
             conditions.append(f"({' or '.join(self._in_place_of(read, other) for other in of)})")
-        sets = [text.set(dimensions, conditions)]
-        for store in self._stores:
-            if store.add or (after and not is_clear(store)):
-                continue
-            stored = self._stored_in_trip(self._accesses.write(store), read, loop, after)
-            if stored is not None and len(sets) <= MOST_STORES_BETWEEN:
-                sets.append(text.set(dimensions, [stored]))
-        return is_empty(*sets)
+        stores = [store for store in self._stores if (is_clear(store) if after else not store.add)]
+        stored = (self._stored_in_trip(self._accesses.write(store), read, loop, after) for store in stores)
+        return self._is_covered(dimensions, conditions, stored)
 
     def _in_place_of(self, read: Access, other: Access) -> str:
         """That what is read stands where another access, maybe to another array, gets to."""
@@ -372,9 +348,7 @@ class IndexModel:
         loops = self.iterations.places[other.op].loops
         pairs = zip(read.index, other.index, strict=True)
         inside = [*text.domain(other, "w"), *(f"{text.value(a, 'r')} = {text.value(b, 'w')}" for a, b in pairs)]
-        names = text.names((*loops, *other.unknowns), "w")
-        conditions = " and ".join(inside) or TRUE
-        return f"(exists ({', '.join(names)} : {conditions}))" if names else f"({conditions})"
+        return text.exists((*loops, *other.unknowns), "w", inside)
 
     def _stored_in_trip(self, store: Access, read: Access, loop: Loop, after: bool) -> str | None:
         """When `store` is sure to store to what is read, earlier or later in the trip; None if nothing is sure."""

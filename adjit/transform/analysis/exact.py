@@ -21,17 +21,13 @@ class Reach:
         self._aliases = aliases
         self._vars: set[ir.Operand] = set()
         self._memory: set[ir.Operand] = set()
-        results = [y for k, y in enumerate(function.body.yields) if k in positions]
-        self._add(results)
-        self._add_memory(results)
         ops = function.body.inside
-        for op in ops:
-            steering = list(_steering(op))
-            self._add(steering)
-            self._add_memory(steering)
+        wanted = [y for k, y in enumerate(function.body.yields) if k in positions]
+        wanted += (operand for op in ops for operand in _steering(op))
+        self._add(wanted)
+        self._add_memory(wanted)
         size = -1
-        while size != len(self._vars) + len(self._memory):
-            size = len(self._vars) + len(self._memory)
+        while size != (size := len(self._vars) + len(self._memory)):
             for op in reversed(ops):
                 self._flow(op)
 
@@ -66,12 +62,8 @@ class Reach:
 
 def _steering(op: ir.Op) -> Iterator[ir.Operand]:
     match op:
-        case ir.For():
-            yield from (op.start, op.stop, op.step)
-            if op.stops:
-                yield op.body.yields[-1]
-        case ir.While():
-            yield from op.test.yields
+        case ir.For() | ir.While():
+            yield from (op.start, op.stop, op.step) if isinstance(op, ir.For) else op.test.yields
             if op.stops:
                 yield op.body.yields[-1]
         case ir.If() | ir.Raise():
@@ -80,5 +72,3 @@ def _steering(op: ir.Op) -> Iterator[ir.Operand]:
             yield from op.index
         case ir.Call(effect=True):
             yield from op.args
-        case _:
-            pass

@@ -32,7 +32,10 @@ def extent_source(made: ir.Op | None, axis: int) -> ir.Operand | Axis | None:
     if isinstance(made, ir.Transpose):
         return made.base, made.axes[axis]
     if isinstance(made, ir.Slice):
-        return _of_slice(made, axis)
+        selector, base_axis = sliced(made, axis)
+        if isinstance(selector, ir.NewAxis):
+            return ir.integer(1)
+        return (made.base, base_axis) if selector == ir.Span() else None
     if isinstance(made, ir.Reshape):
         # -1 stands for whatever is left, and a variable may be -1
         extent = made.shape[axis]
@@ -44,13 +47,6 @@ def sliced(view: ir.Slice, axis: int) -> tuple[ir.Selector, int]:
     """What makes an axis of a view, and the axis of the base that it looks at."""
     place, selector = [(k, s) for k, s in enumerate(view.selectors) if not isinstance(s, ir.At)][axis]
     return selector, place - sum(isinstance(s, ir.NewAxis) for s in view.selectors[:place])
-
-
-def _of_slice(view: ir.Slice, axis: int) -> ir.Operand | Axis | None:
-    selector, base_axis = sliced(view, axis)
-    if isinstance(selector, ir.NewAxis):
-        return ir.integer(1)
-    return (view.base, base_axis) if selector == ir.Span() else None
 
 
 def _of_call(call: ir.Call, axis: int) -> Axis | None:

@@ -19,6 +19,7 @@ from typing import Any
 from numba import types
 
 from adjit.transform import ir
+from adjit.transform.analysis.uses import Uses
 
 _OF_ALL = (operator.add, operator.mul, operator.floordiv, min)
 _NEUTRAL: Mapping[Any, ir.Const] = {
@@ -55,8 +56,7 @@ class Naturals:
     """Those of one function."""
 
     def __init__(self, function: ir.Function):
-        loops = (op for op in ir.walk(function.body) if isinstance(op, ir.For))
-        self._made = dict(function.body.made) | {loop.body.args[0]: loop for loop in loops}
+        self._made = {**function.body.made, **function.analysis(Uses).counters}
 
     def __contains__(self, operand: ir.Operand) -> bool:
         return is_natural(operand, self._made)
@@ -68,13 +68,14 @@ class Naturals:
 
 def parted(operand: ir.Operand, made: Mapping[ir.Operand, ir.Op]) -> tuple[ir.Operand, int]:
     """An integer as another one and a literal that is added to it."""
-    match made.get(operand):
-        case ir.Call(callee=operator.add, args=(base, ir.Const(value=int(more)))):
-            return base, more
-        case ir.Call(callee=operator.add, args=(ir.Const(value=int(more)), base)):
-            return base, more
-        case ir.Call(callee=operator.sub, args=(base, ir.Const(value=int(less)))):
-            return base, -less
+    op = made.get(operand)
+    if isinstance(op, ir.Call) and len(op.args) == 2:
+        left, right = op.args
+        callee = ir.canonical(op.callee)
+        if callee is operator.add and isinstance(left, ir.Const):
+            left, right = right, left
+        if callee in (operator.add, operator.sub) and isinstance(right, ir.Const) and right.type == types.intp:
+            return left, int(right.value if callee is operator.add else -right.value)
     return operand, 0
 
 

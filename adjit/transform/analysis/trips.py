@@ -27,9 +27,10 @@ from numba import types
 from adjit.runtime.library import some_elements
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
-from adjit.transform.analysis.effects import is_check
+from adjit.transform.analysis.effects import is_check, touched
 from adjit.transform.analysis.elements import IndexModel
 from adjit.transform.analysis.exact import Reach
+from adjit.transform.analysis.extents import ndim
 from adjit.transform.analysis.integers import Naturals
 from adjit.transform.analysis.sums import carries_adjoint_sums, partial_sums
 from adjit.transform.ir.types import array_type_of
@@ -107,26 +108,21 @@ class Sharings:
         self.naturals = function.analysis(Naturals)
         self._function, self._values = function, values
         self._model = function.analysis(IndexModel)
-        # of each memory; what makes an array or asks its shape aside
+        # of each memory; what asks the shape of an array is neither
         self._users: dict[ir.Operand, list[ir.Op]] = {}
+        self._allocs: dict[ir.Operand, list[ir.Alloc]] = {}
         given = (*function.body.args, *function.body.yields)
         self._handed_out = {self.aliases.find(y) for y in given if ir.is_reference(y)}
         for op in ir.walk(function.body):
-            for array in () if isinstance(op, ir.Extent | ir.Alloc) else _arrays(op):
-                self._users.setdefault(self.aliases.find(array), []).append(op)
+            if isinstance(op, ir.Alloc):
+                self._allocs.setdefault(self.aliases.find(op.out), []).append(op)
+            elif not isinstance(op, ir.Extent):
+                for array in _arrays(op):
+                    self._users.setdefault(self.aliases.find(array), []).append(op)
 
     @functools.cached_property
     def _reach(self) -> Reach:
         return Reach(self._function, self.aliases, self._values)
-
-    @functools.cached_property
-    def _allocs(self) -> Mapping[ir.Operand, list[ir.Alloc]]:
-        """What makes each memory."""
-        found: dict[ir.Operand, list[ir.Alloc]] = {}
-        for op in ir.walk(self._function.body):
-            if isinstance(op, ir.Alloc):
-                found.setdefault(self.aliases.find(op.out), []).append(op)
-        return found
 
     # ------------------------------------------------------------------------------------------------- in any order
 
@@ -154,8 +150,7 @@ class Sharings:
         inside = loop.body.inside
         for store in (op for op in inside if isinstance(op, ir.Store)):
             for op in inside:
-                touched = (op.array,) if isinstance(op, ir.Store) else op.memory_read
-                near = [a for a in touched if ir.is_array(a) and not self.aliases.are_distinct(a, store.array)]
+                near = [a for a in touched(op) if ir.is_array(a) and not self.aliases.are_distinct(a, store.array)]
                 if near and not is_ignored(op, store) and self._model.may_meet_in_other_trip(loop, op, store):
                     yield op, store, near
 
@@ -225,11 +220,7 @@ class Sharings:
 
     def _is_only_added_to(self, base: ir.Operand, inside: Sequence[ir.Op]) -> bool:
         """Whether no trip looks at what is in the array, or in what may be the same memory."""
-        if (
-            not isinstance(base.type, types.Array)
-            or base.type.ndim == 0
-            or not isinstance(base.type.dtype, types.Float)
-        ):
+        if not ir.is_array(base) or not ir.is_float(base.type) or not ndim(base):
             return False
         for op in inside:
             for array in _arrays(op):
@@ -310,11 +301,10 @@ class Sharings:
         chain = partial_sums(arg, yielded, loop.body)
         if chain is None:
             return None
-        is_ordered = isinstance(arg.type, types.Float) and any(
-            isinstance(v, ir.Var) and self._reach.has_var(v) for v in chain
-        )
+        names = frozenset(v for v in chain if isinstance(v, ir.Var))
+        is_ordered = isinstance(arg.type, types.Float) and any(map(self._reach.has_var, names))
         is_inner = any(isinstance(op, ir.For) and any(out in chain for out in op.outs) for op in loop.body.ops)
-        return Sum(frozenset(v for v in chain if isinstance(v, ir.Var)), is_ordered, is_inner and not is_ordered)
+        return Sum(names, is_ordered, is_inner and not is_ordered)
 
 
 def _arrays(op: ir.Op) -> Iterator[ir.Operand]:

@@ -28,11 +28,9 @@ MOST_PLACES = 4  # where it is worked out
 
 def substitute_elements(function: ir.Function) -> ir.Function:
     """The function with cheap elements in the place of arrays."""
-    while True:
-        found = _Substitution(function).once()
-        if found is None:
-            return function
+    while (found := _Substitution(function).once()) is not None:
         function = simplify(found)
+    return function
 
 
 class _Substitution:
@@ -45,12 +43,8 @@ class _Substitution:
 
     def once(self) -> ir.Function | None:
         """The function without the next such array, None if there is none."""
-        for op in self.made.values():
-            if isinstance(op, ir.Alloc) and op.out not in self.uses.held:
-                made = self.without(op)
-                if made is not None:
-                    return made
-        return None
+        allocs = (op for op in self.made.values() if isinstance(op, ir.Alloc) and op.out not in self.uses.held)
+        return next((made for alloc in allocs if (made := self.without(alloc)) is not None), None)
 
     def without(self, alloc: ir.Alloc) -> ir.Function | None:
         users = self.uses.users.get(alloc.out, [])
@@ -63,8 +57,8 @@ class _Substitution:
         # what the user wrote as loops stays one
         if store.add or nest is None or not all(isinstance(op, ir.For) and op.order_free for op in nest[:-1]):
             return None
-        ranges = [self.counters.get(index) for index in store.index]
-        if len(set(ranges)) != len(nest) - 1 or set(ranges) != set(nest[:-1]) or len(ranges) != len(nest) - 1:
+        ranges = [self.counters[index] for index in store.index if index in self.counters]
+        if not len(ranges) == len(store.index) == len(nest) - 1 or set(ranges) != set(nest[:-1]):
             return None
         element = self.element(store.value, nest[0])
         if element is None or not self.stays(element, region, nest[0], loads):
@@ -87,8 +81,7 @@ class _Substitution:
             op = self.made.get(operand)
             if op in found or op not in inside:
                 continue
-            is_plain = isinstance(op, ir.Call) and not op.effect and not any(map(ir.is_array, (*op.args, *op.outs)))
-            if not is_plain and not isinstance(op, ir.Load):
+            if not isinstance(op, ir.Call | ir.Load):
                 return None
             found[op] = None
             pending += op.operands
@@ -99,15 +92,10 @@ class _Substitution:
 
     def stays(self, element: list[ir.Op], region: ir.Region, nest: ir.Op, loads: list[ir.Load]) -> bool:
         """Whether all loads come later in the region, and nothing changes what the element is made of before them."""
-        tops: list[ir.Op] = []
-        for load in loads:
-            around = self.uses.within(load, region)
-            if around is None:
-                return False
-            tops.append(around[0])
+        chains = (self.uses.within(load, region) for load in loads)
+        places = [region.ops.index(chain[0]) for chain in chains if chain is not None]
         first = region.ops.index(nest)
-        places = [region.ops.index(top) for top in tops]
-        if min(places) <= first:
+        if len(places) < len(loads) or min(places) <= first:
             return False
         memory = {self.aliases.find(op.array) for op in element if isinstance(op, ir.Load)}
         between = [inner for op in region.ops[first : max(places) + 1] for inner in ir.with_inner(op)]
@@ -117,7 +105,7 @@ class _Substitution:
     # ------------------------------------------------------------------------------------------- doing it
 
     def substituted(
-        self, store: ir.Store, ranges: list[ir.For | None], element: list[ir.Op], loads: list[ir.Load], nest: ir.Op
+        self, store: ir.Store, ranges: list[ir.For], element: list[ir.Op], loads: list[ir.Load], nest: ir.Op
     ) -> ir.Function | None:
         """The function with the element worked out in the innermost loops whose counters the loads are indexed by.
 
@@ -129,28 +117,20 @@ class _Substitution:
         values: dict[tuple[ir.Op, tuple[ir.Operand, ...]], ir.Operand] = {}
         mapping: dict[ir.Var, ir.Operand] = {}
         for load in loads:
-            around = {self.counters.get(index): index for index in load.index}
-            for loop, index in zip(ranges, load.index, strict=True):
-                other = self.counters.get(index)
-                if other is None or loop is None or _range(other) != _range(loop):
-                    return None
-            chain = self.uses.within(load, self.function.body)
-            assert chain is not None
-            inner: ir.Op = [op for op in chain if isinstance(op, ir.For) and op in around][-1]
+            others = [self.counters[index] for index in load.index if index in self.counters]
+            if list(map(_range, others)) != list(map(_range, ranges)):
+                return None
+            inner: ir.Op = [op for op in self.uses.around[load] if op in others][-1]
             if self.uses.within(inner, self.uses.home[nest]) is None:
                 inner = nest
             key = (inner, load.index)
             if key not in values:
-                cloner = ir.Cloner(
-                    {loop.body.args[0]: i for loop, i in zip(ranges, load.index, strict=True) if loop is not None}
-                )
-                made = [cloner.op(op) for op in element]
-                named = ir.Var(store.array.name, store.value.type, store.array.user)
+                cloner = ir.Cloner(dict(zip((loop.body.args[0] for loop in ranges), load.index, strict=True)))
+                *made, last = (cloner.op(op) for op in element)
+                values[key] = named = ir.Var(store.array.name, store.value.type, store.array.user)
                 value = cloner.operand(store.value)
-                outs = [[named if out is value else out for out in op.results] for op in made]
-                again = [op.rebuilt(op.operands, (), own) for op, own in zip(made, outs, strict=True)]
-                heads.setdefault(inner, []).extend(again)
-                values[key] = named
+                last = last.rebuilt(last.operands, (), [named if out is value else out for out in last.results])
+                heads.setdefault(inner, []).extend((*made, last))
             mapping[load.out] = values[key]
         instead: dict[ir.Op, Sequence[ir.Op]] = dict.fromkeys((store, *loads), ())
         for op, head in heads.items():

@@ -14,6 +14,7 @@ wrote are only fused with array statements, and only where an array goes away.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Mapping
 
 from adjit.transform import ir
@@ -31,11 +32,9 @@ def fuse_maps(function: ir.Function) -> ir.Function:
     """The function with its array statements fused."""
     refused: set[tuple[ir.Op, ir.Op]] = set()
     names: dict[ir.Var, ir.Var] = {}
-    while True:
-        fused = _Fusion(function, refused, names).once()
-        if fused is None:
-            return _named(function, names)
+    while (fused := _Fusion(function, refused, names).once()) is not None:
         function = simplify(fused)
+    return _named(function, names)
 
 
 def _named(function: ir.Function, names: Mapping[ir.Var, ir.Var]) -> ir.Function:
@@ -56,10 +55,9 @@ class _Fusion:
         self.names = names  # by number: the user's array that it was stored in
         self.model = function.analysis(IndexModel)
         self.aliases = function.analysis(Aliases)
-        self.effects: dict[ir.Op, Effects] = {}
+        self.effects_of = functools.cache(functools.partial(Effects, aliases=self.aliases))
         self.uses = function.analysis(Uses)
-        allocs = [op for op in ir.walk(function.body) if isinstance(op, ir.Alloc)]
-        self.allocs: dict[ir.Operand, ir.Alloc] = {op.out: op for op in allocs}
+        self.made = function.body.made
 
     def once(self) -> ir.Function | None:
         """The function with more pairs fused; None if there are none."""
@@ -85,8 +83,7 @@ class _Fusion:
                     break
                 made = self.pair(ops, a, b) if isinstance(ops[a], ir.For) else None
                 if made is not None:
-                    known = set(ops)
-                    fused.update(op for op in made if op not in known)
+                    fused.update(set(made).difference(ops))
                     ops = made
                     b -= 1
                     break
@@ -104,15 +101,12 @@ class _Fusion:
         if moved is None or backwards is None:
             self.refused.add((first, second))
             return None
-        builder = ir.Builder()
-        for k, op in enumerate(ops):
-            if k < a or k in moved:
-                builder.emit(op)
-        made = self.fused(first, second)
+        builder, made = ir.Builder(), self.fused(first, second)
         if backwards:
             start, stop, step = mirrored_range(builder, first, True)
             made = dataclasses.replace(made, start=start, stop=stop, step=step)
-        return (*builder.ops, made, *(op for k, op in enumerate(ops) if k > a and k != b and k not in moved))
+        before = (*ops[:a], *(ops[k] for k in sorted(moved)), *builder.ops)
+        return (*before, made, *(op for k, op in enumerate(ops) if k > a and k != b and k not in moved))
 
     # ------------------------------------------------------------------------------------------- is it worth while
 
@@ -136,7 +130,8 @@ class _Fusion:
     def saves_array(self, first: ir.For, second: ir.For) -> bool:
         """Whether some array is stored in the first loop, read in the second, and of no use to anyone else."""
         inside = {*ir.with_inner(first), *ir.with_inner(second)}
-        stored = {op.array for op in ir.with_inner(first) if isinstance(op, ir.Store) and op.array in self.allocs}
+        stored = {op.array for op in ir.with_inner(first) if isinstance(op, ir.Store)}
+        stored = {array for array in stored if isinstance(self.made.get(array), ir.Alloc)}
         loaded = {op.array for op in ir.with_inner(second) if isinstance(op, ir.Load)}
         loaded |= {op.base for op in ir.with_inner(second) if isinstance(op, ir.Slice)}
         elements = (ir.Load, ir.Store, ir.Slice)
@@ -146,11 +141,6 @@ class _Fusion:
         )
 
     # ------------------------------------------------------------------------------------------- is it right
-
-    def effects_of(self, op: ir.Op) -> Effects:
-        if op not in self.effects:
-            self.effects[op] = Effects(op, self.aliases)
-        return self.effects[op]
 
     def movable(self, ops: tuple[ir.Op, ...], a: int, b: int) -> set[int] | None:
         """The operations in between that have to run before both loops; None if one of them cannot."""
@@ -191,17 +181,13 @@ class _Fusion:
     def fused(self, first: ir.For, second: ir.For) -> ir.For:
         for op in ir.with_inner(first):
             if isinstance(op, ir.Store) and isinstance(op.value, ir.Var) and not op.value.user:
-                alloc = self.allocs.get(op.array)
-                if alloc is not None and alloc.fill is None and alloc.out.user:
+                alloc = self.made.get(op.array)
+                if isinstance(alloc, ir.Alloc) and alloc.fill is None and alloc.out.user:
                     self.names.setdefault(op.value, alloc.out)
-        return ir.with_trips_of(first, second, order_free=self.is_order_free(first, second))
-
-    def is_order_free(self, first: ir.For, second: ir.For) -> bool:
-        if self.may_cross(first, second, "!="):
-            return False
-        return all(
+        is_free = not self.may_cross(first, second, "!=") and all(
             loop.order_free or (not loop.outs and not self.may_cross(loop, loop, "!=")) for loop in (first, second)
         )
+        return ir.with_trips_of(first, second, order_free=is_free)
 
 
 def _is_map(loop: ir.For) -> bool:

@@ -8,21 +8,28 @@ In: a function. Out: the same with the carried arrays of loops whose trips are t
                                                 u[...] = v
 
 What a trip starts from is then in arrays that stay where they are, of one shape, and snapshots are copies of those.
-That each trip leaves an array of the shape that it found is checked where it is not known: `Stretched`.
+That each trip leaves an array of the shape that it found is checked where it is not known: `Stretched`. A loop that is
+left early makes all its trips, so that it is known before it how many.
+
+    for t in checkpoint(range(n)):          is_over = False
+        x = step(x)                         for t in checkpoint(range(n)):
+        if x > 1.0: break                       if not is_over: x = step(x); is_over = x > 1.0
 """
 
 from __future__ import annotations
 
 import dataclasses
 
+from numba import types
+
 from adjit.runtime.library import same_extent
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Iterations
-from adjit.transform.analysis.alias import named_by, names_given
+from adjit.transform.analysis.alias import FRESH, named_by, names_given
+from adjit.transform.analysis.extents import ndim
 from adjit.transform.analysis.trip_counts import has_one_trip
+from adjit.transform.analysis.uses import Uses
 from adjit.transform.ir.types import array_type_of, writable
-
-FRESH = (ir.Alloc, ir.Copy, ir.Call)
 
 
 def change_in_place(function: ir.Function, everywhere: bool, may_check: bool) -> ir.Function:
@@ -36,20 +43,43 @@ def change_in_place(function: ir.Function, everywhere: bool, may_check: bool) ->
     loops = [op for op in loops if not (op.parallel or has_one_trip(op))]
     # from the inside out, as the body of a loop is that of the loop around it, too
     for loop in reversed(loops):
-        function = _Loop(function, _of_same_origin(function, loop), may_check).changed()
+        # the loop as it is by now: its counter is the same
+        now = function.analysis(Uses).counters[loop.body.args[0]]
+        function = _Loop(function, now, may_check).changed()
     return function
 
 
-def _of_same_origin(function: ir.Function, loop: ir.For) -> ir.For:
-    """The loop as it is by now; its counter is the same."""
-    counter = loop.body.args[0]
-    return next(op for op in ir.walk(function.body) if isinstance(op, ir.For) and op.body.args[0] is counter)
+def make_all_trips(function: ir.Function) -> ir.Function:
+    """Marked loops without an early end."""
+    return ir.with_body(function, ir.rewritten(function.body, _to_the_end))
+
+
+def _to_the_end(op: ir.Op) -> ir.Op:
+    if not isinstance(op, ir.For) or not op.stops or op.snapshots is None:
+        return op
+    counter, *args = op.body.args
+    is_over, out = ir.Var("is_over", types.boolean), ir.Var("is_over", types.boolean)
+    results = tuple(dataclasses.replace(arg) for arg in (*args, is_over))
+    trip = ir.If(
+        condition=is_over,
+        then=ir.Region((), (), (*args, is_over)),
+        orelse=ir.Region((), op.body.ops, op.body.yields),
+        outs=results,
+        origin=op.origin,
+    )
+    return dataclasses.replace(
+        op,
+        inits=(*op.inits, ir.boolean(False)),
+        body=ir.Region((counter, *args, is_over), (trip,), results),
+        outs=(*op.outs, out),
+        stops=False,
+    )
 
 
 class _Loop:
     def __init__(self, function: ir.Function, loop: ir.For, may_check: bool):
         self.function, self.loop, self.may_check = function, loop, may_check
-        self.iterations = function.analysis(Iterations)
+        self.iterations, self.uses = function.analysis(Iterations), function.analysis(Uses)
         self.args, self.yields = loop.body.args[1:], loop.body.yields
 
     def changed(self) -> ir.Function:
@@ -57,13 +87,11 @@ class _Loop:
         if not slots or not self.is_unseen(slots) or not (self.may_check or all(map(self.keeps_shape, slots))):
             return self.function
         own = {k: dataclasses.replace(self.loop.outs[k], type=writable(self.args[k].type)) for k in slots}
-        before = ir.Builder()
-        before.origin = self.loop.origin
-        for k, array in own.items():
-            before.emit(ir.Copy(source=self.loop.inits[k], out=array))
+        origin = self.loop.origin
+        before = [ir.Copy(source=self.loop.inits[k], out=array, origin=origin) for k, array in own.items()]
         kept = [k for k in range(len(self.args)) if k not in own]
         narrowed = ir.with_results(ir.with_regions(self.loop, [self.body(own)]), kept)
-        made = ir.replaced(self.function.body, {self.loop: (*before.ops, narrowed)})
+        made = ir.replaced(self.function.body, {self.loop: (*before, narrowed)})
         after: dict[ir.Var, ir.Operand] = {self.loop.outs[k]: array for k, array in own.items()}
         return ir.with_body(self.function, ir.substituted_region(made, after))
 
@@ -90,7 +118,8 @@ class _Loop:
         no other name. A copy is in C order.
         """
         starts = [self.loop.inits[k] for k in slots]
-        if any(array_type_of(self.args[k]).layout == "F" for k in slots) or any(map(self.is_undefined, starts)):
+        is_undefined = any(isinstance(self.function.body.made.get(start), ir.Undefined) for start in starts)
+        if is_undefined or any(array_type_of(self.args[k]).layout == "F" for k in slots):
             return False
         inside = self.loop.body.made.keys()
         stored = named_by(self.function, self.targets())
@@ -102,18 +131,15 @@ class _Loop:
     def targets(self) -> list[ir.Operand]:
         """What is stored into, but for what is over before the function comes to the loop."""
         ops = self.function.body.ops
-        place = next(k for k, op in enumerate(ops) if self.loop in ir.with_inner(op))
-        inner = (made for op in ops[place:] for made in ir.with_inner(op))
+        outermost = (*self.uses.around[self.loop], self.loop)[0]
+        inner = (made for op in ops[ops.index(outermost) :] for made in ir.with_inner(op))
         return [target for op in inner if (target := op.memory_written) is not None]
-
-    def is_undefined(self, array: ir.Operand) -> bool:
-        return isinstance(array, ir.Var) and isinstance(self.iterations.definitions.get(array), ir.Undefined)
 
     def has_one_name(self, slot: int) -> bool:
         """Whether nothing but this variable stands for the arrays: each is made for it, the first one, too."""
         start, last = self.loop.inits[slot], self.yields[slot]
         made = {out for op in self.loop.body.ops if isinstance(op, FRESH) for out in op.results}
-        region = next(r for r in ir.regions(self.function.body) if self.loop in r.ops)
+        region = self.uses.home[self.loop]
         place = region.ops.index(self.loop)
         before, after = region.ops[:place], region.ops[place + 1 :]
         is_made_here = any(isinstance(op, FRESH) and start in op.results for op in before)
@@ -124,7 +150,7 @@ class _Loop:
 
     def keeps_shape(self, slot: int) -> bool:
         """Whether a trip is known to leave an array of the shape that it found."""
-        return all(self.keeps_extent(slot, axis) for axis in range(array_type_of(self.args[slot]).ndim))
+        return all(self.keeps_extent(slot, axis) for axis in range(ndim(self.args[slot])))
 
     def keeps_extent(self, slot: int, axis: int) -> bool:
         before = self.iterations.extent(self.loop.inits[slot], axis)
@@ -134,8 +160,7 @@ class _Loop:
         """A trip, at whose end what it leaves goes where the next one looks for it."""
         mapping: dict[ir.Var, ir.Operand] = {self.args[k]: array for k, array in own.items()}
         body = ir.substituted_region(self.loop.body, mapping)
-        builder = ir.Builder()
-        builder.origin = self.loop.origin
+        builder = ir.Builder(self.loop.origin)
         left = {k: body.yields[k] for k in own}
         for k in own:
             if named_by(self.function, [self.yields[k]]) & mapping.keys():
@@ -149,8 +174,7 @@ class _Loop:
 
     def store_all(self, builder: ir.Builder, slot: int, array: ir.Var, value: ir.Operand) -> None:
         """Element by element, what the trip has left into the array that is there for it."""
-        rank = array_type_of(array).ndim
-        extents = [builder.extent(array, axis) for axis in range(rank)]
+        extents = [builder.extent(array, axis) for axis in range(ndim(array))]
         for axis, extent in enumerate(extents):
             if not self.keeps_extent(slot, axis):
                 other = builder.extent(value, axis)

@@ -18,14 +18,15 @@ order before. In a stencil, elements meet, and so a loop over time stays where i
 from __future__ import annotations
 
 import dataclasses
+import operator
 from collections.abc import Callable, Collection, Iterator
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.cost import SLOT, cost
+from adjit.transform.analysis.effects import Effects, touched
 from adjit.transform.analysis.elements import IndexModel
 from adjit.transform.analysis.uses import Uses
-from adjit.transform.arrays.one_element import as_value, may_be_value
 from adjit.transform.ir.types import array_type_of, typed_const
 from adjit.transform.rewrite.axes import index_along, smaller, without_axes
 
@@ -36,32 +37,27 @@ def turn_inside_out(function: ir.Function, fuse: Callable[[ir.Function], ir.Func
     """The function with arrays made smaller. `fuse` puts loops together that come to stand side by side."""
     tried: set[tuple[ir.Var, int]] = set()
     turned: set[ir.Var] = set()
+
+    def brought_together(view: _View) -> ir.Function | None:
+        """The function with all that is done to the elements of one array in one loop; None if no array is left."""
+        for array, axis in view.candidates():
+            if (array, axis) not in tried:
+                tried.add((array, axis))
+                beside = _side_by_side(view.function, array, axis)
+                made = None if beside is None else fuse(beside)
+                if made is not None and len(_View(made).loops_over(array, axis)) <= 1:
+                    turned.add(array)
+                    return made
+        return None
+
     while True:
         view = _View(function)
-        made = view.contracted(turned) or _brought_together(view, tried, turned, fuse)
+        made = view.contracted(turned) or brought_together(view)
         if made is None:
             return function
         # what stood in the way before may be gone
         tried.clear()
         function = made
-
-
-def _brought_together(
-    view: _View,
-    tried: set[tuple[ir.Var, int]],
-    turned: set[ir.Var],
-    fuse: Callable[[ir.Function], ir.Function],
-) -> ir.Function | None:
-    """The function with all that is done to the elements of one array in one loop; None if no array is left to try."""
-    for array, axis in view.candidates():
-        if (array, axis) not in tried:
-            tried.add((array, axis))
-            beside = _side_by_side(view.function, array, axis)
-            made = None if beside is None else fuse(beside)
-            if made is not None and len(_View(made).loops_over(array, axis)) <= 1:
-                turned.add(array)
-                return made
-    return None
 
 
 def _side_by_side(function: ir.Function, array: ir.Var, axis: int) -> ir.Function | None:
@@ -135,20 +131,19 @@ class _View:
         if len(alloc.shape) == 1:
             return self._with_value(alloc, loop)
         by = smaller(alloc, axis)
-        body = dataclasses.replace(loop.body, ops=(by.alloc, *loop.body.ops))
-        made = ir.replaced(self.function.body, {alloc: (), loop: (dataclasses.replace(loop, body=body),)})
-        ops = without_axes(made.ops, {alloc.out: by})
-        return dataclasses.replace(self.function, body=dataclasses.replace(made, ops=tuple(ops)))
+        body = ir.with_ops(loop.body, (by.alloc, *loop.body.ops))
+        made = ir.replaced(self.function.body, {alloc: (), loop: (ir.with_regions(loop, [body]),)})
+        return ir.with_body(self.function, ir.with_ops(made, without_axes(made.ops, {alloc.out: by})))
 
     def _with_value(self, alloc: ir.Alloc, loop: ir.For) -> ir.Function | None:
         """The same for an array of which a trip has one element."""
         users = self.uses.users.get(alloc.out, [])
-        if not all(isinstance(op, ir.Load | ir.Store) for op in users) or not may_be_value(loop.body, alloc.out):
+        if not all(isinstance(op, ir.Load | ir.Store) for op in users) or not _may_be_value(loop.body, alloc.out):
             return None
         zero = typed_const(0, array_type_of(alloc.out).dtype)
-        body = as_value(loop.body, alloc.out, zero if alloc.fill is None else alloc.fill)
-        made = ir.replaced(self.function.body, {alloc: (), loop: (dataclasses.replace(loop, body=body),)})
-        return dataclasses.replace(self.function, body=made)
+        body = _as_value(loop.body, alloc.out, zero if alloc.fill is None else alloc.fill)
+        made = ir.replaced(self.function.body, {alloc: (), loop: (ir.with_regions(loop, [body]),)})
+        return ir.with_body(self.function, made)
 
     # ------------------------------------------------------------------------------------------- turning a loop
 
@@ -160,42 +155,32 @@ class _View:
             return None
         made = dataclasses.replace(inner, body=_turned_body(outer, inner), order_free=True)
         # what the loop around hands on does not come from the elements
-        rest = [op for op in outer.body.ops if op is not inner]
-        cloner = ir.Cloner()
-        body = cloner.region(dataclasses.replace(outer.body, ops=tuple(rest)))
-        left = (dataclasses.replace(outer, body=body),) if outer.outs else ()
-        return dataclasses.replace(self.function, body=ir.replaced(self.function.body, {outer: (*left, made)}))
+        body = ir.Cloner().region(ir.with_ops(outer.body, [op for op in outer.body.ops if op is not inner]))
+        left = (ir.with_regions(outer, [body]),) if outer.outs else ()
+        return ir.with_body(self.function, ir.replaced(self.function.body, {outer: (*left, made)}))
 
     def _may_turn(self, outer: ir.For, inner: ir.For) -> bool:
         if outer.stops or outer.parallel or outer.snapshots is not None or inner.outs or inner.step != ir.integer(1):
             return False
-        made = outer.body.defines
-        if made.intersection((inner.start, inner.stop)):
+        if outer.body.defines.intersection((inner.start, inner.stop)):
             return False
         aliases = self.function.analysis(Aliases)
-        stored = {aliases.find(w) for op in ir.walk(inner.body) if (w := op.memory_written) is not None}
+        effects = Effects(inner, aliases)
+        stored = effects.writes | effects.adds
         rest = [op for op in outer.body.ops if op is not inner]
         if not all(_may_run_again(op, stored, aliases) for op in rest) or sum(cost(op) or 0 for op in rest) > SLOT:
             return False
-        if _runs_along(inner):
-            return False
-        return self._are_apart(outer, inner, aliases)
+        return not _runs_along(inner) and self._are_apart(outer, inner, effects, aliases)
 
-    def _are_apart(self, outer: ir.For, inner: ir.For, aliases: Aliases) -> bool:
+    def _are_apart(self, outer: ir.For, inner: ir.For, effects: Effects, aliases: Aliases) -> bool:
         """Whether two trips of the inner loop never have to do with each other, in whatever trips of the outer one."""
+        if effects.is_ordered or any(isinstance(op, ir.Push | ir.Pull) for op in effects.touching):
+            return False
         own = {aliases.find(op.out) for op in ir.walk(inner.body) if isinstance(op, ir.Alloc | ir.Copy)}
-        touching: list[ir.Op] = []
-        for op in ir.walk(inner.body):
-            if isinstance(op, ir.Raise | ir.Push | ir.Pull) or (isinstance(op, ir.Call) and op.effect):
-                return False
-            written = op.memory_written
-            memory = {aliases.find(a) for a in (*op.memory_read, *(() if written is None else (written,)))}
-            if memory - own:
-                touching.append(op)
+        touching = [op for op in effects.touching if not own.issuperset(map(aliases.find, touched(op)))]
         model = self.function.analysis(IndexModel)
-        trips = (inner, "!=", inner)
         stores = [op for op in touching if isinstance(op, ir.Store)]
-        return not any(model.may_meet(store, op, outer, trips) for store in stores for op in touching)
+        return not any(model.may_meet(store, op, outer, (inner, "!=", inner)) for store in stores for op in touching)
 
 
 def _may_run_again(op: ir.Op, stored: set[ir.Operand], aliases: Aliases) -> bool:
@@ -219,9 +204,77 @@ def _runs_along(loop: ir.For) -> bool:
 
 def _turned_body(outer: ir.For, inner: ir.For) -> ir.Region:
     """The body of the inner loop, with the outer one in it."""
-    ops: list[ir.Op] = []
-    for op in outer.body.ops:
-        ops += inner.body.ops if op is inner else (op,)
-    turned = dataclasses.replace(outer, body=dataclasses.replace(outer.body, ops=tuple(ops)))
+    ops = ir.replaced(outer.body, {inner: inner.body.ops}).ops
     outs = tuple(dataclasses.replace(out) for out in outer.outs)
-    return ir.Region(inner.body.args, (dataclasses.replace(turned, outs=outs),), ())
+    turned = dataclasses.replace(outer, body=ir.with_ops(outer.body, ops), outs=outs)
+    return ir.Region(inner.body.args, (turned,), ())
+
+
+# --------------------------------------------------------------------------------------------- an element as a value
+
+
+def _as_value(body: ir.Region, array: ir.Var, start: ir.Operand) -> ir.Region:
+    """The body with a value for the one element of `array` that it loads and stores; at first it is `start`.
+
+    y[i] = 0.0                               y = 0.0
+    for j in range(m): y[i] += x[i, j]       for j in range(m): y = y + x[i, j]
+    s += y[i] * y[i]                         s += y * y
+    """
+    writing = _AsValue(array)
+    made, _ = writing.inside(body, start)
+    return ir.substituted_region(made, writing.mapping)
+
+
+def _may_be_value(body: ir.Region, array: ir.Var) -> bool:
+    """Whether loops that store to the element can carry it."""
+    loops = (op for op in ir.walk(body) if isinstance(op, ir.While) or (isinstance(op, ir.For) and op.stops))
+    return not any(_stores_to(array, loop) for loop in loops)
+
+
+def _stores_to(array: ir.Var, op: ir.Op) -> bool:
+    return any(isinstance(inner, ir.Store) and inner.array is array for inner in ir.with_inner(op))
+
+
+class _AsValue:
+    def __init__(self, array: ir.Var):
+        self.array = array
+        self.mapping: dict[ir.Var, ir.Operand] = {}
+
+    def fresh(self) -> ir.Var:
+        return ir.Var(self.array.name, array_type_of(self.array).dtype, self.array.user)
+
+    def current(self, operand: ir.Operand) -> ir.Operand:
+        while isinstance(operand, ir.Var) and operand in self.mapping:
+            operand = self.mapping[operand]
+        return operand
+
+    def inside(self, region: ir.Region, value: ir.Operand) -> tuple[ir.Region, ir.Operand]:
+        """A region that starts with a value of the element, without the array, and the value at its end."""
+        made: list[ir.Op] = []
+        for op in region.ops:
+            if isinstance(op, ir.Load) and op.array is self.array:
+                self.mapping[op.out] = value
+            elif isinstance(op, ir.Store) and op.array is self.array:
+                stored = self.current(op.value)
+                if op.add:
+                    out = self.fresh()
+                    made.append(ir.Call(callee=operator.add, args=(value, stored), outs=(out,), origin=op.origin))
+                    stored = out
+                value = stored
+            else:
+                op, value = self.control(op, value)
+                made.append(op)
+        return ir.with_ops(region, made), value
+
+    def control(self, op: ir.Op, value: ir.Operand) -> tuple[ir.Op, ir.Operand]:
+        if not _stores_to(self.array, op):
+            return ir.with_regions(op, [self.inside(r, value)[0] for r in op.regions]), value
+        out = self.fresh()
+        if isinstance(op, ir.If):
+            sides = [self.inside(r, value) for r in op.regions]
+            regions = [ir.with_ops(side, side.ops, (*side.yields, last)) for side, last in sides]
+            return op.rebuilt(op.operands, regions, (*op.outs, out)), out
+        assert isinstance(op, ir.For)
+        arg = self.fresh()
+        body, last = self.inside(op.body, arg)
+        return ir.with_slots(op, [ir.Slot(value, arg, last, out)], body.ops), out

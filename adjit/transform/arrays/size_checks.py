@@ -79,13 +79,9 @@ class Beforehand:
                 if array not in self._params and self._extent(array, axis) is None:
                     yield op.out
             case ir.Call():
-                integers = all(isinstance(o.type, types.Integer) for o in (*op.args, *op.outs))
-                if (
-                    op.effect
-                    or ir.canonical(op.callee) not in _PLAIN
-                    or not integers
-                    or not all(map(self._is_known, op.args))
-                ):
+                are_integers = all(isinstance(o.type, types.Integer) for o in (*op.args, *op.outs))
+                is_plain = not op.effect and ir.canonical(op.callee) in _PLAIN and are_integers
+                if not is_plain or not all(map(self._is_known, op.args)):
                     yield from op.outs
             case _:
                 yield from op.results
@@ -103,7 +99,9 @@ class Beforehand:
 
     def checks(self, bounds: Sequence[Bounds]) -> list[ir.Op]:
         """What raises Stretched if a slice with one of these bounds goes beyond its array."""
-        return _Writing(self._body, self._needed(bounds), bounds, self._extent).checks()
+        writing = _Writing(self._body, self._needed(bounds), bounds, self._extent)
+        writing.inside(self._body)
+        return writing.ops
 
     def _needed(self, bounds: Sequence[Bounds]) -> set[ir.Operand]:
         """Variables that the bounds follow from."""
@@ -112,10 +110,9 @@ class Beforehand:
         while size != (size := len(needed)):
             for op in ir.walk(self._body):
                 if isinstance(op, ir.For):
-                    for init, arg, y, out in op.slots:
-                        if arg in needed or out in needed:
-                            needed.update((init, arg, y, op.start, op.stop, op.step))
-                    if op.body.args[0] in needed:
+                    found = [slot for slot in op.slots if slot.arg in needed or slot.out in needed]
+                    needed.update(operand for slot in found for operand in (slot.init, slot.arg, slot.yielded))
+                    if found or op.body.args[0] in needed:
                         needed.update((op.start, op.stop, op.step))
                 elif isinstance(op, ir.Extent) and op.out in needed:
                     extent = self._extent(op.array, op.axis)
@@ -136,10 +133,6 @@ class _Writing(Writer):
         self.made_extent = extent
         self.known: set[Symbol] = set(body.args)
         self.cloner = ir.Cloner()
-
-    def checks(self) -> list[ir.Op]:
-        self.inside(self.body)
-        return self.ops
 
     def inside(self, region: ir.Region) -> None:
         self.check()
@@ -163,21 +156,18 @@ class _Writing(Writer):
         self.known.update(op.results)
 
     def counted(self, op: ir.For) -> None:
-        slots = [slot for slot in op.slots if slot.arg in self.needed or slot.out in self.needed]
-        names = (op.body.args[0], *(slot.arg for slot in slots))
+        kept = [k for k, slot in enumerate(op.slots) if slot.arg in self.needed or slot.out in self.needed]
+        op = ir.with_results(op, kept)
         before = set(self.known)
-        operands = map(self.cloner.operand, (op.start, op.stop, op.step, *(slot.init for slot in slots)))
-        start, stop, step, *inits = operands
-        fresh = tuple(map(self.cloner.fresh, names))
-        self.known.update(names)
+        start, stop, step, *inits = map(self.cloner.operand, op.operands)
+        args = tuple(map(self.cloner.fresh, op.body.args))
+        self.known.update(op.body.args)
         with self.region() as ops:
             self.inside(op.body)
-        yields = tuple(self.cloner.operand(slot.yielded) for slot in slots)
-        body = ir.Region(fresh, tuple(ops), yields)
-        outs = tuple(self.cloner.fresh(slot.out) for slot in slots)
-        self.known = before.union(slot.out for slot in slots)
-        made = ir.For(start=start, stop=stop, step=step, inits=tuple(inits), body=body, outs=outs, origin=op.origin)
-        self.emit(made)
+        body = ir.Region(args, tuple(ops), tuple(map(self.cloner.operand, op.body.yields)))
+        outs = tuple(map(self.cloner.fresh, op.outs))
+        self.known = before.union(op.outs)
+        self.emit(ir.For(start=start, stop=stop, step=step, inits=tuple(inits), body=body, outs=outs, origin=op.origin))
 
     def check(self) -> None:
         """The checks of which all that they name is known now."""

@@ -25,7 +25,7 @@ from numba import types
 from adjit.runtime.library import broadcast_extent, same_extent, stored_extent
 from adjit.transform import ir
 from adjit.transform.analysis.affine import ONE, Affine, Equalities, Symbol, computed
-from adjit.transform.analysis.extents import Axis, extent_source
+from adjit.transform.analysis.extents import Axis, extent_source, ndim, sliced
 from adjit.transform.arrays.size_checks import Beforehand, Bounds
 from adjit.transform.rewrite.affine_ops import Writer
 
@@ -48,9 +48,8 @@ class Clipped:
     step: Affine
     extent: Affine
 
-    @property
-    def ends(self) -> tuple[Affine | None, Affine | None, Affine]:
-        return self.start, self.stop, self.step
+    def is_cut_like(self, other: Clipped) -> bool:
+        return dataclasses.replace(self, extent=other.extent) == other
 
     @property
     def bounds(self) -> Bounds | None:
@@ -64,16 +63,13 @@ def settle_sizes(function: ir.Function, may_assume: bool) -> ir.Function:
     """The function with each extent computed once, and without the stretching of axes that cannot be of length 1."""
     facts = _Facts(function, may_assume)
     changing: set[ir.Var] = set()
-    while True:
-        known = len(facts.equal), len(facts.whole), len(changing)
-        walk = _Walk(function, facts, changing)
+    known: tuple[int, ...] = ()
+    while known != (known := (len(facts.equal), len(facts.whole), len(changing))):
+        walk = _Walk(facts, changing)
         body = walk.region(function.body)
-        if known == (len(facts.equal), len(facts.whole), len(changing)):
-            break
     if not walk.has_changed and not facts.equal and not facts.whole:
         return function
-    ops = (*facts.checks(walk), *body.ops)
-    return dataclasses.replace(function, body=dataclasses.replace(body, ops=ops))
+    return ir.with_body(function, ir.with_ops(body, (*facts.checks(walk), *body.ops)))
 
 
 class _Facts(Equalities):
@@ -84,11 +80,9 @@ class _Facts(Equalities):
         self.may_assume = may_assume
         self.function = function
         self.whole: dict[Clipped, Bounds] = {}  # slices that are taken to be as long as their bounds say
-        self.given: dict[Symbol, int] = {}  # the symbols that are known on entry, in order
-        for param in function.body.args:
-            if isinstance(param.type, types.Array):
-                for axis in range(param.type.ndim):
-                    self.given[(param, axis)] = len(self.given)
+        arrays = filter(ir.is_array, function.body.args)
+        given = ((array, axis) for array in arrays for axis in range(ndim(array)))
+        self.given: dict[Symbol, int] = {symbol: k for k, symbol in enumerate(given)}  # known on entry, in order
 
     def symbol(self, symbol: Symbol) -> Affine:
         if isinstance(symbol, AtLeastZero):
@@ -110,7 +104,7 @@ class _Facts(Equalities):
         """Whether two extents of arrays are the same, or may be assumed to be."""
         left, right = self.settled(left), self.settled(right)
         one, other = _only_symbol(left), _only_symbol(right)
-        if isinstance(one, Clipped) and isinstance(other, Clipped) and one.ends == other.ends:
+        if isinstance(one, Clipped) and isinstance(other, Clipped) and one.is_cut_like(other):
             return self.is_equal(one.extent, other.extent)
         # of arrays that exist, so that neither is below zero
         left = one.value if isinstance(one, AtLeastZero) else left
@@ -171,13 +165,8 @@ def _only_symbol(value: Affine) -> Symbol | None:
     return None
 
 
-def _is_extent(symbol: Symbol) -> bool:
-    """Whether the symbol stands for what is never below zero."""
-    return isinstance(symbol, tuple | AtLeastZero | Clipped)
-
-
 def at_least_zero(value: Affine) -> Affine:
-    if value.constant >= 0 and all(factor > 0 and _is_extent(s) for s, factor in value.terms.items()):
+    if value.is_natural:
         return value
     return Affine(constant=0) if value.is_constant else Affine({AtLeastZero(value): 1})
 
@@ -185,15 +174,15 @@ def at_least_zero(value: Affine) -> Affine:
 class _Walk:
     """One walk through the function: the values of integers, the shapes of arrays, and the operations rewritten."""
 
-    def __init__(self, function: ir.Function, facts: _Facts, changing: set[ir.Var]):
+    def __init__(self, facts: _Facts, changing: set[ir.Var]):
         self.facts = facts
         # arrays that loops carry and that have another shape after a trip, as they are called after it
         self.changing = changing
         self.has_changed = False
         self.values: dict[ir.Var, Affine] = {}
         self.shapes: dict[ir.Var, Shape] = {}
-        self.ranges: dict[ir.Var, tuple[Affine, Affine]] = {}  # first and end of counters that go up by one
-        self.definitions: dict[ir.Var, ir.Op] = {}
+        self.ranges: dict[ir.Operand, tuple[Affine, Affine]] = {}  # first and end of counters that go up by one
+        self.definitions: dict[ir.Operand, ir.Op] = {}
         self.mapping: dict[ir.Var, ir.Operand] = {}
         self.lengths: dict[ir.Operand, ir.Operand] = {}  # by max(n, 0): n, which is as good an end of a range from 0
         self.carried: set[ir.Operand] = set()  # arrays that go round a loop
@@ -207,16 +196,11 @@ class _Walk:
         return self.facts.settled(self.values.get(operand, Affine({operand: 1})))
 
     def shape(self, array: ir.Operand) -> Shape:
-        assert isinstance(array.type, types.Array)
         if isinstance(array, ir.Const):
             return tuple(Affine(constant=n) for n in array.value.shape)
         if array not in self.shapes:
-            self.shapes[array] = tuple(Affine({(array, axis): 1}) for axis in range(array.type.ndim))
-        return self.shapes[array]
-
-    def is_same_shape(self, left: ir.Operand, right: ir.Operand) -> bool:
-        pairs = zip(self.shape(left), self.shape(right), strict=True)
-        return all(self.facts.is_equal(a, b) for a, b in pairs)
+            self.shapes[array] = tuple(Affine({(array, axis): 1}) for axis in range(ndim(array)))
+        return tuple(map(self.facts.settled, self.shapes[array]))
 
     def is_within(self, value: Affine, low: Affine) -> bool:
         """Whether low <= value in each trip of the loops around."""
@@ -230,14 +214,14 @@ class _Walk:
                 factor = rest.terms[symbol]
                 bound = first if factor > 0 else end.plus(ONE, -1)
                 rest = self.facts.settled(rest.plus(Affine({symbol: 1}), -factor).plus(bound, factor))
-        return rest.constant >= 0 and all(factor > 0 and _is_extent(s) for s, factor in rest.terms.items())
+        return rest.is_natural
 
     def is_inside(self, bounds: Bounds) -> bool:
         """Whether a slice is as long as its bounds say."""
         ordered = (Affine(), bounds.start, bounds.stop, bounds.extent)
         return all(self.is_within(value, low) for low, value in itertools.pairwise(ordered))
 
-    def sliced(self, span: ir.Span, extent: Affine) -> Affine:
+    def length_of(self, span: ir.Span, extent: Affine) -> Affine:
         """The extent of a slice of an axis."""
         start, stop = (None if end is None else self.value(end) for end in (span.start, span.stop))
         step = ONE if span.step is None else self.value(span.step)
@@ -264,12 +248,9 @@ class _Walk:
             self.shapes[op.out] = self.view_shape(op)
         elif isinstance(op, ir.Extent):
             self.values[op.out] = self.shape(op.array)[op.axis]
-        elif len(op.results) == 1 and isinstance(op.results[0].type, types.Array):
-            self.shapes[op.results[0]] = tuple(
-                Affine({(op.results[0], axis): 1}) if source is None else self.length(source)
-                for axis in range(op.results[0].type.ndim)
-                for source in [extent_source(op, axis)]
-            )
+        elif len(op.results) == 1 and ir.is_array(array := op.results[0]):
+            sources = [extent_source(op, axis) or (array, axis) for axis in range(ndim(array))]
+            self.shapes[array] = tuple(map(self.length, sources))
         elif isinstance(op, ir.Call) and all(isinstance(o.type, types.Integer) for o in (*op.args, *op.outs)):
             found = _computed(op, [self.value(a) for a in op.args])
             if found is not None:
@@ -279,16 +260,9 @@ class _Walk:
         return self.shape(source[0])[source[1]] if isinstance(source, tuple) else self.value(source)
 
     def view_shape(self, op: ir.Slice) -> Shape:
-        found: list[Affine] = []
-        base = iter(self.shape(op.base))
-        for selector in op.selectors:
-            if isinstance(selector, ir.NewAxis):
-                found.append(ONE)
-                continue
-            extent = next(base)
-            if isinstance(selector, ir.Span):
-                found.append(self.sliced(selector, extent))
-        return tuple(found)
+        base = self.shape(op.base)
+        axes = [sliced(op, axis) for axis in range(ndim(op.out))]
+        return tuple(self.length_of(s, base[axis]) if isinstance(s, ir.Span) else ONE for s, axis in axes)
 
     # ------------------------------------------------------------------------------------------------ rewriting
 
@@ -383,22 +357,22 @@ class _Walk:
 
     def offset(self, value: Affine, wanted: ir.Var, done: list[ir.Op]) -> ir.Operand | None:
         """An operand for a sum of extents, counters and a literal, None where one of them has none."""
-        known = self.known(value, wanted)
-        if known is not None or (value.constant >= 0 and len(value.terms) < 2):
-            return known
+        if value.constant >= 0 and len(value.terms) < 2:
+            return self.known(value, wanted)
         made: list[ir.Op] = []
-        total = self.total(value.plus(ONE, -value.constant), wanted, made)
-        if total is not None and value.constant:
-            total = self.summed(total, ir.integer(value.constant), value, made)
+        total = self.total(value, wanted, made)
         done += made if total is not None else ()
         return total
 
     def total(self, value: Affine, wanted: ir.Var, done: list[ir.Op]) -> ir.Operand | None:
-        """The same for a sum without a literal."""
+        """The same, where a sum of which nothing is known is made of its parts."""
         known = self.known(value, wanted)
         if known is not None:
             return known
         *rest, (symbol, factor) = sorted(value.terms.items(), key=lambda item: item[1] < 0)
+        if value.constant:
+            left = self.total(value.plus(ONE, -value.constant), wanted, done)
+            return None if left is None else self.summed(left, ir.integer(value.constant), value, done)
         if rest:
             left = self.total(Affine(dict(rest)), wanted, done)
             right = None if abs(factor) != 1 else self.total(Affine({symbol: 1}), wanted, done)
@@ -406,33 +380,33 @@ class _Walk:
         if factor != 1 or symbol not in self.facts.given:
             return None
         assert isinstance(symbol, tuple)
-        out = ir.Var("n", types.intp)
-        done.append(ir.Extent(array=symbol[0], axis=symbol[1], out=out))
-        self.note(out, value)
-        return out
+        return self.noted(ir.Extent(array=symbol[0], axis=symbol[1], out=ir.Var("n", types.intp)), value, done)
 
     def summed(
         self, left: ir.Operand, right: ir.Operand, value: Affine, done: list[ir.Op], factor: int = 1
     ) -> ir.Operand:
         if isinstance(right, ir.Const) and right.value < 0:
             right, factor = ir.integer(-right.value), -factor
-        out = ir.Var("n", types.intp)
-        done.append(ir.Call(callee=operator.add if factor > 0 else operator.sub, args=(left, right), outs=(out,)))
-        self.note(out, value)
-        return out
+        callee = operator.add if factor > 0 else operator.sub
+        return self.noted(ir.Call(callee=callee, args=(left, right), outs=(ir.Var("n", types.intp),)), value, done)
 
-    def note(self, out: ir.Var, value: Affine) -> None:
+    def noted(self, op: ir.Op, value: Affine, done: list[ir.Op]) -> ir.Operand:
+        (out,) = op.results
+        done.append(op)
         self.values[out] = value
         self.leaders[-1].setdefault(value, out)
+        return out
 
     def is_counter_of(self, flag: ir.Operand, index: ir.Operand) -> bool:
         """Whether `flag` asks if an axis is longer than 1 that `index` runs along: if it is 1, `index` is 0."""
-        test = self.definitions.get(flag) if isinstance(flag, ir.Var) else None
-        if not isinstance(test, ir.Call) or ir.canonical(test.callee) is not operator.ne:
+        test = self.definitions.get(flag)
+        if (
+            not isinstance(test, ir.Call)
+            or ir.canonical(test.callee) is not operator.ne
+            or test.args[1] != ir.integer(1)
+        ):
             return False
-        if test.args[1] != ir.integer(1):
-            return False
-        if not isinstance(index, ir.Var) or index not in self.ranges:
+        if index not in self.ranges:
             return False
         first, end = self.ranges[index]
         return first == Affine() and self.facts.is_equal(end, self.value(test.args[0]))
@@ -453,13 +427,11 @@ class _Walk:
         for out in filter(ir.is_array, op.results):
             one, other = map(self.operand, sources[out])
             if not isinstance(op, ir.If):
-                self.changing.update(() if self.is_same_shape(one, other) else (out,))
-            elif self.settled_shape(one) == self.settled_shape(other):
-                self.shapes[out] = self.settled_shape(one)
+                is_same = all(map(self.facts.is_equal, self.shape(one), self.shape(other)))
+                self.changing.update(() if is_same else (out,))
+            elif self.shape(one) == self.shape(other):
+                self.shapes[out] = self.shape(one)
         return ir.with_parts(op, operands, regions, op.results)
-
-    def settled_shape(self, array: ir.Operand) -> Shape:
-        return tuple(map(self.facts.settled, self.shape(array)))
 
 
 def _computed(op: ir.Call, values: list[Affine]) -> Affine | None:

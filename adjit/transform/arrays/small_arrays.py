@@ -30,10 +30,8 @@ MOST_TRIPS = 8
 def dissolve(function: ir.Function) -> ir.Function:
     """The function without its small arrays."""
     aliases = function.analysis(Aliases)
-    shapes: dict[ir.Operand, tuple[int, ...]] = {}
-    for op in ir.walk(function.body):
-        if isinstance(op, ir.Alloc) and (shape := _literal_shape(op)) is not None:
-            shapes[aliases.find(op.out)] = shape
+    allocs = [op for op in ir.walk(function.body) if isinstance(op, ir.Alloc)]
+    shapes = {aliases.find(op.out): shape for op in allocs if (shape := _literal_shape(op)) is not None}
     for op in ir.walk(function.body):
         if isinstance(op, ir.Copy) and (source := aliases.find(op.source)) in shapes:
             shapes.setdefault(aliases.find(op.out), shapes[source])
@@ -63,12 +61,6 @@ def _literal_shape(op: ir.Alloc) -> tuple[int, ...] | None:
     return shape if is_small and min(shape) > 0 else None
 
 
-def _few_trips(op: ir.For) -> range | None:
-    """The trips of a short loop over a literal range."""
-    trips = literal_trips(op)
-    return trips if trips is not None and len(trips) <= MOST_TRIPS else None
-
-
 class _Dissolving:
     """One walk. `shapes` has the classes of memory that are dissolved; what stands in the way raises _Refused."""
 
@@ -92,25 +84,23 @@ class _Dissolving:
         return ir.is_reference(operand) and self.find(operand) in self.shapes
 
     def region(self, region: ir.Region) -> ir.Region:
-        args = self.expanded(region.args)
+        args = tuple(self.expanded(region.args))
         done: list[ir.Op] = []
         for op in region.ops:
             self.op(op, done)
         return ir.Region(args, tuple(done), tuple(self.passed(region.yields)))
 
-    def expanded(self, variables: Sequence[ir.Var]) -> tuple[ir.Var, ...]:
+    def expanded(self, variables: Sequence[ir.Var]) -> Iterator[ir.Var]:
         """A variable an element in the place of each small array."""
-        made: list[ir.Var] = []
         for var in variables:
             if not self.is_small(var):
-                made.append(var)
+                yield var
                 continue
             dtype = array_type_of(var).dtype
             places = itertools.product(*map(range, self.shapes[self.find(var)]))
             own = [ir.Var("_".join((var.name, *map(str, place))), dtype) for place in places]
             self.elements[var] = list(own)
-            made += own
-        return tuple(made)
+            yield from own
 
     def passed(self, operands: Sequence[ir.Operand]) -> Iterator[ir.Operand]:
         """What is handed on to another name: from here on nothing may be stored into it."""
@@ -125,8 +115,8 @@ class _Dissolving:
                 yield element
 
     def op(self, op: ir.Op, done: list[ir.Op]) -> None:
-        if isinstance(op, ir.For) and (trips := _few_trips(op)) is not None and self.has_small(op):
-            self.unrolled(op, trips, done)
+        if isinstance(op, ir.For) and self.is_short(op):
+            self.unrolled(op, done)
         elif isinstance(op, ir.Load | ir.Store | ir.Extent) and self.is_small(op.array):
             self.element(op, done)
         elif isinstance(op, ir.Alloc) and self.is_small(op.out):
@@ -142,7 +132,7 @@ class _Dissolving:
         elif isinstance(op, ir.If | ir.For | ir.While):
             operands = list(self.passed(op.operands))
             regions = [self.region(r) for r in op.regions]
-            done.append(op.rebuilt(operands, regions, self.expanded(op.results)))
+            done.append(op.rebuilt(operands, regions, list(self.expanded(op.results))))
         else:
             for operand in (*op.operands, *op.results):
                 if self.is_small(operand):
@@ -189,12 +179,15 @@ class _Dissolving:
             value = out
         self.elements[array][place] = value
 
-    def has_small(self, op: ir.Op) -> bool:
-        return any(self.is_small(o) for region in op.regions for inner in ir.walk(region) for o in inner.operands)
+    def is_short(self, op: ir.For) -> bool:
+        """Whether it is a loop over few literal numbers, with small arrays in it."""
+        trips = literal_trips(op)
+        is_short = trips is not None and len(trips) <= MOST_TRIPS
+        return is_short and any(self.is_small(o) for inner in op.body.inside for o in inner.operands)
 
-    def unrolled(self, op: ir.For, trips: range, done: list[ir.Op]) -> None:
+    def unrolled(self, op: ir.For, done: list[ir.Op]) -> None:
         carried = [self.operand(o) for o in op.inits]
-        for trip in trips:
+        for trip in literal_trips(op) or ():
             counter, *args = op.body.args
             cloner = ir.Cloner({counter: ir.integer(trip), **dict(zip(args, carried, strict=True))})
             for inner in op.body.ops:

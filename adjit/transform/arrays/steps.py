@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from adjit.transform import ir
 from adjit.transform.arrays.cheap_elements import substitute_elements
-from adjit.transform.arrays.early_exits import make_all_trips
 from adjit.transform.arrays.fusion import fuse_maps
-from adjit.transform.arrays.in_place import change_in_place
+from adjit.transform.arrays.in_place import change_in_place, make_all_trips
 from adjit.transform.arrays.interchange import turn_inside_out
 from adjit.transform.arrays.offsets import move_origins
 from adjit.transform.arrays.sizes import settle_sizes

@@ -10,21 +10,18 @@ that goes elsewhere (into a call, round a loop) stays; so does one whose first e
 from __future__ import annotations
 
 import dataclasses
-import functools
 import operator
 from collections.abc import Sequence
-
-from numba import types
 
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Iterations
 from adjit.transform.analysis.elements import IndexModel
+from adjit.transform.analysis.integers import emit_integer
 
 
 def see_through_views(function: ir.Function) -> ir.Function:
     """The function with direct loads and stores; views that nobody reads any more are left for others to remove."""
-    body = _Direct(function).region(function.body)
-    return ir.with_body(function, body)
+    return ir.with_body(function, ir.rewritten(function.body, _Direct(function).direct))
 
 
 class _Direct:
@@ -33,17 +30,11 @@ class _Direct:
         self.iterations = function.analysis(Iterations)
         self.moved: set[ir.Operand] = set()  # indices made here, which are not below zero
 
-    def region(self, region: ir.Region) -> ir.Region:
-        builder = ir.Builder()
-        for op in region.ops:
-            builder.origin = op.origin
-            if isinstance(op, ir.Load | ir.Store):
-                builder.emit(self.element(op, builder))
-                continue
-            builder.ops.append(ir.with_regions(op, [self.region(r) for r in op.regions]))
-        return ir.with_ops(region, builder.ops)
-
-    def element(self, op: ir.Load | ir.Store, builder: ir.Builder) -> ir.Op:
+    def direct(self, op: ir.Op) -> ir.Op | list[ir.Op]:
+        """The operation, naming the base if it names a view of it, after what makes the index."""
+        if not isinstance(op, ir.Load | ir.Store):
+            return op
+        builder = ir.Builder(op.origin)
         array, index = op.array, op.index
         while isinstance(array, ir.Var):
             view = self.iterations.definitions.get(array)
@@ -57,7 +48,7 @@ class _Direct:
             if through is None:
                 break
             array, index = view.base, through
-        return op if array is op.array else dataclasses.replace(op, array=array, index=index)
+        return [*builder.ops, op if array is op.array else dataclasses.replace(op, array=array, index=index)]
 
     def sliced(self, view: ir.Slice, index: Sequence[ir.Operand], builder: ir.Builder) -> tuple[ir.Operand, ...] | None:
         """The index into the base, None where it is not known."""
@@ -80,32 +71,20 @@ class _Direct:
         if operand in self.moved:
             return True
         value = self.iterations.value(operand)
-        if value is None:
-            return self.is_running_on(operand)
-        return value.constant >= 0 and all(
-            factor > 0 and not isinstance(symbol, ir.Var) for symbol, factor in value.terms.items()
-        )
+        return self.is_running_on(operand) if value is None else value.is_natural
 
     def is_running_on(self, operand: ir.Operand) -> bool:
         """Whether a loop carries it, starts it where it is not below zero, and only adds what is not below zero."""
-        found = self.iterations.carried(operand)
-        if found is None:
+        loop, slot = self.iterations.carried(operand) or (None, 0)
+        if not isinstance(loop, ir.For):
             return False
-        loop, slot = found
-        after = loop.body.yields[slot]
-        step = self.iterations.definitions.get(after) if isinstance(after, ir.Var) else None
-        if not isinstance(loop, ir.For) or not isinstance(step, ir.Call) or step.callee is not operator.add:
+        init, before, after, _ = loop.slots[slot]
+        step = self.iterations.definitions.get(after)
+        if not isinstance(step, ir.Call) or step.callee is not operator.add or not self.is_natural(init):
             return False
-        before = loop.body.args[1 + slot]
         added = [arg for arg in step.args if arg is not before]
-        if len(added) != 1 or not self.is_natural(loop.inits[slot]):
-            return False
-        value = self.iterations.value(added[0])
-        return value is not None and self.index_model.is_natural(step, value)
-
-    @functools.cached_property
-    def index_model(self) -> IndexModel:
-        return self.function.analysis(IndexModel)
+        value = self.iterations.value(added[0]) if len(added) == 1 else None
+        return value is not None and self.function.analysis(IndexModel).is_natural(step, value)
 
     def is_plain(self, selector: ir.Selector, own: ir.Operand) -> bool:
         """Whether the element counted `own` along a slice is `start + step * own` along the axis."""
@@ -120,10 +99,6 @@ class _Direct:
 def _moved(span: ir.Span, own: ir.Operand, builder: ir.Builder) -> ir.Operand:
     name = ir.name_of(own, "i")
     for callee, operand, neutral in ((operator.mul, span.step, 1), (operator.add, span.start, 0)):
-        if operand is None or operand == ir.integer(neutral):
-            continue
-        if isinstance(own, ir.Const) and isinstance(operand, ir.Const):
-            own = ir.integer(callee(own.value, operand.value))
-        else:
-            own = builder.call(callee, own, operand, type=types.intp, name=name)
+        if operand is not None and operand != ir.integer(neutral):
+            own = emit_integer(builder, callee, own, operand, name)
     return own

@@ -189,10 +189,8 @@ class Primal:
     def _is_overwritten(self, store: ir.Store) -> bool:
         """Whether what is stored may be gone before the mirror of the store."""
         # asked of isl as if the element were read where it is stored
-        return any(
-            self._index_model.stored_may_be_overwritten(store, other)
-            for other in self.stores[self.aliases.find(store.array)]
-        )
+        others = self.stores[self.aliases.find(store.array)]
+        return any(self._index_model.may_reach(store, other) for other in others)
 
     def may_follow(self, first: ir.Op | None, second: ir.Store) -> bool:
         """Whether a store may run in the forward sweep after `first`, and in memory that was there by then."""

@@ -43,7 +43,7 @@ def leave_out_clears(function: ir.Function) -> ir.Function:
         clear
         for clear in clears
         if (memory := aliases.find(clear.array)) not in shown
-        and not any(model.may_read(clear, reader) for reader in readers.get(memory, ()))
+        and not any(model.may_reach(clear, reader) for reader in readers.get(memory, ()))
     ]
     return ir.with_body(function, ir.replaced(function.body, dict.fromkeys(idle, ())))
 
