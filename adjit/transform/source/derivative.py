@@ -110,12 +110,11 @@ def at_level(derivative: Derivative, tuned: bool) -> Derivative:
     )
 
 
-def root(derivative: Derivative) -> Any:
-    """The user's function under derivatives of derivatives."""
-    function = derivative.function
-    while isinstance(function, Derivative):
-        function = function.function
-    return function
+def root(spec: Any) -> Any:
+    """The user's function under derivatives of derivatives, or that itself."""
+    while isinstance(spec, Derivative):
+        spec = spec.function
+    return spec
 
 
 def shown(spec: Any) -> str:
@@ -139,12 +138,6 @@ def positions_of(spec: Any, wrt: Wrt) -> tuple[tuple[int, ...], bool]:
     return found, single
 
 
-def enclosed_in(spec: Any) -> Enclosed | None:
-    """The function that this is or derives, if that is defined inside another."""
-    found = root(spec) if isinstance(spec, Derivative) else spec
-    return found if isinstance(found, Enclosed) else None
-
-
 def _position(spec: Any, one: object, names: list[str]) -> int:
     if isinstance(one, str) and one in names:
         return names.index(one)
@@ -156,8 +149,7 @@ def _position(spec: Any, one: object, names: list[str]) -> int:
 def _wrong_wrt(
     what: str, names: Sequence[str], instead: str = "Give a position or a name of a parameter, or a tuple of those."
 ) -> WrongWrt:
-    why = f"Its parameters are {', '.join(names)}." if names else "It has no parameters."
-    return WrongWrt(what, why=why, instead=instead)
+    return WrongWrt(what, why=listed(by_name(names)), instead=instead)
 
 
 # ---------------------------------------------------------------------------------------------------------- parameters
@@ -172,8 +164,8 @@ def parameters(spec: Any) -> inspect.Signature:
 
 def named_parameters(spec: Any) -> inspect.Signature:
     """The parameters that a caller knows: none for what a function defined inside another reads around it."""
-    enclosed = enclosed_in(spec)
-    return parameters(spec) if enclosed is None else enclosed.given
+    function = root(spec)
+    return function.given if isinstance(function, Enclosed) else parameters(spec)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -204,16 +196,14 @@ def signature(derivative: Derivative) -> inspect.Signature:
     if derivative.kind == "split_reverse":
         return by_name(("saved", "changed", "out_bar"))
     own = list(_own_signature(derivative.function).parameters.values())
-    names = [p.name for p in own]
+    names, wrt = [p.name for p in own], derivative.wrt or ()
     more: list[str]
     if derivative.kind == "vjp":
         more = ["out_bar"]
     elif derivative.into:
-        assert derivative.wrt is not None
-        more = [f"{names[p]}_bar" for p in derivative.wrt]
+        more = [f"{names[p]}_bar" for p in wrt]
     elif derivative.kind == "hvp":
-        assert derivative.wrt is not None
-        more = [f"{names[derivative.wrt[0]]}_dot" if derivative.single else "vectors"]
+        more = [f"{names[wrt[0]]}_dot" if derivative.single else "vectors"]
     elif derivative.kind == "jvp":
         more = [f"{name}_dot" for name in names]
     else:

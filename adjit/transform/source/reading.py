@@ -147,7 +147,7 @@ def _parse(filename: str, code: CodeType, lines: tuple[str, ...]) -> _Text:
         raise unavailable(code, "What stands there now is not the code that runs.")
     if isinstance(found, ast.AsyncFunctionDef):
         raise unavailable(code, "It is a coroutine.")
-    return _parse_lambda(found, lines) if isinstance(found, ast.Lambda) else _parse_function(found, lines)
+    return _text_of(found, lines)
 
 
 @functools.lru_cache(maxsize=64)
@@ -216,36 +216,31 @@ def _parameter_names(node: ast.Lambda) -> tuple[str, ...]:
     return tuple(a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs))
 
 
-def _parse_function(found: ast.FunctionDef, lines: tuple[str, ...]) -> _Text:
-    assert found.end_lineno is not None
-    text = "".join(lines[found.lineno - 1 : found.end_lineno])
-    # an indented function stands in a block of its own; to dedent it would change its strings and its columns
-    indented = text[0] in " \t"
-    module = cst.parse_module("if True:\n" + text if indented else text)
-    node = module.body[0]
-    if indented:
-        assert isinstance(node, cst.If)
-        node = node.body.body[0]  # type: ignore[assignment]
-    assert isinstance(node, cst.FunctionDef)
-    return _Text(module, node, lines, found.lineno - 1 - indented, 0, found)
-
-
-def _parse_lambda(found: ast.Lambda, lines: tuple[str, ...]) -> _Text:
+def _text_of(found: ast.FunctionDef | ast.Lambda, lines: tuple[str, ...]) -> _Text:
     assert found.end_lineno is not None
     assert found.end_col_offset is not None
-    # ast counts bytes, everything else characters
-    first = len(lines[found.lineno - 1].encode()[: found.col_offset].decode())
-    last = len(lines[found.end_lineno - 1].encode()[: found.end_col_offset].decode())
-    segment = list(lines[found.lineno - 1 : found.end_lineno])
-    segment[-1] = segment[-1][:last]
-    segment[0] = segment[0][first:]
-    module = cst.parse_module("(" + "".join(segment) + ")\n")
-    line = module.body[0]
-    assert isinstance(line, cst.SimpleStatementLine)
-    assert isinstance(line.body[0], cst.Expr)
-    node = line.body[0].value
-    assert isinstance(node, cst.Lambda)
-    return _Text(module, node, lines, found.lineno - 1, first - 1, found)
+    first, is_lambda = found.lineno - 1, isinstance(found, ast.Lambda)
+    segment = list(lines[first : found.end_lineno])
+    before, shift = "", 0
+    if is_lambda:
+        # ast counts bytes, everything else characters
+        start = len(segment[0].encode()[: found.col_offset].decode())
+        segment[-1] = segment[-1].encode()[: found.end_col_offset].decode() + ")\n"
+        segment[0] = segment[0][start:]
+        before, shift = "(", start - 1
+    elif segment[0][0] in " \t":
+        # an indented function stands in a block of its own; to dedent it would change its strings and its columns
+        before, first = "if True:\n", first - 1
+    module = cst.parse_module(before + "".join(segment))
+    return _Text(module, next(_functions_in(module)), lines, first, shift, found)
+
+
+def _functions_in(node: cst.CSTNode) -> Iterator[cst.FunctionDef | cst.Lambda]:
+    if isinstance(node, cst.FunctionDef | cst.Lambda):
+        yield node
+        return
+    for child in node.children:
+        yield from _functions_in(child)
 
 
 def _on_one_line(module: cst.Module, node: cst.CSTNode) -> str:

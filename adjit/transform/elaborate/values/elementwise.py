@@ -8,6 +8,7 @@ In: a scalar operation and values, of which one is an array. Out: a `Lazy`, or t
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,12 +16,18 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from adjit import errors
 from adjit.runtime.library import broadcast_extent, stored_extent
 from adjit.transform import ir
 from adjit.transform.elaborate.values import complexes, scalars
-from adjit.transform.elaborate.values.arrays import allocated, allocated_part, load, ordered_like, shape_of, store
-from adjit.transform.elaborate.values.displays import array_of
+from adjit.transform.elaborate.values.arrays import (
+    allocated,
+    allocated_part,
+    array_of,
+    load,
+    ordered_like,
+    shape_of,
+    store,
+)
 from adjit.transform.elaborate.values.frame import Context
 from adjit.transform.elaborate.values.values import (
     Complex,
@@ -35,6 +42,7 @@ from adjit.transform.elaborate.values.values import (
     dtype,
     is_array,
     is_complex,
+    is_scalar,
     ndim,
     operands_in,
 )
@@ -47,9 +55,8 @@ def as_lazy(ctx: Context, array: Value) -> Lazy:
         array = array_of(ctx, array)
     if isinstance(array, Lazy):
         return array
-    if not is_array(array):
-        raise ctx.fail(errors.TypeMismatch, f"{described(array)} where an array is needed", "", "Give an array.")
-    assert isinstance(array, ir.Var | ir.Const | Complex)
+    if not isinstance(array, Number) or not is_array(array):
+        raise ctx.mismatch(f"{described(array)} where an array is needed", "Give an array.")
     return Lazy(shape_of(ctx, array), dtype(array), lambda index: load(ctx, array, index), operands_in(array))
 
 
@@ -63,28 +70,23 @@ def broadcast_shapes(ctx: Context, shapes: Sequence[tuple[ir.Operand, ...]]) -> 
             place = axis - rank + len(shape)
             if place >= 0 and shape[place] not in found and shape[place] != ir.integer(1):
                 found.append(shape[place])
-        extent: ir.Operand = found[0] if found else ir.integer(1)
-        for other in found[1:]:
-            extent = _common_extent(ctx, extent, other)
-        result.append(extent)
+        result.append(functools.reduce(functools.partial(_common_extent, ctx), found or [ir.integer(1)]))
     return tuple(result)
 
 
 def _common_extent(ctx: Context, left: ir.Operand, right: ir.Operand) -> ir.Operand:
     if isinstance(left, ir.Const) and isinstance(right, ir.Const):
-        raise ctx.fail(
-            errors.TypeMismatch, f"extents {left.value} and {right.value} do not broadcast together", "",
+        raise ctx.mismatch(
+            f"extents {left.value} and {right.value} do not broadcast together",
             "Give both arrays the same length there, or one of them the length 1.",
-        )  # fmt: skip
+        )
     return ctx.builder.call(broadcast_extent, left, right, type=types.intp, name="n")
 
 
 def stretched(ctx: Context, value: Value, shape: Sequence[ir.Operand]) -> Callable[[Index], Number]:
     """The element of `value` broadcast to `shape`. Whether an axis has size 1 is asked once, outside the loops."""
-    if not is_array(value):
-        assert isinstance(value, ir.Var | ir.Const | Complex)
-        number = value
-        return lambda index: number
+    if is_scalar(value):
+        return lambda index: value
     lazy = as_lazy(ctx, value)
     offset = len(shape) - lazy.ndim
     flags: list[ir.Operand] = []
@@ -119,7 +121,7 @@ def elementwise(ctx: Context, callee: Any, args: Sequence[Value], name: str = ""
 
     if not shape:
         return complexes.call(ctx, callee, [e(()) for e in elements], name)
-    return _expression(args, shape, kind, element)
+    return expression(args, shape, kind, element)
 
 
 def _element_type(ctx: Context, callee: Any, args: Sequence[Value]) -> tuple[types.Type, bool]:
@@ -127,11 +129,8 @@ def _element_type(ctx: Context, callee: Any, args: Sequence[Value]) -> tuple[typ
     dtypes = tuple(dtype(a) for a in args)
     kind = call_type(callee, dtypes)
     if callee in _NOT_OF_BOOLEANS and all(isinstance(d, types.Boolean) for d in dtypes):
-        raise ctx.fail(
-            errors.TypeMismatch,
-            "`-` of boolean arrays",
-            "NumPy refuses it.",
-            "Use ~ or ^, or convert them: a.astype(np.int64).",
+        raise ctx.mismatch(
+            "`-` of boolean arrays", "Use ~ or ^, or convert them: a.astype(np.int64).", why="NumPy refuses it."
         )
     if kind is None:
         raise scalars.no_such_call(ctx, callee, dtypes)
@@ -161,34 +160,33 @@ def where(ctx: Context, condition: Value, yes: Value, no: Value) -> Value:
     if not arrays:
         return chosen(())
     kind, _ = _element_type(ctx, operator.add, (yes, no))
-    return _expression(args, shape, kind, lambda index: complexes.cast(ctx, chosen(index), kind))
+    return expression(args, shape, kind, lambda index: complexes.cast(ctx, chosen(index), kind))
 
 
 def converted(ctx: Context, value: Value, kind: types.Type) -> Value:
     """Elements cast to another type."""
-    if not is_array(value):
-        assert isinstance(value, ir.Var | ir.Const | Complex)
+    if is_scalar(value):
         return complexes.cast(ctx, value, kind)
     lazy = as_lazy(ctx, value)
-    return _expression([lazy], lazy.shape, kind, lambda index: complexes.cast(ctx, lazy.element(index), kind))
+    return expression([lazy], lazy.shape, kind, lambda index: complexes.cast(ctx, lazy.element(index), kind))
 
 
 def part(ctx: Context, value: Value, name: str) -> Value:
     """The part, "real" or "imag", of what is a complex number, or an array of them."""
     if isinstance(value, Lazy):
-        lazy = value
-
-        def element(index: Index) -> Number:
-            found: ir.Operand = getattr(complexes.promote(ctx, lazy.element(index)), name)
-            return found
-
-        assert isinstance(lazy.dtype, types.Complex)
-        return _expression([lazy], lazy.shape, part_of(lazy.dtype), element)
+        assert isinstance(value.dtype, types.Complex)
+        part_taken = operator.attrgetter(name)
+        return expression(
+            [value],
+            value.shape,
+            part_of(value.dtype),
+            lambda index: part_taken(complexes.promote(ctx, value.element(index))),
+        )
     assert isinstance(value, Complex)
     return value.real if name == "real" else value.imag
 
 
-def _expression(
+def expression(
     args: Sequence[Value], shape: tuple[ir.Operand, ...], kind: types.Type, element: Callable[[Index], Number]
 ) -> Lazy:
     """An expression of the elements of these, stretched to the shape."""
@@ -198,18 +196,13 @@ def _expression(
         if isinstance(a, Lazy):
             sources.extend(a.sources)
             moved.extend(a.moved if a.shape == shape else a.sources)
-        elif is_array(a):
-            assert isinstance(a, ir.Var | ir.Const | Complex)
+        elif isinstance(a, Number) and is_array(a):
             sources.extend(operands_in(a))
             if ndim(a) != len(shape):
                 moved.extend(operands_in(a))
-    return Lazy(shape, kind, element, tuple(sources), tuple(moved), **order_of(args))
-
-
-def order_of(args: Sequence[Value]) -> dict[str, Any]:
-    """What an expression of these takes over of what NumPy's order of elements is besides that of the sources."""
     lazy = [a for a in args if isinstance(a, Lazy)]
-    return {"like": tuple(o for a in lazy for o in a.like), "is_free": any(a.is_free for a in lazy)}
+    like, is_free = tuple(o for a in lazy for o in a.like), any(a.is_free for a in lazy)
+    return Lazy(shape, kind, element, tuple(sources), tuple(moved), like=like, is_free=is_free)
 
 
 def materialise(ctx: Context, value: Value, name: str = "", user: bool = False) -> Value:
@@ -244,15 +237,14 @@ def copied(ctx: Context, value: Value, name: str = "", user: bool = False, keeps
 def operand(ctx: Context, value: Value) -> ir.Operand:
     """An operand of the IR: lazy expressions are computed."""
     if is_complex(value):
-        raise ctx.fail(
-            errors.Unsupported,
+        raise ctx.unsupported(
             "complex numbers here",
-            "They are pairs of real ones, which this does not take.",
             "Write it with real and imaginary parts.",
+            why="They are pairs of real ones, which this does not take.",
         )
     made = array_of(ctx, value) if isinstance(value, TupleValue) else materialise(ctx, value)
     if not isinstance(made, ir.Var | ir.Const):
-        raise ctx.fail(errors.Unsupported, f"{described(value)} in this place", "", "Give a number or an array.")
+        raise ctx.unsupported(f"{described(value)} in this place", "Give a number or an array.")
     return made
 
 
@@ -292,10 +284,9 @@ def check_fits(ctx: Context, shape: Sequence[ir.Operand], value: Value) -> None:
     """Checks that a value can be stored where an array of this shape is; the extents when it runs."""
     own_shape = shape_of(ctx, value) if is_array(value) else ()
     if len(own_shape) > len(shape):
-        raise ctx.fail(
-            errors.TypeMismatch, f"an array of rank {len(own_shape)} is stored in one of rank {len(shape)}", "",
-            "Index or reduce it first.",
-        )  # fmt: skip
+        raise ctx.mismatch(
+            f"an array of rank {len(own_shape)} is stored in one of rank {len(shape)}", "Index or reduce it first."
+        )
     for extent, own in zip(shape[len(shape) - len(own_shape) :], own_shape, strict=True):
         if own not in (extent, ir.integer(1)):
             ctx.builder.emit(
@@ -361,4 +352,4 @@ def total(ctx: Context, value: Value, axes: Sequence[int] | None = None) -> Valu
 
         return ctx.reduce([lazy.shape[k] for k in axes], zero, add_inner, "total")
 
-    return materialise(ctx, _expression([lazy], rest, dtype, element), "totals")
+    return materialise(ctx, expression([lazy], rest, dtype, element), "totals")

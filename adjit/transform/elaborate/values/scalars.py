@@ -84,12 +84,7 @@ def scalar(ctx: Context, callee: Any, args: Sequence[ir.Operand], name: str = ""
     if type_ is None:
         raise no_such_call(ctx, callee, [a.type for a in args])
     if isinstance(type_, types.Complex):
-        raise ctx.fail(
-            errors.NoRule,
-            f"{name_of(callee)}, which gives a complex number, has no derivative rule",
-            "",
-            "Write it with real and imaginary parts.",
-        )
+        raise ctx.no_rule(f"{name_of(callee)}, which gives a complex number,")
     folded = fold(callee, args, type_)
     if folded is not None:
         return folded
@@ -123,10 +118,8 @@ def wrapped(ctx: Context, callee: Any, args: Sequence[ir.Operand], type_: types.
 def no_such_call(ctx: Context, callee: Any, given: Sequence[types.Type], options: Options = ()) -> errors.AdjitError:
     """The refusal of a function that numba does not have for these types."""
     shown = ", ".join([*map(to_text, given), *(f"{key}={value!r}" for key, value in options)])
-    return ctx.fail(
-        errors.TypeMismatch,
+    return ctx.mismatch(
         f"numba has no {spoken(callee)}({shown})",
-        "",
         "Pass other types or another number of arguments, or write the computation out.",
     )
 
@@ -166,8 +159,7 @@ def wider(left: types.Type, right: types.Type) -> types.Type:
 def common(ctx: Context, left: types.Type, right: types.Type) -> types.Type:
     from_numba = unify(left, right)
     if from_numba is None:
-        raise ctx.fail(
-            errors.TypeMismatch, f"the two sides are of types {to_text(left)} and {to_text(right)}", "",
-            "Give both the same type.",
-        )  # fmt: skip
+        raise ctx.mismatch(
+            f"the two sides are of types {to_text(left)} and {to_text(right)}", "Give both the same type."
+        )
     return from_numba

@@ -134,21 +134,7 @@ class Poison:
     is_deleted: bool = False
 
 
-Value = (
-    ir.Var
-    | ir.Const
-    | Static
-    | OneOf
-    | TupleValue
-    | Lazy
-    | Flat
-    | Complex
-    | Method
-    | Range
-    | Paired
-    | SliceValue
-    | Poison
-)
+Value = Number | Static | OneOf | TupleValue | Lazy | Flat | Method | Range | Paired | SliceValue | Poison
 
 
 def is_array(value: Value) -> bool:
