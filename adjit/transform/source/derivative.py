@@ -157,9 +157,8 @@ def _wrong_wrt(
 
 def parameters(spec: Any) -> inspect.Signature:
     """The parameters of a derivative or a function, each by position or by name."""
-    derivative = spec if isinstance(spec, Derivative) else Derivative(function=spec, kind="primal")
     # what is defined inside a function lives no longer than that is compiled
-    return signature(derivative) if isinstance(root(derivative), Enclosed) else _parameters(derivative)
+    return signature(spec) if isinstance(root(spec), Enclosed) else _parameters(spec)
 
 
 def named_parameters(spec: Any) -> inspect.Signature:
@@ -169,8 +168,8 @@ def named_parameters(spec: Any) -> inspect.Signature:
 
 
 @functools.lru_cache(maxsize=4096)
-def _parameters(derivative: Derivative) -> inspect.Signature:
-    return signature(derivative)
+def _parameters(spec: Any) -> inspect.Signature:
+    return signature(spec)
 
 
 def bound(
@@ -191,20 +190,25 @@ def check_call(name: str, expected: inspect.Signature, given: int, keywords: Map
         raise WrongCall(problem, why=listed(expected), instead="Give each one value, by position or by name.")
 
 
-def signature(derivative: Derivative) -> inspect.Signature:
-    """The parameters of the derived function."""
-    if derivative.kind == "split_reverse":
+def signature(spec: Any) -> inspect.Signature:
+    """The parameters of a derived function, or of a function."""
+    if isinstance(spec, Enclosed):
+        return spec.parameters
+    if not isinstance(spec, Derivative):
+        function = python_function(spec)
+        return plain(function.__name__, own_signature(function))
+    if spec.kind == "split_reverse":
         return by_name(("saved", "changed", "out_bar"))
-    own = list(_own_signature(derivative.function).parameters.values())
-    names, wrt = [p.name for p in own], derivative.wrt or ()
+    own = list(signature(spec.function).parameters.values())
+    names, wrt = [p.name for p in own], spec.wrt or ()
     more: list[str]
-    if derivative.kind == "vjp":
+    if spec.kind == "vjp":
         more = ["out_bar"]
-    elif derivative.into:
+    elif spec.into:
         more = [f"{names[p]}_bar" for p in wrt]
-    elif derivative.kind == "hvp":
-        more = [f"{names[wrt[0]]}_dot" if derivative.single else "vectors"]
-    elif derivative.kind == "jvp":
+    elif spec.kind == "hvp":
+        more = [f"{names[wrt[0]]}_dot" if spec.single else "vectors"]
+    elif spec.kind == "jvp":
         more = [f"{name}_dot" for name in names]
     else:
         return inspect.Signature(own)
@@ -212,15 +216,6 @@ def signature(derivative: Derivative) -> inspect.Signature:
         names.append(unused(name, names))
     bare = [p.replace(default=inspect.Parameter.empty) for p in own]
     return inspect.Signature([*bare, *by_name(names[len(own) :]).parameters.values()])
-
-
-def _own_signature(function: Any) -> inspect.Signature:
-    if isinstance(function, Derivative):
-        return signature(function)
-    if isinstance(function, Enclosed):
-        return function.parameters
-    found = python_function(function)
-    return plain(found.__name__, own_signature(found))
 
 
 def unused(name: str, names: Collection[str]) -> str:

@@ -36,15 +36,14 @@ from adjit.transform.ir.types import array_type, part_of, typed_const
 def shape_of(ctx: Context, value: Value) -> tuple[ir.Operand, ...]:
     if isinstance(value, Lazy):
         return value.shape
-    if isinstance(value, Complex):
-        return shape_of(ctx, value.real)
-    assert isinstance(value, ir.Var | ir.Const)
-    return ctx.shape(value) if isinstance(value.type, types.Array) else ()
+    assert isinstance(value, Number)
+    first = operands_in(value)[0]
+    return ctx.shape(first) if isinstance(first.type, types.Array) else ()
 
 
 def ordered_like(ctx: Context, made: Value, models: Iterable[Value]) -> None:
     """Takes note that NumPy makes an array in the order of these, which are C in all that is made here."""
-    if not isinstance(made, ir.Var | ir.Const | Complex):
+    if not isinstance(made, Number):
         return
     like: list[ir.Operand] = []
     is_free = False
@@ -52,7 +51,7 @@ def ordered_like(ctx: Context, made: Value, models: Iterable[Value]) -> None:
         if isinstance(model, Lazy):
             like += [*model.sources, *model.like]
             is_free |= model.is_free
-        elif isinstance(model, ir.Var | ir.Const | Complex):
+        elif isinstance(model, Number):
             like += operands_in(model)
     for part in operands_in(made):
         ctx.ordered(part, like, is_free)

@@ -20,8 +20,8 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.frame import Context
-from adjit.transform.elaborate.values.values import Complex, Number, operands_in
-from adjit.transform.ir.types import complex_of, part_of, typed_const
+from adjit.transform.elaborate.values.values import Complex, Number, dtype, operands_in
+from adjit.transform.ir.types import part_of, typed_const
 
 Side = Callable[[], Number]
 
@@ -68,10 +68,6 @@ def real(ctx: Context, value: Number) -> ir.Operand:
     return value
 
 
-def number_type(value: Number) -> types.Type:
-    return complex_of(value.real.type) if isinstance(value, Complex) else value.type
-
-
 def chosen(ctx: Context, condition: ir.Operand, then: Side, orelse: Side, name: str = "value") -> Number:
     """A conditional expression; `then` and `orelse` are functions that emit and return their side's number."""
     if isinstance(condition, ir.Const):
@@ -80,7 +76,7 @@ def chosen(ctx: Context, condition: ir.Operand, then: Side, orelse: Side, name: 
     for side in (then, orelse):
         with ctx.builder.region() as ops:
             sides.append((ops, side()))
-    type_ = scalars.common(ctx, *(number_type(value) for _, value in sides))
+    type_ = scalars.common(ctx, *(dtype(value) for _, value in sides))
     regions: list[ir.Region] = []
     for ops, value in sides:
         with ctx.builder.region() as casts:
@@ -130,8 +126,7 @@ def call(ctx: Context, callee: Any, args: Sequence[Number], name: str = "") -> N
     if len(args) == 2 and known in _BINARY:
         return binary(ctx, _BINARY[known], args[0], args[1])
     if callee is cmath.rect and len(args) == 2:
-        size, angle = real(ctx, args[0]), real(ctx, args[1])
-        return _turned(ctx, size, angle)
+        return _turned(ctx, real(ctx, args[0]), real(ctx, args[1]))
     if len(args) == 1:
         return function(ctx, known, promote(ctx, args[0]))
     raise ctx.no_rule(f"{known} of complex numbers")
@@ -221,21 +216,18 @@ def _sqrt(ctx: Context, z: Complex) -> Complex:
     half, two, zero = (typed_const(v, z.real.type) for v in (0.5, 2.0, 0.0))
     size = _size(ctx, z)
 
+    def over_twice(y: ir.Operand, t: ir.Operand) -> ir.Operand:
+        return _call(ctx, operator.truediv, y, _mul(ctx, two, t))
+
     def right() -> Complex:
         t = _call(ctx, math.sqrt, _mul(ctx, half, _call(ctx, operator.add, size, z.real)))
+        is_above = _call(ctx, operator.gt, t, zero)
         # at 0 the imaginary part is itself 0
-        quotient = branch(
-            ctx,
-            _call(ctx, operator.gt, t, zero),
-            lambda: _call(ctx, operator.truediv, z.imag, _mul(ctx, two, t)),
-            scalars.ready(z.imag),
-        )
-        return Complex(t, quotient)
+        return Complex(t, branch(ctx, is_above, lambda: over_twice(z.imag, t), scalars.ready(z.imag)))
 
     def left() -> Complex:
         t = _call(ctx, math.sqrt, _mul(ctx, half, _call(ctx, operator.sub, size, z.real)))
-        above = _call(ctx, abs, z.imag)
-        return Complex(_call(ctx, operator.truediv, above, _mul(ctx, two, t)), _call(ctx, math.copysign, t, z.imag))
+        return Complex(over_twice(_call(ctx, abs, z.imag), t), _call(ctx, math.copysign, t, z.imag))
 
     return _branch(ctx, _call(ctx, operator.ge, z.real, zero), right, left, "root")
 

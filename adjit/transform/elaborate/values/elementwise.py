@@ -18,16 +18,7 @@ from numba import types
 
 from adjit.runtime.library import broadcast_extent, stored_extent
 from adjit.transform import ir
-from adjit.transform.elaborate.values import complexes, scalars
-from adjit.transform.elaborate.values.arrays import (
-    allocated,
-    allocated_part,
-    array_of,
-    load,
-    ordered_like,
-    shape_of,
-    store,
-)
+from adjit.transform.elaborate.values import arrays, complexes, scalars
 from adjit.transform.elaborate.values.frame import Context
 from adjit.transform.elaborate.values.values import (
     Complex,
@@ -52,12 +43,13 @@ from adjit.transform.ir.types import array_type, bits, call_type, is_integer, pa
 def as_lazy(ctx: Context, array: Value) -> Lazy:
     """An array, or what NumPy takes for one, as an expression of its own elements."""
     if isinstance(array, TupleValue):
-        array = array_of(ctx, array)
+        array = arrays.array_of(ctx, array)
     if isinstance(array, Lazy):
         return array
     if not isinstance(array, Number) or not is_array(array):
         raise ctx.mismatch(f"{described(array)} where an array is needed", "Give an array.")
-    return Lazy(shape_of(ctx, array), dtype(array), lambda index: load(ctx, array, index), operands_in(array))
+    shape = arrays.shape_of(ctx, array)
+    return Lazy(shape, dtype(array), lambda index: arrays.load(ctx, array, index), operands_in(array))
 
 
 def broadcast_shapes(ctx: Context, shapes: Sequence[tuple[ir.Operand, ...]]) -> tuple[ir.Operand, ...]:
@@ -107,8 +99,7 @@ def stretched(ctx: Context, value: Value, shape: Sequence[ir.Operand]) -> Callab
 
 def elementwise(ctx: Context, callee: Any, args: Sequence[Value], name: str = "") -> Value:
     """A scalar function applied to arrays and numbers, lazily; of arrays of rank 0 it is a number, as in NumPy."""
-    args = [array_of(ctx, a) if isinstance(a, TupleValue) else a for a in args]
-    shape = broadcast_shapes(ctx, [shape_of(ctx, a) for a in args if is_array(a)])
+    shape = broadcast_shapes(ctx, [arrays.shape_of(ctx, a) for a in args if is_array(a)])
     kind, is_narrow = _element_type(ctx, callee, args)
     elements = [stretched(ctx, a, shape) for a in args]
 
@@ -149,15 +140,14 @@ _NOT_OF_BOOLEANS = (operator.sub, operator.neg, np.subtract, np.negative)
 def where(ctx: Context, condition: Value, yes: Value, no: Value) -> Value:
     """np.where: the side not selected is not evaluated, so nothing of it reaches the derivative."""
     args = (condition, yes, no)
-    arrays = [a for a in args if is_array(a)]
-    shape = broadcast_shapes(ctx, [shape_of(ctx, a) for a in arrays])
+    shape = broadcast_shapes(ctx, [arrays.shape_of(ctx, a) for a in args if is_array(a)])
     test, one, other = (stretched(ctx, a, shape) for a in args)
 
     def chosen(index: Index) -> Number:
         is_one = complexes.truth(ctx, test(index))
         return complexes.chosen(ctx, is_one, lambda: one(index), lambda: other(index), "selected")
 
-    if not arrays:
+    if not any(map(is_array, args)):
         return chosen(())
     kind, _ = _element_type(ctx, operator.add, (yes, no))
     return expression(args, shape, kind, lambda index: complexes.cast(ctx, chosen(index), kind))
@@ -175,13 +165,8 @@ def part(ctx: Context, value: Value, name: str) -> Value:
     """The part, "real" or "imag", of what is a complex number, or an array of them."""
     if isinstance(value, Lazy):
         assert isinstance(value.dtype, types.Complex)
-        part_taken = operator.attrgetter(name)
-        return expression(
-            [value],
-            value.shape,
-            part_of(value.dtype),
-            lambda index: part_taken(complexes.promote(ctx, value.element(index))),
-        )
+        kind, taken = part_of(value.dtype), operator.attrgetter(name)
+        return expression([value], value.shape, kind, lambda i: taken(complexes.promote(ctx, value.element(i))))
     assert isinstance(value, Complex)
     return value.real if name == "real" else value.imag
 
@@ -227,10 +212,10 @@ def copied(ctx: Context, value: Value, name: str = "", user: bool = False, keeps
     """An array or expression as a fresh array; `keeps_order`: NumPy's is in the order of the original, else in C."""
     lazy = as_lazy(ctx, value)
     name = name or "values"
-    out = allocated(ctx, lazy.shape, lazy.dtype, None, name, user)
-    ctx.builder.nest(lazy.shape, lambda index: store(ctx, out, index, lazy.element(index)))
+    out = arrays.allocated(ctx, lazy.shape, lazy.dtype, None, name, user)
+    ctx.builder.nest(lazy.shape, lambda index: arrays.store(ctx, out, index, lazy.element(index)))
     if keeps_order:
-        ordered_like(ctx, out, [lazy])
+        arrays.ordered_like(ctx, out, [lazy])
     return out
 
 
@@ -242,7 +227,7 @@ def operand(ctx: Context, value: Value) -> ir.Operand:
             "Write it with real and imaginary parts.",
             why="They are pairs of real ones, which this does not take.",
         )
-    made = array_of(ctx, value) if isinstance(value, TupleValue) else materialise(ctx, value)
+    made = arrays.array_of(ctx, value) if isinstance(value, TupleValue) else materialise(ctx, value)
     if not isinstance(made, ir.Var | ir.Const):
         raise ctx.unsupported(f"{described(value)} in this place", "Give a number or an array.")
     return made
@@ -254,9 +239,7 @@ def store_all(ctx: Context, target: Number, value: Value, accumulate: Any = None
     The right side is evaluated before the store, as NumPy does: where it reads what is overwritten elsewhere in the
     target, it is computed into an array of its own first.
     """
-    shape = shape_of(ctx, target)
-    if isinstance(value, TupleValue):
-        value = array_of(ctx, value)
+    shape = arrays.shape_of(ctx, target)
     if is_array(value) and _reads_elsewhere(ctx, value, target):
         lazy = as_lazy(ctx, value)
         stored = operands_in(target)[0]
@@ -271,18 +254,18 @@ def store_all(ctx: Context, target: Number, value: Value, accumulate: Any = None
         new = element(index)
         if adds:
             added = new if accumulate is operator.add else complexes.call(ctx, operator.neg, (new,))
-            store(ctx, target, index, added, add=True)
+            arrays.store(ctx, target, index, added, add=True)
             return
         if accumulate is not None:
-            new = complexes.call(ctx, accumulate, (load(ctx, target, index), new))
-        store(ctx, target, index, new)
+            new = complexes.call(ctx, accumulate, (arrays.load(ctx, target, index), new))
+        arrays.store(ctx, target, index, new)
 
     ctx.builder.nest(shape, body)
 
 
 def check_fits(ctx: Context, shape: Sequence[ir.Operand], value: Value) -> None:
     """Checks that a value can be stored where an array of this shape is; the extents when it runs."""
-    own_shape = shape_of(ctx, value) if is_array(value) else ()
+    own_shape = arrays.shape_of(ctx, value) if is_array(value) else ()
     if len(own_shape) > len(shape):
         raise ctx.mismatch(
             f"an array of rank {len(own_shape)} is stored in one of rank {len(shape)}", "Index or reduce it first."
@@ -300,7 +283,7 @@ def _reads_elsewhere(ctx: Context, value: Value, target: Number) -> bool:
     met = [(source, t) for source in lazy.sources for t in operands_in(target) if ctx.may_alias(source, t)]
     if any(source is not t or any(source is m for m in lazy.moved) for source, t in met):
         return True
-    return bool(met) and lazy.shape != shape_of(ctx, target)
+    return bool(met) and lazy.shape != arrays.shape_of(ctx, target)
 
 
 def paired(real: Value, imag: Value) -> Complex:
@@ -335,14 +318,14 @@ def total(ctx: Context, value: Value, axes: Sequence[int] | None = None) -> Valu
     rest = tuple(lazy.shape[k] for k in left)
     if lazy.ndim - 1 not in axes and ir.is_float(dtype):
         # row by row, as the elements are in memory
-        out = allocated_part(ctx, rest, dtype, 0, "totals")
+        out = arrays.allocated_part(ctx, rest, dtype, 0, "totals")
 
         def accumulate(index: Index) -> None:
             value = term(index)
             ctx.builder.store(out, tuple(index[k] for k in left), value, add=True)
 
         ctx.builder.nest(lazy.shape, accumulate, ordered=tuple(axes))
-        ordered_like(ctx, out, [lazy])
+        arrays.ordered_like(ctx, out, [lazy])
         return out
 
     def element(index: Index) -> ir.Operand:

@@ -193,15 +193,9 @@ class Context:
             with self.builder.region() as ops:
                 last = level((*done, index), carried)
             out = ir.Var(name, initial.type)
-            self.builder.emit(
-                ir.For(
-                    stop=extents[depth],
-                    inits=(value,),
-                    body=ir.Region((index, carried), tuple(ops), (last,)),
-                    outs=(out,),
-                    order_free=order_free,
-                )
-            )
+            trip = ir.Region((index, carried), tuple(ops), (last,))
+            loop = ir.For(stop=extents[depth], inits=(value,), body=trip, outs=(out,), order_free=order_free)
+            self.builder.emit(loop)
             return out
 
         return level((), initial)

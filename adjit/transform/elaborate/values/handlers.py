@@ -141,13 +141,12 @@ def element_type(frame: Frame, kind: types.Type) -> types.Type:
 
 def axes_of(frame: Frame, name: str, axis: Value | None, rank: int) -> tuple[int, ...] | None:
     """The axes that `axis` names, in order; None where it names none."""
-    ctx = frame.ctx
     if axis is None or (isinstance(axis, Static) and axis.value is None):
         return None
     given = axis.items if isinstance(axis, TupleValue) else (axis,)
     found = sorted(axis_argument(frame, name, one, rank) for one in given)
     if len(set(found)) < len(found):
-        raise ctx.mismatch(f"{name} over an axis twice", "Name each axis once.")
+        raise frame.ctx.mismatch(f"{name} over an axis twice", "Name each axis once.")
     return tuple(found)
 
 
@@ -158,8 +157,9 @@ def refused(what: str, instead: str) -> Handler:
     return handle
 
 
-def identity(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    """Of a real number or array, which is its own real part and conjugate."""
-    (value,) = bound(frame, "np.real or np.conj", "a:value", args, named)
-    assert value is not None
+def _same(frame: Frame, value: Value) -> Value:
     return value
+
+
+# Of a real number or array, which is its own real part and conjugate.
+identity = takes("np.real or np.conj", "a:value", _same)
