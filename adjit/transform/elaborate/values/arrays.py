@@ -4,7 +4,7 @@ In: an array, or a tuple or list where NumPy takes it for one. Out: its shape, a
 
     allocated(ctx, (%n,), complex128, None, "z")   Alloc z_real, Alloc z_imag
     store(ctx, z, (%i,), 1j)                       two stores
-    a + [1.0, 2.0]                                 array = np.empty(2);  array[0] = 1.0;  array[1] = 2.0;  a + array
+    np.add(a, [1.0, 2.0])                          array = np.empty(2);  array[0] = 1.0;  array[1] = 2.0;  a + array
 """
 
 from __future__ import annotations

@@ -252,10 +252,8 @@ def _tangents(ctx: Context, t: ir.Operand, h: ir.Operand) -> tuple[ir.Operand, i
     below = _call(ctx, operator.add, one, _mul(ctx, th, th))
     less = _mul(ctx, _call(ctx, operator.sub, one, h), _call(ctx, operator.add, one, h))
     more = _call(ctx, operator.add, one, _mul(ctx, t, t))
-    return (
-        _call(ctx, operator.truediv, _mul(ctx, t, less), below),
-        _call(ctx, operator.truediv, _mul(ctx, h, more), below),
-    )
+    of_tan = _call(ctx, operator.truediv, _mul(ctx, t, less), below)
+    return of_tan, _call(ctx, operator.truediv, _mul(ctx, h, more), below)
 
 
 def _tan(ctx: Context, z: Complex) -> Complex:

@@ -211,8 +211,7 @@ def materialise(ctx: Context, value: Value, name: str = "", user: bool = False) 
 def copied(ctx: Context, value: Value, name: str = "", user: bool = False, keeps_order: bool = True) -> Number:
     """An array or expression as a fresh array; `keeps_order`: NumPy's is in the order of the original, else in C."""
     lazy = as_lazy(ctx, value)
-    name = name or "values"
-    out = arrays.allocated(ctx, lazy.shape, lazy.dtype, None, name, user)
+    out = arrays.allocated(ctx, lazy.shape, lazy.dtype, None, name or "values", user)
     ctx.builder.nest(lazy.shape, lambda index: arrays.store(ctx, out, index, lazy.element(index)))
     if keeps_order:
         arrays.ordered_like(ctx, out, [lazy])
@@ -272,9 +271,8 @@ def check_fits(ctx: Context, shape: Sequence[ir.Operand], value: Value) -> None:
         )
     for extent, own in zip(shape[len(shape) - len(own_shape) :], own_shape, strict=True):
         if own not in (extent, ir.integer(1)):
-            ctx.builder.emit(
-                ir.Call(callee=stored_extent, args=(extent, own), outs=(ir.Var("n", types.intp),), effect=True)
-            )
+            n = ir.Var("n", types.intp)
+            ctx.builder.emit(ir.Call(callee=stored_extent, args=(extent, own), outs=(n,), effect=True))
 
 
 def _reads_elsewhere(ctx: Context, value: Value, target: Number) -> bool:
@@ -321,8 +319,7 @@ def total(ctx: Context, value: Value, axes: Sequence[int] | None = None) -> Valu
         out = arrays.allocated_part(ctx, rest, dtype, 0, "totals")
 
         def accumulate(index: Index) -> None:
-            value = term(index)
-            ctx.builder.store(out, tuple(index[k] for k in left), value, add=True)
+            ctx.builder.store(out, tuple(index[k] for k in left), term(index), add=True)
 
         ctx.builder.nest(lazy.shape, accumulate, ordered=tuple(axes))
         arrays.ordered_like(ctx, out, [lazy])

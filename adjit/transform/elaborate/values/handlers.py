@@ -70,12 +70,11 @@ def takes(name: str, parameters: str, handle: Callable[..., Value]) -> Handler:
 
 def taken(frame: Frame, name: str, kind: str, value: Value) -> Value:
     """An argument, if it is of the kind that the function takes."""
-    ctx = frame.ctx
     if kind in ("array", "value") and isinstance(value, TupleValue):
-        return array_of(ctx, value)
+        return array_of(frame.ctx, value)
     is_taken, what = _KINDS[kind]
     if not is_taken(value):
-        raise ctx.mismatch(f"{name} of {described(value)}", f"Give it {what}.")
+        raise frame.ctx.mismatch(f"{name} of {described(value)}", f"Give it {what}.")
     return value
 
 
@@ -112,10 +111,9 @@ def axis_argument(frame: Frame, name: str, value: Value | None, rank: int) -> in
 
 
 def shape_argument(frame: Frame, value: Value) -> tuple[ir.Operand, ...]:
-    ctx = frame.ctx
     if isinstance(value, TupleValue):
-        return tuple(as_index(ctx, v, "an extent") for v in value.items)
-    return (as_index(ctx, value, "the shape"),)
+        return tuple(as_index(frame.ctx, v, "an extent") for v in value.items)
+    return (as_index(frame.ctx, value, "the shape"),)
 
 
 Type = TypeVar("Type", types.Type, types.Type | None)
