@@ -35,9 +35,8 @@ from adjit.transform.elaborate.shaping import array_attribute, of_parts
 from adjit.transform.elaborate.values import complexes
 from adjit.transform.elaborate.values.arrays import ordered_like, shape_of
 from adjit.transform.elaborate.values.choices import is_option
-from adjit.transform.elaborate.values.constants import wrap
 from adjit.transform.elaborate.values.elementwise import converted, materialise, operand, paired, part, store_all
-from adjit.transform.elaborate.values.frame import Context, Frame, LocalFunction
+from adjit.transform.elaborate.values.frame import Context, Frame, LocalFunction, wrap
 from adjit.transform.elaborate.values.handlers import element_type, taken
 from adjit.transform.elaborate.values.scalars import Options
 from adjit.transform.elaborate.values.values import (
@@ -432,7 +431,7 @@ def _complex_call(frame: Frame, callee: Any, args: list[Value], named: dict[str,
         return None
     if dtype_of(callee) is not None:
         return None
-    raise complexes.no_rule(ctx, name)
+    raise ctx.no_rule(f"{name} of complex numbers")
 
 
 def _by_parts(ctx: Context, value: Value, run: Callable[[Value], Value]) -> Value:

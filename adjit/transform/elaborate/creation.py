@@ -17,8 +17,7 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.elaborate.shaping import itself
 from adjit.transform.elaborate.values import complexes
-from adjit.transform.elaborate.values.arrays import allocated, ordered_like, shape_of
-from adjit.transform.elaborate.values.displays import array_of
+from adjit.transform.elaborate.values.arrays import allocated, array_of, ordered_like, shape_of
 from adjit.transform.elaborate.values.elementwise import as_lazy, converted, copied, operand
 from adjit.transform.elaborate.values.frame import Frame
 from adjit.transform.elaborate.values.handlers import Handler, dtype_argument, shape_argument, taken, takes

@@ -23,9 +23,8 @@ from adjit.transform import ir
 from adjit.transform.elaborate.shaping import copied_whole
 from adjit.transform.elaborate.syntax import assigned
 from adjit.transform.elaborate.values import scalars
-from adjit.transform.elaborate.values.constants import wrap
 from adjit.transform.elaborate.values.elementwise import materialise
-from adjit.transform.elaborate.values.frame import Context, Frame, LocalFunction
+from adjit.transform.elaborate.values.frame import Context, Frame, LocalFunction, wrap
 from adjit.transform.elaborate.values.handlers import bound as taken
 from adjit.transform.elaborate.values.values import (
     Complex,

@@ -34,10 +34,17 @@ from adjit.transform.elaborate.statements import block
 from adjit.transform.elaborate.syntax import always_returns, assigned, inside
 from adjit.transform.elaborate.values import complexes
 from adjit.transform.elaborate.values.choices import functions_in
-from adjit.transform.elaborate.values.constants import wrap
 from adjit.transform.elaborate.values.elementwise import materialise
-from adjit.transform.elaborate.values.frame import Context, Frame, Guess, LocalFunction
-from adjit.transform.elaborate.values.values import Complex, Lazy, Static, TupleValue, Value, described, parts_of
+from adjit.transform.elaborate.values.frame import Context, Frame, Guess, LocalFunction, wrap
+from adjit.transform.elaborate.values.values import (
+    Complex,
+    Lazy,
+    Static,
+    TupleValue,
+    Value,
+    described,
+    parts_of,
+)
 from adjit.transform.ir.types import tuple_parts, tuple_type, unliteral
 from adjit.transform.rewrite.defined import defined_where_measured
 from adjit.transform.rewrite.notes import Elaborated, note

@@ -24,9 +24,8 @@ from adjit.transform.elaborate.operators import BINARY, UNARY, binary, both, com
 from adjit.transform.elaborate.syntax import contains
 from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.choices import functions_in
-from adjit.transform.elaborate.values.constants import wrap
 from adjit.transform.elaborate.values.elementwise import copied, materialise
-from adjit.transform.elaborate.values.frame import Frame, Guess, LocalFunction
+from adjit.transform.elaborate.values.frame import Frame, Guess, LocalFunction, wrap
 from adjit.transform.elaborate.values.order import in_order, settled
 from adjit.transform.elaborate.values.values import (
     Flat,

@@ -20,23 +20,21 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.elaborate.shaping import sliced
 from adjit.transform.elaborate.values import complexes, scalars
-from adjit.transform.elaborate.values.arrays import allocated_part, store
-from adjit.transform.elaborate.values.constants import wrap
-from adjit.transform.elaborate.values.displays import array_of
+from adjit.transform.elaborate.values.arrays import allocated_part, array_of, store
 from adjit.transform.elaborate.values.elementwise import (
     as_lazy,
     broadcast_shapes,
     check_fits,
     copied,
     elementwise,
+    expression,
     materialise,
     operand,
-    order_of,
     paired,
     store_all,
     stretched,
 )
-from adjit.transform.elaborate.values.frame import Context
+from adjit.transform.elaborate.values.frame import Context, wrap
 from adjit.transform.elaborate.values.order import inserted, is_overwritten
 from adjit.transform.elaborate.values.values import (
     Complex,
@@ -228,8 +226,7 @@ def _lazy_pair(ctx: Context, real: Lazy, imag: Lazy) -> Lazy:
     def element(index: Index) -> Number:
         return Complex(complexes.real(ctx, real.element(index)), complexes.real(ctx, imag.element(index)))
 
-    sources, moved = (*real.sources, *imag.sources), (*real.moved, *imag.moved)
-    return Lazy(real.shape, complex_of(real.dtype), element, sources, moved, **order_of([real, imag]))
+    return expression([real, imag], real.shape, complex_of(real.dtype), element)
 
 
 def _gather(ctx: Context, place: Place) -> tuple[tuple[ir.Operand, ...], Callable[[Index], Index]]:

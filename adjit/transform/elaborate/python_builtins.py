@@ -26,7 +26,7 @@ from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.arrays import shape_of
 from adjit.transform.elaborate.values.choices import functions_in
 from adjit.transform.elaborate.values.elementwise import elementwise, operand, total
-from adjit.transform.elaborate.values.frame import Frame, as_index, static_items
+from adjit.transform.elaborate.values.frame import Frame, as_index, static_items, wrap
 from adjit.transform.elaborate.values.handlers import Handler, operands_of, refused, takes
 from adjit.transform.elaborate.values.values import (
     Complex,
@@ -139,7 +139,7 @@ def _complex(frame: Frame, real: Number | None, imag: Number | None) -> Value:
         return complexes.promote(ctx, real)
     if not isinstance(real, Complex) and not isinstance(imag, Complex):
         return complexes.make(ctx, real, imag)
-    return binary(frame, operator.add, real, binary(frame, operator.mul, complexes.literal(1j), imag))
+    return binary(frame, operator.add, real, binary(frame, operator.mul, wrap(ctx, 1j), imag))
 
 
 def _round(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:

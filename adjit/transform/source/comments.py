@@ -19,9 +19,8 @@ from typing import Literal
 from adjit.transform import ir
 
 
-def last_line(definition: ast.AST, lines: Sequence[str]) -> int:
+def last_line(definition: ast.FunctionDef, lines: Sequence[str]) -> int:
     """The last line of a function, with the comments in it that follow its last statement."""
-    assert isinstance(definition, ast.FunctionDef | ast.AsyncFunctionDef)
     last = line = definition.end_lineno or definition.lineno
     for text in lines[last:]:
         line += 1
@@ -91,14 +90,11 @@ def _comment(
 ) -> ir.UserComment:
     before = [s for s in statements if s.line <= line]
     after = next((s for s in statements if s.line > line), None)
-    if is_beside or is_inside:
-        # `else:` and `def` are lines of no statement
-        if before and before[-1].last >= line:
-            return before[-1].comment(text, "beside" if is_beside else "above")
-        is_above = after is not None
-    else:
-        is_above = after is not None and after.column >= column
-    if after is not None and (is_above or not before):
+    is_in_code = is_beside or is_inside
+    # `else:` and `def` are lines of no statement
+    if is_in_code and before and before[-1].last >= line:
+        return before[-1].comment(text, "beside" if is_beside else "above")
+    if after is not None and (is_in_code or after.column >= column or not before):
         return after.comment(text, "above")
     # the end of a block: it belongs to the last statement that is indented no more than it is
     place = next((s for s in reversed(before) if s.column <= column), before[-1])

@@ -110,12 +110,11 @@ def at_level(derivative: Derivative, tuned: bool) -> Derivative:
     )
 
 
-def root(derivative: Derivative) -> Any:
-    """The user's function under derivatives of derivatives."""
-    function = derivative.function
-    while isinstance(function, Derivative):
-        function = function.function
-    return function
+def root(spec: Any) -> Any:
+    """The user's function under derivatives of derivatives, or that itself."""
+    while isinstance(spec, Derivative):
+        spec = spec.function
+    return spec
 
 
 def shown(spec: Any) -> str:
@@ -139,12 +138,6 @@ def positions_of(spec: Any, wrt: Wrt) -> tuple[tuple[int, ...], bool]:
     return found, single
 
 
-def enclosed_in(spec: Any) -> Enclosed | None:
-    """The function that this is or derives, if that is defined inside another."""
-    found = root(spec) if isinstance(spec, Derivative) else spec
-    return found if isinstance(found, Enclosed) else None
-
-
 def _position(spec: Any, one: object, names: list[str]) -> int:
     if isinstance(one, str) and one in names:
         return names.index(one)
@@ -156,8 +149,7 @@ def _position(spec: Any, one: object, names: list[str]) -> int:
 def _wrong_wrt(
     what: str, names: Sequence[str], instead: str = "Give a position or a name of a parameter, or a tuple of those."
 ) -> WrongWrt:
-    why = f"Its parameters are {', '.join(names)}." if names else "It has no parameters."
-    return WrongWrt(what, why=why, instead=instead)
+    return WrongWrt(what, why=listed(by_name(names)), instead=instead)
 
 
 # ---------------------------------------------------------------------------------------------------------- parameters
@@ -165,20 +157,19 @@ def _wrong_wrt(
 
 def parameters(spec: Any) -> inspect.Signature:
     """The parameters of a derivative or a function, each by position or by name."""
-    derivative = spec if isinstance(spec, Derivative) else Derivative(function=spec, kind="primal")
     # what is defined inside a function lives no longer than that is compiled
-    return signature(derivative) if isinstance(root(derivative), Enclosed) else _parameters(derivative)
+    return signature(spec) if isinstance(root(spec), Enclosed) else _parameters(spec)
 
 
 def named_parameters(spec: Any) -> inspect.Signature:
     """The parameters that a caller knows: none for what a function defined inside another reads around it."""
-    enclosed = enclosed_in(spec)
-    return parameters(spec) if enclosed is None else enclosed.given
+    function = root(spec)
+    return function.given if isinstance(function, Enclosed) else parameters(spec)
 
 
 @functools.lru_cache(maxsize=4096)
-def _parameters(derivative: Derivative) -> inspect.Signature:
-    return signature(derivative)
+def _parameters(spec: Any) -> inspect.Signature:
+    return signature(spec)
 
 
 def bound(
@@ -199,22 +190,25 @@ def check_call(name: str, expected: inspect.Signature, given: int, keywords: Map
         raise WrongCall(problem, why=listed(expected), instead="Give each one value, by position or by name.")
 
 
-def signature(derivative: Derivative) -> inspect.Signature:
-    """The parameters of the derived function."""
-    if derivative.kind == "split_reverse":
+def signature(spec: Any) -> inspect.Signature:
+    """The parameters of a derived function, or of a function."""
+    if isinstance(spec, Enclosed):
+        return spec.parameters
+    if not isinstance(spec, Derivative):
+        function = python_function(spec)
+        return plain(function.__name__, own_signature(function))
+    if spec.kind == "split_reverse":
         return by_name(("saved", "changed", "out_bar"))
-    own = list(_own_signature(derivative.function).parameters.values())
-    names = [p.name for p in own]
+    own = list(signature(spec.function).parameters.values())
+    names, wrt = [p.name for p in own], spec.wrt or ()
     more: list[str]
-    if derivative.kind == "vjp":
+    if spec.kind == "vjp":
         more = ["out_bar"]
-    elif derivative.into:
-        assert derivative.wrt is not None
-        more = [f"{names[p]}_bar" for p in derivative.wrt]
-    elif derivative.kind == "hvp":
-        assert derivative.wrt is not None
-        more = [f"{names[derivative.wrt[0]]}_dot" if derivative.single else "vectors"]
-    elif derivative.kind == "jvp":
+    elif spec.into:
+        more = [f"{names[p]}_bar" for p in wrt]
+    elif spec.kind == "hvp":
+        more = [f"{names[wrt[0]]}_dot" if spec.single else "vectors"]
+    elif spec.kind == "jvp":
         more = [f"{name}_dot" for name in names]
     else:
         return inspect.Signature(own)
@@ -222,15 +216,6 @@ def signature(derivative: Derivative) -> inspect.Signature:
         names.append(unused(name, names))
     bare = [p.replace(default=inspect.Parameter.empty) for p in own]
     return inspect.Signature([*bare, *by_name(names[len(own) :]).parameters.values()])
-
-
-def _own_signature(function: Any) -> inspect.Signature:
-    if isinstance(function, Derivative):
-        return signature(function)
-    if isinstance(function, Enclosed):
-        return function.parameters
-    found = python_function(function)
-    return plain(found.__name__, own_signature(found))
 
 
 def unused(name: str, names: Collection[str]) -> str:

@@ -35,9 +35,7 @@ def plain(name: str, signature: inspect.Signature) -> inspect.Signature:
                 instead=f"Give {p.name} a default, or put it first.",
             )
         has_default = p.default is not p.empty
-    return signature.replace(
-        parameters=[p.replace(kind=p.POSITIONAL_OR_KEYWORD) for p in signature.parameters.values()]
-    )
+    return inspect.Signature([p.replace(kind=p.POSITIONAL_OR_KEYWORD) for p in signature.parameters.values()])
 
 
 def by_name(names: Iterable[str], defaults: Mapping[str, Any] = MappingProxyType({})) -> inspect.Signature:
@@ -53,12 +51,10 @@ def misfit(name: str, signature: inspect.Signature, given: int, named: Iterable[
     by_name = {p.name for p in everything if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
     kinds = {p.kind for p in everything}
     filled = {p.name for p in by_position[:given]}
-    if given > len(by_position) and inspect.Parameter.VAR_POSITIONAL not in kinds:
-        count = len(by_position)
-        return (
-            f"{name} takes {count or 'no'} argument{'s' * (count != 1)}{' by position' * (len(by_name) > count)}, "
-            f"not {given}"
-        )
+    count = len(by_position)
+    if given > count and inspect.Parameter.VAR_POSITIONAL not in kinds:
+        how = " by position" if len(by_name) > count else ""
+        return f"{name} takes {count or 'no'} argument{'s' * (count != 1)}{how}, not {given}"
     for key in named:
         if key in filled and key in by_name:
             return f"{name} gets `{key}` twice"

@@ -12,6 +12,7 @@ from __future__ import annotations
 import __future__
 
 import ast
+import contextlib
 import functools
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,6 +32,8 @@ FUTURE_FLAGS = functools.reduce(
     int.__or__, (getattr(__future__, n).compiler_flag for n in __future__.all_feature_names)
 )
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+# by name and first line, decorators included, from the outside in
+_Definitions = dict[tuple[str, int], list[Definition]]
 
 
 @dataclass(frozen=True)
@@ -115,52 +118,56 @@ def read_source(function: object) -> FunctionSource:
     plain = python_function(function)
     code = plain.__code__
     text = _parse(code.co_filename, code, file_lines(plain))
-    cells = zip(code.co_freevars, plain.__closure__ or (), strict=True)
+    closure: dict[str, Any] = {}
+    for name, cell in zip(code.co_freevars, plain.__closure__ or (), strict=True):
+        # it is empty while the enclosing function has not assigned the variable yet
+        with contextlib.suppress(ValueError):
+            closure[name] = cell.cell_contents
     return FunctionSource(
         name=code.co_name,
         filename=code.co_filename,
         node=text.node,
         parameters=signature(plain),
         globals=plain.__globals__,
-        closure={name: cell.cell_contents for name, cell in cells if _is_filled(cell)},
+        closure=closure,
         function=plain,
         _text=text,
     )
 
 
-def _is_filled(cell: Any) -> bool:
-    """A cell is empty while the enclosing function has not assigned the variable yet."""
-    try:
-        cell.cell_contents  # noqa: B018
-    except ValueError:
-        return False
-    return True
-
-
 @functools.lru_cache(maxsize=1024)
 def _parse(filename: str, code: CodeType, lines: tuple[str, ...]) -> _Text:
-    whole, compiled = _read_file(filename, lines, code.co_flags & FUTURE_FLAGS)
+    whole = _read_file(filename, lines, code.co_flags & FUTURE_FLAGS)
     if whole is None:
         raise unavailable(code, "That text is not valid Python now.")
-    found = _definition(whole, code)
+    definitions, compiled = whole
+    found = _definition(definitions, code)
     if found is None or not (code in compiled or _is_rewritten_by_pytest(code)):
         raise unavailable(code, "What stands there now is not the code that runs.")
     if isinstance(found, ast.AsyncFunctionDef):
         raise unavailable(code, "It is a coroutine.")
-    return _parse_lambda(found, lines) if isinstance(found, ast.Lambda) else _parse_function(found, lines)
+    return _text_of(found, lines)
 
 
 @functools.lru_cache(maxsize=64)
-def _read_file(filename: str, lines: tuple[str, ...], flags: int) -> tuple[ast.Module | None, frozenset[CodeType]]:
-    """The syntax tree of a whole file and all code objects it compiles to."""
+def _read_file(filename: str, lines: tuple[str, ...], flags: int) -> tuple[_Definitions, frozenset[CodeType]] | None:
+    """The functions of a whole file and all code objects it compiles to; None where that is not valid Python."""
     text = "".join(lines)
     # notebooks allow `await` at the top level
     flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
     try:
         tree = ast.parse(text, filename)
-        return tree, frozenset(_codes(compile(text, filename, "exec", flags=flags, dont_inherit=True)))
+        codes = frozenset(_codes(compile(text, filename, "exec", flags=flags, dont_inherit=True)))
     except (SyntaxError, ValueError):
-        return None, frozenset()
+        return None
+    found: _Definitions = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Lambda):
+            found.setdefault(("<lambda>", node.lineno), []).append(node)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.decorator_list[0].lineno if node.decorator_list else node.lineno
+            found.setdefault((node.name, first), []).append(node)
+    return found, codes
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
@@ -175,77 +182,51 @@ def _is_rewritten_by_pytest(code: CodeType) -> bool:
     return any(name.startswith("@py") for inner in _codes(code) for name in inner.co_names + inner.co_varnames)
 
 
-def _definition(tree: ast.Module, code: CodeType) -> Definition | None:
+def _definition(definitions: _Definitions, code: CodeType) -> Definition | None:
     """The syntax node that a code object was compiled from."""
-    is_lambda = code.co_name == "<lambda>"
-    candidates = _definitions(tree).get((code.co_name, code.co_firstlineno), [])
-    if not is_lambda or not candidates:
-        return candidates[0] if candidates else None
-    lambdas = [n for n in candidates if isinstance(n, ast.Lambda)]
-    if len(lambdas) > 1:
+    found: Sequence[Definition] = definitions.get((code.co_name, code.co_firstlineno), [])
+    if code.co_name == "<lambda>" and len(found) > 1:
         # ast.walk goes outside in, so the last one that fits is the innermost
-        lambdas = [n for n in lambdas if _encloses(n.body, code) and _parameter_names(n) == _arguments(code)][-1:]
-    return lambdas[0] if lambdas else None
+        found = [node for node in found if isinstance(node, ast.Lambda) and _is_of(node, code)][-1:]
+    return found[0] if found else None
 
 
-@functools.lru_cache(maxsize=64)
-def _definitions(tree: ast.Module) -> dict[tuple[str, int], list[Definition]]:
-    """The functions of a file by name and first line, decorators included, from the outside in."""
-    found: dict[tuple[str, int], list[Definition]] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Lambda):
-            found.setdefault(("<lambda>", node.lineno), []).append(node)
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            first = node.decorator_list[0].lineno if node.decorator_list else node.lineno
-            found.setdefault((node.name, first), []).append(node)
-    return found
-
-
-def _encloses(body: ast.expr, code: CodeType) -> bool:
-    """Whether every instruction of the code stands inside the expression."""
+def _is_of(node: ast.Lambda, code: CodeType) -> bool:
+    """Whether the code has the parameters of the lambda, and every instruction of it stands inside."""
+    parameters = tuple(a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs))
+    if parameters != code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
+        return False
+    body = node.body
     start, end = (body.lineno, body.col_offset), (body.end_lineno, body.end_col_offset)
     spans = [p for p in code.co_positions() if None not in p and p[2:] != (0, 0)]
     return bool(spans) and all(start <= (p[0], p[2]) and (p[1], p[3]) <= end for p in spans)
 
 
-def _arguments(code: CodeType) -> tuple[str, ...]:
-    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-
-
-def _parameter_names(node: ast.Lambda) -> tuple[str, ...]:
-    return tuple(a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs))
-
-
-def _parse_function(found: ast.FunctionDef, lines: tuple[str, ...]) -> _Text:
-    assert found.end_lineno is not None
-    text = "".join(lines[found.lineno - 1 : found.end_lineno])
-    # an indented function stands in a block of its own; to dedent it would change its strings and its columns
-    indented = text[0] in " \t"
-    module = cst.parse_module("if True:\n" + text if indented else text)
-    node = module.body[0]
-    if indented:
-        assert isinstance(node, cst.If)
-        node = node.body.body[0]  # type: ignore[assignment]
-    assert isinstance(node, cst.FunctionDef)
-    return _Text(module, node, lines, found.lineno - 1 - indented, 0, found)
-
-
-def _parse_lambda(found: ast.Lambda, lines: tuple[str, ...]) -> _Text:
+def _text_of(found: ast.FunctionDef | ast.Lambda, lines: tuple[str, ...]) -> _Text:
     assert found.end_lineno is not None
     assert found.end_col_offset is not None
-    # ast counts bytes, everything else characters
-    first = len(lines[found.lineno - 1].encode()[: found.col_offset].decode())
-    last = len(lines[found.end_lineno - 1].encode()[: found.end_col_offset].decode())
-    segment = list(lines[found.lineno - 1 : found.end_lineno])
-    segment[-1] = segment[-1][:last]
-    segment[0] = segment[0][first:]
-    module = cst.parse_module("(" + "".join(segment) + ")\n")
-    line = module.body[0]
-    assert isinstance(line, cst.SimpleStatementLine)
-    assert isinstance(line.body[0], cst.Expr)
-    node = line.body[0].value
-    assert isinstance(node, cst.Lambda)
-    return _Text(module, node, lines, found.lineno - 1, first - 1, found)
+    first, is_lambda = found.lineno - 1, isinstance(found, ast.Lambda)
+    segment = list(lines[first : found.end_lineno])
+    before, shift = "", 0
+    if is_lambda:
+        # ast counts bytes, everything else characters
+        start = len(segment[0].encode()[: found.col_offset].decode())
+        segment[-1] = segment[-1].encode()[: found.end_col_offset].decode() + ")\n"
+        segment[0] = segment[0][start:]
+        before, shift = "(", start - 1
+    elif segment[0][0] in " \t":
+        # an indented function stands in a block of its own; to dedent it would change its strings and its columns
+        before, first = "if True:\n", first - 1
+    module = cst.parse_module(before + "".join(segment))
+    return _Text(module, next(_functions_in(module)), lines, first, shift, found)
+
+
+def _functions_in(node: cst.CSTNode) -> Iterator[cst.FunctionDef | cst.Lambda]:
+    if isinstance(node, cst.FunctionDef | cst.Lambda):
+        yield node
+        return
+    for child in node.children:
+        yield from _functions_in(child)
 
 
 def _on_one_line(module: cst.Module, node: cst.CSTNode) -> str:

@@ -1,37 +1,49 @@
 """Arrays element by element, real ones and complex ones, which are pairs of real ones.
 
-In: an array. Out: its shape, a new one, an element loaded or stored.
+In: an array, or a tuple or list where NumPy takes it for one. Out: its shape, a new one, an element loaded or stored.
 
     allocated(ctx, (%n,), complex128, None, "z")   Alloc z_real, Alloc z_imag
     store(ctx, z, (%i,), 1j)                       two stores
+    np.add(a, [1.0, 2.0])                          array = np.empty(2);  array[0] = 1.0;  array[1] = 2.0;  a + array
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.elaborate.values import complexes
+from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.frame import Context
-from adjit.transform.elaborate.values.values import Complex, Lazy, Number, Value, dtype, operands_in
+from adjit.transform.elaborate.values.values import (
+    Complex,
+    Lazy,
+    Number,
+    TupleValue,
+    Value,
+    described,
+    dtype,
+    is_scalar,
+    operands_in,
+)
 from adjit.transform.ir.types import array_type, part_of, typed_const
 
 
 def shape_of(ctx: Context, value: Value) -> tuple[ir.Operand, ...]:
     if isinstance(value, Lazy):
         return value.shape
-    if isinstance(value, Complex):
-        return shape_of(ctx, value.real)
-    assert isinstance(value, ir.Var | ir.Const)
-    return ctx.shape(value) if isinstance(value.type, types.Array) else ()
+    assert isinstance(value, Number)
+    first = operands_in(value)[0]
+    return ctx.shape(first) if isinstance(first.type, types.Array) else ()
 
 
 def ordered_like(ctx: Context, made: Value, models: Iterable[Value]) -> None:
     """Takes note that NumPy makes an array in the order of these, which are C in all that is made here."""
-    if not isinstance(made, ir.Var | ir.Const | Complex):
+    if not isinstance(made, Number):
         return
     like: list[ir.Operand] = []
     is_free = False
@@ -39,7 +51,7 @@ def ordered_like(ctx: Context, made: Value, models: Iterable[Value]) -> None:
         if isinstance(model, Lazy):
             like += [*model.sources, *model.like]
             is_free |= model.is_free
-        elif isinstance(model, ir.Var | ir.Const | Complex):
+        elif isinstance(model, Number):
             like += operands_in(model)
     for part in operands_in(made):
         ctx.ordered(part, like, is_free)
@@ -79,3 +91,32 @@ def allocated_part(
     out = ir.Var(name, array_type(kind, len(shape)), user)
     ctx.builder.emit(ir.Alloc(shape=tuple(shape), out=out, fill=None if fill is None else typed_const(fill, kind)))
     return ctx.new_array(out, shape)
+
+
+def array_of(ctx: Context, value: Value, kind: types.Type | None = None, of_none: types.Type = types.float64) -> Number:
+    """The array that np.array makes of a display; `kind`: of its elements, instead of their common one.
+
+    of_none: their type where there are no elements.
+    """
+    extents, flat = _elements(ctx, value)
+    type_ = kind or (functools.reduce(scalars.wider, map(dtype, flat)) if flat else of_none)
+    out = allocated(ctx, [ir.integer(n) for n in extents], type_, None if flat else 0, "array")
+    for place, leaf in zip(np.ndindex(*extents), flat, strict=True):
+        store(ctx, out, [ir.integer(int(p)) for p in place], leaf)
+    return out
+
+
+def _elements(ctx: Context, value: Value) -> tuple[tuple[int, ...], list[Number]]:
+    if is_scalar(value):
+        return (), [value]
+    if not isinstance(value, TupleValue):
+        raise ctx.unsupported(
+            f"{described(value)} as an element of an array",
+            "Store into an array of known shape.",
+            why="The elements of np.array are numbers, in tuples and lists.",
+        )
+    parts = [_elements(ctx, item) for item in value.items]
+    if any(p[0] != parts[0][0] for p in parts):
+        raise ctx.mismatch("the rows of an array differ in length", "Give rows of one length.")
+    inner = parts[0][0] if parts else ()
+    return (len(parts), *inner), [leaf for p in parts for leaf in p[1]]

@@ -17,22 +17,13 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.frame import Context
-from adjit.transform.elaborate.values.values import Complex, Number, operands_in
-from adjit.transform.ir.types import complex_of, part_of, type_of, typed_const
+from adjit.transform.elaborate.values.values import Complex, Number, dtype, operands_in
+from adjit.transform.ir.types import part_of, typed_const
 
 Side = Callable[[], Number]
-
-
-def literal(value: complex | np.complexfloating[Any, Any]) -> Complex:
-    """A complex number that is known."""
-    type_ = type_of(value)
-    assert isinstance(type_, types.Complex)
-    part = part_of(type_)
-    return Complex(typed_const(float(value.real), part), typed_const(float(value.imag), part))
 
 
 def apart(ctx: Context, value: ir.Operand, name: str = "") -> Complex:
@@ -73,43 +64,28 @@ def cast(ctx: Context, value: Number, type_: types.Type) -> Number:
 def real(ctx: Context, value: Number) -> ir.Operand:
     """A number that has to be real."""
     if isinstance(value, Complex):
-        raise ctx.fail(
-            errors.TypeMismatch,
-            "a complex number where a real one belongs",
-            "",
-            "Take its .real, its .imag or its abs().",
-        )
+        raise ctx.mismatch("a complex number where a real one belongs", "Take its .real, its .imag or its abs().")
     return value
-
-
-def number_type(value: Number) -> types.Type:
-    return complex_of(value.real.type) if isinstance(value, Complex) else value.type
 
 
 def chosen(ctx: Context, condition: ir.Operand, then: Side, orelse: Side, name: str = "value") -> Number:
     """A conditional expression; `then` and `orelse` are functions that emit and return their side's number."""
     if isinstance(condition, ir.Const):
         return then() if condition.value else orelse()
-    with ctx.builder.region() as yes_ops:
-        yes = then()
-    with ctx.builder.region() as no_ops:
-        no = orelse()
-    type_ = scalars.common(ctx, number_type(yes), number_type(no))
-    with ctx.builder.region() as yes_cast:
-        yes = cast(ctx, yes, type_)
-    with ctx.builder.region() as no_cast:
-        no = cast(ctx, no, type_)
+    sides: list[tuple[list[ir.Op], Number]] = []
+    for side in (then, orelse):
+        with ctx.builder.region() as ops:
+            sides.append((ops, side()))
+    type_ = scalars.common(ctx, *(dtype(value) for _, value in sides))
+    regions: list[ir.Region] = []
+    for ops, value in sides:
+        with ctx.builder.region() as casts:
+            yields = operands_in(cast(ctx, value, type_))
+        regions.append(ir.Region((), (*ops, *casts), yields))
     outs: tuple[ir.Var, ...] = (ir.Var(name, type_),)
     if isinstance(type_, types.Complex):
         outs = tuple(ir.Var(f"{name}_{part}", part_of(type_)) for part in ("real", "imag"))
-    ctx.builder.emit(
-        ir.If(
-            condition=condition,
-            then=ir.Region((), (*yes_ops, *yes_cast), operands_in(yes)),
-            orelse=ir.Region((), (*no_ops, *no_cast), operands_in(no)),
-            outs=outs,
-        )
-    )
+    ctx.builder.emit(ir.If(condition=condition, then=regions[0], orelse=regions[1], outs=outs))
     return Complex(*outs) if len(outs) == 2 else outs[0]
 
 
@@ -150,50 +126,42 @@ def call(ctx: Context, callee: Any, args: Sequence[Number], name: str = "") -> N
     if len(args) == 2 and known in _BINARY:
         return binary(ctx, _BINARY[known], args[0], args[1])
     if callee is cmath.rect and len(args) == 2:
-        size, angle = real(ctx, args[0]), real(ctx, args[1])
-        return _turned(ctx, size, angle)
+        return _turned(ctx, real(ctx, args[0]), real(ctx, args[1]))
     if len(args) == 1:
         return function(ctx, known, promote(ctx, args[0]))
-    raise no_rule(ctx, known)
+    raise ctx.no_rule(f"{known} of complex numbers")
 
 
 def binary(ctx: Context, callee: Any, left: Number, right: Number) -> Number:
     if callee is operator.pow:
         return _power(ctx, left, right)
     a, b = promote(ctx, left), promote(ctx, right)
+    is_pair, is_by_pair = isinstance(left, Complex), isinstance(right, Complex)
     if callee in (operator.add, operator.sub):
-        return Complex(_call(ctx, callee, a.real, b.real), _call(ctx, callee, a.imag, b.imag))
+        return _by_parts(ctx, callee, a, b)
     if callee is operator.mul:
-        if not isinstance(left, Complex):
-            return Complex(_mul(ctx, a.real, b.real), _mul(ctx, a.real, b.imag))
-        if not isinstance(right, Complex):
-            return Complex(_mul(ctx, a.real, b.real), _mul(ctx, a.imag, b.real))
-        return _times(ctx, a, b)
+        if is_pair == is_by_pair:
+            return _times(ctx, a, b)
+        return _by_parts(ctx, callee, a if is_pair else a.real, b if is_by_pair else b.real)
     if callee is operator.truediv:
-        if not isinstance(right, Complex):
-            return _over(ctx, a, b.real)
+        if not is_by_pair:
+            return _by_parts(ctx, callee, a, b.real)
         # by parts of a number of size 1, whose squares neither overflow nor vanish
         size = _size(ctx, b)
-        unit = _over(ctx, b, size)
-        return _over(ctx, _times(ctx, a, conjugate(ctx, unit)), size)
+        unit = _by_parts(ctx, callee, b, size)
+        return _by_parts(ctx, callee, _times(ctx, a, conjugate(ctx, unit)), size)
     if callee in (operator.eq, operator.ne):
-        combine = operator.and_ if callee is operator.eq else operator.or_
-        return _call(ctx, combine, _call(ctx, callee, a.real, b.real), _call(ctx, callee, a.imag, b.imag))
-    raise ctx.fail(
-        errors.Unsupported, f"`{callee.__name__}` of complex numbers", "", "Write it with real and imaginary parts."
-    )
+        same = _by_parts(ctx, callee, a, b)
+        return _call(ctx, operator.and_ if callee is operator.eq else operator.or_, same.real, same.imag)
+    raise ctx.unsupported(f"`{callee.__name__}` of complex numbers", "Write it with real and imaginary parts.")
 
 
 def unary(ctx: Context, callee: Any, value: Complex) -> Number:
-    if callee is operator.neg:
-        return Complex(_call(ctx, operator.neg, value.real), _call(ctx, operator.neg, value.imag))
     if callee is operator.pos:
         return value
-    if callee is operator.not_:
-        return scalars.negated(ctx, truth(ctx, value))
-    raise ctx.fail(
-        errors.Unsupported, f"`{callee.__name__}` of a complex number", "", "Write it with real and imaginary parts."
-    )
+    if callee in (operator.neg, operator.not_):
+        return function(ctx, callee.__name__, value)
+    raise ctx.unsupported(f"`{callee.__name__}` of a complex number", "Write it with real and imaginary parts.")
 
 
 def truth(ctx: Context, value: Number) -> ir.Operand:
@@ -211,17 +179,8 @@ def function(ctx: Context, name: str, value: Complex) -> Number:
     """A function of one complex number by the name that NumPy and cmath give it."""
     found = _FUNCTIONS.get(name)
     if found is None:
-        raise no_rule(ctx, name)
+        raise ctx.no_rule(f"{name} of complex numbers")
     return found(ctx, value)
-
-
-def no_rule(ctx: Context, name: str) -> errors.AdjitError:
-    return ctx.fail(
-        errors.NoRule,
-        f"{name} of complex numbers has no derivative rule",
-        "",
-        "Write it with real and imaginary parts.",
-    )
 
 
 # ------------------------------------------------------------------------------------------------------- functions
@@ -249,7 +208,7 @@ def _log(ctx: Context, z: Complex) -> Complex:
 
 
 def _log_to_base(base: float) -> Callable[[Context, Complex], Complex]:
-    return lambda ctx, z: _over(ctx, _log(ctx, z), typed_const(math.log(base), z.real.type))
+    return lambda ctx, z: _by_parts(ctx, operator.truediv, _log(ctx, z), typed_const(math.log(base), z.real.type))
 
 
 def _sqrt(ctx: Context, z: Complex) -> Complex:
@@ -257,21 +216,18 @@ def _sqrt(ctx: Context, z: Complex) -> Complex:
     half, two, zero = (typed_const(v, z.real.type) for v in (0.5, 2.0, 0.0))
     size = _size(ctx, z)
 
+    def over_twice(y: ir.Operand, t: ir.Operand) -> ir.Operand:
+        return _call(ctx, operator.truediv, y, _mul(ctx, two, t))
+
     def right() -> Complex:
         t = _call(ctx, math.sqrt, _mul(ctx, half, _call(ctx, operator.add, size, z.real)))
+        is_above = _call(ctx, operator.gt, t, zero)
         # at 0 the imaginary part is itself 0
-        quotient = branch(
-            ctx,
-            _call(ctx, operator.gt, t, zero),
-            lambda: _call(ctx, operator.truediv, z.imag, _mul(ctx, two, t)),
-            scalars.ready(z.imag),
-        )
-        return Complex(t, quotient)
+        return Complex(t, branch(ctx, is_above, lambda: over_twice(z.imag, t), scalars.ready(z.imag)))
 
     def left() -> Complex:
         t = _call(ctx, math.sqrt, _mul(ctx, half, _call(ctx, operator.sub, size, z.real)))
-        above = _call(ctx, abs, z.imag)
-        return Complex(_call(ctx, operator.truediv, above, _mul(ctx, two, t)), _call(ctx, math.copysign, t, z.imag))
+        return Complex(over_twice(_call(ctx, abs, z.imag), t), _call(ctx, math.copysign, t, z.imag))
 
     return _branch(ctx, _call(ctx, operator.ge, z.real, zero), right, left, "root")
 
@@ -296,10 +252,8 @@ def _tangents(ctx: Context, t: ir.Operand, h: ir.Operand) -> tuple[ir.Operand, i
     below = _call(ctx, operator.add, one, _mul(ctx, th, th))
     less = _mul(ctx, _call(ctx, operator.sub, one, h), _call(ctx, operator.add, one, h))
     more = _call(ctx, operator.add, one, _mul(ctx, t, t))
-    return (
-        _call(ctx, operator.truediv, _mul(ctx, t, less), below),
-        _call(ctx, operator.truediv, _mul(ctx, h, more), below),
-    )
+    of_tan = _call(ctx, operator.truediv, _mul(ctx, t, less), below)
+    return of_tan, _call(ctx, operator.truediv, _mul(ctx, h, more), below)
 
 
 def _tan(ctx: Context, z: Complex) -> Complex:
@@ -312,7 +266,7 @@ def _tanh(ctx: Context, z: Complex) -> Complex:
 
 
 def _of_parts(predicate: Any, combine: Any = operator.or_) -> Callable[[Context, Complex], ir.Operand]:
-    return lambda ctx, z: _call(ctx, combine, _call(ctx, predicate, z.real), _call(ctx, predicate, z.imag))
+    return lambda ctx, z: _call(ctx, combine, *operands_in(_by_parts(ctx, predicate, z)))
 
 
 _FUNCTIONS: dict[str, Callable[[Context, Complex], Number]] = {
@@ -322,9 +276,8 @@ _FUNCTIONS: dict[str, Callable[[Context, Complex], Number]] = {
     "real": lambda ctx, z: z.real,
     "imag": lambda ctx, z: z.imag,
     **dict.fromkeys(("complex", "positive"), lambda ctx, z: z),
-    "neg": lambda ctx, z: unary(ctx, operator.neg, z),
-    "negative": lambda ctx, z: unary(ctx, operator.neg, z),
-    "not_": lambda ctx, z: unary(ctx, operator.not_, z),
+    **dict.fromkeys(("neg", "negative"), lambda ctx, z: _by_parts(ctx, operator.neg, z)),
+    "not_": lambda ctx, z: scalars.negated(ctx, truth(ctx, z)),
     "exp": _exp,
     "log": _log,
     "log2": _log_to_base(2.0),
@@ -367,7 +320,7 @@ def _product_of(ctx: Context, z: Complex, count: int) -> Complex:
         count //= 2
         if count:
             z = _times(ctx, z, z)
-    return result or Complex(typed_const(1.0, z.real.type), typed_const(0.0, z.real.type))
+    return result or make(ctx, typed_const(1.0, z.real.type))
 
 
 def _repeated(ctx: Context, z: Complex, count: ir.Operand) -> Complex:
@@ -410,8 +363,10 @@ def _times(ctx: Context, a: Complex, b: Complex) -> Complex:
     return Complex(real, _call(ctx, operator.add, _mul(ctx, a.real, b.imag), _mul(ctx, a.imag, b.real)))
 
 
-def _over(ctx: Context, a: Complex, b: ir.Operand) -> Complex:
-    return Complex(_call(ctx, operator.truediv, a.real, b), _call(ctx, operator.truediv, a.imag, b))
+def _by_parts(ctx: Context, callee: Any, *args: Number) -> Complex:
+    """The function of the real parts, and that of the imaginary ones; a real number is an argument of both."""
+    pairs = [a if isinstance(a, Complex) else Complex(a, a) for a in args]
+    return Complex(_call(ctx, callee, *(p.real for p in pairs)), _call(ctx, callee, *(p.imag for p in pairs)))
 
 
 def _mul(ctx: Context, left: ir.Operand, right: ir.Operand) -> ir.Operand:

@@ -8,6 +8,7 @@ In: a scalar operation and values, of which one is an array. Out: a `Lazy`, or t
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,12 +16,9 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from adjit import errors
 from adjit.runtime.library import broadcast_extent, stored_extent
 from adjit.transform import ir
-from adjit.transform.elaborate.values import complexes, scalars
-from adjit.transform.elaborate.values.arrays import allocated, allocated_part, load, ordered_like, shape_of, store
-from adjit.transform.elaborate.values.displays import array_of
+from adjit.transform.elaborate.values import arrays, complexes, scalars
 from adjit.transform.elaborate.values.frame import Context
 from adjit.transform.elaborate.values.values import (
     Complex,
@@ -35,6 +33,7 @@ from adjit.transform.elaborate.values.values import (
     dtype,
     is_array,
     is_complex,
+    is_scalar,
     ndim,
     operands_in,
 )
@@ -44,13 +43,13 @@ from adjit.transform.ir.types import array_type, bits, call_type, is_integer, pa
 def as_lazy(ctx: Context, array: Value) -> Lazy:
     """An array, or what NumPy takes for one, as an expression of its own elements."""
     if isinstance(array, TupleValue):
-        array = array_of(ctx, array)
+        array = arrays.array_of(ctx, array)
     if isinstance(array, Lazy):
         return array
-    if not is_array(array):
-        raise ctx.fail(errors.TypeMismatch, f"{described(array)} where an array is needed", "", "Give an array.")
-    assert isinstance(array, ir.Var | ir.Const | Complex)
-    return Lazy(shape_of(ctx, array), dtype(array), lambda index: load(ctx, array, index), operands_in(array))
+    if not isinstance(array, Number) or not is_array(array):
+        raise ctx.mismatch(f"{described(array)} where an array is needed", "Give an array.")
+    shape = arrays.shape_of(ctx, array)
+    return Lazy(shape, dtype(array), lambda index: arrays.load(ctx, array, index), operands_in(array))
 
 
 def broadcast_shapes(ctx: Context, shapes: Sequence[tuple[ir.Operand, ...]]) -> tuple[ir.Operand, ...]:
@@ -63,28 +62,23 @@ def broadcast_shapes(ctx: Context, shapes: Sequence[tuple[ir.Operand, ...]]) -> 
             place = axis - rank + len(shape)
             if place >= 0 and shape[place] not in found and shape[place] != ir.integer(1):
                 found.append(shape[place])
-        extent: ir.Operand = found[0] if found else ir.integer(1)
-        for other in found[1:]:
-            extent = _common_extent(ctx, extent, other)
-        result.append(extent)
+        result.append(functools.reduce(functools.partial(_common_extent, ctx), found or [ir.integer(1)]))
     return tuple(result)
 
 
 def _common_extent(ctx: Context, left: ir.Operand, right: ir.Operand) -> ir.Operand:
     if isinstance(left, ir.Const) and isinstance(right, ir.Const):
-        raise ctx.fail(
-            errors.TypeMismatch, f"extents {left.value} and {right.value} do not broadcast together", "",
+        raise ctx.mismatch(
+            f"extents {left.value} and {right.value} do not broadcast together",
             "Give both arrays the same length there, or one of them the length 1.",
-        )  # fmt: skip
+        )
     return ctx.builder.call(broadcast_extent, left, right, type=types.intp, name="n")
 
 
 def stretched(ctx: Context, value: Value, shape: Sequence[ir.Operand]) -> Callable[[Index], Number]:
     """The element of `value` broadcast to `shape`. Whether an axis has size 1 is asked once, outside the loops."""
-    if not is_array(value):
-        assert isinstance(value, ir.Var | ir.Const | Complex)
-        number = value
-        return lambda index: number
+    if is_scalar(value):
+        return lambda index: value
     lazy = as_lazy(ctx, value)
     offset = len(shape) - lazy.ndim
     flags: list[ir.Operand] = []
@@ -105,8 +99,7 @@ def stretched(ctx: Context, value: Value, shape: Sequence[ir.Operand]) -> Callab
 
 def elementwise(ctx: Context, callee: Any, args: Sequence[Value], name: str = "") -> Value:
     """A scalar function applied to arrays and numbers, lazily; of arrays of rank 0 it is a number, as in NumPy."""
-    args = [array_of(ctx, a) if isinstance(a, TupleValue) else a for a in args]
-    shape = broadcast_shapes(ctx, [shape_of(ctx, a) for a in args if is_array(a)])
+    shape = broadcast_shapes(ctx, [arrays.shape_of(ctx, a) for a in args if is_array(a)])
     kind, is_narrow = _element_type(ctx, callee, args)
     elements = [stretched(ctx, a, shape) for a in args]
 
@@ -119,7 +112,7 @@ def elementwise(ctx: Context, callee: Any, args: Sequence[Value], name: str = ""
 
     if not shape:
         return complexes.call(ctx, callee, [e(()) for e in elements], name)
-    return _expression(args, shape, kind, element)
+    return expression(args, shape, kind, element)
 
 
 def _element_type(ctx: Context, callee: Any, args: Sequence[Value]) -> tuple[types.Type, bool]:
@@ -127,11 +120,8 @@ def _element_type(ctx: Context, callee: Any, args: Sequence[Value]) -> tuple[typ
     dtypes = tuple(dtype(a) for a in args)
     kind = call_type(callee, dtypes)
     if callee in _NOT_OF_BOOLEANS and all(isinstance(d, types.Boolean) for d in dtypes):
-        raise ctx.fail(
-            errors.TypeMismatch,
-            "`-` of boolean arrays",
-            "NumPy refuses it.",
-            "Use ~ or ^, or convert them: a.astype(np.int64).",
+        raise ctx.mismatch(
+            "`-` of boolean arrays", "Use ~ or ^, or convert them: a.astype(np.int64).", why="NumPy refuses it."
         )
     if kind is None:
         raise scalars.no_such_call(ctx, callee, dtypes)
@@ -150,45 +140,38 @@ _NOT_OF_BOOLEANS = (operator.sub, operator.neg, np.subtract, np.negative)
 def where(ctx: Context, condition: Value, yes: Value, no: Value) -> Value:
     """np.where: the side not selected is not evaluated, so nothing of it reaches the derivative."""
     args = (condition, yes, no)
-    arrays = [a for a in args if is_array(a)]
-    shape = broadcast_shapes(ctx, [shape_of(ctx, a) for a in arrays])
+    shape = broadcast_shapes(ctx, [arrays.shape_of(ctx, a) for a in args if is_array(a)])
     test, one, other = (stretched(ctx, a, shape) for a in args)
 
     def chosen(index: Index) -> Number:
         is_one = complexes.truth(ctx, test(index))
         return complexes.chosen(ctx, is_one, lambda: one(index), lambda: other(index), "selected")
 
-    if not arrays:
+    if not any(map(is_array, args)):
         return chosen(())
     kind, _ = _element_type(ctx, operator.add, (yes, no))
-    return _expression(args, shape, kind, lambda index: complexes.cast(ctx, chosen(index), kind))
+    return expression(args, shape, kind, lambda index: complexes.cast(ctx, chosen(index), kind))
 
 
 def converted(ctx: Context, value: Value, kind: types.Type) -> Value:
     """Elements cast to another type."""
-    if not is_array(value):
-        assert isinstance(value, ir.Var | ir.Const | Complex)
+    if is_scalar(value):
         return complexes.cast(ctx, value, kind)
     lazy = as_lazy(ctx, value)
-    return _expression([lazy], lazy.shape, kind, lambda index: complexes.cast(ctx, lazy.element(index), kind))
+    return expression([lazy], lazy.shape, kind, lambda index: complexes.cast(ctx, lazy.element(index), kind))
 
 
 def part(ctx: Context, value: Value, name: str) -> Value:
     """The part, "real" or "imag", of what is a complex number, or an array of them."""
     if isinstance(value, Lazy):
-        lazy = value
-
-        def element(index: Index) -> Number:
-            found: ir.Operand = getattr(complexes.promote(ctx, lazy.element(index)), name)
-            return found
-
-        assert isinstance(lazy.dtype, types.Complex)
-        return _expression([lazy], lazy.shape, part_of(lazy.dtype), element)
+        assert isinstance(value.dtype, types.Complex)
+        kind, taken = part_of(value.dtype), operator.attrgetter(name)
+        return expression([value], value.shape, kind, lambda i: taken(complexes.promote(ctx, value.element(i))))
     assert isinstance(value, Complex)
     return value.real if name == "real" else value.imag
 
 
-def _expression(
+def expression(
     args: Sequence[Value], shape: tuple[ir.Operand, ...], kind: types.Type, element: Callable[[Index], Number]
 ) -> Lazy:
     """An expression of the elements of these, stretched to the shape."""
@@ -198,18 +181,13 @@ def _expression(
         if isinstance(a, Lazy):
             sources.extend(a.sources)
             moved.extend(a.moved if a.shape == shape else a.sources)
-        elif is_array(a):
-            assert isinstance(a, ir.Var | ir.Const | Complex)
+        elif isinstance(a, Number) and is_array(a):
             sources.extend(operands_in(a))
             if ndim(a) != len(shape):
                 moved.extend(operands_in(a))
-    return Lazy(shape, kind, element, tuple(sources), tuple(moved), **order_of(args))
-
-
-def order_of(args: Sequence[Value]) -> dict[str, Any]:
-    """What an expression of these takes over of what NumPy's order of elements is besides that of the sources."""
     lazy = [a for a in args if isinstance(a, Lazy)]
-    return {"like": tuple(o for a in lazy for o in a.like), "is_free": any(a.is_free for a in lazy)}
+    like, is_free = tuple(o for a in lazy for o in a.like), any(a.is_free for a in lazy)
+    return Lazy(shape, kind, element, tuple(sources), tuple(moved), like=like, is_free=is_free)
 
 
 def materialise(ctx: Context, value: Value, name: str = "", user: bool = False) -> Value:
@@ -233,26 +211,24 @@ def materialise(ctx: Context, value: Value, name: str = "", user: bool = False) 
 def copied(ctx: Context, value: Value, name: str = "", user: bool = False, keeps_order: bool = True) -> Number:
     """An array or expression as a fresh array; `keeps_order`: NumPy's is in the order of the original, else in C."""
     lazy = as_lazy(ctx, value)
-    name = name or "values"
-    out = allocated(ctx, lazy.shape, lazy.dtype, None, name, user)
-    ctx.builder.nest(lazy.shape, lambda index: store(ctx, out, index, lazy.element(index)))
+    out = arrays.allocated(ctx, lazy.shape, lazy.dtype, None, name or "values", user)
+    ctx.builder.nest(lazy.shape, lambda index: arrays.store(ctx, out, index, lazy.element(index)))
     if keeps_order:
-        ordered_like(ctx, out, [lazy])
+        arrays.ordered_like(ctx, out, [lazy])
     return out
 
 
 def operand(ctx: Context, value: Value) -> ir.Operand:
     """An operand of the IR: lazy expressions are computed."""
     if is_complex(value):
-        raise ctx.fail(
-            errors.Unsupported,
+        raise ctx.unsupported(
             "complex numbers here",
-            "They are pairs of real ones, which this does not take.",
             "Write it with real and imaginary parts.",
+            why="They are pairs of real ones, which this does not take.",
         )
-    made = array_of(ctx, value) if isinstance(value, TupleValue) else materialise(ctx, value)
+    made = arrays.array_of(ctx, value) if isinstance(value, TupleValue) else materialise(ctx, value)
     if not isinstance(made, ir.Var | ir.Const):
-        raise ctx.fail(errors.Unsupported, f"{described(value)} in this place", "", "Give a number or an array.")
+        raise ctx.unsupported(f"{described(value)} in this place", "Give a number or an array.")
     return made
 
 
@@ -262,9 +238,7 @@ def store_all(ctx: Context, target: Number, value: Value, accumulate: Any = None
     The right side is evaluated before the store, as NumPy does: where it reads what is overwritten elsewhere in the
     target, it is computed into an array of its own first.
     """
-    shape = shape_of(ctx, target)
-    if isinstance(value, TupleValue):
-        value = array_of(ctx, value)
+    shape = arrays.shape_of(ctx, target)
     if is_array(value) and _reads_elsewhere(ctx, value, target):
         lazy = as_lazy(ctx, value)
         stored = operands_in(target)[0]
@@ -279,28 +253,26 @@ def store_all(ctx: Context, target: Number, value: Value, accumulate: Any = None
         new = element(index)
         if adds:
             added = new if accumulate is operator.add else complexes.call(ctx, operator.neg, (new,))
-            store(ctx, target, index, added, add=True)
+            arrays.store(ctx, target, index, added, add=True)
             return
         if accumulate is not None:
-            new = complexes.call(ctx, accumulate, (load(ctx, target, index), new))
-        store(ctx, target, index, new)
+            new = complexes.call(ctx, accumulate, (arrays.load(ctx, target, index), new))
+        arrays.store(ctx, target, index, new)
 
     ctx.builder.nest(shape, body)
 
 
 def check_fits(ctx: Context, shape: Sequence[ir.Operand], value: Value) -> None:
     """Checks that a value can be stored where an array of this shape is; the extents when it runs."""
-    own_shape = shape_of(ctx, value) if is_array(value) else ()
+    own_shape = arrays.shape_of(ctx, value) if is_array(value) else ()
     if len(own_shape) > len(shape):
-        raise ctx.fail(
-            errors.TypeMismatch, f"an array of rank {len(own_shape)} is stored in one of rank {len(shape)}", "",
-            "Index or reduce it first.",
-        )  # fmt: skip
+        raise ctx.mismatch(
+            f"an array of rank {len(own_shape)} is stored in one of rank {len(shape)}", "Index or reduce it first."
+        )
     for extent, own in zip(shape[len(shape) - len(own_shape) :], own_shape, strict=True):
         if own not in (extent, ir.integer(1)):
-            ctx.builder.emit(
-                ir.Call(callee=stored_extent, args=(extent, own), outs=(ir.Var("n", types.intp),), effect=True)
-            )
+            n = ir.Var("n", types.intp)
+            ctx.builder.emit(ir.Call(callee=stored_extent, args=(extent, own), outs=(n,), effect=True))
 
 
 def _reads_elsewhere(ctx: Context, value: Value, target: Number) -> bool:
@@ -309,7 +281,7 @@ def _reads_elsewhere(ctx: Context, value: Value, target: Number) -> bool:
     met = [(source, t) for source in lazy.sources for t in operands_in(target) if ctx.may_alias(source, t)]
     if any(source is not t or any(source is m for m in lazy.moved) for source, t in met):
         return True
-    return bool(met) and lazy.shape != shape_of(ctx, target)
+    return bool(met) and lazy.shape != arrays.shape_of(ctx, target)
 
 
 def paired(real: Value, imag: Value) -> Complex:
@@ -344,14 +316,13 @@ def total(ctx: Context, value: Value, axes: Sequence[int] | None = None) -> Valu
     rest = tuple(lazy.shape[k] for k in left)
     if lazy.ndim - 1 not in axes and ir.is_float(dtype):
         # row by row, as the elements are in memory
-        out = allocated_part(ctx, rest, dtype, 0, "totals")
+        out = arrays.allocated_part(ctx, rest, dtype, 0, "totals")
 
         def accumulate(index: Index) -> None:
-            value = term(index)
-            ctx.builder.store(out, tuple(index[k] for k in left), value, add=True)
+            ctx.builder.store(out, tuple(index[k] for k in left), term(index), add=True)
 
         ctx.builder.nest(lazy.shape, accumulate, ordered=tuple(axes))
-        ordered_like(ctx, out, [lazy])
+        arrays.ordered_like(ctx, out, [lazy])
         return out
 
     def element(index: Index) -> ir.Operand:
@@ -361,4 +332,4 @@ def total(ctx: Context, value: Value, axes: Sequence[int] | None = None) -> Valu
 
         return ctx.reduce([lazy.shape[k] for k in axes], zero, add_inner, "total")
 
-    return materialise(ctx, _expression([lazy], rest, dtype, element), "totals")
+    return materialise(ctx, expression([lazy], rest, dtype, element), "totals")

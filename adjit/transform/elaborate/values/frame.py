@@ -10,12 +10,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import libcst as cst
+import numpy as np
 from numba import types
 
 from adjit import errors
 from adjit.transform import ir
-from adjit.transform.elaborate.values.values import Complex, Poison, TupleValue, Value
-from adjit.transform.ir.types import const, is_small
+from adjit.transform.elaborate.values.values import Complex, Poison, Static, TupleValue, Value
+from adjit.transform.ir.types import const, is_small, type_of, typed_const
 from adjit.transform.source.reading import FunctionSource
 
 ANYWHERE = "anywhere"  # the root of an array that may be any of those reachable here
@@ -93,6 +94,10 @@ class Context:
     def mismatch(self, what: str, instead: str, why: str = "", node: cst.CSTNode | None = None) -> errors.AdjitError:
         """The refusal of a value of another type than is needed there."""
         return self.fail(errors.TypeMismatch, what, why, instead, node)
+
+    def no_rule(self, what: str) -> errors.AdjitError:
+        """The refusal of complex numbers where nobody knows a derivative of pairs of real ones."""
+        return self.fail(errors.NoRule, f"{what} has no derivative rule", "", "Write it with real and imaginary parts.")
 
     # ---------------------------------------------------------------------------------------------------- arrays
 
@@ -193,6 +198,35 @@ class Context:
         return level((), initial)
 
 
+def wrap(ctx: Context, thing: Any) -> Value:
+    """The value that stands for a Python object from outside; numbers and arrays are constants, as for numba."""
+    if isinstance(thing, bool | int | float | np.bool_ | np.integer | np.floating):
+        return const(thing)
+    if isinstance(thing, complex | np.complexfloating):
+        part = type_of(thing.real)
+        return Complex(typed_const(float(thing.real), part), typed_const(float(thing.imag), part))
+    if isinstance(thing, tuple):
+        return TupleValue(tuple(wrap(ctx, part) for part in thing), fields=tuple(getattr(thing, "_fields", ())))
+    if isinstance(thing, np.ndarray):
+        type_ = type_of(thing)
+        assert isinstance(type_, types.Array)
+        if isinstance(type_.dtype, types.Complex):
+            return _parts(ctx, thing)
+        if not isinstance(type_.dtype, types.Float | types.Integer | types.Boolean):
+            raise ctx.unsupported(f"a global array of {thing.dtype}", "Use an array of numbers.")
+        return ir.Const(thing, type_)
+    return Static(thing)
+
+
+def _parts(ctx: Context, array: np.ndarray[Any, Any]) -> Complex:
+    """A global array of complex numbers as two constants, the same two each time: constants are known by identity."""
+    found = ctx.parts.get(id(array))
+    if found is None:
+        real, imag = np.ascontiguousarray(array.real), np.ascontiguousarray(array.imag)
+        found = ctx.parts[id(array)] = Complex(ir.Const(real, type_of(real)), ir.Const(imag, type_of(imag)))
+    return found
+
+
 class Frame:
     """One function body: its source, its variables, and whether it is the body of a rule.
 
@@ -218,15 +252,12 @@ class Frame:
         """The value of a local variable, None if there is none of that name."""
         value = self.env.get(name)
         if isinstance(value, Poison) and value.is_deleted:
-            raise self.ctx.fail(
-                errors.Unsupported, f"`{name}` is read after it may have been deleted", "", "Leave the `del` out."
-            )
+            raise self.ctx.unsupported(f"`{name}` is read after it may have been deleted", "Leave the `del` out.")
         if isinstance(value, Poison):
             shown = "the result" if name.startswith("%") else f"`{name}`"
-            raise self.ctx.fail(
-                errors.Unsupported, f"the type of {shown} depends on the path taken", value.why,
-                f"Give {shown} one type on every path.",
-            )  # fmt: skip
+            raise self.ctx.unsupported(
+                f"the type of {shown} depends on the path taken", f"Give {shown} one type on every path.", why=value.why
+            )
         return value
 
 
@@ -259,14 +290,15 @@ def as_index(ctx: Context, value: Value, what: str) -> ir.Operand:
     """An integer operand, or the error that says what should have been one."""
     if isinstance(value, ir.Var | ir.Const) and isinstance(value.type, types.Integer):
         return value
-    raise ctx.fail(errors.TypeMismatch, f"{what} is not an integer", "", "Convert it: int(...).")
+    raise ctx.mismatch(f"{what} is not an integer", "Convert it: int(...).")
 
 
 def static_items(ctx: Context, value: Value, what: str) -> tuple[Value, ...]:
     """The items of a tuple or list display."""
     if isinstance(value, TupleValue):
         return value.items
-    raise ctx.fail(
-        errors.Unsupported, f"{what} is not a tuple", "Its length has to be known when the code is compiled.",
+    raise ctx.unsupported(
+        f"{what} is not a tuple",
         "Write a loop over a range or an array.",
-    )  # fmt: skip
+        why="Its length has to be known when the code is compiled.",
+    )

@@ -14,7 +14,7 @@ from numba import types
 
 from adjit import errors
 from adjit.transform import ir
-from adjit.transform.elaborate.values.displays import array_of
+from adjit.transform.elaborate.values.arrays import array_of
 from adjit.transform.elaborate.values.elementwise import operand
 from adjit.transform.elaborate.values.frame import Frame, as_index
 from adjit.transform.elaborate.values.values import (
@@ -25,6 +25,7 @@ from adjit.transform.elaborate.values.values import (
     is_array,
     is_number,
     is_numeric,
+    is_scalar,
 )
 from adjit.transform.ir.types import dtype_of
 
@@ -43,28 +44,18 @@ def bound(
     kinds = {p.partition(":")[0]: p.partition(":")[2] for p in parameters.replace("?", "").split()}
     names = list(kinds)
     required = [p.partition(":")[0] for p in parameters.split() if not p.endswith("?")]
+    known = f"adjit takes {', '.join(names)}."
     if len(args) > len(names):
-        raise ctx.fail(
-            errors.Unsupported,
-            f"{len(args)} arguments for {name}",
-            f"adjit takes {', '.join(names)}.",
-            "Write the computation without the others.",
-        )
+        raise ctx.unsupported(f"{len(args)} arguments for {name}", "Write the computation without the others.", known)
     found: dict[str, Value] = dict(zip(names, args, strict=False))
     for key, value in named.items():
         if key not in names or key in found:
-            raise ctx.fail(
-                errors.Unsupported,
-                f"argument `{key}` of {name}" + (", given twice" if key in names else ""),
-                f"adjit takes {', '.join(names)}.",
-                "Write the computation without it.",
-            )
+            twice = ", given twice" if key in names else ""
+            raise ctx.unsupported(f"argument `{key}` of {name}{twice}", "Write the computation without it.", known)
         found[key] = value
     for key in required:
         if key not in found:
-            raise ctx.fail(
-                errors.WrongCall, f"{name} is called without `{key}`", f"adjit takes {', '.join(names)}.", "Give it."
-            )
+            raise ctx.fail(errors.WrongCall, f"{name} is called without `{key}`", known, "Give it.")
     return [taken(frame, name, kinds[n], found[n]) if n in found else None for n in names]
 
 
@@ -79,12 +70,11 @@ def takes(name: str, parameters: str, handle: Callable[..., Value]) -> Handler:
 
 def taken(frame: Frame, name: str, kind: str, value: Value) -> Value:
     """An argument, if it is of the kind that the function takes."""
-    ctx = frame.ctx
     if kind in ("array", "value") and isinstance(value, TupleValue):
-        return array_of(ctx, value)
+        return array_of(frame.ctx, value)
     is_taken, what = _KINDS[kind]
     if not is_taken(value):
-        raise ctx.fail(errors.TypeMismatch, f"{name} of {described(value)}", "", f"Give it {what}.")
+        raise frame.ctx.mismatch(f"{name} of {described(value)}", f"Give it {what}.")
     return value
 
 
@@ -92,7 +82,7 @@ _KINDS: dict[str, tuple[Callable[[Value], bool], str]] = {
     "": (lambda value: True, ""),
     "array": (is_array, "an array"),
     "number": (is_number, "a real number"),
-    "scalar": (lambda value: is_numeric(value) and not is_array(value), "a number"),
+    "scalar": (is_scalar, "a number"),
     "value": (is_numeric, "a number or an array"),
 }
 
@@ -102,7 +92,7 @@ def operands_of(frame: Frame, name: str, args: Sequence[Value], named: dict[str,
     if named or not 1 <= len(args) <= most:
         takes = "1 number" if most == 1 else f"1 to {most} numbers"
         given = f"{len(args)} arguments" + (f" and `{next(iter(named))}`" if named else "")
-        raise frame.ctx.fail(errors.TypeMismatch, f"{name} is given {given}", "", f"Give it {takes}, by position.")
+        raise frame.ctx.mismatch(f"{name} is given {given}", f"Give it {takes}, by position.")
     return [operand(frame.ctx, taken(frame, name, "number", a)) for a in args]
 
 
@@ -110,24 +100,20 @@ def axis_argument(frame: Frame, name: str, value: Value | None, rank: int) -> in
     """An axis of an array of that rank, from 0 on."""
     ctx = frame.ctx
     if not isinstance(value, ir.Const) or not isinstance(value.type, types.Integer):
-        raise ctx.fail(
-            errors.Unsupported,
+        raise ctx.unsupported(
             f"{name} over an axis that is known at run time only",
-            "Which axes are left has to be known when it is compiled.",
             "Write the axis as a number, or a tuple of numbers.",
+            why="Which axes are left has to be known when it is compiled.",
         )
     if not -rank <= value.value < rank:
-        raise ctx.fail(
-            errors.TypeMismatch, f"axis {value.value} of an array of rank {rank}", "", f"Give one from 0 to {rank - 1}."
-        )
+        raise ctx.mismatch(f"axis {value.value} of an array of rank {rank}", f"Give one from 0 to {rank - 1}.")
     return int(value.value) % rank
 
 
 def shape_argument(frame: Frame, value: Value) -> tuple[ir.Operand, ...]:
-    ctx = frame.ctx
     if isinstance(value, TupleValue):
-        return tuple(as_index(ctx, v, "an extent") for v in value.items)
-    return (as_index(ctx, value, "the shape"),)
+        return tuple(as_index(frame.ctx, v, "an extent") for v in value.items)
+    return (as_index(frame.ctx, value, "the shape"),)
 
 
 Type = TypeVar("Type", types.Type, types.Type | None)
@@ -138,43 +124,40 @@ def dtype_argument(frame: Frame, value: Value | None, default: Type) -> Type:
         return default
     found = dtype_of(value.value) if isinstance(value, Static) else None
     if found is None:
-        raise frame.ctx.fail(
-            errors.TypeMismatch, f"{described(value)} as a dtype", "", "Give np.float64, np.float32 or an integer type."
-        )
+        raise frame.ctx.mismatch(f"{described(value)} as a dtype", "Give np.float64, np.float32 or an integer type.")
     return element_type(frame, found)
 
 
 def element_type(frame: Frame, kind: types.Type) -> types.Type:
     """The type of numbers to convert to, unless numba has no arithmetic for it."""
     if isinstance(kind, types.Float) and kind not in (types.float32, types.float64):
-        raise frame.ctx.fail(
-            errors.Unsupported, f"numbers of {kind}", "numba does not calculate with them.",
-            "Use np.float32 or np.float64.",
-        )  # fmt: skip
+        raise frame.ctx.unsupported(
+            f"numbers of {kind}", "Use np.float32 or np.float64.", why="numba does not calculate with them."
+        )
     return kind
 
 
 def axes_of(frame: Frame, name: str, axis: Value | None, rank: int) -> tuple[int, ...] | None:
     """The axes that `axis` names, in order; None where it names none."""
-    ctx = frame.ctx
     if axis is None or (isinstance(axis, Static) and axis.value is None):
         return None
     given = axis.items if isinstance(axis, TupleValue) else (axis,)
     found = sorted(axis_argument(frame, name, one, rank) for one in given)
     if len(set(found)) < len(found):
-        raise ctx.fail(errors.TypeMismatch, f"{name} over an axis twice", "", "Name each axis once.")
+        raise frame.ctx.mismatch(f"{name} over an axis twice", "Name each axis once.")
     return tuple(found)
 
 
 def refused(what: str, instead: str) -> Handler:
     def handle(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-        raise frame.ctx.fail(errors.Unsupported, what, "", instead)
+        raise frame.ctx.unsupported(what, instead)
 
     return handle
 
 
-def identity(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    """Of a real number or array, which is its own real part and conjugate."""
-    (value,) = bound(frame, "np.real or np.conj", "a:value", args, named)
-    assert value is not None
+def _same(frame: Frame, value: Value) -> Value:
     return value
+
+
+# Of a real number or array, which is its own real part and conjugate.
+identity = takes("np.real or np.conj", "a:value", _same)

@@ -67,7 +67,7 @@ def _written(op: ir.Op) -> Iterator[ir.Operand]:
         yield from filter(ir.is_reference, op.args)
 
 
-def _sources(value: Value) -> Iterator[ir.Operand]:
+def _sources(value: Value | None) -> Iterator[ir.Operand]:
     """The arrays that a value will read when it is computed; an array itself is a reference, and reads nothing."""
     if isinstance(value, Lazy):
         yield from value.sources
@@ -75,5 +75,4 @@ def _sources(value: Value) -> Iterator[ir.Operand]:
         yield from _sources(value.owner)
     elif isinstance(value, Paired):
         for part in value.parts:
-            if part is not None:
-                yield from _sources(part)
+            yield from _sources(part)

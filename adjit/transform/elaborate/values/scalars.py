@@ -54,18 +54,18 @@ def name_of(callee: Any) -> str:
 
 def fold(callee: Any, args: Sequence[ir.Operand], type_: types.Type) -> ir.Const | None:
     """The literal result of a call on literals, where Python computes what numba would."""
-    if not all(isinstance(a, ir.Const) for a in args) or isinstance(type_, types.Array):
+    given = [_plain(a.value) for a in args if isinstance(a, ir.Const)]
+    if len(given) < len(args) or isinstance(type_, types.Array):
         return None
     try:
         if callee not in _FOLDED:
             return None
         with np.errstate(all="ignore"):
-            value = callee(*(_plain(a.value) for a in args if isinstance(a, ir.Const)))
+            value = callee(*given)
     except (ArithmeticError, ValueError, TypeError):
         return None
-    if isinstance(value, complex) or (
-        isinstance(type_, types.Integer) and not isinstance(value, int | np.integer | bool)
-    ):
+    is_whole = isinstance(value, int | np.integer)
+    if isinstance(value, complex) or (isinstance(type_, types.Integer) and not is_whole):
         return None
     if isinstance(value, int) and abs(value) >= 2**63:
         return None
@@ -84,17 +84,14 @@ def scalar(ctx: Context, callee: Any, args: Sequence[ir.Operand], name: str = ""
     if type_ is None:
         raise no_such_call(ctx, callee, [a.type for a in args])
     if isinstance(type_, types.Complex):
-        raise ctx.fail(
-            errors.NoRule,
-            f"{name_of(callee)}, which gives a complex number, has no derivative rule",
-            "",
-            "Write it with real and imaginary parts.",
-        )
+        raise ctx.no_rule(f"{name_of(callee)}, which gives a complex number,")
     folded = fold(callee, args, type_)
     if folded is not None:
         return folded
-    if callee in _WIDENING or isinstance(callee, np.ufunc):
-        args = _widened(ctx, args, type_)
+    is_widening = callee in _WIDENING or isinstance(callee, np.ufunc)
+    if is_widening and isinstance(type_, types.Number) and all(is_integer(a.type) for a in args):
+        # as they are computed with, so that the text says the same to numba and to plain Python
+        args = tuple(cast(ctx, a, type_) for a in args)
     return ctx.builder.call(callee, *args, type=type_, name=name or name_of(callee))
 
 
@@ -103,13 +100,6 @@ _WIDENING = {
     operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod, operator.pow, operator.lshift,
     operator.and_, operator.or_, operator.xor, operator.neg, operator.invert, operator.pos, abs,
 }  # fmt: skip
-
-
-def _widened(ctx: Context, args: tuple[ir.Operand, ...], type_: types.Type) -> tuple[ir.Operand, ...]:
-    """Integers as they are computed with, so that the text says the same to numba and to plain Python."""
-    if not isinstance(type_, types.Number) or not all(is_integer(a.type) for a in args):
-        return args
-    return tuple(cast(ctx, a, type_) for a in args)
 
 
 def wrapped(ctx: Context, callee: Any, args: Sequence[ir.Operand], type_: types.Type, name: str = "") -> ir.Operand:
@@ -123,10 +113,8 @@ def wrapped(ctx: Context, callee: Any, args: Sequence[ir.Operand], type_: types.
 def no_such_call(ctx: Context, callee: Any, given: Sequence[types.Type], options: Options = ()) -> errors.AdjitError:
     """The refusal of a function that numba does not have for these types."""
     shown = ", ".join([*map(to_text, given), *(f"{key}={value!r}" for key, value in options)])
-    return ctx.fail(
-        errors.TypeMismatch,
+    return ctx.mismatch(
         f"numba has no {spoken(callee)}({shown})",
-        "",
         "Pass other types or another number of arguments, or write the computation out.",
     )
 
@@ -166,8 +154,7 @@ def wider(left: types.Type, right: types.Type) -> types.Type:
 def common(ctx: Context, left: types.Type, right: types.Type) -> types.Type:
     from_numba = unify(left, right)
     if from_numba is None:
-        raise ctx.fail(
-            errors.TypeMismatch, f"the two sides are of types {to_text(left)} and {to_text(right)}", "",
-            "Give both the same type.",
-        )  # fmt: skip
+        raise ctx.mismatch(
+            f"the two sides are of types {to_text(left)} and {to_text(right)}", "Give both the same type."
+        )
     return from_numba

@@ -134,21 +134,7 @@ class Poison:
     is_deleted: bool = False
 
 
-Value = (
-    ir.Var
-    | ir.Const
-    | Static
-    | OneOf
-    | TupleValue
-    | Lazy
-    | Flat
-    | Complex
-    | Method
-    | Range
-    | Paired
-    | SliceValue
-    | Poison
-)
+Value = Number | Static | OneOf | TupleValue | Lazy | Flat | Method | Range | Paired | SliceValue | Poison
 
 
 def is_array(value: Value) -> bool:
@@ -297,17 +283,13 @@ def parts_of(value: Value) -> list[Value]:
 
 def rebuild(shape: Shape, operands: Iterable[ir.Operand]) -> Value:
     rest = iter(operands)
-
-    def build(s: Shape) -> Value:
-        if s.kind == "leaf":
-            return next(rest)
-        if s.kind in ("tuple", "list"):
-            return TupleValue(tuple(build(p) for p in s.parts), s.kind == "list", s.fields)
-        if s.kind == "complex":
-            return Complex(next(rest), next(rest))
-        if s.kind == "function":
-            return OneOf(s.parts, next(rest))
-        value: Value = s.parts[0]
-        return value
-
-    return build(shape)
+    if shape.kind == "leaf":
+        return next(rest)
+    if shape.kind in ("tuple", "list"):
+        return TupleValue(tuple(rebuild(part, rest) for part in shape.parts), shape.kind == "list", shape.fields)
+    if shape.kind == "complex":
+        return Complex(next(rest), next(rest))
+    if shape.kind == "function":
+        return OneOf(shape.parts, next(rest))
+    value: Value = shape.parts[0]
+    return value

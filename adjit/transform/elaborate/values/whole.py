@@ -17,11 +17,9 @@ from typing import Any
 import numpy as np
 from numba import njit, types
 
-from adjit import errors
 from adjit.transform import ir
-from adjit.transform.elaborate.values.constants import wrap
 from adjit.transform.elaborate.values.elementwise import operand
-from adjit.transform.elaborate.values.frame import Context
+from adjit.transform.elaborate.values.frame import Context, wrap
 from adjit.transform.elaborate.values.scalars import Options, name_of, no_such_call
 from adjit.transform.elaborate.values.values import Static, TupleValue, Value
 from adjit.transform.ir.types import call_type, tuple_parts, unliteral
@@ -48,19 +46,17 @@ def with_options(
     try:
         parameters = inspect.signature(callee).parameters
     except (TypeError, ValueError):
-        raise ctx.fail(
-            errors.Unsupported,
+        raise ctx.unsupported(
             f"keyword arguments of {name}",
-            "Python does not tell the names of its arguments.",
             "Give them by position.",
+            why="Python does not tell the names of its arguments.",
         ) from None
     given = dict(zip(parameters, args, strict=False)) | dict(named)
     if not given.keys() <= parameters.keys():
-        raise ctx.fail(
-            errors.Unsupported,
+        raise ctx.unsupported(
             f"argument `{min(given.keys() - parameters.keys())}` of {name}",
-            listed(inspect.signature(callee)),
             "Leave it out.",
+            why=listed(inspect.signature(callee)),
         )
     order = list(parameters)
     count = 1 + max((order.index(n) for n, v in given.items() if not isinstance(v, Static | ir.Const)), default=-1)
@@ -88,11 +84,8 @@ def whole_call(
     if type_ == types.none:
         if any(isinstance(a.type, types.Array) for a in args):
             # what it does to the array nobody could undo or differentiate
-            raise ctx.fail(
-                errors.Unsupported,
-                f"{spoken(callee)}, which writes into its argument",
-                "",
-                "Write the change out, as stores into the array.",
+            raise ctx.unsupported(
+                f"{spoken(callee)}, which writes into its argument", "Write the change out, as stores into the array."
             )
         ctx.builder.emit(ir.Call(callee=callee, args=tuple(args), outs=(), options=options, effect=True))
         return Static(None)
@@ -101,17 +94,13 @@ def whole_call(
     )
     for out in outs:
         if isinstance(getattr(out.type, "dtype", out.type), types.Complex):
-            raise ctx.fail(
-                errors.NoRule,
-                f"{name}, which gives complex numbers, has no derivative rule",
-                "",
-                "Write it with real and imaginary parts.",
-            )
+            raise ctx.no_rule(f"{name}, which gives complex numbers,")
         if not isinstance(out.type, types.Array | types.Number | types.Boolean):
-            raise ctx.fail(
-                errors.Unsupported, f"{spoken(callee)}, which returns {out.type}",
-                "Only numbers, arrays and tuples of them are taken.", "Write out what it does, with arrays.",
-            )  # fmt: skip
+            raise ctx.unsupported(
+                f"{spoken(callee)}, which returns {out.type}",
+                "Write out what it does, with arrays.",
+                why="Only numbers, arrays and tuples of them are taken.",
+            )
     ctx.builder.emit(ir.Call(callee=callee, args=tuple(args), outs=outs, options=options, effect=effect))
     for out in outs:
         if isinstance(out.type, types.Array):
