@@ -26,9 +26,9 @@ class Reach:
         self._add_memory(results)
         ops = function.body.inside
         for op in ops:
-            steering = list(_steering(op))
-            self._add(steering)
-            self._add_memory(steering)
+            decisive = list(steering(op))
+            self._add(decisive)
+            self._add_memory(decisive)
         size = -1
         while size != len(self._vars) + len(self._memory):
             size = len(self._vars) + len(self._memory)
@@ -64,7 +64,8 @@ class Reach:
             self._add_memory(op.memory_read)
 
 
-def _steering(op: ir.Op) -> Iterator[ir.Operand]:
+def steering(op: ir.Op) -> Iterator[ir.Operand]:
+    """What decides which way an operation takes, or where in memory."""
     match op:
         case ir.For():
             yield from (op.start, op.stop, op.step)
