@@ -23,7 +23,7 @@ class Reach:
         self._memory: set[ir.Operand] = set()
         ops = function.body.inside
         wanted = [y for k, y in enumerate(function.body.yields) if k in positions]
-        wanted += (operand for op in ops for operand in _steering(op))
+        wanted += (operand for op in ops for operand in steering(op))
         self._add(wanted)
         self._add_memory(wanted)
         size = -1
@@ -60,7 +60,8 @@ class Reach:
             self._add_memory(op.memory_read)
 
 
-def _steering(op: ir.Op) -> Iterator[ir.Operand]:
+def steering(op: ir.Op) -> Iterator[ir.Operand]:
+    """What decides which way an operation takes, or where in memory."""
     match op:
         case ir.For() | ir.While():
             yield from (op.start, op.stop, op.step) if isinstance(op, ir.For) else op.test.yields

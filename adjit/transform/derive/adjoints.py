@@ -89,10 +89,9 @@ class Adjoints:
     def shadow(self, array: ir.Operand) -> ir.Var:
         """The shadow of an active array, made at the opening of the mirror of its region if it is not there yet."""
         assert isinstance(array, ir.Var)
-        if array in self.in_forward:
-            return self.in_forward[array]
-        if array in self.shadow_of:
-            return self.shadow_of[array]
+        known = self.in_forward.get(array, self.shadow_of.get(array))
+        if known is not None:
+            return known
         region, op = self.made[array]
         is_tape = isinstance(array.type, types.List)
         type_ = array_type(array.type.dtype, 1) if is_tape else writable(array.type)  # type: ignore[attr-defined]

@@ -152,11 +152,8 @@ class _Reverse(Adjoints):
             sides.append((mirror, self.bars))
         (then, after_then), (orelse, after_else) = sides
         local = {**op.then.made, **op.orelse.made}
-        changed = [
-            v
-            for v in dict.fromkeys((*after_then, *after_else))
-            if v not in local and (after_then.get(v) is not after_else.get(v))
-        ]
+        outer = [v for v in {**after_then, **after_else} if v not in local]
+        changed = [v for v in outer if after_then.get(v) is not after_else.get(v)]
         made: list[ir.Var] = []
         for v in changed:
             zero = typed_const(0, v.type)
@@ -169,21 +166,22 @@ class _Reverse(Adjoints):
 
     def loop(self, op: ir.For | ir.While, group: Group) -> None:
         is_active = self.activity.is_active
-        slots = [s for s in op.slots if not is_array(s.out) and (is_active(s.out) or is_active(s.arg))]
         outer = [v for v in ir.free_vars(op.body) if not ir.is_reference(v) and is_active(v)]
         fresh = [s for s in op.slots if s.out in self.renewed and is_active(s.out)]
         of_last_trip = [s for s in fresh if self.is_of_last_trip(op, s)]
-        fresh = [s for s in fresh if s not in of_last_trip]
         before = self.bars
-        slot_inits = [before.pop(s.out, typed_const(0, s.out.type)) for s in slots]
-        slot_args = [_new_bar(s.arg) for s in slots]
+        # what is carried, its adjoint after the loop, and what the reverse loop calls that
+        slots = [
+            (s, before.pop(s.out, typed_const(0, s.out.type)), _new_bar(s.arg))
+            for s in op.slots
+            if not is_array(s.out) and (is_active(s.out) or is_active(s.arg))
+        ]
         outer_args = [_new_bar(v) for v in outer]
         mirror = self.open(op.body)
         self.bars = dict(zip(outer, outer_args, strict=True))
-        fresh_inits = [self.shadow(s.out) for s in fresh]
-        fresh_args = [self.renew(s.yielded) for s in fresh]
+        arrays = [(s, self.shadow(s.out), self.renew(s.yielded)) for s in fresh if s not in of_last_trip]
         with self.group(mirror):
-            for s, arg in zip(slots, slot_args, strict=True):
+            for s, _, arg in slots:
                 self.add(s.yielded, arg)
             for s in of_last_trip:
                 assert isinstance(op, ir.For)
@@ -200,17 +198,11 @@ class _Reverse(Adjoints):
             mirror.yields.append(typed_const(0, arg.type) if yielded is None else yielded)
             return loop.outs[-1]
 
-        ends = [
-            (s.init, carry(init, arg, inside.get(s.arg), bar_name(s.init)))
-            for s, init, arg in zip(slots, slot_inits, slot_args, strict=True)
-        ]
+        ends = [(s.init, carry(init, arg, inside.get(s.arg), bar_name(s.init))) for s, init, arg in slots]
         for v, arg in zip(outer, outer_args, strict=True):
             if inside.get(v) is not arg:
                 self.bars[v] = carry(before.get(v, typed_const(0, v.type)), arg, inside.get(v), v.name + SUFFIX)
-        ends += [
-            (s.init, carry(init, arg, self.shadow(s.arg), bar_name(s.init)))
-            for s, init, arg in zip(fresh, fresh_inits, fresh_args, strict=True)
-        ]
+        ends += [(s.init, carry(init, arg, self.shadow(s.arg), bar_name(s.init))) for s, init, arg in arrays]
         group.ops.append(loop)
         for init, bar in ends:
             if is_active(init):

@@ -22,6 +22,7 @@ import numpy as np
 from numba import types
 
 from adjit.transform import ir
+from adjit.transform.analysis.affine import Affine
 from adjit.transform.ir.types import is_small_integer
 
 Definitions = Mapping[ir.Var, ir.Op]
@@ -341,40 +342,35 @@ def _linear(site: _Site) -> Simpler:
     """Sums and differences of integers whose terms cancel: a literal, a variable, or a variable and a literal."""
     if site.type != types.intp or any(a.type != types.intp for a in site.args):
         return None
-    terms: dict[ir.Var, int] = {}
-    constant = _collect(site, site.call, 1, terms, 6)
-    terms = {var: factor for var, factor in terms.items() if factor}
-    if not terms:
-        return literal(constant, site.type)
-    if len(terms) > 1:
+    total = _sum(site, site.call, 6)
+    if total.is_constant:
+        return literal(total.constant, site.type)
+    (var, factor), *others = total.terms.items()
+    if others or factor != 1:
         return None
-    ((var, factor),) = terms.items()
-    if factor != 1:
-        return None
-    if constant == 0:
+    assert isinstance(var, ir.Var)
+    if total.constant == 0:
         return var
-    callee = operator.add if constant > 0 else operator.sub
-    args = (var, ir.integer(abs(constant)))
+    callee = operator.add if total.constant > 0 else operator.sub
+    args = (var, ir.integer(abs(total.constant)))
     # the user's own `m - 1` stays, also where m is n - 1
     if site.args == args or any(isinstance(a, ir.Var) and a.user for a in site.args):
         return None
     return site.made(callee, *args)
 
 
-def _collect(site: _Site, call: ir.Call, factor: int, terms: dict[ir.Var, int], depth: int) -> int:
-    """Adds `factor` times the sum that the call stands for to `terms`; returns its constant part."""
-    constant = 0
-    signs = (factor, -factor if ir.canonical(call.callee) is operator.sub else factor)
-    for sign, arg in zip(signs, call.args, strict=True):
-        if isinstance(arg, ir.Const):
-            constant += sign * int(arg.value)
-            continue
+def _sum(site: _Site, call: ir.Call, depth: int) -> Affine:
+    """The sum that a call stands for, in what its arguments are sums of."""
+    terms: list[Affine] = []
+    for arg in call.args:
         definition = site.defining(arg, operator.add, operator.sub) if depth else None
-        if definition is not None and all(a.type == types.intp for a in definition.args):
-            constant += _collect(site, definition, sign, terms, depth - 1)
+        if isinstance(arg, ir.Const):
+            terms.append(Affine(constant=int(arg.value)))
+        elif definition is not None and all(a.type == types.intp for a in definition.args):
+            terms.append(_sum(site, definition, depth - 1))
         else:
-            terms[arg] = terms.get(arg, 0) + sign
-    return constant
+            terms.append(Affine({arg: 1}))
+    return terms[0].plus(terms[1], -1 if ir.canonical(call.callee) is operator.sub else 1)
 
 
 def _max(site: _Site) -> Simpler:

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.effects import has_effect
+from adjit.transform.analysis.exact import steering
 
 
 def eliminate_dead(function: ir.Function) -> ir.Function:
@@ -85,15 +86,8 @@ class _Live:
     def _visit_op(self, op: ir.Op) -> None:
         if op in self._parent:
             self._keep(self._parent[op])
-        needed = op.operands
-        if isinstance(op, ir.For):
-            needed = (op.start, op.stop, op.step)
-        elif isinstance(op, ir.While):
-            needed = op.test.yields
-        for operand in needed:
+        for operand in steering(op) if op.regions else op.operands:
             self._use(operand)
-        if isinstance(op, ir.For | ir.While) and op.stops:
-            self._use(op.body.yields[-1])
         for operand in op.memory_read:
             self._touch(operand)
 

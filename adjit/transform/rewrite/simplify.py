@@ -169,6 +169,8 @@ class _Pass:
                     self.equate(op.outs, (better,))
                     return
                 *before, op = better
+                # they are not shared with what there is before the next walk
+                self.reaches_back |= bool(before)
                 for call in before:
                     self.put(call, done)
                 better = simpler(op, self._definitions, self._uses)
