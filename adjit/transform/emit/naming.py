@@ -99,7 +99,7 @@ def name_groups(classes: Classes, function: ir.Function) -> dict[Group, str]:
     is_parallel = any(isinstance(op, ir.For) and op.parallel for op in ir.walk(function.body))
     mark = "n" if is_parallel else ""
     reserved = _BUILTINS | set(_MODULES) | {spare for _, spare in _MODULES.values()} | {"prange", *_called(function)}
-    for group in sorted(classes.all(), key=lambda g: (g.fixed is None, g.user is None, g.first)):
+    for group in sorted(classes.all(), key=lambda g: (g.fixed is None, g.user is None, min(g.bits))):
         wanted = chosen_name(group)
         if group.user is None:
             plain = _PLAIN | _PLAIN_INTEGER if isinstance(group.type, types.Integer) else _PLAIN

@@ -42,8 +42,7 @@ class Blocking:
         self._aliases = block.uniformity.aliases
         self._uses = Counter(o for op in loop.body.ops for o in ir.reads(op))
         self._uses.update(loop.body.yields)
-        stores = [op for op in ir.walk(loop.body) if isinstance(op, ir.Store)]
-        self._stored = {self._aliases.find(op.array) for op in stores}
+        self._stored = set(map(self._aliases.find, loop.body.memory_written))
         self._loaded = {self._aliases.find(op.array) for op in ir.walk(loop.body) if isinstance(op, ir.Load)}
         self._ordered: list[ir.Op] = []
 
