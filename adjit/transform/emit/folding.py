@@ -79,11 +79,6 @@ class Folding:
             for region in op.regions:
                 yield from self.leaves(region.yields[0])
 
-    def is_update(self, op: ir.If) -> bool:
-        """Whether the `if` changes a variable on one path and leaves it as it is on the other."""
-        out = op.outs[0]
-        return any(y.name == out.name and y not in self.folded for y in _yielded(op))
-
     # ---------------------------------------------------------------------------------------------- counting
 
     def _use(self, operand: ir.Operand, region: ir.Region, position: int) -> None:
@@ -183,8 +178,10 @@ class Folding:
     def _is_choice(self, op: ir.If) -> bool:
         if len(op.outs) != 1 or not is_scalar(op.outs[0].type) or (op.outs[0].user and is_statement(op)):
             return False
+        # a variable that is changed on one path and left as it is on the other is updated in a statement
+        is_update = any(y.name == op.outs[0].name and y not in self.folded for y in _yielded(op))
         is_undefined = any(isinstance(self.folded.get(y), ir.Undefined) for y in _yielded(op))
-        return not is_undefined and not self.is_update(op) and self._is_folded_within(op)
+        return not is_undefined and not is_update and self._is_folded_within(op)
 
     def _is_folded_within(self, op: ir.If) -> bool:
         return all(o.results and o.results[0] in self.folded for region in op.regions for o in region.ops)

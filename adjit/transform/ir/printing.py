@@ -85,10 +85,8 @@ class _Printer:
     def operand(self, operand: Any) -> str:
         if isinstance(operand, ir.Var):
             return self.name(operand)
-        if isinstance(operand, ir.Const):
-            if isinstance(operand.value, np.ndarray):
-                return f"constant {operand.type}"
-            return repr(operand.value)
+        if isinstance(operand, ir.Const) and isinstance(operand.value, np.ndarray):
+            return f"constant {operand.type}"
         return repr(operand)
 
     def operands(self, operands: Iterable[Any]) -> str:
