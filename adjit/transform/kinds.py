@@ -107,7 +107,7 @@ def _without_marks(function: ir.Function) -> ir.Function:
     """The derivative without `checkpoint`, which it has made use of; a call that was marked so is no loop any more."""
     if all(op.snapshots is None for op in ir.walk(function.body) if isinstance(op, ir.For)):
         return function
-    body = ir.with_ops(function.body, [ir.unmarked(op) for op in function.body.ops])
+    body = ir.with_ops(function.body, [ir.with_loops(op, snapshots=None) for op in function.body.ops])
     return checked(simplify(ir.with_body(function, body)), "unmarked")
 
 

@@ -25,7 +25,7 @@ from adjit.transform.emit.expression import Expressions
 from adjit.transform.emit.folding import Folding
 from adjit.transform.emit.lines import Layout
 from adjit.transform.emit.naming import Globals, identifier, name_groups
-from adjit.transform.emit.placed_comments import commented
+from adjit.transform.emit.placed_comments import Placing
 from adjit.transform.emit.shared_names import Classes, Group
 from adjit.transform.emit.statement_form import Program, program
 from adjit.transform.emit.wrapping import INDENT, WIDTH, wrapped
@@ -60,7 +60,7 @@ def emit(function: ir.Function, in_workspace: bool = True) -> Emitted:
     head = f"def {name}({parameters}):"
     lines = [head] if len(head) <= WIDTH else wrapped(f"def {name}", f"({parameters})", ":", "")
     lines += _docstring(function.doc)
-    lines += commented(function, layout.lines, layout.marks, layout.end)
+    lines += Placing(function, layout.lines, layout.marks, layout.end).lines()
     if not any(line.strip() and not line.lstrip().startswith("#") for line in layout.lines) and not function.doc:
         lines.append(f"{INDENT}pass")
     return Emitted(name, "\n".join(lines) + "\n", found.found)

@@ -79,11 +79,6 @@ class Folding:
             for region in op.regions:
                 yield from self.leaves(region.yields[0])
 
-    def is_update(self, op: ir.If) -> bool:
-        """Whether the `if` changes a variable on one path and leaves it as it is on the other."""
-        out = op.outs[0]
-        return any(y.name == out.name and y not in self.folded for y in _yielded(op))
-
     # ---------------------------------------------------------------------------------------------- counting
 
     def _use(self, operand: ir.Operand, region: ir.Region, position: int) -> None:
@@ -125,8 +120,8 @@ class Folding:
 
     # ---------------------------------------------------------------------------------------------- deciding
 
-    def _decide(self, region: ir.Region, holder: ir.Op | None) -> tuple[set[str], set[ir.Operand]]:
-        """Fold what folds in `region`, last operation first; returns the names it assigns and the memory it writes."""
+    def _decide(self, region: ir.Region, holder: ir.Op | None) -> set[str]:
+        """Fold what folds in `region`, last operation first; returns the names it assigns."""
         end = len(region.ops)
         last = list(range(end))  # where the text of each operation ends up
         assigned: dict[str, int] = {}  # the first assignment of each name after the operation at hand
@@ -134,16 +129,9 @@ class Folding:
         handed = {} if holder is None else self._handed_in_place(holder, region)
         for position in range(end - 1, -1, -1):
             op = region.ops[position]
-            names = {result.name for result in op.results}
-            stores: set[ir.Operand] = set()
-            for inner in op.regions:
-                inner_names, inner_stores = self._decide(inner, op)
-                names |= inner_names
-                stores |= inner_stores
+            names = {result.name for result in op.results}.union(*(self._decide(inner, op) for inner in op.regions))
             if isinstance(op, ir.If) and self._is_choice(op):
                 self.choices.add(op)
-            if op.memory_written is not None:
-                stores.add(self._aliases.find(op.memory_written))
             if isinstance(op, ir.Undefined):
                 continue
             if self._reads_well(op):
@@ -155,11 +143,10 @@ class Folding:
                 last[position] = final
                 self.folded[op.results[0]] = op
                 continue
-            for name in names:
-                assigned[name] = position
-            for memory in stores:
-                written[memory] = position
-        return set(assigned), set(written)
+            assigned.update(dict.fromkeys(names, position))
+            stored = (op.memory_written, *(memory for inner in op.regions for memory in inner.memory_written))
+            written.update((self._aliases.find(memory), position) for memory in stored if memory is not None)
+        return set(assigned)
 
     def _reads_well(self, op: ir.Op) -> bool:
         """Whether it can stand wherever it is read: `a.shape[k]` or `i + 1`, of what keeps its name throughout."""
@@ -191,8 +178,10 @@ class Folding:
     def _is_choice(self, op: ir.If) -> bool:
         if len(op.outs) != 1 or not is_scalar(op.outs[0].type) or (op.outs[0].user and is_statement(op)):
             return False
+        # a variable that is changed on one path and left as it is on the other is updated in a statement
+        is_update = any(y.name == op.outs[0].name and y not in self.folded for y in _yielded(op))
         is_undefined = any(isinstance(self.folded.get(y), ir.Undefined) for y in _yielded(op))
-        return not is_undefined and not self.is_update(op) and self._is_folded_within(op)
+        return not is_undefined and not is_update and self._is_folded_within(op)
 
     def _is_folded_within(self, op: ir.If) -> bool:
         return all(o.results and o.results[0] in self.folded for region in op.regions for o in region.ops)

@@ -108,7 +108,7 @@ class Layout:
             if isinstance(statement, Assign) and isinstance(statement.op, ir.Comment):
                 if statement.op.text in ir.HEADINGS:
                     return False
-            elif self._is_something([statement]) and not isinstance(statement, Return):
+            elif self._says_something(statement) and not isinstance(statement, Return):
                 return True
         return False
 
@@ -220,7 +220,7 @@ class Layout:
         self._nested(then, indent, heading)
         if not self._is_something(orelse):
             return
-        inner = [s for s in orelse if self._is_something([s])]
+        inner = [s for s in orelse if self._says_something(s)]
         if len(inner) == 1 and isinstance(inner[0], Branch):
             start = len(self.lines)
             self._branch(inner[0], indent, heading, "elif")
@@ -231,16 +231,16 @@ class Layout:
 
     def _is_something(self, block: Sequence[Statement]) -> bool:
         """Whether anything but comments is printed for `block`."""
-        for statement in block:
-            if isinstance(statement, Copies):
-                if self._left(statement):
-                    return True
-            elif isinstance(statement, Branch):
-                if self._is_something(statement.then) or self._is_something(statement.orelse):
-                    return True
-            elif not (isinstance(statement, Assign) and isinstance(statement.op, ir.Comment)):
-                return True
-        return False
+        return any(map(self._says_something, block))
+
+    def _says_something(self, statement: Statement) -> bool:
+        match statement:
+            case Copies():
+                return bool(self._left(statement))
+            case Branch(then=then, orelse=orelse):
+                return self._is_something(then) or self._is_something(orelse)
+            case _:
+                return not (isinstance(statement, Assign) and isinstance(statement.op, ir.Comment))
 
     # ---------------------------------------------------------------------------------------------- assignments
 

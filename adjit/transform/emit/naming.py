@@ -98,8 +98,10 @@ def name_groups(classes: Classes, function: ir.Function) -> dict[Group, str]:
     # numba calls the versions of a variable x.1, x.2, and in parallel code that is x_1, x_2
     is_parallel = any(isinstance(op, ir.For) and op.parallel for op in ir.walk(function.body))
     mark = "n" if is_parallel else ""
-    reserved = _BUILTINS | set(_MODULES) | {spare for _, spare in _MODULES.values()} | {"prange", *_called(function)}
-    for group in sorted(classes.all(), key=lambda g: (g.fixed is None, g.user is None, g.first)):
+    calls = (op.callee for op in ir.walk(function.body) if isinstance(op, ir.Call))
+    called = {own_name(callee) for callee in calls if _dotted(callee) is None}
+    reserved = _BUILTINS | set(_MODULES) | {spare for _, spare in _MODULES.values()} | {"prange", *called}
+    for group in sorted(classes.all(), key=lambda g: (g.fixed is None, g.user is None, min(g.bits))):
         wanted = chosen_name(group)
         if group.user is None:
             plain = _PLAIN | _PLAIN_INTEGER if isinstance(group.type, types.Integer) else _PLAIN
@@ -118,13 +120,6 @@ def name_groups(classes: Classes, function: ir.Function) -> dict[Group, str]:
             found[group] = name
             break
     return found
-
-
-def _called(function: ir.Function) -> Iterator[str]:
-    """The names of the functions that are called by a name of their own."""
-    for op in ir.walk(function.body):
-        if isinstance(op, ir.Call) and _dotted(op.callee) is None:
-            yield own_name(op.callee)
 
 
 def own_name(value: Any) -> str:

@@ -28,12 +28,9 @@ class Mark:
     origin: ir.Origin | None = None
 
 
-def commented(function: ir.Function, lines: Sequence[str], marks: Sequence[Mark], end: int) -> list[str]:
+class Placing:
     """`lines` with the comments of the user's; `marks`: of the forward sweep, which ends before the line `end`."""
-    return _Placing(function, lines, marks, end).lines()
 
-
-class _Placing:
     def __init__(self, function: ir.Function, lines: Sequence[str], marks: Sequence[Mark], end: int):
         self._text = list(lines)
         self._end = end

@@ -31,10 +31,6 @@ class Group:
     fixed: str | None = None
     user: str | None = None
 
-    @property
-    def first(self) -> int:
-        return min(self.bits)
-
     def interferes(self, other: Group) -> bool:
         return bool(self.clashes & other.members or other.clashes & self.members)
 

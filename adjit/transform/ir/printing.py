@@ -43,25 +43,18 @@ def to_text(function: ir.Function) -> str:
         f"{name} = {_tree(ir.map_tree(printer.definition, tree))}"
         for name, tree in zip(function.names, function.params, strict=True)
     )
-    printer.line(f"func {function.name}({params}) -> {_tree(function.result)} {{")
-    printer.block(function.body)
-    printer.line("}")
-    return "\n".join(printer.lines) + "\n"
+    return printer.text(f"func {function.name}({params}) -> {_tree(function.result)}", function.body)
 
 
 def region_text(region: ir.Region) -> str:
     """A region by itself; what it reads from outside keeps its name."""
     printer = _Printer()
-    printer.line(f"({printer.definitions(region.args)}) {{")
-    printer.block(region)
-    printer.line("}")
-    return "\n".join(printer.lines) + "\n"
+    return printer.text(f"({printer.definitions(region.args)})", region)
 
 
 def op_text(op: ir.Op) -> str:
     """An operation by itself, without its regions."""
-    printer = _Printer()
-    return printer.head(op)
+    return _Printer().head(op)
 
 
 class _Printer:
@@ -71,6 +64,12 @@ class _Printer:
         self._taken: dict[str, int] = {}
         self._depth = 0
         self._shown: tuple[str, int] | None = None
+
+    def text(self, head: str, region: ir.Region) -> str:
+        self.line(f"{head} {{")
+        self.block(region)
+        self.line("}")
+        return "\n".join(self.lines) + "\n"
 
     def line(self, text: str) -> None:
         self.lines.append("  " * self._depth + text)
@@ -86,10 +85,8 @@ class _Printer:
     def operand(self, operand: Any) -> str:
         if isinstance(operand, ir.Var):
             return self.name(operand)
-        if isinstance(operand, ir.Const):
-            if isinstance(operand.value, np.ndarray):
-                return f"constant {operand.type}"
-            return repr(operand.value)
+        if isinstance(operand, ir.Const) and isinstance(operand.value, np.ndarray):
+            return f"constant {operand.type}"
         return repr(operand)
 
     def operands(self, operands: Iterable[Any]) -> str:

@@ -48,14 +48,7 @@ def call_type(callee: Any, args: tuple[Type, ...], options: tuple[tuple[str, Any
 
 def _option_type(value: Any) -> Type:
     """The type of a keyword argument that is written out in the call."""
-    if not isinstance(value, str | int):
-        return _typeof(value)
-    type_: Type = types.literal(value)  # type: ignore[no-untyped-call]
-    return type_
-
-
-def _typeof(value: Any) -> Type:
-    type_: Type = typeof(value)  # type: ignore[no-untyped-call]
+    type_: Type = (types.literal if isinstance(value, str | int) else typeof)(value)  # type: ignore[no-untyped-call]
     return type_
 
 
@@ -75,7 +68,7 @@ def unify(left: Type, right: Type) -> Type | None:
 
 def type_of(value: Any) -> Type:
     """The type of a Python value; array types are taken as they are (layout, readonly)."""
-    return unliteral(_typeof(value))
+    return unliteral(typeof(value))  # type: ignore[no-untyped-call]
 
 
 def array_type(dtype: Type, ndim: int, layout: Layout = "C") -> types.Array:

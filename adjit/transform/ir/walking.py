@@ -130,17 +130,11 @@ def replaced(region: Region, instead: Mapping[Op, Sequence[Op]]) -> Region:
 
 def unpaired(op: Op) -> Op:
     """The operation without pairs of loops in it, for a copy that is put elsewhere."""
-    return _with_loops(op, {"pair": None, "is_mirror": False})
+    return with_loops(op, pair=None, is_mirror=False)
 
 
-def unmarked(op: Op) -> Op:
-    """The operation without the user's wishes for a reverse sweep."""
-    return _with_loops(op, {"snapshots": None})
-
-
-def _with_loops(op: Op, fields: Mapping[str, Any]) -> Op:
+def with_loops(op: Op, **fields: Any) -> Op:
     """The operation with these fields in it and the loops inside it."""
-
     return rewritten_op(op, lambda inner: dataclasses.replace(inner, **fields) if isinstance(inner, For) else inner)
 
 

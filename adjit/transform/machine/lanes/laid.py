@@ -40,10 +40,8 @@ class Blocking:
         self._loop = loop = block.uniformity.loop
         self._uniformity = block.uniformity
         self._aliases = block.uniformity.aliases
-        self._uses = Counter(o for op in loop.body.ops for o in ir.reads(op))
-        self._uses.update(loop.body.yields)
-        stores = [op for op in ir.walk(loop.body) if isinstance(op, ir.Store)]
-        self._stored = {self._aliases.find(op.array) for op in stores}
+        self._uses = _reads(loop.body)
+        self._stored = set(map(self._aliases.find, loop.body.memory_written))
         self._loaded = {self._aliases.find(op.array) for op in ir.walk(loop.body) if isinstance(op, ir.Load)}
         self._ordered: list[ir.Op] = []
 
@@ -214,14 +212,10 @@ class Blocking:
 
     def _with_kept(self, op: ir.Op) -> ir.Op:
         """The operation; in loops over lanes, what other such loops read is stored in its array."""
-        if isinstance(op, ir.For) and op.body.args[0] in self.block.counters:
-            return ir.with_regions(op, [self._storing(op.body, op.body.args[0])])
-        return op
-
-    def _storing(self, region: ir.Region, lane: ir.Var) -> ir.Region:
-        kept = self.block.kept
-        reads = Counter(o for op in region.ops for o in ir.reads(op))
-        reads.update(region.yields)
+        if not isinstance(op, ir.For) or op.body.args[0] not in self.block.counters:
+            return op
+        region, lane, kept = op.body, op.body.args[0], self.block.kept
+        reads = _reads(region)
         arrays = set(kept.values())
         stored = {op.value for op in region.ops if isinstance(op, ir.Store) and op.array in arrays}
         # what is only stored, once, needs no name of its own
@@ -232,11 +226,16 @@ class Blocking:
             if (out in kept) != (out in stored) and reads[out] == (out in stored)
         }
         ops: list[ir.Op] = []
-        for op in region.ops:
-            made = ir.substituted(op, unnamed)
-            ops.append(made.rebuilt(made.operands, made.regions, [unnamed.get(out, out) for out in op.results]))
-            for out in op.results:
+        for inner in region.ops:
+            made = ir.substituted(inner, unnamed)
+            ops.append(made.rebuilt(made.operands, made.regions, [unnamed.get(out, out) for out in inner.results]))
+            for out in inner.results:
                 if out in kept:
                     value = unnamed.get(out, out)
-                    ops.append(ir.Store(array=kept[out], index=(lane,), value=value, origin=op.origin))
-        return ir.Region(region.args, tuple(ops), region.yields)
+                    ops.append(ir.Store(array=kept[out], index=(lane,), value=value, origin=inner.origin))
+        return ir.with_regions(op, [ir.with_ops(region, ops)])
+
+
+def _reads(region: ir.Region) -> Counter[ir.Operand]:
+    """How often each operand is read in a region, and handed on by it."""
+    return Counter((*(o for op in region.ops for o in ir.reads(op)), *region.yields))

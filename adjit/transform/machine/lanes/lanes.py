@@ -52,7 +52,8 @@ class _Laying:
     def __init__(self, function: ir.Function, values: Collection[int]):
         self.body = function.body
         self.sharing = Sharings(function, values)
-        self.allocs = {op.out: op for op in ir.walk(function.body) if isinstance(op, ir.Alloc)}
+        allocs = (op for op in ir.walk(function.body) if isinstance(op, ir.Alloc))
+        self.allocs: dict[ir.Operand, ir.Alloc] = {op.out: op for op in allocs}
         self.laned: set[ir.Operand] = set()
         self.places = function.analysis(Iterations).places
         self.deepest = _depth(function.body)
@@ -128,9 +129,7 @@ class _Laying:
 
     def with_lanes(self, builder: ir.Builder, op: ir.Alloc, width: ir.Var) -> ir.Alloc:
         """The array of one trip with a last axis for the lanes."""
-        model, type_ = op, array_type_of(op.out)
-        while model.like is not None and model.like in self.allocs:
-            model = self.allocs[model.like]
+        model, type_ = Replaced(self.allocs).model(op.out), array_type_of(op.out)
         shape = model.shape if model.like is None else builder.shape(model.like)
         out = dataclasses.replace(op.out, type=array_type(type_.dtype, type_.ndim + 1))
         return dataclasses.replace(op, shape=(*shape, width), like=None, out=out)

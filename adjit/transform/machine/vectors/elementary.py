@@ -28,7 +28,7 @@ from adjit.transform.analysis.cost import is_cheap
 from adjit.transform.analysis.integers import Naturals
 from adjit.transform.analysis.trip_counts import literal_trips
 from adjit.transform.machine.vectors.recurrence import Recurrence
-from adjit.transform.machine.vectors.strips import strip_mined
+from adjit.transform.machine.vectors.strips import Strips
 from adjit.transform.rewrite.dead import eliminate_dead
 
 _OF_BOTH = ("exp", "exp2", "expm1", "log", "log1p", "log2", "log10", "sinh", "cosh", "tanh")  # math and NumPy
@@ -99,7 +99,7 @@ class _Pass:
         trips = literal_trips(loop)
         if loop.parallel or not is_plain or (trips is not None and len(trips) < _FEWEST_TRIPS):
             return loop
-        scratch, made = strip_mined(replaced, rest)
+        scratch, made = Strips(replaced, rest).made()
         self.scratch += scratch
         return made
 

@@ -29,11 +29,6 @@ from adjit.transform.machine.vectors.recurrence import Recurrence
 STRIP = 256  # trips: what two dozen arrays hold of them stays in the nearest cache
 
 
-def strip_mined(loop: ir.For, rest: Recurrence) -> tuple[list[ir.Op], ir.For]:
-    """The scratch arrays, and the loop, which counts up by ones from a number that is not negative."""
-    return _Strips(loop, rest).made()
-
-
 @dataclass(eq=False)
 class Block:
     """Trips of a loop, from number `first` to the one before `stop`, which see elements through views.
@@ -81,7 +76,9 @@ class Block:
         return self.builder.call(operator.add, end, ir.integer(shift), type=types.intp, name="shifted")
 
 
-class _Strips:
+class Strips:
+    """The scratch arrays, and the loop, which counts up by ones from a number that is not negative."""
+
     def __init__(self, loop: ir.For, rest: Recurrence):
         self.loop, self.rest = loop, rest
         self.counter = loop.body.args[0]
