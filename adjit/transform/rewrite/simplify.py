@@ -33,7 +33,8 @@ _DEFINITE = (ir.Call, ir.Alloc, ir.Copy, ir.Extent, *ir.VIEWS)
 def simplify(function: ir.Function) -> ir.Function:
     """The function simplified, at most MOST_PASSES times over, and without dead operations.
 
-    What a walk changes, all that comes after it in that walk sees; another is made where it changed what came before.
+    What a walk changes, all that comes after it in that walk sees; another is made where it changed what came before,
+    or left dead operations.
     """
     return function if function.analysis(_Fixpoint).is_reached else _simplified(function)
 
@@ -45,7 +46,7 @@ def _simplified(function: ir.Function) -> ir.Function:
         simplified = walk.function()
         if simplified is not function:
             function = eliminate_dead(simplified)
-        if not walk.reaches_back:
+        if not walk.reaches_back and function is simplified:
             function.analysis(_Fixpoint).is_reached = True
             break
     return function
