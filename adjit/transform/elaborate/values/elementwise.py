@@ -240,9 +240,8 @@ def store_all(ctx: Context, target: Number, value: Value, accumulate: Any = None
     """
     shape = arrays.shape_of(ctx, target)
     if is_array(value) and _reads_elsewhere(ctx, value, target):
-        lazy = as_lazy(ctx, value)
         stored = operands_in(target)[0]
-        value = materialise(ctx, lazy, f"{stored.name}_new" if isinstance(stored, ir.Var) else "")
+        value = materialise(ctx, as_lazy(ctx, value), f"{stored.name}_new" if isinstance(stored, ir.Var) else "")
     check_fits(ctx, shape, value)
     element = stretched(ctx, value, shape)
     kind = dtype(target)
