@@ -22,7 +22,7 @@ from adjit.api.functions import grad
 from adjit.api.notation import to_types
 from adjit.api.options import Options
 from adjit.errors import AdjitError
-from adjit.transform.source.derivative import made
+from adjit.transform.source.derivative import Wrt, made
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -94,14 +94,12 @@ def _told(fault: Exception, path: Path) -> str:
     return f"{type(fault).__name__}: {fault}" + ("" if line is None or "line" in str(fault) else f" (line {line})")
 
 
-def _wrt(text: str) -> int | str | tuple[int | str, ...]:
+def _wrt(text: str) -> Wrt:
     parts: list[int | str] = [int(p) if p.lstrip("-").isdigit() else p for p in text.replace(" ", "").split(",") if p]
     return parts[0] if len(parts) == 1 else tuple(parts)
 
 
-def _derived(
-    function: Any, types: str, wrt: int | str | tuple[int | str, ...], mode: str
-) -> tuple[Derived | Interpreted, Sequence[Any]]:
+def _derived(function: Any, types: str, wrt: Wrt, mode: str) -> tuple[Derived | Interpreted, Sequence[Any]]:
     """The derived function that is asked for, and its arguments as text or types."""
     if isinstance(function, Derived | Interpreted):
         return function, (types,)

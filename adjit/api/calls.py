@@ -65,7 +65,7 @@ class Choosing:
     def _for(self, arguments: Sequence[Any]) -> Any:
         """What a call with these values runs, or, without any, the calls so far; of types alone no sizes are known."""
         if not arguments:
-            called = [way for way in self._ways if way.seen()]
+            called = [way for way in self._ways if way.overloads]
             return called[0] if len(called) == 1 else self
         return self if any(isinstance(a, types.Type | str) for a in arguments) else self._suited(arguments)
 

@@ -50,7 +50,7 @@ class _Specialising:
     derivative: Derivative
     options: Options
     __signature__: inspect.Signature
-    overloads: Any  # what was made for the types of the calls so far
+    overloads: Any  # what was made for the types of the arguments of the calls so far
     _cache: Any = None
 
     @functools.cached_property
@@ -95,7 +95,7 @@ class _Specialising:
         asked = self._for(arguments)
         with compiler_lock:
             given = asked._types_of(arguments) if arguments else asked._only_types()
-            is_stretched = "stretching" in vars(asked) and given in asked.stretching.seen()
+            is_stretched = "stretching" in vars(asked) and given in asked.stretching.overloads
             emitted = (asked.stretching if is_stretched else asked)._shown(given, tuned)
         from adjit.transform.emit import module_text, not_importable
 
@@ -113,7 +113,7 @@ class _Specialising:
         return self._emitted(derivatives.at_level(self.derivative, tuned), self._specialised(given))
 
     def _only_types(self) -> tuple[types.Type, ...]:
-        seen = self.seen()
+        seen: Sequence[tuple[types.Type, ...]] = tuple(self.overloads)
         if len(seen) != 1:
             raise WrongCall(
                 f"{shown(self.derivative)}.save without arguments",
@@ -121,10 +121,6 @@ class _Specialising:
                 instead='Give values or types after the file, as in save("file.py", x, 0.5).',
             )
         return seen[0]
-
-    def seen(self) -> Sequence[tuple[types.Type, ...]]:
-        """The types of the arguments of the calls so far."""
-        return tuple(self.overloads)
 
     def _for(self, arguments: Sequence[Any]) -> Any:
         """The derived function that runs when this one is called so."""
@@ -187,8 +183,7 @@ class _Specialising:
         """The values of all arguments, None where some are given as types."""
         if any(isinstance(a, types.Type | str) for a in arguments):
             return None
-        parameters = list(self.__signature__.parameters.values())
-        return (*arguments, *(p.default for p in parameters[len(arguments) :]))
+        return derivatives.bound(self.derivative, arguments)
 
     def _describe(self, derivative: Derivative, options: Options) -> None:
         self.derivative, self.options = derivative, options
@@ -379,7 +374,7 @@ _CLASSES: dict[tuple[str, type], type] = {}
 def register(kind: str, own: type) -> None:
     """`own`: a class with what the derived functions of a kind do of their own in a call."""
     for base in (Derived, Interpreted):
-        _CLASSES[kind, base] = type(f"{base.__name__}{own.__name__}", (own, base), {})
+        _CLASSES[kind, base] = type(f"{base.__name__}{own.__name__}", (own, base), {"__module__": own.__module__})
 
 
 def derive(derivative: Derivative, options: Options) -> Any:

@@ -33,7 +33,7 @@ from adjit import rules
 from adjit.api.calls import AlongVectors, Choosing
 from adjit.api.dispatch import derive, register
 from adjit.api.options import Options, make_options
-from adjit.api.trees import Template, conform, described, is_active, parts_of, snapshot, template, zero
+from adjit.api.trees import Template, conform, described, leaves, parts_of, snapshot, template, zero
 from adjit.errors import Stretched, TypeMismatch, WrongCall
 from adjit.runtime.library import held
 from adjit.runtime.library import stop_gradient as stop_gradient
@@ -262,4 +262,5 @@ def bind(spec: Any, arguments: Sequence[Any]) -> tuple[Any, ...]:
 
 def active_positions(arguments: Sequence[Any]) -> tuple[int, ...]:
     """The arguments that a derivative flows into: floats, arrays of floats, and tuples with any of those."""
-    return tuple(position for position, argument in enumerate(arguments) if is_active(template(argument)))
+    parts = enumerate(leaves(template(argument)) for argument in arguments)
+    return tuple(position for position, found in parts if any(leaf.is_active for leaf in found))

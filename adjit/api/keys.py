@@ -50,7 +50,6 @@ _SETTINGS = (
 
 _NUMBERS = types.Number | types.Boolean | types.NPDatetime | types.NPTimedelta
 
-
 # numba compiles larger arrays as addresses.
 _LARGEST = 10**6
 

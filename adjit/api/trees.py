@@ -53,11 +53,6 @@ def _leaf(value: Any) -> Leaf:
     return Leaf(False, False, None, (), "C", value)
 
 
-def is_active(found: Template) -> bool:
-    """Whether a derivative flows into any part."""
-    return any(leaf.is_active for leaf in leaves(found))
-
-
 def conform(given: Any, wanted: Template, what: str) -> Any:
     """A fresh copy of a seed or tangent with the types of `wanted`; raises TypeMismatch, in which `what` names it."""
     if isinstance(wanted, tuple):
@@ -65,20 +60,11 @@ def conform(given: Any, wanted: Template, what: str) -> Any:
         parts = zip(given, wanted, strict=True)
         return _tuple_like(wanted, [conform(g, w, f"{what}[{k}]") for k, (g, w) in enumerate(parts)])
     if not wanted.is_active:
-        if np.iscomplexobj(wanted.zero):
-            _check_zero(given, what)
+        # anything but zero would be lost
+        if np.iscomplexobj(wanted.zero) and given is not None and np.any(np.asarray(given) != 0):
+            raise TypeMismatch(f"{what}, which is complex, is not zero", why=COMPLEX_IS_FIXED, instead=IN_REAL_PARTS)
         return wanted.zero
     return _array(given, wanted, what) if wanted.is_array else _number(given, wanted, what)
-
-
-def _check_zero(given: Any, what: str) -> None:
-    """Complex arguments are held fixed: anything but zero would be lost."""
-    if given is not None and np.any(np.asarray(given) != 0):
-        raise TypeMismatch(
-            f"{what}, which is complex, is not zero",
-            why=COMPLEX_IS_FIXED,
-            instead=IN_REAL_PARTS,
-        )
 
 
 def _number(given: Any, wanted: Leaf, what: str) -> Any:

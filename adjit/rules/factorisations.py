@@ -42,7 +42,7 @@ def eigh(a, a_dot, *, y):
 @tangent(np.linalg.eigvalsh)
 def eigvalsh(a, a_dot, *, y):
     _, vectors = np.linalg.eigh(a)
-    return values_dot(a, np.dot(np.dot(vectors.T, symmetric(a_dot)), vectors))
+    return eigenvalues_dot(a, np.dot(np.dot(vectors.T, symmetric(a_dot)), vectors))
 
 
 def spectrum_dot(a, values, inner):
@@ -58,7 +58,7 @@ def spectrum_dot(a, values, inner):
     return values_dot, mixed
 
 
-def values_dot(a, inner):
+def eigenvalues_dot(a, inner):
     """The tangents of the eigenvalues alone."""
     values_dot = np.empty(a.shape[0], a.dtype)
     for k in range(a.shape[0]):
@@ -85,7 +85,7 @@ def eig(a, a_dot, *, y):
 @tangent(np.linalg.eigvals)
 def eigvals(a, a_dot, *, y):
     _, vectors = np.linalg.eig(a)
-    return values_dot(a, np.linalg.solve(vectors, np.dot(a_dot, vectors)))
+    return eigenvalues_dot(a, np.linalg.solve(vectors, np.dot(a_dot, vectors)))
 
 
 # -------------------------------------------------------------------------------------------- of rectangular matrices

@@ -23,7 +23,6 @@ from adjit.runtime.library.workspace import empty, empty_like, zeros, zeros_like
 
 _ALIGNMENT = 64
 
-
 _Typer = Callable[..., types.Type | None]
 
 

@@ -14,16 +14,11 @@ from numba.extending import overload, register_jitable
 
 from adjit.runtime.library import checks, hints, workspace
 
-for _function in (
-    checks.broadcast_extent,
-    checks.stored_extent,
-    checks.same_extent,
-    hints.reassociable_add,
-    hints.reassociable_sub,
-    workspace.empty_like,
-    workspace.zeros_like,
-    workspace.dot,
-):
+_AS_WRITTEN = (
+    checks.broadcast_extent, checks.stored_extent, checks.same_extent, hints.reassociable_add, hints.reassociable_sub,
+    workspace.empty_like, workspace.zeros_like, workspace.dot,
+)  # fmt: skip
+for _function in _AS_WRITTEN:
     register_jitable(_function)
 
 
