@@ -138,3 +138,19 @@ def arguments():
     assert isinstance(case.wrong("two values", Outcome.WRONG_VALUE), checks.NotSmooth)
     apart = checks._Case(Program(text.replace("0.3 * Q", "A")), How())
     assert isinstance(apart.wrong("two values", Outcome.WRONG_VALUE), checks.Wrong)
+
+
+def test_infinities_on_the_way_are_no_failure() -> None:
+    text = """
+def program(v):
+    for k in range(12):
+        v *= v
+    return np.sum(1.0 / (1.0 + v))
+
+
+def arguments():
+    return (np.array([START, 0.5]),)
+"""
+    verdict = check(Program(text.replace("START", "3.0")), How())
+    assert (verdict.outcome, verdict.why) == (Outcome.UNFIT, "not finite")
+    assert check(Program(text.replace("START", "1.01")), How()).outcome is Outcome.FINE

@@ -124,9 +124,13 @@ class _Loop:
         inside = self.loop.body.made.keys()
         stored = named_by(self.function, self.targets())
         names = named_by(self.function, [self.yields[k] for k in slots])
-        own = {self.args[k] for k in slots} | {self.loop.outs[k] for k in slots}
-        changed = ((names - inside) | own) & stored
-        return not changed or (changed <= own.union(starts) and all(map(self.has_one_name, slots)))
+        own = {name for k in slots for name in (self.args[k], self.loop.outs[k])}
+        # what else has the array of a trip when that is over
+        others = [k for k in range(len(self.args)) if k not in slots and ir.is_array(self.args[k])]
+        others = [k for k in others if named_by(self.function, [self.yields[k]]) & names]
+        shared = {name for k in others for name in (self.args[k], self.loop.outs[k])}
+        changed = ((names - inside) | own | shared) & stored
+        return not changed or (not shared and changed <= own.union(starts) and all(map(self.has_one_name, slots)))
 
     def targets(self) -> list[ir.Operand]:
         """What is stored into, but for what is over before the function comes to the loop."""

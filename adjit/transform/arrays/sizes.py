@@ -361,8 +361,14 @@ class _Walk:
             return self.known(value, wanted)
         made: list[ir.Op] = []
         total = self.total(value, wanted, made)
-        done += made if total is not None else ()
-        return total
+        if total is not None:
+            done += made
+            return total
+        for op in made:
+            # what is not written is known by nothing
+            (out,) = op.results
+            self.leaders[-1].pop(self.values.pop(out))
+        return None
 
     def total(self, value: Affine, wanted: ir.Var, done: list[ir.Op]) -> ir.Operand | None:
         """The same, where a sum of which nothing is known is made of its parts."""

@@ -285,7 +285,14 @@ class _Reverse(Adjoints):
     def array_call(self, op: ir.Call) -> None:
         entry = self.entry(op)
         active = [k for k, a in enumerate(op.args) if self.activity.is_active(a)]
-        flowing = {k: bar for k, out in enumerate(op.outs) if (bar := self.take(out)) is not None}
+        flowing: dict[int, ir.Operand] = {}
+        for k, out in enumerate(op.outs):
+            if not is_array(out):
+                bar = self.take(out)
+            else:
+                bar = self.shadow(out) if self.activity.is_active(out) else None
+            if bar is not None:
+                flowing[k] = bar
         if not flowing:
             return
         ctx = self.context()

@@ -20,13 +20,14 @@ import numpy as np
 from numba import types
 
 from adjit.transform import ir
+from adjit.transform.analysis.integers import emit_integer
 from adjit.transform.elaborate import indexing
 from adjit.transform.elaborate.operators import binary
 from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.arrays import shape_of
 from adjit.transform.elaborate.values.choices import functions_in
 from adjit.transform.elaborate.values.elementwise import elementwise, operand, total
-from adjit.transform.elaborate.values.frame import Frame, as_index, static_items, wrap
+from adjit.transform.elaborate.values.frame import Context, Frame, as_index, static_items, wrap
 from adjit.transform.elaborate.values.handlers import Handler, operands_of, refused, takes
 from adjit.transform.elaborate.values.values import (
     Complex,
@@ -245,15 +246,19 @@ def _item(frame: Frame, iterated: Value, counter: ir.Operand) -> Value:
     return indexing.read(ctx, indexing.resolve(ctx, iterated, (counter,)))
 
 
-def known_items(iterated: Value) -> Sequence[Value] | None:
+def known_items(ctx: Context, iterated: Value) -> Sequence[Value] | None:
     """All that a loop runs over, where that is tuples, and their numbers; else None."""
     if isinstance(iterated, TupleValue):
         return iterated.items
     if not isinstance(iterated, Paired):
         return None
-    columns = [p if p is None else known_items(p) for p in iterated.parts]
+    columns = [p if p is None else known_items(ctx, p) for p in iterated.parts]
     known = [column for column in columns if column is not None]
     if len(known) < sum(p is not None for p in iterated.parts):
         return None
-    first, length = iterated.first.value if isinstance(iterated.first, ir.Const) else 0, min(map(len, known))
-    return [TupleValue(tuple(ir.integer(first + k) if c is None else c[k] for c in columns)) for k in range(length)]
+    first = iterated.first or ir.integer(0)
+    items = []
+    for k in range(min(map(len, known), default=0)):
+        number = emit_integer(ctx.builder, operator.add, first, ir.integer(k), "number") if None in columns else first
+        items.append(TupleValue(tuple(number if c is None else c[k] for c in columns)))
+    return items

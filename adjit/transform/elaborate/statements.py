@@ -122,8 +122,33 @@ def _raise(frame: Frame, node: cst.Raise) -> None:
 
 
 def _message(frame: Frame, arguments: Iterable[cst.BaseExpression]) -> tuple[ir.Operand | str, ...]:
-    texts = (a.evaluated_value for a in arguments if isinstance(a, cst.SimpleString | cst.ConcatenatedString))
-    return tuple(text if isinstance(text, str) else repr(text) for text in texts)
+    """What an exception says: as far as that is not known before it runs, as it is written."""
+    return tuple(_known(frame, a) or cst.Module([]).code_for_node(a) for a in arguments)
+
+
+def _known(frame: Frame, node: cst.BaseExpression) -> ir.Const | str | None:
+    match node:
+        case cst.SimpleString():
+            text = node.evaluated_value
+            return text if isinstance(text, str) else repr(text)
+        case cst.FormattedString():
+            return "".join(p.value if isinstance(p, cst.FormattedStringText) else _hole(frame, p) for p in node.parts)
+        case cst.ConcatenatedString() | cst.BinaryOperation(operator=cst.Add()):
+            left, right = _known(frame, node.left), _known(frame, node.right)
+            return left + right if isinstance(left, str) and isinstance(right, str) else None
+        case cst.Name() | cst.Integer() | cst.Float():
+            value = evaluate(frame, node)
+            found = value.value if isinstance(value, Static) else value
+            return found if isinstance(found, str | ir.Const) else None
+    return None
+
+
+def _hole(frame: Frame, part: cst.BaseFormattedStringContent) -> str:
+    """What stands in the braces of a text with formats."""
+    assert isinstance(part, cst.FormattedStringExpression)
+    known = _known(frame, part.expression)
+    is_plain = isinstance(known, str) and part.conversion is None and part.format_spec is None
+    return known if isinstance(known, str) and is_plain else cst.Module([]).code_for_node(part)
 
 
 # ---------------------------------------------------------------------------------------------------------- branches
@@ -187,7 +212,7 @@ def _for(frame: Frame, node: cst.For) -> None:
     ctx = frame.ctx
     origin = ctx.builder.origin
     iterated = elements(evaluate(frame, node.iter))
-    items = known_items(iterated)
+    items = known_items(ctx, iterated)
     if items is not None:
         _unrolled(frame, node, items)
         return

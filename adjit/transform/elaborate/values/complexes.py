@@ -157,9 +157,7 @@ def binary(ctx: Context, callee: Any, left: Number, right: Number) -> Number:
 
 
 def unary(ctx: Context, callee: Any, value: Complex) -> Number:
-    if callee is operator.pos:
-        return value
-    if callee in (operator.neg, operator.not_):
+    if callee in (operator.pos, operator.neg, operator.not_):
         return function(ctx, callee.__name__, value)
     raise ctx.unsupported(f"`{callee.__name__}` of a complex number", "Write it with real and imaginary parts.")
 
@@ -275,7 +273,7 @@ _FUNCTIONS: dict[str, Callable[[Context, Complex], Number]] = {
     **dict.fromkeys(("conj", "conjugate"), conjugate),
     "real": lambda ctx, z: z.real,
     "imag": lambda ctx, z: z.imag,
-    **dict.fromkeys(("complex", "positive"), lambda ctx, z: z),
+    **dict.fromkeys(("complex", "positive", "pos"), lambda ctx, z: z),
     **dict.fromkeys(("neg", "negative"), lambda ctx, z: _by_parts(ctx, operator.neg, z)),
     "not_": lambda ctx, z: scalars.negated(ctx, truth(ctx, z)),
     "exp": _exp,

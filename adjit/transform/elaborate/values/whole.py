@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numba import njit, types
 
+from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate.values.elementwise import operand
 from adjit.transform.elaborate.values.frame import Context, wrap
@@ -24,7 +25,7 @@ from adjit.transform.elaborate.values.scalars import Options, name_of, no_such_c
 from adjit.transform.elaborate.values.values import Static, TupleValue, Value
 from adjit.transform.ir.types import call_type, tuple_parts, unliteral
 from adjit.transform.source.callables import spoken
-from adjit.transform.source.parameters import listed
+from adjit.transform.source.parameters import listed, misfit
 
 
 @functools.cache
@@ -44,20 +45,24 @@ def with_options(
         return [operand(ctx, a) for a in args], ()
     name = getattr(callee, "__name__", str(callee))
     try:
-        parameters = inspect.signature(callee).parameters
+        signature = inspect.signature(callee)
     except (TypeError, ValueError):
         raise ctx.unsupported(
             f"keyword arguments of {name}",
             "Give them by position.",
             why="Python does not tell the names of its arguments.",
         ) from None
+    parameters = signature.parameters
     given = dict(zip(parameters, args, strict=False)) | dict(named)
     if not given.keys() <= parameters.keys():
         raise ctx.unsupported(
             f"argument `{min(given.keys() - parameters.keys())}` of {name}",
             "Leave it out.",
-            why=listed(inspect.signature(callee)),
+            why=listed(signature),
         )
+    problem = misfit(name, signature, len(args), named)
+    if problem:
+        raise ctx.fail(errors.WrongCall, problem, listed(signature), "Give each argument once.")
     order = list(parameters)
     count = 1 + max((order.index(n) for n, v in given.items() if not isinstance(v, Static | ir.Const)), default=-1)
     operands = [operand(ctx, given.pop(n) if n in given else wrap(ctx, parameters[n].default)) for n in order[:count]]
