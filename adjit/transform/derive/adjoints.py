@@ -153,9 +153,7 @@ class Adjoints:
         ctx.builder.nest(ctx.shape(shadow), lambda index: store(ctx, shadow, index, lazy.element(index), add=True))
 
     def take(self, value: ir.Var) -> ir.Operand | None:
-        """The adjoint of a value that is now complete, the shadow of an array; None if nothing flows into it."""
-        if is_array(value):
-            return self.shadow(value) if self.activity.is_active(value) else None
+        """The adjoint of a value that is now complete; None if nothing flows into it."""
         bar = self.bars.pop(value, None)
         return None if bar is None or ir.is_literal(bar, 0) else bar
 

@@ -230,8 +230,7 @@ class _Reverse(Adjoints):
     # -------------------------------------------------------------------------------------------------------- calls
 
     def call(self, op: ir.Call) -> None:
-        flowing = [out for out in op.outs if self.activity.is_active(out)]
-        if not flowing or is_constant(op.callee):
+        if is_constant(op.callee) or not any(map(self.activity.is_active, op.outs)):
             for out in op.outs:
                 self.bars.pop(out, None)
             return
@@ -285,7 +284,12 @@ class _Reverse(Adjoints):
     def array_call(self, op: ir.Call) -> None:
         entry = self.entry(op)
         active = [k for k, a in enumerate(op.args) if self.activity.is_active(a)]
-        flowing = {k: bar for k, out in enumerate(op.outs) if (bar := self.take(out)) is not None}
+        flowing: dict[int, ir.Operand] = {}
+        for k, out in enumerate(op.outs):
+            is_shadowed = is_array(out) and self.activity.is_active(out)
+            bar = self.shadow(out) if is_shadowed else self.take(out)
+            if bar is not None:
+                flowing[k] = bar
         if not flowing:
             return
         ctx = self.context()
