@@ -98,7 +98,6 @@ class Directions:
             if op.axes != tuple(range(len(op.axes))):
                 self._check(array_type_of(base).copy(layout="A"), out)
             return dataclasses.replace(op, base=base, axes=(*op.axes, len(op.axes)), out=out)
-        self._check(array_type_of(base), out)
         if array_type_of(base).layout != "C":
             raise NotTogether
         return dataclasses.replace(op, base=base, shape=(*op.shape, *self.extent), out=out)

@@ -77,14 +77,12 @@ class Tangents(Beside):
 
     def run(self) -> tuple[list[ir.Op], list[Tangent]]:
         """The operations of the function with those of its tangents, and the tangents of its results."""
-        body = self.function.body
-        with self.builder.region() as ops:
-            for p, dot in self.given:
-                if self.activity.is_active(p):
-                    self.dots[p] = tuple(self.typed(d, p) for d in dot)
-            self.region(body)
-            tangents = [self.dot_or_zero(y, "tangent") for y in body.yields]
-        return ops, tangents
+        for p, dot in self.given:
+            if self.activity.is_active(p):
+                self.dots[p] = tuple(self.typed(d, p) for d in dot)
+        self.region(self.function.body)
+        tangents = [self.dot_or_zero(y, "tangent") for y in self.function.body.yields]
+        return self.builder.ops, tangents
 
     def context(self) -> Context:
         return context(self.builder, self.build)

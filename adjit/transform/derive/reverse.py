@@ -230,8 +230,7 @@ class _Reverse(Adjoints):
     # -------------------------------------------------------------------------------------------------------- calls
 
     def call(self, op: ir.Call) -> None:
-        flowing = [out for out in op.outs if self.activity.is_active(out)]
-        if not flowing or is_constant(op.callee):
+        if is_constant(op.callee) or not any(map(self.activity.is_active, op.outs)):
             for out in op.outs:
                 self.bars.pop(out, None)
             return
@@ -287,10 +286,8 @@ class _Reverse(Adjoints):
         active = [k for k, a in enumerate(op.args) if self.activity.is_active(a)]
         flowing: dict[int, ir.Operand] = {}
         for k, out in enumerate(op.outs):
-            if not is_array(out):
-                bar = self.take(out)
-            else:
-                bar = self.shadow(out) if self.activity.is_active(out) else None
+            is_shadowed = is_array(out) and self.activity.is_active(out)
+            bar = self.shadow(out) if is_shadowed else self.take(out)
             if bar is not None:
                 flowing[k] = bar
         if not flowing:

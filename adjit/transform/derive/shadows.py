@@ -143,13 +143,8 @@ class Shadows(Beside):
             op = made.get(operand) if isinstance(operand, ir.Var) else None
             if isinstance(op, ir.VIEWS):
                 pending.append(op.base)
-        loops = [op for op in ir.walk(function.body) if isinstance(op, ir.For | ir.While)]
-        met = {
-            out
-            for op in loops
-            for _, arg, new, out in op.slots
-            if out in self.renewed and any(o in self.of for o in (out, arg, new))
-        }
+        slots = [s for op in ir.walk(function.body) if isinstance(op, ir.For | ir.While) for s in op.slots]
+        met = {s.out for s in slots if s.out in self.renewed and any(o in self.of for o in (s.arg, s.yielded, s.out))}
         self.renewed -= met
         return not met
 
