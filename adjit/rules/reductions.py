@@ -45,12 +45,11 @@ def var(a):
     return squares / a.size
 
 
-def deviation(variance):
+@decomposition(np.std)
+def std(a):
+    variance = np.var(a)
     # 0 where all elements are equal, as a norm's at the zero vector
     return variance if variance == 0.0 else variance**0.5
-
-
-decomposition(np.std)(lambda a: deviation(np.var(a)))
 
 
 @decomposition(np.cov)
@@ -118,7 +117,10 @@ def nanvar(a, axis=None, dtype=None, out=None, ddof=0):
     return np.divide(squares, count - ddof) if count > ddof else np.nan
 
 
-decomposition(np.nanstd)(lambda a, axis=None, dtype=None, out=None, ddof=0: deviation(np.nanvar(a, ddof=ddof)))
+@decomposition(np.nanstd)
+def nanstd(a, axis=None, dtype=None, out=None, ddof=0):
+    variance = np.nanvar(a, ddof=ddof)
+    return variance if variance == 0.0 else variance**0.5
 
 
 # -------------------------------------------------------------------------------------------------------------- extrema

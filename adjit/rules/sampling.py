@@ -31,16 +31,32 @@ effect(random.gauss, random.normalvariate, random.triangular, random.gammavariat
 effect(random.lognormvariate, random.paretovariate, random.weibullvariate, random.vonmisesvariate, constant=False)
 
 
-def drawn(draw, size):
-    return draw() if size is None else draw(size)
+@decomposition(np.random.normal)
+def normal(loc=0.0, scale=1.0, size=None):
+    if size is None:
+        return loc + scale * np.random.standard_normal()
+    return loc + scale * np.random.standard_normal(size)
 
 
-decomposition(np.random.normal)(
-    lambda loc=0.0, scale=1.0, size=None: loc + scale * drawn(np.random.standard_normal, size)
-)
-decomposition(np.random.uniform)(
-    lambda low=0.0, high=1.0, size=None: low + (high - low) * drawn(np.random.random, size)
-)
-decomposition(np.random.exponential)(lambda scale=1.0, size=None: drawn(np.random.standard_exponential, size) * scale)
-decomposition(random.uniform)(lambda a, b: a + (b - a) * random.random())
-decomposition(random.expovariate)(lambda lambd: -math.log(1.0 - random.random()) / lambd)
+@decomposition(np.random.uniform)
+def uniform(low=0.0, high=1.0, size=None):
+    if size is None:
+        return low + (high - low) * np.random.random()
+    return low + (high - low) * np.random.random(size)
+
+
+@decomposition(np.random.exponential)
+def exponential(scale=1.0, size=None):
+    if size is None:
+        return np.random.standard_exponential() * scale
+    return np.random.standard_exponential(size) * scale
+
+
+@decomposition(random.uniform)
+def uniform_between(a, b):
+    return a + (b - a) * random.random()
+
+
+@decomposition(random.expovariate)
+def exponential_of_rate(lambd):
+    return -math.log(1.0 - random.random()) / lambd

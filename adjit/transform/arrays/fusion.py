@@ -65,11 +65,12 @@ class _Fusion:
         return None if body is self.function.body else ir.with_body(self.function, body)
 
     def region(self, region: ir.Region) -> ir.Region:
-        ops = self.side_by_side(region.ops)
-        if ops is region.ops:
-            # what is fused in one of these has nothing to do with the others
-            ops = tuple(ir.with_regions(op, [self.region(inner) for inner in op.regions]) for op in ops)
-        return ir.with_ops(region, ops)
+        known = set(region.ops)
+        # what is fused in one of these has nothing to do with the others
+        return ir.with_ops(region, [self.inside(op) if op in known else op for op in self.side_by_side(region.ops)])
+
+    def inside(self, op: ir.Op) -> ir.Op:
+        return ir.with_regions(op, [self.region(inner) for inner in op.regions])
 
     def side_by_side(self, ops: tuple[ir.Op, ...]) -> tuple[ir.Op, ...]:
         """The operations with pairs of loops fused, each with the nearest one before it; none twice."""

@@ -151,7 +151,7 @@ class Matrices:
         if not any(ir.is_array(y) for y in body.yields):
             return [()] * len(body.yields)
         copied = ir.Cloner().region(dataclasses.replace(body, args=()))
-        self.builder.ops.extend(ir.rewritten(copied, lambda op: dataclasses.replace(op, origin=None)).ops)
+        self.builder.ops.extend(ir.rewritten(copied, lambda op: op.at(None)).ops)
         return [extents(self.builder, y) for y in copied.yields]
 
     def allocate(self, shapes: Sequence[Shape], by_columns: bool) -> None:

@@ -158,7 +158,7 @@ class _Naming(ir.Cloner):
     def op(self, op: ir.Op) -> ir.Op:
         origins = (self.called[result][1] for result in op.results if result in self.called)
         made = super().op(op)
-        return dataclasses.replace(made, origin=op.origin or next(origins, None))
+        return made.at(op.origin or next(origins, None))
 
 
 def new_context(build_derivative: BuildDerivative) -> Context:

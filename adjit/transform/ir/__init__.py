@@ -47,6 +47,7 @@ from adjit.transform.ir.core import (
     cast,
     integer,
     is_array,
+    is_kind,
     is_literal,
     is_reference,
     leaves,

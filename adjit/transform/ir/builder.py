@@ -38,7 +38,7 @@ class Builder:
 
     def emit(self, op: Op) -> Op:
         if op.origin is None and self.origin is not None:
-            op = dataclasses.replace(op, origin=self.origin)
+            op = op.at(self.origin)
         self._stack[-1].append(op)
         return op
 

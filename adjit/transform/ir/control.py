@@ -8,7 +8,7 @@ In: regions and the operands they start from. Out: nodes, whose results are what
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from adjit.transform.ir.core import Op, Operand, Region, Var, integer
@@ -114,21 +114,29 @@ def carried_args(op: For | While) -> tuple[Var, ...]:
     return op.body.args[1:] if isinstance(op, For) else op.body.args
 
 
-def joined(op: Op) -> Iterator[tuple[Var, Operand, Operand]]:
+def joined(op: Op) -> Sequence[tuple[Var, Operand, Operand]]:
     """The names that control flow gives to one of two values: to those of its branches, or to what a loop starts from
     and what a trip hands on.
 
     %y = if c {yield %a} else {yield %b}        (%y, %a, %b)
     """
+    return op.analysis(_joined) if op.regions else ()
+
+
+def _joined(op: Op) -> Sequence[tuple[Var, Operand, Operand]]:
     if isinstance(op, If):
-        yield from zip(op.outs, op.then.yields, op.orelse.yields, strict=True)
-    elif isinstance(op, For | While):
-        for slot, names in zip(op.slots, names_of_slots(op), strict=True):
-            yield from ((name, slot.init, slot.yielded) for name in names)
+        return list(zip(op.outs, op.then.yields, op.orelse.yields, strict=True))
+    assert isinstance(op, For | While)
+    slots = zip(op.slots, names_of_slots(op), strict=True)
+    return [(name, slot.init, slot.yielded) for slot, names in slots for name in names]
 
 
-def names_of_slots(loop: For | While) -> list[tuple[Var, ...]]:
+def names_of_slots(loop: For | While) -> Sequence[tuple[Var, ...]]:
     """What a loop calls each value that it carries: in its regions and, last, after them."""
+    return loop.analysis(_names_of_slots)
+
+
+def _names_of_slots(loop: For | While) -> Sequence[tuple[Var, ...]]:
     tested = [loop.test.args] if isinstance(loop, While) else []
     return list(zip(*tested, carried_args(loop), loop.outs, strict=True))
 

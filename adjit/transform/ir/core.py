@@ -18,7 +18,7 @@ import numpy as np
 from numba import types
 
 from adjit.errors import Place
-from adjit.transform.ir.nodes import node, once, operands, result, results
+from adjit.transform.ir.nodes import node, once, operands, quick, result, results
 
 Type = types.Type
 _Analysis = TypeVar("_Analysis")
@@ -53,6 +53,7 @@ class UserComment:
     where: Literal["above", "beside", "below"]
 
 
+@quick
 @dataclass(frozen=True, eq=False)
 class Var:
     """A value. `name` is the name it would like in emitted source (not unique); `user` if the user calls it so."""
@@ -65,6 +66,7 @@ class Var:
         return f"%{self.name}"
 
 
+@quick
 @dataclass(frozen=True)
 class Const:
     """A literal operand: a Python bool, int, float, a NumPy scalar, or (for reads of a global array) a frozen array."""
@@ -76,11 +78,12 @@ class Const:
         return repr(self.value)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Const) and self.type == other.type and self._key() == other._key()
+        return isinstance(other, Const) and self.type == other.type and self._key == other._key
 
     def __hash__(self) -> int:
-        return hash(self._key())
+        return hash(self._key)
 
+    @once
     def _key(self) -> object:
         # 0.0 and -0.0 differ, nan equals itself: literals are compared as they are written; arrays by identity
         return id(self.value) if is_array(self) else repr(self.value)
@@ -89,15 +92,21 @@ class Const:
 Operand = Var | Const
 
 
+# an instance check of numba's types, which have a metaclass, is slow
+is_kind: Callable[[type, type], bool] = functools.cache(issubclass)
+
+
 def of_kinds(*kinds: type) -> Callable[[Operand], bool]:
-    """What tells whether an operand is of one of these types: an instance check of numba's, which have a metaclass, is
-    slow."""
+    """What tells whether an operand is of one of these types."""
+    known: dict[type, bool] = {}
 
-    @functools.cache
-    def known(kind: type) -> bool:
-        return issubclass(kind, kinds)
+    def is_of_kind(operand: Operand) -> bool:
+        kind = type(operand.type)
+        if kind not in known:
+            known[kind] = issubclass(kind, kinds)
+        return known[kind]
 
-    return lambda operand: known(type(operand.type))
+    return is_of_kind
 
 
 is_array = of_kinds(types.Array)
@@ -117,6 +126,7 @@ def is_literal(operand: Operand, value: float) -> bool:
     return isinstance(operand, Const) and not isinstance(operand.type, types.Array) and bool(operand.value == value)
 
 
+@quick
 @dataclass(frozen=True, eq=False)
 class Region:
     """Operations in order. `args` are bound by the operation that holds the region; `yields` are what it hands back."""
@@ -134,6 +144,11 @@ class Region:
             for inner in op.regions:
                 found += inner.inside
         return tuple(found)
+
+    @once
+    def kinds(self) -> frozenset[type]:
+        """Which kinds of operations there are in it."""
+        return frozenset(map(type, self.inside))
 
     @once
     def memory_written(self) -> tuple[Operand, ...]:
@@ -184,6 +199,13 @@ class Op(Analysed):
 
         def rebuilt(self, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> Self:
             """The same operation on other parts, given in the order in which the properties list them."""
+
+    def at(self, origin: Origin | None) -> Self:
+        """The same operation, written at another place."""
+        made = object.__new__(type(self))
+        made.__dict__.update((name, self.__dict__[name]) for name in self.__dataclass_fields__)
+        made.__dict__["origin"] = origin
+        return made
 
     @once
     def reads(self) -> tuple[Operand, ...]:

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from numba import types
 
 from adjit.transform.ir.control import For, with_slots
-from adjit.transform.ir.core import Function, Op, Operand, Region, Type, Var
+from adjit.transform.ir.core import Function, Op, Operand, Region, Type, Var, is_kind
 from adjit.transform.ir.memory import VIEWS
 
 _Op = TypeVar("_Op", bound=Op)
@@ -56,9 +56,9 @@ def free_vars(region: Region) -> list[Var]:
 
 def is_float(type_: Type) -> bool:
     """Whether values of this type carry a derivative: a float, or an array of floats."""
-    if isinstance(type_, types.Array):
-        type_ = type_.dtype
-    return isinstance(type_, types.Float)
+    if is_kind(type(type_), types.Array):
+        type_ = type_.dtype  # type: ignore[attr-defined]
+    return is_kind(type(type_), types.Float)
 
 
 def base_of(array: Operand, made: Mapping[Any, Op]) -> Operand:
@@ -87,7 +87,7 @@ def with_ops(region: Region, ops: Sequence[Op], yields: Sequence[Operand] | None
 
 def with_regions(op: _Op, regions: Sequence[Region]) -> _Op:
     """The operation with these regions; itself if they are its own."""
-    return op if same(regions, op.regions) else op.rebuilt(op.operands, regions, op.results)
+    return op if not op.regions or same(regions, op.regions) else op.rebuilt(op.operands, regions, op.results)
 
 
 def with_parts(op: _Op, operands: Sequence[Operand], regions: Sequence[Region], results: Sequence[Var]) -> _Op:

@@ -12,7 +12,7 @@ What the user asks to happen stays: `raise`, `assert`, random draws. Stores stay
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
@@ -38,37 +38,35 @@ class _Live:
         # what makes a variable, and what control flow hands on to it
         self._made: dict[ir.Operand, ir.Op] = dict(function.body.made)
         self._sources: dict[ir.Operand, Sequence[ir.Operand]] = {}
-        self._pending: list[ir.Operand | ir.Op] = []
+        self._pending: list[ir.Op] = []
         for op in function.body.inside:
-            self._index(op)
-        for op in filter(has_effect, function.body.inside):
-            self._keep(op)
-        for operand in function.body.yields:
-            self._use(operand)
-            if ir.is_reference(operand):
-                self._touch(operand)
+            if op.regions:
+                self._index(op)
+            if op.memory_written is not None:
+                self._writers[self._aliases.find(op.memory_written)].append(op)
+            if has_effect(op):
+                self._keep(op)
+        self._use(function.body.yields)
+        for operand in filter(ir.is_reference, function.body.yields):
+            self._touch(operand)
         while self._pending:
-            item = self._pending.pop()
-            if isinstance(item, ir.Op):
-                self._visit_op(item)
-            elif item in self._made:
-                self._keep(self._made[item])
-                for source in self._sources.get(item, ()):
-                    self._use(source)
+            self._visit(self._pending.pop())
 
     def _index(self, op: ir.Op) -> None:
         for region in op.regions:
             self._made.update(dict.fromkeys(region.args, op))
             self._parent.update(dict.fromkeys(region.ops, op))
-        if op.regions:
-            self._sources.update((name, sources) for name, *sources in ir.joined(op))
-        if op.memory_written is not None:
-            self._writers[self._aliases.find(op.memory_written)].append(op)
+        self._sources.update((name, sources) for name, *sources in ir.joined(op))
 
-    def _use(self, operand: ir.Operand) -> None:
-        if isinstance(operand, ir.Var) and operand not in self._variables:
-            self._variables.add(operand)
-            self._pending.append(operand)
+    def _use(self, operands: Iterable[ir.Operand]) -> None:
+        waiting = list(operands)
+        while waiting:
+            operand = waiting.pop()
+            if isinstance(operand, ir.Var) and operand not in self._variables:
+                self._variables.add(operand)
+                if operand in self._made:
+                    self._keep(self._made[operand])
+                waiting += self._sources.get(operand, ())
 
     def _keep(self, op: ir.Op) -> None:
         if op not in self._ops:
@@ -83,11 +81,10 @@ class _Live:
             for writer in self._writers[memory]:
                 self._keep(writer)
 
-    def _visit_op(self, op: ir.Op) -> None:
+    def _visit(self, op: ir.Op) -> None:
         if op in self._parent:
             self._keep(self._parent[op])
-        for operand in steering(op) if op.regions else op.operands:
-            self._use(operand)
+        self._use(steering(op) if op.regions else op.operands)
         for operand in op.memory_read:
             self._touch(operand)
 

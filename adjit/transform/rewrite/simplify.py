@@ -92,7 +92,7 @@ class _Pass:
         self.reaches_back = False  # what came before a change might be simpler now
         self._versions: Counter[ir.Operand] = Counter()  # how often each memory may have been stored to so far
         # an undefined variable may only be read where the user reads it, so nothing that it may reach is moved
-        self._has_undefined = any(isinstance(op, ir.Undefined) for op in ir.walk(function.body))
+        self._has_undefined = ir.Undefined in function.body.kinds
         self._renamed: dict[ir.Operand, ir.Var] = {}
 
     def function(self) -> ir.Function:
@@ -290,6 +290,8 @@ class _Pass:
         narrowed = ir.with_results(op, self.changing_slots(op))
         regions = [self.hoist(region, done, scope) for region in narrowed.regions]
         regions = [self.region(region, _Scope(scope)) for region in regions]
+        # what the slots are is decided before it is known what a trip hands on
+        self.reaches_back |= not ir.same(regions[-1].yields, narrowed.body.yields)
         self.put(ir.with_parts(narrowed, self.operands(narrowed.operands), regions, narrowed.results), done)
 
     def few_trips(self, op: ir.For | ir.While, operands: Sequence[ir.Operand]) -> range | None:

@@ -194,7 +194,7 @@ class _Storage:
             for operand in ir.reads(op):
                 self.require(operand, scope)
             made = ir.substituted(op, scope.mapping)
-            scope.ops.append(made if made.regions else dataclasses.replace(made, origin=self.origin))
+            scope.ops.append(made if made.regions else made.at(self.origin))
 
     def note_reads(self, op: ir.Op, group: ir.Op | None) -> None:
         """Memory of the primal that an adjoint operation reads, maybe through a view that it made itself."""
