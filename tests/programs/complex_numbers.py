@@ -217,3 +217,9 @@ def carried_round_a_loop(x):
         z = 0.2 * z * z + x
     w = z if x[0] > 5.0 else z * 1j
     return np.sum(np.abs(w - 1j))
+
+
+@program(lambda: (wave(3),))
+def with_a_plus(x):
+    z = +(x + 2.0j * x)
+    return np.sum(np.abs(z) ** 2) + np.sum(np.positive(z).real) + (+z[1]).imag

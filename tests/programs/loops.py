@@ -178,6 +178,30 @@ def over_tuples_of_several_kinds(x, y):
     return total
 
 
+@add(lambda: (0.7, 3))
+def over_a_tuple_numbered_from_a_variable(x, n):
+    total = 1.0
+    for k, v in enumerate((x, 2.0, x * x), n):
+        total = total * v + k * x
+    return total
+
+
+@add(lambda: (0.7, 3))
+def over_numbered_tuples_side_by_side(x, n):
+    total = 1.0
+    for (k, v), (j, w) in zip(enumerate((x, 2.0), n + 1), enumerate((1.5, x * x), 7)):
+        total = total * v * k + w * j
+    return total
+
+
+@add(lambda: (0.7,))
+def over_nothing_side_by_side(x):
+    total = x * x
+    for _ in zip():
+        total *= 7.0
+    return total
+
+
 @add(lambda: (0.7,), compiled=True)
 def while_loop(x):
     y = x

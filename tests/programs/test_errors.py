@@ -1656,6 +1656,29 @@ def test_what_the_program_raises_is_raised(target: str) -> None:
         derived(1e7)
 
 
+UNIT = "metres"
+
+
+def told(x: Any, n: Any) -> Any:
+    if x < 0.0:
+        raise ValueError("a length in " + UNIT + f" is no {x:.2f} {UNIT}")
+    assert n < 10, "too many: %d" % n
+    if n > 4:
+        raise IndexError(UNIT, 3, n)
+    return x * n
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_what_an_exception_says_is_as_it_is_written_where_it_is_not_known(target: str) -> None:
+    derived = adjit.grad(told, target=target)
+    said = []
+    for arguments in ((-1.0, 3), (1.0, 12), (1.0, 5)):
+        with pytest.raises((ValueError, AssertionError, IndexError)) as raised:
+            derived(*arguments)
+        said.append(raised.value.args)
+    assert said == [("a length in metres is no {x:.2f} metres",), ('"too many: %d" % n',), ("metres", 3, "n")]
+
+
 RATE = 2.0
 
 

@@ -64,6 +64,36 @@ def a_complex_array_held_fixed(x):
 
 @refused(
     """
+    WrongCall: searchsorted gets `v` twice
+      test_more_errors.py:+1 in an_argument_given_twice
+        return a.sum() * np.searchsorted(a, 0.3, "left", v=0.95)
+                         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      Its parameters are a, v, side='left', sorter=None.
+      Give each argument once.
+    """,
+    np.ones(2),
+)
+def an_argument_given_twice(a):
+    return a.sum() * np.searchsorted(a, 0.3, "left", v=0.95)
+
+
+@refused(
+    """
+    WrongCall: searchsorted takes 4 arguments, not 5
+      test_more_errors.py:+1 in more_arguments_than_there_are
+        return a.sum() * np.searchsorted(a, 0.3, "left", None, 5)
+                         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      Its parameters are a, v, side='left', sorter=None.
+      Give each argument once.
+    """,
+    np.ones(2),
+)
+def more_arguments_than_there_are(a):
+    return a.sum() * np.searchsorted(a, 0.3, "left", None, 5)
+
+
+@refused(
+    """
     Unsupported: np.flip of more than three axes
       test_more_errors.py:+1 in flip_of_four_axes
         return np.sum(np.flip(x))

@@ -1070,6 +1070,28 @@ for <i>, <!e> in enumerate(<v>):
 for <!e>, <!g> in zip(<v>, <~v>):
     <s> += <!e> * <!g>
 
+for <i>, <!e> in enumerate((<x>, 0.7 * <x>), <n>):
+    <s> += <i> * <!e>
+
+for (<i>, <!e>), <!g> in zip(enumerate((<x>, 1.137), len(<v>)), (0.3, <x>)):
+    <s> += <i> * <!e> * <!g>
+
+# two names of what a trip makes, of which one is stored into afterwards
+<!a> = <v> * <x>
+<!w> = <!a>
+for <i> in range(3):
+    <!w> = np.sin(<!a>) * 0.7
+    <!a> = <!w>
+<!w>[0] = <x>
+
+<!a> = <v> * <x>
+<!w> = <!a>[1:]
+for <i> in adjit.checkpoint(range(3), 2):
+    <!r> = np.sin(<!a>) * 0.7
+    <!w> = <!r>[1:]
+    <!a> = <!r>
+<!a> *= <x>
+
 for <!r> in <A>:
     <!r> *= <x>
     <s> += <!r>[0]

@@ -225,3 +225,20 @@ def test_what_is_assumed_of_sizes_is_what_is_checked(function, target):
             if target == "python":
                 check(function, lambda a=a, b=b: (a.copy(), b.copy()), (0, 1), second=False)
     assert ran == 4
+
+
+def parts_from_twice_the_counter(a, n):
+    total = 0.0
+    for i in range(n):
+        b = a[2 * i :]
+        for j in range(b.size):
+            total += b[j] * b[j]
+        c = a[i:]
+        for j in range(c.size):
+            total += c[j]
+    return total
+
+
+def test_a_sum_that_is_given_up_is_known_by_nothing():
+    """Half of a sum was noted as written when the other half turned out to have no operand."""
+    check(parts_from_twice_the_counter, lambda: (np.sin(1.0 + np.arange(6.0)), 2), (0,))
