@@ -11,7 +11,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from adjit.runtime.vectormath.values import Real, multiply_add
+from adjit.runtime.vectormath.values import Real, Whole, bits_of, multiply_add
+
+# Adding it to a small number rounds that to a whole one, which then stands in the lowest bits.
+ROUNDER = 1.5 * 2.0**52
+ROUNDER_BITS = bits_of(ROUNDER)
+ONE_BITS = bits_of(1.0)
+INFINITY = float("inf")
+NAN = float("nan")
 
 
 class Double(NamedTuple):
@@ -66,6 +73,17 @@ def polynomial(x: Real, coefficients: Sequence[float]) -> Real:
     for coefficient in coefficients[-2::-1]:
         value = multiply_add(value, x, coefficient)
     return value
+
+
+def rounded(x: Real) -> tuple[Real, Whole]:
+    """The nearest whole number, |x| < 2 ** 51, and bits whose lowest ones are that number's."""
+    shifted = x + ROUNDER
+    return shifted - ROUNDER, shifted.bits()
+
+
+def power_of_two(whole: Whole) -> Real:
+    """2 ** k of a whole number k in [-1022, 1023], of which any but the lowest 12 bits are ignored."""
+    return ((whole << 52) + ONE_BITS).real()
 
 
 def quotient(numerator: Double, denominator: Double) -> Double:

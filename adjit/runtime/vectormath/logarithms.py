@@ -8,10 +8,17 @@ f - (h - s * (h + R)) where h = f ** 2 / 2 and R = s ** 2 p(s ** 2); f and h are
 
 from __future__ import annotations
 
-from math import inf, nan
 from typing import NamedTuple
 
-from adjit.runtime.vectormath.arithmetic import Double, fast_two_sum, polynomial, two_product, two_sum
+from adjit.runtime.vectormath.arithmetic import (
+    INFINITY,
+    NAN,
+    Double,
+    fast_two_sum,
+    polynomial,
+    two_product,
+    two_sum,
+)
 from adjit.runtime.vectormath.exponentials import LOG2_HIGH, LOG2_LOW
 from adjit.runtime.vectormath.values import Real, Whole, bits_of, copysign, multiply_add, select
 
@@ -65,8 +72,8 @@ def near_one(f: Real) -> Double:
 
 def with_corners(x: Real, value: Real) -> Real:
     """The value for 0 < x < inf, and what there is at other x."""
-    value = select(x < inf, value, x)
-    return select(x > 0.0, value, select(x.equals(0.0), -inf, nan))
+    value = select(x < INFINITY, value, x)
+    return select(x > 0.0, value, select(x.equals(0.0), -INFINITY, NAN))
 
 
 def log(x: Real) -> Real:

@@ -7,9 +7,16 @@ x ** y = exp2(y log2(x)), with a dozen more bits in the logarithm than a float64
 
 from __future__ import annotations
 
-from math import inf, nan
-
-from adjit.runtime.vectormath.arithmetic import Double, fast_two_sum, polynomial, quotient, two_product, two_sum
+from adjit.runtime.vectormath.arithmetic import (
+    INFINITY,
+    NAN,
+    Double,
+    fast_two_sum,
+    polynomial,
+    quotient,
+    two_product,
+    two_sum,
+)
 from adjit.runtime.vectormath.exponentials import LOG2, LOG2_REST, exp2, exp_parts, scaled
 from adjit.runtime.vectormath.logarithms import PER_LOG2, near_one, scaled_parts
 from adjit.runtime.vectormath.values import Real, copysign, multiply_add, round_to_whole, select
@@ -53,7 +60,7 @@ def _product(a: Double, b: Double) -> Double:
 
 def pow(x: Real, y: Real) -> Real:
     size = abs(x)
-    log = _log2(select(size < inf, size, 1.0))
+    log = _log2(select(size < INFINITY, size, 1.0))
     whole = two_product(y, log.high)
     is_within = abs(whole.high) < _MOST
     low = select(is_within, multiply_add(y, log.low, whole.low), 0.0)
@@ -70,7 +77,7 @@ def pow(x: Real, y: Real) -> Real:
 def pow_single(x: Real, y: Real) -> Real:
     """To the 24 bits of a float32."""
     size = abs(x)
-    k, f, _ = scaled_parts(select(size < inf, size, 1.0))
+    k, f, _ = scaled_parts(select(size < INFINITY, size, 1.0))
     of_f = near_one(f)
     exponent = _bounded(y * multiply_add(of_f.high + of_f.low, PER_LOG2, k))
     return _with_corners(x, y, exp2(exponent))
@@ -86,14 +93,14 @@ def _with_corners(x: Real, y: Real, value: Real) -> Real:
     size = abs(x)
     # |x| is 0 or inf; then |x| is 1 and y is infinite
     is_zero = size.equals(0.0)
-    end = select((is_zero & (y > 0.0)) | (~is_zero & (y < 0.0)), 0.0, inf)
-    value = select(is_zero | size.equals(inf), end, value)
+    end = select((is_zero & (y > 0.0)) | (~is_zero & (y < 0.0)), 0.0, INFINITY)
+    value = select(is_zero | size.equals(INFINITY), end, value)
     value = select(size.equals(1.0), 1.0, value)
     # of a negative x the sign of an odd power, or none; an infinite y is even
     half = 0.5 * y
     is_whole = round_to_whole(y).equals(y)
     is_odd = is_whole & ~round_to_whole(half).equals(half)
     value = select(is_odd, copysign(value, x), value)
-    value = select(is_whole | (x >= 0.0) | is_zero | size.equals(inf), value, nan)
-    value = select(x.is_nan() | y.is_nan(), nan, value)
+    value = select(is_whole | (x >= 0.0) | is_zero | size.equals(INFINITY), value, NAN)
+    value = select(x.is_nan() | y.is_nan(), NAN, value)
     return select(y.equals(0.0) | x.equals(1.0), 1.0, value)
