@@ -1664,7 +1664,7 @@ def told(x: Any, n: Any) -> Any:
         raise ValueError("a length in " + UNIT + f" is no {x:.2f} {UNIT}")
     assert n < 10, "too many: %d" % n
     if n > 4:
-        raise IndexError(UNIT, 3, n)
+        raise IndexError(UNIT, 3, n, "")
     return x * n
 
 
@@ -1676,7 +1676,7 @@ def test_what_an_exception_says_is_as_it_is_written_where_it_is_not_known(target
         with pytest.raises((ValueError, AssertionError, IndexError)) as raised:
             derived(*arguments)
         said.append(raised.value.args)
-    assert said == [("a length in metres is no {x:.2f} metres",), ('"too many: %d" % n',), ("metres", 3, "n")]
+    assert said == [("a length in metres is no {x:.2f} metres",), ('"too many: %d" % n',), ("metres", 3, "n", "")]
 
 
 RATE = 2.0

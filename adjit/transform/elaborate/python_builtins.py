@@ -20,7 +20,6 @@ import numpy as np
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.analysis.integers import emit_integer
 from adjit.transform.elaborate import indexing
 from adjit.transform.elaborate.operators import binary
 from adjit.transform.elaborate.values import complexes, scalars
@@ -233,10 +232,8 @@ def _item(frame: Frame, iterated: Value, counter: ir.Operand) -> Value:
         for p in iterated.parts:
             if p is not None:
                 parts.append(_item(frame, p, counter))
-            elif iterated.first is None or iterated.first == ir.integer(0):
-                parts.append(counter)
             else:
-                parts.append(scalars.scalar(ctx, operator.add, (counter, iterated.first)))
+                parts.append(_number(ctx, iterated, counter))
         return TupleValue(tuple(parts))
     if isinstance(iterated, Range):
         moved = scalars.scalar(ctx, operator.mul, (counter, iterated.step))
@@ -256,9 +253,14 @@ def known_items(ctx: Context, iterated: Value) -> Sequence[Value] | None:
     known = [column for column in columns if column is not None]
     if len(known) < sum(p is not None for p in iterated.parts):
         return None
-    first = iterated.first or ir.integer(0)
-    items = []
-    for k in range(min(map(len, known), default=0)):
-        number = emit_integer(ctx.builder, operator.add, first, ir.integer(k), "number") if None in columns else first
-        items.append(TupleValue(tuple(number if c is None else c[k] for c in columns)))
-    return items
+    return [
+        TupleValue(tuple(_number(ctx, iterated, ir.integer(k)) if c is None else c[k] for c in columns))
+        for k in range(min(map(len, known), default=0))
+    ]
+
+
+def _number(ctx: Context, iterated: Paired, counter: ir.Operand) -> Value:
+    """What enumerate says in the trip of this number, from 0."""
+    if iterated.first is None or iterated.first == ir.integer(0):
+        return counter
+    return scalars.scalar(ctx, operator.add, (counter, iterated.first))

@@ -123,7 +123,8 @@ def _raise(frame: Frame, node: cst.Raise) -> None:
 
 def _message(frame: Frame, arguments: Iterable[cst.BaseExpression]) -> tuple[ir.Operand | str, ...]:
     """What an exception says: as far as that is not known before it runs, as it is written."""
-    return tuple(_known(frame, a) or cst.Module([]).code_for_node(a) for a in arguments)
+    known = ((a, _known(frame, a)) for a in arguments)
+    return tuple(cst.Module([]).code_for_node(a) if text is None else text for a, text in known)
 
 
 def _known(frame: Frame, node: cst.BaseExpression) -> ir.Const | str | None:
@@ -147,8 +148,8 @@ def _hole(frame: Frame, part: cst.BaseFormattedStringContent) -> str:
     """What stands in the braces of a text with formats."""
     assert isinstance(part, cst.FormattedStringExpression)
     known = _known(frame, part.expression)
-    is_plain = isinstance(known, str) and part.conversion is None and part.format_spec is None
-    return known if isinstance(known, str) and is_plain else cst.Module([]).code_for_node(part)
+    is_plain = part.conversion is None and part.format_spec is None
+    return known if is_plain and isinstance(known, str) else cst.Module([]).code_for_node(part)
 
 
 # ---------------------------------------------------------------------------------------------------------- branches

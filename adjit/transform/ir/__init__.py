@@ -47,7 +47,6 @@ from adjit.transform.ir.core import (
     cast,
     integer,
     is_array,
-    is_kind,
     is_literal,
     is_reference,
     leaves,
