@@ -61,17 +61,11 @@ class Assigned(NamedTuple):
     returns: bool
 
 
-# libcst visits a node for them each time
-@functools.lru_cache(maxsize=65536)
-def _children(node: cst.CSTNode) -> Sequence[cst.CSTNode]:
-    return node.children
-
-
 def inside(node: cst.CSTNode, but: tuple[type[cst.CSTNode], ...] = (cst.FunctionDef,)) -> Iterator[cst.CSTNode]:
     """The node and all that is in it, in the order of the text; of nodes of some types, nothing that is in them."""
     yield node
     if not isinstance(node, but):
-        for child in _children(node):
+        for child in node.children:
             yield from inside(child, but)
 
 
@@ -114,4 +108,4 @@ def contains(node: cst.CSTNode, kind: type[cst.CSTNode]) -> bool:
         return node.orelse is not None and contains(node.orelse, kind)
     if isinstance(node, cst.FunctionDef | cst.Lambda):
         return False
-    return any(contains(child, kind) for child in _children(node))
+    return any(contains(child, kind) for child in node.children)
