@@ -178,7 +178,7 @@ class _Loop:
 
     def store_all(self, builder: ir.Builder, slot: int, array: ir.Var, value: ir.Operand) -> None:
         """Element by element, what the trip has left into the array that is there for it."""
-        extents = [builder.extent(array, axis) for axis in range(ndim(array))]
+        extents = builder.shape(array)
         for axis, extent in enumerate(extents):
             if not self.keeps_extent(slot, axis):
                 other = builder.extent(value, axis)

@@ -367,7 +367,9 @@ class _Walk:
         for op in made:
             # what is not written is known by nothing
             (out,) = op.results
-            self.leaders[-1].pop(self.values.pop(out))
+            part = self.values.pop(out)
+            if self.leaders[-1][part] is out:
+                del self.leaders[-1][part]
         return None
 
     def total(self, value: Affine, wanted: ir.Var, done: list[ir.Op]) -> ir.Operand | None:

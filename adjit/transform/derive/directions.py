@@ -113,7 +113,7 @@ def extents(builder: ir.Builder, operand: ir.Operand) -> Sequence[ir.Operand]:
         return ()
     if isinstance(operand, ir.Const):
         return [ir.integer(int(n)) for n in operand.value.shape]
-    return [builder.extent(operand, axis) for axis in range(operand.type.ndim)]
+    return builder.shape(operand)
 
 
 def in_memory(builder: ir.Builder, tangent: Tangent, name: str) -> ir.Var:

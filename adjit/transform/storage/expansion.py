@@ -60,7 +60,7 @@ class _Expanding:
         trips = [count_trips(builder, loop) for loop in self.loops_of[array]]
         shape = alloc.shape
         if alloc.like is not None:
-            shape = tuple(builder.extent(alloc.like, axis) for axis in range(type_.ndim))
+            shape = builder.shape(alloc.like)
         elif self.allocs[array] not in self.body.ops:
             # it may be that the loop makes no trip because of an extent below zero
             shape = tuple(natural(builder, n, self.body.made) for n in shape)

@@ -119,11 +119,10 @@ def _checks(body: ir.Region, targets: Sequence[_Target]) -> list[ir.Op]:
 
 def _filled(output: ir.Operand, source: ir.Operand) -> list[ir.Op]:
     """The array filled with a number, or with the elements of another array."""
-    assert isinstance(output.type, types.Array)
     builder = ir.Builder()
 
     def fill(index: tuple[ir.Var, ...]) -> None:
         builder.store(output, index, builder.load(source, index) if ir.is_array(source) else source)
 
-    builder.nest([builder.extent(output, axis) for axis in range(output.type.ndim)], fill)
+    builder.nest(builder.shape(output), fill)
     return builder.ops

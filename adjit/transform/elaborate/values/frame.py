@@ -107,7 +107,7 @@ class Context:
         """Take note of an array that was just made: its shape (asked for at run time if not given) and its roots."""
         assert isinstance(array.type, types.Array)
         if shape is None:
-            shape = [self.builder.extent(array, axis) for axis in range(array.type.ndim)]
+            shape = self.builder.shape(array)
         self.shapes[array] = tuple(shape)
         self.has_small = self.has_small or is_small(array.type.dtype)
         self.roots[array] = frozenset((array,)) if roots is None else roots
