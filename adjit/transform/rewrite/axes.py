@@ -12,9 +12,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TypeGuard, TypeVar
 
 from adjit.transform import ir
+from adjit.transform.analysis.uses import Uses
 from adjit.transform.ir.types import array_type, array_type_of
 
 _Item = TypeVar("_Item")
@@ -114,16 +115,17 @@ def _without(items: Sequence[_Item], place: int) -> tuple[_Item, ...]:
     return (*items[:place], *items[place + 1 :])
 
 
-def contracted_tapes(ops: Sequence[ir.Op], place: int, trip: Collection[ir.Operand]) -> list[ir.Op]:
+def contracted_tapes(function: ir.Function, place: int, trip: Collection[ir.Operand]) -> ir.Function:
     """Arrays that are used in the loop at `place` alone, always at the number of the trip, lose that axis."""
-    tapes = {op.out: op for op in ops[:place] if isinstance(op, ir.Alloc) and op.fill is None and len(op.shape) > 1}
-    for k, op in enumerate(ops):
-        for inner in ir.with_inner(op):
-            for operand in inner.operands:
-                if isinstance(operand, ir.Var) and operand in tapes:
-                    index = index_along(inner, operand, 0) if k == place else None
-                    if index not in trip:
-                        tapes.pop(operand)
-    found: dict[ir.Operand, Smaller] = {tape: smaller(alloc, 0) for tape, alloc in tapes.items()}
+    ops = function.body.ops
+    uses = function.analysis(Uses)
+
+    def is_tape(op: ir.Op) -> TypeGuard[ir.Alloc]:
+        if not isinstance(op, ir.Alloc) or op.fill is not None or len(op.shape) < 2 or op.out in uses.held:
+            return False
+        users = uses.users.get(op.out, ())
+        return all(index_along(u, op.out, 0) in trip and ops[place] in uses.around[u] for u in users)
+
+    found = {op.out: smaller(op, 0) for op in ops[:place] if is_tape(op)}
     made = [found[op.out].alloc if isinstance(op, ir.Alloc) and op.out in found else op for op in ops]
-    return without_axes(made, found)
+    return ir.with_body(function, ir.with_ops(function.body, without_axes(made, found)))

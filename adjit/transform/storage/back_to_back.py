@@ -191,8 +191,8 @@ class _Fusion:
         made = ir.with_trips_of(self.loop(a), self.loop(b), [heading], pair=None, order_free=False)
         before = [op for k, op in enumerate(self.ops) if k < a or k in moved]
         after = [op for k, op in enumerate(self.ops) if k > a and k != b and k not in moved]
-        ops = contracted_tapes([*before, made, *after], len(before), _numbers_of_trips(made))
-        return ir.with_body(self.function, ir.with_ops(self.function.body, ops))
+        joined = ir.with_body(self.function, ir.with_ops(self.function.body, [*before, made, *after]))
+        return contracted_tapes(joined, len(before), _numbers_of_trips(made))
 
 
 def _numbers_of_trips(loop: ir.For) -> set[ir.Operand]:

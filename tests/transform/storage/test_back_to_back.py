@@ -239,3 +239,18 @@ def test_an_adjoint_that_is_reset_is_not_a_sum():
     y_bar, u_bar = adjit.grad(replaced_unless, (0, 1), target="python", strategy=CHEAPEST)(-0.47, u)
     assert y_bar == 1.0
     np.testing.assert_allclose(u_bar, [0.3, 0.1, 0.0, 0.1, 0.1])
+
+
+def of_no_elements_unless(a, is_made):
+    r = np.empty((0, 0))
+    if is_made:
+        r = np.ones_like(a)
+    return np.sum(a) + np.sum(r)
+
+
+@pytest.mark.parametrize("is_made", [False, True])
+def test_an_array_that_a_branch_hands_on_keeps_its_axes(is_made):
+    a = np.full((2, 3), 0.5)
+    value, a_bar = adjit.value_and_grad(of_no_elements_unless, target="python")(a, is_made)
+    assert value == of_no_elements_unless(a, is_made)
+    np.testing.assert_array_equal(a_bar, np.ones((2, 3)))
