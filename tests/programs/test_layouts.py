@@ -113,6 +113,9 @@ MADE = (
     "np.cumsum(a, axis=0)", "np.roll(a, 1)", "np.concatenate((a, a))", "np.stack((a, a)).sum(axis=0)",
     "np.max(np.stack((a, a)), axis=0)", "np.asfortranarray(a)", "np.ascontiguousarray(a)", "a.reshape(3, 2) * 1.0",
     "np.broadcast_to(a, (2, 2, 3)) * 1.0", "np.linalg.inv(a[:, :2]) * 1.0",
+    "a.reshape(3, 2)", "a.T.reshape(2, 3)", "a[:, :2].reshape(2, 2)", "a[:, 1].reshape(2, 1) + a[0]",
+    "a[::-1].reshape(3, 2)", "a[:, None, 1:].reshape(2, 2)", "a.reshape(3, 2).reshape(2, 3)",
+    "np.asarray(a, np.float64)", "a.real", "a[:, ::-1]", "np.flipud(a)", "a.swapaxes(0, 1)",
 )  # fmt: skip
 ASKED = (
     "b.ravel()", "b.T.ravel()", "b.reshape(-1)", "np.ascontiguousarray(b)[0]", "np.asfortranarray(b)[0]",
@@ -153,9 +156,12 @@ def test_what_is_made_in_the_order_of_others(made: str) -> None:
         value_or_refusal(through(made, ASKED[0]), ORDERS[order])
 
 
-# What of these is refused where the argument is in C order: what is made in another order, and its transpose.
+# What of these is refused where the argument is in C order: what is made in another order, its transpose, and
+# views that may have gaps.
 TURNED = (
     "(a * 2.0).T * 1.0", "(a.T * 2.0).T", "(a * 2.0).T", "a.T * 2.0", "a[:, [0, 1]]", "np.asfortranarray(a)",
+    "a.T.reshape(2, 3)", "a[:, :2].reshape(2, 2)", "a[:, 1].reshape(2, 1) + a[0]", "a[::-1].reshape(3, 2)",
+    "a[:, None, 1:].reshape(2, 2)", "a[:, ::-1]", "np.flipud(a)", "a.swapaxes(0, 1)",
 )  # fmt: skip
 
 

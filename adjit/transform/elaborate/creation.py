@@ -97,6 +97,7 @@ def _asarray(frame: Frame, value: Value, kind: Value | None) -> Value:
     if is_view:
         return itself(ctx, array, what, by="type")
     made = operand(ctx, _array(frame, value, kind))
+    ctx.ordered(made, (), is_free=True)
     ctx.detached(made, array, what, by="type")
     return made
 

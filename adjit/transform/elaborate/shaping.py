@@ -212,7 +212,13 @@ def _reshape(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     if not rest:
         raise ctx.mismatch("reshape without a shape", "Give the extents, or a tuple.")
     shape = [extent for part in rest for extent in shape_argument(frame, part)]
-    return _reshaped(ctx, contiguous(ctx, owner, "reshape"), shape, "reshape")
+    given = operand(ctx, owner)
+    array = contiguous(ctx, given, "reshape")
+    made = _reshaped(ctx, array, shape, "reshape" if array is given else "")
+    if array is not given:
+        # if NumPy's is a view, it has gaps, and what wants it contiguous copies it
+        ctx.ordered(made, (), is_free=True)
+    return made
 
 
 def _ravel(frame: Frame, value: Value) -> Value:
