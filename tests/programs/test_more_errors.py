@@ -304,6 +304,21 @@ def norm_along_an_axis(x):
 
 @refused(
     """
+    Unsupported: np.flip with these arguments
+      test_more_errors.py:+1 in flipped_along_an_axis
+        return np.flip(x, axis=0)[0] @ x[0]
+               ^^^^^^^^^^^^^^^^^^
+      adjit takes m.
+      Write the computation with what it takes.
+    """,
+    np.eye(2),
+)
+def flipped_along_an_axis(x):
+    return np.flip(x, axis=0)[0] @ x[0]
+
+
+@refused(
+    """
     Unsupported: sorted, which returns list(float64)<iv=None>
       test_more_errors.py:+1 in sorts
         return sorted(x)[0]

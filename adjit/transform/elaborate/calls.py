@@ -63,7 +63,7 @@ from adjit.transform.ir.types import call_type, dtype_of, typed_const
 from adjit.transform.source.callables import spoken
 from adjit.transform.source.derivative import Derivative
 from adjit.transform.source.marks import DERIVING, Checkpointed
-from adjit.transform.source.parameters import by_name
+from adjit.transform.source.parameters import by_name, misfit
 
 
 def attribute(frame: Frame, owner: Value, name: str) -> Value:
@@ -237,6 +237,13 @@ _RETURN_FRESH_ARRAYS = frozenset((np.delete, np.histogram, np.insert, np.interse
 def _by_rule(frame: Frame, callee: Any, entry: Entry, args: list[Value], named: dict[str, Value]) -> Value:
     ctx = frame.ctx
     if entry.decomposition is not None:
+        signature = inspect.signature(entry.decomposition)
+        if misfit(spoken(callee), signature, len(args), named):
+            raise ctx.unsupported(
+                f"{spoken(callee)} with these arguments",
+                "Write the computation with what it takes.",
+                why=f"adjit takes {', '.join(signature.parameters)}.",
+            )
         given = _for_rule(frame, entry.decomposition, args)
         noted, ctx.notes_order = ctx.notes_order, False
         made = ctx.inline(entry.decomposition, given, named, True, False)
