@@ -7,8 +7,9 @@ In: a function in numba's typed form. Out: LLVM instructions that mean the same 
     v = a[i:j]           40, not 180
     for i in range(n)    20, not 110: a range whose step is known
 
-LLVM makes the same of them in the end, but what it has to read, and Python to write, is less than half. Whatever is not
-one of these is left to numba.
+LLVM makes the same of them in the end, but what it has to read, and Python to write, is less than half. Of ranges it
+makes more: where a counter is compared with the end of its range, it sees which indices are not negative. Whatever is
+not one of these is left to numba.
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ class GeneratedLower(Lower):
     def init(self) -> None:
         super().init()
         self._ranges: dict[int, _Range] = {}
+        self._counting: dict[int, int] = {}  # iterators over ranges with the step 1 or -1, by what makes them
 
     def lower_expr(self, resty: types.Type, expr: ir.Expr) -> llvm.Value:
         made = None
@@ -296,38 +298,54 @@ class GeneratedLower(Lower):
         known = self._ranges.get(id(self._blk_local_varmap.get(expr.value.name)))
         if known is None:
             return None
-        builder, zero = self.builder, known.start.type(0)
-        distance = builder.sub(known.stop, known.start)
-        if known.step == 1:
-            trips = distance
-        elif known.step == -1:
-            trips = builder.neg(distance)
+        builder, zero, stop = self.builder, known.start.type(0), known.stop
+        distance = builder.sub(stop, known.start)
+        has_trips = builder.icmp_signed(">" if known.step > 0 else "<", distance, zero)
+        if abs(known.step) == 1:
+            trips = distance if known.step == 1 else builder.neg(distance)
+            self._counting[id(expr)] = known.step
+            if isinstance(known.start, llvm.Constant):
+                # where it begins is no question, and so not how many trips there are
+                stop = builder.select(has_trips, stop, known.start)
         else:
             step = known.start.type(known.step)
             rest = builder.srem(distance, step)
             is_uneven = builder.icmp_signed("!=", rest, zero)
             trips = builder.add(builder.sdiv(distance, step), builder.zext(is_uneven, zero.type))
-        goes_on = builder.icmp_signed(">" if known.step > 0 else "<", distance, zero)
-        trips = builder.select(goes_on, trips, zero)
         return self._made(
             self.typeof(expr.value.name).iterator_type,
             iter=cgutils.alloca_once_value(builder, known.start),
-            stop=known.stop,
+            stop=stop,
             step=known.start.type(known.step),
-            count=cgutils.alloca_once_value(builder, trips),
+            count=cgutils.alloca_once_value(builder, builder.select(has_trips, trips, zero)),
         )
 
     def _next_of_range(self, resty: types.Type, expr: ir.Expr) -> llvm.Value:
+        """The next number, and whether there is one. LLVM does more with loops whose counters stop at the end."""
         builder, type_ = self.builder, self.typeof(expr.value.name)
-        place, count = (self._part(expr.value.name, type_, field) for field in ("iter", "count"))
-        left, value = builder.load(count), builder.load(place)
-        goes_on = builder.icmp_signed(">", left, left.type(0))
-        # LLVM does more with loops whose counters stop at the end
-        with builder.if_then(goes_on):
-            builder.store(builder.sub(left, left.type(1), flags=["nsw"]), count)
-            builder.store(builder.add(value, self._part(expr.value.name, type_, "step")), place)
+        place, count, stop = (self._part(expr.value.name, type_, field) for field in ("iter", "count", "stop"))
+        value = builder.load(place)
+        counting = self._counting_by(expr.value)
+        if counting is not None:
+            # not by how many trips are left: so LLVM knows between what ends the numbers are
+            goes_on = builder.icmp_signed("<" if counting > 0 else ">", value, stop)
+            with builder.if_then(goes_on):
+                builder.store(builder.add(value, value.type(counting), flags=["nsw"]), place)
+        else:
+            left = builder.load(count)
+            goes_on = builder.icmp_signed(">", left, left.type(0))
+            with builder.if_then(goes_on):
+                builder.store(builder.sub(left, left.type(1), flags=["nsw"]), count)
+                builder.store(builder.add(value, self._part(expr.value.name, type_, "step")), place)
         pair = builder.insert_value(self.context.get_constant_undef(resty), value, 0)
         return builder.insert_value(pair, goes_on, 1)
+
+    def _counting_by(self, iterator: ir.Var) -> int | None:
+        """The step of a range, 1 or -1, whose numbers an iterator gives; None if that is not known."""
+        try:
+            return self._counting.get(id(self.func_ir.get_definition(iterator)))
+        except KeyError:
+            return None
 
 
 def _parts(type_: types.BaseTuple) -> tuple[types.Type, ...]:

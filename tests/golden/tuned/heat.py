@@ -45,20 +45,19 @@ def heat_grad(u, conductivity, steps):
                 # L100: flow = now[i - 1, j] + now[i + 1, j] + now[i, j - 1] + now[i, j + 1] - 4.0 * now[i, j]
                 flow_bars[i + 1, j + 1] = flow_bar
         # L100: flow = now[i - 1, j] + now[i + 1, j] + now[i, j - 1] + now[i, j + 1] - 4.0 * now[i, j]
-        for i in range(1, n - 1):
-            for j in range(1, m - 1):
-                total = (
-                    flow_bars[i + 1, j]
-                    + flow_bars[i + 1, j + 2]
-                    + flow_bars[i, j + 1]
-                    + flow_bars[i + 2, j + 1]
-                )
-                after_bar_2[i, j] = now_bar_2[i, j] - 4.0 * flow_bars[i + 1, j + 1] + total
         if (n > 2) & (m > 2):
             for j in range(1, m - 1):
                 after_bar_2[0, j] += flow_bars[2, j + 1]
             for i in range(1, n - 1):
                 after_bar_2[i, 0] += flow_bars[i + 1, 2]
+                for j in range(1, m - 1):
+                    total = (
+                        flow_bars[i + 1, j]
+                        + flow_bars[i + 1, j + 2]
+                        + flow_bars[i, j + 1]
+                        + flow_bars[i + 2, j + 1]
+                    )
+                    after_bar_2[i, j] = now_bar_2[i, j] - 4.0 * flow_bars[i + 1, j + 1] + total
                 after_bar_2[i, m - 1] += flow_bars[i + 1, m - 1]
             for j in range(1, m - 1):
                 after_bar_2[n - 1, j] += flow_bars[n - 1, j + 1]

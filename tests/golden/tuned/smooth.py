@@ -35,15 +35,15 @@ def smooth_grad(u, rate, steps):
             # L89: after[i] = now[i] + rate * (now[i - 1] - 2.0 * now[i] + now[i + 1])
             rate_bar = reassociable_add(rate_bar, sum_tape[t, i - 1] * now_bar_2[i])
         # L89: after[i] = now[i] + rate * (now[i - 1] - 2.0 * now[i] + now[i + 1])
-        for i in range(1, u.size - 3):
-            stored_bar = now_bar_2[i + 1]
-            after_bar_2[i + 1] = (
-                stored_bar - 2.0 * (rate * stored_bar) + rate * (now_bar_2[i] + now_bar_2[i + 2])
-            )
         if u.size > 3:
             after_bar_2[0] += rate * now_bar_2[1]
             stored_bar = now_bar_2[1]
             after_bar_2[1] = stored_bar - 2.0 * (rate * stored_bar) + rate * now_bar_2[2]
+            for i in range(2, u.size - 2):
+                stored_bar = now_bar_2[i]
+                after_bar_2[i] = (
+                    stored_bar - 2.0 * (rate * stored_bar) + rate * (now_bar_2[i - 1] + now_bar_2[i + 1])
+                )
             stored_bar = now_bar_2[u.size - 2]
             after_bar_2[u.size - 2] = stored_bar - 2.0 * (rate * stored_bar) + rate * now_bar_2[u.size - 3]
             after_bar_2[u.size - 1] += rate * now_bar_2[u.size - 2]

@@ -133,11 +133,10 @@ class Gather:
         return entries
 
     def pieces(self) -> int:
-        """How many statements there are around the nest."""
+        """How many statements there are around that of the nest."""
         writer = Writer()
-        if self.multiple is not None or self.own is not None:
-            self._around(writer)
-        return sum(isinstance(op, ir.Store) for made in writer.ops for op in ir.with_inner(made))
+        self._taken(writer)
+        return sum(isinstance(op, ir.Store) for made in writer.ops for op in ir.with_inner(made)) - 1
 
     # -------------------------------------------------------------------------------------- what is kept, and cleared
 
@@ -166,7 +165,7 @@ class Gather:
         def fill(numbers: Sequence[Affine]) -> None:
             writer.store(clear.array, self._place(writer, clear.index, numbers), clear.value, promised=clear.promised)
 
-        self._nest(writer, None, fill)
+        self._nest(writer, fill)
         return writer.ops
 
     # ------------------------------------------------------------------------------- where elements take the terms
@@ -180,17 +179,16 @@ class Gather:
         return [op for part in parts for op in part._sum(model)]
 
     def _sum(self, model: IndexModel) -> list[ir.Op]:
-        inside, around, others = (Writer(self.terms[0].store.origin) for _ in range(3))
-        self._inside(inside)
-        if self.multiple is None and self.own is None:
+        made, others = (Writer(self.terms[0].store.origin) for _ in range(2))
+        self._taken(made)
+        if self._interior == self.reach:
             needed = [(axis, 1) for k, axis in enumerate(self.axes) if not self._is_harmless(model, k)]
-            return _if_long(needed, inside, others)
-        self._around(around)
-        least = [1] * len(self.axes)
-        if self.multiple is not None:
+        elif self.multiple is None:
+            needed = [(axis, 1) for axis in self.axes]
+        else:
             self._scattered(others)
-            least = [max(high - low, 1) for low, high in self.reach]
-        return [*inside.ops, *_if_long(list(zip(self.axes, least, strict=True)), around, others)]
+            needed = [(axis, max(high - low, 1)) for axis, (low, high) in zip(self.axes, self.reach, strict=True)]
+        return _if_long(needed, made, others)
 
     @functools.cached_property
     def _interior(self) -> list[tuple[int, int]]:
@@ -200,25 +198,11 @@ class Gather:
         # beside what is kept there are zeros
         return self.reach if self.own is None else [(0, 0)] * len(self.axes)
 
-    def _nest(
-        self, writer: Writer, ends: Sequence[tuple[int, int]] | None, fill: Callable[[Sequence[Affine]], None]
-    ) -> None:
-        """A nest over all trips, or from and to so far behind the first and the last one, an axis."""
-        pairs = zip(self.axes, ends or [(0, 0)] * len(self.axes), strict=True)
-        bounds = [(axis.low.plus(first), axis.high.plus(last)) for axis, (first, last) in pairs]
+    def _nest(self, writer: Writer, fill: Callable[[Sequence[Affine]], None]) -> None:
+        """A nest over all trips."""
+        bounds = [(axis.low, axis.high) for axis in self.axes]
         loops = [axis.loop for axis in self.axes]
         writer.box(loops, bounds, lambda counters: fill([Affine({counter: 1}) for counter in counters]))
-
-    def _inside(self, writer: Writer) -> None:
-        """The nest over the elements that take all terms, parallel as the additions were."""
-        *outer, (first, last) = self._interior
-        # LLVM runs the innermost loop as vectors where it begins with what is made, and not behind that
-        ahead = max(first, 0) if self.multiple is not None else 0
-
-        def fill(numbers: Sequence[Affine]) -> None:
-            self._store(writer, (*numbers[:-1], numbers[-1].plus(ahead)), self.terms, True)
-
-        self._nest(writer, [*outer, (first - ahead, last - ahead)], fill)
 
     def _is_harmless(self, model: IndexModel, k: int) -> bool:
         """Whether the nest may run where its loop makes no trip: then it adds zeros, if the elements are there."""
@@ -232,7 +216,7 @@ class Gather:
         )
         return model.has_elements(self.root, axis.axis, first, last)
 
-    def _around(
+    def _taken(
         self,
         writer: Writer,
         numbers: tuple[Affine, ...] = (),
@@ -240,12 +224,11 @@ class Gather:
         with_own: bool = True,
         is_inside: bool = True,
     ) -> None:
-        """The elements around: rows before, the rows inside with what is around in each, rows behind."""
+        """Elements take terms: rows before, the rows inside, parallel as the additions were, rows behind."""
         k = len(numbers)
         terms = self.terms if terms is None else terms
         if k == len(self.axes):
-            if not is_inside:
-                self._store(writer, numbers, terms, with_own)
+            self._store(writer, numbers, terms, with_own)
             return
         axis, (first, last), (low, high) = self.axes[k], self._interior[k], self.reach[k]
 
@@ -254,25 +237,25 @@ class Gather:
                 met = [term for term in terms if is_made(place - term.shifts[k])]
                 own = with_own and is_made(place)
                 if met or (own and self.own is not None):
-                    self._around(writer, (*numbers, end.plus(place)), met, own, False)
+                    self._taken(writer, (*numbers, end.plus(place)), met, own, False)
 
         rows(axis.low, range(low, first), lambda place: place >= 0)
-        if not is_inside or k + 1 < len(self.axes):
-            start, stop = writer.integer(axis.low.plus(first)), writer.integer(axis.high.plus(last))
-            with writer.loop(stop, axis.counter.name, start=start, order_free=True) as counter:
-                self._around(writer, (*numbers, Affine({counter: 1})), terms, with_own, is_inside)
+        start, stop = writer.integer(axis.low.plus(first)), writer.integer(axis.high.plus(last))
+        parallel, name = is_inside and axis.loop.parallel, axis.counter.name
+        with writer.loop(stop, name, start=start, order_free=True, parallel=parallel) as counter:
+            self._taken(writer, (*numbers, Affine({counter: 1})), terms, with_own, is_inside)
         rows(axis.high, range(last, high), lambda place: place < 0)
 
     def _scattered(self, writer: Writer) -> None:
         """The same where there is little: what each trip contributes, term by term."""
         if self.own is not None:
-            self._nest(writer, None, lambda numbers: self._store(writer, numbers, (), True))
+            self._nest(writer, lambda numbers: self._store(writer, numbers, (), True))
 
         def scatter(numbers: Sequence[Affine]) -> None:
             for term in self.terms:
                 self._store(writer, _moved(numbers, term.shifts), (term,), False)
 
-        self._nest(writer, None, scatter)
+        self._nest(writer, scatter)
 
     # ------------------------------------------------------------------------------------------------ an element
 
