@@ -31,7 +31,12 @@ from adjit.api.options import Options
 from adjit.api.trees import described
 from adjit.errors import AdjitError, InternalError, Stretched, TypeMismatch, Unsupported, WrongCall
 from adjit.runtime.backend import is_dispatcher
-from adjit.runtime.backend.dispatcher import Picklable, SpecialisedDispatcher, compiler_lock
+from adjit.runtime.backend.dispatcher import (
+    Picklable,
+    SpecialisedDispatcher,
+    compiler_lock,
+    without_collections,
+)
 from adjit.runtime.compile import load
 from adjit.transform.source import derivative as derivatives
 from adjit.transform.source.callables import python_function
@@ -130,7 +135,8 @@ class _Specialising:
         # the transformation and the libraries that it stands on are loaded when the first derivative is made
         from adjit.transform import pipeline
 
-        return pipeline.source(derivative, given, self._vectorises)
+        with without_collections():
+            return pipeline.source(derivative, given, self._vectorises)
 
     @property
     def _vectorises(self) -> bool:
