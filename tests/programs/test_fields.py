@@ -3,6 +3,7 @@
 import pytest
 
 import adjit
+from tests.programs import more_fields
 from tests.programs.fields import FIELDS
 from tests.programs.harness import check
 from tests.programs.rows import Row
@@ -13,10 +14,16 @@ REFUSED = {
     "thin_film_reflectance": "eye, which gives complex numbers, has no derivative rule",
     "counterflow_duty": "`mul` of",
     "wright_fisher_likelihood": "a list comprehension is not supported",
+    "langmuir_misfit": "unpacking of something that is not a tuple",
+    "one_minus_nash_sutcliffe": "unpacking of something that is not a tuple",
+    "reprojection_loss": "unpacking of something that is not a tuple",
+    "traction_energy": "unpacking of something that is not a tuple",
+    "negative_log_likelihood": "unpacking of something that is not a tuple",
 }
+ROWS = [*FIELDS.rows, *more_fields.FIELDS.rows]
 
 
-@pytest.mark.parametrize("row", FIELDS.rows, ids=lambda row: row.name)
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_program(row: Row) -> None:
     if row.name in REFUSED:
         with pytest.raises(adjit.AdjitError, match=REFUSED[row.name]):
@@ -25,6 +32,6 @@ def test_program(row: Row) -> None:
     check(row.function, row.arguments, row.active, second=row.second, tolerance=row.tolerance)
 
 
-@pytest.mark.parametrize("row", [row for row in FIELDS.rows if row.compiled], ids=lambda row: row.name)
+@pytest.mark.parametrize("row", [row for row in ROWS if row.compiled], ids=lambda row: row.name)
 def test_compiled(row: Row) -> None:
     check(row.function, row.arguments, row.active, second=False, target="cpu", tolerance=row.tolerance)
