@@ -10,11 +10,13 @@ has none if that is overwritten, or not selected.
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numba
 import numpy as np
 
 from tests.random_programs.analytic import Module, flat
@@ -78,6 +80,21 @@ def _of_close_values(function: Callable[..., Any], values: Callable[..., Any]) -
         return tuple(spoiled) if isinstance(result, tuple) else spoiled[0][()]
 
     return made
+
+
+def with_other_vectors(program: Program, arguments: Sequence[Any]) -> Any:
+    """The value, where numba's LAPACK takes matrices apart and not NumPy's: each chooses the signs of the vectors."""
+    with np.errstate(all="ignore"):
+        return program.instead(np=Module(np, {"linalg": Module(np.linalg, _compiled_decompositions())}))(*arguments)
+
+
+@functools.cache
+def _compiled_decompositions() -> dict[str, Any]:
+    return {
+        "eigh": numba.njit(lambda a: np.linalg.eigh(a)),
+        "qr": numba.njit(lambda a: np.linalg.qr(a)),
+        "svd": numba.njit(lambda a, full_matrices=True: np.linalg.svd(a, full_matrices)),
+    }
 
 
 def _singular_values(a: Any) -> Any:

@@ -106,6 +106,59 @@ def test_powers_are_seen(power: str) -> None:
     )
 
 
+def test_signs_of_vectors_are_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """LAPACK chooses them; that of numba is stood for by one that chooses the others."""
+    text = """
+def program(A):
+    e, Q = np.linalg.eigh(A @ A.T)
+    return np.sum(np.sin(Q)) + e[0]
+
+
+def arguments():
+    return (np.sin(1.0 + np.arange(9.0)).reshape(3, 3),)
+"""
+    other = {"eigh": lambda a: (np.linalg.eigh(a)[0], -np.linalg.eigh(a)[1])}
+    monkeypatch.setattr(checks.singular, "_compiled_decompositions", lambda: other)
+    assert checks._Case(Program(text), How()).rests_on_signs()
+    assert not checks._Case(Program(text.replace("np.sin(Q)", "Q * Q")), How()).rests_on_signs()
+
+
+def test_rounding_of_numbers_of_32_bits_is_no_failure() -> None:
+    """The value is known well, its derivative less so."""
+    text = """
+def program(u, x, idx, M, K):
+    u[0] = x
+    s2 = u[0] * u[1]
+    u[0] = (u[0]) ** 2
+    r3, w4 = u + u[idx].sum(), u * np.linalg.det(M)
+    r3 **= 2
+    r3 = r3.copy()
+    w4 = np.sin(w4)
+    w4[...] = np.sin(w4)
+    w4[0] = w4[1] * np.arctan2(0.3, w4[-1]) * 2.0
+    return (
+        x + s2 + 0.3 * np.sum(u * u) + 0.4 * np.sum(np.sin(M)) + 0.5 * np.sum(K * K) + 0.6 * np.sum(np.sin(r3))
+        + 0.7 * w4.sum()
+    )
+
+
+def arguments():
+    return (
+        np.array([-0.15, 1.211, 0.812], dtype=np.float32), np.float32(-0.49), np.array([0, 0, 1]),
+        np.array([[2.46, 0.491, -0.058], [-0.857, 2.334, 1.305], [0.796, 1.127, 4.368]], dtype=np.float32),
+        np.array([[2.22, 0.701, -0.288], [-0.677, 4.294, -0.405], [0.526, 0.267, 3.898]], dtype=np.float32),
+    )
+
+
+asked = {"wrt": (1, 3, 4)}
+"""
+    assert not check(Program(text), How()).outcome.is_failure
+    nearby = checks._by_one_rounding((np.array([1.0, 3.0], np.float32), 2.0))
+    assert nearby[1] == 2.0
+    np.testing.assert_array_almost_equal_nulp(nearby[0], np.array([1.0, 3.0], np.float32), 2)
+    assert not np.array_equal(nearby[0], np.array([1.0, 3.0], np.float32))
+
+
 def test_a_value_that_rests_on_rounding_is_no_failure() -> None:
     """The third column is the sum of the others but for rounding, and is divided by its length."""
     text = """
