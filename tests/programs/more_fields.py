@@ -22,7 +22,7 @@ def probe_current(V, i_sat, slope, Te, Vp, i_esat):
 
 @FIELDS.add(
     lambda: (
-        np.array([0.02, 0.01, 2.5, 12.0, 1.4]), np.linspace(-20.0, 25.0, 46),
+        np.array([0.02, 0.01, 2.5, 12.3, 1.4]), np.linspace(-20.0, 25.0, 46),
         0.05 * wave(46) + probe_current(np.linspace(-20.0, 25.0, 46), 0.03, 0.012, 3.0, 11.0, 1.2),
     ),
     (0,),
@@ -224,7 +224,7 @@ def reprojection_loss(cameras, points, camera_index, point_index, observations):
 
 
 @FIELDS.add(
-    lambda: (np.array([0.9, 0.8, 0.2, 0.0, -0.5]), np.array([2.0, 0.03, 0.0006]), np.array([0.0, 300.0, 700.0, 1200.0]),
+    lambda: (np.array([0.9, 0.8, 0.2, 0.1, -0.5]), np.array([2.0, 0.03, 0.0006]), np.array([0.0, 300.0, 700.0, 1200.0]),
              np.array([0.0, 8.0, -5.0, 3.0]), 420.0),
     (0, 1, 4),
 )  # fmt: skip

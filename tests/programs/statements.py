@@ -67,6 +67,50 @@ def unpacked_shape_of_a_matrix(a):
     return a[n - 1, m - 1] * a[0, 0] + m
 
 
+@add(lambda: (wave(3),), compiled=True)
+def unpacked_array(x):
+    a, b, c = x
+    x[0], x[1] = np.sin(x[1:])
+    p, q = 2.0 * x[:2]
+    return a * b + c * p * q + x[0]
+
+
+@add(lambda: (wave(2, 3), wave(4, 2)), (0, 1), compiled=True)
+def unpacked_rows(x, pairs):
+    first, second = x
+    first[1] = second[0] * second[1]
+    total = np.sum(x * x)
+    for a, b in pairs:
+        total += a * np.exp(b)
+        b = a
+        total += b * x[0, 1]
+    return total
+
+
+@add(lambda: (wave(2), wave(2) + 0.5), (0, 1))
+def unpacked_pairs(x, y):
+    (a, b), (c, d) = zip(x, y)
+    (i, e), (j, f) = enumerate(x * y, 3)
+    k, l = range(5, 7)
+    return a * b * k + c * d * l + i * e + j * f
+
+
+@add(lambda: (wave(2), wave(2) + 0.5), (0, 1))
+def unpacked_complex_numbers(x, y):
+    z, w = x + 1j * y
+    return (z * w * w).real + abs(z)
+
+
+@add(lambda: (wave(5),))
+def unpacked_slices(x):
+    total = 0.0
+    for k in range(3):
+        a, b = x[k : k + 2]
+        [c, d] = x[k::2][:2] if k < 3 else x[:2]
+        total += a * b + c * d * k
+    return total
+
+
 @add(lambda: (0.7, 1.2), (0, 1))
 def augmented_scalars(x, y):
     z = x

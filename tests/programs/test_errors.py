@@ -356,17 +356,47 @@ def reads_what_an_inner_function_assigns_later(x):
 
 @refused(
     """
-    Unsupported: unpacking of something that is not a tuple
-      test_errors.py:+1 in unpacks_an_array
-        x, y = a
-        ^^^^^^^^
-      Its length is not known when the code is compiled.
-      Index it: `a, b = x[0], x[1]`.
+    Unsupported: a starred name for the rest of something that is not a tuple
+      test_errors.py:+1 in unpacks_the_rest_of_an_array
+        x, *rest = a
+        ^^^^^^^^^^^^
+      How long the list would be is not known when the code is compiled.
+      Slice it: `rest = x[1:]`.
     """,
     np.ones(2),
 )
-def unpacks_an_array(a):
+def unpacks_the_rest_of_an_array(a):
+    x, *rest = a
+    return x * len(rest)
+
+
+@refused(
+    """
+    TypeMismatch: unpacking of a number
+      test_errors.py:+1 in unpacks_a_number
+        x, y = a
+        ^^^^^^^^
+      Give it a tuple, or an array.
+    """,
+    2.0,
+)
+def unpacks_a_number(a):
     x, y = a
+    return x * y
+
+
+@refused(
+    """
+    TypeMismatch: unpacking to 2 names of what has another length
+      test_errors.py:+1 in unpacks_too_much
+        x, y = a * np.array([1.0, 2.0, 3.0])
+        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      Give a name for each value.
+    """,
+    2.0,
+)
+def unpacks_too_much(a):
+    x, y = a * np.array([1.0, 2.0, 3.0])
     return x * y
 
 

@@ -10,15 +10,9 @@ from tests.programs.rows import Row
 
 REFUSED = {
     "reach_cost": "the method `append` of a list",
-    "ozone": "unpacking of something that is not a tuple",
     "thin_film_reflectance": "eye, which gives complex numbers, has no derivative rule",
     "counterflow_duty": "`mul` of",
     "wright_fisher_likelihood": "a list comprehension is not supported",
-    "langmuir_misfit": "unpacking of something that is not a tuple",
-    "one_minus_nash_sutcliffe": "unpacking of something that is not a tuple",
-    "reprojection_loss": "unpacking of something that is not a tuple",
-    "traction_energy": "unpacking of something that is not a tuple",
-    "negative_log_likelihood": "unpacking of something that is not a tuple",
 }
 ROWS = [*FIELDS.rows, *more_fields.FIELDS.rows]
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import operator
+from collections.abc import Sequence
 
 import libcst as cst
 
@@ -18,6 +19,7 @@ from adjit.transform import ir
 from adjit.transform.elaborate import indexing
 from adjit.transform.elaborate.expressions import evaluate, subscript_place
 from adjit.transform.elaborate.operators import BINARY, binary
+from adjit.transform.elaborate.python_builtins import known_items, so_many
 from adjit.transform.elaborate.values.elementwise import materialise, store_all
 from adjit.transform.elaborate.values.frame import Frame
 from adjit.transform.elaborate.values.order import settled
@@ -89,7 +91,7 @@ def assign(frame: Frame, target: cst.BaseExpression, value: Value, is_item: bool
         starred = [k for k, e in enumerate(target.elements) if isinstance(e, cst.StarredElement)]
         items = _unpacked(frame, value, len(target.elements), starred[0] if starred else None)
         for element, item in zip(target.elements, items, strict=True):
-            assign(frame, element.value, item, is_item=True)
+            assign(frame, element.value, item, is_item=isinstance(value, TupleValue))
     elif isinstance(target, cst.Subscript):
         mark = len(ctx.builder.ops)
         place = subscript_place(frame, target)
@@ -98,22 +100,24 @@ def assign(frame: Frame, target: cst.BaseExpression, value: Value, is_item: bool
         raise ctx.unsupported("assignment to an attribute", "Assign to a variable.", node=target)
 
 
-def _unpacked(frame: Frame, value: Value, count: int, starred: int | None) -> tuple[Value, ...]:
+def _unpacked(frame: Frame, value: Value, count: int, starred: int | None) -> Sequence[Value]:
     """The items for `count` targets, of which the `starred` one takes all that the others leave."""
     ctx = frame.ctx
-    if isinstance(value, TupleValue):
-        if starred is not None and len(value.items) >= count - 1:
-            end = len(value.items) - (count - 1 - starred)
-            rest = TupleValue(value.items[starred:end], is_list=True)
-            return (*value.items[:starred], rest, *value.items[end:])
-        if len(value.items) != count:
-            raise ctx.mismatch(f"{len(value.items)} values for {count} names", "Give a name for each value.")
-        return value.items
-    raise ctx.unsupported(
-        "unpacking of something that is not a tuple",
-        "Index it: `a, b = x[0], x[1]`.",
-        why="Its length is not known when the code is compiled.",
-    )
+    items = known_items(ctx, value)
+    if items is None and starred is not None:
+        raise ctx.unsupported(
+            "a starred name for the rest of something that is not a tuple",
+            "Slice it: `rest = x[1:]`.",
+            why="How long the list would be is not known when the code is compiled.",
+        )
+    if items is None:
+        return so_many(frame, value, count)
+    if starred is not None and len(items) >= count - 1:
+        end = len(items) - (count - 1 - starred)
+        return (*items[:starred], TupleValue(tuple(items[starred:end]), is_list=True), *items[end:])
+    if len(items) != count:
+        raise ctx.mismatch(f"{len(items)} values for {count} names", "Give a name for each value.")
+    return items
 
 
 def bind(frame: Frame, name: str, value: Value, is_item: bool = False) -> None:

@@ -25,7 +25,7 @@ from adjit.transform.elaborate.operators import binary
 from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.arrays import shape_of
 from adjit.transform.elaborate.values.choices import functions_in
-from adjit.transform.elaborate.values.elementwise import elementwise, operand, total
+from adjit.transform.elaborate.values.elementwise import elementwise, materialise, operand, total
 from adjit.transform.elaborate.values.frame import Context, Frame, as_index, static_items, wrap
 from adjit.transform.elaborate.values.handlers import Handler, operands_of, refused, takes
 from adjit.transform.elaborate.values.values import (
@@ -38,6 +38,7 @@ from adjit.transform.elaborate.values.values import (
     TupleValue,
     Value,
     described,
+    elements,
     is_array,
     is_number,
     is_numeric,
@@ -257,6 +258,19 @@ def known_items(ctx: Context, iterated: Value) -> Sequence[Value] | None:
         TupleValue(tuple(_number(ctx, iterated, ir.integer(k)) if c is None else c[k] for c in columns))
         for k in range(min(map(len, known), default=0))
     ]
+
+
+def so_many(frame: Frame, value: Value, count: int) -> Sequence[Value]:
+    """The items of what has to have so many. ValueError, as Python has it, where it has not."""
+    ctx, iterated = frame.ctx, materialise(frame.ctx, elements(value))
+    if not isinstance(iterated, Range | Paired) and not (is_array(iterated) and ndim(iterated) > 0):
+        raise ctx.mismatch(f"unpacking of {described(value)}", "Give it a tuple, or an array.")
+    fits = scalars.scalar(ctx, operator.eq, (_length(frame, iterated), ir.integer(count)))
+    if isinstance(fits, ir.Const) and not fits.value:
+        raise ctx.mismatch(f"unpacking to {count} names of what has another length", "Give a name for each value.")
+    if not isinstance(fits, ir.Const):
+        ctx.builder.emit(ir.Raise(exception=ValueError, args=(f"not {count} values to unpack",), condition=fits))
+    return [_item(frame, iterated, ir.integer(k)) for k in range(count)]
 
 
 def _number(ctx: Context, iterated: Paired, counter: ir.Operand) -> Value:
