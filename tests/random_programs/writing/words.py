@@ -197,6 +197,10 @@ PAIRS = """
 <!U>, <!d>, <!W> = np.linalg.svd(<M>)
 <!r>, <!w> = <v> + <x>, <v> * <x>
 <!r>, <!w> = np.cumsum(<v>), np.sort(<v>)
+<!r>, <!w> = <M>[:2]
+<!r>, <!w> = (<M> * <x>)[-2:]
+<!g>, <!t> = <v>[:2]
+<!g>, <!t> = <v>[-2:] * <x>
 <!r> = <!w> = <E>
 <!r> = <!w> = <x>
 """.strip().splitlines()
@@ -465,6 +469,9 @@ LINES = """
 <v>, <=v> = <=v>, <v>
 assert <v>.size < 100
 <!s>, *<!t> = <x>, <y>, <f>
+<!s>, <!t>, <!e> = <v>[:3]
+<v>[0], <v>[1] = <v>[1:3]
+(<!s>, <!t>), <!r> = <M>[:2, :2]
 (<!s> := <x>)
 <!s> = (<!t> := <x>) * <!t>
 """.strip().splitlines()
@@ -1066,6 +1073,12 @@ for <i> in range(<v>.size):
 
 for <i>, <!e> in enumerate(<v>):
     <v>[<i>] = <!e> * <x> + <i>
+
+for <!e>, <!g> in <M>[:, :2]:
+    <s> += <!e> * <!g>
+
+for <!i>, (<!e>, <!g>) in enumerate(<A>[:, :2]):
+    <v>[<!i> % <v>.size] += <!e> * <x> - <!g>
 
 for <!e>, <!g> in zip(<v>, <~v>):
     <s> += <!e> * <!g>
