@@ -202,4 +202,6 @@ def test_random_programs(seed, tmp_path):
         # numbers of Python's own, uncompiled
         return
     for one, other in zip(flat(found), flat(wanted), strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+        # numbers of 32 bits, which stay so beside those that are Python's own and not NumPy's
+        tolerance = 1e-5 if getattr(other, "dtype", None) == np.float32 else 1e-12
+        np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance)
