@@ -126,6 +126,6 @@ def contracted_tapes(function: ir.Function, place: int, trip: Collection[ir.Oper
         users = uses.users.get(op.out, ())
         return all(index_along(u, op.out, 0) in trip and ops[place] in uses.around[u] for u in users)
 
-    found = {op.out: smaller(op, 0) for op in ops[:place] if is_tape(op)}
+    found: dict[ir.Operand, Smaller] = {op.out: smaller(op, 0) for op in ops[:place] if is_tape(op)}
     made = [found[op.out].alloc if isinstance(op, ir.Alloc) and op.out in found else op for op in ops]
     return ir.with_body(function, ir.with_ops(function.body, without_axes(made, found)))
