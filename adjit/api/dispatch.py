@@ -31,12 +31,7 @@ from adjit.api.options import Options
 from adjit.api.trees import described
 from adjit.errors import AdjitError, InternalError, Stretched, TypeMismatch, Unsupported, WrongCall
 from adjit.runtime.backend import is_dispatcher
-from adjit.runtime.backend.dispatcher import (
-    Picklable,
-    SpecialisedDispatcher,
-    compiler_lock,
-    without_collections,
-)
+from adjit.runtime.backend.dispatcher import Picklable, SpecialisedDispatcher, compiler_lock, without_collections
 from adjit.runtime.compile import load
 from adjit.transform.source import derivative as derivatives
 from adjit.transform.source.callables import python_function

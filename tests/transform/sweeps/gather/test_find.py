@@ -144,7 +144,10 @@ def test_swapped_buffers_are_gathered_in_loops_that_run_upwards():
     assert source.count("-1, -1") == 1  # the time steps
     # the rim of zeros is read where the nest begins and ends, and the elements beside it get what there is
     assert re.search(
-        r"if n > 2:\n +\w_bar_2\[0\] \+= sum_bars\[2\]\n +for (?s:.)+?\w_bar_2\[n - 1\] \+= sum_bars\[n - 1\]\n", source
+        r"if n > 2:\n +\w_bar_2\[0\] \+= sum_bars\[2\]\n"
+        r" +for i in range\(1, n - 1\):\n +\w_bar_2\[i\] = .+\n"
+        r" +\w_bar_2\[n - 1\] \+= sum_bars\[n - 1\]\n",
+        source,
     )
     check(swapped, arguments, (0, 1))
 
