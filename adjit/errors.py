@@ -19,10 +19,6 @@ from dataclasses import dataclass
 
 MOST_LINES = 8
 
-# what several of them say
-COMPLEX_IS_FIXED = "Derivatives are with respect to real numbers; a complex argument is held fixed."
-IN_REAL_PARTS = "Pass its real and imaginary part as two arguments, and make the complex number of them inside."
-
 
 @dataclass(frozen=True)
 class Place:
@@ -55,6 +51,7 @@ class AdjitError(Exception):
     """The base of all errors that adjit raises on purpose."""
 
     usual = ""  # what to do, where the fault does not say: compiled code raises with one text alone
+    wants_constant = False  # whether it would be none if a number were known while compiling
 
     def __init__(self, what: str, place: Place | None = None, why: str = "", instead: str = "") -> None:
         instead = instead or self.usual

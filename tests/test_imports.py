@@ -39,7 +39,7 @@ MAY_IMPORT = {
     "transform.elaborate": f"errors rules runtime.backend runtime.library {TOOLS} transform.elaborate.values "
     "transform.source",
     "transform.elaborate.values": f"errors runtime.library {IR} transform.source",
-    "transform.emit": f"runtime.library runtime.vectormath {IR} transform.analysis",
+    "transform.emit": f"runtime.backend runtime.library runtime.vectormath {IR} transform.analysis",
     "transform.source": f"errors runtime.backend {IR} transform.strategy",
     "transform.rewrite": f"runtime.library {IR} transform.analysis",
     "transform.analysis": f"runtime.library {IR}",
@@ -50,6 +50,7 @@ MAY_IMPORT = {
     "runtime.backend": "errors runtime.library",
     "runtime.library": "errors",
     "runtime.vectormath": "",
+    "rules.of_scipy": "rules",
     "rules": "",
     "errors": "",
 }

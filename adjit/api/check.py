@@ -15,12 +15,23 @@ from typing import Any
 
 import numpy as np
 
+from adjit.api.bound import bound as of_bound
 from adjit.api.dispatch import derive
 from adjit.api.functions import active_positions, bind, push, value_of
 from adjit.api.options import Options, make_options
-from adjit.api.trees import Template, conform, leaves, map_leaves, nested, snapshot, template, zero
+from adjit.api.structures import Layouts, laid_out
+from adjit.api.trees import Leaf, Template, conform, leaves, map_leaves, nested, snapshot, template, zero
 from adjit.errors import WrongCall, WrongWrt
-from adjit.transform.source.derivative import Derivative, Wrt, positions_of, shown, specification
+from adjit.transform.source.derivative import (
+    Derivative,
+    Wrt,
+    of_structures,
+    parameters,
+    positions_of,
+    shown,
+    specification,
+)
+from adjit.transform.source.structures import put_together
 
 # relative to the size of an argument; too large a step shows curvature, too small a one rounding, so the best counts
 STEPS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4)
@@ -41,17 +52,26 @@ def check_grads(
     Forward and reverse must agree to rounding, both with the differences of the function itself to `rtol`. The point
     must not be at a kink. Raises AssertionError with the three numbers.
     """
+    whole = of_bound(function)
+    if whole is not None:
+        function, args = whole.function, whole.all(args, {})
+        wrt = wrt if wrt is None else whole.positions(wrt)
     spec, chosen = specification(function), make_options(options, ("wrt", "order", "rtol", "seed"))
     if not isinstance(order, int) or isinstance(order, bool) or order < 1:
         raise WrongCall(f"order={order!r}", instead="Give the number of derivatives to check: 1, 2, ...")
     bound = bind(spec, args)
+    layouts: Layouts = ()
+    laid = laid_out(spec, list(parameters(spec).parameters), bound)
+    if laid is not None:
+        layouts, bound = laid
+        spec = of_structures(spec, layouts)
     positions = active_positions(bound) if wrt is None else positions_of(spec, wrt)[0]
     if not positions:
         raise WrongWrt(
             f"no argument of {shown(spec)} is a float, so there is nothing to check",
             instead="Pass floats, or arrays of floats.",
         )
-    point = _Point(function, spec, bound, positions, chosen)
+    point = _Point(function, spec, bound, positions, chosen, layouts)
     draw = np.random.default_rng(seed)
     for _ in range(DIRECTIONS):
         point.check(draw, rtol, order)
@@ -79,6 +99,7 @@ class _Point:
     arguments: tuple[Any, ...]
     positions: tuple[int, ...]
     options: Options
+    layouts: Layouts = ()
 
     @property
     def pullback(self) -> Any:
@@ -86,7 +107,9 @@ class _Point:
 
     def run(self, arguments: Sequence[Any]) -> Any:
         """The function itself, on copies of the arguments: plain Python where it can be."""
-        given, names = snapshot(arguments), self.keywords
+        given, names = list(snapshot(arguments)), self.keywords
+        for k, layout in enumerate(self.layouts):
+            given[k] = given[k] if layout is None else put_together(layout, iter(given[k]))
         count = len(given) - len(names)
         with np.errstate(all="ignore"):
             return self.function(*given[:count], **dict(zip(names, given[count:], strict=True)))
@@ -128,8 +151,12 @@ class _Point:
 
 def _random(wanted: Template, draw: np.random.Generator) -> Any:
     """A random tangent: normal where a derivative flows, zero elsewhere."""
-    normal = map_leaves(lambda leaf: draw.normal(size=leaf.shape) if leaf.is_array else draw.normal(), wanted)
-    return conform(normal, wanted, "the direction")
+
+    def normal(leaf: Leaf) -> Any:
+        size = leaf.shape if leaf.is_array else None
+        return draw.normal(size=size) if leaf.is_real else draw.normal(size=size) + 1j * draw.normal(size=size)
+
+    return conform(map_leaves(normal, wanted), wanted, "the direction")
 
 
 def _moved(value: Any, direction: Any, scale: float) -> Any:
@@ -140,13 +167,21 @@ def _moved(value: Any, direction: Any, scale: float) -> Any:
 
 def _one_moved(value: Any, direction: Any, scale: float) -> Any:
     if isinstance(value, np.ndarray):
-        return value.astype(np.float64) + scale * direction if value.dtype.kind == "f" else value
+        kind = {"f": np.float64, "c": np.complex128}.get(value.dtype.kind)
+        return value if kind is None else value.astype(kind) + scale * direction
+    if isinstance(value, complex | np.complexfloating):
+        return complex(value) + scale * complex(direction)
     return float(value) + scale * float(direction) if isinstance(value, float | np.floating) else value
 
 
 def _pairs(left: Any, right: Any) -> list[tuple[Any, Any]]:
     both = zip(leaves(left), leaves(right), strict=True)
-    return [(np.asarray(a, float), np.asarray(b, float)) for a, b in both if a is not None and b is not None]
+    return [(_real(a), _real(b)) for a, b in both if a is not None and b is not None]
+
+
+def _real(value: Any) -> np.ndarray[Any, Any]:
+    """The real numbers in a number or an array."""
+    return np.asarray((np.real(value), np.imag(value)) if np.iscomplexobj(value) else value, float)
 
 
 def _dot(left: Any, right: Any) -> float:
@@ -154,5 +189,5 @@ def _dot(left: Any, right: Any) -> float:
 
 
 def _is_double(arguments: Sequence[Any]) -> bool:
-    arrays = [leaf for leaf in leaves(tuple(arguments)) if isinstance(leaf, np.ndarray | np.floating)]
-    return not any(a.dtype in (np.float32, np.float16) for a in arrays)
+    arrays = [leaf for leaf in leaves(tuple(arguments)) if isinstance(leaf, np.ndarray | np.inexact)]
+    return not any(a.dtype in (np.float32, np.float16, np.complex64) for a in arrays)

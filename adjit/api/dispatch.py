@@ -28,6 +28,7 @@ from adjit.api.cache import DerivativeCache
 from adjit.api.keys import values_of_names
 from adjit.api.notation import to_text, to_types
 from adjit.api.options import Options
+from adjit.api.structures import Layouts, is_integer, is_laid_out, laid_out, result_of
 from adjit.api.trees import described
 from adjit.errors import AdjitError, InternalError, Stretched, TypeMismatch, Unsupported, WrongCall
 from adjit.runtime.backend import is_dispatcher
@@ -36,6 +37,7 @@ from adjit.runtime.compile import load
 from adjit.transform.source import derivative as derivatives
 from adjit.transform.source.callables import python_function
 from adjit.transform.source.derivative import Derivative, root, shown
+from adjit.transform.source.structures import is_structure
 
 if TYPE_CHECKING:
     from adjit.api.explain import Explanation
@@ -52,6 +54,7 @@ class _Specialising:
     __signature__: inspect.Signature
     overloads: Any  # what was made for the types of the arguments of the calls so far
     _cache: Any = None
+    _has_constants = False  # whether integers among the arguments are known while compiling
 
     @functools.cached_property
     def stretching(self) -> Any:
@@ -79,8 +82,8 @@ class _Specialising:
         It shows the mathematics, to be read, checked and kept; `tuned=True` shows what is compiled: the same adjoint
         with sums gathered, loops in lanes and threads, and temporaries in workspaces. `save` writes either to a file.
         """
-        asked = self._for(arguments)
-        given = asked._types_of(arguments)
+        asked, taken = self._laid(self._for(arguments), arguments)
+        given = asked._types_of(taken)
         with compiler_lock:
             kept = asked._cache.text(given) if tuned and isinstance(asked._cache, DerivativeCache) else None
             return kept or str(asked._shown(given, tuned).text)
@@ -92,9 +95,9 @@ class _Specialising:
         needs adjit, and says so in its first line. Without arguments: those of the calls so far, if they are all of
         the same types. Raises Unsupported where the source calls a function that no module has under its name.
         """
-        asked = self._for(arguments)
+        asked, taken = self._laid(self._for(arguments), arguments)
         with compiler_lock:
-            given = asked._types_of(arguments) if arguments else asked._only_types()
+            given = asked._types_of(taken) if taken else asked._only_types()
             is_stretched = "stretching" in vars(asked) and given in asked.stretching.overloads
             emitted = (asked.stretching if is_stretched else asked)._shown(given, tuned)
         from adjit.transform.emit import module_text, not_importable
@@ -121,6 +124,47 @@ class _Specialising:
                 instead='Give values or types after the file, as in save("file.py", x, 0.5).',
             )
         return seen[0]
+
+    @staticmethod
+    def _laid(asked: Any, arguments: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
+        """What runs where some arguments are lists, dictionaries or objects, and what it is called with."""
+        found = laid_out(asked.derivative, list(asked.__signature__.parameters), arguments)
+        return (asked, arguments) if found is None else (asked._of_layouts(found[0]), found[1])
+
+    def _of_layouts(self, layouts: Layouts) -> Any:
+        """The same function of the leaves of such arguments, with the globals that it was made with, as this one."""
+        found = self._laid_out.get(layouts)
+        if found is None:
+            options = dataclasses.replace(self.options, cache=False)
+            made = derive(derivatives.of_structures(self.derivative, layouts), options)
+            found = self._laid_out.setdefault(layouts, made)
+        return found
+
+    @functools.cached_property
+    def _laid_out(self) -> dict[Layouts, Any]:
+        return {}
+
+    def _takes_constants(self, fault: Unsupported, arguments: Sequence[Any]) -> bool:
+        """Whether what was refused may be taken if the integers among the arguments are known while compiling."""
+        may_be = fault.wants_constant and not self._has_constants and any(map(is_integer, arguments))
+        self._has_constants |= may_be
+        return may_be
+
+    def _is_laid_out(self, arguments: Sequence[Any]) -> bool:
+        """Whether some are structures, or integers that are constants."""
+        return any(is_laid_out(argument, self._has_constants) for argument in arguments)
+
+    def _structured(self, arguments: Sequence[Any]) -> Any:
+        """A call of which some arguments are lists, dictionaries or objects, or integers that are constants."""
+        names = list(self.__signature__.parameters)
+        found = laid_out(self.derivative, names, arguments, self._has_constants)
+        assert found is not None
+        layouts, given = found
+        asked = [layout for p in self.derivative.wrt or () if (layout := layouts[p]) is not None]
+        if any(layout.kind == "static" for layout in asked) or (asked and self.derivative.kind not in _GRADIENTS):
+            self._check_values(arguments)
+        result = self._of_layouts(layouts)(*given)
+        return result_of(self.derivative, layouts, result) if asked else result
 
     def _for(self, arguments: Sequence[Any]) -> Any:
         """The derived function that runs when this one is called so."""
@@ -174,11 +218,11 @@ class _Specialising:
         from adjit.api.explain import explanation
         from adjit.transform import pipeline
 
-        asked = self._for(arguments)
+        asked, taken = self._laid(self._for(arguments), arguments)
         with compiler_lock:
-            given = asked._types_of(arguments)
+            given = asked._types_of(taken)
             made, records = pipeline.explained(asked.derivative, given, asked._vectorises)
-            return explanation(made, records, given, asked._values_of(arguments))
+            return explanation(made, records, given, asked._values_of(taken))
 
     def _values_of(self, arguments: Sequence[Any]) -> tuple[Any, ...] | None:
         """The values of all arguments, None where some are given as types."""
@@ -245,6 +289,13 @@ class _Specialising:
         return (*found, *(types.Omitted(p.default) for p in left_out))  # type: ignore[no-untyped-call]
 
 
+_GRADIENTS = ("grad", "value_and_grad")
+
+
+class _Structures(Exception):
+    """Some arguments of a call are lists, dictionaries or objects."""
+
+
 class Derived(_Specialising, SpecialisedDispatcher):
     """A derived function, compiled by numba at its first call with new argument types."""
 
@@ -262,13 +313,23 @@ class Derived(_Specialising, SpecialisedDispatcher):
         except Stretched:
             if self.derivative.stretches:
                 raise
+        except _Structures:
+            return self._structured(derivatives.bound(self.derivative, args, kws))
+        except Unsupported as fault:
+            given = derivatives.bound(self.derivative, args, kws)
+            if not self._takes_constants(fault, given):
+                raise
+            return self._structured(given)
         except TypeError:
             # what numba raises of a call that does not fit does not name the function
             derivatives.check_call(shown(self.derivative), self.__signature__, len(args), kws)
             raise
         except ValueError:
             # numba has no type for an empty list, and says so with an error of its own
-            self._check_values(derivatives.bound(self.derivative, args, kws))
+            given = derivatives.bound(self.derivative, args, kws)
+            if any(map(is_structure, given)):
+                return self._structured(given)
+            self._check_values(given)
             raise
         return self.stretching.strict(*args, **kws)
 
@@ -289,6 +350,8 @@ class Derived(_Specialising, SpecialisedDispatcher):
         return self.stretching.get_overload(sig)
 
     def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
+        if self._is_checked and self._is_laid_out((*args, *kws.values())):
+            raise _Structures
         self._check_values(args)
         try:
             return super()._compile_for_args(*args, **kws)  # type: ignore[misc]
@@ -315,8 +378,14 @@ class Interpreted(_Specialising, Picklable):
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         given = derivatives.bound(self.derivative, arguments, keywords)
+        if self._is_checked and self._is_laid_out(given):
+            return self._structured(given)
         try:
             return self.strict(*given)
+        except Unsupported as fault:
+            if not self._takes_constants(fault, given):
+                raise
+            return self._structured(given)
         except Stretched:
             if self.derivative.stretches:
                 raise

@@ -57,10 +57,21 @@ def explanation(
     function: ir.Function, records: Sequence[Record], arg_types: Sequence[types.Type], values: Sequence[Any] | None
 ) -> Explanation:
     """`values`: of all arguments, None if only their types are known."""
-    known = {} if values is None else dict(zip(ir.leaves(function.params), ir.leaves(tuple(values)), strict=True))
+    known = {} if values is None else dict(_leaves(function.params, tuple(values)))
     made = tables(function, records, known)
     arguments = tuple((n, to_text(t)) for n, t in zip(function.names, arg_types, strict=True))
     return Explanation(**vars(made), title=function.doc.rstrip("."), arguments=arguments)
+
+
+def _leaves(tree: ir.Tree, value: Any) -> Iterator[tuple[ir.Var, Any]]:
+    """The leaves of parameters with the values for them."""
+    if isinstance(tree, ir.Pair):
+        yield from ((tree[0], value.real), (tree[1], value.imag))
+    elif isinstance(tree, tuple):
+        for part, own in zip(tree, value, strict=True):
+            yield from _leaves(part, own)
+    else:
+        yield tree, value
 
 
 # ---------------------------------------------------------------------------------------------------------------- text

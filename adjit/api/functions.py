@@ -21,6 +21,7 @@ bound anew, but not an array whose elements changed. A pullback belongs to the v
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,15 +31,17 @@ from numba import types
 from numba.extending import overload, typeof_impl
 
 from adjit import rules
+from adjit.api.bound import BoundDerived, bound
 from adjit.api.calls import AlongVectors, Choosing
 from adjit.api.dispatch import derive, register
 from adjit.api.options import Options, make_options
+from adjit.api.structures import Layouts, laid_out, like, taken
 from adjit.api.trees import Template, conform, described, leaves, parts_of, snapshot, template, zero
 from adjit.errors import Stretched, TypeMismatch, WrongCall
 from adjit.runtime.library import held
 from adjit.runtime.library import stop_gradient as stop_gradient
 from adjit.transform.source import derivative as derivatives
-from adjit.transform.source.derivative import Derivative, Wrt, shown, specification
+from adjit.transform.source.derivative import Derivative, Wrt, of_structures, shown, specification
 from adjit.transform.source.marks import DERIVING, Checkpointed, checkpoint
 
 if TYPE_CHECKING:
@@ -68,6 +71,12 @@ def jvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any], **option
     """
     spec, chosen = specification(function), make_options(options)
     arguments = bind(spec, primals)
+    laid = laid_out(spec, list(derivatives.parameters(spec).parameters), arguments)
+    if laid is not None:
+        layouts, arguments = laid
+        spec, primals = of_structures(spec, layouts), arguments[: len(primals)]
+        what = f"a tangent of {shown(spec)}"
+        tangents = [taken(layout, t, what) for layout, t in zip(layouts, tangents, strict=False)]
     instead = "Give one an argument that is given, shaped as that."
     tangents = parts_of(tangents, len(primals), f"the tangents of {shown(spec)} are", instead)
     names, shapes = list(derivatives.parameters(spec).parameters), [template(a) for a in arguments]
@@ -95,9 +104,21 @@ def vjp(function: Any, *arguments: Any, **options: Any) -> tuple[Any, Pullback]:
     be called many times, and the arguments may be changed in between. The seed is shaped as the value; a tuple where
     that is one.
     """
+    whole = bound(function)
+    if whole is not None:
+        # what it holds is an argument as well, whose adjoint nobody asks for
+        value, pullback = vjp(whole.function, *whole.all(arguments, {}), **options)
+        places = [whole.names.index(name) for name in whole.free[: len(arguments)]]
+        return value, dataclasses.replace(pullback, _positions=places)
     spec, chosen = specification(function), make_options(options)
+    positions, given = range(len(arguments)), bind(spec, arguments)
+    layouts: Layouts = ()
+    laid = laid_out(spec, list(derivatives.parameters(spec).parameters), given)
+    if laid is not None:
+        layouts, given = laid
+        spec = of_structures(spec, layouts)
     # copies, so that what the pullback sees is what the function saw
-    kept, positions = snapshot(bind(spec, arguments)), range(len(arguments))
+    kept = snapshot(given)
     active = tuple(p for p in active_positions(kept) if p in positions)
     if not active:
         value = value_of(spec, chosen)(*kept)
@@ -115,13 +136,13 @@ def vjp(function: Any, *arguments: Any, **options: Any) -> tuple[Any, Pullback]:
         (value,) = snapshot((value,))
         joint = derive(Derivative(function=spec, kind="vjp", wrt=active), chosen)
         joint.prepare(*kept, zero(result))
-        return value, Pullback(spec, result, positions, active, joint, kept)
+        return value, Pullback(spec, result, positions, active, joint, kept, layouts=layouts)
     given = forward.argument_types(*kept)
     reverse = derive(Derivative(function=spec, kind="split_reverse", wrt=active, given=given), chosen)
     if forward.derivative.stretches:
         reverse = reverse.stretching
     reverse.prepare(saved, snapshot(changed), zero(result))
-    return value, Pullback(spec, result, positions, active, reverse, (saved,), (changed,))
+    return value, Pullback(spec, result, positions, active, reverse, (saved,), (changed,), layouts)
 
 
 @dataclass(eq=False, repr=False)
@@ -139,6 +160,7 @@ class Pullback:
     _sweep: Any = None
     _saved: tuple[Any, ...] = ()
     _consumed: tuple[Any, ...] = ()
+    layouts: Layouts = ()
 
     def __call__(self, *seeds: Any) -> tuple[Any, ...]:
         if len(seeds) != 1:
@@ -148,7 +170,8 @@ class Pullback:
             )
         seed = conform(seeds[0], self.result, "the seed")
         bars = () if self._sweep is None else self._sweep(*self._saved, *snapshot(self._consumed), seed)
-        of = dict(zip(self._active, bars, strict=True))
+        layouts = dict(enumerate(self.layouts))
+        of = {k: like(layouts.get(k), bar) for k, bar in zip(self._active, bars, strict=True)}
         return tuple(of.get(position) for position in self._positions)
 
     def __repr__(self) -> str:
@@ -241,6 +264,10 @@ def _derived(function: Any, kind: str, wrt: Wrt, options: dict[str, Any], has_au
         raise WrongCall(f"has_aux={has_aux!r}", instead="Write has_aux=True or has_aux=False.")
     if function is None:
         return functools.partial(_derived, kind=kind, wrt=wrt, options=options, has_aux=has_aux)
+    whole = bound(function)
+    if whole is not None:
+        inner = derivatives.made(kind, whole.function, whole.positions(wrt), has_aux, **chosen.for_derivatives())
+        return BoundDerived(derive(inner, chosen), whole, kind == "hvp")
     return derive(derivatives.made(kind, function, wrt, has_aux, **chosen.for_derivatives()), chosen)
 
 

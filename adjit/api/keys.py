@@ -32,7 +32,7 @@ from adjit.errors import SourceUnavailable
 from adjit.rules import registry
 from adjit.runtime.backend import is_dispatcher
 from adjit.runtime.backend import versions as backend_versions
-from adjit.transform.source.callables import file_lines
+from adjit.transform.source.callables import file_lines, is_distribution
 from adjit.transform.source.derivative import Derivative
 
 # Packages that a version stands for. Of Python's own only those that NumPy imports: another file of theirs may be the
@@ -301,6 +301,8 @@ def _path(value: Any) -> str | None:
     if isinstance(value, BuiltinFunctionType) and isinstance(owner, np.random.RandomState | random.Random):
         # numba puts generators of its own in the place of those behind np.random and random
         return f"{type(owner).__module__}.{value.__qualname__}"
+    if is_distribution(value):
+        return f"scipy.stats.{value.name}"
     own_name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
     modules = ("numpy", "scipy.special") if isinstance(value, np.ufunc) else (getattr(value, "__module__", None),)
     for home in modules:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
-from adjit.errors import COMPLEX_IS_FIXED, IN_REAL_PARTS, TypeMismatch
+from adjit.errors import TypeMismatch
 from adjit.transform.ir import leaves as leaves
 
 
@@ -31,6 +31,10 @@ class Leaf:
     order: str
     zero: Any
 
+    @property
+    def is_real(self) -> bool:
+        return self.dtype is None or self.dtype.kind != "c"
+
 
 # a leaf, or nested tuples of leaves, of the classes that the value's have
 Template = Any
@@ -44,11 +48,11 @@ def template(value: Any) -> Template:
 def _leaf(value: Any) -> Leaf:
     if isinstance(value, np.ndarray):
         order = "F" if value.flags.f_contiguous and not value.flags.c_contiguous else "C"
-        active = value.dtype.kind == "f"
+        active = value.dtype.kind in "fc"
         return Leaf(active, True, value.dtype, value.shape, order, None if active else np.zeros_like(value))
-    if isinstance(value, np.floating | float):
+    if isinstance(value, np.inexact | float | complex):
         return Leaf(True, False, np.dtype(type(value)), (), "C", None)
-    if isinstance(value, np.generic | int | complex):
+    if isinstance(value, np.generic | int):
         return Leaf(False, False, None, (), "C", type(value)(0))
     return Leaf(False, False, None, (), "C", value)
 
@@ -60,19 +64,19 @@ def conform(given: Any, wanted: Template, what: str) -> Any:
         parts = zip(given, wanted, strict=True)
         return _tuple_like(wanted, [conform(g, w, f"{what}[{k}]") for k, (g, w) in enumerate(parts)])
     if not wanted.is_active:
-        # anything but zero would be lost
-        if np.iscomplexobj(wanted.zero) and given is not None and np.any(np.asarray(given) != 0):
-            raise TypeMismatch(f"{what}, which is complex, is not zero", why=COMPLEX_IS_FIXED, instead=IN_REAL_PARTS)
         return wanted.zero
     return _array(given, wanted, what) if wanted.is_array else _number(given, wanted, what)
 
 
 def _number(given: Any, wanted: Leaf, what: str) -> Any:
     assert wanted.dtype is not None
-    is_number = isinstance(given, int | float | np.integer | np.floating) and not isinstance(given, bool)
-    if not is_number and not (isinstance(given, np.ndarray) and given.ndim == 0 and given.dtype.kind in "fiu"):
+    is_number = isinstance(given, int | float | complex | np.integer | np.inexact) and not isinstance(given, bool)
+    if not is_number and not (isinstance(given, np.ndarray) and given.ndim == 0 and given.dtype.kind in "fiuc"):
         raise TypeMismatch(f"{what} is {described(given)}, not a number", instead="Give a float.")
-    return float(given) if wanted.dtype == np.float64 else wanted.dtype.type(given)
+    if np.iscomplexobj(given) and wanted.dtype.kind == "f":
+        raise TypeMismatch(f"{what} is complex, and what it belongs to is real", instead="Give its real part.")
+    own = {np.dtype(np.float64): float, np.dtype(np.complex128): complex}.get(wanted.dtype, wanted.dtype.type)
+    return own(given)
 
 
 def _array(given: Any, wanted: Leaf, what: str) -> Any:
@@ -81,7 +85,7 @@ def _array(given: Any, wanted: Leaf, what: str) -> Any:
             f"{what} is {described(given)}, not an array of shape {wanted.shape}",
             instead="Give a NumPy array of that shape.",
         )
-    if given.dtype.kind not in "fiu":
+    if given.dtype.kind not in ("fiuc" if wanted.dtype is not None and wanted.dtype.kind == "c" else "fiu"):
         raise TypeMismatch(
             f"{what} is an array of {given.dtype}, not of {wanted.dtype}", instead=f"Give one of {wanted.dtype}."
         )

@@ -41,6 +41,5 @@ constant(np.shape, np.size, np.broadcast_shapes, np.linalg.matrix_rank)
 
 # ---------------------------------------------------------------------------------------------- arrays made of integers
 
-constant(np.eye, np.identity, np.tri, np.indices)
-constant(np.tril_indices, np.triu_indices, np.tril_indices_from, np.triu_indices_from)
+constant(np.eye, np.identity, np.tri)
 constant(np.bartlett, np.blackman, np.hamming, np.hanning)

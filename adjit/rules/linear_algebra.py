@@ -6,6 +6,7 @@ results"), or the transpose of an op that is linear in an argument.
     x = np.linalg.solve(A, b)      z = np.linalg.solve(A.T, x_bar);  b_bar += z;  A_bar -= np.outer(z, x)
 """
 
+import math
 import operator
 
 import numba
@@ -82,6 +83,15 @@ def matrix_power(a, n):
     for _ in range(abs(n)):
         power = np.dot(power, base)
     return power
+
+
+@decomposition(math.dist)
+def dist(p, q):
+    total = 0.0
+    for a, b in zip(p, q, strict=True):
+        total += (a - b) * (a - b)
+    # 0 where the points are one, as a norm's at the zero vector
+    return total if total == 0.0 else total**0.5
 
 
 # ----------------------------------------------------------------------------------------------------- solves, inverses

@@ -61,7 +61,7 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None):
     centred = np.empty(x.shape, x.dtype)
     for i in range(x.shape[0]):
         centred[i] = x[i] - np.mean(x[i])
-    found = np.dot(centred, centred.T) / max(x.shape[1] - lost, 0)
+    found = np.dot(centred, centred.conj().T) / max(x.shape[1] - lost, 0)
     if m.ndim == 1 and y is None:
         return found.reshape(())
     return found

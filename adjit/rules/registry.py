@@ -18,17 +18,43 @@ from __future__ import annotations
 import builtins
 import importlib
 import operator
+import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+import numpy as np
+
 Rule = TypeVar("Rule", bound=Callable[..., Any])
 
 BUILTIN_MODULES = (
     "elementary", "special", "constants", "reductions", "arrays", "grids", "linear_algebra", "factorisations",
-    "sampling",
+    "sampling", "along_axes", "moments", "shapes", "joining", "polynomials", "picking",
+    "contractions", "stacks", "triangular", "complex_numbers", "complex_matrices", "fourier",
 )  # fmt: skip
+# The rules for functions of a library that takes its time to import, loaded once a program has imported it.
+OF_LIBRARIES = {
+    "scipy.special": ("of_scipy.scipy_special", "of_scipy.scipy_bessel", "of_scipy.scipy_more"),
+    "scipy.stats": ("of_scipy.scipy_stats",),
+    "scipy.linalg": ("of_scipy.scipy_linalg", "of_scipy.scipy_matrices"),
+    "scipy.integrate": ("of_scipy.scipy_integrate",),
+    "scipy.spatial.distance": ("of_scipy.scipy_spatial",),
+    "scipy.signal": ("of_scipy.scipy_signal",),
+    "scipy.interpolate": ("of_scipy.scipy_interpolate",),
+    "scipy.optimize": ("of_scipy.scipy_optimize",),
+}
+
+# The parameters of rules that take an array, so that a list or tuple is made one first, as in NumPy.
+ARRAY_LIKE = frozenset((
+    "A", "B", "a", "a1", "a2", "ar", "ar1", "ar2", "arr", "array", "ary", "b", "c", "condition", "elements", "f", "fp",
+    "indices", "m", "obj", "p", "q", "repeats", "roots", "samples", "test_elements", "v", "val", "values", "vals",
+    "weights", "x", "x1", "x2", "xp", "y", "z",
+))  # fmt: skip
+
+# Those that take several, each of which may be a list; and the one that takes all positional arguments as a tuple.
+SEVERAL = frozenset(("all_given", "arrays", "choicelist", "condlist", "tup"))
+ALL_GIVEN = "all_given"
 
 # What an in-place operator or a second name computes is what the plain one does.
 PLAIN: Mapping[Any, Any] = {
@@ -55,6 +81,8 @@ class Entry:
     constant:      the derivative is zero or there is none
     effect:        it draws random numbers or the like: it runs once, in order. Without `constant` there is no rule for
                    how the result depends on the arguments, so none of them may be active.
+    general:       (*args) -> result, of all arguments that NumPy takes, in terms of the op itself as the rest of the
+                   entry, or numba, knows it: of a vector, say, where NumPy has an axis
     """
 
     partials: Callable[..., Any] | None = None
@@ -64,6 +92,7 @@ class Entry:
     transposes: Mapping[int, Callable[..., Any]] = field(default_factory=dict)
     constant: bool = False
     effect: bool = False
+    general: Callable[..., Any] | None = None
 
     @property
     def is_linear_map(self) -> bool:
@@ -76,6 +105,8 @@ class Table:
 
     def __init__(self) -> None:
         self.entries: dict[Any, Entry] = {}
+        self.complex_entries: dict[Any, Entry] = {}
+        self.of_all_numbers: set[Any] = set()
 
     def partials(self, callees: Any, function: Rule) -> Rule:
         """The partial derivatives of a scalar op, of one callee or a tuple of them; arrays and broadcasting follow.
@@ -102,6 +133,29 @@ class Table:
     def decomposition(self, *callees: Any) -> Callable[[Rule], Rule]:
         """The op as an ordinary function of simpler ops."""
         return self._registering(callees, lambda known, rule: Entry(decomposition=rule))
+
+    def general(self, *callees: Any) -> Callable[[Rule], Rule]:
+        """The op with all its arguments, by the op as the rule for it has it; registered after that rule."""
+
+        def register(function: Rule) -> Rule:
+            for callee in callees:
+                self._set(callee, replace(self.entries[callee], general=function))
+            return function
+
+        return register
+
+    def of_complex(self, *callees: Any) -> Callable[[Rule], Rule]:
+        """The op of complex numbers as an ordinary function of simpler ops."""
+
+        def register(function: Rule) -> Rule:
+            self.complex_entries.update(dict.fromkeys(callees, Entry(decomposition=function)))
+            return function
+
+        return register
+
+    def as_of_real(self, *callees: Any) -> None:
+        """The decomposition of the op holds of complex numbers, too."""
+        self.of_all_numbers.update(callees)
 
     def _registering(
         self, callees: Sequence[Any], changed: Callable[[Entry, Callable[..., Any]], Entry]
@@ -148,6 +202,15 @@ def _python_function(callee: Any) -> Any:
     return getattr(callee, "py_func", None)
 
 
+KNOWN: set[Callable[..., Any]] = set()
+
+
+def known_when_compiled(function: Rule) -> Rule:
+    """A helper of rules that is run, and not written out: its arguments, texts, numbers and tuples, are known then."""
+    KNOWN.add(function)
+    return function
+
+
 builtin = Table()
 user = Table()
 
@@ -155,29 +218,51 @@ partials, tangent, linear, adjoint = user.partials, user.tangent, user.linear, u
 decomposition, constant, effect = user.decomposition, user.constant, user.effect
 
 _lock = threading.RLock()
-_loaded = False
+_waiting = {"builtins": BUILTIN_MODULES, **OF_LIBRARIES}
 
 
 def load() -> None:
-    """Fills the built-in table, once."""
-    global _loaded
-    if _loaded:
-        return
-    with _lock:
-        for name in BUILTIN_MODULES:
-            importlib.import_module(f"adjit.rules.{name}")
-        _loaded = True
+    """Fills the built-in table, once, with what there are callees of."""
+    for library in tuple(_waiting):
+        if library not in sys.modules:
+            continue
+        with _lock:
+            for name in _waiting.get(library, ()):
+                importlib.import_module(f"adjit.rules.{name}")
+            _waiting.pop(library, None)
+
+
+def _of_numpy(callee: Any) -> Any:
+    """NumPy's transform in the place of SciPy's of the same name, whose import would take a second."""
+    if str(getattr(callee, "__module__", "")).startswith("scipy.fft."):
+        return getattr(np.fft, str(getattr(callee, "__name__", "")), callee)
+    return callee
 
 
 def lookup(callee: Any) -> Entry | None:
     """What is registered for a callee: a function, builtin, ufunc or dispatcher; `iadd` is as `add`."""
     load()
     try:
-        plain = PLAIN.get(callee, callee)
+        plain = _of_numpy(PLAIN.get(callee, callee))
     except TypeError:
         return None
     found = user.find(plain)
     return found if found is not None else builtin.find(plain)
+
+
+def is_builtin(rule: Callable[..., Any]) -> bool:
+    """Whether a rule is one of adjit's own."""
+    return rule.__module__.startswith("adjit.rules.")
+
+
+def lookup_complex(callee: Any) -> Entry | None:
+    """What is registered for a callee where an argument is complex; what users decompose, they do for all numbers."""
+    load()
+    callee = _of_numpy(callee)
+    found = user.find(callee)
+    if found is not None and found.decomposition is not None:
+        return found
+    return builtin.find(callee) if callee in builtin.of_all_numbers else builtin.complex_entries.get(callee)
 
 
 def registered() -> Iterable[Any]:

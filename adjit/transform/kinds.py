@@ -25,7 +25,7 @@ from adjit.transform.derive import Compiler, forward, reverse
 from adjit.transform.derive.jacobian import by_columns, by_rows, by_whole_rows
 from adjit.transform.derive.mirror import Sweeps
 from adjit.transform.ir.notation import to_text
-from adjit.transform.ir.types import tuple_parts, typed_const, unliteral
+from adjit.transform.ir.types import part_type, tuple_parts, typed_const, unliteral
 from adjit.transform.machine.threads import threaded
 from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.simplify import simplify
@@ -139,6 +139,13 @@ def _gradient(asked: _Asked) -> ir.Function:
     elif derivative.has_aux:
         result = (result, aux_tree)
     if derivative.into:
+        if ir.pairs(tuple(asked.wrt)):
+            raise errors.Unsupported(
+                f"{shown(derivative)} into arrays of complex numbers",
+                _place(function.origin),
+                "It makes real and imaginary parts apart.",
+                "Call it without out.",
+            )
         made = checked(into(made, asked.wrt, _trees(asked.names, asked.given), asked.names, offset), "into")
     return dataclasses.replace(made, result=result)
 
@@ -294,12 +301,25 @@ def _jacobian(asked: _Asked) -> ir.Function:
     return _by_rows(asked) if suits_rows else _by_columns(asked)
 
 
+def _check_real(asked: _Asked) -> None:
+    """Refuses a Jacobian of complex numbers, or with respect to them."""
+    if ir.pairs((*asked.wrt, asked.function.result)):
+        raise errors.Unsupported(
+            f"the Jacobian of {shown(asked.derivative.function)}, with complex arguments in wrt or complex results",
+            _place(asked.function.origin),
+            "It has four real parts for one of complex numbers.",
+            "Take real and imaginary parts as arguments and results of their own, or use adjit.vjp or adjit.jvp.",
+        )
+
+
 def _by_columns(asked: _Asked) -> ir.Function:
+    _check_real(asked)
     made = by_columns(asked.function, asked.wrt, asked.derivative.single, asked.compiler.derivative)
     return _simplified(checked(made, "columns"))
 
 
 def _by_rows(asked: _Asked) -> ir.Function:
+    _check_real(asked)
     function, wrt, single, build = asked.function, asked.wrt, asked.derivative.single, asked.compiler.derivative
     halves = _halves(asked)
     made = None if halves is None else by_rows(function, wrt, single, halves, build)
@@ -341,11 +361,8 @@ def _check_wrt(derivative: Derivative, names: Sequence[str], given: Sequence[typ
         function = root(derivative)
         source = None if isinstance(function, Enclosed) else read_source(function)
         place = None if source is None else _place(source.origin(source.node))
-        what = f"`{name}` of {shown(derivative.function)} is {_shown(given[position])}"
-        if isinstance(getattr(type_, "dtype", type_), types.Complex):
-            raise errors.WrongWrt(what, place, errors.COMPLEX_IS_FIXED, errors.IN_REAL_PARTS)
         raise errors.WrongWrt(
-            f"{what}, which carries no derivative",
+            f"`{name}` of {shown(derivative.function)} is {_shown(given[position])}, which carries no derivative",
             place,
             "Only floats do, and arrays and tuples of them.",
             f"Pass a float, or leave `{name}` out of wrt.",
@@ -362,7 +379,10 @@ def _shown(type_: types.Type) -> str:
 
 def _check_scalar(derivative: Derivative, function: ir.Function, tree: ir.Tree) -> None:
     type_ = function.body.yields[tree].type if isinstance(tree, int) else types.none
-    if isinstance(tree, tuple):
+    instead = "Sum it up, or use adjit.vjp or adjit.jacobian; for (value, aux) pass has_aux=True."
+    if isinstance(tree, ir.Pair):
+        what, instead = "complex numbers", "Return its real part, or abs() of it, or use adjit.vjp with a complex seed."
+    elif isinstance(tree, tuple):
         what = f"a tuple of {len(tree)}"
     elif tree is None:
         what = "nothing"
@@ -376,7 +396,7 @@ def _check_scalar(derivative: Derivative, function: ir.Function, tree: ir.Tree) 
         f"the gradient of {shown(derivative.function)}, which returns {what}",
         _place(function.origin),
         "A gradient is that of one float.",
-        "Sum it up, or use adjit.vjp or adjit.jacobian; for (value, aux) pass has_aux=True.",
+        instead,
     )
 
 
@@ -395,6 +415,9 @@ def _trees(names: Sequence[str], given: Sequence[types.Type]) -> tuple[ir.Tree, 
     def tree(name: str, type_: types.Type) -> ir.Tree:
         if isinstance(type_, types.BaseTuple):
             return tuple(tree(f"{name}_{k}", t) for k, t in enumerate(tuple_parts(type_)))
+        part = part_type(type_)
+        if part is not None:
+            return ir.Pair(ir.Var(f"{name}_{side}", part) for side in ("real", "imag"))
         return ir.Var(name, unliteral(type_))
 
     return tuple(tree(name, type_) for name, type_ in zip(names, given, strict=True))

@@ -8,12 +8,7 @@ from tests.programs.fields import FIELDS
 from tests.programs.harness import check
 from tests.programs.rows import Row
 
-REFUSED = {
-    "reach_cost": "the method `append` of a list",
-    "thin_film_reflectance": "eye, which gives complex numbers, has no derivative rule",
-    "counterflow_duty": "`mul` of",
-    "wright_fisher_likelihood": "a list comprehension is not supported",
-}
+REFUSED = {}
 ROWS = [*FIELDS.rows, *more_fields.FIELDS.rows]
 
 

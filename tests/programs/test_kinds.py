@@ -145,7 +145,7 @@ def attempted(body: str) -> str | None:
     function = define(text, f"<kinds {zlib.crc32(body.encode())}>")["program"]
     try:
         plain = function(*arguments())
-        expected = float(plain)
+        expected = complex(plain) if np.iscomplexobj(plain) else float(plain)
     except Exception as fault:  # noqa: BLE001  whatever Python says of such a program
         plain = expected = fault
     try:

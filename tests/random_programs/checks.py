@@ -624,6 +624,8 @@ def _distance(result: Any, expected: Any) -> float:
 
 def _widened(value: Any, tree: ir.Tree) -> Any:
     """An argument of the type that is declared: what a pullback gets, plain Python may have kept in 32 bits."""
+    if isinstance(tree, ir.Pair):
+        return value
     if isinstance(tree, tuple):
         return tuple(_widened(part, t) for part, t in zip(value, tree, strict=True))
     is_double = isinstance(tree, ir.Var) and getattr(tree.type, "dtype", None) == types.float64

@@ -111,6 +111,10 @@ def regular(n: int) -> Domain:
     return lambda rng: rng.normal(size=(n, n)) + 3.0 * np.eye(n)
 
 
+def small_matrix(n: int) -> Domain:
+    return lambda rng: 0.3 * rng.normal(size=(n, n))
+
+
 def spd(n: int) -> Domain:
     """Symmetric and positive definite."""
 

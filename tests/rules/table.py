@@ -20,8 +20,20 @@ import numpy as np
 
 from adjit import stop_gradient
 from adjit.rules import special
+from adjit.rules.complex_matrices import (
+    complex_cofactors,
+    complex_spectrum,
+    determinant,
+    hermitian_eigenvalues,
+    hermitian_factor,
+    hermitian_spectrum,
+    signed_logarithm,
+)
 from adjit.rules.linear_algebra import cofactors
 from tests.rules import rows as at
+from tests.rules import scipy_linalg_rows, scipy_rows, scipy_sample_rows
+from tests.rules.fourier import FOURIER, WITHOUT_TRANSFORMS
+from tests.rules.numpy_rows import NUMPY
 from tests.rules.rows import Row, array, constant, fixed, numbers, positive, real, row, scalar, vector
 
 # ----------------------------------------------------------------------------------------------------------- scalar ops
@@ -53,6 +65,7 @@ SCALARS: list[Row] = [
     *scalar((math.acosh, np.arccosh), at.above_one),
     *scalar((math.radians, np.deg2rad, np.radians, math.degrees, np.rad2deg, np.degrees, np.sinc), real),
     *scalar((max, min, np.maximum, np.minimum, np.fmax, np.fmin), sample=at.distinct),
+    *scalar((np.heaviside,), real, real),
     *scalar((math.ldexp, np.ldexp), real, at.small_integer, active=(0,)),
     *scalar((math.nextafter, np.nextafter), real, real, active=(0,)),
     *scalar((math.erf, math.erfc), real),
@@ -96,6 +109,7 @@ REDUCTIONS: list[Row] = [
     row(np.trapezoid, lambda y: np.trapezoid(y), vector()),
     row(np.trapezoid, lambda y, x: np.trapezoid(y, x), vector(6), at.knots, note="x"),
     row(np.trapezoid, lambda y, dx: np.trapezoid(y, dx=dx), vector(), positive, note="dx"),
+    row(math.dist, lambda p, q: math.dist(p, q), vector(3), vector(3)),
     row(np.bincount, lambda x, w: np.bincount(x, w), fixed(np.array([1, 0, 1, 3, 1])), vector(), active=(1,)),
     row(np.sort, lambda a: np.sort(a), vector()),
     row(np.partition, lambda a: np.partition(a, 2), vector()),
@@ -250,6 +264,22 @@ PRODUCTS: list[Row] = [
 ]
 
 
+def of_parts(callee: Any, function: Any, real: at.Domain = at.regular(3)) -> Row:
+    """Of the parts of a complex matrix."""
+    return row(callee, function, real, at.small_matrix(3), tags="double")
+
+
+OF_COMPLEX_MATRICES: list[Row] = [
+    of_parts(determinant, lambda a, b: determinant(a, b)[0]),
+    of_parts(complex_cofactors, lambda a, b: complex_cofactors(a, b)[1]),
+    of_parts(signed_logarithm, lambda a, b: signed_logarithm(a, b)[1]),
+    of_parts(hermitian_eigenvalues, lambda a, b: hermitian_eigenvalues(a, b), at.spd(3)),
+    of_parts(hermitian_spectrum, lambda a, b: hermitian_spectrum(a, b)[1], at.spd(3)),
+    of_parts(hermitian_factor, lambda a, b: hermitian_factor(a, b)[1], at.spd(3)),
+    of_parts(complex_spectrum, lambda a, b: complex_spectrum(a, b)[3]),
+]
+
+
 def real_eigenvalues(rng: np.random.Generator) -> Any:
     return np.diag([1.0, 2.5, 4.5]) + rng.uniform(-0.3, 0.3, (3, 3))
 
@@ -280,6 +310,7 @@ LINEAR_ALGEBRA: list[Row] = [
     row(np.linalg.det, lambda a: np.linalg.det(a), at.regular(3)),
     row(cofactors, lambda a: cofactors(a), at.regular(3)),
     row(np.linalg.slogdet, lambda a: np.linalg.slogdet(a)[1], at.regular(3)),
+    *OF_COMPLEX_MATRICES,
     row(np.linalg.cholesky, lambda a: np.linalg.cholesky(a), at.spd(3)),
     row(np.linalg.matrix_power, lambda a: np.linalg.matrix_power(a, 3), at.regular(3)),
     row(np.linalg.matrix_power, lambda a: np.linalg.matrix_power(a, -2), at.regular(3), note="negative"),
@@ -470,9 +501,10 @@ DRAWS: list[Row] = [
 
 # Registered without an example: on static things or integers alone, without a result, or without a derivative rule.
 WITHOUT_EXAMPLE: tuple[Any, ...] = (
+    *WITHOUT_TRANSFORMS,
     stop_gradient, operator.is_, operator.is_not, operator.contains, operator.truth, np.isnat, np.isneginf,
     np.isposinf, np.isreal, np.iscomplex, np.isscalar, np.isin, np.argpartition, np.argwhere, np.broadcast_shapes,
-    np.indices, np.tril_indices, np.triu_indices, np.tril_indices_from, np.triu_indices_from, np.random.seed,
+    np.random.seed,
     random.seed, random.getrandbits, np.random.shuffle, np.random.permutation, np.random.choice, random.shuffle,
     np.random.beta, np.random.binomial, np.random.chisquare, np.random.dirichlet, np.random.f, np.random.gamma,
     np.random.geometric, np.random.gumbel, np.random.hypergeometric, np.random.laplace, np.random.logistic,
@@ -481,8 +513,14 @@ WITHOUT_EXAMPLE: tuple[Any, ...] = (
     np.random.standard_gamma, np.random.standard_t, np.random.triangular, np.random.vonmises, np.random.wald,
     np.random.weibull, np.random.zipf, random.gauss, random.normalvariate, random.triangular, random.gammavariate,
     random.betavariate, random.lognormvariate, random.paretovariate, random.weibullvariate,
-    random.vonmisesvariate,
+    random.vonmisesvariate, *scipy_rows.WITHOUT_EXAMPLE,
+    *scipy_linalg_rows.WITHOUT_EXAMPLE, *scipy_sample_rows.WITHOUT_EXAMPLE,
 )  # fmt: skip
 
-ARRAYS: list[Row] = [*REDUCTIONS, *JOINING, *TURNING, *DIAGONALS, *PICKING, *GRIDS, *PRODUCTS, *LINEAR_ALGEBRA]
-TABLE: list[Row] = [*SCALARS, *ARRAYS, *CONSTANTS, *DRAWS]
+ARRAYS: list[Row] = [
+    *REDUCTIONS, *JOINING, *TURNING, *DIAGONALS, *PICKING, *GRIDS, *PRODUCTS, *LINEAR_ALGEBRA, *FOURIER,
+]  # fmt: skip
+TABLE: list[Row] = [
+    *SCALARS, *ARRAYS, *CONSTANTS, *DRAWS, *NUMPY, *scipy_rows.NUMBERS, *scipy_rows.SUMS,
+    *scipy_linalg_rows.LINEAR_ALGEBRA, *scipy_sample_rows.SAMPLES,
+]  # fmt: skip

@@ -52,12 +52,25 @@ def run(function: ir.Function, *args: Any, unwritten: float = np.nan) -> Any:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore", RuntimeWarning)
         yields = interpreter.region(function.body, [values[arg] for arg in function.body.args])
-    return ir.map_tree(lambda leaf: None if leaf is None else interpreter.defined(yields[leaf]), function.result)
+    return _whole(
+        ir.map_tree(lambda leaf: None if leaf is None else interpreter.defined(yields[leaf]), function.result)
+    )
+
+
+def _whole(tree: ir.Tree) -> Any:
+    """A result as the caller has it: complex numbers from their parts."""
+    if isinstance(tree, ir.Pair):
+        real, imag = tree
+        return real + 1j * imag
+    return tuple(map(_whole, tree)) if isinstance(tree, tuple) else tree
 
 
 def _bind(tree: ir.Tree, arg: Any, values: dict[ir.Var, Any]) -> None:
     if isinstance(tree, ir.Var):
         values[tree] = typed(arg, tree.type)
+    elif isinstance(tree, ir.Pair):
+        for leaf, part in zip(tree, (arg.real, arg.imag), strict=True):
+            values[leaf] = typed(part.copy() if isinstance(part, np.ndarray) else part, leaf.type)
     elif isinstance(tree, tuple):
         assert len(tree) == len(arg), "a tuple of another length"
         for part, value in zip(tree, arg, strict=True):

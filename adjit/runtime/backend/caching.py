@@ -16,7 +16,7 @@ from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 
-from adjit.runtime.backend import pool
+from adjit.runtime.backend import pool, special
 
 # The part of a dispatcher that numba asks before it compiles and tells afterwards.
 Cache = _Cache
@@ -44,4 +44,6 @@ def packed_code(result: Any) -> bytes:
 def unpacked_code(target_context: Any, data: bytes) -> Any:
     """The result of a compilation; what pickle raises, and RuntimeError, where it does not fit any more."""
     pool.ready()
+    if special.has_symbols(data):
+        special.give_symbols()
     return CompileResult._rebuild(target_context, *pickle.loads(data))

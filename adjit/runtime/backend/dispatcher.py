@@ -26,7 +26,7 @@ from numba.core.serialize import ReduceMixin
 from numba.core.targetconfig import ConfigStack
 
 from adjit.errors import InternalError
-from adjit.runtime.backend import pool
+from adjit.runtime.backend import pool, special
 from adjit.runtime.backend.versions import is_plain
 
 compiler_lock = global_compiler_lock
@@ -52,6 +52,9 @@ class SpecialisedDispatcher(CPUDispatcher):
     def __init__(self, stub: FunctionType, options: Mapping[str, Any]) -> None:
         super().__init__(stub, targetoptions=dict(options))
         self._compiler = _Maker(self)
+        if special.is_loaded():
+            # numba may have kept machine code of callers, into which ours is linked
+            special.give_symbols()
 
     def _specialise(self, given: Sequence[types.Type]) -> FunctionType:
         """The function for arguments of these types."""

@@ -16,6 +16,8 @@ from numba.core import errors
 from numba.core.registry import cpu_target
 from numba.core.typing.arraydecl import get_array_index_type
 
+from adjit.runtime.backend import special
+
 # How numba says that it has no such call, or no type for the callee at all. Typings that expect arrays and are given
 # something else fail in their own code: `np.argmax(k)` asks an integer for its dtype.
 _FAILURES = (
@@ -35,6 +37,7 @@ def _context() -> Any:
 def result_type(callee: Any, args: Sequence[types.Type], named: Mapping[str, types.Type]) -> types.Type | None:
     """The type of `callee(*args, **named)` as numba infers it."""
     context = _context()
+    special.prepare(callee)
     for _ in range(2):
         try:
             signature = context.resolve_function_type(context.resolve_value_type(callee), args, named)

@@ -17,4 +17,5 @@ from adjit.runtime.library.checks import (
     stored_extent,
 )
 from adjit.runtime.library.hints import held, reassociable_add, reassociable_sub, stop_gradient
+from adjit.runtime.library.parts import joined
 from adjit.runtime.library.schedule import checkpoint_distance, default_snapshots, fitting_snapshots

@@ -19,6 +19,7 @@ from adjit.transform.arrays.small_arrays import dissolve
 from adjit.transform.arrays.unwritten import check_written
 from adjit.transform.arrays.views import see_through_views
 from adjit.transform.rewrite.checked import checked
+from adjit.transform.rewrite.counted import tell_counts
 from adjit.transform.rewrite.into_branches import sink
 from adjit.transform.rewrite.simplify import simplify
 from adjit.transform.strategy import Strategy
@@ -27,7 +28,10 @@ from adjit.transform.strategy import Strategy
 def shape(elaborated: ir.Function, stretches: bool, strategy: Strategy, run_again: bool) -> ir.Function:
     """The function to derive."""
     check_written(elaborated)
-    settled = checked(settle_sizes(checked(simplify(elaborated), "simplified"), not stretches), "settled")
+    first = simplify(elaborated)
+    counted = tell_counts(first)
+    counted = checked(first if counted.body is first.body else simplify(counted), "simplified")
+    settled = checked(settle_sizes(counted, not stretches), "settled")
     in_place = change_in_place(settled, run_again or strategy.trips == "again", not stretches)
     settled = checked(make_all_trips(in_place), "in place")
     if not strategy.uses("maps"):

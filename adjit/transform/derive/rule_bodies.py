@@ -18,7 +18,7 @@ from adjit.transform import ir
 from adjit.transform.elaborate.entry import BuildDerivative, new_context
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Context
-from adjit.transform.elaborate.values.values import Lazy, TupleValue, Value
+from adjit.transform.elaborate.values.values import Lazy, Static, TupleValue, Value
 from adjit.transform.ir.types import typed_const
 from adjit.transform.source.callables import spoken
 
@@ -55,6 +55,7 @@ def partials_of(
     """The partials of a call on numbers; what those by the arguments that are wanted are made of is emitted."""
     with builder.region() as ops:
         values = apply(context(builder, build), rule, op.args, op.outs)
+    values = [_known(op, rule, k, value, is_wanted) for k, value in enumerate(values)]
     partials = [v for v in values if isinstance(v, ir.Var | ir.Const)]
     if len(partials) != len(values):
         raise InternalError("a partial is not a number")
@@ -69,6 +70,21 @@ def partials_of(
     for made in reversed(kept):
         builder.emit(made)
     return partials
+
+
+def _known(op: ir.Call, rule: Any, k: int, value: Value, is_wanted: Callable[[ir.Operand], bool]) -> Value:
+    """A partial; of one that the rule says nothing of, by None, a number that nobody asks for."""
+    if not isinstance(value, Static) or value.value is not None or k >= len(op.args):
+        return value
+    if is_wanted(op.args[k]):
+        name, argument = spoken(op.callee), list(inspect.signature(rule).parameters)[k]
+        raise NoRule(
+            f"{name} has no derivative rule for its argument `{argument}`",
+            ir.place_of(op.origin),
+            "It depends on what you differentiate.",
+            f"Hold it fixed, adjit.stop_gradient({argument}), or write a rule:  adjit.rules.partials({name}, ...)",
+        )
+    return typed_const(0, op.args[k].type)
 
 
 def _inlined(ctx: Context, rule: Any, args: Sequence[Value], named: dict[str, Value]) -> list[Value]:

@@ -11,19 +11,36 @@ from __future__ import annotations
 
 import dataclasses
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import libcst as cst
 
 from adjit.transform import ir
 from adjit.transform.elaborate import indexing
-from adjit.transform.elaborate.expressions import evaluate, subscript_place
+from adjit.transform.elaborate.calls import attribute
+from adjit.transform.elaborate.containers import extended, get_item, set_item
+from adjit.transform.elaborate.expressions import evaluate, subscript_entries, subscript_place
 from adjit.transform.elaborate.operators import BINARY, binary
 from adjit.transform.elaborate.python_builtins import known_items, so_many
+from adjit.transform.elaborate.records import item_of_record, set_attribute, store_in_record
 from adjit.transform.elaborate.values.elementwise import materialise, store_all
 from adjit.transform.elaborate.values.frame import Frame
+from adjit.transform.elaborate.values.lists import kept
 from adjit.transform.elaborate.values.order import settled
-from adjit.transform.elaborate.values.values import Lazy, Method, Number, Paired, TupleValue, Value, is_array, leaves_of
+from adjit.transform.elaborate.values.values import (
+    Grown,
+    Lazy,
+    Method,
+    Number,
+    Paired,
+    Record,
+    TupleValue,
+    Value,
+    is_array,
+    is_list,
+    leaves_of,
+)
 
 
 def assignment(frame: Frame, node: cst.Assign) -> None:
@@ -37,7 +54,7 @@ def assignment(frame: Frame, node: cst.Assign) -> None:
         assign(frame, target, value)
         if isinstance(target, cst.Name):
             # the operation that made it has its name now
-            value = frame.env[target.value]
+            value = frame.lookup(target.value) or value
 
 
 def annotated_assignment(frame: Frame, node: cst.AnnAssign) -> None:
@@ -50,13 +67,38 @@ def augmented_assignment(frame: Frame, node: cst.AugAssign) -> None:
     callee = BINARY[type(node.operator).__name__.removesuffix("Assign")]
     target = node.target
     if isinstance(target, cst.Subscript):
-        place = subscript_place(frame, target)
+        container = evaluate(frame, target.value)
+        if isinstance(container, Grown) or (isinstance(container, TupleValue) and container.is_list):
+            entries = subscript_entries(frame, target)
+            set_item(
+                frame,
+                container,
+                entries,
+                binary(frame, callee, get_item(frame, container, entries), evaluate(frame, node.value)),
+            )
+            return
+        if isinstance(container, Record):
+            entries = subscript_entries(frame, target)
+            old = item_of_record(frame, container, entries)
+            _updated(
+                frame,
+                old,
+                callee,
+                evaluate(frame, node.value),
+                lambda new: store_in_record(frame, container, entries, new),
+            )
+            return
+        place = subscript_place(frame, target, container)
         mark = len(ctx.builder.ops)
         value = evaluate(frame, node.value)
         indexing.update(ctx, place, callee, value, mark)
         return
-    if not isinstance(target, cst.Name):
-        raise ctx.unsupported("augmented assignment to an attribute", "Assign to a variable.", node=target)
+    if isinstance(target, cst.Attribute):
+        owner, name = evaluate(frame, target.value), target.attr.value
+        old = attribute(frame, owner, name)
+        _updated(frame, old, callee, evaluate(frame, node.value), lambda new: set_attribute(frame, owner, name, new))
+        return
+    assert isinstance(target, cst.Name)
     old = evaluate(frame, target)
     value = evaluate(frame, node.value)
     if isinstance(old, ir.Var) and old in ctx.elements_of_views:
@@ -73,13 +115,22 @@ def augmented_assignment(frame: Frame, node: cst.AugAssign) -> None:
         store_all(ctx, old, indexing.stored(ctx, value), callee)
         frame.env[target.value] = old
         return
-    if isinstance(old, TupleValue) and old.is_list:
-        raise ctx.unsupported(
-            "a list that is changed in place",
-            f"Write `{target.value} = {target.value} + [...]`, which makes another one.",
-            why="It changes under every name that it has.",
-        )
+    if is_list(old) and callee is operator.add:
+        extended(frame, old, value, "`+=`")
+        return
     bind(frame, target.value, binary(frame, callee, old, value))
+
+
+def _updated(frame: Frame, old: Value, callee: Any, value: Value, store: Callable[[Value], None]) -> None:
+    """`place op= value` of an item of a dictionary or an attribute, which holds `old`."""
+    if is_list(old) and callee is operator.add:
+        extended(frame, old, value, "`+=`")
+    elif isinstance(old, Number) and is_array(old):
+        for array in leaves_of(old):
+            indexing.writable(frame.ctx, array)
+        store_all(frame.ctx, old, indexing.stored(frame.ctx, value), callee)
+    else:
+        store(binary(frame, callee, old, value))
 
 
 def assign(frame: Frame, target: cst.BaseExpression, value: Value, is_item: bool = False) -> None:
@@ -94,16 +145,25 @@ def assign(frame: Frame, target: cst.BaseExpression, value: Value, is_item: bool
             assign(frame, element.value, item, is_item=isinstance(value, TupleValue))
     elif isinstance(target, cst.Subscript):
         mark = len(ctx.builder.ops)
-        place = subscript_place(frame, target)
+        container = evaluate(frame, target.value)
+        if is_list(container):
+            set_item(frame, container, subscript_entries(frame, target), value)
+            return
+        if isinstance(container, Record):
+            store_in_record(frame, container, subscript_entries(frame, target), value)
+            return
+        place = subscript_place(frame, target, container)
         indexing.write(ctx, place, settled(ctx, value, mark))
+    elif isinstance(target, cst.Attribute):
+        set_attribute(frame, evaluate(frame, target.value), target.attr.value, value)
     else:
-        raise ctx.unsupported("assignment to an attribute", "Assign to a variable.", node=target)
+        raise ctx.unsupported("an assignment to this", "Assign to a variable.", node=target)
 
 
 def _unpacked(frame: Frame, value: Value, count: int, starred: int | None) -> Sequence[Value]:
     """The items for `count` targets, of which the `starred` one takes all that the others leave."""
     ctx = frame.ctx
-    items = known_items(ctx, value)
+    items = known_items(frame, value)
     if items is None and starred is not None:
         raise ctx.unsupported(
             "a starred name for the rest of something that is not a tuple",
@@ -122,9 +182,10 @@ def _unpacked(frame: Frame, value: Value, count: int, starred: int | None) -> Se
 
 def bind(frame: Frame, name: str, value: Value, is_item: bool = False) -> None:
     """`name = value`."""
-    frame.env[name] = named(frame, name, value, is_item)
+    value = named(frame, name, value, is_item)
+    frame.env[name] = kept(frame, value)
     if not frame.is_rule:
-        frame.ctx.bound.append((name, frame.ctx.builder.origin, frame.env[name]))
+        frame.ctx.bound.append((name, frame.ctx.builder.origin, value))
 
 
 def named(frame: Frame, name: str, value: Value, is_item: bool = False) -> Value:

@@ -17,50 +17,66 @@ import inspect
 import itertools
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
 from numba import types
 
 from adjit import errors
-from adjit.rules.registry import Entry, lookup
+from adjit.rules.registry import ALL_GIVEN, ARRAY_LIKE, KNOWN, SEVERAL, Entry, is_builtin, lookup, lookup_complex
+from adjit.rules.ufunc_methods import METHODS_OF_UFUNCS
 from adjit.runtime.backend import is_dispatcher
 from adjit.transform import ir
-from adjit.transform.elaborate.builtin_calls import ALONG_AXES, INTRINSICS, METHODS
+from adjit.transform.elaborate.builtin_calls import ALONG_AXES, INTRINSICS, METHODS, OF_LISTS
+from adjit.transform.elaborate.containers import list_method
 from adjit.transform.elaborate.control import checkpointed, either_value
-from adjit.transform.elaborate.derivatives import InnerPullback, arguments, asked, called, pulled
+from adjit.transform.elaborate.derivatives import InnerPullback, arguments, asked, called, placed, pulled
 from adjit.transform.elaborate.operators import applied, product, spelt_out, truth
+from adjit.transform.elaborate.records import (
+    attribute_of_record,
+    call_method,
+    called_object,
+    constructed,
+    opened,
+    partial,
+)
+from adjit.transform.elaborate.reductions import into
 from adjit.transform.elaborate.shaping import array_attribute, of_parts
+from adjit.transform.elaborate.ufunc_methods import updated_at
 from adjit.transform.elaborate.values import complexes
-from adjit.transform.elaborate.values.arrays import ordered_like, shape_of
+from adjit.transform.elaborate.values.arrays import array_of, ordered_like, shape_of
 from adjit.transform.elaborate.values.choices import is_option
 from adjit.transform.elaborate.values.elementwise import converted, materialise, operand, paired, part, store_all
 from adjit.transform.elaborate.values.frame import Context, Frame, LocalFunction, wrap
 from adjit.transform.elaborate.values.handlers import element_type, taken
+from adjit.transform.elaborate.values.lists import elements
 from adjit.transform.elaborate.values.scalars import Options
 from adjit.transform.elaborate.values.values import (
     Complex,
     Flat,
+    Grown,
     Lazy,
     Method,
     OneOf,
+    Record,
     Static,
     TupleValue,
     Value,
     described,
     dtype,
-    elements,
     is_array,
     is_complex,
     is_number,
     is_numeric,
+    object_of,
     parts_of,
 )
-from adjit.transform.elaborate.values.whole import compiled, whole_call, with_options
+from adjit.transform.elaborate.values.whole import compiled, is_in_c_order, whole_call, with_options
+from adjit.transform.elaborate.vectorized import Vectorized, vectorized, vectorizing
 from adjit.transform.ir.notation import to_text
 from adjit.transform.ir.types import call_type, dtype_of, typed_const
-from adjit.transform.source.callables import spoken
+from adjit.transform.source.callables import is_distribution, spoken
 from adjit.transform.source.derivative import Derivative
 from adjit.transform.source.marks import DERIVING, Checkpointed
 from adjit.transform.source.parameters import by_name, misfit
@@ -69,6 +85,8 @@ from adjit.transform.source.parameters import by_name, misfit
 def attribute(frame: Frame, owner: Value, name: str) -> Value:
     """`owner.name`."""
     ctx = frame.ctx
+    if isinstance(owner, Record):
+        return attribute_of_record(frame, owner, name)
     if isinstance(owner, Static):
         if not hasattr(owner.value, name):
             shown = getattr(owner.value, "__name__", repr(owner.value))
@@ -97,18 +115,35 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
     ctx = frame.ctx
     if isinstance(function, Method):
         return _method(frame, function, args, named)
+    if isinstance(function, Record):
+        return call_method(frame, function, "__call__", args, named)
     if isinstance(function, OneOf):
         return _one_of(frame, function, args, named)
     if not isinstance(function, Static):
         raise ctx.unsupported(f"a call of {described(function)}", "Call a function.")
-    args, named = [elements(a) for a in args], {name: elements(value) for name, value in named.items()}
     callee = function.value
+    if isinstance(callee, FunctionType) and callee in KNOWN:
+        return _run(ctx, callee, args)
     if isinstance(callee, Checkpointed):
         # what a call is made with is there before it
         given, keywords = _computed(ctx, args, named)
         return checkpointed(frame, lambda: call(frame, Static(callee.function), given, keywords))
     if isinstance(callee, LocalFunction):
         return ctx.run_local(callee, args, named)
+    if isinstance(callee, np.vectorize | Vectorized):
+        return vectorized(frame, callee, args, named)
+    if callee is functools.partial and args:
+        return partial(frame, args, named)
+    found = None if _is_of_library(callee) else called_object(frame, callee, args, named)
+    if found is not None:
+        return found
+    if _of_the_user(callee):
+        # the body may read an argument many times, and may write others while it does
+        return ctx.inline(callee, *_computed(ctx, args, named), frame.is_rule, frame.weak)
+    if _is_hashable(callee) and callee in OF_LISTS:
+        args = [a.array if isinstance(a, Flat) else a for a in args]
+    else:
+        args, named = [elements(ctx, a) for a in args], {name: elements(ctx, value) for name, value in named.items()}
     return _resolved(frame, callee, list(args), dict(named))
 
 
@@ -128,6 +163,8 @@ def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Val
         found = _complex_call(frame, callee, args, named)
         if found is not None:
             return found
+    if callee is np.vectorize:
+        return vectorizing(frame, args, named)
     if _is_hashable(callee) and callee in INTRINSICS:
         return INTRINSICS[callee](frame, args, named)
     if getattr(callee, "__module__", None) == "_operator" and not named:
@@ -140,19 +177,30 @@ def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Val
         return pulled(frame, callee, args, named)
     if (len(args) > 1 or named) and _is_hashable(callee) and callee in ALONG_AXES:
         return ALONG_AXES[callee](frame, args, named)
+    if isinstance(getattr(callee, "__self__", None), np.ufunc):
+        found = _ufunc_method(frame, callee, args, named)
+        if found is not None:
+            return found
     entry = lookup(callee)
+    if entry is not None and entry.general is not None and callee not in ctx.decomposed:
+        return _decomposed(frame, callee, entry.general, args, named)
     if entry is not None:
         return _by_rule(frame, callee, entry, args, named)
     if isinstance(getattr(callee, "derivative", None), Derivative):
         return called(frame, callee, args, named)
-    if isinstance(callee, FunctionType) or is_dispatcher(callee):
-        if _is_of_library(callee):
-            return _without_rule(frame, callee, args, named)
-        # the body may read an argument many times, and may write others while it does
-        return ctx.inline(callee, *_computed(ctx, args, named), frame.is_rule, frame.weak)
+    if isinstance(callee, FunctionType | MethodType) or is_dispatcher(callee):
+        found = _worked_out(ctx, callee, args, named)
+        return _without_rule(frame, callee, args, named) if found is None else found
     if isinstance(callee, np.ufunc):
         return _elementwise(frame, callee, args, named)
-    if isinstance(getattr(callee, "__self__", None), list | dict | set):
+    method = inspect.getattr_static(type(callee), "__call__", None)
+    of_class = lookup(method) if isinstance(method, FunctionType) else None
+    if of_class is not None:
+        return _by_rule(frame, method, of_class, [Static(callee), *args], named)
+    outer = getattr(callee, "__self__", None)
+    if isinstance(outer, list | dict) and callee.__name__ in _READING:
+        return _method(frame, Method(opened(ctx, Static(outer)), callee.__name__), args, named)
+    if isinstance(outer, list | dict | set):
         raise ctx.unsupported(
             f"the method `{callee.__name__}` of a {type(callee.__self__).__name__} from outside",
             "Pass numbers and arrays as arguments, and return what changes.",
@@ -160,12 +208,63 @@ def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Val
         )
     if isinstance(callee, type) and issubclass(callee, tuple) and hasattr(callee, "_fields"):
         return _named_tuple(frame, callee, args, named)
+    if isinstance(callee, type) and not _is_of_library(callee) and not issubclass(callee, BaseException):
+        return constructed(frame, callee, args, named)
     kind = dtype_of(callee)
     if kind is not None and len(args) == 1 and not named and is_numeric(args[0]):
         # NumPy's types give an array that is of them already
         is_same = is_array(args[0]) and dtype(args[0]) == kind
         return args[0] if is_same else converted(ctx, args[0], element_type(frame, kind))
     return _without_rule(frame, callee, args, named)
+
+
+def _run(ctx: Context, function: Any, args: Sequence[Value]) -> Value:
+    """What a helper of rules makes of values that are known."""
+
+    def refused(part: Value) -> errors.AdjitError:
+        return ctx.unsupported(f"{described(part)} where a text or a literal is needed", "Write it out.")
+
+    try:
+        return wrap(ctx, function(*(object_of(a, refused) for a in args)))
+    except ValueError as error:
+        raise ctx.mismatch(str(error), "See NumPy's documentation.") from None
+
+
+def _ufunc_method(frame: Frame, callee: Any, args: list[Value], named: dict[str, Value]) -> Value | None:
+    """A call of a method of a ufunc that has a rule, or is written out."""
+    rule = METHODS_OF_UFUNCS.get(callee.__name__)
+    if rule is not None:
+        return _decomposed(frame, callee, rule, [Static(callee.__self__), *args], named)
+    return updated_at(frame, callee.__self__, args, named) if callee.__name__ == "at" else None
+
+
+def _of_the_user(callee: Any) -> bool:
+    """Whether it is a function whose body is read: of the user's, and without a rule."""
+    if not isinstance(callee, FunctionType) and not is_dispatcher(callee):
+        return False
+    known = callee in INTRINSICS or callee in DERIVING or lookup(callee) is not None
+    return not known and not isinstance(getattr(callee, "derivative", None), Derivative) and not _is_of_library(callee)
+
+
+# Where functions without a rule are called while compiling, if all that they get is known: nodes, weights, windows, and
+# methods of splines from outside.
+_OF_CONSTANTS = ("numpy.polynomial", "scipy.special", "scipy.signal", "scipy.linalg", "scipy.fft", "scipy.interpolate")
+
+
+def _worked_out(ctx: Context, callee: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value | None:
+    """The result of a call of constants of such a function; None of any other call."""
+    known = (*args, *named.values())
+    is_known = all(isinstance(a, Static) or (isinstance(a, ir.Const) and not is_array(a)) for a in known)
+    if not is_known or not str(callee.__module__).startswith(_OF_CONSTANTS):
+        return None
+    given = [a.value for a in args if isinstance(a, Static | ir.Const)]
+    keywords = {n: a.value for n, a in named.items() if isinstance(a, Static | ir.Const)}
+    with placed(ctx):
+        return wrap(ctx, callee(*given, **keywords))
+
+
+# Methods of lists and dictionaries from outside that leave them as they are.
+_READING = frozenset(("items", "keys", "values", "get", "copy"))
 
 
 def _named_tuple(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
@@ -177,7 +276,7 @@ def _named_tuple(frame: Frame, callee: Any, args: Sequence[Value], named: Mappin
 
 def _is_of_library(callee: Any) -> bool:
     home = (getattr(callee, "__module__", None) or "").split(".")[0]
-    return home in ("numpy", "math", "cmath", "scipy", "random")
+    return home in ("numpy", "math", "cmath", "scipy", "random", "builtins", "functools", "itertools", "collections")
 
 
 def _is_hashable(callee: Any) -> bool:
@@ -197,6 +296,10 @@ def _without_rule(frame: Frame, callee: Any, args: Sequence[Value], named: Mappi
     """A function that numba knows but no rule belongs to: fine as long as nothing active goes in."""
     ctx = frame.ctx
     name = spoken(callee)
+    if is_distribution(callee):
+        raise ctx.unsupported(
+            "a frozen distribution", f"Give its parameters where it is used: scipy.stats.{callee.name}.logpdf(x, ...)."
+        )
     if not callable(callee) or isinstance(callee, type):
         raise ctx.unsupported(
             f"a call of {described(Static(callee))}",
@@ -228,7 +331,7 @@ def _without_rule(frame: Frame, callee: Any, args: Sequence[Value], named: Mappi
 
 
 # Functions without a rule whose results are memory of their own.
-_RETURN_FRESH_ARRAYS = frozenset((np.delete, np.histogram, np.insert, np.intersect1d, np.setdiff1d, np.union1d))
+_RETURN_FRESH_ARRAYS = frozenset((np.intersect1d, np.setdiff1d, np.union1d))
 
 
 # --------------------------------------------------------------------------------------------------------------- rules
@@ -237,21 +340,7 @@ _RETURN_FRESH_ARRAYS = frozenset((np.delete, np.histogram, np.insert, np.interse
 def _by_rule(frame: Frame, callee: Any, entry: Entry, args: list[Value], named: dict[str, Value]) -> Value:
     ctx = frame.ctx
     if entry.decomposition is not None:
-        signature = inspect.signature(entry.decomposition)
-        if misfit(spoken(callee), signature, len(args), named):
-            raise ctx.unsupported(
-                f"{spoken(callee)} with these arguments",
-                "Write the computation with what it takes.",
-                why=f"adjit takes {', '.join(signature.parameters)}.",
-            )
-        given = _for_rule(frame, entry.decomposition, args)
-        noted, ctx.notes_order = ctx.notes_order, False
-        made = ctx.inline(entry.decomposition, given, named, True, False)
-        ctx.notes_order = noted
-        models = [part for a in (*args, *named.values()) for part in parts_of(a)]
-        for part in parts_of(made):
-            ordered_like(ctx, part, models)
-        return made
+        return _decomposed(frame, callee, entry.decomposition, args, named)
     if entry.effect:
         if named:
             raise _by_position(frame, callee, named)
@@ -269,6 +358,48 @@ def _by_rule(frame: Frame, callee: Any, entry: Entry, args: list[Value], named: 
         given = _without_defaults(rule, _bound(frame, callee, rule, args, named))
         operands, options = [operand(ctx, a) for a in given], ()
     return _at_its_line(frame, callee, operands, options)
+
+
+def _decomposed(frame: Frame, callee: Any, rule: Any, args: list[Value], named: dict[str, Value]) -> Value:
+    """A call by what a rule makes of it, in terms of other ops."""
+    ctx = frame.ctx
+    signature = inspect.signature(rule)
+    out = None if "out" in signature.parameters else named.pop("out", None)
+    if ALL_GIVEN in signature.parameters:
+        args = [TupleValue(tuple(materialise(ctx, a) for a in args))]
+    if misfit(spoken(callee), signature, len(args), named):
+        raise ctx.unsupported(
+            f"{spoken(callee)} with these arguments",
+            "Write the computation with what it takes.",
+            why=f"adjit takes {', '.join(signature.parameters)}.",
+        )
+    if is_builtin(rule):
+        args = [
+            _as_array(ctx, name, a) for name, a in zip([*signature.parameters, *[""] * len(args)], args, strict=False)
+        ]
+        named = {name: _as_array(ctx, name, a) for name, a in named.items()}
+    given = _for_rule(frame, rule, args)
+    named = {name: materialise(ctx, value) for name, value in named.items()}
+    noted, ctx.notes_order = ctx.notes_order, False
+    ctx.decomposed.append(callee)
+    made = ctx.inline(rule, given, named, True, False)
+    ctx.decomposed.pop()
+    ctx.notes_order = noted
+    like = () if is_in_c_order(callee) else (*args, *named.values())
+    models = [part for a in like for part in parts_of(a)]
+    for one in parts_of(made):
+        ordered_like(ctx, one, models)
+    return into(frame, out, made)
+
+
+def _as_array(ctx: Context, parameter: str, value: Value) -> Value:
+    """An argument of a rule, a list as the array that NumPy makes of it where it takes an array."""
+    if parameter in ARRAY_LIKE and isinstance(value, TupleValue):
+        return array_of(ctx, value)
+    if parameter in SEVERAL and isinstance(value, TupleValue):
+        items = (array_of(ctx, one) if isinstance(one, TupleValue) else one for one in value.items)
+        return dataclasses.replace(value, items=tuple(items))
+    return value
 
 
 def _at_its_line(frame: Frame, callee: Any, operands: Sequence[ir.Operand], options: Options = ()) -> Value:
@@ -378,9 +509,10 @@ def _method(frame: Frame, method: Method, args: Sequence[Value], named: Mapping[
             return found
     if is_number(owner) and method.name in ("conjugate", "conj", "item"):
         return owner
-    if isinstance(owner, TupleValue):
-        kind, instead = ("a list", "Store into an array of known size.") if owner.is_list else ("a tuple", _WRITE_OUT)
-        raise ctx.unsupported(f"the method `{method.name}` of {kind}", instead)
+    if isinstance(owner, Record):
+        return call_method(frame, owner, method.name, args, named)
+    if isinstance(owner, TupleValue | Grown):
+        return list_method(frame, owner, method.name, args, dict(named))
     if not is_array(owner):
         raise ctx.unsupported(f"the method `{method.name}` of {described(owner)}", _WRITE_OUT)
     own = METHODS.get(method.name)
@@ -417,6 +549,8 @@ def _complex_call(frame: Frame, callee: Any, args: list[Value], named: dict[str,
     ctx, name = frame.ctx, getattr(callee, "__name__", str(callee))
     if (isinstance(callee, FunctionType) or is_dispatcher(callee)) and not _is_of_library(callee):
         return None
+    if _makes_derivatives(callee) or hasattr(callee, "_fields"):
+        return None
     if callee is bool and len(args) == 1:
         return truth(frame, args[0])
     if not named and all(map(is_numeric, args)):
@@ -426,19 +560,29 @@ def _complex_call(frame: Frame, callee: Any, args: list[Value], named: dict[str,
             return TupleValue(tuple(applied(ctx, f, args) for f in (abs, cmath.phase)))
         if complexes.is_known(callee, len(args)):
             return applied(ctx, callee, args)
-    if callee in (np.dot, operator.matmul) and len(args) == 2 and all(map(is_array, args)):
+    if callee in (np.dot, np.matmul, operator.matmul) and len(args) == 2 and all(map(is_array, args)):
         return product(frame, np.dot, args[0], args[1])
     if callee is np.vdot and len(args) == 2:
         first = applied(ctx, np.conj, [args[0]]) if is_complex(args[0]) else args[0]
         return product(frame, np.dot, *(_resolved(frame, np.ravel, [a], {}) for a in (first, args[1])))
     if _is_hashable(callee) and callee in _BY_PARTS and _has_complex(args[0]) and not any(map(_has_complex, args[1:])):
         return _by_parts(ctx, args[0], lambda a: _resolved(frame, callee, [a, *args[1:]], named))
-    entry = lookup(callee)
-    if (_is_hashable(callee) and callee in INTRINSICS) or (entry is not None and entry.decomposition is not None):
+    entry = lookup_complex(callee) if _is_hashable(callee) else None
+    if entry is not None:
+        is_along_axes = callee in ALONG_AXES and (len(args) > 1 or named)
+        return None if is_along_axes else _by_rule(frame, callee, entry, args, named)
+    if _is_hashable(callee) and callee in INTRINSICS:
         return None
     if dtype_of(callee) is not None:
         return None
     raise ctx.no_rule(f"{name} of complex numbers")
+
+
+def _makes_derivatives(callee: Any) -> bool:
+    """Whether it is a derivative, or makes one."""
+    if isinstance(callee, InnerPullback) or isinstance(getattr(callee, "derivative", None), Derivative):
+        return True
+    return _is_hashable(callee) and callee in DERIVING
 
 
 def _by_parts(ctx: Context, value: Value, run: Callable[[Value], Value]) -> Value:

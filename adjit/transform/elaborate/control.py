@@ -9,18 +9,23 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from numba import types
 
+from adjit import errors
 from adjit.transform import ir
-from adjit.transform.elaborate.values import complexes, scalars
+from adjit.transform.elaborate.values import complexes, lists, scalars
 from adjit.transform.elaborate.values.choices import any_of, as_one_of, functions_in, number_type
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import ANYWHERE, Context, Frame, Guess
 from adjit.transform.elaborate.values.values import (
+    CELL,
     LEAF,
+    Cell,
+    Grown,
     OneOf,
     Poison,
     Shape,
@@ -28,21 +33,25 @@ from adjit.transform.elaborate.values.values import (
     TupleValue,
     Value,
     joint,
+    leaf_count,
     leaves_of,
+    parts_of,
     rebuild,
+    seen,
     structure,
 )
 from adjit.transform.ir.notation import to_text
-from adjit.transform.ir.types import typed_const, unify
+from adjit.transform.ir.types import array_type_of, typed_const, unify
 
 BREAK, CONTINUE, RETURN, VALUE = "%break", "%continue", "%return", "%value"
 ENDED = "%ended"  # the test of a loop failed, where it stands in the trip
 EXPRESSION = "%expression"  # the value of a conditional expression while its sides are elaborated
+REDUCED = "%reduced"  # what functools.reduce has made so far
 CHECKPOINTED = "%checkpointed"  # the value of a checkpointed call, as it leaves the loop that stands for the call
 FLAGS = (BREAK, CONTINUE, RETURN, ENDED)
 _SPOKEN = {
     BREAK: "broke", CONTINUE: "skip", RETURN: "returned", ENDED: "ended",
-    VALUE: "result", EXPRESSION: "chosen", CHECKPOINTED: "result",
+    VALUE: "result", EXPRESSION: "chosen", CHECKPOINTED: "result", REDUCED: "reduced",
 }  # fmt: skip
 
 Env = dict[str, Value]
@@ -158,6 +167,9 @@ def _from_before(frame: Frame, name: str, like: Value | None) -> Value | None:
     return known
 
 
+_EMPTY = ir.Const(None, types.none)  # stands for an array of a list that has no items yet
+
+
 def _note_phi(ctx: Context, out: ir.Var, incoming: Iterable[ir.Operand]) -> None:
     if isinstance(out.type, types.Array):
         ctx.new_array(out, roots=frozenset().union(*map(ctx.roots_of, incoming)))
@@ -170,6 +182,11 @@ def _join(ctx: Context, name: str, held: Sequence[Value | None], sides: Sequence
     if poison is not None:
         return poison
     shape = _joint(structure(known[0]), structure(known[-1]))
+    if shape is None:
+        # lists that are not the same one: by what is in them
+        held = [v if v is None else seen(side.env, v) for side, v in zip(sides, held, strict=True)]
+        known = [value for value in held if value is not None]
+        shape = _joint(structure(known[0]), structure(known[-1]))
     found: list[list[ir.Operand]] = []
     for side, value in zip(sides, held, strict=True):
         if value is not None and shape is not None:
@@ -180,10 +197,10 @@ def _join(ctx: Context, name: str, held: Sequence[Value | None], sides: Sequence
         return Poison("It holds values of different kinds on two paths.")
     made: list[ir.Operand] = []
     for row in zip(*found, strict=True):
-        if len(row) == 2 and row[0] == row[1]:
+        if len(row) == 2 and row[0] == row[1] and row[0] is not _EMPTY:
             made.append(row[0])
             continue
-        type_ = unify(row[0].type, row[-1].type)
+        type_ = _unified(shape, row[0], row[-1])
         if type_ is None:
             return Poison(f"It is {row[0].type} on one path and {row[-1].type} on another.")
         rest = iter(row)
@@ -220,6 +237,11 @@ def _leaves_as(ctx: Context, shape: Shape, value: Value) -> list[ir.Operand] | N
     """The operands of a value put together like `shape`, real numbers taken as complex ones; None if it cannot be."""
     if shape.kind == "function":
         value = as_one_of(ctx, value, shape.parts)
+    if shape.kind == "grown":
+        assert isinstance(value, TupleValue | Grown)
+        if isinstance(value, TupleValue) and not value.items:
+            return [*[_EMPTY] * leaf_count(shape.parts[0]), ir.integer(0)]
+        return leaves_of(lists.grown(ctx, value, shape.parts[0]))
     if isinstance(value, TupleValue):
         found = [_leaves_as(ctx, part, item) for part, item in zip(shape.parts, value.items, strict=True)]
         return None if None in found else [leaf for leaves in found for leaf in leaves or ()]
@@ -232,12 +254,23 @@ def _leaves_as(ctx: Context, shape: Shape, value: Value) -> list[ir.Operand] | N
 
 def _variable(name: str, type_: types.Type) -> ir.Var:
     if name.startswith("%"):
-        return ir.Var(_SPOKEN[name], type_)
+        return ir.Var("items" if name.startswith(CELL) else _SPOKEN[name], type_)
     return ir.Var(name, type_, user=True)
+
+
+def _unified(shape: Shape, one: ir.Operand, other: ir.Operand) -> types.Type | None:
+    """The type of a leaf that is one on a path and the other on another; in a list that grows, integers and floats are
+    floats."""
+    if one is _EMPTY or other is _EMPTY:
+        return other.type if one is _EMPTY else one.type
+    found = unify(one.type, other.type)
+    return lists.widened(one.type, other.type) if found is None and shape.kind == "grown" else found
 
 
 def _brought(ctx: Context, name: str, value: ir.Operand | None, type_: types.Type) -> ir.Operand:
     """`value` with the type that the join has; what a path does not assign is undefined there."""
+    if value is _EMPTY:
+        return lists.empty_buffer(ctx, type_)
     if value is not None:
         return converted(ctx, value, type_)
     out = _variable(name, type_)
@@ -251,6 +284,8 @@ def converted(ctx: Context, value: ir.Operand, type_: types.Type) -> ir.Operand:
         return value
     if isinstance(type_, types.Array):
         assert isinstance(value.type, types.Array)
+        if value.type.dtype != type_.dtype:
+            return lists.as_wide(ctx, value, type_)
         out = ir.Var(ir.name_of(value, "view"), type_)
         ctx.builder.emit(ir.Slice(base=value, selectors=(ir.Span(),) * type_.ndim, out=out))
         return ctx.new_array(out, ctx.shape(value), ctx.roots_of(value))
@@ -293,20 +328,28 @@ def carried_loop(
     names: Sequence[str],
     body: Callable[[], Sequence[ir.Operand]],
     build: Callable[[Trips], ir.Op],
+    count: Callable[[], ir.Operand] | None = None,
 ) -> None:
     """A loop that carries `names`.
 
     `body()` elaborates one trip in `frame.env` and returns what it yields besides the carried values; `build` makes the
-    operation.
+    operation. `count`: the number of trips, where that is known at entry: for what they append there is room then.
     """
     ctx = frame.ctx
+    loop, grows = object(), ctx.grows
+    rooms: dict[str, int] = {}  # how many items a trip appends at most to a list for which there is room
+    moving: set[str] = set()  # lists that trips put into other memory
     before = dict(frame.env)
     # what holds things of different kinds is not carried: the first trip would read those, and so who reads without one
     names = [name for name in names if not _is_poisoned(before.get(name))]
     slots = {name: _entry_slot(before.get(name)) for name in names}
     outer, outer_sought = frame.earlier, frame.sought
     sought: set[str] = set()
-    for _ in range(12):
+    cells = ctx.cells
+    for _ in range(16):
+        # a list that a trip makes is the same one when the trip is elaborated once more
+        ctx.cells = cells
+        ctx.grows = {name: list(known) for name, known in grows.items()}
         args = {name: slot.variables(name) for name, slot in slots.items()}
         frame.env = dict(before)
         # what is assigned in an inner loop alone is the outer loop's as well
@@ -325,6 +368,8 @@ def carried_loop(
                 for arg in (arg for group in args.values() for arg in group):
                     if isinstance(arg.type, types.Array):
                         ctx.new_array(arg, roots=frozenset((ANYWHERE,)))
+                ctx.loops.append(loop)
+                ctx.roomy |= {(loop, name): tuple(args[name][:-1]) for name in rooms}
                 extra = body()
         except Guess as guess:
             if guess.name in outer_sought and guess.name not in slots:
@@ -341,6 +386,7 @@ def carried_loop(
                 sought.add(guess.name)
             continue
         finally:
+            ctx.loops.pop()
             frame.in_loop = was_in_loop
             asked = {n: frame.earlier[n] for n in earlier}
             frame.earlier, frame.sought = outer, outer_sought
@@ -350,11 +396,18 @@ def carried_loop(
                 slots[name] = _GUESS if found.shape is None else found._replace(guessed=True)
             sought.clear()
             continue
-        wider = {name: _wider(ctx, name, slot, frame.env.get(name)) for name, slot in slots.items()}
+        if more := _lists_of(before, frame.env, slots):
+            slots |= more
+            continue
+        compared, afters = _compared(before, frame.env, slots)
+        if compared != slots:
+            slots = compared
+            continue
+        wider = {name: _wider(ctx, name, slot, afters[name]) for name, slot in slots.items()}
         if wider != slots:
             unread = {n: _entry_slot(asked.get(n)) for n, slot in slots.items() if slot.shape is None}
             # where the rest holds, what the body assigns before it reads it needs no second look
-            is_settled = all(wider[n] == slots[n] for n in names if n not in unread)
+            is_settled = all(wider[n] == slots[n] for n in slots if n not in unread)
             if not is_settled or any(k.shape is not None and k != wider[n] for n, k in unread.items()):
                 slots = wider
                 continue
@@ -365,12 +418,80 @@ def carried_loop(
                     args[n] = wider[n].variables(n)
                 else:
                     args[n] = [leaf for leaf in leaves_of(value) if isinstance(leaf, ir.Var)]
-        _finish(frame, before, slots, args, ops, extra, build)
+        if moved := {name for name in rooms if not _stays(frame.env.get(name), args[name])}:
+            moving |= moved
+            rooms = {name: each for name, each in rooms.items() if name not in moved}
+            continue
+        if count is not None:
+            found_room = {n: each for n, each in _rooms(ctx, slots, loop).items() if n not in moving and n in before}
+            if found_room != rooms:
+                rooms = found_room
+                continue
+        _finish(frame, before, slots, args, ops, extra, build, rooms, count)
         return
     raise ctx.mismatch(
         "the types of the variables in this loop do not settle",
         "Keep one type in each variable: assign it before the loop with the type that it has after a trip.",
     )
+
+
+def tried(frame: Frame, run: Callable[[], None]) -> bool:
+    """Runs what may turn out to want constants; whether it did not. What it has done until then is forgotten."""
+    ctx = frame.ctx
+    before, state, depth = dict(frame.env), (frame.in_loop, frame.earlier, frame.sought), len(ctx.active_calls)
+    held = ctx.frame, ctx.node, ctx.builder.origin, ctx.in_prange, ctx.trips, ctx.cells, len(ctx.bound)
+    places = len(ctx.call_places)
+    try:
+        with ctx.builder.region() as ops:
+            run()
+    except errors.Unsupported as fault:
+        if not fault.wants_constant:
+            raise
+        frame.env, (frame.in_loop, frame.earlier, frame.sought) = before, state
+        ctx.frame, ctx.node, ctx.builder.origin, ctx.in_prange, ctx.trips, ctx.cells, bound = held
+        del ctx.active_calls[depth:], ctx.call_places[places:], ctx.bound[bound:]
+        return False
+    ctx.builder.ops.extend(ops)
+    return True
+
+
+def _lists_of(before: Env, after: Env, slots: Mapping[str, _Slot]) -> dict[str, _Slot]:
+    """The lists that a trip changed, or made for a variable that the loop carries, and that are not carried yet."""
+    found = [n for n, v in before.items() if n.startswith(CELL) and after.get(n) is not v]
+    found += [part.key for name in slots for part in parts_of(after.get(name, ir.integer(0))) if isinstance(part, Cell)]
+    return {n: _entry_slot(before.get(n)) for n in found if n not in slots and after.get(n) is not before.get(n)}
+
+
+def _compared(before: Env, after: Env, slots: dict[str, _Slot]) -> tuple[dict[str, _Slot], dict[str, Value | None]]:
+    """What each variable holds before the loop and after a trip; where that is not one list, by what is in it."""
+    own: dict[str, _Slot] = {}
+    afters: dict[str, Value | None] = {}
+    for name, slot in slots.items():
+        value = after.get(name)
+        if value is not None and slot.shape is not None and structure(value) != slot.shape:
+            known = before.get(name)
+            if known is not None and slot.shape == structure(known):
+                slot = _entry_slot(seen(before, known))
+            value = seen(after, value)
+        own[name], afters[name] = slot, value
+    return own, afters
+
+
+def _stays(value: Value | None, args: Sequence[ir.Var]) -> bool:
+    """Whether a list is in the same memory after a trip as before it."""
+    return isinstance(value, Grown) and ir.same(value.buffers, args[:-1])
+
+
+def _rooms(ctx: Context, slots: Mapping[str, _Slot], loop: object) -> dict[str, int]:
+    """The lists of numbers that only the trips of this loop itself make longer, and by how much at most."""
+    found: dict[str, int] = {}
+    for name, grows in ctx.grows.items():
+        slot = slots.get(name)
+        if slot is not None and slot.shape is not None and slot.shape.kind == "grown" and grows:
+            of_numbers = all(isinstance(t, types.Array) and t.ndim == 1 for t in slot.types[:-1])
+            if of_numbers and all(each is loop for each in grows):
+                found[name] = len(grows)
+    return found
 
 
 def _is_poisoned(value: Value | None) -> bool:
@@ -399,7 +520,8 @@ def _wider(ctx: Context, name: str, slot: _Slot, value: Value | None) -> _Slot:
     if found.shape != slot.shape and "static" in (slot.shape.kind, found.shape.kind):
         return _Slot(structure(Poison("It holds values of different kinds on two trips.")))
     held = (rebuild(slot.shape, slot.variables(name)), value)
-    mine, others = (None if shape is None else _leaves_as(ctx, shape, each) for each in held)
+    with ctx.builder.region():
+        mine, others = (None if shape is None else _leaves_as(ctx, shape, each) for each in held)
     if shape is None or mine is None or others is None:
         raise ctx.unsupported(
             f"`{name}` changes its kind in the loop",
@@ -408,7 +530,7 @@ def _wider(ctx: Context, name: str, slot: _Slot, value: Value | None) -> _Slot:
         )
     merged: list[types.Type] = []
     for own, other in zip(mine, others, strict=True):
-        both = unify(own.type, other.type)
+        both = _unified(shape, own, other)
         if both is None:
             raise ctx.mismatch(
                 f"`{name}` is {to_text(own.type)} when the loop starts and {to_text(other.type)} after a trip",
@@ -426,6 +548,8 @@ def _finish(
     ops: list[ir.Op],
     extra: Sequence[ir.Operand],
     build: Callable[[Trips], ir.Op],
+    rooms: Mapping[str, int],
+    count: Callable[[], ir.Operand] | None,
 ) -> None:
     ctx, after = frame.ctx, frame.env
     inits: list[ir.Operand] = []
@@ -437,16 +561,19 @@ def _finish(
         outs[name] = slot.variables(name)
         if slot.shape.kind == "poison":
             continue
-        initial = before.get(name)
+        initial = _in_list(before, slot.shape, before.get(name))
         if initial is None or isinstance(initial, Poison):
             initial = _from_before(frame, name, rebuild(slot.shape, args[name]))
         # control has not left when the loop is entered
         start: Sequence[ir.Operand | None] = [ir.boolean(False) if name in FLAGS else None] * len(slot.types)
         if initial is not None:
             start = _leaves_as(ctx, slot.shape, initial) or start
+        if name in rooms and count is not None:
+            start = _with_room(frame, start, slot.types, rooms[name], count())
         inits += [_brought(ctx, name, leaf, type_) for leaf, type_ in zip(start, slot.types, strict=True)]
         with _at_end_of(ctx, ops):
-            final = _leaves_as(ctx, slot.shape, after[name]) if name in after else args[name]
+            given = _in_list(after, slot.shape, after.get(name))
+            final = args[name] if given is None else _leaves_as(ctx, slot.shape, given)
             assert final is not None
             yields += [_brought(ctx, name, leaf, type_) for leaf, type_ in zip(final, slot.types, strict=True)]
     flat_args = tuple(a for n, s in slots.items() if s.shape is not None for a in args[n])
@@ -459,6 +586,39 @@ def _finish(
         frame.env[name] = rebuild(shape, group)
     for out, *incoming in zip(flat_outs, inits, yields, strict=True):
         _note_phi(ctx, out, incoming)
+
+
+def _with_room(
+    frame: Frame, leaves: Sequence[ir.Operand | None], kinds: Sequence[types.Type], each: int, trips: ir.Operand
+) -> Sequence[ir.Operand | None]:
+    """The leaves of a list that grows, with room for so many more items in each trip."""
+    ctx = frame.ctx
+    *buffers, length = leaves
+    assert length is not None
+    more = scalars.scalar(ctx, operator.mul, (trips, ir.integer(each)))
+    wanted = scalars.scalar(ctx, operator.add, (length, more), "capacity")
+    made: list[ir.Operand | None] = []
+    for buffer, kind in zip(buffers, kinds, strict=False):
+        assert isinstance(kind, types.Array)
+        is_first = buffer is None or buffer is _EMPTY or isinstance(length, ir.Const)
+        if is_first or buffer is None or array_type_of(buffer).dtype != kind.dtype:
+            made.append(lists.roomy(ctx, None if buffer is _EMPTY else buffer, kind, length, wanted))
+            continue
+        # loops in a loop make room again and again: twice as much each time
+        known, room = buffer, ctx.shape(buffer)[0]
+        doubled = scalars.scalar(ctx, operator.mul, (room, ir.integer(2)))
+        capacity = scalars.scalar(ctx, max, (wanted, doubled), "capacity")
+        is_enough = scalars.scalar(ctx, operator.ge, (room, wanted), "is_enough")
+        moved = functools.partial(lists.roomy, ctx, known, kind, length, capacity)
+        found = either_value(frame, is_enough, scalars.ready(known), moved)
+        assert isinstance(found, ir.Var | ir.Const)
+        made.append(found)
+    return [*made, length]
+
+
+def _in_list(env: Env, shape: Shape, value: Value | None) -> Value | None:
+    """A value that is put together like `shape`, which tells what is in a list, or which list it is."""
+    return value if value is None or structure(value) == shape else seen(env, value)
 
 
 def checkpointed(frame: Frame, call: Callable[[], Value]) -> Value:

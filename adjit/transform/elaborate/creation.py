@@ -8,21 +8,44 @@ In: a shape or the elements. Out: an array, allocated and stored into.
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numba import types
 
+from adjit.rules.complex_numbers import complex_of, parts
 from adjit.transform import ir
 from adjit.transform.elaborate.shaping import itself
 from adjit.transform.elaborate.values import complexes
-from adjit.transform.elaborate.values.arrays import allocated, array_of, ordered_like, shape_of
-from adjit.transform.elaborate.values.elementwise import as_lazy, converted, copied, operand
+from adjit.transform.elaborate.values.arrays import allocated, array_of, ordered_like, shape_of, store
+from adjit.transform.elaborate.values.elementwise import (
+    as_lazy,
+    converted,
+    copied,
+    materialise,
+    operand,
+    paired,
+    store_all,
+)
 from adjit.transform.elaborate.values.frame import Frame
 from adjit.transform.elaborate.values.handlers import Handler, dtype_argument, shape_argument, taken, takes
-from adjit.transform.elaborate.values.values import Complex, Lazy, Number, Static, Value, dtype, is_array, is_numeric
-from adjit.transform.elaborate.values.whole import whole_call
+from adjit.transform.elaborate.values.values import (
+    Complex,
+    Lazy,
+    Number,
+    Static,
+    TupleValue,
+    Value,
+    dtype,
+    is_array,
+    is_complex,
+    is_scalar,
+)
+from adjit.transform.elaborate.values.whole import whole_call, with_options
+from adjit.transform.ir.types import complex_of as complex_type
+from adjit.transform.ir.types import dtype_of
 
 
 def _creator(name: str, fill: int | None) -> Handler:
@@ -60,6 +83,10 @@ def _full_like(frame: Frame, prototype: Value, value: Number, kind: Value | None
 def _filled(frame: Frame, shape: Sequence[ir.Operand], value: Number, kind: Value | None) -> Value:
     ctx = frame.ctx
     type_ = dtype_argument(frame, kind, dtype(value))
+    if is_array(value):
+        made = allocated(ctx, shape, type_, None, "array")
+        store_all(ctx, made, value)
+        return made
     if isinstance(value, ir.Const):
         return allocated(ctx, shape, type_, value.value, "array")
     return Lazy(tuple(shape), type_, lambda index: complexes.cast(ctx, value, type_), ())
@@ -75,14 +102,49 @@ def _arange(frame: Frame, *given_or_none: Value | None) -> Value:
     return converted(ctx, grid, dtype_argument(frame, kind, dtype(grid)))
 
 
+def _eye(callee: Any) -> Handler:
+    """np.eye and np.identity: a call of numba's, of which those of complex numbers are made."""
+
+    def handle(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+        ctx = frame.ctx
+        position = list(inspect.signature(callee).parameters).index("dtype")
+        given = named.get("dtype") if len(args) <= position else args[position]
+        kind = None if not isinstance(given, Static) else dtype_of(given.value)
+        if not isinstance(kind, types.Complex):
+            operands, options = with_options(ctx, callee, args, named)
+            return whole_call(ctx, callee, operands, options=options)
+        real = {name: value for name, value in named.items() if name != "dtype"}
+        return converted(ctx, handle(frame, args[:position], real), kind)
+
+    return handle
+
+
+def _complex_of(frame: Frame, real: Value, imag: Value) -> Value:
+    """The complex number, or array of them, with these parts."""
+    ctx = frame.ctx
+    if is_array(real) or is_array(imag):
+        return paired(operand(ctx, real), operand(ctx, imag))
+    return complexes.make(ctx, operand(ctx, real), operand(ctx, imag))
+
+
+def _parts(frame: Frame, value: Value) -> Value:
+    """Real and imaginary part, as floats."""
+    ctx = frame.ctx
+    pair = materialise(ctx, value if is_complex(value) else converted(ctx, value, complex_type(dtype(value))))
+    assert isinstance(pair, Complex)
+    return TupleValue((pair.real, pair.imag))
+
+
 def _array(frame: Frame, value: Value, kind: Value | None = None) -> Value:
     """np.array and np.asarray of an array (copied by np.array) or of a display of numbers."""
     ctx = frame.ctx
     if is_array(value):
         made = copied(ctx, value, "array")
         return converted(ctx, made, dtype_argument(frame, kind, dtype(value))) if kind is not None else made
-    if is_numeric(value):
-        raise ctx.unsupported("np.array of a number", "Use np.full((), x), or keep the number.")
+    if is_scalar(value):
+        made = allocated(ctx, (), dtype_argument(frame, kind, dtype(value)), None, "array")
+        store(ctx, made, (), value)
+        return made
     return array_of(ctx, value, dtype_argument(frame, kind, None))
 
 
@@ -104,14 +166,18 @@ def _asarray(frame: Frame, value: Value, kind: Value | None) -> Value:
 
 CREATION: dict[Any, Handler] = {
     np.empty: _creator("np.empty", None),
+    np.eye: _eye(np.eye),
+    np.identity: _eye(np.identity),
     np.zeros: _creator("np.zeros", 0),
     np.ones: _creator("np.ones", 1),
     np.empty_like: _like_creator("np.empty_like", None),
     np.zeros_like: _like_creator("np.zeros_like", 0),
     np.ones_like: _like_creator("np.ones_like", 1),
-    np.full: takes("np.full", "shape fill_value:scalar dtype?", _full),
+    np.full: takes("np.full", "shape fill_value:value dtype?", _full),
     np.full_like: takes("np.full_like", "a:array fill_value:scalar dtype?", _full_like),
     np.arange: takes("np.arange", "start:number stop? step? dtype?", _arange),
+    complex_of: takes("adjit's complex_of", "real imag", _complex_of),
+    parts: takes("adjit's parts", "a:value", _parts),
     np.array: takes("np.array", "object dtype?", _array),
     np.asarray: takes("np.asarray", "a dtype?", _asarray),
 }

@@ -26,18 +26,23 @@ from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Context, Frame, LocalFunction, wrap
 from adjit.transform.elaborate.values.handlers import bound as taken
+from adjit.transform.elaborate.values.lists import unnamed
 from adjit.transform.elaborate.values.values import (
     Complex,
+    Grown,
     Method,
     OneOf,
     Range,
+    Record,
     Static,
     TupleValue,
     Value,
     is_array,
     is_number,
     leaves_of,
+    object_of,
     rebuild,
+    seen,
     structure,
 )
 from adjit.transform.ir.notation import to_text
@@ -112,11 +117,13 @@ def _options(frame: Frame, kind: str, name: str) -> errors.AdjitError:
 
 def _object(frame: Frame, value: Value) -> Any:
     """The Python object that a value known while compiling stands for."""
-    if isinstance(value, TupleValue):
-        return tuple(_object(frame, item) for item in value.items)
-    if isinstance(value, ir.Const | Static):
-        return value.value
-    raise frame.ctx.unsupported("an argument of a derivative's maker that is not constant", "Write it as a literal.")
+
+    def refused(part: Value) -> errors.AdjitError:
+        return frame.ctx.unsupported(
+            "an argument of a derivative's maker that is not constant", "Write it as a literal."
+        )
+
+    return object_of(value, refused)
 
 
 @contextlib.contextmanager
@@ -182,7 +189,12 @@ def _around(function: LocalFunction) -> dict[str, Value]:
     if isinstance(function.node, cst.FunctionDef):
         own |= set(assigned(function.node.body.body).names)
     env = function.frame.env
-    return {name: env[name] for name in _names_in(function.node.body) if name in env and name not in own}
+    return {name: _now(env, env[name]) for name in _names_in(function.node.body) if name in env and name not in own}
+
+
+def _now(env: Mapping[str, Value], value: Value) -> Value:
+    """A value with what is in its lists now."""
+    return unnamed(seen(env, value))
 
 
 def _enclosed(frame: Frame, function: LocalFunction, leaves: Sequence[ir.Operand]) -> Enclosed:
@@ -191,7 +203,7 @@ def _enclosed(frame: Frame, function: LocalFunction, leaves: Sequence[ir.Operand
         names.append(unused(ir.name_of(leaf, "value"), (*names, *function.parameters)))
     return Enclosed(
         name=function.name,
-        given=by_name(function.parameters, function.defaults),
+        given=by_name(function.parameters, {n: _now(frame.env, v) for n, v in function.defaults.items()}),
         parameters=by_name([*function.parameters, *names]),
         elaborate=lambda arg_types, build: frame.ctx.elaborate_local(function, leaves, names, arg_types, build),
     )
@@ -215,14 +227,16 @@ class Moved:
             defaults: dict[str, Value] = {}
             self.functions[id(function)] = LocalFunction(function.node, frame, defaults)
             frame.env = self.variables(function)
-            defaults.update((name, self.value(v)) for name, v in function.defaults.items())
+            defaults.update((n, self.value(_now(function.frame.env, v))) for n, v in function.defaults.items())
         return self.functions[id(function)]
 
     def value(self, value: Value) -> Value:
         if isinstance(value, ir.Var | ir.Const):
             return self.operand(value)
-        if isinstance(value, TupleValue):
+        if isinstance(value, TupleValue | Record):
             return dataclasses.replace(value, items=tuple(map(self.value, value.items)))
+        if isinstance(value, Grown):
+            return Grown(value.item, tuple(map(self.operand, value.buffers)), self.operand(value.count))
         if isinstance(value, Complex):
             return Complex(self.operand(value.real), self.operand(value.imag))
         if isinstance(value, Method):
@@ -273,7 +287,7 @@ def called(frame: Frame, inner: Any, args: Sequence[Value], named: Mapping[str, 
 
 def _check_names(frame: Frame, inner: Inner) -> None:
     for home, name, value in inner.names:
-        now = home.env.get(name)
+        now = _now(home.env, home.env[name]) if name in home.env else None
         if now is not value and (
             now is None or structure(now) != structure(value) or leaves_of(now) != leaves_of(value)
         ):

@@ -71,13 +71,15 @@ class _Paths:
     """A walk along all paths, with what may be true of each note on one of them."""
 
     def __init__(self, function: ir.Function, notes: list[ir.Detached]):
-        self.body, self.notes = function.body, notes
+        self.body, self.notes = function.body, [note for note in notes if not note.is_kept]
         self.names = Names(function)
         for note in notes:
             if note.is_view:
                 # as if it were a copy: which of the two it is in NumPy nobody knows
                 self.names.sources.pop(note.copy, None)
         self.base = {note: self.names.memory(note.base) for note in notes}
+        # where lists keep arrays
+        self.lists = {note: self.names.memory(note.copy) for note in notes if note.is_kept}
 
     def function_body(self) -> None:
         state: _State = {}
@@ -96,6 +98,9 @@ class _Paths:
         for note in self.notes:
             if note.copy in op.results:
                 _make_way(note, state)
+        for note in self.lists:
+            if not self.base[note].isdisjoint(op.results) and (note, _MADE) in state:
+                state.setdefault((note, _HAD), state.pop((note, _MADE)))
         target = op.memory_written
         if isinstance(op, ir.Store) and target is not None:
             self.stored(op, target, state)
@@ -134,6 +139,13 @@ class _Paths:
             for note in linked:
                 self.stored_near(note, op, target, shared, state)
                 shared |= {note.copy, *self.base[note]}
+        for note in self.lists:
+            if self.base[note] & shared and ((note, _MADE) in state or self.is_of_before(note, target, state)):
+                state[note, _STALE] = op
+
+    def is_of_before(self, note: ir.Detached, target: ir.Operand, state: _State) -> bool:
+        """Whether a store may be one into an array that a list kept before the last one of it was made."""
+        return (note, _HAD) in state and not all(self.names.is_last(target, m) for m in self.names.memory(target))
 
     def stored_near(
         self, note: ir.Detached, op: ir.Store, target: ir.Operand, shared: set[ir.Operand], state: _State
@@ -164,6 +176,9 @@ class _Paths:
             return
         for operand in operands:
             memory = self.names.memory(operand)
+            for note, kept in self.lists.items():
+                if (note, _STALE) in state and memory & kept:
+                    raise _told_apart(note, state[note, _STALE])
             for note in self.notes:
                 facts = [_BASE_STALE] if memory & self.base[note] else []
                 if note.copy in memory:

@@ -24,33 +24,42 @@ from adjit import errors
 from adjit.runtime.library import check_separate
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases, named_by
+from adjit.transform.elaborate.calls import attribute, call
 from adjit.transform.elaborate.control import VALUE
 from adjit.transform.elaborate.derivatives import Moved, arguments, placed
 from adjit.transform.elaborate.detached import without_detached
 from adjit.transform.elaborate.expressions import evaluate
 from adjit.transform.elaborate.indexing import CHANGED_GLOBAL
 from adjit.transform.elaborate.shaping import copied_whole
-from adjit.transform.elaborate.statements import block
+from adjit.transform.elaborate.statements import block, collected, comprehension, for_each
 from adjit.transform.elaborate.syntax import always_returns, assigned, inside
-from adjit.transform.elaborate.values import complexes
 from adjit.transform.elaborate.values.choices import functions_in
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Context, Frame, Guess, LocalFunction, wrap
+from adjit.transform.elaborate.values.lists import kept
 from adjit.transform.elaborate.values.values import (
+    LEAF,
     Complex,
-    Lazy,
+    Grown,
+    Number,
+    Record,
+    Shape,
     Static,
     TupleValue,
     Value,
     described,
+    dtype,
+    operands_in,
     parts_of,
 )
-from adjit.transform.ir.types import tuple_parts, tuple_type, unliteral
+from adjit.transform.ir.types import part_type, tuple_parts, tuple_type, unliteral
 from adjit.transform.rewrite.defined import defined_where_measured
 from adjit.transform.rewrite.notes import Elaborated, note
-from adjit.transform.source.derivative import Enclosed
+from adjit.transform.source.derivative import Enclosed, Structured
 from adjit.transform.source.parameters import by_name
 from adjit.transform.source.reading import FunctionSource, read_source
+from adjit.transform.source.structures import Layout
+from adjit.transform.source.structures import count as leaf_count_of
 
 DEEPEST = 64  # calls within calls
 
@@ -61,9 +70,18 @@ def elaborate(function: Any, arg_types: Sequence[types.Type], build_derivative: 
     """The typed IR of a Python function or dispatcher; `build_derivative` makes that of a derivative that it calls."""
     if isinstance(function, Enclosed):
         return function.elaborate(arg_types, build_derivative)
+    layouts: Sequence[Layout | None] = ()
+    if isinstance(function, Structured):
+        function, layouts = function.function, function.layouts
     source = read_source(function)
     names = tuple(source.parameters.parameters)
-    return _elaborated(new_context(build_derivative), source, names, arg_types, dict)
+    ctx = new_context(build_derivative)
+
+    def variables(given: dict[str, Value]) -> dict[str, Value]:
+        laid = zip(names, layouts, strict=False)
+        return given | {name: structured(ctx, layout, given[name]) for name, layout in laid if layout is not None}
+
+    return _elaborated(ctx, source, names, arg_types, variables)
 
 
 def _elaborate_local(
@@ -106,8 +124,7 @@ def _elaborated(
             if isinstance(leaf.type, types.Array):
                 ctx.new_array(leaf)
         ctx.given = frozenset(leaves)
-        taken: dict[ir.Var, Sequence[ir.Operand]] = {}
-        values = {name: _taken_apart(ctx, value, taken) for name, (_, value) in zip(names, given, strict=True)}
+        values = {name: value for name, (_, value) in zip(names, given, strict=True)}
         try:
             result = _body(ctx, source, variables(values), False, False)
         except RecursionError as error:
@@ -140,7 +157,7 @@ def _elaborated(
         if isinstance(part, ir.Var | ir.Const)
     )
     note(Elaborated(made, tuple(bound)))
-    return defined_where_measured(_without_side_effects(made, taken))
+    return defined_where_measured(_without_side_effects(made))
 
 
 class _Naming(ir.Cloner):
@@ -165,6 +182,8 @@ def new_context(build_derivative: BuildDerivative) -> Context:
     ctx = Context()
     ctx.inline = functools.partial(_inline, ctx)
     ctx.inline_derivative = functools.partial(_inline_derivative, ctx, build_derivative)
+    ctx.for_each = for_each
+    ctx.collected, ctx.comprehension, ctx.call, ctx.attribute = collected, comprehension, call, attribute
     ctx.run_local = functools.partial(_run_local, ctx)
     ctx.elaborate_local = _elaborate_local
     ctx.reads_once = _reads_once
@@ -177,6 +196,10 @@ def parameter(ctx: Context, name: str, type_: types.Type) -> tuple[ir.Tree, Valu
         parts = [parameter(ctx, f"{name}_{k}", t) for k, t in enumerate(tuple_parts(type_))]
         fields = tuple(getattr(type_, "fields", ()))
         return tuple(p[0] for p in parts), TupleValue(tuple(p[1] for p in parts), fields=fields)
+    part = part_type(type_)
+    if part is not None:
+        real, imag = (ir.Var(f"{name}_{side}", part, user=True) for side in ("real", "imag"))
+        return ir.Pair((real, imag)), Complex(real, imag)
     var = ir.Var(name, unliteral(type_), user=True)
     if isinstance(type_, types.Omitted):
         var = ir.Var(name, type_, user=True)
@@ -190,22 +213,45 @@ def parameter(ctx: Context, name: str, type_: types.Type) -> tuple[ir.Tree, Valu
     return var, var
 
 
-def _taken_apart(ctx: Context, value: Value, taken: dict[ir.Var, Sequence[ir.Operand]]) -> Value:
-    """An argument of which what is complex stands as its parts; those of an array are copies, noted in `taken`."""
-    if isinstance(value, TupleValue):
-        return dataclasses.replace(value, items=tuple(_taken_apart(ctx, item, taken) for item in value.items))
-    if not isinstance(value, ir.Var):
-        return value
-    if isinstance(value.type, types.Complex):
-        return complexes.apart(ctx, value)
-    if isinstance(value.type, types.Array) and isinstance(value.type.dtype, types.Complex):
-        array, load = value, ctx.builder.load
-        elements = Lazy(ctx.shape(array), value.type.dtype, lambda i: complexes.apart(ctx, load(array, i)), (array,))
-        parts = materialise(ctx, elements, value.name)
-        assert isinstance(parts, Complex)
-        taken[value] = parts.real, parts.imag
-        return parts
-    return value
+def structured(ctx: Context, layout: Layout, value: Value) -> Value:
+    """An argument that is a list, a dictionary or an object, from the tuple of its leaves."""
+    assert isinstance(value, TupleValue)
+    leaves = iter(value.items)
+
+    def made(part: Layout) -> Value:
+        if part.kind in ("number", "array"):
+            return next(leaves)
+        if part.kind == "static":
+            return wrap(ctx, part.of)
+        if part.kind == "table":
+            return _table(ctx, part.parts[0], leaves)
+        items = tuple(map(made, part.parts))
+        if part.kind in ("tuple", "list"):
+            return TupleValue(items, part.kind == "list", tuple(getattr(part.of, "_fields", ())))
+        return Record(part.keys, items, part.of)
+
+    return made(layout)
+
+
+def _table(ctx: Context, item: Layout, leaves: Iterator[Value]) -> Value:
+    """A list of items that are built alike, from a column for each leaf of theirs."""
+    columns = [next(leaves) for _ in range(leaf_count_of(item))]
+    buffers = tuple(column for column in columns if isinstance(column, ir.Var | ir.Const))
+    if len(buffers) < len(columns):
+        raise ctx.unsupported("a long list of complex numbers as an argument", "Pass an array: np.array(...).")
+    return Grown(_shape(item), buffers, ctx.shape(buffers[0])[0])
+
+
+def _shape(layout: Layout) -> Shape:
+    """How the items of such a list are put together."""
+    if layout.kind in ("number", "array"):
+        return LEAF
+    if layout.kind == "table":
+        return Shape("row", (LEAF,))
+    parts = tuple(map(_shape, layout.parts))
+    if layout.kind in ("tuple", "list"):
+        return Shape(layout.kind, parts, tuple(getattr(layout.of, "_fields", ())))
+    return Shape("record", parts, layout.keys, layout.of)
 
 
 def result_of(source: FunctionSource, value: Value) -> tuple[ir.Tree, list[ir.Operand]]:
@@ -216,17 +262,17 @@ def result_of(source: FunctionSource, value: Value) -> tuple[ir.Tree, list[ir.Op
         if isinstance(part, ir.Var | ir.Const):
             yields.append(part)
             return len(yields) - 1
+        if isinstance(part, Complex):
+            return ir.Pair(map(tree, (part.real, part.imag)))
         if isinstance(part, TupleValue) and not part.is_list:
             return tuple(map(tree, part.items))
         if isinstance(part, Static) and part.value is None:
             return None
-        what, why = f"{source.name} returns {described(part)}", ""
+        what = f"{source.name} returns {described(part)}"
         instead = "Return numbers, arrays, and tuples of those."
         if isinstance(part, TupleValue):
             what, instead = "a list as a result", "Return a tuple or an array."
-        elif isinstance(part, Complex):
-            what, why, instead = "a complex result", "Derivatives are those of real results.", "Return .real and .imag."
-        raise errors.Unsupported(what, source.place(source.node), why, instead)
+        raise errors.Unsupported(what, source.place(source.node), "", instead)
 
     return tree(value), yields
 
@@ -272,11 +318,14 @@ def _check_stores(function: ir.Function, source: FunctionSource, around: int) ->
         raise errors.Unsupported(what, ir.place_of(op.origin), why, instead)
 
 
-def _without_side_effects(function: ir.Function, taken: Mapping[ir.Var, Sequence[ir.Operand]]) -> ir.Function:
-    """The function with copies of the arguments that it writes into; `taken`: those that are copied already."""
-    arrays = [p for p in function.body.args if isinstance(p.type, types.Array)]
+def _without_side_effects(function: ir.Function) -> ir.Function:
+    """The function with copies of the arguments that it writes into; the parts of complex ones are copies already."""
+    parts = [tuple(pair) for pair in ir.pairs(function.params)]
+    others = {second for _, second in parts}
+    arrays = [p for p in function.body.args if isinstance(p.type, types.Array) and p not in others]
     stored = named_by(function, _stores(function).values())
-    written = [p for p in arrays if any(part in stored for part in taken.get(p, (p,)))]
+    memory = dict(parts)
+    written = [p for p in arrays if p in stored or memory.get(p) in stored]
     if not written:
         return function
     entry: list[ir.Op] = [
@@ -284,7 +333,7 @@ def _without_side_effects(function: ir.Function, taken: Mapping[ir.Var, Sequence
         for pair in itertools.combinations(arrays, 2)
         if any(p in written for p in pair)
     ]
-    own = {p: dataclasses.replace(p) for p in written if p not in taken}
+    own = {p: dataclasses.replace(p) for p in written if p not in memory}
     entry += [ir.Copy(source=p, out=copy) for p, copy in own.items()]
     cloner = ir.Cloner({**own})
     ops = [cloner.op(op) for op in function.body.ops]
@@ -297,7 +346,16 @@ def _without_side_effects(function: ir.Function, taken: Mapping[ir.Var, Sequence
 
 def _body(ctx: Context, source: FunctionSource, env: dict[str, Value], is_rule: bool, weak: bool) -> Value:
     frame = Frame(ctx, source, is_rule, weak)
-    frame.env = dict(env)
+    with ctx.entered(frame):
+        frame.env.update((name, kept(frame, value)) for name, value in env.items())
+        if len(ctx.frames) == 1:
+            of_calls = (name for name, p in source.parameters.parameters.items() if isinstance(p.default, list | dict))
+            ctx.defaults = {frame.env[name]: name for name in of_calls if name in frame.env}
+        return _run_body(frame, source)
+
+
+def _run_body(frame: Frame, source: FunctionSource) -> Value:
+    ctx, is_rule = frame.ctx, frame.is_rule
     if not is_rule:
         ctx.frame, ctx.node = frame, source.node
     if not isinstance(source.node, cst.Lambda):
@@ -336,8 +394,8 @@ def _run_local(ctx: Context, function: LocalFunction, args: Sequence[Value], nam
     # in Python a name that is assigned anywhere in a function is its own everywhere in it
     own = assigned(node.body.body).names if isinstance(node, cst.FunctionDef) else {}
     frame.env = {n: v for n, v in home.env.items() if n not in own and not n.startswith("%")}
-    frame.env.update((n, materialise(ctx, v)) for n, v in given.items())
-    with _under_way(ctx, function.name, (node, home, _functions_among(given.values()))):
+    with ctx.entered(frame), _under_way(ctx, function.name, (node, home, _functions_among(given.values()))):
+        frame.env.update((n, kept(frame, materialise(ctx, v))) for n, v in given.items())
         if isinstance(node, cst.Lambda):
             return materialise(ctx, evaluate(frame, node.body))
         return _statements(frame, function.name, node)
@@ -355,7 +413,11 @@ def _inline(
     with placed(ctx):
         source = read_source(function)
     bound = arguments(ctx, source.name, source.parameters, args, named)
-    with _under_way(ctx, source.name, (source.function.__code__, None, _functions_among(bound.values()))):
+    constants = tuple((name, value) for name, value in bound.items() if isinstance(value, ir.Const))
+    call = (source.function.__code__, None, _functions_among(bound.values()), constants)
+    if any(known[0] is call[0] for known in ctx.active_calls):
+        _count_unrolled(ctx, source.name)
+    with _under_way(ctx, source.name, call):
         ctx.call_places.append(ctx.place())
         if not is_rule:
             ctx.bound.extend((name, source.origin(source.node), value) for name, value in bound.items())
@@ -364,16 +426,27 @@ def _inline(
         return result
 
 
+MOST_CALLS = 1000  # of functions by themselves that are written out
+
+
+def _count_unrolled(ctx: Context, name: str) -> None:
+    """Takes note of a call of a function by itself, with other constants, whose end is known while compiling."""
+    ctx.unrolled_calls += 1
+    if ctx.unrolled_calls > MOST_CALLS:
+        raise ctx.unsupported(f"{name} calls itself more than {MOST_CALLS} times", "Write it as a loop.")
+
+
 def _functions_among(values: Iterable[Value]) -> tuple[Static, ...]:
     """The functions that a call is made with. A call of the same function with other ones comes to its end."""
     return tuple(function for value in values for part in parts_of(value) for function in functions_in(part))
 
 
 @contextlib.contextmanager
-def _under_way(ctx: Context, name: str, call: object) -> Iterator[None]:
+def _under_way(ctx: Context, name: str, call: tuple[Any, ...]) -> Iterator[None]:
     """Within it, a call is: recursion is refused, and calls within calls without an end. Then the caller goes on."""
     if call in ctx.active_calls:
-        raise ctx.unsupported(f"{name} calls itself", "Write it as a loop.", why="Recursion is not supported yet.")
+        why = "When that ends has to be known while compiling, from arguments that are constants."
+        raise ctx.unsupported(f"{name} calls itself", "Write it as a loop.", why=why)
     if len(ctx.active_calls) > DEEPEST:
         raise ctx.unsupported(f"calls nested more than {DEEPEST} deep", "Write some of them into their callers.")
     outer = ctx.frame, ctx.node, ctx.builder.origin
@@ -422,6 +495,9 @@ def without_comments(function: ir.Function) -> ir.Function:
 
 
 def _result_value(tree: ir.Tree, yields: Sequence[ir.Operand]) -> Value:
+    if isinstance(tree, ir.Pair):
+        real, imag = (yields[k] for k in tree)
+        return Complex(real, imag)
     if isinstance(tree, tuple):
         return TupleValue(tuple(_result_value(t, yields) for t in tree))
     return Static(None) if tree is None else yields[tree]
@@ -431,6 +507,9 @@ def _type_of(ctx: Context, value: Value) -> types.Type:
     """The type of an argument of a derivative."""
     if isinstance(value, ir.Var | ir.Const):
         return value.type
+    if isinstance(value, Complex):
+        part = value.real.type
+        return part.copy(dtype=dtype(value)) if isinstance(part, types.Array) else dtype(value)
     if isinstance(value, TupleValue):
         return tuple_type([_type_of(ctx, item) for item in value.items])
     if isinstance(value, Static) and value.value is None:
@@ -446,7 +525,7 @@ def _type_of(ctx: Context, value: Value) -> types.Type:
 def _leaves(value: Value) -> list[ir.Operand]:
     # what is known while compiling is part of the type, and nothing reads it
     parts = (ir.Const(None, types.none) if isinstance(part, Static) else part for part in parts_of(value))
-    return [part for part in parts if isinstance(part, ir.Var | ir.Const)]
+    return [leaf for part in parts if isinstance(part, Number) for leaf in operands_in(part)]
 
 
 _EXTENTS = ("size", "shape", "ndim", "dtype")

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import builtins
 import functools
-import operator
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any, get_args
 
 import libcst as cst
@@ -19,22 +20,28 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.elaborate import indexing
 from adjit.transform.elaborate.calls import attribute, call
+from adjit.transform.elaborate.containers import get_item, listed
 from adjit.transform.elaborate.control import either_value
+from adjit.transform.elaborate.grid_subscripts import ON_GRIDS, on_grid
 from adjit.transform.elaborate.operators import BINARY, UNARY, binary, both, compare, either, truth, unary
+from adjit.transform.elaborate.python_builtins import so_many
+from adjit.transform.elaborate.records import dictionary, item_of_record, key_of, keys, merged, opened
 from adjit.transform.elaborate.syntax import contains
 from adjit.transform.elaborate.values import complexes, scalars
-from adjit.transform.elaborate.values.choices import functions_in
 from adjit.transform.elaborate.values.elementwise import copied, materialise
 from adjit.transform.elaborate.values.frame import Frame, Guess, LocalFunction, wrap
+from adjit.transform.elaborate.values.lists import elements, joined, kept
 from adjit.transform.elaborate.values.order import in_order, settled
 from adjit.transform.elaborate.values.values import (
     Flat,
+    Grown,
+    List,
+    Record,
     SliceValue,
     Static,
     TupleValue,
     Value,
     described,
-    elements,
     is_array,
     is_number,
 )
@@ -93,18 +100,52 @@ _STARRED = "Write its items one by one: how many there are has to be known to co
 
 
 def _tuple(frame: Frame, node: cst.Tuple | cst.List) -> Value:
+    ctx, is_a_list = frame.ctx, isinstance(node, cst.List)
+    before: List = TupleValue((), is_a_list)  # what ends with items that are not known one by one
     items: list[Value] = []
     for element in node.elements:
         value = evaluate(frame, element.value)
-        if isinstance(element, cst.StarredElement):
-            items.extend(_items(frame, value, element))
+        if not isinstance(element, cst.StarredElement):
+            items.append(materialise(ctx, value))
+        elif is_a_list and (isinstance(value, Grown) or is_array(value)):
+            before = joined(ctx, joined(ctx, before, TupleValue(tuple(items), is_list=True)), listed(frame, value))
+            items = []
         else:
-            items.append(materialise(frame.ctx, value))
-    return TupleValue(tuple(items), isinstance(node, cst.List))
+            items.extend(_items(frame, value, element))
+    last = TupleValue(tuple(items), is_a_list)
+    return last if isinstance(before, TupleValue) and not before.items else joined(ctx, before, last)
+
+
+def _formatted(frame: Frame, node: cst.FormattedString) -> Value:
+    """An f-string of what is known while compiling."""
+    return Static("".join(_formatted_part(frame, part) for part in node.parts))
+
+
+def _formatted_part(frame: Frame, part: cst.BaseFormattedStringContent) -> str:
+    if isinstance(part, cst.FormattedStringText):
+        return part.value.replace("{{", "{").replace("}}", "}")
+    assert isinstance(part, cst.FormattedStringExpression)
+    value = evaluate(frame, part.expression)
+    if not isinstance(value, Static | ir.Const) or is_array(value):
+        raise frame.ctx.not_constant("an f-string of what is known at run time only", "Take it out.")
+    spec = "".join(_formatted_part(frame, one) for one in part.format_spec or ())
+    conversions: dict[str, Callable[[Any], Any]] = {"r": repr, "s": str, "a": ascii}
+    shown = conversions[part.conversion](value.value) if part.conversion else value.value
+    return format(shown, spec)
+
+
+def _set(frame: Frame, node: cst.Set) -> Value:
+    """A set of constants, as the tuple of its members."""
+    given = _tuple(frame, cst.Tuple(node.elements))
+    assert isinstance(given, TupleValue)
+    members = dict.fromkeys(key_of(frame.ctx, one) for one in given.items)
+    return TupleValue(tuple(wrap(frame.ctx, one) for one in members))
 
 
 def _items(frame: Frame, value: Value, node: cst.CSTNode, instead: str = _STARRED) -> tuple[Value, ...]:
     """What `*` stands for before a value."""
+    value = opened(frame.ctx, value)
+    value = keys(frame, value) if isinstance(value, Record) else value
     if not isinstance(value, TupleValue):
         raise frame.ctx.unsupported(f"`*` before {described(value)}", instead, node=node)
     return value.items
@@ -113,8 +154,8 @@ def _items(frame: Frame, value: Value, node: cst.CSTNode, instead: str = _STARRE
 def _walrus(frame: Frame, node: cst.NamedExpr) -> Value:
     value = materialise(frame.ctx, evaluate(frame, node.value))
     assert isinstance(node.target, cst.Name)
-    frame.env[node.target.value] = value
-    return value
+    frame.env[node.target.value] = kept(frame, value)
+    return frame.lookup(node.target.value) or value
 
 
 def local_function(frame: Frame, node: cst.Lambda | cst.FunctionDef) -> Value:
@@ -126,8 +167,11 @@ def local_function(frame: Frame, node: cst.Lambda | cst.FunctionDef) -> Value:
             "Name the parameters one by one, or pass a tuple.",
         )
     listed = (*params.posonly_params, *params.params, *params.kwonly_params)
+    # a list there is one for all calls, as in Python
     defaults = {
-        p.name.value: materialise(frame.ctx, evaluate(frame, p.default)) for p in listed if p.default is not None
+        p.name.value: kept(frame, materialise(frame.ctx, evaluate(frame, p.default)))
+        for p in listed
+        if p.default is not None
     }
     return Static(LocalFunction(node, frame, defaults))
 
@@ -137,7 +181,7 @@ def local_function(frame: Frame, node: cst.Lambda | cst.FunctionDef) -> Value:
 
 def _binary(frame: Frame, node: cst.BinaryOperation) -> Value:
     sides = (node.left, node.right)
-    left, right = map(elements, in_order(frame.ctx, [functools.partial(evaluate, frame, side) for side in sides]))
+    left, right = in_order(frame.ctx, [functools.partial(evaluate, frame, side) for side in sides])
     return binary(frame, BINARY[type(node.operator).__name__], left, right)
 
 
@@ -219,15 +263,15 @@ def _attribute(frame: Frame, node: cst.Attribute) -> Value:
     return attribute(frame, owner, node.attr.value)
 
 
-def subscript_place(frame: Frame, node: cst.Subscript) -> indexing.Place | indexing.Pair:
-    """Where a subscript points."""
-    base = elements(evaluate(frame, node.value))
+def subscript_place(frame: Frame, node: cst.Subscript, container: Value) -> indexing.Place | indexing.Pair:
+    """Where a subscript of a value points."""
+    base = elements(frame.ctx, container)
     if not is_array(base):
         raise frame.ctx.unsupported(f"a store into {described(base)}", "Store into an array.", node=node)
-    return indexing.resolve(frame.ctx, base, _entries(frame, node))
+    return indexing.resolve(frame.ctx, base, subscript_entries(frame, node))
 
 
-def _entries(frame: Frame, node: cst.Subscript) -> list[Value]:
+def subscript_entries(frame: Frame, node: cst.Subscript) -> list[Value]:
     """What stands in the brackets: a tuple there is one entry an item, a tuple in a tuple is one entry."""
     entries: list[Value] = []
     for element in node.slice:
@@ -263,55 +307,25 @@ def _subscript(frame: Frame, node: cst.Subscript) -> Value:
     ctx = frame.ctx
     base = evaluate(frame, node.value)
     mark = len(ctx.builder.ops)
-    entries = _entries(frame, node)
-    if isinstance(base, TupleValue):
-        return _tuple_item(frame, base, entries)
+    entries = subscript_entries(frame, node)
+    base = opened(ctx, base)
+    if isinstance(base, TupleValue | Grown):
+        return get_item(frame, base, entries)
+    if isinstance(base, Record):
+        return item_of_record(frame, base, entries)
+    if isinstance(base, Static) and isinstance(base.value, ON_GRIDS):
+        return on_grid(frame, base.value, entries)
     if isinstance(base, Flat):
         selected = indexing.read(ctx, indexing.resolve(ctx, base.array, entries))
         # an iterator has no views
         return copied(ctx, selected) if is_array(selected) else selected
+    if isinstance(base, Static) and isinstance(base.value, str):
+        letters = get_item(frame, TupleValue(tuple(map(Static, base.value))), entries)
+        parts = letters.items if isinstance(letters, TupleValue) else (letters,)
+        return Static("".join(part.value for part in parts if isinstance(part, Static)))
     if not is_array(base):
         raise ctx.unsupported(f"a subscript of {described(base)}", "Index an array or a tuple.")
     return indexing.read(ctx, indexing.resolve(ctx, settled(ctx, base, mark), entries))
-
-
-def _tuple_item(frame: Frame, base: TupleValue, entries: list[Value]) -> Value:
-    ctx = frame.ctx
-    (entry,) = entries if len(entries) == 1 else (None,)
-    if isinstance(entry, ir.Const) and is_integer(entry.type):
-        if not -len(base.items) <= entry.value < len(base.items):
-            raise ctx.mismatch(f"{described(base)} has no item {entry.value}", "Give an index that is inside it.")
-        return base.items[int(entry.value)]
-    if isinstance(entry, SliceValue):
-        ends = (entry.span.start, entry.span.stop, entry.span.step)
-        if not any(isinstance(e, ir.Var) for e in ends):
-            start, stop, step = (e.value if isinstance(e, ir.Const) else None for e in ends)
-            return TupleValue(base.items[start:stop:step], base.is_list)
-    if isinstance(entry, ir.Var) and is_integer(entry.type) and base.items:
-        if all(map(is_number, base.items)):
-            return _chosen(frame, base, entry, functools.partial(complexes.branch, ctx, name="item"))
-        if all(map(functions_in, base.items)):
-            return _chosen(frame, base, entry, functools.partial(either_value, frame))
-    raise ctx.unsupported("a tuple indexed with a value that is not constant", "Use an array, or a constant index.")
-
-
-def _is_at(frame: Frame, index: ir.Var, place: int, count: int) -> ir.Operand:
-    """Whether an index, which may be counted from the end, is that of a place."""
-    is_from_end = functools.partial(scalars.scalar, frame.ctx, operator.eq, (index, ir.integer(place - count)))
-    return either(frame, scalars.scalar(frame.ctx, operator.eq, (index, ir.integer(place))), is_from_end)
-
-
-def _chosen(frame: Frame, base: TupleValue, index: ir.Var, choose: Callable[..., Value]) -> Value:
-    """An item of a tuple at an index known at run time only: `choose` makes one of two."""
-    result = base.items[-1]
-    for k in range(len(base.items) - 2, -1, -1):
-        item, rest = (functools.partial(_same, value) for value in (base.items[k], result))
-        result = choose(_is_at(frame, index, k, len(base.items)), item, rest)
-    return result
-
-
-def _same(value: Value) -> Value:
-    return value
 
 
 # ------------------------------------------------------------------------------------------------------- calls
@@ -325,9 +339,10 @@ def _call(frame: Frame, node: cst.Call) -> Value:
     named: dict[str, Value] = {}
     for argument, value in zip(node.args, values, strict=True):
         if argument.star == "*":
-            positional.extend(_items(frame, value, argument))
+            others = sum(not a.star and a.keyword is None for a in node.args)
+            positional.extend(_starred(frame, function, value, others, argument))
         elif argument.star == "**":
-            raise ctx.unsupported("`**` in a call", "Name the arguments.", node=argument)
+            named |= _named_arguments(frame, value, argument)
         elif argument.keyword is not None:
             named[argument.keyword.value] = value
         else:
@@ -335,11 +350,56 @@ def _call(frame: Frame, node: cst.Call) -> Value:
     return call(frame, function, positional, named)
 
 
+def _starred(frame: Frame, function: Value, value: Value, others: int, node: cst.Arg) -> Sequence[Value]:
+    """What `*` stands for before an argument: of an array, as many as the function takes beside the others."""
+    callee = function.value if isinstance(function, Static) else None
+    if not is_array(value) or not isinstance(callee, FunctionType):
+        return _items(frame, value, node)
+    expected = list(inspect.signature(callee).parameters.values())
+    if any(p.kind is not p.POSITIONAL_OR_KEYWORD or p.default is not p.empty for p in expected):
+        return _items(frame, value, node)
+    return so_many(frame, value, len(expected) - others)
+
+
+def _named_arguments(frame: Frame, value: Value, node: cst.CSTNode) -> dict[str, Value]:
+    """What `**` stands for before a value."""
+    given = opened(frame.ctx, value)
+    if not isinstance(given, Record) or not all(isinstance(key, str) for key in given.keys):
+        raise frame.ctx.unsupported(f"`**` before {described(value)}", "Give it a dictionary of names.", node=node)
+    return dict(zip(given.keys, given.items, strict=True))
+
+
+def _dictionary(frame: Frame, node: cst.Dict) -> Value:
+    ctx, made = frame.ctx, Record((), ())
+    for element in node.elements:
+        value = materialise(ctx, evaluate(frame, element.value))
+        if isinstance(element, cst.StarredDictElement):
+            whole = opened(ctx, value)
+            if not isinstance(whole, Record):
+                raise ctx.unsupported(f"`**` before {described(value)}", "Give it a dictionary.", node=element)
+            made = merged(made, whole)
+        else:
+            assert isinstance(element, cst.DictElement)
+            made = made.with_item(key_of(ctx, evaluate(frame, element.key)), value)
+    return made
+
+
+def _dictionary_comprehension(frame: Frame, node: cst.DictComp) -> Value:
+    pair = cst.Tuple([cst.Element(node.key), cst.Element(node.value)])
+    return dictionary(frame, [frame.ctx.comprehension(frame, cst.GeneratorExp(pair, node.for_in))], {})
+
+
+def _comprehension(frame: Frame, node: cst.ListComp | cst.GeneratorExp) -> Value:
+    return frame.ctx.comprehension(frame, node)
+
+
 _HANDLERS: dict[type, Callable[[Frame, Any], Value]] = {
     cst.Name: _name,
     **dict.fromkeys(get_args(_Literal), _literal),
     cst.Tuple: _tuple,
     cst.List: _tuple,
+    cst.Set: _set,
+    cst.FormattedString: _formatted,
     cst.NamedExpr: _walrus,
     cst.Lambda: local_function,
     cst.BinaryOperation: _binary,
@@ -350,16 +410,14 @@ _HANDLERS: dict[type, Callable[[Frame, Any], Value]] = {
     cst.Attribute: _attribute,
     cst.Subscript: _subscript,
     cst.Call: _call,
+    cst.ListComp: _comprehension,
+    cst.GeneratorExp: _comprehension,
+    cst.Dict: _dictionary,
+    cst.DictComp: _dictionary_comprehension,
 }
 
 _REFUSED: dict[type, tuple[str, str]] = {
-    cst.Dict: ("a dictionary", "Use variables, a tuple or an array."),
-    cst.Set: ("a set", "Use a tuple or an array."),
-    cst.ListComp: ("a list comprehension", "Store into an array in a loop."),
-    cst.GeneratorExp: ("a generator expression", "Write it as a loop."),
-    cst.DictComp: ("a dictionary comprehension", "Store into an array in a loop."),
     cst.SetComp: ("a set comprehension", "Store into an array in a loop."),
     cst.Yield: ("`yield`", "Return an array or a sum."),
     cst.Await: ("`await`", "Call a function that is no coroutine."),
-    cst.FormattedString: ("an f-string", "Take it out."),
 }

@@ -34,7 +34,8 @@ from adjit.transform.elaborate.values.elementwise import (
     store_all,
     stretched,
 )
-from adjit.transform.elaborate.values.frame import Context, wrap
+from adjit.transform.elaborate.values.frame import KEPT, Context, wrap
+from adjit.transform.elaborate.values.lists import elements
 from adjit.transform.elaborate.values.order import inserted, is_overwritten
 from adjit.transform.elaborate.values.values import (
     Complex,
@@ -47,7 +48,6 @@ from adjit.transform.elaborate.values.values import (
     Value,
     described,
     dtype,
-    elements,
     is_array,
     is_complex,
     is_number,
@@ -118,7 +118,7 @@ def _entry(ctx: Context, entry: Value) -> Value:
     """An entry of a subscript, a list or a tuple in a tuple as the array that NumPy makes of it."""
     if isinstance(entry, Static) and isinstance(entry.value, list):
         entry = wrap(ctx, tuple(entry.value))
-    return array_of(ctx, entry, of_none=types.intp) if isinstance(entry, TupleValue) else elements(entry)
+    return array_of(ctx, entry, of_none=types.intp) if isinstance(entry, TupleValue) else elements(ctx, entry)
 
 
 def _places(ctx: Context, entry: Value) -> ir.Operand:
@@ -301,7 +301,7 @@ def write(ctx: Context, place: Place | Pair, value: Value) -> None:
 
 def stored(ctx: Context, value: Value) -> Value:
     """What is stored, a tuple or list as the array that NumPy makes of it."""
-    value = array_of(ctx, value) if isinstance(value, TupleValue) else elements(value)
+    value = array_of(ctx, value) if isinstance(value, TupleValue) else elements(ctx, value)
     if not is_numeric(value):
         raise ctx.unsupported(f"{described(value)} stored in an array", "Store a number or an array.")
     return value
@@ -339,21 +339,57 @@ CHANGED_GLOBAL = (
 def writable(ctx: Context, array: ir.Operand) -> ir.Var:
     if isinstance(array, ir.Const):
         raise ctx.unsupported(*CHANGED_GLOBAL)
+    if KEPT in ctx.roots_of(array):
+        raise ctx.unsupported(
+            "a store into an array that is an item of a list",
+            "Store into it before it is appended, or store a changed copy: `items[k] = new`.",
+            why="Other names of the array would have to see it.",
+        )
     return array
 
 
 def _scatter(ctx: Context, place: Place, array: ir.Var, value: Value) -> None:
     # one store after another: with repeated places the last one stays, as in NumPy
+    full, target, element = _into_places(ctx, place, array, value)
+
+    def body(index: Index) -> None:
+        store(ctx, array, target(index), element(index))
+
+    ctx.builder.nest(full, body, ordered=range(len(full)))
+
+
+def _into_places(
+    ctx: Context, place: Place, array: ir.Var, value: Value
+) -> tuple[tuple[ir.Operand, ...], Callable[[Index], Index], Callable[[Index], Number]]:
+    """The shape of the places that are stored to, where each is, and what goes there: nothing of it is overwritten."""
     if is_array(value) and any(ctx.may_alias(s, array) for s in as_lazy(ctx, value).sources):
         # also where the value is an array already: it is this memory, or a view of it
         value = copied(ctx, value, f"{array.name}_new")
     own = tuple((k, operand(ctx, copied(ctx, p)) if ctx.may_alias(p, array) else p) for k, p in place.places)
     full, target = _gather(ctx, dataclasses.replace(place, places=own))
     check_fits(ctx, full, value)
-    element = stretched(ctx, value, full)
+    return full, target, stretched(ctx, value, full)
+
+
+def accumulate(ctx: Context, place: Place | Pair, operation: Any, value: Value) -> None:
+    """`ufunc.at`: an update at each of the places, one after the other, also where one is named twice."""
+    operation = {np.add: operator.add, np.subtract: operator.sub}.get(operation, operation)
+    value = stored(ctx, value)
+    if isinstance(place, Pair) or place.kind != "gather":
+        update(ctx, place, operation, value, len(ctx.builder.ops))
+        return
+    array = _target(ctx, place, value)
+    full, target, element = _into_places(ctx, place, array, value)
+    kind = dtype(array)
 
     def body(index: Index) -> None:
-        store(ctx, array, target(index), element(index))
+        at, new = target(index), complexes.real(ctx, element(index))
+        added = _as_addition(ctx, operation, new)
+        if added is not None and added.type == kind:
+            ctx.builder.store(array, at, added, add=True)
+            return
+        old = ctx.builder.load(array, at)
+        ctx.builder.store(array, at, scalars.cast(ctx, scalars.scalar(ctx, operation, (old, new)), kind))
 
     ctx.builder.nest(full, body, ordered=range(len(full)))
 

@@ -11,16 +11,21 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.elaborate.values import complexes, scalars
+from adjit.transform.elaborate.records import call_method, key_of, opened
+from adjit.transform.elaborate.values import complexes, lists, scalars
+from adjit.transform.elaborate.values.arrays import array_of
 from adjit.transform.elaborate.values.choices import is_function
 from adjit.transform.elaborate.values.elementwise import elementwise, materialise, operand, paired
 from adjit.transform.elaborate.values.frame import Context, Frame
 from adjit.transform.elaborate.values.values import (
     Complex,
+    Grown,
     OneOf,
+    Record,
     Static,
     TupleValue,
     Value,
@@ -28,11 +33,14 @@ from adjit.transform.elaborate.values.values import (
     dtype,
     is_array,
     is_complex,
+    is_list,
+    is_number,
     is_numeric,
     is_scalar,
+    ndim,
 )
 from adjit.transform.elaborate.values.whole import whole_call
-from adjit.transform.ir.types import typed_const
+from adjit.transform.ir.types import is_integer, typed_const
 
 BINARY: dict[str, Any] = {
     "Add": operator.add, "Subtract": operator.sub, "Multiply": operator.mul, "Divide": operator.truediv,
@@ -66,6 +74,17 @@ def spelt_out(frame: Frame, callee: Any, args: Sequence[Value]) -> Value | None:
 def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
     """`left callee right`, arithmetic or comparison."""
     ctx = frame.ctx
+    if is_list(left) and is_list(right) and callee is operator.add:
+        return lists.joined(ctx, left, right)
+    if isinstance(right, TupleValue) and callee is operator.mul and is_number(left):
+        left, right = right, left
+    if isinstance(left, TupleValue) and callee is operator.mul and is_number(right) and is_integer(right.type):
+        return lists.repeated(ctx, left, right)
+    found = _by_method(frame, callee, left, right)
+    if found is not None:
+        return found
+    if (is_list(left) and is_array(right)) or (is_list(right) and is_array(left)):
+        left, right = (array_of_list(ctx, side) for side in (left, right))
     if (is_complex(left) or is_complex(right)) and is_numeric(left) and is_numeric(right):
         if callee is operator.matmul:
             return product(frame, callee, left, right)
@@ -76,15 +95,15 @@ def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
         if frame.weak:
             left, right = _weak_against(left, right), _weak_against(right, left)
         if callee is operator.matmul:
+            if is_array(left) and is_array(right) and max(ndim(left), ndim(right)) > 2:
+                return ctx.call(frame, Static(np.matmul), (left, right), {})
             return whole_call(ctx, operator.matmul, (operand(ctx, left), operand(ctx, right)))
         return applied(ctx, callee, (left, right))
     if isinstance(left, TupleValue) and isinstance(right, TupleValue):
-        if callee is operator.add and left.is_list == right.is_list:
-            return TupleValue(left.items + right.items, left.is_list)
+        if callee is operator.add and not left.is_list and not right.is_list:
+            return TupleValue(left.items + right.items)
         if callee in (operator.eq, operator.ne):
             return _tuples_equal(frame, callee, left, right)
-    if isinstance(left, TupleValue) and isinstance(right, ir.Const) and callee is operator.mul:
-        return TupleValue(left.items * int(right.value), left.is_list)
     if isinstance(left, Static) and isinstance(right, Static) and callee in (operator.eq, operator.ne):
         return ir.boolean(bool(callee(left.value, right.value)))
     if callee in (operator.eq, operator.ne) and (isinstance(left, Static) or isinstance(right, Static)):
@@ -99,6 +118,23 @@ def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
         f"`{getattr(callee, '__name__', callee)}` of {described(left)} and {described(right)}",
         "Give numbers or arrays: take what is in tuples, and convert what is text.",
     )
+
+
+def array_of_list(ctx: Context, value: Value) -> Value:
+    """What NumPy sees of a list beside an array."""
+    return array_of(ctx, value) if isinstance(value, TupleValue) else lists.elements(ctx, value)
+
+
+def _by_method(frame: Frame, callee: Any, left: Value, right: Value) -> Value | None:
+    """What the class of an object says that an operator does; None where none is an object."""
+    name = _DUNDERS.get(callee, callee.__name__)
+    for owner, other, method in ((left, right, f"__{name}__"), (right, left, f"__r{name}__")):
+        if isinstance(owner, Record) and owner.of is not None and hasattr(owner.of, method):
+            return call_method(frame, owner, method, [other], {})
+    return None
+
+
+_DUNDERS = {operator.and_: "and", operator.or_: "or"}
 
 
 def applied(ctx: Context, callee: Any, args: Sequence[Value]) -> Value:
@@ -162,6 +198,9 @@ def unary(frame: Frame, callee: Any, value: Value) -> Value:
     ctx = frame.ctx
     if isinstance(value, Complex) and not is_array(value):
         return complexes.unary(ctx, callee, value)
+    if callee is operator.invert and isinstance(value, ir.Const) and isinstance(value.type, types.Boolean):
+        # a literal is Python's, whose `~` takes it for a number
+        return ir.integer(-2 if value.value else -1)
     if callee is operator.not_:
         return scalars.negated(ctx, truth(frame, value))
     if is_numeric(value):
@@ -174,6 +213,10 @@ def truth(frame: Frame, value: Value) -> ir.Operand:
     ctx = frame.ctx
     if is_scalar(value):
         return complexes.truth(ctx, value)
+    if isinstance(value, Record):
+        return ir.boolean(value.of is not None or bool(value.items))
+    if isinstance(value, Grown):
+        return scalars.scalar(ctx, operator.gt, (value.count, ir.integer(0)))
     if isinstance(value, Static | OneOf | TupleValue):
         known = value.value if isinstance(value, Static) else value.items if isinstance(value, TupleValue) else True
         return ir.boolean(bool(known))
@@ -189,6 +232,10 @@ def compare(frame: Frame, name: str, left: Value, right: Value) -> Value:
         same = _is_same(frame, left, right)
         return same if name == "Is" else scalars.negated(ctx, same)
     if name in ("In", "NotIn"):
+        right = opened(ctx, right)
+        if isinstance(right, Record):
+            has_key = ir.boolean(key_of(ctx, left) in right.keys)
+            return has_key if name == "In" else scalars.negated(ctx, has_key)
         if not isinstance(right, TupleValue):
             raise ctx.unsupported("`in` on something that is not a tuple", "Write the search as a loop.")
         found: ir.Operand = ir.boolean(False)

@@ -19,27 +19,46 @@ import numba
 import numpy as np
 from numba import types
 
+from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate import indexing
+from adjit.transform.elaborate.containers import get_item, listed
+from adjit.transform.elaborate.draws import seeded
 from adjit.transform.elaborate.operators import binary
+from adjit.transform.elaborate.records import (
+    call_method,
+    dictionary,
+    get_attribute,
+    has_attribute,
+    is_instance,
+    opened,
+    replaced,
+)
 from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.arrays import shape_of
 from adjit.transform.elaborate.values.choices import functions_in
-from adjit.transform.elaborate.values.elementwise import elementwise, materialise, operand, total
+from adjit.transform.elaborate.values.elementwise import as_lazy, elementwise, materialise, operand, total
 from adjit.transform.elaborate.values.frame import Context, Frame, as_index, static_items, wrap
 from adjit.transform.elaborate.values.handlers import Handler, operands_of, refused, takes
+from adjit.transform.elaborate.values.lists import elements
+from adjit.transform.elaborate.values.lists import item as list_item
 from adjit.transform.elaborate.values.values import (
     Complex,
+    Grown,
+    Index,
+    Lazy,
     Number,
     OneOf,
     Paired,
     Range,
+    Record,
+    SliceValue,
     Static,
     TupleValue,
     Value,
     described,
-    elements,
     is_array,
+    is_list,
     is_number,
     is_numeric,
     ndim,
@@ -89,9 +108,24 @@ def _zip(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     return Paired(tuple(args))
 
 
+def _slice(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+    ctx = frame.ctx
+    if named or not 1 <= len(args) <= 3:
+        raise ctx.unsupported("slice with these arguments", "Give one to three, by position.")
+    ends = [None if isinstance(a, Static) and a.value is None else as_index(ctx, a, "an end of a slice") for a in args]
+    return SliceValue(ir.Span(None, ends[0]) if len(ends) == 1 else ir.Span(*ends))
+
+
 def _len(frame: Frame, value: Value) -> Value:
-    if isinstance(value, TupleValue):
+    value = opened(frame.ctx, value)
+    if isinstance(value, Record) and value.of is not None:
+        return call_method(frame, value, "__len__", [], {})
+    if isinstance(value, TupleValue | Record):
         return ir.integer(len(value.items))
+    if isinstance(value, Grown):
+        return value.count
+    if isinstance(value, Range):
+        return length(frame, value)
     if not is_array(value) or ndim(value) == 0:
         what = described(value) if not is_array(value) else "an array of rank 0"
         raise frame.ctx.mismatch(f"len of {what}", "Give it an array or a tuple.")
@@ -101,8 +135,11 @@ def _len(frame: Frame, value: Value) -> Value:
 def _extreme(callee: Any) -> Handler:
     def handle(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
         ctx = frame.ctx
+        args = [elements(ctx, a) for a in args]
         items = list(args[0].items) if len(args) == 1 and isinstance(args[0], TupleValue) else args
-        if named or len(items) < 2 or not all(is_number(i) for i in items):
+        if len(items) == 1 and not named and is_array(items[0]) and ndim(items[0]) == 1:
+            return _extreme_element(frame, callee, as_lazy(ctx, items[0]))
+        if named or not items or not all(is_number(i) for i in items):
             raise ctx.unsupported(f"{callee.__name__} of this", f"Use np.{callee.__name__}, or two or more numbers.")
         result = operand(ctx, items[0])
         for item in items[1:]:
@@ -110,6 +147,24 @@ def _extreme(callee: Any) -> Handler:
         return result
 
     return handle
+
+
+def _extreme_element(frame: Frame, callee: Any, array: Lazy) -> Value:
+    """Python's max or min of a vector. ValueError if it is empty, as Python has it."""
+    ctx, one = frame.ctx, ir.integer(1)
+    is_any = scalars.scalar(ctx, operator.ge, (array.shape[0], one))
+    if not isinstance(is_any, ir.Const):
+        ctx.builder.emit(
+            ir.Raise(exception=ValueError, args=(f"{callee.__name__}() iterable argument is empty",), condition=is_any)
+        )
+    rest = scalars.scalar(ctx, operator.sub, (array.shape[0], one))
+    first = complexes.real(ctx, array.element((ir.integer(0),)))
+
+    def better(index: Index, known: ir.Operand) -> ir.Operand:
+        place = scalars.scalar(ctx, operator.add, (index[0], one))
+        return scalars.scalar(ctx, callee, (known, complexes.real(ctx, array.element((place,)))))
+
+    return ctx.reduce((rest,), first, better, callee.__name__, order_free=False)
 
 
 def _abs(frame: Frame, value: Value) -> Value:
@@ -150,21 +205,33 @@ def _round(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     return scalars.scalar(ctx, round, operands_of(frame, "round", args, named, 2))
 
 
-def _tuple_builtin(frame: Frame, value: Value) -> Value:
-    return TupleValue(static_items(frame.ctx, value, "the argument of tuple"))
+def _tuple_builtin(frame: Frame, value: Value | None) -> Value:
+    made = TupleValue(()) if value is None else listed(frame, value)
+    return TupleValue(static_items(frame.ctx, made, "the argument of tuple"))
+
+
+def _list_builtin(frame: Frame, value: Value | None) -> Value:
+    return TupleValue((), is_list=True) if value is None else listed(frame, value)
 
 
 def _sum_builtin(frame: Frame, value: Value, start: ir.Operand | None) -> Value:
     ctx = frame.ctx
+    value = elements(ctx, value) if is_list(value) else materialise(ctx, value)
+    if not is_array(value) and not isinstance(value, TupleValue):
+        value = elements(ctx, listed(frame, value))
     if is_array(value):
-        if ndim(value) != 1:
-            raise ctx.unsupported("Python's sum of an array of rank above 1", "Use np.sum.")
-        result = total(ctx, value)
-        return result if start is None else scalars.scalar(ctx, operator.add, (start, operand(ctx, result)))
+        result = total(ctx, value, None if ndim(value) == 1 else (0,))
+        return result if start is None else binary(frame, operator.add, start, result)
     accumulated: Value = const(0) if start is None else start
     for item in static_items(ctx, value, "the argument of sum"):
         accumulated = binary(frame, operator.add, accumulated, item)
     return accumulated
+
+
+def _replace(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+    if len(args) != 1:
+        raise frame.ctx.fail(errors.WrongCall, "dataclasses.replace takes one object", instead="Name the new values.")
+    return replaced(frame, args[0], named)
 
 
 PYTHON_BUILTINS: dict[Any, Handler] = {
@@ -182,12 +249,24 @@ PYTHON_BUILTINS: dict[Any, Handler] = {
     bool: _to_number("bool", types.boolean),
     complex: takes("complex", "real:scalar? imag:scalar?", _complex),
     round: _round,
-    tuple: takes("tuple", "iterable", _tuple_builtin),
-    list: refused("a list built at run time", "Use an array."),
-    dict: refused("a dictionary", "Use variables or arrays."),
+    tuple: takes("tuple", "iterable?", _tuple_builtin),
+    list: takes("list", "iterable?", _list_builtin),
+    slice: _slice,
+    dict: dictionary,
+    np.random.default_rng: takes("np.random.default_rng", "seed", seeded),
+    isinstance: takes("isinstance", "obj class_or_tuple", is_instance),
+    getattr: takes("getattr", "obj name default?", get_attribute),
+    hasattr: takes("hasattr", "obj name", has_attribute),
+    dataclasses.replace: _replace,
     print: refused("print inside a differentiated function", "Take it out; ADJIT_DUMP=1 prints what is compiled."),
     builtins.sum: takes("sum", "iterable start:number?", _sum_builtin),
 }
+
+# What takes a list for what it is, and no array in its place.
+OF_LISTS = frozenset((
+    list, tuple, len, enumerate, zip, builtins.sum, max, min, checkpoint, dict, isinstance, getattr, hasattr,
+    dataclasses.replace,
+))  # fmt: skip
 
 
 # ------------------------------------------------------------------------------------------------ what a loop runs over
@@ -197,14 +276,14 @@ def iteration(frame: Frame, iterated: Value) -> tuple[Range, Callable[[ir.Operan
     """The range a loop runs over, and what its target is bound to at a counter."""
     if isinstance(iterated, Range):
         return iterated, lambda counter: counter
-    trips = Range(ir.integer(0), _length(frame, iterated), ir.integer(1))
+    trips = Range(ir.integer(0), length(frame, iterated), ir.integer(1))
     return trips, lambda counter: _item(frame, iterated, counter)
 
 
-def _length(frame: Frame, iterated: Value) -> ir.Operand:
+def length(frame: Frame, iterated: Value) -> ir.Operand:
     ctx = frame.ctx
     if isinstance(iterated, Paired):
-        lengths = [_length(frame, p) for p in iterated.parts if p is not None]
+        lengths = [length(frame, p) for p in iterated.parts if p is not None]
         shortest = lengths[0]
         for other in lengths[1:]:
             shortest = shortest if other == shortest else scalars.scalar(ctx, min, (shortest, other), "n")
@@ -219,8 +298,11 @@ def _length(frame: Frame, iterated: Value) -> ir.Operand:
         ahead = scalars.scalar(ctx, operator.add, (ahead, sign))
         count = scalars.scalar(ctx, operator.floordiv, (ahead, iterated.step))
         return scalars.scalar(ctx, max, (count, ir.integer(0)), "n")
-    if isinstance(iterated, TupleValue):
-        return ir.integer(len(iterated.items))
+    known = known_items(frame, iterated)
+    if known is not None:
+        return ir.integer(len(known))
+    if isinstance(iterated, Grown):
+        return iterated.count
     if is_array(iterated) and ndim(iterated) > 0:
         return shape_of(ctx, iterated)[0]
     raise ctx.unsupported("a loop over this", "Loop over a range, an array, a tuple, enumerate(...) or zip(...).")
@@ -239,33 +321,73 @@ def _item(frame: Frame, iterated: Value, counter: ir.Operand) -> Value:
     if isinstance(iterated, Range):
         moved = scalars.scalar(ctx, operator.mul, (counter, iterated.step))
         return scalars.scalar(ctx, operator.add, (iterated.start, moved))
-    if isinstance(iterated, TupleValue):
-        raise ctx.unsupported("a tuple zipped with an array", "Loop over a range and index both.")
+    known = known_items(frame, iterated)
+    if known is not None:
+        return get_item(frame, TupleValue(tuple(known), is_list=True), [counter])
+    if isinstance(iterated, Grown):
+        return list_item(ctx, iterated, counter)
     return indexing.read(ctx, indexing.resolve(ctx, iterated, (counter,)))
 
 
-def known_items(ctx: Context, iterated: Value) -> Sequence[Value] | None:
+def known_items(frame: Frame, iterated: Value) -> Sequence[Value] | None:
     """All that a loop runs over, where that is tuples, and their numbers; else None."""
+    ctx = frame.ctx
+    iterated = opened(ctx, iterated)
     if isinstance(iterated, TupleValue):
         return iterated.items
+    if isinstance(iterated, Record) and iterated.of is None:
+        return tuple(wrap(ctx, key) for key in iterated.keys)
+    if isinstance(iterated, Static) and isinstance(iterated.value, str):
+        return tuple(map(Static, iterated.value))
     if not isinstance(iterated, Paired):
         return None
-    columns = [p if p is None else known_items(ctx, p) for p in iterated.parts]
+    columns = [p if p is None else known_items(frame, p) for p in iterated.parts]
     known = [column for column in columns if column is not None]
     if len(known) < sum(p is not None for p in iterated.parts):
-        return None
+        return _beside_arrays(frame, iterated, columns) if known else None
     return [
         TupleValue(tuple(_number(ctx, iterated, ir.integer(k)) if c is None else c[k] for c in columns))
         for k in range(min(map(len, known), default=0))
     ]
 
 
+def _beside_arrays(frame: Frame, iterated: Paired, columns: Sequence[Sequence[Value] | None]) -> Sequence[Value] | None:
+    """What zip gives of known items that are more than numbers, and of arrays; None where all are numbers.
+
+    ValueError where an array ends before the items do.
+    """
+    ctx = frame.ctx
+    known = [column for column in columns if column is not None]
+    if all(is_number(one) for column in known for one in column):
+        return None
+    parts = [p if p is None or isinstance(p, Grown) else materialise(ctx, elements(ctx, p)) for p in iterated.parts]
+    lengths = [length(frame, p) for p, column in zip(parts, columns, strict=True) if p is not None and column is None]
+    ends = [int(n.value) for n in lengths if isinstance(n, ir.Const)]
+    count = min([*map(len, known), *ends])
+    for end in lengths:
+        if isinstance(end, ir.Var):
+            is_enough = scalars.scalar(ctx, operator.ge, (end, ir.integer(count)))
+            message = (f"zip of an array with fewer than {count} items",)
+            ctx.builder.emit(ir.Raise(exception=ValueError, args=message, condition=is_enough))
+
+    def row(k: int) -> Value:
+        place, found = ir.integer(k), list[Value]()
+        for part, column in zip(parts, columns, strict=True):
+            if column is not None:
+                found.append(column[k])
+            else:
+                found.append(_number(ctx, iterated, place) if part is None else _item(frame, part, place))
+        return TupleValue(tuple(found))
+
+    return [row(k) for k in range(count)]
+
+
 def so_many(frame: Frame, value: Value, count: int) -> Sequence[Value]:
     """The items of what has to have so many. ValueError, as Python has it, where it has not."""
-    ctx, iterated = frame.ctx, materialise(frame.ctx, elements(value))
-    if not isinstance(iterated, Range | Paired) and not (is_array(iterated) and ndim(iterated) > 0):
+    ctx, iterated = frame.ctx, materialise(frame.ctx, value if isinstance(value, Grown) else elements(frame.ctx, value))
+    if not isinstance(iterated, Range | Paired | Grown) and not (is_array(iterated) and ndim(iterated) > 0):
         raise ctx.mismatch(f"unpacking of {described(value)}", "Give it a tuple, or an array.")
-    fits = scalars.scalar(ctx, operator.eq, (_length(frame, iterated), ir.integer(count)))
+    fits = scalars.scalar(ctx, operator.eq, (length(frame, iterated), ir.integer(count)))
     if isinstance(fits, ir.Const) and not fits.value:
         raise ctx.mismatch(f"unpacking to {count} names of what has another length", "Give a name for each value.")
     if not isinstance(fits, ir.Const):

@@ -20,6 +20,7 @@ from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.arrays import ordered_like, shape_of
 from adjit.transform.elaborate.values.elementwise import (
     as_lazy,
+    broadcast_shapes,
     converted,
     copied,
     materialise,
@@ -201,17 +202,20 @@ def copied_whole(ctx: Context, array: ir.Operand, name: str, layout: Layout | No
 
 def _reshape(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     ctx = frame.ctx
+    named = dict(named)
+    is_by_columns = _is_by_columns(frame, "reshape", named.pop("order", None))
+    for name in ("shape", "newshape"):
+        args = [*args, named.pop(name)] if name in named else args
     if named:
-        raise ctx.unsupported(
-            f"argument `{next(iter(named))}` of reshape",
-            "Copy to the order wanted, and reshape that.",
-            why="numba does not take it.",
-        )
+        raise ctx.unsupported(f"argument `{next(iter(named))}` of reshape", "Write the computation without it.")
     owner, *rest = args
     owner = taken(frame, "reshape", "array", owner)
     if not rest:
         raise ctx.mismatch("reshape without a shape", "Give the extents, or a tuple.")
     shape = [extent for part in rest for extent in shape_argument(frame, part)]
+    if is_by_columns:
+        turned = _reshaped(ctx, operand(ctx, _flat_by_columns(ctx, owner)), shape[::-1], "")
+        return transpose(ctx, turned, tuple(range(len(shape)))[::-1])
     given = operand(ctx, owner)
     array = contiguous(ctx, given, "reshape")
     made = _reshaped(ctx, array, shape, "reshape" if array is given else "")
@@ -221,11 +225,30 @@ def _reshape(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     return made
 
 
-def _ravel(frame: Frame, value: Value) -> Value:
+def _ravel(frame: Frame, value: Value, order: Value | None = None) -> Value:
+    if _is_by_columns(frame, "ravel", order):
+        return _flat_by_columns(frame.ctx, value)
     return ravel(frame.ctx, value)
 
 
-def _flatten(frame: Frame, value: Value) -> Value:
+def _is_by_columns(frame: Frame, name: str, order: Value | None) -> bool:
+    """Whether the first axis is to run fastest."""
+    if order is None or order == Static("C"):
+        return False
+    if order != Static("F"):
+        raise frame.ctx.unsupported(f"{name} in this order", 'Write order="C", or order="F".')
+    return True
+
+
+def _flat_by_columns(ctx: Context, value: Value) -> Value:
+    return ravel(
+        ctx, copied(ctx, transpose(ctx, value, tuple(range(ndim(value)))[::-1]), keeps_order=False), always=True
+    )
+
+
+def _flatten(frame: Frame, value: Value, order: Value | None = None) -> Value:
+    if _is_by_columns(frame, "flatten", order):
+        return _flat_by_columns(frame.ctx, value)
     if not isinstance(value, Lazy) and array_type_of(operand(frame.ctx, value)).layout == "C":
         return _copy(frame, ravel(frame.ctx, value, always=True))
     name = value.name if isinstance(value, ir.Var) else "array"
@@ -256,14 +279,29 @@ def _swapaxes(frame: Frame, owner: Value, a: Value, b: Value) -> Value:
 
 
 def _moveaxis(frame: Frame, owner: Value, source: Value, destination: Value) -> Value:
-    axes = list(range(ndim(owner)))
-    start, end = (axis_argument(frame, "np.moveaxis", axis, ndim(owner)) for axis in (source, destination))
-    axes.insert(end, axes.pop(start))
+    rank = ndim(owner)
+    starts, ends = (
+        [
+            axis_argument(frame, "np.moveaxis", axis, rank)
+            for axis in (given.items if isinstance(given, TupleValue) else (given,))
+        ]
+        for given in (source, destination)
+    )
+    if len(starts) != len(ends) or len(set(starts)) < len(starts) or len(set(ends)) < len(ends):
+        raise frame.ctx.mismatch("np.moveaxis of these axes", "Name as many different axes as places for them.")
+    axes = [axis for axis in range(rank) if axis not in starts]
+    for end, start in sorted(zip(ends, starts, strict=True)):
+        axes.insert(end, start)
     return transpose(frame.ctx, owner, tuple(axes))
 
 
 def _expand_dims(frame: Frame, owner: Value, axis: Value) -> Value:
     ctx = frame.ctx
+    if isinstance(axis, TupleValue):
+        rank = ndim(owner) + len(axis.items)
+        for k in sorted(axis_argument(frame, "np.expand_dims", one, rank) for one in axis.items):
+            owner = _expand_dims(frame, owner, ir.integer(k))
+        return owner
     place = axis_argument(frame, "np.expand_dims", axis, ndim(owner) + 1)
     if not isinstance(owner, Lazy):
         spans: list[ir.Selector] = [ir.Span()] * ndim(owner)
@@ -377,19 +415,30 @@ def _check_one_element(ctx: Context, array: Lazy) -> None:
         ctx.builder.emit(ir.Raise(exception=ValueError, args=message, condition=is_one))
 
 
+def _size(frame: Frame, value: Value, axis: Value | None) -> Value:
+    if axis is None or axis == Static(None):
+        return size(frame.ctx, value)
+    return shape_of(frame.ctx, value)[axis_argument(frame, "np.size", axis, ndim(value))]
+
+
+def _broadcast_shapes(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+    return TupleValue(broadcast_shapes(frame.ctx, [shape_argument(frame, a) for a in args]))
+
+
 SHAPING: dict[Any, Handler] = {
     np.ascontiguousarray: takes("np.ascontiguousarray", "a:array", _ascontiguous),
     np.asfortranarray: takes("np.asfortranarray", "a:array", _asfortran),
     np.copy: takes("copy", "a:array", _copy_in_order),
     np.reshape: _reshape,
-    np.ravel: takes("ravel", "a:array", _ravel),
+    np.ravel: takes("ravel", "a:array order?", _ravel),
     np.transpose: _transpose,
     np.swapaxes: takes("swapaxes", "a:array axis1 axis2", _swapaxes),
     np.moveaxis: takes("np.moveaxis", "a:array source destination", _moveaxis),
     np.expand_dims: takes("np.expand_dims", "a:array axis", _expand_dims),
     np.broadcast_to: takes("np.broadcast_to", "array:value shape", _broadcast_to),
     np.shape: _question("shape"),
-    np.size: _question("size"),
+    np.size: takes("np.size", "a:value axis?", _size),
+    np.broadcast_shapes: _broadcast_shapes,
     np.ndim: _question("ndim"),
 }
 
@@ -397,7 +446,7 @@ SHAPING_METHODS: dict[str, Handler] = {
     "copy": takes("copy", "a:array", _copy),
     "reshape": _reshape,
     "ravel": SHAPING[np.ravel],
-    "flatten": takes("flatten", "a:array", _flatten),
+    "flatten": takes("flatten", "a:array order?", _flatten),
     "transpose": _transpose,
     "swapaxes": SHAPING[np.swapaxes],
     "astype": takes("astype", "a:array dtype", _astype),

@@ -11,9 +11,10 @@ or in the other branch where a branch always leaves.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import libcst as cst
@@ -22,13 +23,15 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.elaborate import control
 from adjit.transform.elaborate.assignment import annotated_assignment, assign, assignment, augmented_assignment
+from adjit.transform.elaborate.containers import append
 from adjit.transform.elaborate.expressions import condition, evaluate, local_function
-from adjit.transform.elaborate.python_builtins import iteration, known_items
+from adjit.transform.elaborate.python_builtins import iteration, known_items, length
 from adjit.transform.elaborate.syntax import always_leaves, assigned, body_of, contains, else_of
 from adjit.transform.elaborate.values.elementwise import materialise
-from adjit.transform.elaborate.values.frame import Frame
+from adjit.transform.elaborate.values.frame import Context, Frame
+from adjit.transform.elaborate.values.lists import elements, kept
 from adjit.transform.elaborate.values.order import stored_to
-from adjit.transform.elaborate.values.values import Poison, Range, Static, Value, elements
+from adjit.transform.elaborate.values.values import Grown, List, Poison, Range, Static, TupleValue, Value, is_list, seen
 
 
 def block(frame: Frame, statements: Sequence[cst.BaseStatement | cst.BaseSmallStatement]) -> None:
@@ -80,7 +83,7 @@ def _begun(frame: Frame, statement: cst.BaseStatement | cst.BaseSmallStatement) 
 def _return(frame: Frame, node: cst.Return) -> None:
     ctx = frame.ctx
     value: Value = Static(None) if node.value is None else evaluate(frame, node.value)
-    frame.env[control.VALUE] = materialise(ctx, value, "result")
+    frame.env[control.VALUE] = kept(frame, materialise(ctx, value, "result"))
     frame.env[control.RETURN] = ir.boolean(True)
 
 
@@ -211,12 +214,22 @@ def _after_loop(frame: Frame, node: cst.For | cst.While, outer_break: Value | No
 
 def _for(frame: Frame, node: cst.For) -> None:
     ctx = frame.ctx
-    origin = ctx.builder.origin
-    iterated = elements(evaluate(frame, node.iter))
-    items = known_items(ctx, iterated)
+    iterated = evaluate(frame, node.iter)
+    iterated = iterated if isinstance(iterated, Grown) else elements(ctx, iterated)
+    items = known_items(frame, iterated)
     if items is not None:
         _unrolled(frame, node, items)
         return
+    counted = _numbers(iterated, MOST_UNROLLED) if isinstance(iterated, Range) and not frame.is_rule else None
+    if counted is not None and counted and not control.tried(frame, lambda: _looped(frame, node, iterated)):
+        # what it does wants to know which trip it is
+        _unrolled(frame, node, counted)
+    elif not counted:
+        _looped(frame, node, iterated)
+
+
+def _looped(frame: Frame, node: cst.For, iterated: Value) -> None:
+    ctx, origin = frame.ctx, frame.ctx.builder.origin
     iterated = materialise(ctx, iterated)
     if isinstance(iterated, Range) and _is_empty(iterated):
         # what its body assigns is not assigned
@@ -235,7 +248,8 @@ def _for(frame: Frame, node: cst.For) -> None:
         was_in_prange = ctx.in_prange
         ctx.in_prange |= run.parallel
         try:
-            return _trip(frame, node, stops)
+            with _of_so_many(ctx, run):
+                return _trip(frame, node, stops)
         finally:
             ctx.in_prange = was_in_prange
 
@@ -247,8 +261,120 @@ def _for(frame: Frame, node: cst.For) -> None:
             outs=trips.outs, stops=stops, origin=origin, parallel=run.parallel, snapshots=run.snapshots,
         )  # fmt: skip
 
-    control.carried_loop(frame, names, body, build)
+    control.carried_loop(frame, names, body, build, functools.partial(length, frame, run))
     _after_loop(frame, node, outer_break)
+
+
+@contextlib.contextmanager
+def _of_so_many(ctx: Context, run: Range) -> Iterator[None]:
+    """Within it, a trip of a loop over that range is elaborated."""
+    outer = ctx.trips
+    ctx.trips = run.stop if run.start == ir.integer(0) and run.step == ir.integer(1) else None
+    yield
+    ctx.trips = outer
+
+
+def collected(frame: Frame, iterated: Value, each: Callable[[Value], Value] | None) -> List:
+    """The list of all items of something, or of what `each` makes of them."""
+    made = kept(frame, TupleValue((), is_list=True))
+
+    def add(one: Value) -> None:
+        _append(frame, made, one if each is None else each(one))
+
+    for_each(frame, iterated, add)
+    found = seen(frame.env, made)
+    assert is_list(found)
+    return found
+
+
+def _append(frame: Frame, cell: Value, one: Value) -> None:
+    target = seen(frame.env, cell)
+    assert is_list(target)
+    append(frame, target, materialise(frame.ctx, one))
+
+
+UNROLLED = 16  # trips of a comprehension that is written out
+MOST_UNROLLED = 64  # and of a loop where that has to be
+
+
+def for_each(frame: Frame, iterated: Value, do: Callable[[Value], None], names: Sequence[str] = ()) -> None:
+    """Runs `do` on each item, in order; `names`: the variables that it changes, lists aside."""
+    ctx, origin = frame.ctx, frame.ctx.builder.origin
+    iterated = materialise(ctx, iterated if isinstance(iterated, Grown) else elements(ctx, iterated))
+    items = known_items(frame, iterated)
+    if items is None and isinstance(iterated, Range):
+        items = _numbers(iterated, UNROLLED)
+    if items is not None:
+        for one in items:
+            do(one)
+        return
+    run, item = iteration(frame, iterated)
+    counter = ir.Var("i", types.intp)
+
+    def body() -> list[ir.Operand]:
+        ctx.builder.origin = origin
+        with _of_so_many(ctx, run):
+            do(item(counter))
+        return []
+
+    def build(trips: control.Trips) -> ir.Op:
+        return ir.For(
+            start=run.start, stop=run.stop, step=run.step, inits=trips.inits, body=trips.body(counter),
+            outs=trips.outs, origin=origin,
+        )  # fmt: skip
+
+    control.carried_loop(frame, names, body, build, functools.partial(length, frame, run))
+
+
+def _numbers(run: Range, most: int) -> Sequence[Value] | None:
+    """The numbers of a range of literals, if they are few and nothing is asked of the loop."""
+    ends = [e.value for e in (run.start, run.stop, run.step) if isinstance(e, ir.Const)]
+    if len(ends) < 3 or ends[2] == 0 or run.parallel or run.snapshots is not None:
+        return None
+    if len(range(*map(int, ends))) > most:
+        return None
+    return [ir.integer(k) for k in range(*map(int, ends))]
+
+
+def comprehension(frame: Frame, node: cst.ListComp | cst.GeneratorExp) -> Value:
+    """`[elt for target in iter if test ...]`, the names of which are its own."""
+    made = kept(frame, TupleValue((), is_list=True))
+    own = assigned([cst.AssignTarget(clause.target) for clause in _clauses(node.for_in)]).names
+    outer = {name: frame.env[name] for name in own if name in frame.env}
+
+    def clause(part: cst.CompFor, then: Callable[[], None]) -> None:
+        def trip(one: Value) -> None:
+            assign(frame, part.target, one)
+            _where(frame, [test.test for test in part.ifs], then)
+
+        for_each(frame, evaluate(frame, part.iter), trip)
+
+    def run(parts: Sequence[cst.CompFor]) -> None:
+        if parts:
+            clause(parts[0], lambda: run(parts[1:]))
+        else:
+            _append(frame, made, evaluate(frame, node.elt))
+
+    local, frame.local_names = frame.local_names, frame.local_names | set(own)
+    run(_clauses(node.for_in))
+    frame.local_names = local
+    for name in own:
+        frame.env.pop(name, None)
+    frame.env.update(outer)
+    return seen(frame.env, made)
+
+
+def _clauses(part: cst.CompFor | None) -> list[cst.CompFor]:
+    return [] if part is None else [part, *_clauses(part.inner_for_in)]
+
+
+def _where(frame: Frame, tests: Sequence[cst.BaseExpression], then: Callable[[], None]) -> None:
+    """`then` where all tests hold."""
+    if not tests:
+        then()
+        return
+    held = condition(frame, tests[0])
+    control.conditional(frame, held, lambda: _where(frame, tests[1:], then), lambda: None)
 
 
 def _is_empty(trips: Range) -> bool:

@@ -53,7 +53,7 @@ def emit(function: ir.Function, in_workspace: bool = True) -> Emitted:
 
     found = Globals([*names.values(), identifier(function.name)])
     kept = _temporaries(function) if in_workspace else None
-    layout = Layout(function, classes, folding, Expressions(name_of, folding, found, kept))
+    layout = Layout(function, classes, folding, Expressions(name_of, folding, found, kept, lowered.wholes))
     layout.block(lowered.body, INDENT)
     name = identifier(function.name)
     parameters = ", ".join(name_of(parameter) for parameter in lowered.parameters)

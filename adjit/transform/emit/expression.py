@@ -11,17 +11,18 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
 
+from adjit.runtime.library import check_separate, joined
 from adjit.runtime.library.workspace import product_type
 from adjit.transform import ir
 from adjit.transform.emit.folding import Folding
 from adjit.transform.emit.naming import Globals
-from adjit.transform.ir.types import array_type_of, is_scalar, written_selectors
+from adjit.transform.ir.types import array_type_of, complex_of, is_scalar, written_selectors
 
 # How tightly an expression binds, loosest first.
 CHOICE, OR, AND, NOT, COMPARE, BIT_OR, BIT_XOR, BIT_AND, SHIFT, SUM, PRODUCT, SIGN, POWER, ATOM = range(14)
@@ -78,11 +79,13 @@ class Expressions:
         folding: Folding,
         found: Globals,
         temporaries: frozenset[ir.Var] | None = frozenset(),
+        wholes: Mapping[ir.Var, ir.Var] = {},
     ):
         self.names = names
         self.folding = folding
         self.globals = found
         self.temporaries = temporaries
+        self.wholes = wholes
 
     # ---------------------------------------------------------------------------------------------- operands
 
@@ -267,6 +270,9 @@ class Expressions:
             if callee is operator.not_ or (callee is operator.invert and isinstance(args[0].type, types.Boolean)):
                 return self.negation(args[0])
             return self.prefix(*PREFIX[callee], args[0])
+        if callee is check_separate:
+            # of what the caller gave, and not of the copies of its parts
+            args = tuple(self.wholes.get(a, a) if isinstance(a, ir.Var) else a for a in args)
         if callee is ir.cast:
             return self.cast(args[0], op.outs[0].type)
         if callee is ir.select:
@@ -280,6 +286,13 @@ class Expressions:
             inner = ", ".join([*(self.text(a) for a in args[1:]), *options])
             return Text(f"{self.atom(args[0])}.{callee.__name__}({inner})")
         return Text(f"{self.globals.text(callee)}({', '.join([*(self.text(a) for a in args), *options])})")
+
+    def joined(self, real: str, imag: str, part: ir.Type) -> str:
+        """The complex number, or array of them, with these parts of a type."""
+        if not isinstance(part, types.Array):
+            number = f"{self.globals.builtin('complex')}({real}, {imag})"
+            return number if part == types.float64 else f"{self.scalar(complex_of(part))}({number})"
+        return f"{self.globals.text(joined)}({real}, {imag}, {self.scalar(complex_of(part.dtype))})"
 
     def infix(self, sign: str, binds: int, left: Text, right: Text) -> Text:
         if binds == POWER:

@@ -100,6 +100,9 @@ class Folding:
                 if isinstance(op, ir.For):
                     self._counters.add(op.body.args[0])
                 self._copied.update(op.inits)
+                if op.stops:
+                    # what is read to decide that is read when the next trip's values have their names
+                    self._copied.update(ir.carried_args(op))
         if holder is not None:
             is_stopping = isinstance(holder, (ir.For, ir.While)) and holder.stops and region is holder.body
             for k, operand in enumerate(region.yields):

@@ -167,6 +167,11 @@ class Layout:
                     self._end = len(self.lines)
                 result = self._tree(self._function.result, lambda k: "None" if k is None else next(rest), outer=True)
                 self._line("return ", result, "", indent)
+            case Unpack(source=source, tree=ir.Pair() as pair):
+                copied = ".copy()" if ir.is_array(pair[0]) else ""
+                whole = self._print.names(source)
+                parts = f"{whole}.real{copied}, {whole}.imag{copied}"
+                self.lines.append(f"{indent}{', '.join(map(self._target, pair))} = {parts}")
             case Unpack(source=source, tree=tree):
                 self.lines.append(f"{indent}{self._tree(tree, self._target, outer=True)} = {self._print.names(source)}")
             case _:
@@ -349,6 +354,9 @@ class Layout:
         if not isinstance(tree, tuple):
             return leaf(tree)
         parts = [self._tree(part, leaf) for part in tree]
+        if isinstance(tree, ir.Pair):
+            real, imag = parts
+            return self._print.joined(real, imag, self._function.body.yields[tree[0]].type)
         return ", ".join(parts) if outer and len(parts) > 1 else parenthesised(parts)
 
     def _target(self, leaf: Any) -> str:

@@ -1,7 +1,7 @@
 """Emitted text as a module of its own: its imports, the functions of adjit's that it calls, its frozen arrays.
 
-In: `Emitted`. Out: the text of a module that needs NumPy and numba alone; and adjit, where its temporaries or its
-elementary functions are adjit's.
+In: `Emitted`. Out: the text of a module that needs NumPy and numba alone; SciPy, where it calls special functions; and
+adjit, where its temporaries or its elementary functions are adjit's.
 
     module_text(emitted)      import numpy as np ... def same_extent(left, right): ... def energy_grad(x): ...
 """
@@ -21,10 +21,12 @@ import numpy as np
 from numba import njit
 from numba.extending import is_jitted
 
+from adjit.transform.emit import special
 from adjit.transform.emit.emit import Emitted
 from adjit.transform.emit.wrapping import INDENT, WIDTH
 
 _NEEDS_ADJIT = "# Tuned code: it needs adjit, whose workspaces and elementary functions it calls."
+_NEEDS_SCIPY = "# It needs SciPy, whose special functions it calls."
 
 
 def module_text(emitted: Emitted, decorator: str = "", is_tuned: bool = False) -> str:
@@ -33,13 +35,13 @@ def module_text(emitted: Emitted, decorator: str = "", is_tuned: bool = False) -
     A global that no module has under its own name is mentioned in a comment; frozen arrays are written out, and so
     are adjit's own functions unless the text is tuned. Then the first line says that it needs adjit.
     """
-    head = _Head(emitted, is_tuned)
+    head = _Head(emitted, is_tuned, is_compiled=bool(decorator))
     if decorator:
         head.add("njit", njit)
     paragraphs = head.paragraphs()
-    first = _NEEDS_ADJIT if paragraphs[2] else ""
+    first = (_NEEDS_ADJIT if paragraphs[2] else "", _NEEDS_SCIPY if head.calls_special else "")
     parts = [
-        "\n".join(filter(None, (first, "\n\n".join(filter(None, paragraphs))))),
+        "\n".join(filter(None, (*first, "\n\n".join(filter(None, paragraphs))))),
         *head.definitions.values(),
         f"{decorator}\n{emitted.text}".lstrip(),
     ]
@@ -58,8 +60,9 @@ class _Head:
     `imports`: by how the line begins, what it imports. `definitions`: by name, what is needed first.
     """
 
-    def __init__(self, emitted: Emitted, is_tuned: bool) -> None:
-        self.is_tuned = is_tuned
+    def __init__(self, emitted: Emitted, is_tuned: bool, is_compiled: bool = False) -> None:
+        self.is_tuned, self.is_compiled = is_tuned, is_compiled
+        self.calls_special = False
         self.imports: dict[str, set[str]] = {}
         self.constants: dict[str, str] = {}
         self.definitions: dict[str, str] = {}
@@ -83,6 +86,13 @@ class _Head:
                 self.definitions[own] = self._definition(value)
             if name != own:
                 self.definitions[name] = f"{name} = {own}"
+        elif self.is_compiled and special.is_special(value):
+            # numba does not know of SciPy's functions by itself
+            self.calls_special = True
+            self._import("np", np)
+            for begins, names in special.imports(value).items():
+                self.imports.setdefault(begins, set()).update(names)
+            self.definitions[name] = special.definition(name, value)
         else:
             self._import(name, value)
 

@@ -84,7 +84,7 @@ class Return(Statement):
 
 @dataclass(eq=False)
 class Unpack(Statement):
-    """`targets = source`, where `source` is a parameter that is a tuple."""
+    """`targets = source`, where `source` is a parameter that is a tuple, or its parts if that is complex."""
 
     source: ir.Var
     tree: ir.Tree
@@ -93,11 +93,12 @@ class Unpack(Statement):
 @dataclass
 class Program:
     """`same` maps a variable to the one that it shares its name with by construction: what a loop hands back to what
-    it carries."""
+    it carries. `wholes`: the complex argument that a real part is taken from."""
 
     parameters: tuple[ir.Var, ...]
     body: list[Statement]
     same: dict[ir.Var, ir.Var]
+    wholes: dict[ir.Var, ir.Var]
 
     def resolve(self, var: ir.Var) -> ir.Var:
         return self.same.get(var, var)
@@ -136,6 +137,7 @@ class _Lowering:
         self.function = function
         self.folding = folding
         self.same: dict[ir.Var, ir.Var] = {}
+        self.wholes: dict[ir.Var, ir.Var] = {}
 
     def program(self) -> Program:
         parameters: list[ir.Var] = []
@@ -146,10 +148,26 @@ class _Lowering:
                 continue
             parameters.append(ir.Var(name, types.none, user=True))
             if any(isinstance(leaf, ir.Var) for leaf in ir.leaves(tree)):
-                body.append(Unpack(parameters[-1], tree))
+                body += self.unpacked(parameters[-1], tree)
         region = self.function.body
         body += self.returning(region.ops, region.yields)
-        return Program(tuple(parameters), body, self.same)
+        return Program(tuple(parameters), body, self.same, self.wholes)
+
+    def unpacked(self, source: ir.Var, tree: ir.Tree) -> list[Statement]:
+        """What takes a parameter apart: first tuples, and then complex numbers, which may be in them."""
+        if isinstance(tree, ir.Pair):
+            self.wholes[tree[0]] = source
+            return [Unpack(source, tree)]
+        rest: list[Statement] = []
+
+        def whole(part: ir.Tree) -> ir.Tree:
+            if isinstance(part, ir.Pair):
+                var = ir.Var(part[0].name.removesuffix("_real"), types.none)
+                rest.extend(self.unpacked(var, part))
+                return var
+            return tuple(map(whole, part)) if isinstance(part, tuple) else part
+
+        return [Unpack(source, whole(tree)), *rest]
 
     # ---------------------------------------------------------------------------------------------- regions
 

@@ -36,6 +36,7 @@ from adjit.transform.ir.core import (
     Op,
     Operand,
     Origin,
+    Pair,
     Region,
     Tree,
     Type,
@@ -52,6 +53,7 @@ from adjit.transform.ir.core import (
     leaves,
     map_tree,
     of_kinds,
+    pairs,
     place_of,
     select,
 )

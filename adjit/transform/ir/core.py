@@ -312,6 +312,10 @@ class Function(Analysed):
 Tree = Any  # nested tuples; the leaves of a parameter are Vars, those of a result integers into `body.yields`
 
 
+class Pair(tuple[Any, ...]):
+    """The parts of a complex number or array in a tree: one number or array to the caller, two leaves here."""
+
+
 def leaves(tree: Tree) -> list[Any]:
     """The leaves of nested tuples, in order."""
     if isinstance(tree, tuple):
@@ -322,8 +326,16 @@ def leaves(tree: Tree) -> list[Any]:
 def map_tree(function: Callable[[Any], Any], tree: Tree) -> Tree:
     """The same nesting with `function` applied to each leaf."""
     if isinstance(tree, tuple):
-        return tuple(map_tree(function, part) for part in tree)
+        parts = (map_tree(function, part) for part in tree)
+        return Pair(parts) if isinstance(tree, Pair) else tuple(parts)
     return function(tree)
+
+
+def pairs(tree: Tree) -> list[Pair]:
+    """What is complex in a tree, in order."""
+    if isinstance(tree, Pair):
+        return [tree]
+    return [pair for part in tree for pair in pairs(part)] if isinstance(tree, tuple) else []
 
 
 def place_of(origin: Origin | None) -> Place | None:

@@ -174,6 +174,7 @@ class Detached(Op):
     by:       its layout, or its type.
     readonly: nothing may be stored into that view.
     is_view:  `copy` is a view here, which is NumPy's if the order of `base` is, or its type.
+    is_kept:  `copy` keeps it beside others, and nothing is stored into it there.
     """
 
     base: Operand = operand()
@@ -183,6 +184,7 @@ class Detached(Op):
     readonly: bool = False
     is_view: bool = False
     by: str = "layout"
+    is_kept: bool = False
 
 
 @node

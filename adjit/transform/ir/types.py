@@ -150,6 +150,15 @@ def dtype_of(value: Any) -> Type | None:
     return None
 
 
+def part_type(type_: Type) -> Type | None:
+    """The type of the parts of a complex number, or, copied in C order, of an array of them; None of another."""
+    if isinstance(type_, types.Complex):
+        return part_of(type_)
+    if isinstance(type_, types.Array) and isinstance(type_.dtype, types.Complex):
+        return types.Array(part_of(type_.dtype), type_.ndim, "C" if type_.layout == "C" else "A")
+    return None
+
+
 def complex_of(part: Type) -> types.Complex:
     """The type of the complex numbers with parts of this type."""
     made: types.Complex = types.complex64 if part == types.float32 else types.complex128

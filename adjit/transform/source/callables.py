@@ -14,8 +14,11 @@ import sys
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
+import numpy as np
+
 from adjit.errors import SourceUnavailable
 from adjit.runtime.backend import is_dispatcher
+from adjit.transform.source.marks import Checkpointed
 
 
 def python_function(function: object) -> FunctionType:
@@ -32,21 +35,25 @@ def python_function(function: object) -> FunctionType:
     raise _no_function(function)
 
 
-_REFUSED: tuple[tuple[type, str, str], ...] = (
-    (type, "{} is a class, not a function",
-     "Write a function of the numbers and arrays that its objects hold."),
-    (MethodType, "{} is a method, bound to an object",
-     "Write a function that gets what the method reads of the object as arguments."),
-    (functools.partial, "a functools.partial is no function with a source of its own",
-     "Write a lambda that calls the function with what the partial holds."),
-)  # fmt: skip
+def held_by(thing: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]] | None:
+    """The function that a bound method, a `functools.partial` or an object with `__call__` runs, and the arguments that
+    it has for it; None of anything else."""
+    if isinstance(thing, MethodType):
+        return thing.__func__, (thing.__self__,), {}
+    if isinstance(thing, functools.partial):
+        return thing.func, thing.args, thing.keywords
+    own = inspect.getattr_static(type(thing), "__call__", None)
+    is_known = is_dispatcher(thing) or hasattr(thing, "derivative") or isinstance(thing, type | Checkpointed)
+    return (own, (thing,), {}) if isinstance(own, FunctionType) and not is_known else None
 
 
 def _no_function(thing: Any) -> SourceUnavailable:
     reads = "adjit reads functions, lambdas and numba dispatchers."
-    for kind, what, instead in _REFUSED:
-        if isinstance(thing, kind):
-            return SourceUnavailable(what.format(getattr(thing, "__qualname__", "")), why=reads, instead=instead)
+    if isinstance(thing, type):
+        what = f"{thing.__qualname__} is a class, not a function"
+        return SourceUnavailable(
+            what, why=reads, instead="Write a function of the numbers and arrays that its objects hold."
+        )
     if isinstance(getattr(thing, "__name__", None), str) and callable(thing):
         name = spoken(thing)
         return SourceUnavailable(
@@ -66,6 +73,11 @@ def spoken(callee: object) -> str:
     name = getattr(callee, "__name__", None)
     if not isinstance(name, str):
         return f"an object of type {type(callee).__name__}"
+    owner: Any = getattr(callee, "__self__", None)
+    if is_distribution(owner):
+        return f"scipy.stats.{owner.name}.{name}"
+    if isinstance(getattr(callee, "__self__", None), np.ufunc):
+        return f"{spoken(callee.__self__)}.{name}"  # type: ignore[attr-defined]
     own = str(getattr(callee, "__module__", None) or "").split(".")
     homes = [".".join(own[:k]) for k in range(1, len(own) + 1)]
     for home in (*homes, "numpy", "numpy.random", "scipy.special"):
@@ -73,6 +85,12 @@ def spoken(callee: object) -> str:
         if root in _LIBRARIES and getattr(sys.modules.get(home), name, None) is callee:
             return f"{home}.{name}".replace("numpy.", "np.", 1).removeprefix("builtins.").removeprefix("_")
     return name
+
+
+def is_distribution(thing: Any) -> bool:
+    """Whether this is an object that scipy.stats has under its own name, as `scipy.stats.norm`."""
+    name = getattr(thing, "name", None)
+    return isinstance(name, str) and getattr(sys.modules.get("scipy.stats"), name, None) is thing
 
 
 _LIBRARIES = sys.stdlib_module_names | {"numpy", "scipy"}

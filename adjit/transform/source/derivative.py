@@ -24,6 +24,7 @@ from adjit.transform.source.callables import python_function
 from adjit.transform.source.callables import signature as own_signature
 from adjit.transform.source.marks import Checkpointed
 from adjit.transform.source.parameters import by_name, listed, misfit, plain
+from adjit.transform.source.structures import Layout
 from adjit.transform.strategy import CHEAPEST, Strategy
 
 if TYPE_CHECKING:
@@ -79,6 +80,15 @@ class Enclosed:
     elaborate: Callable[[Sequence[types.Type], Callable[[Any, tuple[types.Type, ...]], ir.Function]], ir.Function]
 
 
+@dataclass(frozen=True)
+class Structured:
+    """A function of which some arguments are lists, dictionaries or objects: each is the tuple of its leaves here, put
+    together as its layout says."""
+
+    function: Any
+    layouts: tuple[Layout | None, ...]
+
+
 # ---------------------------------------------------------------------------------------------------- what is asked for
 
 
@@ -112,13 +122,22 @@ def at_level(derivative: Derivative, tuned: bool) -> Derivative:
 
 def root(spec: Any) -> Any:
     """The user's function under derivatives of derivatives, or that itself."""
-    while isinstance(spec, Derivative):
+    while isinstance(spec, Derivative | Structured):
         spec = spec.function
     return spec
 
 
+def of_structures(spec: Any, layouts: tuple[Layout | None, ...]) -> Any:
+    """The same derivative, or function, of arguments of which some are put together so."""
+    if isinstance(spec, Derivative):
+        return dataclasses.replace(spec, function=of_structures(spec.function, layouts))
+    return Structured(spec, layouts)
+
+
 def shown(spec: Any) -> str:
     """What a message calls a function or a derivative of it: `grad(energy)`."""
+    if isinstance(spec, Structured):
+        return shown(spec.function)
     if not isinstance(spec, Derivative):
         return str(getattr(spec, "__name__", None) or getattr(spec, "name", "the function"))
     inner = spec.function.function if spec.kind == "hvp" else spec.function
@@ -194,6 +213,8 @@ def signature(spec: Any) -> inspect.Signature:
     """The parameters of a derived function, or of a function."""
     if isinstance(spec, Enclosed):
         return spec.parameters
+    if isinstance(spec, Structured):
+        return signature(spec.function)
     if not isinstance(spec, Derivative):
         function = python_function(spec)
         return plain(function.__name__, own_signature(function))

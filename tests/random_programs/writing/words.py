@@ -795,6 +795,82 @@ for <!e> in <!t>:
 # ---------------------------------------------------------------------------------------------------- scientific code
 
 LOOPS = """
+# lists that grow
+<!l> = []
+for <i> in range(<v>.size):
+    <!l>.append(<v>[<i>] * <x1>)
+<!a> = np.array(<!l>)
+
+<!l> = [<x1>]
+for <i> in range(<n>):
+    <!l>.append(0.5 * <!l>[-1] + <x2>)
+<!b> = <!l>[-1] + sum(<!l>)
+
+<!l> = []
+for <!e> in <v>:
+    if <!e> > 0.1237:
+        <!l>.append((<!e>, <!e> * <f>))
+<!t> = 0.0
+for <!p>, <!q> in <!l>:
+    <!t> += <!p> * <!q>
+
+<!l> = []
+<!a> = <v> * 1.0
+for <i> in range(2):
+    <!a> = np.sin(<!a>) + <c>
+    <!l>.append(<!a>)
+<!m> = np.array(<!l>)
+
+<!l> = []
+for <i> in range(<A>.shape[0]):
+    <!l>.append([<!e> * <x1> for <!e> in <A>[<i>]])
+<!m> = np.array(<!l>)
+
+<!a> = np.array([<x1> * <!e> for <!e> in <v>])
+
+<!b> = sum(<!e> * <!g> for <!e>, <!g> in zip(<v>, <~v>))
+
+<!b> = sum([<!e> ** 2 for <!e> in <v> if <!e> > 0.1237]) + sum(<!e> for <!e> in <V>)
+
+<!l> = [<!e> for <!e> in <v>]
+for <i> in range(<n>):
+    <!l> = [0.5 * (<!l>[<!j>] + <!l>[<!j> - 1]) for <!j> in range(len(<!l>))]
+<!a> = np.array(<!l>) * <x1>
+
+<!s> = [<x1>, <x2>, <f>]
+for <i> in range(<n>):
+    <!s>[<i> % 3] = <!s>[<i> % 3] * 0.5 + <x3>
+<!b> = <!s>[0] - <!s>[-1]
+
+<!q> = [1.0]
+<!t> = 0.0
+while <!q>:
+    <!w> = <!q>.pop()
+    <!t> += <!w> * <f>
+    if <!w> < 3.0:
+        <!q>.append(<!w> * 2.0)
+
+<!l> = sorted(<v>)
+<!b> = <!l>[0] + <!l>[-1] * <c>
+
+<!l> = []
+if <q>:
+    <!l>.append(<x1>)
+<!l>.append(<x2>)
+<!b> = <!l>[0] * len(<!l>)
+
+# dictionaries
+<!d> = {"a": <x1>, "b": <v>}
+<!d>["c"] = <!d>["a"] * 2.0
+for <i> in range(<n>):
+    <!d>["a"] += <x2> * 0.1
+<!b> = <!d>["a"] + <!d>["c"] + np.sum(<!d>["b"])
+
+<!d> = {"rate": <x1>, "start": <f>}
+if <q>:
+    <!d>["rate"] = <x2>
+<!b> = sum(<!w> * <!w> for <!w> in <!d>.values())
+
 # time stepping with buffers that change places
 <!a>, <!b> = <v>.copy(), np.zeros_like(<v>)
 for <i> in range(<n>):

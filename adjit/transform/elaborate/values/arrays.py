@@ -10,12 +10,14 @@ In: an array, or a tuple or list where NumPy takes it for one. Out: its shape, a
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numba import types
 
+from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.frame import Context
@@ -27,6 +29,7 @@ from adjit.transform.elaborate.values.values import (
     Value,
     described,
     dtype,
+    is_array,
     is_scalar,
     operands_in,
 )
@@ -99,6 +102,8 @@ def array_of(ctx: Context, value: Value, kind: types.Type | None = None, of_none
     of_none: their type where there are no elements.
     """
     extents, flat = _elements(ctx, value)
+    if any(map(is_array, flat)):
+        return _stacked(ctx, extents, flat, kind)
     type_ = kind or (functools.reduce(scalars.wider, map(dtype, flat)) if flat else of_none)
     out = allocated(ctx, [ir.integer(n) for n in extents], type_, None if flat else 0, "array")
     for place, leaf in zip(np.ndindex(*extents), flat, strict=True):
@@ -106,8 +111,47 @@ def array_of(ctx: Context, value: Value, kind: types.Type | None = None, of_none
     return out
 
 
-def _elements(ctx: Context, value: Value) -> tuple[tuple[int, ...], list[Number]]:
-    if is_scalar(value):
+def _stacked(ctx: Context, outer: Sequence[int], parts: Sequence[Number | Lazy], kind: types.Type | None) -> Number:
+    """The array that np.array makes of arrays in lists or tuples, the first axes of which are those of the lists."""
+    shapes = [shape_of(ctx, part) for part in parts]
+    if len(set(map(len, shapes))) > 1:
+        raise _uneven(ctx)
+    type_ = kind or functools.reduce(scalars.wider, map(dtype, parts))
+    out = allocated(ctx, [*(ir.integer(n) for n in outer), *shapes[0]], type_, None, "array")
+    for place, part, own in zip(np.ndindex(*outer), parts, shapes, strict=True):
+        _check_same(ctx, own, shapes[0])
+        _store_row(ctx, out, [ir.integer(int(p)) for p in place], shapes[0], part)
+    return out
+
+
+def _check_same(ctx: Context, shape: Sequence[ir.Operand], other: Sequence[ir.Operand]) -> None:
+    for mine, first in zip(shape, other, strict=True):
+        fits = scalars.scalar(ctx, operator.eq, (mine, first))
+        if isinstance(fits, ir.Const) and not fits.value:
+            raise _uneven(ctx)
+        if mine != first:
+            ctx.builder.emit(
+                ir.Raise(exception=ValueError, args=("the rows of an array differ in length",), condition=fits)
+            )
+
+
+def _store_row(
+    ctx: Context, out: Number, at: list[ir.Operand], shape: Sequence[ir.Operand], row: Number | Lazy
+) -> None:
+    def body(index: tuple[ir.Operand, ...]) -> None:
+        element = row.element(index) if isinstance(row, Lazy) else load(ctx, row, index)
+        store(ctx, out, [*at, *index], element)
+
+    ctx.builder.nest(tuple(shape), body)
+
+
+def _uneven(ctx: Context) -> errors.AdjitError:
+    return ctx.mismatch("the rows of an array differ in length", "Give rows of one length.")
+
+
+def _elements(ctx: Context, value: Value) -> tuple[tuple[int, ...], list[Any]]:
+    """How many items there are in nested lists, in each level, and the numbers or arrays in them."""
+    if is_scalar(value) or is_array(value):
         return (), [value]
     if not isinstance(value, TupleValue):
         raise ctx.unsupported(
@@ -117,6 +161,6 @@ def _elements(ctx: Context, value: Value) -> tuple[tuple[int, ...], list[Number]
         )
     parts = [_elements(ctx, item) for item in value.items]
     if any(p[0] != parts[0][0] for p in parts):
-        raise ctx.mismatch("the rows of an array differ in length", "Give rows of one length.")
+        raise _uneven(ctx)
     inner = parts[0][0] if parts else ()
     return (len(parts), *inner), [leaf for p in parts for leaf in p[1]]

@@ -5,7 +5,8 @@ In: nothing. Out: `Context`, one a compilation, and `Frame`, one a function body
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,11 +16,12 @@ from numba import types
 
 from adjit import errors
 from adjit.transform import ir
-from adjit.transform.elaborate.values.values import Complex, Poison, Static, TupleValue, Value
+from adjit.transform.elaborate.values.values import CELL, Complex, List, Poison, Static, TupleValue, Value, seen
 from adjit.transform.ir.types import const, is_small, type_of, typed_const
 from adjit.transform.source.reading import FunctionSource
 
 ANYWHERE = "anywhere"  # the root of an array that may be any of those reachable here
+KEPT = "kept"  # one of the roots of an item of a list that grows, which stands for an array that has other names
 
 
 class Context:
@@ -42,9 +44,20 @@ class Context:
         self.called: dict[ir.Var, tuple[str, ir.Origin | None]] = {}
         # every binding of a variable of the user's: its name, the statement, the numbers and arrays in its value
         self.bound: list[tuple[str, ir.Origin | None, Value]] = []
-        self.active_calls: list[object] = []
+        self.active_calls: list[tuple[Any, ...]] = []
+        self.unrolled_calls = 0  # of functions by themselves
+        self.decomposed: list[Any] = []  # the callees that rules are being written for, in terms of other ops
         self.call_places: list[errors.Place | None] = []
         self.frame: Frame | None = None
+        self.frames: list[Frame] = []  # of the calls under way
+        self.cells = 0  # lists that got a name
+        self.loops: list[object] = []  # those around what is elaborated
+        self.grows: dict[str, list[object]] = {}  # for each list, the loops in which it is made longer
+        self.roomy: dict[
+            tuple[object, str], tuple[ir.Operand, ...]
+        ] = {}  # the memory in which a loop made room, by list
+        self.defaults: dict[Value, str] = {}  # parameters whose default is a list, by what the function is called with
+        self.trips: ir.Operand | None = None  # how many the innermost loop makes, where that is known
         self.node: cst.CSTNode | None = None
         self.in_prange = False
         # whether the copies that stand for views are noted, as they are in functions of the user's and not in rules
@@ -61,7 +74,27 @@ class Context:
         # and the IR of such a function alone, with what it reads around it as arguments
         self.elaborate_local: Callable[..., ir.Function]
         self.run_local: Callable[[Any, Sequence[Value], Mapping[str, Value]], Value]
+        # what a loop over something collects, of each item, and a comprehension
+        self.collected: Callable[[Frame, Value, Callable[[Value], Value] | None], List]
+        self.call: Callable[[Frame, Value, Sequence[Value], Mapping[str, Value]], Value]
+        self.attribute: Callable[[Frame, Value, str], Value]
+        self.for_each: Callable[[Frame, Value, Callable[[Value], None], Sequence[str]], None]
+        self.comprehension: Callable[[Frame, cst.ListComp | cst.GeneratorExp], Value]
         self.reads_once: Callable[[Any], tuple[bool, ...]]
+
+    @contextlib.contextmanager
+    def entered(self, frame: Frame) -> Iterator[None]:
+        """Within it the body of a call is elaborated: what lists hold is the same for it and for its caller."""
+        caller = self.frames[-1] if self.frames else None
+        if caller is not None:
+            frame.env.update(caller.lists())
+        self.frames.append(frame)
+        try:
+            yield
+        finally:
+            self.frames.pop()
+        if caller is not None:
+            caller.env.update(frame.lists())
 
     # ---------------------------------------------------------------------------------------------------- errors
 
@@ -90,6 +123,13 @@ class Context:
     def unsupported(self, what: str, instead: str, why: str = "", node: cst.CSTNode | None = None) -> errors.AdjitError:
         """The refusal of what adjit does not take, at the user's line."""
         return self.fail(errors.Unsupported, what, why, instead, node)
+
+    def not_constant(self, what: str, instead: str, why: str = "") -> errors.AdjitError:
+        """The refusal of what has to be known while compiling, as the number of a trip is in a loop that is written
+        out."""
+        fault = self.unsupported(what, instead, why)
+        fault.wants_constant = True
+        return fault
 
     def mismatch(self, what: str, instead: str, why: str = "", node: cst.CSTNode | None = None) -> errors.AdjitError:
         """The refusal of a value of another type than is needed there."""
@@ -149,11 +189,20 @@ class Context:
         readonly: bool = False,
         is_view: bool = False,
         by: str = "layout",
+        is_kept: bool = False,
     ) -> None:
-        """Take note of a copy where NumPy gives a view, `always` or by the layout at run time; or of what `is_view`."""
+        """Take note of a copy where NumPy gives a view, `always` or by the layout at run time; or of what `is_view`, or
+        `is_kept` in a list."""
         if self.notes_order if is_view else self.notes_views:
             note = ir.Detached(
-                base=base, copy=copy, what=what, always=always, readonly=readonly, is_view=is_view, by=by
+                base=base,
+                copy=copy,
+                what=what,
+                always=always,
+                readonly=readonly,
+                is_view=is_view,
+                by=by,
+                is_kept=is_kept,
             )
             self.builder.emit(note)
 
@@ -248,9 +297,14 @@ class Frame:
         self.sought: frozenset[str] = frozenset()
         self.begun = 0  # how many operations there were when the statement at hand began
 
+    def lists(self) -> dict[str, Value]:
+        """What is in each list, by its cell."""
+        return {name: value for name, value in self.env.items() if name.startswith(CELL)}
+
     def lookup(self, name: str) -> Value | None:
         """The value of a local variable, None if there is none of that name."""
-        value = self.env.get(name)
+        found = self.env.get(name)
+        value = found if found is None else seen(self.env, found)
         if isinstance(value, Poison) and value.is_deleted:
             raise self.ctx.unsupported(f"`{name}` is read after it may have been deleted", "Leave the `del` out.")
         if isinstance(value, Poison):

@@ -12,7 +12,7 @@ results.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any, TypeGuard
 
@@ -33,11 +33,65 @@ class Static:
 
 @dataclass(frozen=True)
 class TupleValue:
-    """A tuple (or, with `is_list`, a list display) of values; `fields`: the names that a named one has for them."""
+    """A tuple (or, with `is_list`, a list) of values; `fields`: the names that a named one has for them.
+
+    cell: what names know the list by, if any does.
+    """
 
     items: tuple[Value, ...]
     is_list: bool = False
     fields: tuple[str, ...] = ()
+    cell: Cell | None = None
+
+
+@dataclass(frozen=True)
+class Record:
+    """A dictionary, or an object of the class `of`: what it has under each key, or as the attribute of each name."""
+
+    keys: tuple[Any, ...]
+    items: tuple[Value, ...]
+    of: type | None = None
+    cell: Cell | None = None
+
+    def get(self, key: Any) -> Value | None:
+        return self.items[self.keys.index(key)] if key in self.keys else None
+
+    def with_item(self, key: Any, value: Value) -> Record:
+        if key not in self.keys:
+            return replace(self, keys=(*self.keys, key), items=(*self.items, value))
+        place = self.keys.index(key)
+        return replace(self, items=(*self.items[:place], value, *self.items[place + 1 :]))
+
+    def without(self, key: Any) -> Record:
+        place = self.keys.index(key)
+        keys = self.keys[:place] + self.keys[place + 1 :]
+        return replace(self, keys=keys, items=self.items[:place] + self.items[place + 1 :])
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A list, a dictionary or an object as the variables hold it that name it: what is in it now, the frame knows under
+    `key`."""
+
+    number: int
+
+    @property
+    def key(self) -> str:
+        return f"{CELL}{self.number}"
+
+
+CELL = "%list"
+
+
+@dataclass(frozen=True)
+class Grown:
+    """A list whose length is known at run time only: of items that are put together like `item`, of which each leaf has
+    an array, with one more axis in front, of which the first `count` belong to the list."""
+
+    item: Shape
+    buffers: tuple[ir.Operand, ...]
+    count: ir.Operand
+    cell: Cell | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +128,7 @@ class Complex:
 
 
 Number = ir.Operand | Complex
+List = TupleValue | Grown
 
 
 @dataclass(frozen=True)
@@ -134,7 +189,47 @@ class Poison:
     is_deleted: bool = False
 
 
-Value = Number | Static | OneOf | TupleValue | Lazy | Flat | Method | Range | Paired | SliceValue | Poison
+Value = (
+    Number
+    | Static
+    | OneOf
+    | TupleValue
+    | Grown
+    | Record
+    | Cell
+    | Lazy
+    | Flat
+    | Method
+    | Range
+    | Paired
+    | SliceValue
+    | Poison
+)
+
+
+MADE_BEFORE = Poison("It is a list that the trip before of a loop made.")
+
+
+def seen(env: Mapping[str, Value], value: Value) -> Value:
+    """A value with what is in its lists now."""
+    if isinstance(value, Cell):
+        state = env.get(value.key, MADE_BEFORE)
+        if isinstance(state, TupleValue | Record):
+            return replace(state, items=tuple(seen(env, one) for one in state.items), cell=value)
+        return replace(state, cell=value) if isinstance(state, Grown) else state
+    if isinstance(value, TupleValue | Record):
+        items = tuple(seen(env, one) for one in value.items)
+        return value if ir.same(items, value.items) else replace(value, items=items)
+    return value
+
+
+def is_mutable(value: Value) -> TypeGuard[TupleValue | Grown | Record]:
+    """Whether it is a list, a dictionary or an object, of which all who have it see what becomes of it."""
+    return is_list(value) or isinstance(value, Record)
+
+
+def is_list(value: Value) -> TypeGuard[List]:
+    return isinstance(value, Grown) or (isinstance(value, TupleValue) and value.is_list)
 
 
 def is_array(value: Value) -> bool:
@@ -169,11 +264,6 @@ def operands_in(value: Number) -> tuple[ir.Operand, ...]:
     return (value.real, value.imag) if isinstance(value, Complex) else (value,)
 
 
-def elements(value: Value) -> Value:
-    """What a function or an operator sees of a value: of `x.flat`, the vector."""
-    return value.array if isinstance(value, Flat) else value
-
-
 def dtype(value: Value) -> types.Type:
     if isinstance(value, Lazy):
         return value.dtype
@@ -195,12 +285,14 @@ def ndim(value: Value) -> int:
 class Shape:
     """How a value is put together, and its parts.
 
-    'leaf', 'tuple', 'list', 'complex', 'function', 'static' or 'poison'.
+    'leaf', 'tuple', 'list', 'record', 'complex', 'function', 'static' or 'poison'; 'grown', of items like its part;
+    'row', such a list of numbers that is an item of another. fields: the names or keys of its parts; of: its class.
     """
 
     kind: str
     parts: tuple[Any, ...] = ()
-    fields: tuple[str, ...] = ()
+    fields: tuple[Any, ...] = ()
+    of: type | None = None
 
 
 LEAF = Shape("leaf")
@@ -212,6 +304,8 @@ def described(value: Value) -> str:
         if value.fields:
             return f"a named tuple of {', '.join(value.fields)}"
         return f"{'a list' if value.is_list else 'a tuple'} of {len(value.items)}"
+    if isinstance(value, Record):
+        return "a dictionary" if value.of is None else f"an object of the class {value.of.__name__}"
     if isinstance(value, Method):
         return f"the method `{value.name}`"
     if isinstance(value, Static):
@@ -225,6 +319,7 @@ _DESCRIBED: Mapping[type, str] = {
     Paired: "what enumerate or zip gives",
     SliceValue: "a slice",
     Poison: "a value whose type depends on the path taken",
+    Grown: "a list that grows",
     OneOf: "a function chosen at run time",
 }
 
@@ -251,6 +346,10 @@ def structure(value: Value) -> Shape:
         return Shape("complex")
     if isinstance(value, OneOf):
         return Shape("function", value.options)
+    if isinstance(value, Grown):
+        return Shape("grown", (value.item,))
+    if isinstance(value, Record):
+        return Shape("record", tuple(structure(v) for v in value.items), value.keys, value.of)
     return Shape("poison" if isinstance(value, Poison) else "static", (value,))
 
 
@@ -260,25 +359,69 @@ def joint(left: Shape, right: Shape) -> Shape | None:
         return left
     if {left.kind, right.kind} == {"leaf", "complex"}:
         return Shape("complex")
-    if left.kind == right.kind and left.kind in ("tuple", "list") and len(left.parts) == len(right.parts):
+    is_alike = left.kind == right.kind and left.kind in ("tuple", "list", "record") and left.of is right.of
+    if is_alike and len(left.parts) == len(right.parts) and (left.kind != "record" or left.fields == right.fields):
         parts = [joint(a, b) for a, b in zip(left.parts, right.parts, strict=True)]
-        return None if None in parts else Shape(left.kind, tuple(parts))
+        fields = left.fields if left.fields == right.fields else ()
+        return None if None in parts else Shape(left.kind, tuple(parts), fields, left.of)
+    if {left.kind, right.kind} <= {"list", "grown", "row"}:
+        item = item_of(*left.parts, *right.parts)
+        return None if item is None else Shape("row" if "row" in (left.kind, right.kind) else "grown", (item,))
     return None
+
+
+def item_of(*shapes: Shape) -> Shape | None:
+    """How the items of a list that grows are put together, which are like these; None if they differ."""
+    found: Shape | None = None
+    for shape in shapes:
+        own = Shape("row", shape.parts) if shape.kind == "grown" else shape
+        found = own if found is None else joint(found, own)
+        if found is None or not _is_of_numbers(found):
+            return None
+    return found
+
+
+def _is_of_numbers(shape: Shape) -> bool:
+    if shape.kind == "row":
+        return shape.parts == (LEAF,)
+    return shape.kind in ("leaf", "complex") or (
+        shape.kind in ("tuple", "list", "record") and all(map(_is_of_numbers, shape.parts))
+    )
 
 
 def leaves_of(value: Value) -> list[ir.Operand]:
     if isinstance(value, ir.Var | ir.Const):
         return [value]
-    if isinstance(value, TupleValue):
+    if isinstance(value, TupleValue | Record):
         return [leaf for v in value.items for leaf in leaves_of(v)]
     if isinstance(value, Complex):
         return [value.real, value.imag]
+    if isinstance(value, Grown):
+        return [*value.buffers, value.count]
     return [value.which] if isinstance(value, OneOf) else []
+
+
+def object_of(value: Value, refused: Callable[[Value], Exception]) -> Any:
+    """The Python object that a value known while compiling stands for; `refused`: the error for a part that is not."""
+    if isinstance(value, Static | ir.Const):
+        return value.value
+    if isinstance(value, TupleValue):
+        return tuple(object_of(one, refused) for one in value.items)
+    raise refused(value)
 
 
 def parts_of(value: Value) -> list[Value]:
     """What is in a tuple and in the tuples in it, in order; of what is no tuple, that."""
-    return [part for item in value.items for part in parts_of(item)] if isinstance(value, TupleValue) else [value]
+    return (
+        [part for item in value.items for part in parts_of(item)] if isinstance(value, TupleValue | Record) else [value]
+    )
+
+
+def leaf_count(shape: Shape) -> int:
+    """How many numbers and arrays an item of a list that grows is made of."""
+    if shape.kind in ("leaf", "row"):
+        return 1
+    return 2 if shape.kind == "complex" else sum(map(leaf_count, shape.parts))
 
 
 def rebuild(shape: Shape, operands: Iterable[ir.Operand]) -> Value:
@@ -287,8 +430,12 @@ def rebuild(shape: Shape, operands: Iterable[ir.Operand]) -> Value:
         return next(rest)
     if shape.kind in ("tuple", "list"):
         return TupleValue(tuple(rebuild(part, rest) for part in shape.parts), shape.kind == "list", shape.fields)
+    if shape.kind == "record":
+        return Record(shape.fields, tuple(rebuild(part, rest) for part in shape.parts), shape.of)
     if shape.kind == "complex":
         return Complex(next(rest), next(rest))
+    if shape.kind == "grown":
+        return Grown(shape.parts[0], tuple(next(rest) for _ in range(leaf_count(shape.parts[0]))), next(rest))
     if shape.kind == "function":
         return OneOf(shape.parts, next(rest))
     value: Value = shape.parts[0]

@@ -19,10 +19,10 @@ from numba import njit, types
 
 from adjit import errors
 from adjit.transform import ir
-from adjit.transform.elaborate.values.elementwise import operand
+from adjit.transform.elaborate.values.elementwise import converted, operand
 from adjit.transform.elaborate.values.frame import Context, wrap
-from adjit.transform.elaborate.values.scalars import Options, name_of, no_such_call
-from adjit.transform.elaborate.values.values import Static, TupleValue, Value
+from adjit.transform.elaborate.values.scalars import Options, name_of, no_such_call, wider
+from adjit.transform.elaborate.values.values import Static, TupleValue, Value, dtype, is_array
 from adjit.transform.ir.types import call_type, tuple_parts, unliteral
 from adjit.transform.source.callables import spoken
 from adjit.transform.source.parameters import listed, misfit
@@ -70,13 +70,20 @@ def with_options(
         if not isinstance(given.get(n), ir.Const):
             break
         operands.append(operand(ctx, given.pop(n)))
-    return operands, tuple((n, v.value) for n, v in given.items() if isinstance(v, Static | ir.Const))
+    return operands, tuple((n, _option(v.value)) for n, v in given.items() if isinstance(v, Static | ir.Const))
+
+
+def _option(value: Any) -> Any:
+    """What is written for an argument that is known: a type of Python's is a dtype."""
+    return np.dtype(value).type if value in (float, int, bool) and isinstance(value, type) else value
 
 
 def whole_call(
     ctx: Context, callee: Any, args: Sequence[ir.Operand], name: str = "", effect: bool = False, options: Options = ()
 ) -> Value:
     """A call on whole arrays (or numbers); tuples of results come back as such."""
+    if callee in _PRODUCTS:
+        args = _of_one_type(ctx, args)
     given = tuple(a.type for a in args)
     callee = callee if call_type(callee, given, options) is not None else compiled(callee)
     type_ = call_type(callee, given, options)
@@ -110,8 +117,22 @@ def whole_call(
     for out in outs:
         if isinstance(out.type, types.Array):
             ctx.new_array(out)
-            ctx.ordered(out, () if _is_in_c_order(callee) else args)
+            ctx.ordered(out, () if is_in_c_order(callee) else args)
     return TupleValue(outs) if isinstance(type_, types.BaseTuple) else outs[0]
+
+
+_PRODUCTS = (operator.matmul, np.dot, np.vdot)
+
+
+def _of_one_type(ctx: Context, args: Sequence[ir.Operand]) -> list[ir.Operand]:
+    """Factors with numbers of one type, a float, as BLAS multiplies them."""
+    found = [dtype(a) for a in args]
+    if not all(is_array(a) for a in args) or (found[0] == found[1] and isinstance(found[0], types.Float)):
+        return list(args)
+    if any(isinstance(kind, types.Float) for kind in found):
+        kind = functools.reduce(wider, found)
+        return [a if dtype(a) == kind else operand(ctx, converted(ctx, a, kind)) for a in args]
+    return list(args)
 
 
 def _forwards(ctx: Context, vector: ir.Operand) -> ir.Operand:
@@ -124,7 +145,7 @@ def _forwards(ctx: Context, vector: ir.Operand) -> ir.Operand:
     return ctx.new_array(out, ctx.shape(vector))
 
 
-def _is_in_c_order(callee: Any) -> bool:
+def is_in_c_order(callee: Any) -> bool:
     """Whether NumPy's results are in C order whatever the order of the arguments."""
     return callee in (operator.matmul, np.dot) or getattr(callee, "__module__", "") == "numpy.linalg"
 
@@ -134,7 +155,7 @@ def _result_type(callee: Any, type_: types.Type, args: Sequence[ir.Operand]) -> 
     made = unliteral(type_)
     if not isinstance(made, types.Array) or made.ndim < 2:
         return made
-    is_like_another = not _is_in_c_order(callee) and any(
+    is_like_another = not is_in_c_order(callee) and any(
         isinstance(a.type, types.Array) and a.type.ndim > 1 and a.type.layout != "C" for a in args
     )
     return made.copy(layout="A") if made.layout == "F" or is_like_another else made

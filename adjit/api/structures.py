@@ -1,0 +1,98 @@
+"""Calls with lists, dictionaries and objects: taken apart at the boundary, and gradients put together like them.
+
+In: the arguments of a call. Out: the same with tuples of leaves in their place, and what puts a gradient together.
+
+    grad(loss)({"w": W, "b": 0.5})      the gradient {"w": W_bar, "b": b_bar}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from adjit.errors import TypeMismatch
+from adjit.transform.source.derivative import Derivative, shown
+from adjit.transform.source.structures import Layout, is_structure, put_together, static, taken_apart
+
+Layouts = tuple[Layout | None, ...]
+
+
+def laid_out(
+    spec: Any, names: Sequence[str], arguments: Sequence[Any], constants: bool = False
+) -> tuple[Layouts, tuple[Any, ...]] | None:
+    """The layouts of arguments, and what stands for these; None if they are all plain. `constants`: integers are part
+    of what is compiled. TypeMismatch where one is made of something that has no layout."""
+    if not any(is_laid_out(argument, constants) for argument in arguments):
+        return None
+    layouts: list[Layout | None] = []
+    given: list[Any] = []
+    for k, argument in enumerate(arguments):
+        if constants and is_integer(argument):
+            layouts.append(static(argument))
+            given.append(())
+            continue
+        if not is_structure(argument):
+            layouts.append(None)
+            given.append(argument)
+            continue
+        leaves: list[Any] = []
+        try:
+            layouts.append(taken_apart(argument, leaves))
+        except TypeError as fault:
+            raise TypeMismatch(
+                f"argument `{names[k]}` of {shown(spec)} has something in it that is no number, array or constant",
+                why=str(fault),
+                instead="Pass numbers, arrays, and lists, dictionaries and objects of those.",
+            ) from None
+        given.append(tuple(leaves))
+    return tuple(layouts), tuple(given)
+
+
+def is_laid_out(value: Any, constants: bool) -> bool:
+    """Whether an argument is a structure, or, with `constants`, an integer that is part of what is compiled."""
+    return is_structure(value) or (constants and is_integer(value))
+
+
+def is_integer(value: Any) -> bool:
+    return isinstance(value, int | np.integer)
+
+
+def like(layout: Layout | None, leaves: Any) -> Any:
+    """The gradient with respect to an argument, put together as that is; 0 where none flows."""
+    if layout is None or leaves is None:
+        return leaves
+    return put_together(layout, iter([0 if leaf is None else leaf for leaf in leaves]))
+
+
+def result_of(derivative: Derivative, layouts: Layouts, found: Any) -> Any:
+    """What a call of `grad` or `value_and_grad` returns."""
+    assert derivative.wrt is not None
+    own = [layouts[p] for p in derivative.wrt]
+
+    def together(bars: Any) -> Any:
+        if derivative.single:
+            return like(own[0], bars)
+        return tuple(like(layout, bar) for layout, bar in zip(own, bars, strict=True))
+
+    if derivative.kind == "value_and_grad":
+        return found[0], together(found[1])
+    return (together(found[0]), found[1]) if derivative.has_aux else together(found)
+
+
+def taken(layout: Layout | None, given: Any, what: str) -> Any:
+    """A tangent of an argument, which is put together like that, as the tuple of its leaves."""
+    if layout is None or given is None:
+        return given
+    leaves: list[Any] = []
+    found = taken_apart(given, leaves)
+    if _skeleton(found) != _skeleton(layout):
+        raise TypeMismatch(f"{what} is not put together like the argument", instead="Build it like that.")
+    return tuple(leaves)
+
+
+def _skeleton(layout: Layout) -> Any:
+    if layout.kind in ("number", "array", "static"):
+        return None
+    return layout.kind, layout.keys, tuple(map(_skeleton, layout.parts))

@@ -1,0 +1,268 @@
+"""What a program does to lists and tuples: items read and set, methods of lists, what collects items.
+
+In: the value of a list or a tuple. Out: an item, or the same list with something else in it.
+
+    out.append(x)        the state of the list, for all who know it
+    out[-1], out[1:]     an item; a list of its own
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Sequence
+
+from adjit import errors
+from adjit.transform import ir
+from adjit.transform.elaborate.control import either_value
+from adjit.transform.elaborate.operators import either
+from adjit.transform.elaborate.values import complexes, scalars
+from adjit.transform.elaborate.values.arrays import shape_of
+from adjit.transform.elaborate.values.choices import functions_in
+from adjit.transform.elaborate.values.elementwise import copied, materialise
+from adjit.transform.elaborate.values.frame import Context, Frame, as_index
+from adjit.transform.elaborate.values.lists import (
+    appended,
+    changed,
+    elements,
+    grown,
+    item,
+    joined,
+    part_of_list,
+    store_item,
+)
+from adjit.transform.elaborate.values.values import (
+    LEAF,
+    Grown,
+    List,
+    SliceValue,
+    Static,
+    TupleValue,
+    Value,
+    described,
+    is_array,
+    is_list,
+    is_number,
+    item_of,
+    leaves_of,
+    ndim,
+    parts_of,
+    structure,
+)
+from adjit.transform.ir.types import is_integer
+
+
+def get_item(frame: Frame, base: List, entries: Sequence[Value]) -> Value:
+    """`base[entries]`."""
+    ctx = frame.ctx
+    (entry,) = entries if len(entries) == 1 else (None,)
+    if isinstance(base, Grown):
+        if isinstance(entry, SliceValue):
+            return part_of_list(ctx, base, entry.span)
+        if entry is not None and is_number(entry):
+            return item(ctx, base, _from_start(frame, base, entry))
+        raise ctx.unsupported(f"this subscript of {described(base)}", "Use an integer or a slice.")
+    if isinstance(entry, ir.Const) and is_integer(entry.type):
+        if not -len(base.items) <= entry.value < len(base.items):
+            raise ctx.mismatch(f"{described(base)} has no item {entry.value}", "Give an index that is inside it.")
+        return base.items[int(entry.value)]
+    if isinstance(entry, SliceValue):
+        ends = (entry.span.start, entry.span.stop, entry.span.step)
+        if not any(isinstance(e, ir.Var) for e in ends):
+            start, stop, step = (e.value if isinstance(e, ir.Const) else None for e in ends)
+            return TupleValue(base.items[start:stop:step], base.is_list)
+        if base.is_list:
+            return part_of_list(ctx, grown(ctx, base), entry.span)
+    if isinstance(entry, ir.Var) and is_integer(entry.type) and base.items:
+        if all(map(is_number, base.items)):
+            return _chosen(frame, base, entry, functools.partial(complexes.branch, ctx, name="item"))
+        if all(map(functions_in, base.items)):
+            return _chosen(frame, base, entry, functools.partial(either_value, frame))
+        if item_of(*(structure(one) for one in base.items)) is not None and _is_even(ctx, base):
+            whole = grown(ctx, base)
+            return item(ctx, whole, _from_start(frame, whole, entry))
+    raise ctx.not_constant("a tuple indexed with a value that is not constant", "Use an array, or a constant index.")
+
+
+def _is_even(ctx: Context, base: TupleValue) -> bool:
+    """Whether the items can be rows of arrays: the arrays in them are known to be of one shape."""
+    rows = [leaves_of(one) for one in base.items]
+    return all(
+        len({shape_of(ctx, leaf) for leaf in column}) == 1 and len({is_array(leaf) for leaf in column}) == 1
+        for column in zip(*rows, strict=True)
+    )
+
+
+def _from_start(frame: Frame, base: Grown, entry: Value) -> ir.Operand:
+    """An index as it is counted from the start."""
+    ctx = frame.ctx
+    index = as_index(ctx, entry, "the index of a list")
+    if isinstance(index, ir.Const):
+        return index if index.value >= 0 else scalars.scalar(ctx, operator.add, (base.count, index), "place")
+    from_end = functools.partial(scalars.scalar, ctx, operator.add, (base.count, index), "place")
+    is_from_end = scalars.scalar(ctx, operator.lt, (index, ir.integer(0)))
+    return complexes.branch(ctx, is_from_end, from_end, scalars.ready(index), "place")
+
+
+def _is_at(frame: Frame, index: ir.Var, place: int, count: int) -> ir.Operand:
+    """Whether an index, which may be counted from the end, is that of a place."""
+    is_from_end = functools.partial(scalars.scalar, frame.ctx, operator.eq, (index, ir.integer(place - count)))
+    return either(frame, scalars.scalar(frame.ctx, operator.eq, (index, ir.integer(place))), is_from_end)
+
+
+def _chosen(frame: Frame, base: TupleValue, index: ir.Var, choose: Callable[..., Value]) -> Value:
+    """An item of a tuple at an index known at run time only: `choose` makes one of two."""
+    result = base.items[-1]
+    for k in range(len(base.items) - 2, -1, -1):
+        one, rest = (functools.partial(_same, value) for value in (base.items[k], result))
+        result = choose(_is_at(frame, index, k, len(base.items)), one, rest)
+    return result
+
+
+def _same(value: Value) -> Value:
+    return value
+
+
+def set_item(frame: Frame, base: Value, entries: Sequence[Value], value: Value) -> None:
+    """`base[entries] = value` of a list."""
+    ctx = frame.ctx
+    assert isinstance(base, List)
+    (entry,) = entries if len(entries) == 1 else (None,)
+    if entry is None or not is_number(entry):
+        raise ctx.unsupported("a store into a part of a list", "Store item by item, or make another list.")
+    value = materialise(ctx, value)
+    index = as_index(ctx, entry, "the index of a list")
+    if isinstance(base, TupleValue) and isinstance(index, ir.Const):
+        if not -len(base.items) <= index.value < len(base.items):
+            raise ctx.mismatch(f"{described(base)} has no item {index.value}", "Give an index that is inside it.")
+        items = list(base.items)
+        items[int(index.value)] = value
+        changed(frame, base, TupleValue(tuple(items), is_list=True), "a store into an item")
+        return
+    # the numbers of a list that grows are stored in place: nobody else has that memory
+    whole = grown(ctx, base)
+    changed(frame, base, whole, "a store into an item")
+    store_item(ctx, whole, _from_start(frame, whole, index), value)
+
+
+# -------------------------------------------------------------------------------------------------------------- methods
+
+
+def list_method(frame: Frame, owner: List, name: str, args: Sequence[Value], named: dict[str, Value]) -> Value:
+    """`owner.name(*args)`."""
+    handler = _METHODS.get(name) if is_list(owner) else None
+    if handler is None:
+        raise frame.ctx.unsupported(f"the method `{name}` of {described(owner)}", "Write out what it does.")
+    most, method = handler
+    if named or len(args) > most:
+        raise frame.ctx.fail(errors.WrongCall, f"`{name}` of a list with these arguments", instead="See Python's list.")
+    return method(frame, owner, *(materialise(frame.ctx, a) for a in args))
+
+
+def append(frame: Frame, owner: List, given: Value) -> Value:
+    ctx = frame.ctx
+    if isinstance(owner, TupleValue):
+        made: List = TupleValue((*owner.items, given), is_list=True)
+    else:
+        made = appended(ctx, owner, given, functools.partial(either_value, frame), ctx.trips or ir.integer(4))
+    changed(frame, owner, made, "`append`")
+    return Static(None)
+
+
+def extended(frame: Frame, owner: List, given: Value, what: str = "`extend`") -> Value:
+    """`owner += given`."""
+    changed(frame, owner, joined(frame.ctx, owner, listed(frame, given)), what)
+    return Static(None)
+
+
+def _insert(frame: Frame, owner: List, place: Value, given: Value) -> Value:
+    index = as_index(frame.ctx, place, "the place")
+    new = TupleValue((given,), is_list=True)
+    if isinstance(owner, TupleValue) and isinstance(index, ir.Const):
+        items = list(owner.items)
+        items.insert(int(index.value), given)
+        changed(frame, owner, TupleValue(tuple(items), is_list=True), "`insert`")
+        return Static(None)
+    whole = grown(frame.ctx, owner)
+    parts = (ir.Span(stop=index), ir.Span(start=index))
+    before, after = (part_of_list(frame.ctx, whole, span) for span in parts)
+    changed(frame, owner, joined(frame.ctx, joined(frame.ctx, before, new), after), "`insert`")
+    return Static(None)
+
+
+def _pop(frame: Frame, owner: List, place: Value | None = None) -> Value:
+    ctx = frame.ctx
+    index = ir.integer(-1) if place is None else as_index(ctx, place, "the place")
+    found = get_item(frame, owner, [index])
+    if isinstance(owner, TupleValue) and isinstance(index, ir.Const):
+        items = list(owner.items)
+        items.pop(int(index.value))
+        changed(frame, owner, TupleValue(tuple(items), is_list=True), "`pop`")
+        return found
+    whole = grown(ctx, owner)
+    if index == ir.integer(-1):
+        count = scalars.scalar(ctx, operator.sub, (whole.count, ir.integer(1)), "count")
+        if not all(map(is_number, parts_of(found))):
+            found = _copied(frame, found)
+        changed(frame, owner, Grown(whole.item, whole.buffers, count), "`pop`")
+        return found
+    at = _from_start(frame, whole, index)
+    found = _copied(frame, found)
+    after = scalars.scalar(ctx, operator.add, (at, ir.integer(1)))
+    parts = (part_of_list(ctx, whole, span) for span in (ir.Span(stop=at), ir.Span(start=after)))
+    changed(frame, owner, joined(ctx, *parts), "`pop`")
+    return found
+
+
+def _copied(frame: Frame, value: Value) -> Value:
+    """An item that has left a list: memory of its own."""
+    if isinstance(value, TupleValue):
+        return TupleValue(tuple(_copied(frame, one) for one in value.items), value.is_list, value.fields)
+    if isinstance(value, Grown):
+        return part_of_list(frame.ctx, value, ir.Span())
+    return copied(frame.ctx, value) if is_array(value) else value
+
+
+def _clear(frame: Frame, owner: List) -> Value:
+    changed(frame, owner, TupleValue((), is_list=True), "`clear`")
+    return Static(None)
+
+
+def _copy(frame: Frame, owner: List) -> Value:
+    return listed(frame, owner)
+
+
+def _reverse(frame: Frame, owner: List) -> Value:
+    made = get_item(frame, owner, [SliceValue(ir.Span(step=ir.integer(-1)))])
+    assert isinstance(made, List)
+    changed(frame, owner, made, "`reverse`")
+    return Static(None)
+
+
+_METHODS: dict[str, tuple[int, Callable[..., Value]]] = {
+    "append": (1, append),
+    "extend": (1, extended),
+    "insert": (2, _insert),
+    "pop": (1, _pop),
+    "clear": (0, _clear),
+    "copy": (0, _copy),
+    "reverse": (0, _reverse),
+}
+
+
+# ---------------------------------------------------------------------------------------------------------- collections
+
+
+def listed(frame: Frame, value: Value) -> List:
+    """`list(value)`: a list of its own."""
+    ctx = frame.ctx
+    value = materialise(ctx, elements(ctx, value) if not is_list(value) else value)
+    if isinstance(value, Grown):
+        return part_of_list(ctx, value, ir.Span())
+    if isinstance(value, TupleValue):
+        return TupleValue(value.items, is_list=True)
+    if is_array(value) and ndim(value) > 0:
+        rows = copied(ctx, value, "items", keeps_order=False)
+        if isinstance(rows, ir.Var):
+            return Grown(LEAF, (rows,), shape_of(ctx, rows)[0])
+    return ctx.collected(frame, value, None)

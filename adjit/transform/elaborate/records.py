@@ -1,0 +1,435 @@
+"""Dictionaries and objects, which exist while compiling: items, attributes, methods, and how they are made.
+
+In: the value of a dictionary or an object, or of what stands outside. Out: what is asked of it; its state, changed.
+
+    p = Params(k=2.0, x0=x)      the record (k: 2.0, x0: %x)
+    p.energy(y)                  the method's body, inlined, with `self` the record
+    for name, w in d.items():    the loop, written out
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+from numba import types
+
+from adjit import errors
+from adjit.transform import ir
+from adjit.transform.elaborate.derivatives import arguments
+from adjit.transform.elaborate.draws import drawn
+from adjit.transform.elaborate.values.elementwise import materialise
+from adjit.transform.elaborate.values.frame import Context, Frame, wrap
+from adjit.transform.elaborate.values.lists import changed, kept
+from adjit.transform.elaborate.values.values import (
+    Complex,
+    Method,
+    Range,
+    Record,
+    Static,
+    TupleValue,
+    Value,
+    described,
+    dtype,
+    is_array,
+    is_list,
+    is_number,
+    object_of,
+    seen,
+)
+from adjit.transform.ir.types import is_integer
+from adjit.transform.source.callables import held_by
+from adjit.transform.source.parameters import by_name
+
+# --------------------------------------------------------------------------------------------------------- from outside
+
+
+def opened(ctx: Context, value: Value) -> Value:
+    """A list or a dictionary from outside as what is in it."""
+    if not isinstance(value, Static):
+        return value
+    if isinstance(value.value, list):
+        return TupleValue(tuple(wrap(ctx, one) for one in value.value), is_list=True)
+    if type(value.value) is dict:
+        return Record(tuple(value.value), tuple(wrap(ctx, one) for one in value.value.values()))
+    return value
+
+
+# --------------------------------------------------------------------------------------------------------- dictionaries
+
+
+def key_of(ctx: Context, value: Value) -> Any:
+    """The Python object that is a key."""
+
+    def refused(part: Value) -> errors.AdjitError:
+        return ctx.not_constant(
+            "a key of a dictionary that is known at run time only",
+            "Use an array and an index, or tell the cases apart with `if`.",
+            why="Dictionaries exist while compiling, and are gone when the code runs.",
+        )
+
+    if any(is_list(part) for part in (value, *(value.items if isinstance(value, TupleValue) else ()))):
+        raise refused(value)
+    return object_of(value, refused)
+
+
+def item_of_record(frame: Frame, owner: Record, entries: Sequence[Value]) -> Value:
+    """`owner[key]`."""
+    ctx = frame.ctx
+    if owner.of is not None:
+        return call_method(frame, owner, "__getitem__", [_one(entries)], {})
+    key = key_of(ctx, _one(entries))
+    found = owner.get(key)
+    if found is None:
+        raise ctx.fail(errors.WrongCall, f"a dictionary without the key {key!r}", _keys(owner), "Give one that it has.")
+    return found
+
+
+def _one(entries: Sequence[Value]) -> Value:
+    return entries[0] if len(entries) == 1 else TupleValue(tuple(entries))
+
+
+def _keys(owner: Record) -> str:
+    return f"It has {', '.join(map(repr, owner.keys)) or 'none'}."
+
+
+def store_in_record(frame: Frame, owner: Record, entries: Sequence[Value], value: Value) -> None:
+    """`owner[key] = value`."""
+    if owner.of is not None:
+        call_method(frame, owner, "__setitem__", [_one(entries), value], {})
+        return
+    state = owner.with_item(key_of(frame.ctx, _one(entries)), materialise(frame.ctx, value))
+    changed(frame, owner, state, "a store into an item")
+
+
+def _items(frame: Frame, owner: Record) -> Value:
+    pairs = zip(owner.keys, owner.items, strict=True)
+    return TupleValue(tuple(TupleValue((wrap(frame.ctx, key), value)) for key, value in pairs))
+
+
+def keys(frame: Frame, owner: Record) -> Value:
+    return TupleValue(tuple(wrap(frame.ctx, key) for key in owner.keys))
+
+
+def _values(frame: Frame, owner: Record) -> Value:
+    return TupleValue(owner.items)
+
+
+def _get(frame: Frame, owner: Record, key: Value, default: Value | None = None) -> Value:
+    found = owner.get(key_of(frame.ctx, key))
+    return found if found is not None else default or Static(None)
+
+
+def _pop(frame: Frame, owner: Record, key: Value, default: Value | None = None) -> Value:
+    name = key_of(frame.ctx, key)
+    if name not in owner.keys and default is not None:
+        return default
+    found = item_of_record(frame, owner, [key])
+    changed(frame, owner, owner.without(name), "`pop`")
+    return found
+
+
+def _setdefault(frame: Frame, owner: Record, key: Value, default: Value | None = None) -> Value:
+    name = key_of(frame.ctx, key)
+    if name not in owner.keys:
+        changed(frame, owner, owner.with_item(name, default or Static(None)), "`setdefault`")
+    assert owner.cell is not None
+    now = seen(frame.env, owner.cell)
+    assert isinstance(now, Record)
+    return now.items[now.keys.index(name)]
+
+
+def _copied(frame: Frame, owner: Record) -> Value:
+    return dataclasses.replace(owner, cell=None)
+
+
+_METHODS: dict[str, tuple[int, Callable[..., Value]]] = {
+    "items": (0, _items),
+    "keys": (0, keys),
+    "values": (0, _values),
+    "get": (2, _get),
+    "pop": (2, _pop),
+    "setdefault": (2, _setdefault),
+    "copy": (0, _copied),
+}
+
+
+def dictionary(frame: Frame, args: Sequence[Value], named: Mapping[str, Value]) -> Record:
+    """`dict(...)`."""
+    ctx = frame.ctx
+    made = Record((), ())
+    for given in args:
+        whole = opened(ctx, given)
+        made = merged(made, whole) if isinstance(whole, Record) else _of_pairs(frame, made, whole)
+    for name, value in named.items():
+        made = made.with_item(name, materialise(ctx, value))
+    return made
+
+
+def _of_pairs(frame: Frame, made: Record, given: Value) -> Record:
+    pairs = frame.ctx.collected(frame, given, None)
+    if not isinstance(pairs, TupleValue):
+        raise frame.ctx.unsupported("a dictionary of so many items as is known at run time only", "Use arrays.")
+    for pair in pairs.items:
+        if not isinstance(pair, TupleValue) or len(pair.items) != 2:
+            raise frame.ctx.mismatch(f"{described(pair)} as an item of a dictionary", "Give pairs of key and value.")
+        made = made.with_item(key_of(frame.ctx, pair.items[0]), pair.items[1])
+    return made
+
+
+def merged(one: Record, other: Record) -> Record:
+    """`{**one, **other}`."""
+    made = dataclasses.replace(one, cell=None)
+    for key, value in zip(other.keys, other.items, strict=True):
+        made = made.with_item(key, value)
+    return made
+
+
+def updated(frame: Frame, owner: Record, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
+    """`owner.update(...)`."""
+    changed(frame, owner, merged(owner, dictionary(frame, args, named)), "`update`")
+    return Static(None)
+
+
+# -------------------------------------------------------------------------------------------------------------- objects
+
+
+def attribute_of_record(frame: Frame, owner: Record, name: str) -> Value:
+    """`owner.name`."""
+    ctx = frame.ctx
+    if owner.of is None:
+        return Method(owner, name)
+    found = owner.get(name)
+    if found is not None:
+        return found
+    if owner.of is np.random.Generator:
+        return Method(owner, name)
+    missing = object()
+    thing = inspect.getattr_static(owner.of, name, missing)
+    if thing is missing:
+        raise ctx.unsupported(
+            f"{described(owner)} has no attribute `{name}`", "Assign it first.", why=f"It has {', '.join(owner.keys)}."
+        )
+    if isinstance(thing, property | functools.cached_property):
+        getter = thing.fget if isinstance(thing, property) else thing.func
+        return ctx.call(frame, Static(getter), [owner], {})
+    if isinstance(thing, staticmethod | classmethod):
+        return Static(getattr(owner.of, name))
+    return Method(owner, name) if isinstance(thing, FunctionType) else wrap(ctx, thing)
+
+
+def set_attribute(frame: Frame, owner: Value, name: str, value: Value) -> None:
+    """`owner.name = value`."""
+    ctx = frame.ctx
+    if not isinstance(owner, Record) or owner.of is None:
+        kind = "an object from outside" if isinstance(owner, Static) else described(owner)
+        raise ctx.unsupported(
+            f"assignment to an attribute of {kind}",
+            "Pass the object as an argument, or return what changes.",
+            why="What is there before the call is constant, as in numba.",
+        )
+    thing = inspect.getattr_static(owner.of, name, None)
+    if isinstance(thing, property):
+        if thing.fset is None:
+            raise ctx.unsupported(f"assignment to `{name}`, which is read only", "Assign what it is made of.")
+        ctx.call(frame, Static(thing.fset), [owner, value], {})
+        return
+    params = getattr(owner.of, "__dataclass_params__", None)
+    if params is not None and params.frozen:
+        raise ctx.unsupported(f"assignment to `{name}` of a frozen dataclass", "Use dataclasses.replace.")
+    changed(frame, owner, owner.with_item(name, materialise(ctx, value)), "assignment to an attribute")
+
+
+def call_method(frame: Frame, owner: Record, name: str, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
+    """`owner.name(*args, **named)`."""
+    ctx = frame.ctx
+    if owner.of is np.random.Generator:
+        return drawn(frame, owner, name, args, named)
+    if owner.of is not None:
+        method = inspect.getattr_static(owner.of, name, None)
+        if not isinstance(method, FunctionType):
+            raise ctx.unsupported(
+                f"{described(owner)} without a method `{name}`", "Define it, or write out what it does."
+            )
+        return ctx.call(frame, Static(method), [owner, *args], named)
+    if name == "update":
+        return updated(frame, owner, args, named)
+    most, handler = _METHODS.get(name, (0, None))
+    if handler is None or named or len(args) > most:
+        raise ctx.unsupported(f"the method `{name}` of a dictionary with these arguments", "Write out what it does.")
+    return handler(frame, owner, *args)
+
+
+def constructed(frame: Frame, kind: type, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
+    """`kind(*args, **named)`, of a class of the user's."""
+    ctx = frame.ctx
+    if inspect.getattr_static(kind, "__new__") is not inspect.getattr_static(object, "__new__"):
+        raise ctx.unsupported(
+            f"a call of the class {kind.__name__}, which makes its objects in a way of its own",
+            "Use a plain class, a dataclass or a named tuple.",
+        )
+    initial = inspect.getattr_static(kind, "__init__", None)
+    if dataclasses.is_dataclass(kind) and _is_generated(kind):
+        cell = kept(frame, _of_dataclass(frame, kind, args, named))
+        after = inspect.getattr_static(kind, "__post_init__", None)
+        if isinstance(after, FunctionType):
+            ctx.call(frame, Static(after), [seen(frame.env, cell)], {})
+        return seen(frame.env, cell)
+    cell = kept(frame, Record((), (), kind))
+    if isinstance(initial, FunctionType):
+        ctx.call(frame, Static(initial), [seen(frame.env, cell), *args], named)
+    elif args or named:
+        raise ctx.fail(errors.WrongCall, f"{kind.__name__} takes no arguments", instead="Leave them out.")
+    return seen(frame.env, cell)
+
+
+def _is_generated(kind: type) -> bool:
+    """Whether the constructor is the one that `dataclass` writes, for this class."""
+    params = getattr(kind, "__dataclass_params__", None)
+    initial = vars(kind).get("__init__")
+    return params is not None and params.init and (initial is None or initial.__code__.co_filename == "<string>")
+
+
+def _of_dataclass(frame: Frame, kind: type, args: Sequence[Value], named: Mapping[str, Value]) -> Record:
+    ctx = frame.ctx
+    fields = dataclasses.fields(kind)
+    missing = dataclasses.MISSING
+    factories = {f.name: f.default_factory for f in fields if f.default_factory is not missing}
+    defaults = {f.name: f.default for f in fields if f.name in factories or f.default is not missing}
+    expected = by_name([f.name for f in fields if f.init], defaults)
+    values = arguments(ctx, kind.__name__, expected, args, named)
+    items: dict[str, Value] = {}
+    for field in fields:
+        value = values.get(field.name, wrap(ctx, field.default))
+        if value == Static(missing) and field.name in factories:
+            value = ctx.call(frame, Static(factories[field.name]), [], {})
+        if value != Static(missing):
+            items[field.name] = materialise(ctx, value)
+    return Record(tuple(items), tuple(items.values()), kind)
+
+
+def replaced(frame: Frame, owner: Value, named: Mapping[str, Value]) -> Value:
+    """`dataclasses.replace(owner, **named)`."""
+    if not isinstance(owner, Record) or owner.of is None:
+        raise frame.ctx.mismatch(f"dataclasses.replace of {described(owner)}", "Give it an object of a dataclass.")
+    known = {f.name for f in dataclasses.fields(owner.of) if f.init}
+    pairs = {n: v for n, v in zip(owner.keys, owner.items, strict=True) if n in known}
+    return constructed(frame, owner.of, (), {**pairs, **named})
+
+
+# ------------------------------------------------------------------------------------------------ functions with values
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Partial:
+    """A function with some of its arguments, as `functools.partial` makes it."""
+
+    function: Value
+    args: tuple[Value, ...]
+    named: Mapping[str, Value]
+
+
+def partial(frame: Frame, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
+    """`functools.partial(function, *args, **named)`."""
+    ctx = frame.ctx
+    function, *rest = args
+    made = tuple(kept(frame, materialise(ctx, a)) for a in rest)
+    return Static(Partial(function, made, {n: kept(frame, materialise(ctx, v)) for n, v in named.items()}))
+
+
+def called_object(frame: Frame, thing: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value | None:
+    """A call of what holds values and a function: a partial, a bound method, an object with `__call__`; else None."""
+    ctx = frame.ctx
+    if isinstance(thing, Partial):
+        first = [seen(frame.env, a) for a in thing.args]
+        given = {n: seen(frame.env, v) for n, v in thing.named.items()}
+        return ctx.call(frame, thing.function, [*first, *args], {**given, **named})
+    held_arguments = held_by(thing)
+    if held_arguments is None:
+        return None
+    function, before, more = held_arguments
+    first, given = [wrap(ctx, a) for a in before], {n: wrap(ctx, v) for n, v in more.items()}
+    return ctx.call(frame, Static(function), [*first, *args], {**given, **named})
+
+
+# ------------------------------------------------------------------------------------------------------------ questions
+
+
+def is_instance(frame: Frame, value: Value, kinds: Value) -> Value:
+    """`isinstance(value, kinds)`, which the types answer."""
+    given = kinds.items if isinstance(kinds, TupleValue) else (kinds,)
+    asked = tuple(one.value for one in given if isinstance(one, Static) and isinstance(one.value, type))
+    if len(asked) < len(given):
+        raise frame.ctx.unsupported("isinstance with something that is no class", "Give a class, or a tuple of some.")
+    may_be = _classes_of(value)
+    # to a rule numbers are Python's
+    may_be = may_be[:1] if frame.is_rule else may_be
+    answers = {any(issubclass(own, kind) for kind in asked) for own in may_be}
+    if len(answers) != 1:
+        raise frame.ctx.unsupported(
+            f"isinstance of {described(value)} with these classes",
+            "Decide it before the function is called.",
+            why="Which class it has in Python is not known when the code is compiled.",
+        )
+    return ir.boolean(answers.pop())
+
+
+def _classes_of(value: Value) -> tuple[type, ...]:
+    """The classes of which a value may be in Python."""
+    if isinstance(value, Record):
+        return (value.of or dict,)
+    if is_list(value) or isinstance(value, TupleValue):
+        is_named = isinstance(value, TupleValue) and bool(value.fields)
+        return (list,) if is_list(value) else (tuple, _Named) if is_named else (tuple,)
+    if is_array(value):
+        return (np.ndarray,)
+    if isinstance(value, Complex):
+        return (complex, np.complex128)
+    if isinstance(value, Range):
+        return (range,)
+    if isinstance(value, ir.Const):
+        return (type(value.value),)
+    if is_number(value):
+        kind = dtype(value)
+        if isinstance(kind, types.Boolean):
+            return (bool, np.bool_)
+        if is_integer(kind):
+            return (int, np.int64)
+        return (float, np.float64) if kind == types.float64 else (np.float32,)
+    return (type(value.value),) if isinstance(value, Static) else ()
+
+
+class _Named(tuple[Any, ...]):
+    """Stands for the class of a named tuple, which is not known while compiling."""
+
+    __slots__ = ()
+
+
+def get_attribute(frame: Frame, owner: Value, name: Value, default: Value | None = None) -> Value:
+    """`getattr(owner, name, default)`."""
+    if not isinstance(name, Static) or not isinstance(name.value, str):
+        raise frame.ctx.unsupported("getattr with a name that is not constant", "Write the name.")
+    if default is not None and not _has(owner, name.value):
+        return default
+    return frame.ctx.attribute(frame, owner, name.value)
+
+
+def has_attribute(frame: Frame, owner: Value, name: Value) -> Value:
+    """`hasattr(owner, name)`."""
+    if not isinstance(name, Static) or not isinstance(name.value, str):
+        raise frame.ctx.unsupported("hasattr with a name that is not constant", "Write the name.")
+    return ir.boolean(_has(owner, name.value))
+
+
+def _has(owner: Value, name: str) -> bool:
+    if isinstance(owner, Record) and owner.of is not None:
+        return name in owner.keys or hasattr(owner.of, name)
+    if isinstance(owner, Static):
+        return hasattr(owner.value, name)
+    is_field = isinstance(owner, TupleValue) and name in owner.fields
+    return is_field or any(hasattr(own, name) for own in _classes_of(owner))

@@ -1,0 +1,61 @@
+"""np.vectorize: a function of numbers, called for each element.
+
+In: the function, or the object that NumPy makes of it, and the values of a call. Out: an array expression.
+
+    np.vectorize(f)(x, 2.0)      out[i] = f(x[i], 2.0)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from adjit.transform import ir
+from adjit.transform.elaborate.values.arrays import shape_of
+from adjit.transform.elaborate.values.elementwise import broadcast_shapes, expression, materialise, stretched
+from adjit.transform.elaborate.values.frame import Frame
+from adjit.transform.elaborate.values.handlers import taken
+from adjit.transform.elaborate.values.values import Index, Number, Static, Value, dtype, is_array, is_scalar
+
+
+@dataclasses.dataclass(frozen=True)
+class Vectorized:
+    """What np.vectorize makes of a function, called in a function that is differentiated."""
+
+    function: Any
+
+
+def vectorizing(frame: Frame, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
+    """`np.vectorize(f)`; which types are asked for makes no difference, as the results have theirs."""
+    other = next((name for name in named if name not in ("otypes", "doc", "cache")), None)
+    if len(args) != 1 or other is not None or not isinstance(args[0], Static):
+        raise frame.ctx.unsupported("np.vectorize with these arguments", "Give it a function of numbers alone.")
+    return Static(Vectorized(args[0].value))
+
+
+def vectorized(
+    frame: Frame, callee: Vectorized | np.vectorize, args: Sequence[Value], named: Mapping[str, Value]
+) -> Value:
+    """A call of it."""
+    ctx = frame.ctx
+    function = callee.function if isinstance(callee, Vectorized) else callee.pyfunc
+    if isinstance(callee, np.vectorize) and (callee.signature is not None or callee.excluded):
+        raise ctx.unsupported("np.vectorize with `signature` or `excluded`", "Give it a function of numbers alone.")
+    given = [materialise(ctx, taken(frame, "np.vectorize", "value", a)) for a in (*args, *named.values())]
+    shape = broadcast_shapes(ctx, [shape_of(ctx, a) for a in given if is_array(a)])
+    elements = [stretched(ctx, a, shape) for a in given]
+
+    def element(index: Index) -> Number:
+        numbers = [e(index) for e in elements]
+        by_name = dict(zip(named, numbers[len(args) :], strict=True))
+        found = ctx.call(frame, Static(function), numbers[: len(args)], by_name)
+        if not is_scalar(found):
+            raise ctx.unsupported("np.vectorize of a function that does not return a number", "Write a loop.")
+        return found
+
+    with ctx.builder.region():
+        kind = dtype(element((ir.integer(0),) * len(shape)))
+    return materialise(ctx, expression(given, shape, kind, element)) if shape else element(())

@@ -1,0 +1,161 @@
+"""Lists, dictionaries and objects that a function is called with, as the numbers and arrays in them.
+
+In: a value. Out: its `Layout`, which is part of what is compiled, and its leaves, which are passed; and the way back.
+
+    {"w": W, "b": [1.0, 2.0]}     Layout("dict", keys=("w", "b"), ...)     [W, array([1., 2.])]
+
+A list of numbers, and a long list of items that are built alike, is a table: one array for each number of an item.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import functools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from types import BuiltinFunctionType, FunctionType, MethodType
+from typing import Any
+
+import numpy as np
+
+_TAKEN = (list, dict, FunctionType, BuiltinFunctionType, MethodType, functools.partial, np.ufunc)
+LONGEST = 8  # items of a list that stand one by one
+_LIBRARIES = ("builtins", "numpy", "scipy", "numba", "pandas", "torch", "jax", "random")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a value is put together of leaves.
+
+    kind: 'number', 'array', 'static', 'tuple', 'list', 'dict', 'object' or 'table', a list of items like its part
+    keys: of a dictionary, or the names of an object's attributes
+    of:   the class of an object or a named tuple; what a static value is
+    """
+
+    kind: str
+    parts: tuple[Layout, ...] = ()
+    keys: tuple[Any, ...] = ()
+    of: Any = None
+
+
+NUMBER, ARRAY = Layout("number"), Layout("array")
+
+
+def is_structure(value: Any) -> bool:
+    """Whether a value is, or has in it, a list, a dictionary, a function or an object of the user's."""
+    if isinstance(value, tuple):
+        return any(map(is_structure, value))
+    return isinstance(value, _TAKEN) or is_object(value)
+
+
+def is_object(value: Any) -> bool:
+    """Whether it is an object of a class of the user's, known by its attributes."""
+    kind = type(value)
+    if isinstance(value, type | np.ndarray | enum.Enum) or callable(getattr(value, "__array__", None)):
+        return False
+    if kind.__module__.partition(".")[0] in _LIBRARIES or hasattr(value, "__code__"):
+        return False
+    return dataclasses.is_dataclass(value) or (hasattr(value, "__dict__") and not hasattr(value, "derivative"))
+
+
+def attributes(value: Any) -> dict[str, Any]:
+    """The attributes of an object that are its own."""
+    if dataclasses.is_dataclass(value):
+        found = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        return found | getattr(value, "__dict__", {})
+    return dict(vars(value))
+
+
+def taken_apart(value: Any, leaves: list[Any]) -> Layout:
+    """The layout of a value, whose leaves are appended. TypeError where it has neither."""
+    if isinstance(value, bool | int | float | complex | np.number | np.bool_):
+        leaves.append(value)
+        return NUMBER
+    if isinstance(value, np.ndarray):
+        leaves.append(value)
+        return ARRAY
+    if isinstance(value, tuple):
+        of = type(value) if type(value) is not tuple else None
+        return Layout("tuple", tuple(taken_apart(part, leaves) for part in value), of=of)
+    if isinstance(value, list):
+        return _table(value, leaves) or Layout("list", tuple(taken_apart(part, leaves) for part in value))
+    if isinstance(value, dict):
+        return Layout("dict", tuple(taken_apart(part, leaves) for part in value.values()), tuple(value))
+    if is_object(value):
+        found = attributes(value)
+        return Layout("object", tuple(taken_apart(part, leaves) for part in found.values()), tuple(found), type(value))
+    return static(value)
+
+
+def static(value: Any) -> Layout:
+    """The layout of what is part of what is compiled: True is not 1 there. TypeError where it cannot be."""
+    hash(value)
+    return Layout("static", keys=(type(value),), of=value)
+
+
+def _table(items: list[Any], leaves: list[Any]) -> Layout | None:
+    """The layout of a list whose items are built alike, with a column for each leaf; None if they are not."""
+    rows: list[list[Any]] = [[] for _ in items]
+    if not items or not (all(map(_is_real, items)) or len(items) > LONGEST):
+        return None
+    layouts = [taken_apart(item, row) for item, row in zip(items, rows, strict=True)]
+    first = layouts[0]
+    if any(layout != first for layout in layouts) or not _is_even(first):
+        return None
+    columns = [_column(column) for column in zip(*rows, strict=True)]
+    if not columns or any(column is None for column in columns):
+        return None
+    leaves.extend(columns)
+    return Layout("table", (first,))
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
+def _is_even(layout: Layout) -> bool:
+    """Whether items of this layout go into columns."""
+    if layout.kind == "table":
+        return layout.parts == (NUMBER,)
+    return layout.kind in ("number", "array") or (
+        layout.kind in ("tuple", "list", "dict", "object") and all(map(_is_even, layout.parts))
+    )
+
+
+def _column(values: Sequence[Any]) -> np.ndarray[Any, Any] | None:
+    """The numbers, or the arrays of one shape, as one array."""
+    if all(isinstance(value, np.ndarray) for value in values):
+        is_alike = all(v.shape == values[0].shape and v.dtype == values[0].dtype for v in values)
+        return np.stack(values) if is_alike else None
+    if all(map(_is_real, values)):
+        return np.array(values, dtype=None if all(isinstance(v, int | np.integer) for v in values) else np.float64)
+    return None
+
+
+def put_together(layout: Layout, leaves: Iterator[Any]) -> Any:
+    """A value of the layout, with other leaves. What is static stays as it is."""
+    if layout.kind in ("number", "array"):
+        return next(leaves)
+    if layout.kind == "static":
+        return layout.of
+    if layout.kind == "table":
+        columns = [list(next(leaves)) for _ in range(count(layout.parts[0]))]
+        return [put_together(layout.parts[0], iter(row)) for row in zip(*columns, strict=True)]
+    parts = [put_together(part, leaves) for part in layout.parts]
+    if layout.kind == "tuple":
+        return tuple(parts) if layout.of is None else layout.of(*parts)
+    if layout.kind == "list":
+        return parts
+    named = dict(zip(layout.keys, parts, strict=True))
+    if layout.kind == "dict":
+        return named
+    made = object.__new__(layout.of)
+    for name, part in named.items():
+        object.__setattr__(made, name, part)
+    return made
+
+
+def count(layout: Layout) -> int:
+    """How many leaves a layout has."""
+    return 1 if layout.kind in ("number", "array") else sum(map(count, layout.parts))

@@ -1,0 +1,81 @@
+"""120 programs of many fields, as their people write them: value and gradient against differences, or refused.
+
+They were written without a look at what is supported. One in five is tried each time, all of them under `long`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adjit
+from adjit.transform.source.structures import put_together, taken_apart
+
+PARTS = [importlib.import_module(f"tests.field_programs.part_{k:02d}") for k in range(1, 13)]
+PROGRAMS = [program for part in PARTS for program in part.PROGRAMS]
+
+# What is not taken, and how that is said.
+REFUSED: dict[str, str] = {
+    "hky_pruning": "prune calls itself",
+    "zonal_gravity": "legendre_poly calls itself",
+    "sn_chi2": "scipy.integrate.quad has no derivative here",
+    "toggle_switch": "scipy.integrate.solve_ivp has no derivative here",
+    "progress_curve": "scipy.integrate.odeint has no derivative here",
+    "gpd_return_level": "scipy.stats.genpareto.logpdf",
+    "gmm_full_cov": "an object of type multivariate_normal_gen",
+    "logistic_elbo": "`standard_normal` of a generator of random numbers",
+}
+
+
+def leaves(value: Any) -> tuple[Any, list[Any]]:
+    """How an argument is put together, and the numbers and arrays in it."""
+    found: list[Any] = []
+    return taken_apart(value, found), found
+
+
+def is_float(leaf: Any) -> bool:
+    return np.asarray(leaf).dtype.kind == "f"
+
+
+def along(function: Callable[..., float], make: Callable[[], tuple[Any, ...]], place: int, step: float) -> Any:
+    """The derivative along a direction in which each float moves by a share of its size; and that direction."""
+    draw = np.random.default_rng(place)
+    layout, found = leaves(make()[place])
+    sizes = [np.where(np.asarray(v) == 0.0, 1e-3, np.abs(v)) if is_float(v) else np.zeros(np.shape(v)) for v in found]
+    direction = [size * draw.uniform(0.5, 1.0, np.shape(size)) for size in sizes]
+
+    def moved(by: float) -> float:
+        arguments = list(make())
+        new = [v + by * d if is_float(v) else v for v, d in zip(found, direction, strict=True)]
+        new = [float(v) if is_float(v) and np.ndim(v) == 0 else v for v in new]
+        arguments[place] = put_together(layout, iter(new))
+        return float(function(*arguments))
+
+    return (8 * (moved(step) - moved(-step)) - (moved(2 * step) - moved(-2 * step))) / (12 * step), direction
+
+
+def marked() -> Iterator[Any]:
+    for k, program in enumerate(PROGRAMS):
+        yield pytest.param(program, id=program[0], marks=[] if k % 5 == 0 else pytest.mark.long)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("program", list(marked()))
+def test_program(program: Any) -> None:
+    name, _, function, make, wrt = program
+    derived = adjit.value_and_grad(function, wrt=wrt, target="python")
+    if name in REFUSED:
+        with pytest.raises(adjit.AdjitError, match=REFUSED[name]):
+            derived(*make())
+        return
+    value, bars = derived(*make())
+    np.testing.assert_allclose(value, function(*make()), rtol=1e-9)
+    for place, bar in zip(wrt, bars, strict=True):
+        expected, direction = along(function, make, place, 1e-4)
+        terms = [np.sum(np.asarray(b) * d) for b, d in zip(leaves(bar)[1], direction, strict=True)]
+        size = sum(np.sum(np.abs(np.asarray(b) * d)) for b, d in zip(leaves(bar)[1], direction, strict=True))
+        assert abs(sum(terms) - expected) <= 2e-5 * max(size, abs(expected)) + 1e-7 * abs(value), (name, place)

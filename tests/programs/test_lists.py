@@ -1,0 +1,68 @@
+"""Lists: right in all modes; and what would change an array that a list holds is refused."""
+
+import numpy as np
+import pytest
+
+import adjit
+from tests.programs.harness import check
+from tests.programs.lists import LISTS
+from tests.programs.rows import Row
+
+
+@pytest.mark.parametrize("row", LISTS.rows, ids=lambda row: row.name)
+def test_program(row: Row) -> None:
+    check(row.function, row.arguments, row.active, second=row.second, tolerance=row.tolerance)
+
+
+@pytest.mark.parametrize("row", [row for row in LISTS.rows if row.compiled], ids=lambda row: row.name)
+def test_compiled(row: Row) -> None:
+    check(row.function, row.arguments, row.active, second=False, target="cpu", tolerance=row.tolerance)
+
+
+def changed_after_it_is_appended(x):
+    path, state = [], x.copy()
+    for k in range(3):
+        state[0] = state[0] * x[1]
+        path.append(state)
+    return np.sum(np.array(path))
+
+
+def changed_in_the_list(x):
+    path = []
+    for k in range(3):
+        row = x * k
+        path.append(row)
+        path[0][1] = x[0]
+    return np.sum(np.array(path))
+
+
+def of_different_kinds(x):
+    path = []
+    for k in range(3):
+        path.append(x)
+        path.append(x[0])
+    return np.sum(path[0])
+
+
+def of_the_trip_before(x):
+    last = [x[0]]
+    for k in range(3):
+        row = [x[k]]
+        if k > 0:
+            last.append(x[1])
+        last = row
+    return last[0]
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (changed_after_it_is_appended, "a store into memory that an item of a list that grows shares"),
+        (changed_in_the_list, "a store into an array that is an item of a list"),
+        (of_different_kinds, "a list that grows, of items of different kinds"),
+        (of_the_trip_before, "`append` of a list of 1 that has no one name"),
+    ],
+)
+def test_refused(function, message: str) -> None:
+    with pytest.raises(adjit.AdjitError, match=message):
+        adjit.grad(function)(np.array([0.5, 1.5, 2.5]))

@@ -1,0 +1,221 @@
+"""Dictionaries and objects: right in all modes; as arguments, gradients are put together like them."""
+
+import dataclasses
+import functools
+
+import numpy as np
+import pytest
+
+import adjit
+from tests.programs import structures as at
+from tests.programs.harness import check
+from tests.programs.rows import Row, vector, wave
+
+
+@pytest.mark.parametrize("row", at.STRUCTURES.rows, ids=lambda row: row.name)
+def test_program(row: Row) -> None:
+    check(row.function, row.arguments, row.active, second=row.second, tolerance=row.tolerance)
+
+
+@pytest.mark.parametrize("row", [row for row in at.STRUCTURES.rows if row.compiled], ids=lambda row: row.name)
+def test_compiled(row: Row) -> None:
+    check(row.function, row.arguments, row.active, second=False, target="cpu", tolerance=row.tolerance)
+
+
+W = 0.1 * wave(9).reshape(3, 3)
+Y = vector(0.3, 0.5, -0.2)
+ARGUMENTS = [
+    (at.well_of_an_object, at.Well(2.0, vector(1.0, 2.0, 3.0))),
+    (at.layers_of_a_dictionary, {"layers": [(W, Y), (W.T.copy(), 2.0 * Y)], "scale": 2.0, "name": "net"}),
+    (at.points_of_a_list, [(1.0, 2.0), (3.0, 4.0)]),
+    (at.a_long_list, [(0.1 * k, 1.0 + k) for k in range(12)]),
+    (at.numbers_of_a_list, [1.0, 0.5, 2.5, -1.0]),
+]
+
+
+def moved(value, path, by):
+    """A structure with one float in it moved: `path` is the attributes, keys and places that lead there."""
+    if not path:
+        return value + by
+    if isinstance(value, np.ndarray):
+        other = value.copy()
+        other[path[0]] += by
+        return other
+    if isinstance(value, dict):
+        return value | {path[0]: moved(value[path[0]], path[1:], by)}
+    if isinstance(value, list | tuple):
+        parts = list(value)
+        parts[path[0]] = moved(parts[path[0]], path[1:], by)
+        return type(value)(parts)
+    return dataclasses.replace(value, **{path[0]: moved(getattr(value, path[0]), path[1:], by)})
+
+
+def paths(value):
+    """The way to each float in a structure."""
+    if isinstance(value, float):
+        yield ()
+    elif isinstance(value, np.ndarray):
+        yield from ((k,) for k in np.ndindex(value.shape))
+    else:
+        parts = (
+            value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list | tuple) else ()
+        )
+        if dataclasses.is_dataclass(value):
+            parts = vars(value).items()
+        for key, part in parts:
+            yield from ((key, *rest) for rest in paths(part))
+
+
+def found_at(value, path):
+    for key in path:
+        value = getattr(value, key) if dataclasses.is_dataclass(value) else value[key]
+    return value
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+@pytest.mark.parametrize(("function", "argument"), ARGUMENTS, ids=lambda a: getattr(a, "__name__", ""))
+def test_gradient_is_put_together_like_the_argument(function, argument, target: str) -> None:
+    value, (bar, y_bar) = adjit.value_and_grad(function, wrt=(0, 1), target=target)(argument, Y)
+    np.testing.assert_allclose(value, function(argument, Y), rtol=1e-13)
+    assert type(bar) is type(argument)
+    for path in paths(argument):
+        there, back = (function(moved(argument, path, s * 1e-6), Y) for s in (1, -1))
+        np.testing.assert_allclose(found_at(bar, path), (there - back) / 2e-6, rtol=1e-6, atol=1e-7, err_msg=str(path))
+    for k in range(3):
+        there, back = (function(argument, moved(Y, (k,), s * 1e-6)) for s in (1, -1))
+        np.testing.assert_allclose(y_bar[k], (there - back) / 2e-6, rtol=1e-6, atol=1e-7)
+
+
+def test_vjp_and_jvp() -> None:
+    function, argument = ARGUMENTS[1]
+    bar = adjit.grad(function)(argument, Y)
+    value, pullback = adjit.vjp(function, argument, Y)
+    pulled, y_bar = pullback(1.0)
+    np.testing.assert_allclose(pulled["layers"][0][0], bar["layers"][0][0])
+    tangent = {"layers": [(W, Y), (W.T.copy(), Y)], "scale": 1.0, "name": "net"}
+    _, dot = adjit.jvp(function, (argument, Y), (tangent, Y))
+    pairs = zip(bar["layers"], tangent["layers"], strict=True)
+    along = sum(np.sum(g * t) for one, other in pairs for g, t in zip(one, other, strict=True))
+    np.testing.assert_allclose(dot, along + bar["scale"] + y_bar @ Y)
+
+
+def test_other_structure_is_compiled_anew() -> None:
+    gradient = adjit.grad(at.points_of_a_list, target="python")
+    assert len(gradient([(1.0, 2.0)], Y)) == 1
+    assert len(gradient([(1.0, 2.0), (1.0, 3.0), (1.0, 5.0)], Y)) == 3
+
+
+def test_functions_as_arguments() -> None:
+    for function, derivative in ((np.sin, np.sin(Y) + Y * np.cos(Y)), (lambda t: 3.0 * t, 6.0 * Y)):
+        np.testing.assert_allclose(adjit.grad(at.a_function_given, wrt=1)(function, Y), derivative)
+
+
+def test_methods_partials_and_objects() -> None:
+    well = at.Well(2.0, vector(1.0, 2.0, 3.0))
+    right = well.depth * well.factor * (Y - well.centre)
+    np.testing.assert_allclose(adjit.grad(well.energy)(Y), right)
+    np.testing.assert_allclose(adjit.grad(functools.partial(at.well_of_an_object, well))(Y)[1:], right[1:])
+    # what the object holds counts at the time of the call
+    gradient, well.depth = adjit.grad(well.energy), 3.0
+    np.testing.assert_allclose(gradient(Y), 3.0 * well.factor * (Y - well.centre))
+    np.testing.assert_allclose(adjit.hessian(well.energy)(Y), 3.0 * well.factor * np.eye(3))
+    value, pullback = adjit.vjp(well.energy, Y)
+    np.testing.assert_allclose((value, *pullback(1.0)[0]), (well.energy(Y), *gradient(Y)))
+    np.testing.assert_allclose(adjit.hvp(well.energy)(Y, 2.0 * Y), 6.0 * well.factor * Y)
+
+    class Line:
+        def __init__(self, slope):
+            self.slope = slope
+
+        def __call__(self, x):
+            return self.slope * x * x
+
+    np.testing.assert_allclose(adjit.grad(Line(3.0))(2.0), 12.0)
+
+
+@pytest.mark.parametrize(("function", "argument"), ARGUMENTS, ids=lambda a: getattr(a, "__name__", ""))
+def test_check_grads(function, argument) -> None:
+    adjit.check_grads(function, (argument, Y), target="python")
+
+
+def test_check_grads_of_a_method() -> None:
+    adjit.check_grads(at.Well(2.0, vector(1.0, 2.0, 3.0)).energy, (Y,), target="python")
+
+
+def simulated(s, mu, n, seed):
+    rng = np.random.default_rng(seed)
+    z = rng.standard_normal((n, 3))
+    u = rng.normal(mu, s, n)
+    return np.mean(np.exp(s * z + mu)) + np.sum(u * u) + rng.uniform() * s
+
+
+def keyed(x, k, w):
+    return {0: x, 1: x * x, 2: w}[k] * x
+
+
+def test_integers_that_have_to_be_constants() -> None:
+    for target in ("python", "cpu"):
+        gradient = adjit.value_and_grad(simulated, wrt=(0, 1), target=target)
+        value, (s_bar, mu_bar) = gradient(0.3, 0.1, 5, 42)
+        np.testing.assert_allclose(value, simulated(0.3, 0.1, 5, 42))
+        for found, (ds, dmu) in ((s_bar, (1e-6, 0.0)), (mu_bar, (0.0, 1e-6))):
+            there, back = (simulated(0.3 + k * ds, 0.1 + k * dmu, 5, 42) for k in (1, -1))
+            np.testing.assert_allclose(found, (there - back) / 2e-6, rtol=1e-6)
+        assert gradient(0.3, 0.1, 5, 43)[0] != value
+    np.testing.assert_allclose([adjit.grad(keyed)(3.0, k, 2.0) for k in (0, 1, 2)], [6.0, 27.0, 2.0])
+
+
+def draws_in_a_loop(x, n):
+    rng, total = np.random.default_rng(3), 0.0
+    for _ in range(100):
+        total += x * rng.normal()
+    return total
+
+
+def test_draws_in_a_loop_are_refused() -> None:
+    with pytest.raises(adjit.AdjitError):
+        adjit.grad(draws_in_a_loop)(1.0, 3)
+
+
+def test_source_of_a_structure() -> None:
+    text = adjit.grad(at.points_of_a_list).source([(1.0, 2.0)], Y)
+    assert "def points_of_a_list_grad(points, y):" in text
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [([{1, 2}], "has something in it that is no number, array or constant"), ({"f": open}, "carries no derivative")],
+)
+def test_refused_arguments(argument, message: str) -> None:
+    with pytest.raises(adjit.AdjitError, match=message):
+        adjit.grad(at.points_of_a_list)(argument, Y)
+
+
+def changes_a_global(k):
+    at.SETTINGS["tol"] = k
+    return k
+
+
+def key_at_run_time(k):
+    return {1: k, 2: k * k}[int(k)]
+
+
+def stores_into_an_outer_object(k):
+    OUTER.depth = k
+    return OUTER.depth
+
+
+OUTER = at.Well(2.0, vector(1.0, 2.0, 3.0))
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (changes_a_global, "a store into"),
+        (key_at_run_time, "a key of a dictionary that is known at run time only"),
+        (stores_into_an_outer_object, "assignment to an attribute of an object from outside"),
+    ],
+)
+def test_refused(function, message: str) -> None:
+    with pytest.raises(adjit.AdjitError, match=message):
+        adjit.grad(function)(1.0)

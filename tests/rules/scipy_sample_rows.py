@@ -1,0 +1,127 @@
+"""Rows of the rule table for SciPy's functions of samples: integrals, distances, filters, splines."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import integrate, interpolate, optimize, signal
+from scipy.spatial import distance
+
+from tests.rules import rows as at
+from tests.rules.rows import Row, array, fixed, positive, row, vector
+
+SUMS: list[Row] = [
+    row(integrate.trapezoid, lambda y, x: integrate.trapezoid(y, x), vector(6), at.knots, tags="double"),
+    row(integrate.trapezoid, lambda y: integrate.trapezoid(y, dx=0.5, axis=0), array(3, 2), note="axis0"),
+    row(integrate.simpson, lambda y, x: integrate.simpson(y, x=x), vector(6), at.knots),
+    row(
+        integrate.simpson,
+        lambda y, x: integrate.simpson(y, x),
+        array(2, 5),
+        fixed(np.arange(5.0) ** 1.5),
+        active=(0,),
+        tags="double",
+        note="odd",
+    ),
+    row(integrate.simpson, lambda y: integrate.simpson(y, dx=0.5), vector(4), note="even"),
+    row(integrate.cumulative_trapezoid, lambda y, x: integrate.cumulative_trapezoid(y, x), vector(6), at.knots),
+    row(
+        integrate.cumulative_trapezoid,
+        lambda y: integrate.cumulative_trapezoid(y, initial=0, axis=0),
+        array(3, 2),
+        note="initial",
+    ),
+    row(
+        integrate.fixed_quad,
+        lambda a, b: integrate.fixed_quad(lambda x, c: np.exp(-c * x), a, b, args=(a,), n=7)[0],
+        positive,
+        positive,
+        tags="double",
+    ),
+]
+
+DISTANCES: list[Row] = [
+    row(distance.cdist, lambda a, b: distance.cdist(a, b), array(2, 2), array(3, 2), tags="double"),
+    row(distance.cdist, lambda a, b: distance.cdist(a, b, "cityblock"), array(2, 2), array(3, 2), note="blocks"),
+    row(distance.pdist, lambda x: distance.pdist(x), array(3, 2), tags="double"),
+    row(distance.pdist, lambda x: distance.pdist(x, metric="sqeuclidean"), array(3, 2), note="squares"),
+    row(distance.squareform, lambda x: distance.squareform(x), vector(3)),
+    row(distance.squareform, lambda x: distance.squareform(x + x.T, checks=False), array(3, 3), note="matrix"),
+    *[
+        row(c, _of_two, vector(3), vector(3), tags="double")
+        for c, _of_two in (
+            (distance.euclidean, lambda u, v: distance.euclidean(u, v)),
+            (distance.sqeuclidean, lambda u, v: distance.sqeuclidean(u, v)),
+            (distance.cityblock, lambda u, v: distance.cityblock(u, v)),
+            (distance.chebyshev, lambda u, v: distance.chebyshev(u, v)),
+            (distance.cosine, lambda u, v: distance.cosine(u, v)),
+        )
+    ],
+]
+
+FILTERS: list[Row] = [
+    row(signal.convolve, lambda a, b: signal.convolve(a, b, mode="same"), vector(4), vector(3)),
+    row(signal.fftconvolve, lambda a, b: signal.fftconvolve(a, b, "valid"), vector(4), vector(2), tags="double"),
+    row(signal.oaconvolve, lambda a, b: signal.oaconvolve(a, b), vector(4), vector(2), tags="double"),
+    row(signal.correlate, lambda a, b: signal.correlate(a, b), vector(4), vector(3), tags="double"),
+    row(signal.convolve2d, lambda a, b: signal.convolve2d(a, b, "same"), array(3, 3), array(2, 2), tags="double"),
+    row(signal.correlate2d, lambda a, b: signal.correlate2d(a, b, "valid"), array(3, 3), array(2, 2), tags="double"),
+    row(
+        signal.lfilter,
+        lambda b, a, x: signal.lfilter(b, a, x),
+        vector(2),
+        fixed(np.array([2.0, 0.5, -0.3])),
+        vector(5),
+        tags="double",
+    ),
+    row(signal.lfilter, lambda x: signal.lfilter([1.0, -0.8], [1.0], x), array(2, 3), tags="double", note="of-rows"),
+    row(signal.savgol_filter, lambda x: signal.savgol_filter(x, 5, 2), vector(8), tags="double"),
+    row(signal.detrend, lambda x: signal.detrend(x), vector(4), tags="double"),
+    row(signal.detrend, lambda x: signal.detrend(x, type="constant"), array(2, 3), tags="double", note="constant"),
+]
+
+SPLINE = interpolate.CubicSpline([0.0, 0.7, 1.5, 2.0, 3.1], [0.3, -1.0, 0.5, 0.4, 2.0])
+LINES = interpolate.interp1d([-4.0, 0.7, 1.5, 2.0, 4.1], [0.3, -1.0, 0.5, 0.4, 2.0])
+
+SPLINES: list[Row] = [
+    row(
+        interpolate.CubicSpline,
+        lambda x, y, t: interpolate.CubicSpline(x, y)(t) + interpolate.CubicSpline(x, y).integrate(0.3, t[0]),
+        at.knots,
+        vector(6),
+        vector(2),
+        tags="double",
+    ),
+    row(
+        interpolate.CubicSpline,
+        lambda x, y: 1.0 * interpolate.CubicSpline(x, y, bc_type=("natural", (1, 0.3))).derivative()(1.4),
+        at.knots,
+        vector(6),
+        tags="double",
+        note="ends",
+    ),
+    row(
+        interpolate.CubicHermiteSpline,
+        lambda x, y, s: interpolate.CubicHermiteSpline(x, y, s)([1.4, 2.3]),
+        at.knots,
+        vector(6),
+        vector(6),
+        tags="double",
+    ),
+    row(interpolate.PPoly.__call__, lambda t: SPLINE(t) * SPLINE(t, 1), vector(3), tags="double"),
+    row(
+        interpolate.interp1d,
+        lambda x, y, t: interpolate.interp1d(x, y, fill_value="extrapolate")(t),
+        at.knots,
+        vector(6),
+        vector(3),
+        tags="double",
+    ),
+    row(interpolate.interp1d.__call__, lambda t: LINES(t), vector(3), tags="double"),
+]
+
+VALLEY = row(optimize.rosen, lambda x: optimize.rosen(x), vector(3), tags="double")
+
+SAMPLES: list[Row] = [VALLEY, *SUMS, *DISTANCES, *FILTERS, *SPLINES]
+
+# What is refused.
+WITHOUT_EXAMPLE = (integrate.quad, integrate.solve_ivp, integrate.odeint)

@@ -1,0 +1,91 @@
+"""SciPy's functions of arrays: the forms and options that rows of the table do not have, by their values."""
+
+import numpy as np
+import pytest
+from scipy import integrate, interpolate, linalg, signal
+
+import adjit
+
+A = np.random.default_rng(0).normal(size=(4, 4))
+S = A @ A.T + np.eye(4)
+B = A[:, :2].copy()
+X, Y = np.array([0.0, 0.7, 1.5, 2.0, 3.1]), np.array([0.3, -1.0, 0.5, 0.4, 2.0])
+T = np.array([[-0.5, 0.2, 0.7], [1.9, 3.0, 4.0]])
+
+
+def assert_same(f, *args):
+    """The value is SciPy's."""
+    got, _ = adjit.vjp(f, *args, target="python")
+    expected = f(*args)
+    for mine, right in zip(*(v if isinstance(v, tuple) else (v,) for v in (got, expected)), strict=True):
+        assert np.shape(mine) == np.shape(right)
+        np.testing.assert_allclose(mine, right, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize(("trans", "lower", "unit"), [(0, False, True), (1, True, False), ("T", False, False)])
+def test_triangles(trans, lower, unit):
+    def f(a, b):
+        return linalg.solve_triangular(a, b, trans=trans, lower=lower, unit_diagonal=unit)
+
+    assert_same(f, A + 3.0 * np.eye(4), B)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda a, b: linalg.solve(a, b, assume_a="sym"),
+        lambda a, b: linalg.solve(a, b, transposed=True),
+        lambda a, b: linalg.solve(a, b, assume_a="upper triangular"),
+        lambda a, b: linalg.solve_banded((1, 1), [[0, 1, 1, 1], [-4, 3, -4, 5], [1, 1, 2, 0]], b),
+        lambda a, b: linalg.lu_solve(linalg.lu_factor(a), b, trans=1),
+        lambda a, b: linalg.lu(a),
+        lambda a, b: linalg.lu(a, permute_l=True),
+        lambda a, b: linalg.qr(b, mode="economic"),
+        lambda a, b: linalg.expm(30.0 * a) / linalg.norm(linalg.expm(30.0 * a)),
+        lambda a, b: linalg.norm(a, "fro") + linalg.norm(a, axis=0, keepdims=True),
+        lambda a, b: linalg.block_diag(a, [1.0, 2.0], 3.0 * a[0, 0]),
+        lambda a, b: linalg.lstsq(b, a)[:2],
+    ],
+)
+def test_linear_algebra(f):
+    assert_same(f, A, B)
+
+
+def test_triangles_that_are_not_read():
+    garbage = S + np.tril(np.ones((4, 4)), -1)
+    assert_same(lambda a: linalg.cholesky(a), garbage)
+    assert_same(lambda a, b: linalg.eigh(a, b, lower=False, eigvals_only=True), A, garbage)
+
+
+@pytest.mark.parametrize("bc", ["not-a-knot", "natural", "clamped", ((1, 0.3), (2, -0.4))])
+@pytest.mark.parametrize("n", [2, 3])
+def test_splines(bc, n):
+    assert_same(lambda x, y, t: interpolate.CubicSpline(x, y, bc_type=bc)(t), X[:n], Y[:n], T)
+
+
+def test_splines_from_outside():
+    spline, slope = interpolate.PchipInterpolator(X, Y), interpolate.CubicSpline(X, Y).derivative()
+    lines = interpolate.interp1d(X, Y, bounds_error=False, fill_value=0.5)
+    assert_same(lambda t: spline(t) + slope(t) * lines(t) + spline(t, 1), T)
+
+
+def test_lines():
+    assert_same(lambda x, y, t: interpolate.interp1d(x, y, bounds_error=False, fill_value=(0.0, 1.0))(t), X, Y, T)
+    with pytest.raises(ValueError, match="interpolation range"):
+        adjit.vjp(lambda x, y, t: interpolate.interp1d(x, y)(t), X, Y, T, target="python")
+
+
+@pytest.mark.parametrize(
+    ("f", "match"),
+    [
+        (lambda a: linalg.sqrtm(a), "symmetric"),
+        (lambda a: linalg.eigh(a, subset_by_index=[0, 1]), "adjit takes"),
+        (lambda a: linalg.qr(a, pivoting=True), "leave it out"),
+        (lambda a: integrate.quad(lambda x: a[0, 0] * x, 0.0, 1.0)[0], "fixed_quad"),
+        (lambda a: signal.lfilter(a[0], a[1], a[2], zi=a[3]), "recurrence"),
+        (lambda a: interpolate.CubicSpline(a[0], a[1], bc_type="periodic")(0.5), "natural"),
+    ],
+)
+def test_what_is_refused(f, match):
+    with pytest.raises(adjit.AdjitError, match=match):
+        adjit.vjp(f, S, target="python")
