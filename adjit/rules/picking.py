@@ -98,7 +98,9 @@ decomposition(np.diag_indices_from)(lambda arr: (np.arange(arr.shape[0]),) * arr
 def unravel_index(indices, shape, order="C"):
     if order != "C":
         raise NotImplementedError("np.unravel_index in another order than 'C'")
-    extents = shape if isinstance(shape, tuple) else (shape,)
+    extents = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+    if not all(isinstance(n, int) for n in extents):
+        raise NotImplementedError("np.unravel_index with extents that are not integers")
     return tuple(indices // product(extents[k + 1 :]) % extents[k] for k in range(len(extents)))
 
 

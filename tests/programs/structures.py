@@ -167,7 +167,7 @@ def of_many_kinds(k, y):
     rates = {"A": k, "C": y[0], "G": y[1]}
     for a, b in zip(letters, letters[1:]):
         total += rates[a] * rates[b] * (2.0 if (a, b) in {("A", "C"), ("G", "A")} else 1.0)
-    return total + math.prod([k, y[2]]) + math.fsum(y)
+    return total + math.prod([k, y[2]]) + math.fsum(y) + math.prod(y) * math.prod(y * k, start=k)
 
 
 def _power(x, n):

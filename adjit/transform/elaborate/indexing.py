@@ -254,6 +254,7 @@ def _count(ctx: Context, mask: ir.Operand) -> ir.Operand:
             ctx, operator.add, (count, scalars.cast(ctx, ctx.builder.load(mask, index), types.intp)), "count"
         ),
         "count",
+        order_free=True,
     )
 
 
@@ -267,7 +268,7 @@ def _for_each_selected(ctx: Context, mask: ir.Operand, body: Callable[[Index, ir
 
         return complexes.branch(ctx, ctx.builder.load(mask, index), selected, scalars.ready(count), "count")
 
-    ctx.reduce(ctx.shape(mask), ir.integer(0), element, "count", order_free=False)
+    ctx.reduce(ctx.shape(mask), ir.integer(0), element, "count")
 
 
 def _selected(ctx: Context, place: Place) -> Value:

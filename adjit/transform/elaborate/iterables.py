@@ -112,6 +112,7 @@ def _of_all(name: str) -> Handler:
             found,
             lambda i, known: combine(frame, known, lambda: truth(frame, lazy.element(i))),
             f"{name}_true",
+            order_free=True,
         )
 
     return takes(name, "iterable", handle)
@@ -234,7 +235,7 @@ def _folded(name: str, callee: Any, start: float) -> Handler:
             element = complexes.real(frame.ctx, array.element(index))
             return scalars.cast(frame.ctx, scalars.scalar(frame.ctx, callee, (known, element)), kind)
 
-        return frame.ctx.reduce(array.shape, first, step, name)
+        return frame.ctx.reduce(array.shape, first, step, name, order_free=callee is operator.add)
 
     return takes(f"math.{name}", "iterable start?", handle)
 

@@ -164,7 +164,7 @@ def _extreme_element(frame: Frame, callee: Any, array: Lazy) -> Value:
         place = scalars.scalar(ctx, operator.add, (index[0], one))
         return scalars.scalar(ctx, callee, (known, complexes.real(ctx, array.element((place,)))))
 
-    return ctx.reduce((rest,), first, better, callee.__name__, order_free=False)
+    return ctx.reduce((rest,), first, better, callee.__name__)
 
 
 def _abs(frame: Frame, value: Value) -> Value:

@@ -8,7 +8,11 @@ from __future__ import annotations
 import os
 import sys
 
+from numba import types
+
+from adjit.errors import InternalError
 from adjit.transform import ir
+from adjit.transform.analysis.sums import is_sum
 from adjit.transform.ir.printing import to_text
 from adjit.transform.ir.verify import verify
 
@@ -19,4 +23,14 @@ def checked(function: ir.Function, step: str) -> ir.Function:
         print(f"---- {step}", to_text(function), sep="\n", file=sys.stderr)
     if os.environ.get("ADJIT_VERIFY"):
         verify(function)
+        _verify_orders(function, step)
     return function
+
+
+def _verify_orders(function: ir.Function, step: str) -> None:
+    """Numbers that a loop carries whose trips may run in any order are only added to (of mirrored ones, what they mirror)."""
+    for op in ir.walk(function.body):
+        if isinstance(op, ir.For) and op.order_free and not op.is_mirror:
+            for arg, made in zip(op.body.args[1:], op.body.yields, strict=True):
+                if isinstance(arg.type, types.Float) and not is_sum(arg, made, op.body):
+                    raise InternalError(f"{step}: trips in any order carry `{arg.name}`, which is not a sum")

@@ -310,7 +310,7 @@ def total(ctx: Context, value: Value, axes: Sequence[int] | None = None) -> Valu
         return scalars.cast(ctx, scalars.scalar(ctx, operator.add, (partial, term(index))), dtype)
 
     if axes is None or len(axes) == lazy.ndim:
-        return ctx.reduce(lazy.shape, zero, add, "total")
+        return ctx.reduce(lazy.shape, zero, add, "total", order_free=True)
     left = [k for k in range(lazy.ndim) if k not in axes]
     rest = tuple(lazy.shape[k] for k in left)
     if lazy.ndim - 1 not in axes and ir.is_float(dtype):
@@ -329,6 +329,6 @@ def total(ctx: Context, value: Value, axes: Sequence[int] | None = None) -> Valu
             at = dict(zip((*left, *axes), (*index, *inner), strict=True))
             return add(tuple(at[k] for k in range(lazy.ndim)), partial)
 
-        return ctx.reduce([lazy.shape[k] for k in axes], zero, add_inner, "total")
+        return ctx.reduce([lazy.shape[k] for k in axes], zero, add_inner, "total", order_free=True)
 
     return materialise(ctx, expression([lazy], rest, dtype, element), "totals")

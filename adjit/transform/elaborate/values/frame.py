@@ -229,9 +229,12 @@ class Context:
         initial: ir.Operand,
         body: Callable[[tuple[ir.Operand, ...], ir.Operand], ir.Operand],
         name: str,
-        order_free: bool = True,
+        order_free: bool = False,
     ) -> ir.Operand:
-        """Loops that carry one value; `body` gets the index and the value and gives the next value."""
+        """Loops that carry one value; `body` gets the index and the value and gives the next value.
+
+        `order_free`: the value is only added to, so that the trips may run in any order.
+        """
 
         def level(done: tuple[ir.Operand, ...], value: ir.Operand) -> ir.Operand:
             depth = len(done)
