@@ -180,10 +180,15 @@ class _Dissolving:
         self.elements[array][place] = value
 
     def is_short(self, op: ir.For) -> bool:
-        """Whether it is a loop over few literal numbers, with small arrays in it."""
+        """Whether it is a loop over few literal numbers that say which element of a small array is meant.
+
+        Steps in time with small arrays in them are few, too, at times: such a loop stays, and hands the elements on.
+        """
         trips = literal_trips(op)
-        is_short = trips is not None and len(trips) <= MOST_TRIPS
-        return is_short and any(self.is_small(o) for inner in op.body.inside for o in inner.operands)
+        if trips is None or len(trips) > MOST_TRIPS:
+            return False
+        accesses = [a for a in op.body.inside if isinstance(a, ir.Load | ir.Store) and self.is_small(a.array)]
+        return any(any(k is op.body.args[0] for k in access.index) for access in accesses)
 
     def unrolled(self, op: ir.For, done: list[ir.Op]) -> None:
         carried = [self.operand(o) for o in op.inits]

@@ -68,6 +68,20 @@ def test_state_vectors():
     assert "np.empty(2)" not in source
 
 
+def six_steps(x, y, h, n):
+    state = np.array([x, y])
+    for _ in range(6):
+        state = state + h * rate(state, 0.9)
+    return np.sum(state * state) + n
+
+
+def test_few_steps_in_time_stay_a_loop():
+    function = pipeline.primal(six_steps, (F, F, F, I))
+    assert arrays(six_steps, F, F, F, I) == 0
+    assert sum(isinstance(op, ir.For) for op in ir.walk(function.body)) == 1
+    check(six_steps, lambda: (0.7, 0.2, 0.1, 4), (0, 1, 2))
+
+
 def stored_later(x, n):
     a = np.array([x, 1.0])
     b = a
