@@ -41,7 +41,7 @@ MAY_IMPORT = {
     "transform.elaborate.values": f"errors runtime.library {IR} transform.source",
     "transform.emit": f"runtime.backend runtime.library runtime.vectormath {IR} transform.analysis",
     "transform.source": f"errors runtime.backend {IR} transform.strategy",
-    "transform.rewrite": f"runtime.library {IR} transform.analysis",
+    "transform.rewrite": f"errors runtime.library {IR} transform.analysis",
     "transform.analysis": f"runtime.library {IR}",
     IR: "errors runtime.backend runtime.library",
     "transform.strategy": "",

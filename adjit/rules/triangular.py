@@ -76,6 +76,26 @@ linear(upper_solve, argument=1, transpose=upper_transpose)
 
 
 @numba.njit
+def is_positive_definite(a):
+    """Whether the Cholesky factorisation of a matrix (n, n), of which the lower triangle is read, succeeds."""
+    work = a / a.dtype.type(1)
+    for j in range(work.shape[0]):
+        for k in range(j):
+            work[j, j] -= work[j, k] * work[j, k]
+        if not work[j, j] > 0:
+            return False
+        work[j, j] = np.sqrt(work[j, j])
+        for i in range(j + 1, work.shape[0]):
+            for k in range(j):
+                work[i, j] -= work[i, k] * work[j, k]
+            work[i, j] /= work[j, j]
+    return True
+
+
+constant(is_positive_definite)
+
+
+@numba.njit
 def exchanges(a):
     """LAPACK's `piv` of an elimination with partial pivoting: row i and row piv[i] change places, one after another."""
     work = a / a.dtype.type(1)

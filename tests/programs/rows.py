@@ -30,10 +30,11 @@ class Row:
     expected: tuple[Any, ...] | None = None
     tolerance: float = 1e-7
     why: str = ""
+    called: str = ""  # where a program stands in several rows
 
     @property
     def name(self) -> str:
-        return str(self.function.__name__)
+        return self.called or str(self.function.__name__)
 
 
 @dataclass

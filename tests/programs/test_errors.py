@@ -9,7 +9,6 @@ import inspect
 import math
 import random
 import re
-import statistics
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numba import njit
+from numba import njit, objmode
 
 import adjit
 from adjit.errors import AdjitError
@@ -65,34 +64,109 @@ def relative(message: str, function: Any) -> str:
 
 @refused(
     """
-    Unsupported: `try` is not supported
-      test_errors.py:+1 in tries
-        try:
-        ^^^^
-      Test the condition with `if` before the operation that may raise.
+    Unsupported: `except` of a ZeroDivisionError that an operation raises
+      test_errors.py:+3 in tries
+        except ZeroDivisionError:
+        ^^^^^^^^^^^^^^^^^^^^^^^^^
+      Caught are `raise` and `assert` in the body of `try` itself, and a Cholesky factorisation that fails,
+      where it is a statement of its own: `l = np.linalg.cholesky(k)`.
+      Test with `if` before the operation.
     """,
     1.5,
 )
 def tries(x):
     try:
-        y = x * x
-    except ValueError:
+        y = 1 / x
+    except ZeroDivisionError:
         y = 0.0
     return y
 
 
 @refused(
     """
-    Unsupported: `with` is not supported
+    Unsupported: `except` of a ValueError that an operation raises
+      test_errors.py:+3 in tries_a_logarithm
+        except Exception:  # noqa: BLE001  as people write it
+        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      Caught are `raise` and `assert` in the body of `try` itself, and a Cholesky factorisation that fails,
+      where it is a statement of its own: `l = np.linalg.cholesky(k)`.
+      Test with `if` before the operation.
+    """,
+    1.5,
+)
+def tries_a_logarithm(x):
+    try:
+        y = math.log(x)
+    except Exception:  # noqa: BLE001  as people write it
+        y = 0.0
+    return y
+
+
+@refused(
+    """
+    Unsupported: `except` of a LinAlgError that an operation raises
+      test_errors.py:+3 in tries_inside_an_expression
+        except np.linalg.LinAlgError:
+        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      Caught are `raise` and `assert` in the body of `try` itself, and a Cholesky factorisation that fails,
+      where it is a statement of its own: `l = np.linalg.cholesky(k)`.
+      Test with `if` before the operation.
+    """,
+    np.eye(2),
+)
+def tries_inside_an_expression(a):
+    try:
+        y = np.sum(np.linalg.cholesky(a))
+    except np.linalg.LinAlgError:
+        y = 0.0
+    return y
+
+
+@refused(
+    """
+    Unsupported: np.errstate that raises
       test_errors.py:+1 in with_block
-        with np.errstate(all="ignore"):
-        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-      Move it outside the differentiated function.
+        with np.errstate(all="raise"):
+        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      Test for what it finds, and raise.
     """,
     1.5,
 )
 def with_block(x):
-    with np.errstate(all="ignore"):
+    with np.errstate(all="raise"):
+        y = x * x
+    return y
+
+
+@refused(
+    """
+    Unsupported: `with` of this context
+      test_errors.py:+1 in with_a_file
+        with open("numbers") as f:
+        ^^^^^^^^^^^^^^^^^^^^^^^^^^
+      Move it outside the differentiated function.
+    """,
+    1.5,
+)
+def with_a_file(x):
+    with open("numbers") as f:
+        y = x * float(f.read())
+    return y
+
+
+@refused(
+    """
+    Unsupported: `with objmode`
+      test_errors.py:+1 in with_object_mode
+        with objmode(y="float64"):
+        ^^^^^^^^^^^^^^^^^^^^^^^^^^
+      What runs in Python's interpreter is not seen here.
+      Compute it before and pass it as an argument, or write a rule.
+    """,
+    1.5,
+)
+def with_object_mode(x):
+    with objmode(y="float64"):
         y = x * x
     return y
 
@@ -115,11 +189,11 @@ def imports(x):
 
 @refused(
     """
-    Unsupported: `global` is not supported
+    Unsupported: an assignment to the global `COUNT`
       test_errors.py:+1 in changes_a_global
         global COUNT
         ^^^^^^^^^^^^
-      Pass the value as an argument and return the new one.
+      Pass it as an argument and return the new value.
     """,
     1.5,
 )
@@ -316,19 +390,22 @@ def defines_a_class(x):
 
 @refused(
     """
-    Unsupported: `match` is not supported
-      test_errors.py:+1 in matches
-        match kind:
-        ^^^^^^^^^^^
-      Use `if` and `elif`.
+    Unsupported: a pattern for a list of so many items as are known at run time only
+      test_errors.py:+4 in matches
+        match items:
+        ^^^^^^^^^^^^
+      Ask for its length with `if`.
     """,
     1.5,
     2,
 )
-def matches(x, kind):
-    match kind:
-        case 1:
-            return x
+def matches(x, n):
+    items = [x]
+    for _ in range(n):
+        items.append(x * x)
+    match items:
+        case [one]:
+            return one
         case _:
             return x * x
 
@@ -1053,21 +1130,6 @@ def ragged_array(a):
 
 @refused(
     """
-    Unsupported: `try` is not supported
-      statistics.py:445 in fmean
-        try:
-        ^^^^
-      Called from test_errors.py:+1 in calls_what_has_no_source.
-      Test the condition with `if` before the operation that may raise.
-    """,
-    1.5,
-)
-def calls_what_has_no_source(x):
-    return statistics.fmean([x, x * x])
-
-
-@refused(
-    """
     Unsupported: a call of the class Random
       test_errors.py:+1 in calls_what_numba_does_not_know
         return x * random.Random(3).random()
@@ -1221,26 +1283,25 @@ def product_of_the_wrong_ranks(a, v):
     return (a @ v[0]).sum()
 
 
-def _tries(x):
-    try:
-        return x * x
-    except ValueError:
-        return 0.0
+def _imports(x):
+    import math
+
+    return math.sin(x)
 
 
 @refused(
     """
-    Unsupported: `try` is not supported
-      test_errors.py:+1 in _tries
-        try:
-        ^^^^
+    Unsupported: `import` inside a function is not supported
+      test_errors.py:+1 in _imports
+        import math
+        ^^^^^^^^^^^
       Called from test_errors.py:+1 in calls_what_is_refused.
-      Test the condition with `if` before the operation that may raise.
+      Import at the top of the file.
     """,
     1.5,
 )
 def calls_what_is_refused(x):
-    return _tries(x) * x
+    return _imports(x) * x
 
 
 _without_source = eval("lambda x: x * x")

@@ -44,13 +44,14 @@ from adjit.transform.ir.notation import to_text
 from adjit.transform.ir.types import array_type_of, typed_const, unify
 
 BREAK, CONTINUE, RETURN, VALUE = "%break", "%continue", "%return", "%value"
+RAISED, EXCEPTION = "%raised", "%exception"  # an exception was raised that is caught, and by which handler
 ENDED = "%ended"  # the test of a loop failed, where it stands in the trip
 EXPRESSION = "%expression"  # the value of a conditional expression while its sides are elaborated
 REDUCED = "%reduced"  # what functools.reduce has made so far
 CHECKPOINTED = "%checkpointed"  # the value of a checkpointed call, as it leaves the loop that stands for the call
-FLAGS = (BREAK, CONTINUE, RETURN, ENDED)
+FLAGS = (BREAK, CONTINUE, RETURN, ENDED, RAISED)
 _SPOKEN = {
-    BREAK: "broke", CONTINUE: "skip", RETURN: "returned", ENDED: "ended",
+    BREAK: "broke", CONTINUE: "skip", RETURN: "returned", ENDED: "ended", RAISED: "raised", EXCEPTION: "handler",
     VALUE: "result", EXPRESSION: "chosen", CHECKPOINTED: "result", REDUCED: "reduced",
 }  # fmt: skip
 
@@ -64,7 +65,7 @@ def flag(frame: Frame, name: str) -> ir.Operand:
 
 
 def left(frame: Frame) -> ir.Operand:
-    """Whether control has left the statements being elaborated, by break, continue or return."""
+    """Whether control has left the statements being elaborated: by break, continue, return, or what is caught."""
     found = [flag(frame, name) for name in FLAGS]
     if any(isinstance(f, ir.Const) and f.value for f in found):
         return ir.boolean(True)

@@ -25,7 +25,7 @@ from adjit.runtime.library import check_separate
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases, named_by
 from adjit.transform.elaborate.calls import attribute, call
-from adjit.transform.elaborate.control import VALUE
+from adjit.transform.elaborate.control import RETURN, VALUE, flag
 from adjit.transform.elaborate.derivatives import Moved, arguments, placed
 from adjit.transform.elaborate.detached import without_detached
 from adjit.transform.elaborate.expressions import evaluate
@@ -381,7 +381,8 @@ def _statements(frame: Frame, name: str, node: cst.FunctionDef) -> Value:
             f"`{guess.name}` may be read before it is assigned", "Assign it before the loop."
         ) from None
     value = frame.lookup(VALUE) or Static(None)
-    if value != Static(None) and not always_returns(statements):
+    is_returned = flag(frame, RETURN) == ir.boolean(True) or always_returns(statements)
+    if value != Static(None) and not is_returned:
         raise ctx.unsupported(f"{name} returns on some paths only", "End it with a return.", node=node)
     return value
 

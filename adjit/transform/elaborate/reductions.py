@@ -183,7 +183,8 @@ def _any_all(name: str) -> Handler:
                 at = dict(zip((*left, *inside), (*index, *inner), strict=True))
                 return combine(frame, found, lambda: truth(frame, lazy.element(tuple(map(at.get, range(lazy.ndim))))))  # type: ignore[arg-type]
 
-            return ctx.reduce([lazy.shape[k] for k in inside], ir.boolean(name == "all"), test, f"{name}_true", order_free=True)
+            extents = [lazy.shape[k] for k in inside]
+            return ctx.reduce(extents, ir.boolean(name == "all"), test, f"{name}_true", order_free=True)
 
         rest = tuple(lazy.shape[k] for k in left)
         made: Value = element(()) if not left else materialise(ctx, expression([lazy], rest, types.boolean, element))

@@ -18,13 +18,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import libcst as cst
+import numba
+import numpy as np
 from numba import types
 
 from adjit.transform import ir
 from adjit.transform.elaborate import control
 from adjit.transform.elaborate.assignment import annotated_assignment, assign, assignment, augmented_assignment
 from adjit.transform.elaborate.containers import append
+from adjit.transform.elaborate.exceptions import assertion, attempt, factorises, raising
 from adjit.transform.elaborate.expressions import condition, evaluate, local_function
+from adjit.transform.elaborate.matching import match
 from adjit.transform.elaborate.python_builtins import iteration, known_items, length
 from adjit.transform.elaborate.syntax import always_leaves, assigned, body_of, contains, else_of
 from adjit.transform.elaborate.values.elementwise import materialise
@@ -63,7 +67,8 @@ def one(frame: Frame, statement: cst.BaseStatement | cst.BaseSmallStatement) -> 
     if handler is None:
         name, instead = _REFUSED.get(type(node), (type(node).__name__, "Write it with other statements."))
         raise frame.ctx.unsupported(f"{name} is not supported", instead)
-    handler(frame, node)
+    if not factorises(frame, node, lambda: handler(frame, node)):
+        handler(frame, node)
 
 
 def _begun(frame: Frame, statement: cst.BaseStatement | cst.BaseSmallStatement) -> cst.CSTNode:
@@ -100,61 +105,6 @@ def _pass(frame: Frame, node: cst.CSTNode) -> None:
     return
 
 
-def _assert(frame: Frame, node: cst.Assert) -> None:
-    held = condition(frame, node.test)
-    message = _message(frame, [node.msg] if node.msg is not None else [])
-    frame.ctx.builder.emit(ir.Raise(exception=AssertionError, args=message, condition=held))
-
-
-def _raise(frame: Frame, node: cst.Raise) -> None:
-    ctx = frame.ctx
-    raised = node.exc
-    arguments: Sequence[cst.BaseExpression] = ()
-    if isinstance(raised, cst.Call):
-        arguments = [a.value for a in raised.args]
-        raised = raised.func
-    kind = evaluate(frame, raised) if raised is not None else None
-    if not isinstance(kind, Static) or not isinstance(kind.value, type) or not issubclass(kind.value, BaseException):
-        raise ctx.unsupported("this raise", "Raise an exception class with a constant message.")
-    message = _message(frame, arguments)
-    if frame.is_rule and issubclass(kind.value, NotImplementedError) and ctx.builder.ops is frame.own_ops:
-        # whatever the values are: what types tell a rule, it is known to be without
-        what = " ".join(map(str, message)) or f"a call that {frame.source.name} does not know"
-        raise ctx.unsupported(what, "Write the computation out, in loops.")
-    ctx.builder.emit(ir.Raise(exception=kind.value, args=message))
-
-
-def _message(frame: Frame, arguments: Iterable[cst.BaseExpression]) -> tuple[ir.Operand | str, ...]:
-    """What an exception says: as far as that is not known before it runs, as it is written."""
-    known = ((a, _known(frame, a)) for a in arguments)
-    return tuple(cst.Module([]).code_for_node(a) if text is None else text for a, text in known)
-
-
-def _known(frame: Frame, node: cst.BaseExpression) -> ir.Const | str | None:
-    match node:
-        case cst.SimpleString():
-            text = node.evaluated_value
-            return text if isinstance(text, str) else repr(text)
-        case cst.FormattedString():
-            return "".join(p.value if isinstance(p, cst.FormattedStringText) else _hole(frame, p) for p in node.parts)
-        case cst.ConcatenatedString() | cst.BinaryOperation(operator=cst.Add()):
-            left, right = _known(frame, node.left), _known(frame, node.right)
-            return left + right if isinstance(left, str) and isinstance(right, str) else None
-        case cst.Name() | cst.Integer() | cst.Float():
-            value = evaluate(frame, node)
-            found = value.value if isinstance(value, Static) else value
-            return found if isinstance(found, str | ir.Const) else None
-    return None
-
-
-def _hole(frame: Frame, part: cst.BaseFormattedStringContent) -> str:
-    """What stands in the braces of a text with formats."""
-    assert isinstance(part, cst.FormattedStringExpression)
-    known = _known(frame, part.expression)
-    is_plain = part.conversion is None and part.format_spec is None
-    return known if is_plain and isinstance(known, str) else cst.Module([]).code_for_node(part)
-
-
 # ---------------------------------------------------------------------------------------------------------- branches
 
 
@@ -181,7 +131,9 @@ def _loop_names(frame: Frame, node: cst.For | cst.While, more: Iterable[cst.CSTN
         names.append(control.BREAK)
     if found.returns:
         names.extend((control.RETURN, control.VALUE))
-    return names, breaks or found.returns
+    if frame.catching:
+        names.extend((control.RAISED, control.EXCEPTION))
+    return names, breaks or found.returns or bool(frame.catching)
 
 
 def _trip(frame: Frame, node: cst.For | cst.While, stops: bool, test: ir.Operand | None = None) -> list[ir.Operand]:
@@ -481,6 +433,34 @@ def _function(frame: Frame, node: cst.FunctionDef) -> None:
     frame.env[node.name.value] = local_function(frame, node)
 
 
+def _with(frame: Frame, node: cst.With) -> None:
+    """`with np.errstate(...)`: warnings are no part of the derivative; what other contexts do is not known."""
+    ctx = frame.ctx
+    for item in node.items:
+        made = item.item if isinstance(item.item, cst.Call) else cst.Call(item.item)
+        kind = evaluate(frame, made.func)
+        context = kind.value if isinstance(kind, Static) else None
+        if context is numba.objmode:
+            what, why = "`with objmode`", "What runs in Python's interpreter is not seen here."
+            raise ctx.unsupported(what, "Compute it before and pass it as an argument, or write a rule.", why=why)
+        if context is not np.errstate:
+            raise ctx.unsupported("`with` of this context", "Move it outside the differentiated function.")
+        for argument in made.args:
+            mode = evaluate(frame, argument.value)
+            if not isinstance(mode, Static) or mode.value not in ("ignore", "warn"):
+                raise ctx.unsupported("np.errstate that raises", "Test for what it finds, and raise.")
+    block(frame, body_of(node.body))
+
+
+def _global(frame: Frame, node: cst.Global) -> None:
+    """A name of the module, which is read as if nothing were said; what is assigned to it is refused where it is."""
+    for one in node.names:
+        if one.name.value in frame.local_names:
+            raise frame.ctx.unsupported(
+                f"an assignment to the global `{one.name.value}`", "Pass it as an argument and return the new value."
+            )
+
+
 _HANDLERS: dict[type, Callable[[Frame, Any], None]] = {
     cst.Assign: assignment,
     cst.AnnAssign: annotated_assignment,
@@ -490,23 +470,23 @@ _HANDLERS: dict[type, Callable[[Frame, Any], None]] = {
     cst.Continue: _leave,
     cst.Expr: _expression,
     cst.Pass: _pass,
-    cst.Assert: _assert,
-    cst.Raise: _raise,
+    cst.Assert: assertion,
+    cst.Raise: raising,
+    cst.Try: lambda frame, node: attempt(frame, node, block),
     cst.If: _if,
     cst.For: _for,
     cst.While: _while,
     cst.FunctionDef: _function,
     cst.Del: _del,
+    cst.Match: lambda frame, node: match(frame, node, block),
+    cst.With: _with,
+    cst.Global: _global,
 }
 
 _REFUSED: dict[type, tuple[str, str]] = {
-    cst.Try: ("`try`", "Test the condition with `if` before the operation that may raise."),
-    cst.TryStar: ("`try`", "Test the condition with `if` before the operation that may raise."),
-    cst.With: ("`with`", "Move it outside the differentiated function."),
+    cst.TryStar: ("`except*`", "Test the condition with `if` before the operation that may raise."),
     cst.Import: ("`import` inside a function", "Import at the top of the file."),
     cst.ImportFrom: ("`import` inside a function", "Import at the top of the file."),
-    cst.Global: ("`global`", "Pass the value as an argument and return the new one."),
     cst.Nonlocal: ("`nonlocal`", "Pass the value as an argument and return the new one."),
     cst.ClassDef: ("a class inside a function", "Define it outside."),
-    cst.Match: ("`match`", "Use `if` and `elif`."),
 }

@@ -92,7 +92,7 @@ def _assigned_in(node: cst.CSTNode) -> Assigned:
     for each in inside(node, (cst.FunctionDef, cst.Lambda)):
         if isinstance(each, cst.AssignTarget | cst.AugAssign | cst.AnnAssign | cst.NamedExpr | cst.For | cst.Del):
             names.update(dict.fromkeys(_targets(each.target)))
-        elif isinstance(each, cst.FunctionDef):
+        elif isinstance(each, cst.FunctionDef | cst.MatchAs | cst.MatchStar) and each.name is not None:
             names[each.name.value] = None
         returns |= isinstance(each, cst.Return)
     return Assigned(tuple(names), returns)

@@ -28,7 +28,7 @@ def checked(function: ir.Function, step: str) -> ir.Function:
 
 
 def _verify_orders(function: ir.Function, step: str) -> None:
-    """Numbers that a loop carries whose trips may run in any order are only added to (of mirrored ones, what they mirror)."""
+    """A loop whose trips may run in any order adds to the numbers that it carries, and does no more."""
     for op in ir.walk(function.body):
         if isinstance(op, ir.For) and op.order_free and not op.is_mirror:
             for arg, made in zip(op.body.args[1:], op.body.yields, strict=True):

@@ -298,6 +298,9 @@ class Frame:
         # in them where somebody asked; and those of which the type is yet to be found
         self.earlier: dict[str, Value | None] = {}
         self.sought: frozenset[str] = frozenset()
+        # the handlers of each `try` around, the innermost last, and how many there were so far
+        self.catching: tuple[tuple[Any, ...], ...] = ()
+        self.handlers = 0
         self.begun = 0  # how many operations there were when the statement at hand began
 
     def lists(self) -> dict[str, Value]:

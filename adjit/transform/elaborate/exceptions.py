@@ -1,0 +1,261 @@
+"""`raise`, `assert` and `try`.
+
+In: the statement. Out: an operation that raises; or, where a handler of the same function catches it, a flag and the
+handler's number, which are followed as `return` is, so that what handles it is a branch.
+
+    try:                                        if is_positive_definite(k):
+        l = np.linalg.cholesky(k)                   l = np.linalg.cholesky(k)
+        if l[0, 0] > 9.0:                           raised = l[0, 0] > 9.0
+            raise ValueError("large")           else:
+    except (LinAlgError, ValueError):               raised = True
+        return np.inf                           if raised: return np.inf
+
+A handler for what operations raise in Python and not here, such as ZeroDivisionError, would never run: it is refused.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import libcst as cst
+import numpy as np
+import scipy.linalg
+
+from adjit.rules.triangular import is_positive_definite
+from adjit.transform import ir
+from adjit.transform.elaborate import control
+from adjit.transform.elaborate.expressions import condition, evaluate
+from adjit.transform.elaborate.syntax import body_of, inside
+from adjit.transform.elaborate.values import scalars
+from adjit.transform.elaborate.values.elementwise import materialise
+from adjit.transform.elaborate.values.frame import Frame
+from adjit.transform.elaborate.values.values import Poison, Static, TupleValue, is_array
+from adjit.transform.ir.types import array_type_of
+
+Block = Callable[[Frame, Sequence[Any]], None]
+
+
+@dataclasses.dataclass(frozen=True)
+class Handler:
+    """What one `except` catches; `number` tells it from all others of the function."""
+
+    number: int
+    kinds: tuple[type[BaseException], ...]
+    node: cst.ExceptHandler
+
+    def catches(self, kind: type[BaseException]) -> bool:
+        return issubclass(kind, self.kinds)
+
+
+def assertion(frame: Frame, node: cst.Assert) -> None:
+    held = condition(frame, node.test)
+    handler = _caught(frame, AssertionError)
+    if handler is not None:
+        control.conditional(frame, held, lambda: None, functools.partial(_leave, frame, handler))
+        return
+    message = _message(frame, [node.msg] if node.msg is not None else [])
+    frame.ctx.builder.emit(ir.Raise(exception=AssertionError, args=message, condition=held))
+
+
+def raising(frame: Frame, node: cst.Raise) -> None:
+    ctx = frame.ctx
+    raised = node.exc
+    arguments: Sequence[cst.BaseExpression] = ()
+    if isinstance(raised, cst.Call):
+        arguments = [a.value for a in raised.args]
+        raised = raised.func
+    kind = evaluate(frame, raised) if raised is not None else None
+    if not isinstance(kind, Static) or not isinstance(kind.value, type) or not issubclass(kind.value, BaseException):
+        raise ctx.unsupported("this raise", "Raise an exception class with a constant message.")
+    handler = _caught(frame, kind.value)
+    if handler is not None:
+        _leave(frame, handler)
+        return
+    message = _message(frame, arguments)
+    if frame.is_rule and issubclass(kind.value, NotImplementedError) and ctx.builder.ops is frame.own_ops:
+        # whatever the values are: what types tell a rule, it is known to be without
+        what = " ".join(map(str, message)) or f"a call that {frame.source.name} does not know"
+        raise ctx.unsupported(what, "Write the computation out, in loops.")
+    ctx.builder.emit(ir.Raise(exception=kind.value, args=message))
+
+
+def _message(frame: Frame, arguments: Iterable[cst.BaseExpression]) -> tuple[ir.Operand | str, ...]:
+    """What an exception says: as far as that is not known before it runs, as it is written."""
+    known = ((a, _known(frame, a)) for a in arguments)
+    return tuple(cst.Module([]).code_for_node(a) if text is None else text for a, text in known)
+
+
+def _known(frame: Frame, node: cst.BaseExpression) -> ir.Const | str | None:
+    match node:
+        case cst.SimpleString():
+            text = node.evaluated_value
+            return text if isinstance(text, str) else repr(text)
+        case cst.FormattedString():
+            return "".join(p.value if isinstance(p, cst.FormattedStringText) else _hole(frame, p) for p in node.parts)
+        case cst.ConcatenatedString() | cst.BinaryOperation(operator=cst.Add()):
+            left, right = _known(frame, node.left), _known(frame, node.right)
+            return left + right if isinstance(left, str) and isinstance(right, str) else None
+        case cst.Name() | cst.Integer() | cst.Float():
+            value = evaluate(frame, node)
+            found = value.value if isinstance(value, Static) else value
+            return found if isinstance(found, str | ir.Const) else None
+    return None
+
+
+def _hole(frame: Frame, part: cst.BaseFormattedStringContent) -> str:
+    """What stands in the braces of a text with formats."""
+    assert isinstance(part, cst.FormattedStringExpression)
+    known = _known(frame, part.expression)
+    is_plain = part.conversion is None and part.format_spec is None
+    return known if is_plain and isinstance(known, str) else cst.Module([]).code_for_node(part)
+
+
+# --------------------------------------------------------------------------------------------------------------- try
+
+
+def _caught(frame: Frame, kind: type[BaseException]) -> Handler | None:
+    """The handler around that catches it, the innermost first."""
+    return next((h for handlers in reversed(frame.catching) for h in handlers if h.catches(kind)), None)
+
+
+def _leave(frame: Frame, handler: Handler) -> None:
+    frame.env[control.RAISED] = ir.boolean(True)
+    frame.env[control.EXCEPTION] = ir.integer(handler.number)
+
+
+def attempt(frame: Frame, node: cst.Try, block: Block) -> None:
+    """`try`; `block` runs statements."""
+    ctx, outer = frame.ctx, frame.catching
+    handlers = [_handler(frame, one) for one in node.handlers]
+    frame.catching = (*outer, tuple(handlers))
+    with ctx.builder.region() as ops:
+        block(frame, body_of(node.body))
+    ctx.builder.ops.extend(ops)
+    frame.catching = outer
+    for handler in handlers:
+        _refuse_unseen(frame, handler, ops)
+    if node.orelse is not None:
+        orelse = body_of(node.orelse.body)
+        control.conditional(frame, control.left(frame), lambda: None, lambda: block(frame, orelse))
+
+    def case(k: int) -> None:
+        if k == len(handlers):
+            return
+        # with nothing around that catches, the last one is meant where no other is
+        is_last = k == len(handlers) - 1 and not any(outer)
+        which = frame.env[control.EXCEPTION]
+        assert isinstance(which, ir.Var | ir.Const)
+        number = ir.integer(handlers[k].number)
+        held = ir.boolean(True) if is_last else scalars.scalar(ctx, operator.eq, (which, number))
+        control.conditional(frame, held, lambda: _handled(frame, handlers[k], block), lambda: case(k + 1))
+
+    def passed() -> None:
+        frame.env[control.RAISED] = ir.boolean(False)
+
+    control.conditional(frame, control.flag(frame, control.RAISED), lambda: case(0), passed)
+    if node.finalbody is not None:
+        _finally(frame, node.finalbody, block)
+
+
+def _handler(frame: Frame, node: cst.ExceptHandler) -> Handler:
+    frame.handlers += 1
+    named = Static(BaseException) if node.type is None else evaluate(frame, node.type)
+    given = named.items if isinstance(named, TupleValue) else (named,)
+    kinds = [one.value for one in given if isinstance(one, Static)]
+    if not kinds or not all(isinstance(kind, type) and issubclass(kind, BaseException) for kind in kinds):
+        raise frame.ctx.unsupported("`except` of what is no class", "Name exception classes.", node=node)
+    return Handler(frame.handlers, tuple(kinds), node)
+
+
+def _handled(frame: Frame, handler: Handler, block: Block) -> None:
+    frame.env[control.RAISED] = ir.boolean(False)
+    if handler.node.name is not None:
+        name = handler.node.name.name
+        assert isinstance(name, cst.Name)
+        frame.env[name.value] = Poison("It is an exception, of which nothing is kept but that it was raised.")
+    block(frame, body_of(handler.node.body))
+
+
+def _finally(frame: Frame, node: cst.Finally, block: Block) -> None:
+    """What is done in any case; control has left then or not, as before."""
+    if any(isinstance(each, cst.Return | cst.Break | cst.Continue) for each in inside(node)):
+        raise frame.ctx.unsupported("leaving from `finally`", "Leave after it.", node=node)
+    before = {name: frame.env[name] for name in control.FLAGS if name in frame.env}
+    frame.env.update(dict.fromkeys(before, ir.boolean(False)))
+    block(frame, body_of(node.body))
+    frame.env.update(before)
+
+
+_FACTORS = (np.linalg.cholesky, scipy.linalg.cholesky, scipy.linalg.cho_factor)
+
+
+def factorises(frame: Frame, node: cst.CSTNode, run: Callable[[], None]) -> bool:
+    """Whether a statement is a Cholesky factorisation whose failure is caught; then it is run where it succeeds."""
+    call = getattr(node, "value", None)
+    if not frame.catching or not isinstance(call, cst.Call) or not call.args:
+        return False
+    function, handler = evaluate(frame, call.func), _caught(frame, np.linalg.LinAlgError)
+    if handler is None or not isinstance(function, Static) or function.value not in _FACTORS:
+        return False
+    matrix = materialise(frame.ctx, evaluate(frame, call.args[0].value))
+    if not isinstance(matrix, ir.Var | ir.Const) or not is_array(matrix) or array_type_of(matrix).ndim != 2:
+        return False
+    held = frame.ctx.call(frame, Static(is_positive_definite), [matrix], {})
+    assert isinstance(held, ir.Var | ir.Const)
+    control.conditional(frame, held, run, functools.partial(_leave, frame, handler))
+    return True
+
+
+# What operations raise in Python, and do not here: nobody would call the handler.
+_DIVISIONS = (operator.truediv, operator.floordiv, operator.mod)
+_LAPACK = (
+    np.linalg.inv, np.linalg.solve, np.linalg.eig, np.linalg.eigvals, np.linalg.eigh, np.linalg.eigvalsh, np.linalg.svd,
+    np.linalg.lstsq, np.linalg.pinv,
+)  # fmt: skip
+_SILENT = (ZeroDivisionError, OverflowError, FloatingPointError, IndexError)
+
+
+def _refuse_unseen(frame: Frame, handler: Handler, ops: Sequence[ir.Op]) -> None:
+    """Refuses a handler that Python would call where this code does not."""
+    wanted = next((kind for kind in _unseen(ops) if handler.catches(kind)), None)
+    named = next((kind for kind in _SILENT if kind in handler.kinds), None)
+    if wanted is None and named is None:
+        return
+    kind = (wanted or named or Exception).__name__
+    raise frame.ctx.unsupported(
+        f"`except` of a {kind} that an operation raises",
+        "Test with `if` before the operation.",
+        why="Caught are `raise` and `assert` in the body of `try` itself, and a Cholesky factorisation that fails,\n"
+        "where it is a statement of its own: `l = np.linalg.cholesky(k)`.",
+        node=handler.node,
+    )
+
+
+def _unseen(ops: Sequence[ir.Op], in_array: bool = False, is_positive: bool = False) -> Iterator[type[BaseException]]:
+    """What these operations may raise in Python; divisions of whole arrays raise nothing there."""
+    tests = {op.outs[0] for op in ops if isinstance(op, ir.Call) and op.callee is is_positive_definite}
+    for op in ops:
+        if isinstance(op, ir.Raise):
+            yield op.exception
+        elif isinstance(op, ir.Call):
+            yield from _raised_by(op, in_array, is_positive)
+        in_map = in_array or (isinstance(op, ir.For) and op.order_free)
+        for k, region in enumerate(op.regions):
+            is_tested = isinstance(op, ir.If) and op.condition in tests and k == 0
+            yield from _unseen(region.ops, in_map, is_positive or is_tested)
+
+
+def _raised_by(op: ir.Call, in_array: bool, is_positive: bool) -> Iterator[type[BaseException]]:
+    if op.callee in _DIVISIONS and not in_array:
+        divisor = op.args[1]
+        if not isinstance(divisor, ir.Const) or divisor.value == 0:
+            yield ZeroDivisionError
+    elif op.callee in _LAPACK or (op.callee is np.linalg.cholesky and not is_positive):
+        yield np.linalg.LinAlgError
+    elif getattr(math, getattr(op.callee, "__name__", ""), None) is op.callee:
+        yield from (ValueError, OverflowError)
