@@ -14,6 +14,8 @@ from collections.abc import Mapping
 from types import FunctionType
 from typing import Any
 
+from numba import objmode
+
 from adjit.runtime.plain_numbers import NAMES, as_compiled
 
 _registering = threading.Lock()
@@ -26,6 +28,9 @@ def load(text: str, names: Mapping[str, Any], name: str, title: str, is_plain: b
     """
     filename = register(text, title)
     scope: dict[str, Any] = {"__name__": __name__, "__builtins__": __builtins__, **(NAMES if is_plain else {}), **names}
+    if any(value is objmode for value in names.values()):
+        # numba looks for what object mode calls in the module, if there is one
+        del scope["__name__"]
     tree = ast.parse(text, filename)
     if is_plain:
         tree = as_compiled(tree, is_single=any("float32" in said for said in (title, text)))

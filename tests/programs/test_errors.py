@@ -704,21 +704,6 @@ def adds_text(x):
 
 @refused(
     """
-    Unsupported: print inside a differentiated function
-      test_errors.py:+1 in prints
-        print(x)
-        ^^^^^^^^
-      Take it out; ADJIT_DUMP=1 prints what is compiled.
-    """,
-    1.5,
-)
-def prints(x):
-    print(x)
-    return x * x
-
-
-@refused(
-    """
     Unsupported: a subscript of a number
       test_errors.py:+1 in subscript_of_a_number
         return x[0]

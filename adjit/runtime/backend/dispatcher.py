@@ -80,6 +80,9 @@ class _Maker(_FunctionCompiler):  # type: ignore[misc]
             made = self.owner._specialise(args)
         if not any(value is numba.prange for value in made.__globals__.values()):
             self._flags.auto_parallel = ParallelOptions(False)
+        if any(value is numba.objmode for value in made.__globals__.values()):
+            # the interpreter is asked for it anyway
+            self._flags.release_gil = False
         return made
 
     def _compile_core(self, args: tuple[types.Type, ...], return_type: types.Type | None) -> Any:

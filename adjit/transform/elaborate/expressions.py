@@ -11,7 +11,7 @@ import builtins
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from types import FunctionType
+from types import BuiltinFunctionType, FunctionType
 from typing import Any, get_args
 
 import libcst as cst
@@ -26,6 +26,7 @@ from adjit.transform.elaborate.grid_subscripts import ON_GRIDS, on_grid
 from adjit.transform.elaborate.operators import BINARY, UNARY, binary, both, compare, either, truth, unary
 from adjit.transform.elaborate.python_builtins import so_many
 from adjit.transform.elaborate.records import dictionary, item_of_record, key_of, keys, merged, opened
+from adjit.transform.elaborate.saying import SAYING, said
 from adjit.transform.elaborate.syntax import contains
 from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.elementwise import copied, materialise
@@ -333,6 +334,9 @@ def _subscript(frame: Frame, node: cst.Subscript) -> Value:
 
 def _call(frame: Frame, node: cst.Call) -> Value:
     ctx = frame.ctx
+    saying = _saying(frame, node.func)
+    if saying is not None:
+        return said(frame, node, saying, evaluate)
     parts = (node.func, *(argument.value for argument in node.args))
     function, *values = in_order(ctx, [functools.partial(evaluate, frame, part) for part in parts])
     positional: list[Value] = []
@@ -348,6 +352,19 @@ def _call(frame: Frame, node: cst.Call) -> Value:
         else:
             positional.append(value)
     return call(frame, function, positional, named)
+
+
+def _saying(frame: Frame, node: cst.BaseExpression) -> Any:
+    """The function that says something, if a call is one of that; None if not."""
+    base = node.value if isinstance(node, cst.Attribute) else node
+    if not isinstance(base, cst.Name) or base.value in frame.env or base.value in frame.local_names:
+        return None
+    found = evaluate(frame, node)
+    return found.value if isinstance(found, Static) and _is_said(found.value) else None
+
+
+def _is_said(thing: Any) -> bool:
+    return isinstance(thing, FunctionType | BuiltinFunctionType) and thing in SAYING
 
 
 def _starred(frame: Frame, function: Value, value: Value, others: int, node: cst.Arg) -> Sequence[Value]:

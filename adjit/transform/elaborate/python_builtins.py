@@ -39,7 +39,7 @@ from adjit.transform.elaborate.values.arrays import shape_of
 from adjit.transform.elaborate.values.choices import functions_in
 from adjit.transform.elaborate.values.elementwise import as_lazy, elementwise, materialise, operand, total
 from adjit.transform.elaborate.values.frame import Context, Frame, as_index, static_items, wrap
-from adjit.transform.elaborate.values.handlers import Handler, operands_of, refused, takes
+from adjit.transform.elaborate.values.handlers import Handler, operands_of, takes
 from adjit.transform.elaborate.values.lists import elements
 from adjit.transform.elaborate.values.lists import item as list_item
 from adjit.transform.elaborate.values.values import (
@@ -258,7 +258,6 @@ PYTHON_BUILTINS: dict[Any, Handler] = {
     getattr: takes("getattr", "obj name default?", get_attribute),
     hasattr: takes("hasattr", "obj name", has_attribute),
     dataclasses.replace: _replace,
-    print: refused("print inside a differentiated function", "Take it out; ADJIT_DUMP=1 prints what is compiled."),
     builtins.sum: takes("sum", "iterable start:number?", _sum_builtin),
 }
 

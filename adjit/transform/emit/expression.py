@@ -147,7 +147,7 @@ class Expressions:
         if isinstance(value, float):
             return self._float(value, types.float64).text
         if isinstance(value, str):
-            return quoted(value)
+            return ir.quoted(value)
         return self.globals.text(value)
 
     def scalar(self, type_: ir.Type) -> str:
@@ -361,7 +361,7 @@ class Expressions:
         return f"{self.globals.text(op.exception)}({', '.join(self.message(op))})"
 
     def message(self, op: ir.Raise) -> list[str]:
-        return [quoted(a) if isinstance(a, str) else self.text(a) for a in op.args]
+        return [ir.quoted(a) if isinstance(a, str) else self.text(a) for a in op.args]
 
 
 def conditional(condition: Text, yes: Text, no: Text) -> Text:
@@ -371,12 +371,6 @@ def conditional(condition: Text, yes: Text, no: Text) -> Text:
 def parenthesised(parts: Sequence[str]) -> str:
     """A tuple."""
     return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
-
-
-def quoted(text: str) -> str:
-    """A string literal in double quotes, where that needs no escapes."""
-    found = repr(text)
-    return f'"{found[1:-1]}"' if found[0] == "'" and '"' not in found else found
 
 
 def _joined(word: str, binds: int, left: Text, right: Text) -> Text:

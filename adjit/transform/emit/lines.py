@@ -258,6 +258,8 @@ class Layout:
                 self._line("", f"{self._print.atom(tape)}.append({self._print.text(value)})", "", indent)
             case ir.Raise():
                 self._raise(op, indent)
+            case ir.Call(callee=ir.Said() as said):
+                self._say(said, op.args, indent)
             case ir.NewTape(out=out) if out in self._pushed:
                 self.lines.append(f"{indent}{self._print.names(out)} = []")
             case _:
@@ -312,6 +314,14 @@ class Layout:
         else:
             self._line("if ", self._print.negation(op.condition).text, ":", indent)
             self._line("raise ", self._print.raised(op), "", indent + INDENT)
+
+    def _say(self, said: ir.Said, operands: Sequence[ir.Operand], indent: str) -> None:
+        found = self._print.globals
+        if not said.is_native:
+            self.lines.append(f"{indent}with {found.objmode()}():")
+            indent += INDENT
+        arguments = said.arguments(tuple(map(self._print.text, operands)))
+        self.lines.append(f"{indent}{found.function(said.function)}({arguments})")
 
     # ---------------------------------------------------------------------------------------------- copies
 

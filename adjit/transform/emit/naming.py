@@ -15,7 +15,7 @@ import keyword
 import math
 import operator
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
@@ -181,6 +181,14 @@ class Globals:
 
     def prange(self) -> str:
         return self._name(numba.prange, "prange")
+
+    def objmode(self) -> str:
+        return self._name(numba.objmode, "objmode")
+
+    def function(self, function: Callable[..., Any]) -> str:
+        """The name of a function of Python's own libraries."""
+        name = function.__name__
+        return self.builtin(name) if getattr(builtins, name, None) is function else self._name(function, name)
 
     def _name(self, value: Any, wanted: str) -> str:
         known = self._names.get(id(value))

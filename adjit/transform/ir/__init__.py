@@ -79,6 +79,7 @@ from adjit.transform.ir.memory import (
     Store,
     Transpose,
 )
+from adjit.transform.ir.said import Said, quoted
 from adjit.transform.ir.walking import (
     Cloner,
     base_of,

@@ -1,0 +1,36 @@
+"""What a program says on its way: the callee of a call that prints, warns or logs.
+
+In: the function, and its arguments as they are written. Out: the callee of a `Call` that is an effect without results.
+
+    print("loss", loss)      Said(print, ("'loss', ", ""), is_native=True), of loss
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+def quoted(text: str) -> str:
+    """A string literal in double quotes, where that needs no escapes."""
+    found = repr(text)
+    return f'"{found[1:-1]}"' if found[0] == "'" and '"' not in found else found
+
+
+@dataclass(frozen=True)
+class Said:
+    """`pieces`: the text of the arguments, with the operands of the call between each two. `is_native`: compiled code
+    says it; else the interpreter does, in object mode."""
+
+    function: Callable[..., Any]
+    pieces: tuple[str, ...]
+    is_native: bool
+
+    @property
+    def __name__(self) -> str:
+        return self.function.__name__
+
+    def arguments(self, operands: tuple[str, ...]) -> str:
+        """The text between the parentheses, of the texts of the operands."""
+        return self.pieces[0] + "".join(map("".join, zip(operands, self.pieces[1:], strict=True)))
