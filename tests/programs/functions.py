@@ -366,3 +366,33 @@ def inside_function_writes_into_its_argument(x):
     y = x * 2.0
     bump(y)
     return y[0] * y[1]
+
+
+@add(lambda: (1.2, 5))
+def assigns_around_itself(x, n):
+    s, count = 0.0, 0
+
+    def more(v):
+        nonlocal s, count
+        s += v * v
+        count += 1
+
+    more(x)
+    for i in range(n):
+        if i % 2:
+            more(x * i)
+    while count < 20:
+        more(0.1 * x)
+    return s * x + count
+
+
+@add(lambda: (2.0,))
+def any_number_of_arguments(x):
+    def scaled(*a, scale=2.0, **more):
+        return a[0] * scale + more.get("k", x) * len(a)
+
+    def passed_on(*a, **named):
+        return scaled(*a, **named)
+
+    total = lambda *v: sum(v) * x  # noqa: E731  as people write it
+    return scaled(x, x) + passed_on(x, k=x * x, scale=x) + total(x, 2.0, x)

@@ -216,11 +216,11 @@ def _made_counter():
 
 refused(
     """
-    Unsupported: `nonlocal` is not supported
+    Unsupported: an assignment to `calls` of a function around the differentiated one
       test_errors.py:+1 in counts
         nonlocal calls
         ^^^^^^^^^^^^^^
-      Pass the value as an argument and return the new one.
+      Pass it as an argument and return the new value.
     """,
     1.5,
 )(_made_counter())

@@ -342,7 +342,8 @@ def carried_loop(
     moving: set[str] = set()  # lists that trips put into other memory
     before = dict(frame.env)
     # what holds things of different kinds is not carried: the first trip would read those, and so who reads without one
-    names = [name for name in names if not _is_poisoned(before.get(name))]
+    shared = (name for name in frame.shared if name in before and name not in names)
+    names = [name for name in (*names, *shared) if not _is_poisoned(before.get(name))]
     slots = {name: _entry_slot(before.get(name)) for name in names}
     outer, outer_sought = frame.earlier, frame.sought
     sought: set[str] = set()

@@ -148,6 +148,9 @@ def arguments(
     for key, p in expected.parameters.items():
         if p.kind is p.VAR_POSITIONAL:
             found[key] = TupleValue(tuple(given.get(key, ())))
+        elif p.kind is p.VAR_KEYWORD:
+            rest = given.get(key, {})
+            found[key] = Record(tuple(rest), tuple(rest.values()))
         elif key in given or p.default is not p.empty:
             value = given.get(key, p.default)
             found[key] = value if isinstance(value, Value) else wrap(ctx, value)
@@ -198,6 +201,9 @@ def _now(env: Mapping[str, Value], value: Value) -> Value:
 
 
 def _enclosed(frame: Frame, function: LocalFunction, leaves: Sequence[ir.Operand]) -> Enclosed:
+    if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in function.signature.parameters.values()):
+        what = "the derivative of a function with `*` or `**` parameters that is defined inside"
+        raise frame.ctx.unsupported(what, "Name the parameters one by one.")
     names: list[str] = []
     for leaf in leaves:
         names.append(unused(ir.name_of(leaf, "value"), (*names, *function.parameters)))

@@ -32,7 +32,7 @@ from adjit.transform.elaborate.expressions import evaluate
 from adjit.transform.elaborate.indexing import CHANGED_GLOBAL
 from adjit.transform.elaborate.shaping import copied_whole
 from adjit.transform.elaborate.statements import block, collected, comprehension, for_each
-from adjit.transform.elaborate.syntax import always_returns, assigned, inside
+from adjit.transform.elaborate.syntax import always_returns, assigned, inside, nonlocals
 from adjit.transform.elaborate.values.choices import functions_in
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Context, Frame, Guess, LocalFunction, wrap
@@ -56,7 +56,6 @@ from adjit.transform.ir.types import part_type, tuple_parts, tuple_type, unliter
 from adjit.transform.rewrite.defined import defined_where_measured
 from adjit.transform.rewrite.notes import Elaborated, note
 from adjit.transform.source.derivative import Enclosed, Structured
-from adjit.transform.source.parameters import by_name
 from adjit.transform.source.reading import FunctionSource, read_source
 from adjit.transform.source.structures import Layout
 from adjit.transform.source.structures import count as leaf_count_of
@@ -390,16 +389,22 @@ def _statements(frame: Frame, name: str, node: cst.FunctionDef) -> Value:
 def _run_local(ctx: Context, function: LocalFunction, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
     """A call of a lambda or function that was defined inside a differentiated one: it sees the variables around it."""
     node, home = function.node, function.frame
-    given = arguments(ctx, function.name, by_name(function.parameters, function.defaults), args, named)
+    given = arguments(ctx, function.name, function.signature, args, named)
     frame = Frame(ctx, home.source, home.is_rule, home.weak)
     # in Python a name that is assigned anywhere in a function is its own everywhere in it
-    own = assigned(node.body.body).names if isinstance(node, cst.FunctionDef) else {}
+    shared = nonlocals(node)
+    own = {*assigned(node.body.body).names} - {*shared} if isinstance(node, cst.FunctionDef) else {}
+    if shared and ctx.frames[-1] is not home:
+        what = f"a call from another function of {function.name}, which assigns to `{shared[0]}` around it"
+        raise ctx.unsupported(what, "Return the new value.")
     frame.env = {n: v for n, v in home.env.items() if n not in own and not n.startswith("%")}
     with ctx.entered(frame), _under_way(ctx, function.name, (node, home, _functions_among(given.values()))):
         frame.env.update((n, kept(frame, materialise(ctx, v))) for n, v in given.items())
         if isinstance(node, cst.Lambda):
             return materialise(ctx, evaluate(frame, node.body))
-        return _statements(frame, function.name, node)
+        found = _statements(frame, function.name, node)
+    home.env.update((name, frame.env[name]) for name in shared if name in frame.env)
+    return found
 
 
 @functools.lru_cache(maxsize=4096)

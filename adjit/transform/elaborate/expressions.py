@@ -27,7 +27,7 @@ from adjit.transform.elaborate.operators import BINARY, UNARY, binary, both, com
 from adjit.transform.elaborate.python_builtins import so_many
 from adjit.transform.elaborate.records import dictionary, item_of_record, key_of, keys, merged, opened
 from adjit.transform.elaborate.saying import SAYING, said
-from adjit.transform.elaborate.syntax import contains
+from adjit.transform.elaborate.syntax import contains, nonlocals
 from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.elementwise import copied, materialise
 from adjit.transform.elaborate.values.frame import Frame, Guess, LocalFunction, wrap
@@ -162,11 +162,6 @@ def _walrus(frame: Frame, node: cst.NamedExpr) -> Value:
 def local_function(frame: Frame, node: cst.Lambda | cst.FunctionDef) -> Value:
     """A function defined here; its defaults are evaluated now."""
     params = node.params
-    if params.star_kwarg is not None or isinstance(params.star_arg, cst.Param):
-        raise frame.ctx.unsupported(
-            "`*` or `**` parameters of a function defined inside",
-            "Name the parameters one by one, or pass a tuple.",
-        )
     listed = (*params.posonly_params, *params.params, *params.kwonly_params)
     # a list there is one for all calls, as in Python
     defaults = {
@@ -174,6 +169,7 @@ def local_function(frame: Frame, node: cst.Lambda | cst.FunctionDef) -> Value:
         for p in listed
         if p.default is not None
     }
+    frame.shared = (*frame.shared, *(name for name in nonlocals(node) if name not in frame.shared))
     return Static(LocalFunction(node, frame, defaults))
 
 

@@ -461,6 +461,16 @@ def _global(frame: Frame, node: cst.Global) -> None:
             )
 
 
+def _nonlocal(frame: Frame, node: cst.Nonlocal) -> None:
+    """Variables of the function around, which is differentiated: they are in `frame.env`."""
+    for one in node.names:
+        if one.name.value not in frame.env:
+            raise frame.ctx.unsupported(
+                f"an assignment to `{one.name.value}` of a function around the differentiated one",
+                "Pass it as an argument and return the new value.",
+            )
+
+
 _HANDLERS: dict[type, Callable[[Frame, Any], None]] = {
     cst.Assign: assignment,
     cst.AnnAssign: annotated_assignment,
@@ -481,12 +491,12 @@ _HANDLERS: dict[type, Callable[[Frame, Any], None]] = {
     cst.Match: lambda frame, node: match(frame, node, block),
     cst.With: _with,
     cst.Global: _global,
+    cst.Nonlocal: _nonlocal,
 }
 
 _REFUSED: dict[type, tuple[str, str]] = {
     cst.TryStar: ("`except*`", "Test the condition with `if` before the operation that may raise."),
     cst.Import: ("`import` inside a function", "Import at the top of the file."),
     cst.ImportFrom: ("`import` inside a function", "Import at the top of the file."),
-    cst.Nonlocal: ("`nonlocal`", "Pass the value as an argument and return the new one."),
     cst.ClassDef: ("a class inside a function", "Define it outside."),
 }

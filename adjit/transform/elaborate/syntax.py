@@ -99,6 +99,15 @@ def _assigned_in(node: cst.CSTNode) -> Assigned:
 
 
 @functools.lru_cache(maxsize=4096)
+def nonlocals(node: cst.Lambda | cst.FunctionDef) -> tuple[str, ...]:
+    """The variables of the function around it that a function assigns."""
+    if isinstance(node, cst.Lambda):
+        return ()
+    declared = [each for each in inside(node.body) if isinstance(each, cst.Nonlocal)]
+    return tuple(dict.fromkeys(one.name.value for each in declared for one in each.names))
+
+
+@functools.lru_cache(maxsize=4096)
 def contains(node: cst.CSTNode, kind: type[cst.CSTNode]) -> bool:
     """Whether there is such a node, which a `break` of a loop inside is not."""
     if isinstance(node, kind):

@@ -6,6 +6,7 @@ In: nothing. Out: `Context`, one a compilation, and `Frame`, one a function body
 from __future__ import annotations
 
 import contextlib
+import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -301,6 +302,7 @@ class Frame:
         # the handlers of each `try` around, the innermost last, and how many there were so far
         self.catching: tuple[tuple[Any, ...], ...] = ()
         self.handlers = 0
+        self.shared: tuple[str, ...] = ()  # the variables that functions defined inside assign
         self.begun = 0  # how many operations there were when the statement at hand began
 
     def lists(self) -> dict[str, Value]:
@@ -335,8 +337,19 @@ class LocalFunction:
 
     @property
     def parameters(self) -> list[str]:
-        given = self.node.params
-        return [p.name.value for p in (*given.posonly_params, *given.params, *given.kwonly_params)]
+        return list(self.signature.parameters)
+
+    @property
+    def signature(self) -> inspect.Signature:
+        given, found = self.node.params, inspect.Parameter
+        several = [given.star_arg] if isinstance(given.star_arg, cst.Param) else []
+        named = [given.star_kwarg] if given.star_kwarg is not None else []
+        kinds = (
+            (given.posonly_params, found.POSITIONAL_ONLY), (given.params, found.POSITIONAL_OR_KEYWORD),
+            (several, found.VAR_POSITIONAL), (given.kwonly_params, found.KEYWORD_ONLY), (named, found.VAR_KEYWORD),
+        )  # fmt: skip
+        names = [(p.name.value, kind) for params, kind in kinds for p in params]
+        return inspect.Signature([found(n, kind, default=self.defaults.get(n, found.empty)) for n, kind in names])
 
 
 class Guess(Exception):
