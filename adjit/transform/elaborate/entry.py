@@ -398,7 +398,7 @@ def _run_local(ctx: Context, function: LocalFunction, args: Sequence[Value], nam
         what = f"a call from another function of {function.name}, which assigns to `{shared[0]}` around it"
         raise ctx.unsupported(what, "Return the new value.")
     frame.env = {n: v for n, v in home.env.items() if n not in own and not n.startswith("%")}
-    with ctx.entered(frame), _under_way(ctx, function.name, (node, home, _functions_among(given.values()))):
+    with ctx.entered(frame), _under_way(ctx, function.name, (node, home, *_told_apart(given))):
         frame.env.update((n, kept(frame, materialise(ctx, v))) for n, v in given.items())
         if isinstance(node, cst.Lambda):
             return materialise(ctx, evaluate(frame, node.body))
@@ -419,11 +419,7 @@ def _inline(
     with placed(ctx):
         source = read_source(function)
     bound = arguments(ctx, source.name, source.parameters, args, named)
-    constants = tuple((name, value) for name, value in bound.items() if isinstance(value, ir.Const))
-    call = (source.function.__code__, None, _functions_among(bound.values()), constants)
-    if any(known[0] is call[0] for known in ctx.active_calls):
-        _count_unrolled(ctx, source.name)
-    with _under_way(ctx, source.name, call):
+    with _under_way(ctx, source.name, (source.function.__code__, None, *_told_apart(bound))):
         ctx.call_places.append(ctx.place())
         if not is_rule:
             ctx.bound.extend((name, source.origin(source.node), value) for name, value in bound.items())
@@ -442,9 +438,10 @@ def _count_unrolled(ctx: Context, name: str) -> None:
         raise ctx.unsupported(f"{name} calls itself more than {MOST_CALLS} times", "Write it as a loop.")
 
 
-def _functions_among(values: Iterable[Value]) -> tuple[Static, ...]:
-    """The functions that a call is made with. A call of the same function with other ones comes to its end."""
-    return tuple(function for value in values for part in parts_of(value) for function in functions_in(part))
+def _told_apart(bound: Mapping[str, Value]) -> tuple[tuple[Static, ...], tuple[tuple[str, ir.Const], ...]]:
+    """The functions and the constants that a call is made with: a call within it with other ones may come to its end."""
+    functions = tuple(f for value in bound.values() for part in parts_of(value) for f in functions_in(part))
+    return functions, tuple((name, value) for name, value in bound.items() if isinstance(value, ir.Const))
 
 
 @contextlib.contextmanager
@@ -453,6 +450,8 @@ def _under_way(ctx: Context, name: str, call: tuple[Any, ...]) -> Iterator[None]
     if call in ctx.active_calls:
         why = "When that ends has to be known while compiling, from arguments that are constants."
         raise ctx.unsupported(f"{name} calls itself", "Write it as a loop.", why=why)
+    if any(known[0] is call[0] for known in ctx.active_calls):
+        _count_unrolled(ctx, name)
     if len(ctx.active_calls) > DEEPEST:
         raise ctx.unsupported(f"calls nested more than {DEEPEST} deep", "Write some of them into their callers.")
     outer = ctx.frame, ctx.node, ctx.builder.origin
