@@ -10,7 +10,7 @@ import numpy as np
 
 from adjit.rules.registry import builtin
 
-tangent, linear, decomposition = builtin.tangent, builtin.linear, builtin.decomposition
+tangent, adjoint, linear, decomposition = builtin.tangent, builtin.adjoint, builtin.linear, builtin.decomposition
 
 # ---------------------------------------------------------------------------------------------------- means and moments
 
@@ -126,16 +126,20 @@ def nanstd(a, axis=None, dtype=None, out=None, ddof=0):
 # -------------------------------------------------------------------------------------------------------------- extrema
 
 
-@tangent(np.max, np.amax, np.nanmax, np.min, np.amin, np.nanmin)
+EXTREMA = (np.max, np.amax, np.nanmax, np.min, np.amin, np.nanmin)
+
+
+# equal shares among the tied elements
+@tangent(*EXTREMA)
 def extremum(a, a_dot, *, y):
-    # equal shares among the tied elements
-    flat, flat_dot = a.ravel(), a_dot.ravel()
-    total, count = 0.0, 0.0
-    for k in range(flat.size):
-        is_equal = flat[k] == y
-        total += flat_dot[k] if is_equal else 0.0
-        count += 1.0 if is_equal else 0.0
-    return np.divide(total, count)
+    return np.divide(np.sum(np.where(a == y, a_dot, 0.0)), np.sum(np.where(a == y, 1.0, 0.0)))
+
+
+def share(a, y, y_bar):
+    return np.divide(y_bar, np.sum(np.where(a == y, 1.0, 0.0)))
+
+
+adjoint(*EXTREMA)(lambda a, *, y, y_bar: np.where(a == y, share(a, y, y_bar), 0.0))
 
 
 # ---------------------------------------------------------------------------------------------------- sums and products

@@ -23,6 +23,7 @@ from adjit.transform.analysis.uses import Uses
 from adjit.transform.rewrite.simplify import simplify
 
 MOST_CYCLES = 4  # of an element, beside those to load one
+MOST_REPEATED = 1  # of an element that would be worked out once a trip of a loop that it does not depend on
 MOST_PLACES = 4  # where it is worked out
 
 
@@ -85,8 +86,7 @@ class _Substitution:
                 return None
             found[op] = None
             pending += op.operands
-        cycles = [cost(op) for op in found]
-        if not found or sum(c or 0 for c in cycles) > MOST_CYCLES + LOAD or None in cycles:
+        if not found or None in map(cost, found) or sum(cost(op) or 0 for op in found) > MOST_CYCLES + LOAD:
             return None
         return [op for op in ir.with_inner(nest) if op in found]
 
@@ -120,7 +120,11 @@ class _Substitution:
             others = [self.counters[index] for index in load.index if index in self.counters]
             if list(map(_range, others)) != list(map(_range, ranges)):
                 return None
-            inner: ir.Op = [op for op in self.uses.around[load] if op in others][-1]
+            around = self.uses.around[load]
+            inner: ir.Op = [op for op in around if op in others][-1]
+            repeated = [op for op in around[: around.index(inner)] if isinstance(op, ir.For | ir.While)]
+            if set(repeated) - set(others) - set(self.uses.around[nest]) and _cycles(element) > MOST_REPEATED:
+                return None
             if self.uses.within(inner, self.uses.home[nest]) is None:
                 inner = nest
             key = (inner, load.index)
@@ -139,6 +143,11 @@ class _Substitution:
             instead[op] = (*head, op) if op is nest else (ir.with_regions(op, [inside]),)
         body = ir.replaced(self.function.body, instead)
         return ir.with_body(self.function, ir.substituted_region(body, mapping))
+
+
+def _cycles(element: Sequence[ir.Op]) -> int:
+    """What the elements takes beside its loads."""
+    return sum(cost(op) or 0 for op in element if not isinstance(op, ir.Load))
 
 
 def _range(loop: ir.For) -> tuple[ir.Operand, ir.Operand, ir.Operand]:

@@ -13,7 +13,7 @@ import contextlib
 import dataclasses
 import functools
 import itertools
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import libcst as cst
@@ -361,7 +361,9 @@ def _run_body(frame: Frame, source: FunctionSource) -> Value:
         return _statements(frame, source.name, source.node)
     if not is_rule:
         ctx.builder.origin = source.origin(source.node)
-    return materialise(ctx, evaluate(frame, source.node.body), "result")
+    value = evaluate(frame, source.node.body)
+    # what a derivative rule gives is added to an adjoint at once, or put into an array by who asked for it
+    return value if frame.weak else materialise(ctx, value, "result")
 
 
 def _statements(frame: Frame, name: str, node: cst.FunctionDef) -> Value:
@@ -439,7 +441,7 @@ def _count_unrolled(ctx: Context, name: str) -> None:
 
 
 def _told_apart(bound: Mapping[str, Value]) -> tuple[tuple[Static, ...], tuple[tuple[str, ir.Const], ...]]:
-    """The functions and the constants that a call is made with: a call within it with other ones may come to its end."""
+    """The functions and constants that a call is made with: a call within it with other ones may come to its end."""
     functions = tuple(f for value in bound.values() for part in parts_of(value) for f in functions_in(part))
     return functions, tuple((name, value) for name, value in bound.items() if isinstance(value, ir.Const))
 

@@ -81,6 +81,9 @@ def stretched(ctx: Context, value: Value, shape: Sequence[ir.Operand]) -> Callab
         return lambda index: value
     lazy = as_lazy(ctx, value)
     offset = len(shape) - lazy.ndim
+    is_repeated = offset > 0 or any(n == ir.integer(1) != whole for n, whole in zip(lazy.shape, shape, strict=True))
+    if lazy.is_dear and is_repeated:
+        lazy = as_lazy(ctx, copied(ctx, lazy))
     flags: list[ir.Operand] = []
     for extent, whole in zip(lazy.shape, shape[offset:], strict=True):
         if extent == whole or extent == ir.integer(1):
@@ -112,7 +115,14 @@ def elementwise(ctx: Context, callee: Any, args: Sequence[Value], name: str = ""
 
     if not shape:
         return complexes.call(ctx, callee, [e(()) for e in elements], name)
-    return expression(args, shape, kind, element)
+    return expression(args, shape, kind, element, is_dear=callee not in _CHEAP)
+
+
+_CHEAP = frozenset((
+    operator.add, operator.sub, operator.mul, operator.neg, operator.pos, operator.lt, operator.le, operator.gt,
+    operator.ge, operator.eq, operator.ne, abs, np.add, np.subtract, np.multiply, np.negative, np.abs, np.maximum,
+    np.minimum,
+))  # fmt: skip
 
 
 def _element_type(ctx: Context, callee: Any, args: Sequence[Value]) -> tuple[types.Type, bool]:
@@ -172,7 +182,11 @@ def part(ctx: Context, value: Value, name: str) -> Value:
 
 
 def expression(
-    args: Sequence[Value], shape: tuple[ir.Operand, ...], kind: types.Type, element: Callable[[Index], Number]
+    args: Sequence[Value],
+    shape: tuple[ir.Operand, ...],
+    kind: types.Type,
+    element: Callable[[Index], Number],
+    is_dear: bool = False,
 ) -> Lazy:
     """An expression of the elements of these, stretched to the shape."""
     sources: list[ir.Operand] = []
@@ -187,7 +201,8 @@ def expression(
                 moved.extend(operands_in(a))
     lazy = [a for a in args if isinstance(a, Lazy)]
     like, is_free = tuple(o for a in lazy for o in a.like), any(a.is_free for a in lazy)
-    return Lazy(shape, kind, element, tuple(sources), tuple(moved), like=like, is_free=is_free)
+    is_dear = is_dear or any(a.is_dear for a in lazy)
+    return Lazy(shape, kind, element, tuple(sources), tuple(moved), is_dear=is_dear, like=like, is_free=is_free)
 
 
 def materialise(ctx: Context, value: Value, name: str = "", user: bool = False) -> Value:

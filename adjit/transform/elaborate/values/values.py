@@ -100,6 +100,7 @@ class Lazy:
 
     view_by: the function by which NumPy takes this as a read-only view of the sources, "" where it computes an array.
     has_gaps: it is a part of an array of complex numbers, so what wants it contiguous copies it in NumPy.
+    is_dear: an element takes a division, a root or the like, so it is worked out once and not for each row.
     """
 
     shape: tuple[ir.Operand, ...]
@@ -110,6 +111,7 @@ class Lazy:
     moved: tuple[ir.Operand, ...] = ()
     view_by: str = ""
     has_gaps: bool = False
+    is_dear: bool = False
     # arrays besides the sources whose order NumPy's result takes; and whether that is in any order, whatever theirs is
     like: tuple[ir.Operand, ...] = ()
     is_free: bool = False

@@ -85,6 +85,8 @@ class _Laying:
         uniformity = Uniformity(loop, trips, self.sharing.aliases)
         if not is_worth_it(loop.body, uniformity) or not _orders_fit(uniformity):
             return None
+        if _is_sum_of_rows(loop) and not any(s.is_ordered for s in trips.sums):
+            return None
         if _counts_by_lane(uniformity) or _checks_by_lane(uniformity):
             return None
         arrays = self.private_arrays(uniformity)
@@ -200,6 +202,17 @@ def is_worth_it(region: ir.Region, uniformity: Uniformity) -> bool:
         or any(is_worth_it(inner, uniformity) for inner in op.regions)
         for op in together
     )
+
+
+def _is_sum_of_rows(loop: ir.For) -> bool:
+    """Whether nothing is done but to sum up all elements, row by row: in any order, that is fast along the rows."""
+    inner = [op for op in loop.body.ops if isinstance(op, ir.For)]
+    if not inner:
+        touched = [op.index for op in loop.body.inside if isinstance(op, ir.Load)]
+        return all(index[-1] is loop.body.args[0] for index in touched if loop.body.args[0] in index)
+    is_alone = len(inner) == 1 and len(loop.outs) == len(inner[0].outs) == 1 and inner[0].order_free
+    stores = any(isinstance(op, ir.Store | ir.While | ir.Push | ir.Pull) for op in loop.body.inside)
+    return is_alone and not stores and _is_sum_of_rows(inner[0])
 
 
 def _leaps(loop: ir.For, counter: ir.Var) -> bool:
