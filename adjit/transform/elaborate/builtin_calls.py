@@ -21,6 +21,7 @@ from adjit.transform.elaborate import iterables, python_builtins
 from adjit.transform.elaborate.creation import CREATION
 from adjit.transform.elaborate.operators import applied
 from adjit.transform.elaborate.operators import binary as by_operator
+from adjit.transform.elaborate.ordering import ORDERING
 from adjit.transform.elaborate.reductions import ALONG_AXES as ALONG_AXES
 from adjit.transform.elaborate.reductions import REDUCTION_METHODS, REDUCTIONS, into
 from adjit.transform.elaborate.shaping import SHAPING, SHAPING_METHODS
@@ -98,6 +99,7 @@ INTRINSICS: dict[Any, Handler] = {
     **SHAPING,
     **python_builtins.PYTHON_BUILTINS,
     **iterables.ITERABLES,
+    **ORDERING,
     **REDUCTIONS,
     np.where: _where,
     np.dot: _DOT,
@@ -108,7 +110,7 @@ INTRINSICS: dict[Any, Handler] = {
 }
 
 # What takes a list for what it is, and no array in its place.
-OF_LISTS = python_builtins.OF_LISTS | iterables.ITERABLES.keys()
+OF_LISTS = python_builtins.OF_LISTS | iterables.ITERABLES.keys() | ORDERING.keys()
 
 METHODS: dict[str, Handler] = {
     **SHAPING_METHODS,

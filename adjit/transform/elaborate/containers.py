@@ -150,6 +150,8 @@ def set_item(frame: Frame, base: Value, entries: Sequence[Value], value: Value) 
 
 def list_method(frame: Frame, owner: List, name: str, args: Sequence[Value], named: dict[str, Value]) -> Value:
     """`owner.name(*args)`."""
+    if name == "sort" and is_list(owner):
+        return _sort(frame, owner, args, named)
     handler = _METHODS.get(name) if is_list(owner) else None
     if handler is None:
         raise frame.ctx.unsupported(f"the method `{name}` of {described(owner)}", "Write out what it does.")
@@ -203,21 +205,21 @@ def _pop(frame: Frame, owner: List, place: Value | None = None) -> Value:
     if index == ir.integer(-1):
         count = scalars.scalar(ctx, operator.sub, (whole.count, ir.integer(1)), "count")
         if not all(map(is_number, parts_of(found))):
-            found = _copied(frame, found)
+            found = copied_item(frame, found)
         changed(frame, owner, Grown(whole.item, whole.buffers, count), "`pop`")
         return found
     at = _from_start(frame, whole, index)
-    found = _copied(frame, found)
+    found = copied_item(frame, found)
     after = scalars.scalar(ctx, operator.add, (at, ir.integer(1)))
     parts = (part_of_list(ctx, whole, span) for span in (ir.Span(stop=at), ir.Span(start=after)))
     changed(frame, owner, joined(ctx, *parts), "`pop`")
     return found
 
 
-def _copied(frame: Frame, value: Value) -> Value:
-    """An item that has left a list: memory of its own."""
+def copied_item(frame: Frame, value: Value) -> Value:
+    """An item that leaves a list, or its place in it: memory of its own."""
     if isinstance(value, TupleValue):
-        return TupleValue(tuple(_copied(frame, one) for one in value.items), value.is_list, value.fields)
+        return TupleValue(tuple(copied_item(frame, one) for one in value.items), value.is_list, value.fields)
     if isinstance(value, Grown):
         return part_of_list(frame.ctx, value, ir.Span())
     return copied(frame.ctx, value) if is_array(value) else value
@@ -236,6 +238,15 @@ def _reverse(frame: Frame, owner: List) -> Value:
     made = get_item(frame, owner, [SliceValue(ir.Span(step=ir.integer(-1)))])
     assert isinstance(made, List)
     changed(frame, owner, made, "`reverse`")
+    return Static(None)
+
+
+def _sort(frame: Frame, owner: List, args: Sequence[Value], named: dict[str, Value]) -> Value:
+    if args:
+        raise frame.ctx.fail(errors.WrongCall, "`sort` of a list with arguments by position", instead="Name them.")
+    made = frame.ctx.call(frame, Static(sorted), [owner], named)
+    assert isinstance(made, List)
+    changed(frame, owner, made, "`sort`")
     return Static(None)
 
 

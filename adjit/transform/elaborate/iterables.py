@@ -16,8 +16,6 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from adjit.transform import ir
 from adjit.transform.elaborate import indexing
 from adjit.transform.elaborate.containers import append, get_item, listed
@@ -25,7 +23,6 @@ from adjit.transform.elaborate.control import REDUCED
 from adjit.transform.elaborate.operators import binary, both, either, truth
 from adjit.transform.elaborate.python_builtins import known_items, length
 from adjit.transform.elaborate.values import complexes, scalars
-from adjit.transform.elaborate.values.arrays import array_of
 from adjit.transform.elaborate.values.elementwise import as_lazy, materialise, operand
 from adjit.transform.elaborate.values.frame import Frame
 from adjit.transform.elaborate.values.handlers import Handler, takes
@@ -35,7 +32,6 @@ from adjit.transform.elaborate.values.values import (
     Paired,
     Range,
     SliceValue,
-    Static,
     TupleValue,
     Value,
     described,
@@ -44,7 +40,6 @@ from adjit.transform.elaborate.values.values import (
     ndim,
     seen,
 )
-from adjit.transform.elaborate.values.whole import whole_call
 from adjit.transform.ir.types import typed_const
 
 
@@ -64,20 +59,6 @@ def _reversed(frame: Frame, value: Value) -> Value:
     start = scalars.scalar(ctx, operator.add, (value.start, scalars.scalar(ctx, operator.mul, (last, value.step))))
     stop = scalars.scalar(ctx, operator.sub, (value.start, value.step))
     return dataclasses.replace(value, start=start, stop=stop, step=scalars.scalar(ctx, operator.neg, (value.step,)))
-
-
-def _sorted(frame: Frame, value: Value, key: Value | None, reverse: Value | None) -> Value:
-    ctx = frame.ctx
-    if key is not None and not (isinstance(key, Static) and key.value is None):
-        raise ctx.unsupported("sorted with a key", "Sort indices: `order = np.argsort(keys)`.")
-    if reverse is not None and not isinstance(reverse, ir.Const):
-        raise ctx.unsupported("sorted in an order that is known at run time only", "Write reverse=True.")
-    given = listed(frame, value)
-    array = array_of(ctx, given) if isinstance(given, TupleValue) else elements(ctx, given)
-    if not is_array(array) or ndim(array) != 1:
-        raise ctx.unsupported("sorted of what is not numbers", "Sort indices: `order = np.argsort(keys)`.")
-    found = listed(frame, whole_call(ctx, np.sort, (operand(ctx, array),)))
-    return _reversed(frame, found) if reverse is not None and reverse.value else found
 
 
 def _map(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
@@ -242,7 +223,6 @@ def _folded(name: str, callee: Any, start: float) -> Handler:
 
 ITERABLES: dict[Any, Handler] = {
     reversed: takes("reversed", "sequence", _reversed),
-    sorted: takes("sorted", "iterable key? reverse?", _sorted),
     map: _map,
     filter: takes("filter", "function iterable", _filter),
     any: _of_all("any"),

@@ -7,9 +7,10 @@ In: an operator and values. Out: the value of the result.
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numba import types
@@ -104,8 +105,12 @@ def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
             return TupleValue(left.items + right.items)
         if callee in (operator.eq, operator.ne):
             return _tuples_equal(frame, callee, left, right)
+        if callee in _ORDERING and left.is_list == right.is_list:
+            return _tuples_ordered(frame, callee, left.items, right.items)
     if isinstance(left, Static) and isinstance(right, Static) and callee in (operator.eq, operator.ne):
         return ir.boolean(bool(callee(left.value, right.value)))
+    if callee in _ORDERING and _is_text(left) and _is_text(right):
+        return ir.boolean(callee(left.value, right.value))
     if callee in (operator.eq, operator.ne) and (isinstance(left, Static) or isinstance(right, Static)):
         if is_array(left) or is_array(right):
             raise ctx.unsupported(
@@ -182,6 +187,41 @@ def _tuples_equal(frame: Frame, callee: Any, left: TupleValue, right: TupleValue
             same = truth(frame, binary(frame, operator.eq, a, b))
             result = both(frame, result, scalars.ready(same))
     return scalars.negated(frame.ctx, result) if callee is operator.ne else result
+
+
+_ORDERING = (operator.lt, operator.le, operator.gt, operator.ge)
+
+
+def _is_text(value: Value) -> TypeGuard[Static]:
+    return isinstance(value, Static) and isinstance(value.value, str)
+
+
+def _tuples_ordered(frame: Frame, callee: Any, left: Sequence[Value], right: Sequence[Value]) -> ir.Operand:
+    """Whether one tuple is before another: by the first items that differ."""
+    if not left or not right:
+        return ir.boolean(callee(len(left), len(right)))
+    (a, *more_left), (b, *more_right) = left, right
+    if isinstance(a, Static) and a == b:
+        return _tuples_ordered(frame, callee, more_left, more_right)
+    if not _are_comparable(a, b):
+        # reached where all items before these are equal: Python raises there, and nowhere else
+        error = ir.Raise(exception=TypeError, args=(f"no order of {described(a)} and {described(b)}",))
+        frame.ctx.builder.emit(error)
+        return ir.boolean(False)
+    if not more_left and not more_right:
+        return truth(frame, binary(frame, callee, a, b))
+    rest = functools.partial(_tuples_ordered, frame, callee, more_left, more_right)
+    is_same = truth(frame, binary(frame, operator.eq, a, b))
+    return complexes.branch(frame.ctx, is_same, rest, lambda: truth(frame, binary(frame, callee, a, b)), "is_before")
+
+
+def _are_comparable(left: Value, right: Value) -> bool:
+    if isinstance(left, TupleValue) and isinstance(right, TupleValue):
+        # of the items in these, those which are reached are asked
+        return left.is_list == right.is_list
+    if isinstance(left, Record) or isinstance(right, Record):
+        return any(isinstance(a, Record) and hasattr(a.of, "__lt__") for a in (left, right))
+    return (is_number(left) and is_number(right)) or (_is_text(left) and _is_text(right))
 
 
 def both(frame: Frame, left: ir.Operand, right: Callable[[], ir.Operand]) -> ir.Operand:

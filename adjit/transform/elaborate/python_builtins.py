@@ -37,7 +37,7 @@ from adjit.transform.elaborate.records import (
 from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.arrays import shape_of
 from adjit.transform.elaborate.values.choices import functions_in
-from adjit.transform.elaborate.values.elementwise import as_lazy, elementwise, materialise, operand, total
+from adjit.transform.elaborate.values.elementwise import elementwise, materialise, operand, total
 from adjit.transform.elaborate.values.frame import Context, Frame, as_index, static_items, wrap
 from adjit.transform.elaborate.values.handlers import Handler, operands_of, takes
 from adjit.transform.elaborate.values.lists import elements
@@ -45,8 +45,6 @@ from adjit.transform.elaborate.values.lists import item as list_item
 from adjit.transform.elaborate.values.values import (
     Complex,
     Grown,
-    Index,
-    Lazy,
     Number,
     OneOf,
     Paired,
@@ -132,41 +130,6 @@ def _len(frame: Frame, value: Value) -> Value:
     return shape_of(frame.ctx, value)[0]
 
 
-def _extreme(callee: Any) -> Handler:
-    def handle(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-        ctx = frame.ctx
-        args = [elements(ctx, a) for a in args]
-        items = list(args[0].items) if len(args) == 1 and isinstance(args[0], TupleValue) else args
-        if len(items) == 1 and not named and is_array(items[0]) and ndim(items[0]) == 1:
-            return _extreme_element(frame, callee, as_lazy(ctx, items[0]))
-        if named or not items or not all(is_number(i) for i in items):
-            raise ctx.unsupported(f"{callee.__name__} of this", f"Use np.{callee.__name__}, or two or more numbers.")
-        result = operand(ctx, items[0])
-        for item in items[1:]:
-            result = scalars.scalar(ctx, callee, (result, operand(ctx, item)))
-        return result
-
-    return handle
-
-
-def _extreme_element(frame: Frame, callee: Any, array: Lazy) -> Value:
-    """Python's max or min of a vector. ValueError if it is empty, as Python has it."""
-    ctx, one = frame.ctx, ir.integer(1)
-    is_any = scalars.scalar(ctx, operator.ge, (array.shape[0], one))
-    if not isinstance(is_any, ir.Const):
-        ctx.builder.emit(
-            ir.Raise(exception=ValueError, args=(f"{callee.__name__}() iterable argument is empty",), condition=is_any)
-        )
-    rest = scalars.scalar(ctx, operator.sub, (array.shape[0], one))
-    first = complexes.real(ctx, array.element((ir.integer(0),)))
-
-    def better(index: Index, known: ir.Operand) -> ir.Operand:
-        place = scalars.scalar(ctx, operator.add, (index[0], one))
-        return scalars.scalar(ctx, callee, (known, complexes.real(ctx, array.element((place,)))))
-
-    return ctx.reduce((rest,), first, better, callee.__name__)
-
-
 def _abs(frame: Frame, value: Value) -> Value:
     if not is_numeric(value):
         raise frame.ctx.mismatch(f"abs of {described(value)}", "Give a number or an array.")
@@ -241,8 +204,6 @@ PYTHON_BUILTINS: dict[Any, Handler] = {
     enumerate: takes("enumerate", "iterable start?", _enumerate),
     zip: _zip,
     len: takes("len", "obj", _len),
-    max: _extreme(max),
-    min: _extreme(min),
     abs: takes("abs", "x", _abs),
     float: _to_number("float", types.float64),
     int: _to_number("int", types.intp),
@@ -263,7 +224,7 @@ PYTHON_BUILTINS: dict[Any, Handler] = {
 
 # What takes a list for what it is, and no array in its place.
 OF_LISTS = frozenset((
-    list, tuple, len, enumerate, zip, builtins.sum, max, min, checkpoint, dict, isinstance, getattr, hasattr,
+    list, tuple, len, enumerate, zip, builtins.sum, checkpoint, dict, isinstance, getattr, hasattr,
     dataclasses.replace,
 ))  # fmt: skip
 

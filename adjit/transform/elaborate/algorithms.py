@@ -1,0 +1,136 @@
+"""What Python's library does to its containers, as ordinary Python: heaps, stable orders, searches.
+
+In: lists. Out: the same lists in another order, places in them. Calls of the library are elaborated as calls of these.
+
+    heapq.heappush(heap, item)      the body of `heappush`, inlined, with the user's list as `heap`
+
+The heaps are textbook binary ones, with the choices among equal items that give Python's order. Items are compared with
+`<` alone, as Python compares them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def taken(item: Any) -> Any:
+    """An item that leaves its place in a list, with memory of its own. (What it is elaborated as is not this body.)"""
+    return item
+
+
+# ---------------------------------------------------------------------------------------------------------------- heaps
+
+
+def heappush(heap: Any, item: Any) -> None:
+    heap.append(item)
+    place = len(heap) - 1
+    while place > 0:
+        parent = (place - 1) // 2
+        if not item < heap[parent]:
+            break
+        heap[place] = taken(heap[parent])
+        place = parent
+    heap[place] = item
+
+
+def settle(heap: Any, place: int) -> None:
+    """The item at a place goes down until none below it is smaller."""
+    count = len(heap)
+    item = taken(heap[place])
+    child = 2 * place + 1
+    while child < count:
+        if child + 1 < count and not heap[child] < heap[child + 1]:
+            child = child + 1
+        if item < heap[child]:
+            break
+        heap[place] = taken(heap[child])
+        place = child
+        child = 2 * place + 1
+    heap[place] = item
+
+
+def heapify(x: Any) -> None:
+    for k in range(len(x) // 2 - 1, -1, -1):
+        settle(x, k)
+
+
+def heappop(heap: Any) -> Any:
+    if len(heap) == 0:
+        raise IndexError("pop from an empty heap")
+    last = heap.pop()
+    if len(heap) > 0:
+        first = taken(heap[0])
+        heap[0] = last
+        settle(heap, 0)
+        return first
+    return last
+
+
+def heapreplace(heap: Any, item: Any) -> Any:
+    if len(heap) == 0:
+        raise IndexError("replacement in an empty heap")
+    first = taken(heap[0])
+    heap[0] = item
+    settle(heap, 0)
+    return first
+
+
+def heappushpop(heap: Any, item: Any) -> Any:
+    if len(heap) > 0 and heap[0] < item:
+        first = taken(heap[0])
+        heap[0] = item
+        settle(heap, 0)
+        return first
+    return item
+
+
+# --------------------------------------------------------------------------------------------------------------- orders
+
+
+def stable_order(keys: Any, is_reversed: bool) -> Any:
+    """The places of the items in order, of equal ones the first first: runs merged into runs twice as long."""
+    count = len(keys)
+    order = np.arange(count)
+    merged = np.arange(count)
+    width = 1
+    while width < count:
+        for low in range(0, count, 2 * width):
+            middle = min(low + width, count)
+            high = min(low + 2 * width, count)
+            left = low
+            right = middle
+            for k in range(low, high):
+                takes_left = right >= high
+                if left < middle and right < high:
+                    if is_reversed:
+                        takes_left = not keys[order[left]] < keys[order[right]]
+                    else:
+                        takes_left = not keys[order[right]] < keys[order[left]]
+                if takes_left:
+                    merged[k] = order[left]
+                    left += 1
+                else:
+                    merged[k] = order[right]
+                    right += 1
+        for k in range(count):
+            order[k] = merged[k]
+        width *= 2
+    return order
+
+
+def picked(items: Any, order: Any) -> Any:
+    return [items[k] for k in order]
+
+
+def place_of_extreme(keys: Any, is_greatest: bool) -> int:
+    """The place of the least or greatest of the keys, of equal ones the first."""
+    if len(keys) == 0:
+        raise ValueError("the least or the greatest of an empty iterable")
+    best = 0
+    for k in range(1, len(keys)):
+        is_better = keys[best] < keys[k] if is_greatest else keys[k] < keys[best]
+        if is_better:
+            best = k
+    return best
