@@ -1,8 +1,11 @@
 """Containers at run time: heaps, orders by keys, dictionaries, sets and queues."""
 
+import collections
 import heapq
 
+import numba
 import numpy as np
+from numba import typed
 
 from tests.programs.rows import Rows, wave
 
@@ -133,3 +136,278 @@ def replaced(w):
         a = heapq.heapreplace(h, h[0] * 2 + 3 * i)
         s += a * a * (i + 1)
     return s + h[0] * h[1]
+
+
+@add
+def histogram(x):
+    d = {}
+    for i in range(x.size):
+        d[i % 3] = d.get(i % 3, 0.0) + x[i] ** 2
+    s = 0.0
+    for k in d:
+        s += d[k] ** 2 * (k + 1)
+    for k, v in d.items():
+        s += k * v
+    return s + sum(d.values()) * len(d) + max(d.values())
+
+
+@quick
+def default_sums(x):
+    d = collections.defaultdict(float)
+    for i in range(x.size):
+        d[(i % 2, i % 3)] += x[i] ** 2
+    s = 0.0
+    for (a, b), v in d.items():
+        s += (a + 2 * b) * v * v
+    return s + d[0, 0] + d[(5, 5)] + len(d)
+
+
+@quick
+def memo(x):
+    table = {0: 1.0, 1: x[0]}
+    n = int(len(x))
+    for k in range(2, n + 3):
+        table[k] = table[k - 1] * x[1] + table[k - 2] * x[2]
+    return table[n] + table[n + 2]
+
+
+@add
+def visited(x):
+    seen = set()
+    order = []
+    node = 0
+    while node not in seen:
+        seen.add(node)
+        order.append(node)
+        node = (node * 3 + 2) % 7
+    s = 0.0
+    for k in sorted(seen):
+        s = s * 0.5 + x[k] ** 2
+    seen.discard(2)
+    if 5 in seen:
+        seen.remove(5)
+    return s + len(seen) * x[0] + sum(seen) * x[1]
+
+
+@quick
+def with_pop(x):
+    d = {}
+    for i in range(x.size):
+        d[i * i % 5] = x[i]
+    del d[1]
+    v = d.pop(4)
+    w = d.pop(77, x[2] * 3)
+    keys = d.keys()
+    d[9] = x[3]
+    return v * w + sum(d.values()) + len(keys) + (9 in d) * x[4]
+
+
+@quick
+def arrays_in(x):
+    d = {}
+    for i in range(6):
+        k = i % 2
+        if k in d:
+            d[k] = d[k] + x * i
+        else:
+            d[k] = x * x
+    return np.sum(d[0] * d[1])
+
+
+@quick
+def tuples_in(x):
+    best = {}
+    for i in range(x.size):
+        k = int(x[i] > 0)
+        if k not in best or x[i] ** 2 > best[k][0]:
+            best[k] = (x[i] ** 2, i)
+    s = 0.0
+    for k, (v, i) in best.items():
+        s += v * (i + k + 1)
+    return s
+
+
+@quick
+def counted(x):
+    c = collections.Counter(int(v > 0) for v in x)
+    c[1] += 2
+    m = c.most_common(1)[0]
+    return x[0] * c[1] + x[1] * c[0] + c[55] * x[2] + m[0] * x[3] + m[1] * x[4]
+
+
+@quick
+def in_branch(x):
+    d = {0: x[0]}
+    if x[1] > 0:
+        d[int(x.size)] = x[1] ** 2
+    else:
+        d[1] = x[2]
+    s = 0.0
+    for k, v in sorted(d.items()):
+        s += k * v + v * v
+    return s
+
+
+@quick
+def nested_loops(x):
+    memo = {}
+    total = 0.0
+    for i in range(x.size):
+        for j in range(i):
+            k = (i - j, j % 2)
+            if k not in memo:
+                memo[k] = np.sin(x[i] * x[j])
+            total += memo[k] * x[j]
+    return total + len(memo)
+
+
+@quick
+def comprehensions_of_both(x):
+    d = {i % 3: x[i] ** 2 for i in range(len(x))}
+    e = {k: v * 2 for k, v in d.items() if k > 0}
+    f = {**e}
+    s = {i * i % 4 for i in range(len(x))}
+    t = {0, 1, 5} & s
+    u = s | {9}
+    return sum(d.values()) + e[1] * f[2] + len(s) * x[0] + len(t) * x[1] + sum(u - s) * x[2]
+
+
+@quick
+def floats_keys(x):
+    d = {}
+    for v in x:
+        d[round(v)] = d.get(round(v), 1.0) * v
+    best = max(d, key=d.get)
+    return d[best] * 2 + sum(d[k] for k in sorted(d)) + best
+
+
+@quick
+def ints_then_floats(x):
+    d = {}
+    for i in range(x.size):
+        d[i % 2] = d.get(i % 2, 0) + x[i]
+    return d[0] * d[1]
+
+
+@quick
+def overwritten_int(x):
+    d = {0: 1, 1: 2}
+    n = len(x)
+    d[n % 2] = x[3]
+    c = [0, 0, 0]
+    for i in range(n):
+        c[i % 3] = x[i]
+    return d[0] * 3 + d[1] + sum(c)
+
+
+@quick
+def typed_ones(x):
+    d = typed.Dict.empty(numba.types.int64, numba.types.float64)
+    l = typed.List.empty_list(numba.types.float64)
+    for i in range(x.size):
+        d[i // 2] = x[i] ** 2
+        l.append(d[i // 2] * x[0])
+    return sum(l) + d[1]
+
+
+@compiled
+def bfs(x):
+    q = collections.deque([0])
+    seen = {0}
+    s = 0.0
+    step = 1
+    while q:
+        u = q.popleft()
+        s += step * x[u] ** 2
+        step += 1
+        for v in ((2 * u + 1) % 7, (u + 3) % 7):
+            if v not in seen:
+                seen.add(v)
+                q.append(v)
+    return s
+
+
+@add
+def window(x):
+    w = collections.deque(maxlen=3)
+    s = 0.0
+    for i in range(x.size):
+        w.append(x[i])
+        s += sum(w) * w[0] / len(w)
+    w.appendleft(x[0] ** 2)
+    return s + w[0] * w[-1] + max(w)
+
+
+@quick
+def both_ends(x):
+    d = collections.deque(x)
+    for k in range(3):
+        a = d.popleft()
+        b = d.pop()
+        d.append(a * b)
+        d.appendleft(a + b)
+    return sum(k * v for k, v in enumerate(d)) + np.sum(np.array(d))
+
+
+class Cache:
+    def __init__(self):
+        self.known = {}
+        self.hits = 0
+
+    def value(self, k, x):
+        if k in self.known:
+            self.hits += 1
+            return self.known[k]
+        self.known[k] = np.cos(x[k]) * x[k]
+        return self.known[k]
+
+
+@quick
+def a_cache_in_an_object(x):
+    memo = Cache()
+    s = 0.0
+    for i in range(x.size):
+        s += memo.value(i % 4, x)
+    return s + memo.hits * x[0]
+
+
+@quick
+def live_views(x):
+    d = {}
+    for i in range(len(x) // 2):
+        d[i] = x[i]
+    vs = d.values()
+    for i in range(len(x) // 2):
+        d[i] = d[i] * 2
+    d[50] = x[5]
+    return sum(vs) + len(vs)
+
+
+@quick
+def swap_values(x):
+    d = {}
+    for i in range(len(x)):
+        d[i] = x[i]
+    n = len(x) - 1
+    d[0], d[n] = d[n], d[0]
+    e = d.copy()
+    e[0] = x[1] * 2
+    d.update({0: x[2], n + 3: x[4]})
+    return d[0] * d[n] + e[0] * e[n] + d[n + 3] + len(e)
+
+
+@quick
+def set_by_default(x):
+    d = {}
+    for i in range(len(x)):
+        d.setdefault(i % 3, x[i] ** 2)
+    k, v = d.popitem()
+    return sum(d.values()) * k + v
+
+
+@quick
+def by_group(x):
+    d = collections.defaultdict(list)
+    for i in range(6):
+        d[i % 2].append(x[i])
+    return sum(d[0]) * len(d[1]) + d[1][0]

@@ -1,7 +1,12 @@
 """Containers at run time: right in all modes, as Python has their order; what cannot be known is refused."""
 
+import collections
+import heapq
+
+import numpy as np
 import pytest
 
+import adjit
 from tests.programs.containers import CONTAINERS
 from tests.programs.harness import check
 from tests.programs.rows import Row
@@ -15,3 +20,97 @@ def test_program(row: Row) -> None:
 @pytest.mark.parametrize("row", [row for row in CONTAINERS.rows if row.compiled], ids=lambda row: row.name)
 def test_compiled(row: Row) -> None:
     check(row.function, row.arguments, row.active, second=False, target="cpu", tolerance=row.tolerance)
+
+
+def lacks_a_key(x):
+    d = {}
+    for i in range(x.size):
+        d[i % 3] = x[i]
+    return d[x.size + 9]
+
+
+def lacks_a_member(x):
+    s = {1, 2}
+    s.remove(x.size + 9)
+    return x[0] * len(s)
+
+
+def pops_nothing(x):
+    h = [v for v in x if v > 99.0]
+    return heapq.heappop(h)
+
+
+def least_of_nothing(x):
+    return min([v for v in x if v > 99.0], key=abs)
+
+
+@pytest.mark.parametrize(
+    ("function", "error"),
+    [
+        (lacks_a_key, KeyError),
+        (lacks_a_member, KeyError),
+        (pops_nothing, IndexError),
+        (least_of_nothing, ValueError),
+    ],
+)
+def test_raised(function, error: type[Exception]) -> None:
+    x = np.array([0.5, 1.5, 2.5])
+    for run in (function, adjit.grad(function, target="python")):
+        with pytest.raises(error):
+            run(x)
+
+
+def loops_over_a_set(x):
+    s = set()
+    for i in range(x.size):
+        s.add(i)
+    return sum([x[k] for k in s])
+
+
+def asks_for_a_key_that_may_lack(x):
+    d = {}
+    for i in range(x.size):
+        d[i] = x[i]
+    return d.get(x.size) is None
+
+
+def values_of_different_kinds(x):
+    d = {}
+    for i in range(x.size):
+        d[i] = x
+        d[i + 1] = x[0]
+    return d[0]
+
+
+def lists_by_key(x):
+    d = collections.defaultdict(list)
+    for i in range(x.size):
+        d[i % 2].append(x[i])
+    return sum(d[0])
+
+
+def changes_a_view(x):
+    d = {0: x[0]}
+    d[x.size] = x[1]
+    d.values().append(x[2])
+    return d[0]
+
+
+def merged_heaps(x):
+    return sum(heapq.merge(list(x), list(x)))
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (loops_over_a_set, r"the items of a set one after the other(.|\n)*sorted"),
+        (asks_for_a_key_that_may_lack, "`get` of a key that is known at run time only, without a default"),
+        (values_of_different_kinds, "a list that grows, of items of different kinds"),
+        (lists_by_key, "a list or a dictionary in which a trip"),
+        (changes_a_view, "of a view of a dictionary"),
+        (merged_heaps, "heapq.merge"),
+    ],
+)
+def test_refused(function, message: str) -> None:
+    with pytest.raises(adjit.AdjitError, match=message):
+        adjit.grad(function, target="python")(np.array([0.5, 1.5, 2.5]))

@@ -196,8 +196,8 @@ def changes_a_global(k):
     return k
 
 
-def key_at_run_time(k):
-    return {1: k, 2: k * k}[int(k)]
+def key_that_is_an_array(k):
+    return {1: k, 2: k * k}[np.array([k])]
 
 
 def stores_into_an_outer_object(k):
@@ -212,7 +212,7 @@ OUTER = at.Well(2.0, vector(1.0, 2.0, 3.0))
     ("function", "message"),
     [
         (changes_a_global, "a store into"),
-        (key_at_run_time, "a key of a dictionary that is known at run time only"),
+        (key_that_is_an_array, "an array as a key of a dictionary or a member of a set"),
         (stores_into_an_outer_object, "assignment to an attribute of an object from outside"),
     ],
 )

@@ -20,6 +20,21 @@ def taken(item: Any) -> Any:
     return item
 
 
+def place_of(items: Any, wanted: Any) -> int:
+    """Where the first item is that equals the wanted one; -1 where there is none."""
+    for k in range(len(items)):
+        if items[k] == wanted:
+            return k
+    return -1
+
+
+def moved_up(items: Any) -> None:
+    """The list without its first item."""
+    for k in range(1, len(items)):
+        items[k - 1] = taken(items[k])
+    items.pop()
+
+
 # ---------------------------------------------------------------------------------------------------------------- heaps
 
 

@@ -17,13 +17,13 @@ from typing import Any
 import libcst as cst
 
 from adjit.transform import ir
-from adjit.transform.elaborate import indexing
+from adjit.transform.elaborate import indexing, tables
 from adjit.transform.elaborate.calls import attribute
 from adjit.transform.elaborate.containers import extended, get_item, set_item
 from adjit.transform.elaborate.expressions import evaluate, subscript_entries, subscript_place
 from adjit.transform.elaborate.operators import BINARY, binary
 from adjit.transform.elaborate.python_builtins import known_items, so_many
-from adjit.transform.elaborate.records import item_of_record, set_attribute, store_in_record
+from adjit.transform.elaborate.records import set_attribute
 from adjit.transform.elaborate.values.elementwise import materialise, store_all
 from adjit.transform.elaborate.values.frame import Frame
 from adjit.transform.elaborate.values.lists import kept
@@ -35,6 +35,7 @@ from adjit.transform.elaborate.values.values import (
     Number,
     Paired,
     Record,
+    Table,
     TupleValue,
     Value,
     is_array,
@@ -77,15 +78,13 @@ def augmented_assignment(frame: Frame, node: cst.AugAssign) -> None:
                 binary(frame, callee, get_item(frame, container, entries), evaluate(frame, node.value)),
             )
             return
-        if isinstance(container, Record):
+        if isinstance(container, Record | Table):
             entries = subscript_entries(frame, target)
-            old = item_of_record(frame, container, entries)
+            old = tables.item_of(frame, container, entries)
+            value = evaluate(frame, node.value)
+            # what is in it may have changed since: a default was put there
             _updated(
-                frame,
-                old,
-                callee,
-                evaluate(frame, node.value),
-                lambda new: store_in_record(frame, container, entries, new),
+                frame, old, callee, value, lambda new: tables.store(frame, tables.now(frame, container), entries, new)
             )
             return
         place = subscript_place(frame, target, container)
@@ -118,7 +117,8 @@ def augmented_assignment(frame: Frame, node: cst.AugAssign) -> None:
     if is_list(old) and callee is operator.add:
         extended(frame, old, value, "`+=`")
         return
-    bind(frame, target.value, binary(frame, callee, old, value))
+    found = tables.changed_by(frame, callee, old, value)
+    bind(frame, target.value, binary(frame, callee, old, value) if found is None else found)
 
 
 def _updated(frame: Frame, old: Value, callee: Any, value: Value, store: Callable[[Value], None]) -> None:
@@ -149,8 +149,8 @@ def assign(frame: Frame, target: cst.BaseExpression, value: Value, is_item: bool
         if is_list(container):
             set_item(frame, container, subscript_entries(frame, target), value)
             return
-        if isinstance(container, Record):
-            store_in_record(frame, container, subscript_entries(frame, target), value)
+        if isinstance(container, Record | Table):
+            tables.store(frame, container, subscript_entries(frame, target), value)
             return
         place = subscript_place(frame, target, container)
         indexing.write(ctx, place, settled(ctx, value, mark))

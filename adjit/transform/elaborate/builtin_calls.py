@@ -25,6 +25,7 @@ from adjit.transform.elaborate.ordering import ORDERING
 from adjit.transform.elaborate.reductions import ALONG_AXES as ALONG_AXES
 from adjit.transform.elaborate.reductions import REDUCTION_METHODS, REDUCTIONS, into
 from adjit.transform.elaborate.shaping import SHAPING, SHAPING_METHODS
+from adjit.transform.elaborate.tables import TABLES
 from adjit.transform.elaborate.values.elementwise import operand, store_all, where
 from adjit.transform.elaborate.values.frame import Frame
 from adjit.transform.elaborate.values.handlers import Handler, axes_of, identity, refused, taken, takes
@@ -100,6 +101,7 @@ INTRINSICS: dict[Any, Handler] = {
     **python_builtins.PYTHON_BUILTINS,
     **iterables.ITERABLES,
     **ORDERING,
+    **TABLES,
     **REDUCTIONS,
     np.where: _where,
     np.dot: _DOT,
@@ -110,7 +112,7 @@ INTRINSICS: dict[Any, Handler] = {
 }
 
 # What takes a list for what it is, and no array in its place.
-OF_LISTS = python_builtins.OF_LISTS | iterables.ITERABLES.keys() | ORDERING.keys()
+OF_LISTS = python_builtins.OF_LISTS | iterables.ITERABLES.keys() | ORDERING.keys() | TABLES.keys()
 
 METHODS: dict[str, Handler] = {
     **SHAPING_METHODS,

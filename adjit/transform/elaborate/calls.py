@@ -43,6 +43,8 @@ from adjit.transform.elaborate.records import (
 )
 from adjit.transform.elaborate.reductions import into
 from adjit.transform.elaborate.shaping import array_attribute, of_parts
+from adjit.transform.elaborate.tables import is_keyed
+from adjit.transform.elaborate.tables import method as method_of_table
 from adjit.transform.elaborate.ufunc_methods import updated_at
 from adjit.transform.elaborate.values import complexes
 from adjit.transform.elaborate.values.arrays import array_of, ordered_like, shape_of
@@ -61,6 +63,7 @@ from adjit.transform.elaborate.values.values import (
     OneOf,
     Record,
     Static,
+    Table,
     TupleValue,
     Value,
     described,
@@ -92,6 +95,8 @@ def attribute(frame: Frame, owner: Value, name: str) -> Value:
             shown = getattr(owner.value, "__name__", repr(owner.value))
             raise ctx.unsupported(f"{shown} has no attribute `{name}`", "Look for the right name.")
         return wrap(ctx, getattr(owner.value, name))
+    if isinstance(owner, Table) and name == "maxlen" and owner.kind == "deque":
+        return Static(None) if owner.limit is None else owner.limit
     if isinstance(owner, Flat):
         if name == "copy":
             return Method(owner.array, name)
@@ -134,7 +139,8 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
         return vectorized(frame, callee, args, named)
     if callee is functools.partial and args:
         return partial(frame, args, named)
-    found = None if _is_of_library(callee) else called_object(frame, callee, args, named)
+    is_own = _is_hashable(callee) and callee in INTRINSICS
+    found = None if is_own or _is_of_library(callee) else called_object(frame, callee, args, named)
     if found is not None:
         return found
     if _of_the_user(callee):
@@ -509,7 +515,10 @@ def _method(frame: Frame, method: Method, args: Sequence[Value], named: Mapping[
             return found
     if is_number(owner) and method.name in ("conjugate", "conj", "item"):
         return owner
-    if isinstance(owner, Record):
+    if isinstance(owner, Record | Table):
+        if is_keyed(owner):
+            return method_of_table(frame, owner, method.name, args, dict(named))
+        assert isinstance(owner, Record)
         return call_method(frame, owner, method.name, args, named)
     if isinstance(owner, TupleValue | Grown):
         return list_method(frame, owner, method.name, args, dict(named))

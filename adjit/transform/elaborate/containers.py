@@ -24,7 +24,9 @@ from adjit.transform.elaborate.values.frame import Context, Frame, as_index
 from adjit.transform.elaborate.values.lists import (
     appended,
     changed,
+    contents,
     elements,
+    fitted,
     grown,
     item,
     joined,
@@ -140,7 +142,7 @@ def set_item(frame: Frame, base: Value, entries: Sequence[Value], value: Value) 
         changed(frame, base, TupleValue(tuple(items), is_list=True), "a store into an item")
         return
     # the numbers of a list that grows are stored in place: nobody else has that memory
-    whole = grown(ctx, base)
+    whole = fitted(ctx, base, value)
     changed(frame, base, whole, "a store into an item")
     store_item(ctx, whole, _from_start(frame, whole, index), value)
 
@@ -162,13 +164,17 @@ def list_method(frame: Frame, owner: List, name: str, args: Sequence[Value], nam
 
 
 def append(frame: Frame, owner: List, given: Value) -> Value:
+    changed(frame, owner, longer(frame, owner, given), "`append`")
+    return Static(None)
+
+
+def longer(frame: Frame, owner: List, given: Value) -> List:
+    """A list with an item more."""
     ctx = frame.ctx
     if isinstance(owner, TupleValue):
-        made: List = TupleValue((*owner.items, given), is_list=True)
-    else:
-        made = appended(ctx, owner, given, functools.partial(either_value, frame), ctx.trips or ir.integer(4))
-    changed(frame, owner, made, "`append`")
-    return Static(None)
+        return TupleValue((*owner.items, given), is_list=True)
+    whole, choose = fitted(ctx, owner, given), functools.partial(either_value, frame)
+    return appended(ctx, whole, given, choose, ctx.trips or ir.integer(4))
 
 
 def extended(frame: Frame, owner: List, given: Value, what: str = "`extend`") -> Value:
@@ -210,10 +216,15 @@ def _pop(frame: Frame, owner: List, place: Value | None = None) -> Value:
         return found
     at = _from_start(frame, whole, index)
     found = copied_item(frame, found)
-    after = scalars.scalar(ctx, operator.add, (at, ir.integer(1)))
-    parts = (part_of_list(ctx, whole, span) for span in (ir.Span(stop=at), ir.Span(start=after)))
-    changed(frame, owner, joined(ctx, *parts), "`pop`")
+    changed(frame, owner, without(frame, whole, at), "`pop`")
     return found
+
+
+def without(frame: Frame, whole: Grown, place: ir.Operand) -> List:
+    """A list without the item at a place."""
+    ctx = frame.ctx
+    after = scalars.scalar(ctx, operator.add, (place, ir.integer(1)))
+    return joined(ctx, *(part_of_list(ctx, whole, span) for span in (ir.Span(stop=place), ir.Span(start=after))))
 
 
 def copied_item(frame: Frame, value: Value) -> Value:
@@ -267,6 +278,7 @@ _METHODS: dict[str, tuple[int, Callable[..., Value]]] = {
 def listed(frame: Frame, value: Value) -> List:
     """`list(value)`: a list of its own."""
     ctx = frame.ctx
+    value = contents(ctx, value)
     value = materialise(ctx, elements(ctx, value) if not is_list(value) else value)
     if isinstance(value, Grown):
         return part_of_list(ctx, value, ir.Span())

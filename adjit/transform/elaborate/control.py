@@ -28,13 +28,16 @@ from adjit.transform.elaborate.values.values import (
     Grown,
     OneOf,
     Poison,
+    Record,
     Shape,
     Static,
+    Table,
     TupleValue,
     Value,
     joint,
     leaf_count,
     leaves_of,
+    pairs_of,
     parts_of,
     rebuild,
     seen,
@@ -238,6 +241,11 @@ def _leaves_as(ctx: Context, shape: Shape, value: Value) -> list[ir.Operand] | N
     """The operands of a value put together like `shape`, real numbers taken as complex ones; None if it cannot be."""
     if shape.kind == "function":
         value = as_one_of(ctx, value, shape.parts)
+    if shape.kind == "table":
+        value = Table("dict", pairs_of(value)) if isinstance(value, Record) else value
+        assert isinstance(value, Table)
+        inner = _leaves_as(ctx, shape.parts[0], value.items)
+        return inner if inner is None or value.limit is None else [*inner, value.limit]
     if shape.kind == "grown":
         assert isinstance(value, TupleValue | Grown)
         if isinstance(value, TupleValue) and not value.items:
@@ -265,7 +273,7 @@ def _unified(shape: Shape, one: ir.Operand, other: ir.Operand) -> types.Type | N
     if one is _EMPTY or other is _EMPTY:
         return other.type if one is _EMPTY else one.type
     found = unify(one.type, other.type)
-    return lists.widened(one.type, other.type) if found is None and shape.kind == "grown" else found
+    return lists.widened(one.type, other.type) if found is None and shape.kind in ("grown", "table") else found
 
 
 def _brought(ctx: Context, name: str, value: ir.Operand | None, type_: types.Type) -> ir.Operand:
@@ -437,13 +445,17 @@ def carried_loop(
     )
 
 
-def tried(frame: Frame, run: Callable[[], None]) -> bool:
-    """Runs what may turn out to want constants; whether it did not. What it has done until then is forgotten."""
+def tried(frame: Frame, run: Callable[[], None], is_strict: bool = False) -> bool:
+    """Runs what may turn out to want constants; whether it did not. What it has done until then is forgotten.
+
+    `is_strict`: the keys of dictionaries are wanted as constants, too.
+    """
     ctx = frame.ctx
     before, state, depth = dict(frame.env), (frame.in_loop, frame.earlier, frame.sought), len(ctx.active_calls)
     held = ctx.frame, ctx.node, ctx.builder.origin, ctx.in_prange, ctx.trips, ctx.cells, len(ctx.bound)
-    places = len(ctx.call_places)
+    places, wants_known = len(ctx.call_places), ctx.wants_known
     try:
+        ctx.wants_known = wants_known or is_strict
         with ctx.builder.region() as ops:
             run()
     except errors.Unsupported as fault:
@@ -453,6 +465,8 @@ def tried(frame: Frame, run: Callable[[], None]) -> bool:
         ctx.frame, ctx.node, ctx.builder.origin, ctx.in_prange, ctx.trips, ctx.cells, bound = held
         del ctx.active_calls[depth:], ctx.call_places[places:], ctx.bound[bound:]
         return False
+    finally:
+        ctx.wants_known = wants_known
     ctx.builder.ops.extend(ops)
     return True
 
@@ -525,6 +539,11 @@ def _wider(ctx: Context, name: str, slot: _Slot, value: Value | None) -> _Slot:
     with ctx.builder.region():
         mine, others = (None if shape is None else _leaves_as(ctx, shape, each) for each in held)
     if shape is None or mine is None or others is None:
+        if name.startswith(CELL):
+            raise ctx.unsupported(
+                "a list or a dictionary in which a trip of a loop leaves values of another kind",
+                "Keep items of one kind in it: numbers, arrays of one shape, lists of one length, tuples of those.",
+            )
         raise ctx.unsupported(
             f"`{name}` changes its kind in the loop",
             "Use different names, or keep one kind of value in it.",

@@ -18,14 +18,14 @@ import libcst as cst
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.elaborate import indexing
+from adjit.transform.elaborate import indexing, tables
 from adjit.transform.elaborate.calls import attribute, call
 from adjit.transform.elaborate.containers import get_item, listed
 from adjit.transform.elaborate.control import either_value
 from adjit.transform.elaborate.grid_subscripts import ON_GRIDS, on_grid
-from adjit.transform.elaborate.operators import BINARY, UNARY, binary, both, compare, either, truth, unary
+from adjit.transform.elaborate.operators import BINARY, COMPARISONS, UNARY, binary, both, compare, either, truth, unary
 from adjit.transform.elaborate.python_builtins import so_many
-from adjit.transform.elaborate.records import dictionary, item_of_record, key_of, keys, merged, opened
+from adjit.transform.elaborate.records import keys, opened
 from adjit.transform.elaborate.saying import SAYING, said
 from adjit.transform.elaborate.syntax import contains, nonlocals
 from adjit.transform.elaborate.values import complexes, scalars
@@ -40,6 +40,7 @@ from adjit.transform.elaborate.values.values import (
     Record,
     SliceValue,
     Static,
+    Table,
     TupleValue,
     Value,
     described,
@@ -136,11 +137,13 @@ def _formatted_part(frame: Frame, part: cst.BaseFormattedStringContent) -> str:
 
 
 def _set(frame: Frame, node: cst.Set) -> Value:
-    """A set of constants, as the tuple of its members."""
     given = _tuple(frame, cst.Tuple(node.elements))
     assert isinstance(given, TupleValue)
-    members = dict.fromkeys(key_of(frame.ctx, one) for one in given.items)
-    return TupleValue(tuple(wrap(frame.ctx, one) for one in members))
+    return tables.of_members(frame, given.items)
+
+
+def _set_comprehension(frame: Frame, node: cst.SetComp) -> Value:
+    return tables.as_set(frame, frame.ctx.comprehension(frame, cst.GeneratorExp(node.elt, node.for_in)))
 
 
 def _items(frame: Frame, value: Value, node: cst.CSTNode, instead: str = _STARRED) -> tuple[Value, ...]:
@@ -179,7 +182,8 @@ def local_function(frame: Frame, node: cst.Lambda | cst.FunctionDef) -> Value:
 def _binary(frame: Frame, node: cst.BinaryOperation) -> Value:
     sides = (node.left, node.right)
     left, right = in_order(frame.ctx, [functools.partial(evaluate, frame, side) for side in sides])
-    return binary(frame, BINARY[type(node.operator).__name__], left, right)
+    callee = BINARY[type(node.operator).__name__]
+    return tables.combined(frame, callee, left, right) or binary(frame, callee, left, right)
 
 
 def _unary(frame: Frame, node: cst.UnaryOperation) -> Value:
@@ -233,7 +237,7 @@ def _comparison(frame: Frame, node: cst.Comparison) -> Value:
         name = type(target.operator).__name__
         mark = len(frame.ctx.builder.ops)
         right = evaluate(frame, target.comparator)
-        result = compare(frame, name, settled(frame.ctx, left, mark), right)
+        result = _compared(frame, name, settled(frame.ctx, left, mark), right)
         if k + 1 == len(node.comparisons):
             return result
         held = truth(frame, result)
@@ -242,6 +246,19 @@ def _comparison(frame: Frame, node: cst.Comparison) -> Value:
         return _decided(frame, True, held, lambda: truth(frame, chain(k + 1, right)), node)
 
     return chain(0, left)
+
+
+def _compared(frame: Frame, name: str, left: Value, right: Value) -> Value:
+    if name in ("In", "NotIn"):
+        whole = opened(frame.ctx, right)
+        if isinstance(whole, Record | Grown | Table):
+            is_there = tables.contains(frame, tables.as_searched(whole), materialise(frame.ctx, left))
+            return is_there if name == "In" else scalars.negated(frame.ctx, is_there)
+    elif isinstance(left, Table) and name in COMPARISONS:
+        found = tables.combined(frame, COMPARISONS[name], left, right)
+        if found is not None:
+            return found
+    return compare(frame, name, left, right)
 
 
 def _conditional(frame: Frame, node: cst.IfExp) -> Value:
@@ -308,8 +325,8 @@ def _subscript(frame: Frame, node: cst.Subscript) -> Value:
     base = opened(ctx, base)
     if isinstance(base, TupleValue | Grown):
         return get_item(frame, base, entries)
-    if isinstance(base, Record):
-        return item_of_record(frame, base, entries)
+    if isinstance(base, Record | Table):
+        return tables.item_of(frame, base, entries)
     if isinstance(base, Static) and isinstance(base.value, ON_GRIDS):
         return on_grid(frame, base.value, entries)
     if isinstance(base, Flat):
@@ -383,23 +400,24 @@ def _named_arguments(frame: Frame, value: Value, node: cst.CSTNode) -> dict[str,
 
 
 def _dictionary(frame: Frame, node: cst.Dict) -> Value:
-    ctx, made = frame.ctx, Record((), ())
+    ctx = frame.ctx
+    parts: list[tuple[Value, Value] | Record | Table] = []
     for element in node.elements:
         value = materialise(ctx, evaluate(frame, element.value))
         if isinstance(element, cst.StarredDictElement):
             whole = opened(ctx, value)
-            if not isinstance(whole, Record):
+            if not isinstance(whole, Record | Table) or not tables.is_keyed(whole):
                 raise ctx.unsupported(f"`**` before {described(value)}", "Give it a dictionary.", node=element)
-            made = merged(made, whole)
+            parts.append(whole)
         else:
             assert isinstance(element, cst.DictElement)
-            made = made.with_item(key_of(ctx, evaluate(frame, element.key)), value)
-    return made
+            parts.append((evaluate(frame, element.key), value))
+    return tables.of_parts(frame, parts)
 
 
 def _dictionary_comprehension(frame: Frame, node: cst.DictComp) -> Value:
     pair = cst.Tuple([cst.Element(node.key), cst.Element(node.value)])
-    return dictionary(frame, [frame.ctx.comprehension(frame, cst.GeneratorExp(pair, node.for_in))], {})
+    return tables.new_dictionary(frame, [frame.ctx.comprehension(frame, cst.GeneratorExp(pair, node.for_in))], {})
 
 
 def _comprehension(frame: Frame, node: cst.ListComp | cst.GeneratorExp) -> Value:
@@ -424,13 +442,13 @@ _HANDLERS: dict[type, Callable[[Frame, Any], Value]] = {
     cst.Subscript: _subscript,
     cst.Call: _call,
     cst.ListComp: _comprehension,
+    cst.SetComp: _set_comprehension,
     cst.GeneratorExp: _comprehension,
     cst.Dict: _dictionary,
     cst.DictComp: _dictionary_comprehension,
 }
 
 _REFUSED: dict[type, tuple[str, str]] = {
-    cst.SetComp: ("a set comprehension", "Store into an array in a loop."),
     cst.Yield: ("`yield`", "Return an array or a sum."),
     cst.Await: ("`await`", "Call a function that is no coroutine."),
 }

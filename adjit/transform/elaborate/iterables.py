@@ -39,6 +39,7 @@ from adjit.transform.elaborate.values.values import (
     is_array,
     ndim,
     seen,
+    unordered,
 )
 from adjit.transform.ir.types import typed_const
 
@@ -81,6 +82,7 @@ def _of_all(name: str) -> Handler:
     def handle(frame: Frame, value: Value) -> Value:
         combine, start = (either, False) if name == "any" else (both, True)
         found: ir.Operand = ir.boolean(start)
+        value = unordered(value)
         if isinstance(value, TupleValue):
             for one in value.items:
                 found = combine(frame, found, scalars.ready(truth(frame, one)))

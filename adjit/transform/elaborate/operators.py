@@ -16,7 +16,7 @@ import numpy as np
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.elaborate.records import call_method, key_of, opened
+from adjit.transform.elaborate.records import call_method, opened
 from adjit.transform.elaborate.values import complexes, lists, scalars
 from adjit.transform.elaborate.values.arrays import array_of
 from adjit.transform.elaborate.values.choices import is_function
@@ -28,6 +28,7 @@ from adjit.transform.elaborate.values.values import (
     OneOf,
     Record,
     Static,
+    Table,
     TupleValue,
     Value,
     described,
@@ -255,6 +256,8 @@ def truth(frame: Frame, value: Value) -> ir.Operand:
         return complexes.truth(ctx, value)
     if isinstance(value, Record):
         return ir.boolean(value.of is not None or bool(value.items))
+    if isinstance(value, Table):
+        return truth(frame, value.items)
     if isinstance(value, Grown):
         return scalars.scalar(ctx, operator.gt, (value.count, ir.integer(0)))
     if isinstance(value, Static | OneOf | TupleValue):
@@ -273,9 +276,6 @@ def compare(frame: Frame, name: str, left: Value, right: Value) -> Value:
         return same if name == "Is" else scalars.negated(ctx, same)
     if name in ("In", "NotIn"):
         right = opened(ctx, right)
-        if isinstance(right, Record):
-            has_key = ir.boolean(key_of(ctx, left) in right.keys)
-            return has_key if name == "In" else scalars.negated(ctx, has_key)
         if not isinstance(right, TupleValue):
             raise ctx.unsupported("`in` on something that is not a tuple", "Write the search as a loop.")
         found: ir.Operand = ir.boolean(False)

@@ -30,6 +30,7 @@ from adjit.transform.elaborate.values.values import (
     Index,
     Lazy,
     List,
+    Method,
     SliceValue,
     Static,
     TupleValue,
@@ -39,6 +40,7 @@ from adjit.transform.elaborate.values.values import (
     is_list,
     is_number,
     ndim,
+    unordered,
 )
 
 
@@ -61,7 +63,8 @@ def _keys(frame: Frame, items: List, key: Value | None) -> List:
     """By what items are ordered."""
     if key is None or _is_none(key):
         return items
-    function = key
+    # the keys of a dictionary by its values: of keys that it has
+    function = Method(key.owner, "__getitem__") if isinstance(key, Method) and key.name == "get" else key
     return frame.ctx.collected(frame, items, lambda one: frame.ctx.call(frame, function, [one], {}))
 
 
@@ -79,7 +82,7 @@ def _sorted(frame: Frame, value: Value, key: Value | None, reverse: Value | None
     is_reversed = ir.boolean(False) if reverse is None else reverse
     if not isinstance(is_reversed, ir.Const):
         raise frame.ctx.unsupported("sorted in an order that is known at run time only", "Write reverse=True.")
-    items = listed(frame, value)
+    items = listed(frame, unordered(value))
     keys = _keys(frame, items, key)
     known = _known_keys(keys)
     if known is not None and isinstance(items, TupleValue):
@@ -89,7 +92,7 @@ def _sorted(frame: Frame, value: Value, key: Value | None, reverse: Value | None
     return written(algorithms.picked)(frame, [items, order], {})
 
 
-# ----------------------------------------------------------------------------------------------- the least, the greatest
+# ------------------------------------------------------------------------------------------- the least, the greatest
 
 
 def _extreme(callee: Any) -> Handler:
@@ -100,6 +103,7 @@ def _extreme(callee: Any) -> Handler:
         key, default = named.pop("key", None), named.pop("default", None)
         if named or not args or (default is not None and len(args) > 1):
             raise ctx.unsupported(f"{name} with these arguments", "Give an iterable, or two or more items.")
+        args = [unordered(a) for a in args]
         if _is_none(key) and default is None:
             found = _of_numbers(frame, callee, args)
             if found is not None:

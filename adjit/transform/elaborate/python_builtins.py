@@ -27,7 +27,6 @@ from adjit.transform.elaborate.draws import seeded
 from adjit.transform.elaborate.operators import binary
 from adjit.transform.elaborate.records import (
     call_method,
-    dictionary,
     get_attribute,
     has_attribute,
     is_instance,
@@ -40,7 +39,7 @@ from adjit.transform.elaborate.values.choices import functions_in
 from adjit.transform.elaborate.values.elementwise import elementwise, materialise, operand, total
 from adjit.transform.elaborate.values.frame import Context, Frame, as_index, static_items, wrap
 from adjit.transform.elaborate.values.handlers import Handler, operands_of, takes
-from adjit.transform.elaborate.values.lists import elements
+from adjit.transform.elaborate.values.lists import contents, elements
 from adjit.transform.elaborate.values.lists import item as list_item
 from adjit.transform.elaborate.values.values import (
     Complex,
@@ -52,6 +51,7 @@ from adjit.transform.elaborate.values.values import (
     Record,
     SliceValue,
     Static,
+    Table,
     TupleValue,
     Value,
     described,
@@ -60,8 +60,9 @@ from adjit.transform.elaborate.values.values import (
     is_number,
     is_numeric,
     ndim,
+    unordered,
 )
-from adjit.transform.ir.types import const, is_integer
+from adjit.transform.ir.types import const, is_integer, typed_const
 from adjit.transform.source.marks import Checkpointed, checkpoint
 
 
@@ -99,11 +100,14 @@ def _checkpoint(frame: Frame, what: Value, snapshots: Value | None) -> Value:
 
 
 def _enumerate(frame: Frame, iterable: Value, first: Value | None) -> Value:
-    return Paired((None, iterable), None if first is None else as_index(frame.ctx, first, "the start of enumerate"))
+    return Paired(
+        (None, contents(frame.ctx, iterable)),
+        None if first is None else as_index(frame.ctx, first, "the start of enumerate"),
+    )
 
 
 def _zip(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    return Paired(tuple(args))
+    return Paired(tuple(contents(frame.ctx, a) for a in args))
 
 
 def _slice(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
@@ -118,6 +122,7 @@ def _len(frame: Frame, value: Value) -> Value:
     value = opened(frame.ctx, value)
     if isinstance(value, Record) and value.of is not None:
         return call_method(frame, value, "__len__", [], {})
+    value = value.items if isinstance(value, Table) else value
     if isinstance(value, TupleValue | Record):
         return ir.integer(len(value.items))
     if isinstance(value, Grown):
@@ -140,6 +145,8 @@ def _abs(frame: Frame, value: Value) -> Value:
 
 def _to_number(name: str, kind: types.Type) -> Handler:
     def handle(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+        if not args and not named:
+            return typed_const(0, kind)
         items = [frame.ctx.builder.load(operand(frame.ctx, a), ()) if is_array(a) and ndim(a) == 0 else a for a in args]
         (number,) = operands_of(frame, name, items, named, 1)
         if isinstance(kind, types.Boolean):
@@ -179,6 +186,7 @@ def _list_builtin(frame: Frame, value: Value | None) -> Value:
 
 def _sum_builtin(frame: Frame, value: Value, start: ir.Operand | None) -> Value:
     ctx = frame.ctx
+    value = unordered(value)
     value = elements(ctx, value) if is_list(value) else materialise(ctx, value)
     if not is_array(value) and not isinstance(value, TupleValue):
         value = elements(ctx, listed(frame, value))
@@ -213,7 +221,6 @@ PYTHON_BUILTINS: dict[Any, Handler] = {
     tuple: takes("tuple", "iterable?", _tuple_builtin),
     list: takes("list", "iterable?", _list_builtin),
     slice: _slice,
-    dict: dictionary,
     np.random.default_rng: takes("np.random.default_rng", "seed", seeded),
     isinstance: takes("isinstance", "obj class_or_tuple", is_instance),
     getattr: takes("getattr", "obj name default?", get_attribute),
@@ -224,7 +231,7 @@ PYTHON_BUILTINS: dict[Any, Handler] = {
 
 # What takes a list for what it is, and no array in its place.
 OF_LISTS = frozenset((
-    list, tuple, len, enumerate, zip, builtins.sum, checkpoint, dict, isinstance, getattr, hasattr,
+    list, tuple, len, enumerate, zip, builtins.sum, checkpoint, isinstance, getattr, hasattr,
     dataclasses.replace,
 ))  # fmt: skip
 
@@ -292,7 +299,7 @@ def _item(frame: Frame, iterated: Value, counter: ir.Operand) -> Value:
 def known_items(frame: Frame, iterated: Value) -> Sequence[Value] | None:
     """All that a loop runs over, where that is tuples, and their numbers; else None."""
     ctx = frame.ctx
-    iterated = opened(ctx, iterated)
+    iterated = contents(ctx, opened(ctx, iterated))
     if isinstance(iterated, TupleValue):
         return iterated.items
     if isinstance(iterated, Record) and iterated.of is None:

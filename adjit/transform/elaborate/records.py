@@ -9,6 +9,7 @@ In: the value of a dictionary or an object, or of what stands outside. Out: what
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import functools
 import inspect
@@ -32,6 +33,7 @@ from adjit.transform.elaborate.values.values import (
     Range,
     Record,
     Static,
+    Table,
     TupleValue,
     Value,
     described,
@@ -67,11 +69,7 @@ def key_of(ctx: Context, value: Value) -> Any:
     """The Python object that is a key."""
 
     def refused(part: Value) -> errors.AdjitError:
-        return ctx.not_constant(
-            "a key of a dictionary that is known at run time only",
-            "Use an array and an index, or tell the cases apart with `if`.",
-            why="Dictionaries exist while compiling, and are gone when the code runs.",
-        )
+        return ctx.mismatch(f"{described(part)} as a key of a dictionary", "Give a number, a text or a tuple of those.")
 
     if any(is_list(part) for part in (value, *(value.items if isinstance(value, TupleValue) else ()))):
         raise refused(value)
@@ -381,6 +379,10 @@ def is_instance(frame: Frame, value: Value, kinds: Value) -> Value:
 
 def _classes_of(value: Value) -> tuple[type, ...]:
     """The classes of which a value may be in Python."""
+    if isinstance(value, Table):
+        of_default = collections.Counter if value.default == Static(collections.Counter) else collections.defaultdict
+        kinds = {"dict": dict if value.default is None else of_default, "set": set, "deque": collections.deque}
+        return (kinds[value.kind],)
     if isinstance(value, Record):
         return (value.of or dict,)
     if is_list(value) or isinstance(value, TupleValue):

@@ -23,19 +23,31 @@ import numpy as np
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.elaborate import control
+from adjit.transform.elaborate import control, tables
 from adjit.transform.elaborate.assignment import annotated_assignment, assign, assignment, augmented_assignment
 from adjit.transform.elaborate.containers import append
 from adjit.transform.elaborate.exceptions import assertion, attempt, factorises, raising
-from adjit.transform.elaborate.expressions import condition, evaluate, local_function
+from adjit.transform.elaborate.expressions import condition, evaluate, local_function, subscript_entries
 from adjit.transform.elaborate.matching import match
 from adjit.transform.elaborate.python_builtins import iteration, known_items, length
 from adjit.transform.elaborate.syntax import always_leaves, assigned, body_of, contains, else_of
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Context, Frame
-from adjit.transform.elaborate.values.lists import elements, kept
+from adjit.transform.elaborate.values.lists import contents, elements, kept
 from adjit.transform.elaborate.values.order import stored_to
-from adjit.transform.elaborate.values.values import Grown, List, Poison, Range, Static, TupleValue, Value, is_list, seen
+from adjit.transform.elaborate.values.values import (
+    Grown,
+    List,
+    Poison,
+    Range,
+    Record,
+    Static,
+    Table,
+    TupleValue,
+    Value,
+    is_list,
+    seen,
+)
 
 
 def block(frame: Frame, statements: Sequence[cst.BaseStatement | cst.BaseSmallStatement]) -> None:
@@ -166,18 +178,28 @@ def _after_loop(frame: Frame, node: cst.For | cst.While, outer_break: Value | No
 
 def _for(frame: Frame, node: cst.For) -> None:
     ctx = frame.ctx
-    iterated = evaluate(frame, node.iter)
+    iterated = contents(ctx, evaluate(frame, node.iter))
     iterated = iterated if isinstance(iterated, Grown) else elements(ctx, iterated)
     items = known_items(frame, iterated)
     if items is not None:
         _unrolled(frame, node, items)
         return
     counted = _numbers(iterated, MOST_UNROLLED) if isinstance(iterated, Range) and not frame.is_rule else None
-    if counted is not None and counted and not control.tried(frame, lambda: _looped(frame, node, iterated)):
-        # what it does wants to know which trip it is
-        _unrolled(frame, node, counted)
-    elif not counted:
+    if not counted:
         _looped(frame, node, iterated)
+        return
+    as_loop, in_full = (functools.partial(run, frame, node) for run in (_looped, _unrolled))
+    if control.tried(frame, lambda: as_loop(iterated), is_strict=True):
+        return
+    # what it does wants to know which trip it is
+    if ctx.wants_known:
+        in_full(counted)
+        return
+    if control.tried(frame, lambda: in_full(counted), is_strict=True):
+        return
+    # and that does not tell the keys of dictionaries either: these are searched
+    if not control.tried(frame, lambda: as_loop(iterated)):
+        in_full(counted)
 
 
 def _looped(frame: Frame, node: cst.For, iterated: Value) -> None:
@@ -252,6 +274,7 @@ MOST_UNROLLED = 64  # and of a loop where that has to be
 def for_each(frame: Frame, iterated: Value, do: Callable[[Value], None], names: Sequence[str] = ()) -> None:
     """Runs `do` on each item, in order; `names`: the variables that it changes, lists aside."""
     ctx, origin = frame.ctx, frame.ctx.builder.origin
+    iterated = contents(ctx, iterated)
     iterated = materialise(ctx, iterated if isinstance(iterated, Grown) else elements(ctx, iterated))
     items = known_items(frame, iterated)
     if items is None and isinstance(iterated, Range):
@@ -417,6 +440,11 @@ def _del(frame: Frame, node: cst.Del) -> None:
     is_many = isinstance(node.target, cst.Tuple)
     targets = [e.value for e in node.target.elements] if isinstance(node.target, cst.Tuple) else [node.target]
     for target in targets:
+        if isinstance(target, cst.Subscript):
+            container = evaluate(frame, target.value)
+            if is_list(container) or isinstance(container, Record | Table):
+                tables.delete(frame, container, subscript_entries(frame, target))
+                continue
         if not isinstance(target, cst.Name):
             what = "`del` of something that is not a name"
             raise frame.ctx.unsupported(what, "Leave it out.", node=target if is_many else node)

@@ -58,6 +58,8 @@ class Context:
             tuple[object, str], tuple[ir.Operand, ...]
         ] = {}  # the memory in which a loop made room, by list
         self.defaults: dict[Value, str] = {}  # parameters whose default is a list, by what the function is called with
+        # whether keys that are known at run time only are refused for now: a loop around may have to be written out
+        self.wants_known = False
         self.trips: ir.Operand | None = None  # how many the innermost loop makes, where that is known
         self.node: cst.CSTNode | None = None
         self.in_prange = False

@@ -17,6 +17,7 @@ import dataclasses
 import functools
 import operator
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from numba import types
 
@@ -36,16 +37,21 @@ from adjit.transform.elaborate.values.values import (
     Number,
     Record,
     Shape,
+    Table,
     TupleValue,
     Value,
+    View,
     described,
     dtype,
     is_array,
     is_list,
     is_mutable,
     item_of,
+    object_of,
     operands_in,
+    parts_of,
     structure,
+    view_of,
 )
 from adjit.transform.ir.types import array_type
 
@@ -54,7 +60,39 @@ def elements(ctx: Context, value: Value) -> Value:
     """What NumPy sees of a value: of `x.flat`, the vector; of a list that grows, the array that it makes of it."""
     if isinstance(value, Flat):
         return value.array
+    value = contents(ctx, value)
     return as_array(ctx, value) if isinstance(value, Grown) else value
+
+
+def contents(ctx: Context, value: Value) -> Value:
+    """What a loop over a value runs over: of a dictionary its keys, of a queue its items."""
+    if not isinstance(value, Table):
+        return value
+    if value.kind == "dict":
+        return view_of(value, "keys")
+    if value.kind == "deque":
+        return dataclasses.replace(value.items, cell=None)
+    known = set_order(value)
+    if known is None:
+        raise ctx.unsupported(
+            "the items of a set one after the other",
+            "Write `sorted(...)` around it.",
+            why="Their order is that of their hashes, which is known to Python alone.",
+        )
+    return known
+
+
+def set_order(value: Table) -> TupleValue | None:
+    """The members of a set in the order in which Python has them, where all are constant numbers; else None."""
+    if not isinstance(value.items, TupleValue):
+        return None
+    found: dict[Any, Value] = {}
+    for one in value.items.items:
+        numbers = parts_of(one)
+        if not all(isinstance(n, ir.Const) for n in numbers):
+            return None
+        found[object_of(one, lambda part: AssertionError(part))] = one
+    return TupleValue(tuple(found[key] for key in set(found)))
 
 
 def as_array(ctx: Context, value: Grown) -> Value:
@@ -134,6 +172,22 @@ def store_item(ctx: Context, value: Grown, index: ir.Operand, given: Value) -> N
             store_all(ctx, row, leaf)
             # the list has the array itself in Python: what changes it afterwards is refused, if the list is read then
             ctx.detached(buffer, leaf, "an item of a list that grows", always=True, is_kept=True)
+
+
+def fitted(ctx: Context, value: List, given: Value) -> Grown:
+    """A list as one that may grow, and that takes this item: with numbers as wide as those of the item."""
+    if isinstance(value, TupleValue):
+        # one item more than it has, which is not counted
+        whole = grown(ctx, TupleValue((*value.items, given), is_list=True))
+        return dataclasses.replace(whole, count=ir.integer(len(value.items)))
+    leaves = _leaves(ctx, value.item, given)
+    pairs = zip(value.buffers, leaves, strict=True)
+    kinds = [scalars.wider(dtype(buffer), dtype(leaf)) for buffer, leaf in pairs]
+    buffers = (
+        as_wide(ctx, buffer, array_type(kind, len(ctx.shape(buffer))))
+        for buffer, kind in zip(value.buffers, kinds, strict=True)
+    )
+    return dataclasses.replace(value, buffers=tuple(buffers))
 
 
 def _leaves(ctx: Context, shape: Shape, given: Value) -> list[ir.Operand]:
@@ -230,7 +284,7 @@ def as_wide(ctx: Context, buffer: ir.Operand, kind: types.Array) -> ir.Operand:
 
 def appended(ctx: Context, value: Grown, given: Value, choose: Callable[..., Value], trips: ir.Operand) -> Grown:
     """The list with an item more; `choose(condition, yes, no)`: one of two; `trips`: a guess at how many come."""
-    key, loop = "" if value.cell is None else value.cell.key, ctx.loops[-1] if ctx.loops else None
+    key, loop = value.cell.key if isinstance(value.cell, Cell) else "", ctx.loops[-1] if ctx.loops else None
     ctx.grows.setdefault(key, []).append(loop)
     if not ir.same(ctx.roomy.get((loop, key), ()), value.buffers):
         value = _with_room(ctx, value, given, choose, trips)
@@ -352,11 +406,13 @@ def repeated(ctx: Context, value: TupleValue, count: ir.Operand) -> Value:
 # ---------------------------------------------------------------------------------------------------- lists under names
 
 
-State = TupleValue | Grown | Record
+State = TupleValue | Grown | Record | Table
 
 
 def changed(frame: Frame, value: State, state: State, what: str) -> None:
     """A list, dictionary or object holds something else now, for all who know it; `what` changes it."""
+    if isinstance(value.cell, View):
+        raise frame.ctx.mismatch(f"{what} of a view of a dictionary", "Make a list of it: `list(...)`.")
     if value.cell is None:
         raise frame.ctx.unsupported(
             f"{what} of {described(value)} that has no one name",
@@ -370,6 +426,7 @@ def changed(frame: Frame, value: State, state: State, what: str) -> None:
             f"Write `{name}=None`, and `if {name} is None: {name} = []` in the function.",
             why="In Python all calls share it, so that each would start from what the last one left.",
         )
+    assert isinstance(value.cell, Cell)
     frame.env[value.cell.key] = held(frame, state)
 
 
@@ -377,11 +434,17 @@ def held(frame: Frame, state: State) -> State:
     """What is in a list and the like, with the lists in it by their cells."""
     if isinstance(state, Grown):
         return dataclasses.replace(state, cell=None)
+    if isinstance(state, Table):
+        items = held(frame, state.items)
+        assert isinstance(items, List)
+        return dataclasses.replace(state, items=items, cell=None)
     return dataclasses.replace(state, items=tuple(kept(frame, one) for one in state.items), cell=None)
 
 
 def kept(frame: Frame, value: Value) -> Value:
     """A value as a variable holds it: lists by their cells, new ones for lists that have none."""
+    if isinstance(value, TupleValue | Grown) and isinstance(value.cell, View):
+        return value.cell
     if isinstance(value, TupleValue) and not value.is_list:
         items = tuple(kept(frame, one) for one in value.items)
         return value if ir.same(items, value.items) else dataclasses.replace(value, items=items)
@@ -401,8 +464,12 @@ def kept(frame: Frame, value: Value) -> Value:
 
 
 def _without(value: Value, cell: Cell) -> Value:
-    if value == cell:
+    if value == cell or (isinstance(value, View) and value.cell == cell):
         return MADE_BEFORE
+    if isinstance(value, Table):
+        items = _without(value.items, cell)
+        assert is_list(items)
+        return dataclasses.replace(value, items=items)
     if isinstance(value, TupleValue | Record):
         return dataclasses.replace(value, items=tuple(_without(one, cell) for one in value.items))
     return value
@@ -412,4 +479,8 @@ def unnamed(value: Value) -> Value:
     """What is in a value, without the cells of its lists."""
     if isinstance(value, TupleValue | Record):
         return dataclasses.replace(value, items=tuple(map(unnamed, value.items)), cell=None)
+    if isinstance(value, Table):
+        items = unnamed(value.items)
+        assert is_list(items)
+        return dataclasses.replace(value, items=items, cell=None)
     return dataclasses.replace(value, cell=None) if isinstance(value, Grown) else value

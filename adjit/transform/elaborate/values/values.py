@@ -19,7 +19,7 @@ from typing import Any, TypeGuard
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.ir.types import complex_of
+from adjit.transform.ir.types import complex_of, const
 
 Index = tuple[ir.Operand, ...]
 
@@ -41,7 +41,7 @@ class TupleValue:
     items: tuple[Value, ...]
     is_list: bool = False
     fields: tuple[str, ...] = ()
-    cell: Cell | None = None
+    cell: Cell | View | None = None
 
 
 @dataclass(frozen=True)
@@ -84,6 +84,29 @@ CELL = "%list"
 
 
 @dataclass(frozen=True)
+class View:
+    """`d.keys()`, `d.values()` or `d.items()` as a variable holds it: what is in the dictionary now."""
+
+    cell: Cell
+    part: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """A dictionary, a set or a queue whose members are found at run time: the list of its pairs, members or items.
+
+    kind: 'dict', 'set' or 'deque'; default: what makes the value of a key that a dictionary lacks; limit: how many
+    items a queue takes.
+    """
+
+    kind: str
+    items: List
+    default: Static | None = None
+    limit: ir.Operand | None = None
+    cell: Cell | None = None
+
+
+@dataclass(frozen=True)
 class Grown:
     """A list whose length is known at run time only: of items that are put together like `item`, of which each leaf has
     an array, with one more axis in front, of which the first `count` belong to the list."""
@@ -91,7 +114,7 @@ class Grown:
     item: Shape
     buffers: tuple[ir.Operand, ...]
     count: ir.Operand
-    cell: Cell | None = None
+    cell: Cell | View | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,7 +221,9 @@ Value = (
     | TupleValue
     | Grown
     | Record
+    | Table
     | Cell
+    | View
     | Lazy
     | Flat
     | Method
@@ -218,16 +243,61 @@ def seen(env: Mapping[str, Value], value: Value) -> Value:
         state = env.get(value.key, MADE_BEFORE)
         if isinstance(state, TupleValue | Record):
             return replace(state, items=tuple(seen(env, one) for one in state.items), cell=value)
+        if isinstance(state, Table):
+            whole = seen(env, state.items)
+            assert isinstance(whole, TupleValue | Grown)
+            return replace(state, items=whole, cell=value)
         return replace(state, cell=value) if isinstance(state, Grown) else state
+    if isinstance(value, View):
+        return view_of(seen(env, value.cell), value.part)
     if isinstance(value, TupleValue | Record):
         items = tuple(seen(env, one) for one in value.items)
         return value if ir.same(items, value.items) else replace(value, items=items)
     return value
 
 
-def is_mutable(value: Value) -> TypeGuard[TupleValue | Grown | Record]:
+def view_of(value: Value, part: str) -> Value:
+    """The list of the keys, the values or the items of a dictionary."""
+    if isinstance(value, Record) and value.of is None:
+        value = Table("dict", pairs_of(value), cell=value.cell)
+    if not isinstance(value, Table):
+        return value
+    cell = None if value.cell is None else View(value.cell, part)
+    if isinstance(value.items, Grown):
+        whole = value.items
+        key, given = whole.item.parts
+        count = leaf_count(key)
+        if part == "keys":
+            return Grown(key, whole.buffers[:count], whole.count, cell)
+        return replace(whole, cell=cell) if part == "items" else Grown(given, whole.buffers[count:], whole.count, cell)
+    if part == "items":
+        return TupleValue(value.items.items, cell=cell)
+    place = 0 if part == "keys" else 1
+    found = tuple(pair.items[place] for pair in value.items.items if isinstance(pair, TupleValue))
+    return TupleValue(found, cell=cell)
+
+
+def unordered(value: Value) -> Value:
+    """The members of a set, for what does not ask for their order; anything else as it is."""
+    return replace(value.items, cell=None) if isinstance(value, Table) and value.kind == "set" else value
+
+
+def pairs_of(value: Record) -> TupleValue:
+    """The keys of a dictionary, with what it has under them."""
+    pairs = zip(map(key_value, value.keys), value.items, strict=True)
+    return TupleValue(tuple(map(TupleValue, pairs)), is_list=True)
+
+
+def key_value(key: Any) -> Value:
+    """The value that stands for a constant key."""
+    if isinstance(key, tuple):
+        return TupleValue(tuple(map(key_value, key)), fields=tuple(getattr(key, "_fields", ())))
+    return const(key) if isinstance(key, bool | int | float) else Static(key)
+
+
+def is_mutable(value: Value) -> TypeGuard[TupleValue | Grown | Record | Table]:
     """Whether it is a list, a dictionary or an object, of which all who have it see what becomes of it."""
-    return is_list(value) or isinstance(value, Record)
+    return is_list(value) or isinstance(value, Record | Table)
 
 
 def is_list(value: Value) -> TypeGuard[List]:
@@ -288,7 +358,8 @@ class Shape:
     """How a value is put together, and its parts.
 
     'leaf', 'tuple', 'list', 'record', 'complex', 'function', 'static' or 'poison'; 'grown', of items like its part;
-    'row', such a list of numbers that is an item of another. fields: the names or keys of its parts; of: its class.
+    'row', such a list of numbers that is an item of another; 'table', with the list that is its part. fields: the names
+    or keys of its parts; of a table, its kind, its default, and whether it has a limit; of: its class.
     """
 
     kind: str
@@ -308,6 +379,8 @@ def described(value: Value) -> str:
         return f"{'a list' if value.is_list else 'a tuple'} of {len(value.items)}"
     if isinstance(value, Record):
         return "a dictionary" if value.of is None else f"an object of the class {value.of.__name__}"
+    if isinstance(value, Table):
+        return {"dict": "a dictionary", "set": "a set", "deque": "a deque"}[value.kind]
     if isinstance(value, Method):
         return f"the method `{value.name}`"
     if isinstance(value, Static):
@@ -352,6 +425,8 @@ def structure(value: Value) -> Shape:
         return Shape("grown", (value.item,))
     if isinstance(value, Record):
         return Shape("record", tuple(structure(v) for v in value.items), value.keys, value.of)
+    if isinstance(value, Table):
+        return Shape("table", (structure(value.items),), (value.kind, value.default, value.limit is not None))
     return Shape("poison" if isinstance(value, Poison) else "static", (value,))
 
 
@@ -366,10 +441,25 @@ def joint(left: Shape, right: Shape) -> Shape | None:
         parts = [joint(a, b) for a, b in zip(left.parts, right.parts, strict=True)]
         fields = left.fields if left.fields == right.fields else ()
         return None if None in parts else Shape(left.kind, tuple(parts), fields, left.of)
+    if {left.kind, right.kind} <= {"record", "table"}:
+        one, other = _as_table(left), _as_table(right)
+        if one is None or other is None or one.fields != other.fields:
+            return None
+        held = joint(one.parts[0], other.parts[0])
+        return None if held is None else Shape("table", (held,), one.fields)
     if {left.kind, right.kind} <= {"list", "grown", "row"}:
         item = item_of(*left.parts, *right.parts)
         return None if item is None else Shape("row" if "row" in (left.kind, right.kind) else "grown", (item,))
     return None
+
+
+def _as_table(shape: Shape) -> Shape | None:
+    """A dictionary of constant keys as one whose keys are found at run time."""
+    if shape.kind == "table" or shape.of is not None:
+        return shape if shape.kind == "table" else None
+    keys = (structure(key_value(key)) for key in shape.fields)
+    pairs = tuple(Shape("tuple", pair) for pair in zip(keys, shape.parts, strict=True))
+    return Shape("table", (Shape("list", pairs),), ("dict", None, False))
 
 
 def item_of(*shapes: Shape) -> Shape | None:
@@ -400,6 +490,8 @@ def leaves_of(value: Value) -> list[ir.Operand]:
         return [value.real, value.imag]
     if isinstance(value, Grown):
         return [*value.buffers, value.count]
+    if isinstance(value, Table):
+        return [*leaves_of(value.items), *([] if value.limit is None else [value.limit])]
     return [value.which] if isinstance(value, OneOf) else []
 
 
@@ -414,6 +506,8 @@ def object_of(value: Value, refused: Callable[[Value], Exception]) -> Any:
 
 def parts_of(value: Value) -> list[Value]:
     """What is in a tuple and in the tuples in it, in order; of what is no tuple, that."""
+    if isinstance(value, Table):
+        return parts_of(value.items)
     return (
         [part for item in value.items for part in parts_of(item)] if isinstance(value, TupleValue | Record) else [value]
     )
@@ -438,6 +532,11 @@ def rebuild(shape: Shape, operands: Iterable[ir.Operand]) -> Value:
         return Complex(next(rest), next(rest))
     if shape.kind == "grown":
         return Grown(shape.parts[0], tuple(next(rest) for _ in range(leaf_count(shape.parts[0]))), next(rest))
+    if shape.kind == "table":
+        kind, default, is_limited = shape.fields
+        items = rebuild(shape.parts[0], rest)
+        assert is_list(items)
+        return Table(kind, items, default, next(rest) if is_limited else None)
     if shape.kind == "function":
         return OneOf(shape.parts, next(rest))
     value: Value = shape.parts[0]
