@@ -1,7 +1,12 @@
 """Containers at run time: heaps, orders by keys, dictionaries, sets and queues."""
 
 import collections
+import copy
+import functools
 import heapq
+import itertools
+import math
+import operator
 
 import numba
 import numpy as np
@@ -411,3 +416,152 @@ def by_group(x):
     for i in range(6):
         d[i % 2].append(x[i])
     return sum(d[0]) * len(d[1]) + d[1][0]
+
+
+Point = collections.namedtuple("Point", "a b")
+by_first = operator.itemgetter(0)
+
+
+@functools.lru_cache(maxsize=None)
+def cached(v):
+    return v * v * 2
+
+
+@quick
+def iterators(x):
+    it = iter(x)
+    a = next(it)
+    s = a * a
+    for v in it:
+        s += v * a
+    b = next(it, x[2] * 3)
+    l = [x[0], x[1]]
+    j = iter(l)
+    l.append(x[2] * 5)
+    s += next(j)
+    n = 0
+    while n < 2:
+        s = s * 0.5 + next(j)
+        n += 1
+    return s + b + sum(j)
+
+
+@quick
+def next_of_generators(x):
+    first = next((v for v in x if v < -0.5), x[0] * 3)
+    none = next((v for v in x if v > 100.0), x[1] * 2)
+    k = next(i for i in range(x.size) if x[i] < 0)
+    safe = next((1.0 / x[i] for i in range(x.size) if i > 1), 0.0)
+    return first * none + k * x[0] + safe
+
+
+@add
+def filtered(x):
+    pos = list(filter(lambda v: v > 0, x))
+    s = 0.0
+    for k, v in enumerate(filter(lambda v: v < 0, x)):
+        s += k * v * v
+    return s + pos[-1] * len(pos) + sum(filter(None, [x[0], 0.0]))
+
+
+@add
+def accumulated(x):
+    c = list(itertools.accumulate(x))
+    m = list(itertools.accumulate(x, max))
+    i = list(itertools.accumulate(x, lambda a, b: a * b + 1.0, initial=2.0))
+    e = list(itertools.accumulate([v for v in x if v > 99.0]))
+    return c[-1] * c[2] + m[3] + i[-1] + len(i) + len(e)
+
+
+@quick
+def products(x):
+    n = len(x)
+    s = 0.0
+    for i, j in itertools.product(range(n), range(n - 1)):
+        s += x[i] * x[j] * (i - j)
+    for a, b in itertools.product(x[:2], repeat=2):
+        s += a * b
+    whole = [*itertools.chain(x, [x[0] ** 2], x[: n - 2])]
+    flat = list(itertools.chain.from_iterable([[v, v * v] for v in x]))
+    return s + whole[n] * whole[-1] + flat[3] + len(flat)
+
+
+@quick
+def starred(x):
+    a, *b = x
+    *c, d = x
+    e, *f, g = b
+    return a * b[0] + d * len(c) + e * g + sum(f)
+
+
+@quick
+def getters(x):
+    pts = [Point(x[0], x[1]), Point(x[2], x[3])]
+    g = operator.attrgetter("a", "b")
+    a, b = g(pts[1])
+    pairs = sorted([(v, v * v) for v in x], key=operator.itemgetter(1))
+    first, second = operator.itemgetter(1, 2)(x)
+    y = x.copy()
+    operator.setitem(y, 1, x[0] ** 2)
+    m = max(pairs, key=by_first)
+    s = a * b + pairs[0][0] * 2 + first * second + operator.getitem(y, 1) + m[1]
+    return s + math.hypot(x[0], x[1], x[2]) + cached(x[0])
+
+
+@quick
+def copies(x):
+    y = copy.deepcopy(x)
+    y[0] = x[1] * 2
+    state = {"a": [x[0], x[1]], "b": x}
+    other = copy.deepcopy(state)
+    other["a"].append(x[2])
+    other["b"][0] = 5.0
+    shallow = copy.copy(state)
+    shallow["a"].append(x[3])
+    s = np.sum(y) + sum(other["a"]) * 2 + np.sum(other["b"])
+    return s + sum(state["a"]) * 3 + len(shallow["a"]) + np.sum(state["b"])
+
+
+@quick
+def powers(x):
+    s = 0.0
+    for i in range(len(x)):
+        s += x[i] * pow(3, i + 2, 7) + x[pow(i, 2, 7)] ** 2
+    return s + pow(x[0], 2)
+
+
+@quick
+def texts(x):
+    kind = "  Sine,cos ".strip().lower().split(",")
+    name = "{}_{:02d}".format(kind[0], 3)
+    s = x[0] if name == "sine_03" and "abc".startswith("ab") else 0.0
+    t = x[1] if kind[1].upper() + "!" == "COS!" and "os" in kind[1] and len(kind[1]) == 3 else 0.0
+    return s * t + float("inf") ** -1 + int("3") * x[2] + (str(2) == "2")
+
+
+@quick
+def remembers_inside(x):
+    @functools.lru_cache
+    def g(k):
+        return x[k] ** 2
+
+    return g(0) + g(1) * g(0)
+
+
+@quick
+def empty_rest(x):
+    s = 0.0
+    for k in range(3):
+        a, b, *r = x[k : k + 2 + k]
+        s += a * b + sum(r) + len(r)
+    return s
+
+
+@quick
+def sort_by_dict(x):
+    rank = {}
+    for i in range(len(x)):
+        rank[i] = x[i] ** 2
+    o = sorted(rank, key=rank.get)
+    q = sorted(rank.items(), key=lambda kv: -kv[1])
+    return x[o[0]] * 3 + q[0][1] * 2 + q[1][0]

@@ -44,6 +44,11 @@ def least_of_nothing(x):
     return min([v for v in x if v > 99.0], key=abs)
 
 
+def too_few(x):
+    a, *b, c, d, e = x
+    return a * c * d * e
+
+
 @pytest.mark.parametrize(
     ("function", "error"),
     [
@@ -51,6 +56,7 @@ def least_of_nothing(x):
         (lacks_a_member, KeyError),
         (pops_nothing, IndexError),
         (least_of_nothing, ValueError),
+        (too_few, ValueError),
     ],
 )
 def test_raised(function, error: type[Exception]) -> None:
@@ -100,6 +106,19 @@ def merged_heaps(x):
     return sum(heapq.merge(list(x), list(x)))
 
 
+def leaves_an_iterator_early(x):
+    it = iter(x)
+    for v in it:
+        if v > 1.0:
+            break
+    return next(it)
+
+
+def steps_through_a_map(x):
+    it = map(np.sin, x)
+    return next(it) + next(it)
+
+
 @pytest.mark.parametrize(
     ("function", "message"),
     [
@@ -109,6 +128,8 @@ def merged_heaps(x):
         (lists_by_key, "a list or a dictionary in which a trip"),
         (changes_a_view, "of a view of a dictionary"),
         (merged_heaps, "heapq.merge"),
+        (leaves_an_iterator_early, "a loop over an iterator that may end early"),
+        (steps_through_a_map, "next of a list that grows"),
     ],
 )
 def test_refused(function, message: str) -> None:

@@ -149,3 +149,54 @@ def place_of_extreme(keys: Any, is_greatest: bool) -> int:
         if is_better:
             best = k
     return best
+
+
+# --------------------------------------------------------------------------------------------- operators as functions
+
+
+def getitem(a: Any, b: Any) -> Any:
+    return a[b]
+
+
+def setitem(a: Any, b: Any, c: Any) -> None:
+    a[b] = c
+
+
+def delitem(a: Any, b: Any) -> None:
+    del a[b]
+
+
+def contains(a: Any, b: Any) -> Any:
+    return b in a
+
+
+def item_by(key: Any, of: Any) -> Any:
+    return of[key]
+
+
+def items_by(keys: Any, of: Any) -> Any:
+    return tuple(of[key] for key in keys)
+
+
+def attribute_by(names: Any, of: Any) -> Any:
+    for name in names:
+        of = getattr(of, name)
+    return of
+
+
+def attributes_by(paths: Any, of: Any) -> Any:
+    return tuple(attribute_by(names, of) for names in paths)
+
+
+def power_modulo(base: int, exponent: int, modulus: int) -> int:
+    """By squaring. The product of two numbers below the modulus has to be an integer of 64 bits."""
+    if exponent < 0:
+        raise ValueError("a negative exponent modulo a number")
+    found = 1 % modulus
+    factor = base % modulus
+    while exponent > 0:
+        if exponent % 2 == 1:
+            found = found * factor % modulus
+        factor = factor * factor % modulus
+        exponent = exponent // 2
+    return found

@@ -19,11 +19,12 @@ import libcst as cst
 from adjit.transform import ir
 from adjit.transform.elaborate import indexing, tables
 from adjit.transform.elaborate.calls import attribute
-from adjit.transform.elaborate.containers import extended, get_item, set_item
+from adjit.transform.elaborate.containers import extended, get_item, listed, set_item
 from adjit.transform.elaborate.expressions import evaluate, subscript_entries, subscript_place
 from adjit.transform.elaborate.operators import BINARY, binary
 from adjit.transform.elaborate.python_builtins import known_items, so_many
 from adjit.transform.elaborate.records import set_attribute
+from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.elementwise import materialise, store_all
 from adjit.transform.elaborate.values.frame import Frame
 from adjit.transform.elaborate.values.lists import kept
@@ -35,6 +36,7 @@ from adjit.transform.elaborate.values.values import (
     Number,
     Paired,
     Record,
+    SliceValue,
     Table,
     TupleValue,
     Value,
@@ -165,11 +167,7 @@ def _unpacked(frame: Frame, value: Value, count: int, starred: int | None) -> Se
     ctx = frame.ctx
     items = known_items(frame, value)
     if items is None and starred is not None:
-        raise ctx.unsupported(
-            "a starred name for the rest of something that is not a tuple",
-            "Slice it: `rest = x[1:]`.",
-            why="How long the list would be is not known when the code is compiled.",
-        )
+        return _with_rest(frame, listed(frame, value), starred, count - 1 - starred)
     if items is None:
         return so_many(frame, value, count)
     if starred is not None and len(items) >= count - 1:
@@ -178,6 +176,19 @@ def _unpacked(frame: Frame, value: Value, count: int, starred: int | None) -> Se
     if len(items) != count:
         raise ctx.mismatch(f"{len(items)} values for {count} names", "Give a name for each value.")
     return items
+
+
+def _with_rest(frame: Frame, whole: Grown | TupleValue, before: int, after: int) -> Sequence[Value]:
+    """Items from the start, the list of those between, items at the end. ValueError, as in Python, of too few."""
+    ctx = frame.ctx
+    if isinstance(whole, Grown):
+        fits = scalars.scalar(ctx, operator.ge, (whole.count, ir.integer(before + after)))
+        message = f"not at least {before + after} values to unpack"
+        ctx.builder.emit(ir.Raise(exception=ValueError, args=(message,), condition=fits))
+    places = (*range(before), *range(-after, 0))
+    items = [get_item(frame, whole, [ir.integer(k)]) for k in places]
+    rest = get_item(frame, whole, [SliceValue(ir.Span(ir.integer(before), ir.integer(-after) if after else None))])
+    return (*items[:before], rest, *items[before:])
 
 
 def bind(frame: Frame, name: str, value: Value, is_item: bool = False) -> None:

@@ -22,6 +22,7 @@ from adjit.transform.elaborate.creation import CREATION
 from adjit.transform.elaborate.operators import applied
 from adjit.transform.elaborate.operators import binary as by_operator
 from adjit.transform.elaborate.ordering import ORDERING
+from adjit.transform.elaborate.python_library import PYTHON_LIBRARY
 from adjit.transform.elaborate.reductions import ALONG_AXES as ALONG_AXES
 from adjit.transform.elaborate.reductions import REDUCTION_METHODS, REDUCTIONS, into
 from adjit.transform.elaborate.shaping import SHAPING, SHAPING_METHODS
@@ -102,6 +103,7 @@ INTRINSICS: dict[Any, Handler] = {
     **iterables.ITERABLES,
     **ORDERING,
     **TABLES,
+    **PYTHON_LIBRARY,
     **REDUCTIONS,
     np.where: _where,
     np.dot: _DOT,
@@ -112,7 +114,9 @@ INTRINSICS: dict[Any, Handler] = {
 }
 
 # What takes a list for what it is, and no array in its place.
-OF_LISTS = python_builtins.OF_LISTS | iterables.ITERABLES.keys() | ORDERING.keys() | TABLES.keys()
+OF_LISTS = (
+    python_builtins.OF_LISTS | iterables.ITERABLES.keys() | ORDERING.keys() | TABLES.keys() | PYTHON_LIBRARY.keys()
+)
 
 METHODS: dict[str, Handler] = {
     **SHAPING_METHODS,

@@ -33,6 +33,7 @@ from adjit.transform.elaborate.containers import list_method
 from adjit.transform.elaborate.control import checkpointed, either_value
 from adjit.transform.elaborate.derivatives import InnerPullback, arguments, asked, called, placed, pulled
 from adjit.transform.elaborate.operators import applied, product, spelt_out, truth
+from adjit.transform.elaborate.python_library import is_cached, of_text
 from adjit.transform.elaborate.records import (
     attribute_of_record,
     call_method,
@@ -127,6 +128,8 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
     if not isinstance(function, Static):
         raise ctx.unsupported(f"a call of {described(function)}", "Call a function.")
     callee = function.value
+    if is_cached(callee):
+        return call(frame, Static(callee.__wrapped__), args, named)
     if isinstance(callee, FunctionType) and callee in KNOWN:
         return _run(ctx, callee, args)
     if isinstance(callee, Checkpointed):
@@ -206,6 +209,8 @@ def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Val
     outer = getattr(callee, "__self__", None)
     if isinstance(outer, list | dict) and callee.__name__ in _READING:
         return _method(frame, Method(opened(ctx, Static(outer)), callee.__name__), args, named)
+    if isinstance(outer, str):
+        return of_text(frame, callee, args, named)
     if isinstance(outer, list | dict | set):
         raise ctx.unsupported(
             f"the method `{callee.__name__}` of a {type(callee.__self__).__name__} from outside",

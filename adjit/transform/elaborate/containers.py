@@ -8,6 +8,7 @@ In: the value of a list or a tuple. Out: an item, or the same list with somethin
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import operator
 from collections.abc import Callable, Sequence
@@ -39,6 +40,7 @@ from adjit.transform.elaborate.values.values import (
     List,
     SliceValue,
     Static,
+    Table,
     TupleValue,
     Value,
     described,
@@ -275,10 +277,22 @@ _METHODS: dict[str, tuple[int, Callable[..., Value]]] = {
 # ---------------------------------------------------------------------------------------------------------- collections
 
 
+def drained(frame: Frame, value: Value) -> Value:
+    """What an iterator has left, after which it has nothing; anything else as it is."""
+    if not isinstance(value, Table) or value.kind != "iterator":
+        return value
+    rest = get_item(frame, dataclasses.replace(value.items, cell=None), [SliceValue(ir.Span(value.limit, None))])
+    whole = value.items
+    end = whole.count if isinstance(whole, Grown) else ir.integer(len(whole.items))
+    if value.cell is not None:
+        changed(frame, value, dataclasses.replace(value, limit=end), "a loop")
+    return rest
+
+
 def listed(frame: Frame, value: Value) -> List:
     """`list(value)`: a list of its own."""
     ctx = frame.ctx
-    value = contents(ctx, value)
+    value = contents(ctx, drained(frame, value))
     value = materialise(ctx, elements(ctx, value) if not is_list(value) else value)
     if isinstance(value, Grown):
         return part_of_list(ctx, value, ir.Span())

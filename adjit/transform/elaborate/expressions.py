@@ -351,7 +351,11 @@ def _call(frame: Frame, node: cst.Call) -> Value:
     if saying is not None:
         return said(frame, node, saying, evaluate)
     parts = (node.func, *(argument.value for argument in node.args))
-    function, *values = in_order(ctx, [functools.partial(evaluate, frame, part) for part in parts])
+    runs = [functools.partial(evaluate, frame, part) for part in parts]
+    given = node.args[0].value if node.args else None
+    if isinstance(given, cst.GeneratorExp) and isinstance(node.func, cst.Name) and runs[0]() == Static(next):
+        runs[1] = functools.partial(ctx.comprehension, frame, given, True)
+    function, *values = in_order(ctx, runs)
     positional: list[Value] = []
     named: dict[str, Value] = {}
     for argument, value in zip(node.args, values, strict=True):

@@ -19,25 +19,34 @@ from typing import Any
 from adjit.transform import ir
 from adjit.transform.elaborate import indexing
 from adjit.transform.elaborate.containers import append, get_item, listed
-from adjit.transform.elaborate.control import REDUCED
+from adjit.transform.elaborate.control import REDUCED, conditional, either_value
 from adjit.transform.elaborate.operators import binary, both, either, truth
 from adjit.transform.elaborate.python_builtins import known_items, length
 from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.elementwise import as_lazy, materialise, operand
 from adjit.transform.elaborate.values.frame import Frame
 from adjit.transform.elaborate.values.handlers import Handler, takes
-from adjit.transform.elaborate.values.lists import elements, kept
+from adjit.transform.elaborate.values.lists import changed, elements, joined, kept
 from adjit.transform.elaborate.values.values import (
+    LEAF,
+    Cell,
     Grown,
+    List,
     Paired,
     Range,
     SliceValue,
+    Static,
+    Table,
     TupleValue,
     Value,
+    View,
     described,
     dtype,
     is_array,
+    is_complex,
+    is_list,
     ndim,
+    parts_of,
     seen,
     unordered,
 )
@@ -133,13 +142,32 @@ def _reduce(frame: Frame, function: Value, iterable: Value, initial: Value | Non
 
 def _accumulate(frame: Frame, iterable: Value, function: Value | None, initial: Value | None) -> Value:
     """itertools.accumulate."""
-    items = list(_known(frame, iterable, "itertools.accumulate"))
-    made = [items.pop(0) if initial is None else initial] if items or initial is not None else []
-    for one in items:
-        last = made[-1]
-        more = binary(frame, operator.add, last, one)
-        made.append(more if function is None else frame.ctx.call(frame, function, [last, one], {}))
-    return TupleValue(tuple(made), is_list=True)
+    ctx, whole = frame.ctx, listed(frame, iterable)
+    is_given = initial is not None and initial != Static(None)
+    cell = kept(frame, TupleValue((initial,) if is_given and initial is not None else (), is_list=True))
+
+    def now() -> List:
+        made = seen(frame.env, cell)
+        assert is_list(made)
+        return made
+
+    def add(one: Value) -> None:
+        last = get_item(frame, now(), [ir.integer(-1)])
+        if function is None or function == Static(None):
+            more = binary(frame, operator.add, last, one)
+        else:
+            more = ctx.call(frame, function, [last, one], {})
+        append(frame, now(), materialise(ctx, more))
+
+    def all_but_first() -> None:
+        append(frame, now(), get_item(frame, whole, [ir.integer(0)]))
+        ctx.for_each(frame, get_item(frame, whole, [SliceValue(ir.Span(ir.integer(1), None))]), add, ())
+
+    if is_given:
+        ctx.for_each(frame, whole, add, ())
+    else:
+        conditional(frame, truth(frame, whole), all_but_first, lambda: None)
+    return now()
 
 
 def _picked(maker: Callable[..., Any]) -> Handler:
@@ -180,27 +208,120 @@ def _pairs(frame: Frame, whole: Grown) -> Value:
 
 def _product(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     """itertools.product."""
-    if named:
-        raise frame.ctx.unsupported("itertools.product with `repeat`", "Give the iterable as often as it is meant.")
-    columns = [_known(frame, one, "itertools.product") for one in args]
-    return TupleValue(tuple(TupleValue(one) for one in itertools.product(*columns)), is_list=True)
+    times = named.pop("repeat", ir.integer(1))
+    if named or not isinstance(times, ir.Const):
+        raise frame.ctx.unsupported("itertools.product with these arguments", "Give it iterables, and how often.")
+    columns = [listed(frame, one) for one in args] * int(times.value)
+    known = [column.items for column in columns if isinstance(column, TupleValue)]
+    if len(known) == len(columns):
+        return TupleValue(tuple(TupleValue(one) for one in itertools.product(*known)), is_list=True)
+    cell = kept(frame, TupleValue((), is_list=True))
+
+    def beside(chosen: tuple[Value, ...], rest: Sequence[List]) -> None:
+        if not rest:
+            made = seen(frame.env, cell)
+            assert is_list(made)
+            append(frame, made, TupleValue(chosen))
+            return
+        frame.ctx.for_each(frame, rest[0], lambda one: beside((*chosen, one), rest[1:]), ())
+
+    beside((), columns)
+    return seen(frame.env, cell)
 
 
 def _chain(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     """itertools.chain."""
-    return TupleValue(tuple(one for each in args for one in _known(frame, each, "itertools.chain")), is_list=True)
+    made: List = TupleValue((), is_list=True)
+    for one in args:
+        made = joined(frame.ctx, made, listed(frame, one))
+    return made
+
+
+def _chained(frame: Frame, iterable: Value) -> Value:
+    """itertools.chain.from_iterable."""
+    whole = listed(frame, iterable)
+    if isinstance(whole, TupleValue):
+        return _chain(frame, list(whole.items), {})
+    cell = kept(frame, TupleValue((), is_list=True))
+
+    def add(one: Value) -> None:
+        made = seen(frame.env, cell)
+        assert is_list(made)
+        append(frame, made, one)
+
+    frame.ctx.for_each(frame, whole, lambda row: frame.ctx.for_each(frame, row, add, ()), ())
+    return seen(frame.env, cell)
 
 
 def _filter(frame: Frame, function: Value, iterable: Value) -> Value:
-    """filter, of known items that the function tells apart while compiling."""
-    made: list[Value] = []
-    for one in _known(frame, iterable, "filter"):
-        held = truth(frame, frame.ctx.call(frame, function, [one], {}))
-        if not isinstance(held, ir.Const):
-            raise frame.ctx.unsupported("filter by what is known at run time only", "Write `[x for x in xs if f(x)]`.")
-        if held.value:
-            made.append(one)
-    return TupleValue(tuple(made), is_list=True)
+    """filter."""
+    ctx, cell = frame.ctx, kept(frame, TupleValue((), is_list=True))
+
+    def add(one: Value) -> None:
+        made = seen(frame.env, cell)
+        assert is_list(made)
+        append(frame, made, one)
+
+    def test(one: Value) -> None:
+        held = truth(frame, one if function == Static(None) else ctx.call(frame, function, [one], {}))
+        conditional(frame, held, lambda: add(materialise(ctx, one)), lambda: None)
+
+    ctx.for_each(frame, unordered(iterable), test, ())
+    return seen(frame.env, cell)
+
+
+# ------------------------------------------------------------------------------------------------------------ iterators
+
+
+def _iter(frame: Frame, iterable: Value) -> Value:
+    """iter: of a list or an array itself, whatever becomes of that; of anything else, of a list of its items."""
+    if isinstance(iterable, Table) and iterable.kind == "iterator":
+        return iterable
+    whole: Value = iterable
+    if is_array(iterable) and not is_complex(iterable) and ndim(iterable) > 0:
+        rows = operand(frame.ctx, iterable)
+        whole = Grown(LEAF, (rows,), frame.ctx.shape(rows)[0])
+    elif not is_list(iterable):
+        whole = listed(frame, iterable)
+    assert is_list(whole)
+    return Table("iterator", whole, limit=ir.integer(0))
+
+
+def _is_named(frame: Frame, cell: Cell | View | None) -> bool:
+    """Whether a variable, or what one holds, has that list."""
+    return cell is not None and any(part == cell for value in frame.env.values() for part in parts_of(value))
+
+
+def _next(frame: Frame, iterator: Value, default: Value | None) -> Value:
+    """next."""
+    ctx = frame.ctx
+    if is_list(iterator) and not _is_named(frame, iterator.cell):
+        # what the call itself makes: a generator expression, map or filter
+        iterator = Table("iterator", iterator, limit=ir.integer(0))
+    if not isinstance(iterator, Table) or iterator.kind != "iterator" or iterator.limit is None:
+        raise ctx.unsupported(f"next of {described(iterator)}", "Give it what `iter(...)` of a list makes.")
+    whole, place = iterator.items, iterator.limit
+    count = whole.count if isinstance(whole, Grown) else ir.integer(len(whole.items))
+    is_there = scalars.scalar(ctx, operator.lt, (place, count), "is_there")
+
+    def taken() -> Value:
+        found = get_item(frame, whole, [place])
+        if iterator.cell is not None:
+            further = scalars.scalar(ctx, operator.add, (place, ir.integer(1)), "place")
+            changed(frame, iterator, dataclasses.replace(iterator, limit=further), "`next`")
+        return found
+
+    if isinstance(is_there, ir.Const):
+        if is_there.value:
+            return taken()
+        if default is None:
+            raise ctx.mismatch("next of an iterator that has come to its end", "Give a default.")
+        return default
+    if default is None:
+        ctx.builder.emit(ir.Raise(exception=StopIteration, args=(), condition=is_there))
+        return taken()
+    other = default
+    return either_value(frame, is_there, taken, lambda: other)
 
 
 def _folded(name: str, callee: Any, start: float) -> Handler:
@@ -235,6 +356,9 @@ ITERABLES: dict[Any, Handler] = {
     itertools.permutations: _picked(itertools.permutations),
     itertools.product: _product,
     itertools.chain: _chain,
+    itertools.chain.from_iterable: takes("itertools.chain.from_iterable", "iterable", _chained),
+    iter: takes("iter", "iterable", _iter),
+    next: takes("next", "iterator default?", _next),
     math.fsum: _folded("fsum", operator.add, 0.0),
     math.prod: _folded("prod", operator.mul, 1.0),
 }

@@ -110,6 +110,8 @@ def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
             return _tuples_ordered(frame, callee, left.items, right.items)
     if isinstance(left, Static) and isinstance(right, Static) and callee in (operator.eq, operator.ne):
         return ir.boolean(bool(callee(left.value, right.value)))
+    if callee is operator.add and _is_text(left) and _is_text(right):
+        return Static(left.value + right.value)
     if callee in _ORDERING and _is_text(left) and _is_text(right):
         return ir.boolean(callee(left.value, right.value))
     if callee in (operator.eq, operator.ne) and (isinstance(left, Static) or isinstance(right, Static)):
@@ -276,6 +278,8 @@ def compare(frame: Frame, name: str, left: Value, right: Value) -> Value:
         return same if name == "Is" else scalars.negated(ctx, same)
     if name in ("In", "NotIn"):
         right = opened(ctx, right)
+        if _is_text(left) and _is_text(right):
+            return ir.boolean((left.value in right.value) == (name == "In"))
         if not isinstance(right, TupleValue):
             raise ctx.unsupported("`in` on something that is not a tuple", "Write the search as a loop.")
         found: ir.Operand = ir.boolean(False)

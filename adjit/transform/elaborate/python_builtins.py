@@ -122,6 +122,8 @@ def _len(frame: Frame, value: Value) -> Value:
     value = opened(frame.ctx, value)
     if isinstance(value, Record) and value.of is not None:
         return call_method(frame, value, "__len__", [], {})
+    if isinstance(value, Static) and isinstance(value.value, str):
+        return ir.integer(len(value.value))
     value = value.items if isinstance(value, Table) else value
     if isinstance(value, TupleValue | Record):
         return ir.integer(len(value.items))
@@ -147,6 +149,8 @@ def _to_number(name: str, kind: types.Type) -> Handler:
     def handle(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
         if not args and not named:
             return typed_const(0, kind)
+        if len(args) == 1 and isinstance(args[0], Static) and isinstance(args[0].value, str):
+            return _of_text(frame, name, args[0].value)
         items = [frame.ctx.builder.load(operand(frame.ctx, a), ()) if is_array(a) and ndim(a) == 0 else a for a in args]
         (number,) = operands_of(frame, name, items, named, 1)
         if isinstance(kind, types.Boolean):
@@ -156,6 +160,14 @@ def _to_number(name: str, kind: types.Type) -> Handler:
         return scalars.cast(frame.ctx, number, kind)
 
     return handle
+
+
+def _of_text(frame: Frame, name: str, text: str) -> Value:
+    """The number that a text says."""
+    try:
+        return wrap(frame.ctx, {"float": float, "int": int, "bool": bool}[name](text))
+    except ValueError as error:
+        raise frame.ctx.mismatch(str(error), "Write the number.") from None
 
 
 def _complex(frame: Frame, real: Number | None, imag: Number | None) -> Value:

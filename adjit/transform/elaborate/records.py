@@ -13,6 +13,7 @@ import collections
 import dataclasses
 import functools
 import inspect
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import Any
@@ -347,6 +348,11 @@ def called_object(frame: Frame, thing: Any, args: Sequence[Value], named: Mappin
         first = [seen(frame.env, a) for a in thing.args]
         given = {n: seen(frame.env, v) for n, v in thing.named.items()}
         return ctx.call(frame, thing.function, [*first, *args], {**given, **named})
+    if isinstance(thing, operator.itemgetter | operator.attrgetter):
+        made = thing.__reduce__()
+        assert isinstance(made, tuple)
+        getter = ctx.call(frame, Static(made[0]), [wrap(ctx, one) for one in made[1]], {})
+        return ctx.call(frame, getter, args, named)
     held_arguments = held_by(thing)
     if held_arguments is None:
         return None

@@ -25,10 +25,11 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.elaborate import control, tables
 from adjit.transform.elaborate.assignment import annotated_assignment, assign, assignment, augmented_assignment
-from adjit.transform.elaborate.containers import append
+from adjit.transform.elaborate.containers import append, drained
 from adjit.transform.elaborate.exceptions import assertion, attempt, factorises, raising
 from adjit.transform.elaborate.expressions import condition, evaluate, local_function, subscript_entries
 from adjit.transform.elaborate.matching import match
+from adjit.transform.elaborate.operators import truth
 from adjit.transform.elaborate.python_builtins import iteration, known_items, length
 from adjit.transform.elaborate.syntax import always_leaves, assigned, body_of, contains, else_of
 from adjit.transform.elaborate.values.elementwise import materialise
@@ -178,7 +179,14 @@ def _after_loop(frame: Frame, node: cst.For | cst.While, outer_break: Value | No
 
 def _for(frame: Frame, node: cst.For) -> None:
     ctx = frame.ctx
-    iterated = contents(ctx, evaluate(frame, node.iter))
+    iterated = evaluate(frame, node.iter)
+    if isinstance(iterated, Table) and iterated.kind == "iterator":
+        if contains(node.body, cst.Break) or assigned([node.body]).returns:
+            raise ctx.unsupported(
+                "a loop over an iterator that may end early", "Loop over a list, or call `next` in a `while` loop."
+            )
+        iterated = drained(frame, iterated)
+    iterated = contents(ctx, iterated)
     iterated = iterated if isinstance(iterated, Grown) else elements(ctx, iterated)
     items = known_items(frame, iterated)
     if items is not None:
@@ -274,7 +282,7 @@ MOST_UNROLLED = 64  # and of a loop where that has to be
 def for_each(frame: Frame, iterated: Value, do: Callable[[Value], None], names: Sequence[str] = ()) -> None:
     """Runs `do` on each item, in order; `names`: the variables that it changes, lists aside."""
     ctx, origin = frame.ctx, frame.ctx.builder.origin
-    iterated = contents(ctx, iterated)
+    iterated = contents(ctx, drained(frame, iterated))
     iterated = materialise(ctx, iterated if isinstance(iterated, Grown) else elements(ctx, iterated))
     items = known_items(frame, iterated)
     if items is None and isinstance(iterated, Range):
@@ -311,16 +319,23 @@ def _numbers(run: Range, most: int) -> Sequence[Value] | None:
     return [ir.integer(k) for k in range(*map(int, ends))]
 
 
-def comprehension(frame: Frame, node: cst.ListComp | cst.GeneratorExp) -> Value:
-    """`[elt for target in iter if test ...]`, the names of which are its own."""
+def comprehension(frame: Frame, node: cst.ListComp | cst.GeneratorExp, is_first_alone: bool = False) -> Value:
+    """`[elt for target in iter if test ...]`, the names of which are its own.
+
+    `is_first_alone`: nothing is computed after the first item.
+    """
     made = kept(frame, TupleValue((), is_list=True))
     own = assigned([cst.AssignTarget(clause.target) for clause in _clauses(node.for_in)]).names
     outer = {name: frame.env[name] for name in own if name in frame.env}
 
     def clause(part: cst.CompFor, then: Callable[[], None]) -> None:
-        def trip(one: Value) -> None:
+        def sought(one: Value) -> None:
             assign(frame, part.target, one)
             _where(frame, [test.test for test in part.ifs], then)
+
+        def trip(one: Value) -> None:
+            found = truth(frame, seen(frame.env, made)) if is_first_alone else ir.boolean(False)
+            control.conditional(frame, found, lambda: None, lambda: sought(one))
 
         for_each(frame, evaluate(frame, part.iter), trip)
 
@@ -455,8 +470,14 @@ def _del(frame: Frame, node: cst.Del) -> None:
         frame.env[target.value] = Poison("", is_deleted=True)
 
 
+def _only_remembers(frame: Frame, node: cst.BaseExpression) -> bool:
+    """Whether a decorator is one of those that give a function with the same results."""
+    decorator = evaluate(frame, node.func if isinstance(node, cst.Call) else node)
+    return isinstance(decorator, Static) and decorator.value in (functools.cache, functools.lru_cache)
+
+
 def _function(frame: Frame, node: cst.FunctionDef) -> None:
-    if node.decorators or node.asynchronous is not None:
+    if node.asynchronous is not None or not all(_only_remembers(frame, d.decorator) for d in node.decorators):
         raise frame.ctx.unsupported("a decorated function inside a differentiated one", "Define it outside.")
     frame.env[node.name.value] = local_function(frame, node)
 

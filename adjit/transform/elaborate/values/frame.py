@@ -82,7 +82,7 @@ class Context:
         self.call: Callable[[Frame, Value, Sequence[Value], Mapping[str, Value]], Value]
         self.attribute: Callable[[Frame, Value, str], Value]
         self.for_each: Callable[[Frame, Value, Callable[[Value], None], Sequence[str]], None]
-        self.comprehension: Callable[[Frame, cst.ListComp | cst.GeneratorExp], Value]
+        self.comprehension: Callable[..., Value]
         self.reads_once: Callable[[Any], tuple[bool, ...]]
 
     @contextlib.contextmanager

@@ -70,6 +70,8 @@ def contents(ctx: Context, value: Value) -> Value:
         return value
     if value.kind == "dict":
         return view_of(value, "keys")
+    if value.kind == "iterator":
+        raise ctx.unsupported("an iterator in this place", "Loop over it, call next, or make a list of it.")
     if value.kind == "deque":
         return dataclasses.replace(value.items, cell=None)
     known = set_order(value)
@@ -436,6 +438,9 @@ def held(frame: Frame, state: State) -> State:
         return dataclasses.replace(state, cell=None)
     if isinstance(state, Table):
         items = held(frame, state.items)
+        if state.kind == "iterator":
+            # it goes through the list itself, whatever becomes of that
+            return dataclasses.replace(state, items=kept(frame, state.items), cell=None)  # type: ignore[arg-type]
         assert isinstance(items, List)
         return dataclasses.replace(state, items=items, cell=None)
     return dataclasses.replace(state, items=tuple(kept(frame, one) for one in state.items), cell=None)
@@ -468,8 +473,7 @@ def _without(value: Value, cell: Cell) -> Value:
         return MADE_BEFORE
     if isinstance(value, Table):
         items = _without(value.items, cell)
-        assert is_list(items)
-        return dataclasses.replace(value, items=items)
+        return dataclasses.replace(value, items=items) if isinstance(items, List | Cell) else items  # type: ignore[arg-type]
     if isinstance(value, TupleValue | Record):
         return dataclasses.replace(value, items=tuple(_without(one, cell) for one in value.items))
     return value

@@ -95,8 +95,8 @@ class View:
 class Table:
     """A dictionary, a set or a queue whose members are found at run time: the list of its pairs, members or items.
 
-    kind: 'dict', 'set' or 'deque'; default: what makes the value of a key that a dictionary lacks; limit: how many
-    items a queue takes.
+    kind: 'dict', 'set' or 'deque'; or 'iterator' of a list, with the place that it has come to as its limit. default:
+    what makes the value of a key that a dictionary lacks; limit: how many items a queue takes.
     """
 
     kind: str
@@ -380,7 +380,7 @@ def described(value: Value) -> str:
     if isinstance(value, Record):
         return "a dictionary" if value.of is None else f"an object of the class {value.of.__name__}"
     if isinstance(value, Table):
-        return {"dict": "a dictionary", "set": "a set", "deque": "a deque"}[value.kind]
+        return {"dict": "a dictionary", "set": "a set", "deque": "a deque", "iterator": "an iterator"}[value.kind]
     if isinstance(value, Method):
         return f"the method `{value.name}`"
     if isinstance(value, Static):
@@ -535,8 +535,8 @@ def rebuild(shape: Shape, operands: Iterable[ir.Operand]) -> Value:
     if shape.kind == "table":
         kind, default, is_limited = shape.fields
         items = rebuild(shape.parts[0], rest)
-        assert is_list(items)
-        return Table(kind, items, default, next(rest) if is_limited else None)
+        assert isinstance(items, List | Cell)
+        return Table(kind, items, default, next(rest) if is_limited else None)  # type: ignore[arg-type]
     if shape.kind == "function":
         return OneOf(shape.parts, next(rest))
     value: Value = shape.parts[0]

@@ -1,0 +1,167 @@
+"""Functions of Python's library around values: of `operator`, `copy` and `math`, methods of texts.
+
+In: the values of a call. Out: a value; of `itemgetter` and the like, what is called later.
+
+    operator.itemgetter(1)      what calls `item_by` with the key 1 first
+    copy.deepcopy(state)        the same lists and objects, with memory of their own
+    "abc".upper()               the text, while compiling
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import functools
+import math
+import operator
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from adjit.transform import ir
+from adjit.transform.elaborate import algorithms
+from adjit.transform.elaborate.containers import listed
+from adjit.transform.elaborate.operators import binary
+from adjit.transform.elaborate.ordering import written
+from adjit.transform.elaborate.records import Partial
+from adjit.transform.elaborate.values import scalars
+from adjit.transform.elaborate.values.elementwise import copied, materialise
+from adjit.transform.elaborate.values.frame import Frame, wrap
+from adjit.transform.elaborate.values.handlers import Handler, operands_of, takes
+from adjit.transform.elaborate.values.values import (
+    Grown,
+    Record,
+    Static,
+    Table,
+    TupleValue,
+    Value,
+    is_array,
+    is_list,
+    is_number,
+    object_of,
+)
+from adjit.transform.ir.types import is_integer
+
+# ------------------------------------------------------------------------------------------------------------ operators
+
+
+def _getter(one: Any, several: Any) -> Handler:
+    """operator.itemgetter and attrgetter."""
+
+    def handle(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+        keys = tuple(materialise(frame.ctx, a) for a in args)
+        if len(keys) == 1:
+            return Static(Partial(Static(one), keys, {}))
+        return Static(Partial(Static(several), (TupleValue(keys),), {}))
+
+    return handle
+
+
+def _attributes(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+    """operator.attrgetter, of names that may have dots in them."""
+    names = [a.value for a in args if isinstance(a, Static) and isinstance(a.value, str)]
+    if not names or len(names) < len(args):
+        raise frame.ctx.unsupported("attrgetter with names that are not constant", "Write the names.")
+    paths = tuple(TupleValue(tuple(map(Static, name.split(".")))) for name in names)
+    if len(paths) == 1:
+        return Static(Partial(Static(algorithms.attribute_by), paths, {}))
+    return Static(Partial(Static(algorithms.attributes_by), (TupleValue(paths),), {}))
+
+
+# --------------------------------------------------------------------------------------------------------------- copies
+
+
+def _copied(frame: Frame, value: Value) -> Value:
+    """copy.copy."""
+    if isinstance(value, Table):
+        return dataclasses.replace(value, items=listed(frame, dataclasses.replace(value.items, cell=None)), cell=None)
+    if isinstance(value, Record):
+        return dataclasses.replace(value, cell=None)
+    if is_list(value):
+        return listed(frame, value)
+    return copied(frame.ctx, value) if is_array(value) else value
+
+
+def _copied_deep(frame: Frame, value: Value, known: Value | None = None) -> Value:
+    """copy.deepcopy."""
+    if isinstance(value, TupleValue | Record):
+        parts = tuple(_copied_deep(frame, one) for one in value.items)
+        return dataclasses.replace(value, items=parts, cell=None)
+    if isinstance(value, Table):
+        items = _copied_deep(frame, dataclasses.replace(value.items, cell=None))
+        assert is_list(items)
+        return dataclasses.replace(value, items=items, cell=None)
+    return _copied(frame, value)
+
+
+# -------------------------------------------------------------------------------------------------------------- numbers
+
+
+def _hypot(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+    """math.hypot of any number of numbers."""
+    ctx = frame.ctx
+    first, *others = operands_of(frame, "math.hypot", args, named, max(len(args), 2))
+    if not others:
+        return scalars.scalar(ctx, abs, (first,))
+    return functools.reduce(lambda a, b: scalars.scalar(ctx, math.hypot, (a, b)), others, first)
+
+
+def _power(frame: Frame, base: Value, exponent: Value, modulus: Value | None) -> Value:
+    """pow."""
+    if modulus is None:
+        return binary(frame, operator.pow, base, exponent)
+    given = (base, exponent, modulus)
+    numbers = [a for a in given if is_number(a) and is_integer(a.type)]
+    if len(numbers) < len(given):
+        raise frame.ctx.mismatch("pow of three numbers that are not integers", "Give it integers.")
+    if all(isinstance(a, ir.Const) for a in numbers):
+        return wrap(frame.ctx, pow(*(int(a.value) for a in numbers if isinstance(a, ir.Const))))
+    return written(algorithms.power_modulo)(frame, list(given), {})
+
+
+# ---------------------------------------------------------------------------------------------------------------- texts
+
+
+def _object(frame: Frame, value: Value, what: str) -> Any:
+    def refused(part: Value) -> Exception:
+        return frame.ctx.not_constant(f"{what} of what is known at run time only", "Take it out.")
+
+    if isinstance(value, TupleValue) and value.is_list:
+        return [_object(frame, one, what) for one in value.items]
+    if is_array(value) or isinstance(value, Grown):
+        raise refused(value)
+    return object_of(value, refused)
+
+
+def of_text(frame: Frame, method: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
+    """A method of a text, of what is known while compiling."""
+    what = f"the method `{method.__name__}` of a text"
+    given = [_object(frame, a, what) for a in args]
+    try:
+        return wrap(frame.ctx, method(*given, **{name: _object(frame, v, what) for name, v in named.items()}))
+    except (TypeError, ValueError, LookupError) as error:
+        raise frame.ctx.mismatch(f"{what}: {error}", "See Python's str.") from None
+
+
+def _text(frame: Frame, value: Value | None) -> Value:
+    """str."""
+    return Static("" if value is None else str(_object(frame, value, "str")))
+
+
+def is_cached(callee: Any) -> bool:
+    """Whether it is a function that remembers its results, which are those of the function itself."""
+    return isinstance(callee, functools._lru_cache_wrapper)
+
+
+PYTHON_LIBRARY: dict[Any, Handler] = {
+    operator.getitem: written(algorithms.getitem),
+    operator.setitem: written(algorithms.setitem),
+    operator.delitem: written(algorithms.delitem),
+    operator.contains: written(algorithms.contains),
+    operator.itemgetter: _getter(algorithms.item_by, algorithms.items_by),
+    operator.attrgetter: _attributes,
+    copy.copy: takes("copy.copy", "x", _copied),
+    copy.deepcopy: takes("copy.deepcopy", "x memo?", _copied_deep),
+    math.hypot: _hypot,
+    pow: takes("pow", "base exp mod?", _power),
+    str: takes("str", "object?", _text),
+}
