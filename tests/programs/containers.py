@@ -12,6 +12,7 @@ import numba
 import numpy as np
 from numba import typed
 
+import adjit
 from tests.programs.rows import Rows, wave
 
 CONTAINERS = Rows()
@@ -115,7 +116,7 @@ def arrays_sorted(w):
     return np.sum(t) + np.sum(pts[0][1]) * pts[1][0]
 
 
-@add
+@quick
 def events(w):
     q = [(w[0] ** 2, 0), (w[1] ** 2, 1)]
     heapq.heapify(q)
@@ -176,7 +177,7 @@ def memo(x):
     return table[n] + table[n + 2]
 
 
-@add
+@quick
 def visited(x):
     seen = set()
     order = []
@@ -332,7 +333,7 @@ def bfs(x):
     return s
 
 
-@add
+@quick
 def window(x):
     w = collections.deque(maxlen=3)
     s = 0.0
@@ -455,7 +456,7 @@ def next_of_generators(x):
     return first * none + k * x[0] + safe
 
 
-@add
+@quick
 def filtered(x):
     pos = list(filter(lambda v: v > 0, x))
     s = 0.0
@@ -464,7 +465,7 @@ def filtered(x):
     return s + pos[-1] * len(pos) + sum(filter(None, [x[0], 0.0]))
 
 
-@add
+@quick
 def accumulated(x):
     c = list(itertools.accumulate(x))
     m = list(itertools.accumulate(x, max))
@@ -565,3 +566,209 @@ def sort_by_dict(x):
     o = sorted(rank, key=rank.get)
     q = sorted(rank.items(), key=lambda kv: -kv[1])
     return x[o[0]] * 3 + q[0][1] * 2 + q[1][0]
+
+
+@quick
+def replaced_array_under_a_key(x):
+    d = {}
+    for i in range(len(x)):
+        d[i] = x * i
+    a = d[1]
+    d[1] = a * 2
+    return np.sum(a * d[1])
+
+
+@quick
+def replaced_array_in_a_list(x):
+    d = []
+    for i in range(len(x)):
+        d.append(x * i)
+    a = d[1]
+    d[1] = a * 2
+    return np.sum(a * d[1])
+
+
+@quick
+def replaced_array_in_a_queue(x):
+    q = collections.deque()
+    for i in range(len(x)):
+        q.append(x * i)
+    a = q[1]
+    b = q.popleft()
+    q[0] = b + 1
+    return np.sum(a * q[0] * q[1])
+
+
+@quick
+def stores_while_it_iterates(x):
+    d = {}
+    for i in range(len(x)):
+        d[i] = x[i]
+    it = d.items()
+    s = 0.0
+    for k, v in it:
+        if k < 2:
+            d[k + 2] = v * v
+        s += v
+    return s + sum(d.values())
+
+
+@quick
+def compared_sets(x):
+    s = {len(x)}
+    t = s
+    t.add(3)
+    u = s.copy()
+    u.add(99)
+    return x[0] * len(s) + len(u) * x[1] + (s == t) + (s != u) * x[2]
+
+
+@quick
+def floats_into_integers(x):
+    l = [0] * len(x)
+    l.append(x[0])
+    m = [1, 2, 3]
+    m[len(x) % 3] = x[1]
+    m.extend([x[2]])
+    m.insert(0, x[3] ** 2)
+    return sum(l) + sum(m) * m[0] + m[2]
+
+
+@quick
+def keys_of_different_kinds(x):
+    d = {}
+    key = (len(x), 2)
+    d[key] = x[0]
+    d["name"] = x[1]
+    return d[key] * d["name"]
+
+
+@quick
+def dict_arg_state(x):
+    def bump(d, k, v):
+        d[k] = d.get(k, 0.0) + v
+
+    d = {}
+    for i in range(len(x)):
+        bump(d, i % 2, x[i])
+        if i > 2:
+            bump(d, (i * 7) % 5, x[i] ** 2)
+    return sum(v * v for v in d.values()) + len(d)
+
+
+@quick
+def complex_values(x):
+    d = {}
+    for i in range(len(x)):
+        d[i % 3] = d.get(i % 3, 0j) + x[i] * 1j + x[i] ** 2
+    return sum(abs(v) ** 2 for v in d.values())
+
+
+@quick
+def two_dicts(x):
+    a, b = {}, {}
+    for i in range(len(x)):
+        if x[i] > 0:
+            a[i] = x[i]
+        else:
+            b[i] = x[i] ** 2
+    a.update(b)
+    return sum(k * v for k, v in a.items()) + sum(k for k in b)
+
+
+@quick
+def iterate_and_store(x):
+    d = {}
+    for i in range(len(x)):
+        d[i] = x[i]
+    for k in d:
+        d[k] = d[k] * (k + 1) + d[(k + 1) % len(d)]
+    for k, v in d.items():
+        d[k] = v * 2 + d[0]
+    return sum(d.values())
+
+
+@quick
+def value_lists(x):
+    d = {}
+    for i in range(len(x)):
+        d[i % 2] = [x[i], x[i] ** 2]
+    return d[0][0] * d[1][1]
+
+
+@quick
+def record_payload(x):
+    h = []
+    for i in range(4):
+        heapq.heappush(h, (x[i], i, {"w": x[i] ** 2}))
+    s = 0.0
+    while len(h) > 1:
+        a, i, d = heapq.heappop(h)
+        s = s * 0.5 + d["w"] * i
+    return s
+
+
+@quick
+def pop_array(x):
+    stack = collections.deque()
+    for i in range(4):
+        stack.append(x * i)
+    a = stack.popleft()
+    b = stack.pop()
+    stack.append(b + a)
+    return np.sum(stack[0] * stack[-1]) + len(stack)
+
+
+@quick
+def captured_by_a_derivative(x):
+    d = {}
+    for i in range(len(x)):
+        d[i % 3] = x[i] ** 2
+    seen = {1, 2}
+    seen.add(len(x))
+
+    def f(v):
+        return d[1] * v**3 + d[len(x) % 3] * v + len(seen) * v
+
+    return adjit.grad(f)(x[0] * 2) + x[1]
+
+
+@quick
+def queues_captured_by_a_derivative(x):
+    h = [(x[0], 1)]
+    heapq.heappush(h, (x[2], 2))
+    q = collections.deque([x[1], x[3]], maxlen=2)
+
+    def f(v):
+        return h[0][0] * v**3 + q[1] * v * v
+
+    return adjit.grad(f)(x[0] * 2) + x[1]
+
+
+@quick
+def queue_in_loops_of_loops(x):
+    q = collections.deque(maxlen=len(x) // 2)
+    s = 0.0
+    for i in range(len(x)):
+        for j in range(i):
+            q.append(x[i] * x[j])
+        if len(q) > 1:
+            s += q[0] * q[-1]
+    q.extend(x)
+    q.extendleft([x[0], x[1]])
+    return s + sum(q) * q[0]
+
+
+@quick
+def while_there_is_work(x):
+    q = collections.deque()
+    q.append((0, x[0]))
+    s = 0.0
+    while len(q) > 0:
+        k, v = q.popleft()
+        s += v * (k + 1)
+        if k < 5:
+            q.append((k + 1, v * x[k]))
+            if k % 2 == 0:
+                q.append((k + 3, v + x[k + 1]))
+    return s

@@ -26,6 +26,7 @@ from adjit.transform.source.callables import spoken
 def context(builder: ir.Builder, build: BuildDerivative) -> Context:
     """A context that emits into `builder`."""
     ctx = new_context(build)
+    ctx.owns_rows = True
     ctx.builder = builder
     return ctx
 

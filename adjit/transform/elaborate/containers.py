@@ -25,6 +25,7 @@ from adjit.transform.elaborate.values.frame import Context, Frame, as_index
 from adjit.transform.elaborate.values.lists import (
     appended,
     changed,
+    changes_rows,
     contents,
     elements,
     fitted,
@@ -145,6 +146,7 @@ def set_item(frame: Frame, base: Value, entries: Sequence[Value], value: Value) 
         return
     # the numbers of a list that grows are stored in place: nobody else has that memory
     whole = fitted(ctx, base, value)
+    changes_rows(ctx, whole)
     changed(frame, base, whole, "a store into an item")
     store_item(ctx, whole, _from_start(frame, whole, index), value)
 
@@ -211,6 +213,7 @@ def _pop(frame: Frame, owner: List, place: Value | None = None) -> Value:
         return found
     whole = grown(ctx, owner)
     if index == ir.integer(-1):
+        changes_rows(ctx, whole)
         count = scalars.scalar(ctx, operator.sub, (whole.count, ir.integer(1)), "count")
         if not all(map(is_number, parts_of(found))):
             found = copied_item(frame, found)

@@ -30,11 +30,13 @@ from adjit.transform.elaborate.values.lists import unnamed
 from adjit.transform.elaborate.values.values import (
     Complex,
     Grown,
+    List,
     Method,
     OneOf,
     Range,
     Record,
     Static,
+    Table,
     TupleValue,
     Value,
     is_array,
@@ -243,6 +245,10 @@ class Moved:
             return dataclasses.replace(value, items=tuple(map(self.value, value.items)))
         if isinstance(value, Grown):
             return Grown(value.item, tuple(map(self.operand, value.buffers)), self.operand(value.count))
+        if isinstance(value, Table):
+            items, limit = self.value(value.items), value.limit
+            assert isinstance(items, List)
+            return dataclasses.replace(value, items=items, limit=None if limit is None else self.operand(limit))
         if isinstance(value, Complex):
             return Complex(self.operand(value.real), self.operand(value.imag))
         if isinstance(value, Method):

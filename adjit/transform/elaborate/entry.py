@@ -35,7 +35,7 @@ from adjit.transform.elaborate.statements import block, collected, comprehension
 from adjit.transform.elaborate.syntax import always_returns, assigned, inside, nonlocals
 from adjit.transform.elaborate.values.choices import functions_in
 from adjit.transform.elaborate.values.elementwise import materialise
-from adjit.transform.elaborate.values.frame import Context, Frame, Guess, LocalFunction, wrap
+from adjit.transform.elaborate.values.frame import Context, Frame, Guess, LocalFunction, RowsChange, wrap
 from adjit.transform.elaborate.values.lists import kept
 from adjit.transform.elaborate.values.values import (
     LEAF,
@@ -74,13 +74,25 @@ def elaborate(function: Any, arg_types: Sequence[types.Type], build_derivative: 
         function, layouts = function.function, function.layouts
     source = read_source(function)
     names = tuple(source.parameters.parameters)
-    ctx = new_context(build_derivative)
 
-    def variables(given: dict[str, Value]) -> dict[str, Value]:
-        laid = zip(names, layouts, strict=False)
-        return given | {name: structured(ctx, layout, given[name]) for name, layout in laid if layout is not None}
+    def run(ctx: Context) -> ir.Function:
+        def variables(given: dict[str, Value]) -> dict[str, Value]:
+            laid = zip(names, layouts, strict=False)
+            return given | {name: structured(ctx, layout, given[name]) for name, layout in laid if layout is not None}
 
-    return _elaborated(ctx, source, names, arg_types, variables)
+        return _elaborated(ctx, source, names, arg_types, variables)
+
+    return _in_context(build_derivative, run)
+
+
+def _in_context(build_derivative: BuildDerivative, run: Callable[[Context], ir.Function]) -> ir.Function:
+    """What `run` makes, with items of lists as they are where a variable takes them, if nothing replaces them."""
+    try:
+        return run(new_context(build_derivative))
+    except RowsChange:
+        ctx = new_context(build_derivative)
+        ctx.owns_rows = True
+        return run(ctx)
 
 
 def _elaborate_local(
@@ -93,14 +105,16 @@ def _elaborate_local(
     """The IR of a function defined inside another: `leaves` of what it reads around it are its last arguments."""
     home = function.frame.source
     source = dataclasses.replace(home, name=function.name, node=function.node)
-    ctx = new_context(build_derivative)
 
-    def variables(given: dict[str, Value]) -> dict[str, Value]:
-        own = {name: given[name] for name in function.parameters}
-        mapping = {leaf: given[name] for leaf, name in zip(leaves, leaf_names, strict=True)}
-        return {**Moved(Frame(ctx, source), mapping).variables(function), **own}  # type: ignore[arg-type]
+    def run(ctx: Context) -> ir.Function:
+        def variables(given: dict[str, Value]) -> dict[str, Value]:
+            own = {name: given[name] for name in function.parameters}
+            mapping = {leaf: given[name] for leaf, name in zip(leaves, leaf_names, strict=True)}
+            return {**Moved(Frame(ctx, source), mapping).variables(function), **own}  # type: ignore[arg-type]
 
-    return _elaborated(ctx, source, (*function.parameters, *leaf_names), arg_types, variables, len(leaf_names))
+        return _elaborated(ctx, source, (*function.parameters, *leaf_names), arg_types, variables, len(leaf_names))
+
+    return _in_context(build_derivative, run)
 
 
 def _elaborated(
@@ -346,7 +360,9 @@ def _without_side_effects(function: ir.Function) -> ir.Function:
 def _body(ctx: Context, source: FunctionSource, env: dict[str, Value], is_rule: bool, weak: bool) -> Value:
     frame = Frame(ctx, source, is_rule, weak)
     with ctx.entered(frame):
-        frame.env.update((name, kept(frame, value)) for name, value in env.items())
+        # (which may change what other names hold, and so makes another environment)
+        own = {name: kept(frame, value) for name, value in env.items()}
+        frame.env.update(own)
         if len(ctx.frames) == 1:
             of_calls = (name for name, p in source.parameters.parameters.items() if isinstance(p.default, list | dict))
             ctx.defaults = {frame.env[name]: name for name in of_calls if name in frame.env}
@@ -401,7 +417,8 @@ def _run_local(ctx: Context, function: LocalFunction, args: Sequence[Value], nam
         raise ctx.unsupported(what, "Return the new value.")
     frame.env = {n: v for n, v in home.env.items() if n not in own and not n.startswith("%")}
     with ctx.entered(frame), _under_way(ctx, function.name, (node, home, *_told_apart(given))):
-        frame.env.update((n, kept(frame, materialise(ctx, v))) for n, v in given.items())
+        values = {n: kept(frame, materialise(ctx, v)) for n, v in given.items()}
+        frame.env.update(values)
         if isinstance(node, cst.Lambda):
             return materialise(ctx, evaluate(frame, node.body))
         found = _statements(frame, function.name, node)

@@ -8,6 +8,7 @@ In: an operator and values. Out: the value of the result.
 from __future__ import annotations
 
 import functools
+import inspect
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any, TypeGuard
@@ -192,6 +193,7 @@ def _tuples_equal(frame: Frame, callee: Any, left: TupleValue, right: TupleValue
     return scalars.negated(frame.ctx, result) if callee is operator.ne else result
 
 
+_REFUSES = inspect.getattr_static(object, "__lt__")
 _ORDERING = (operator.lt, operator.le, operator.gt, operator.ge)
 
 
@@ -223,7 +225,9 @@ def _are_comparable(left: Value, right: Value) -> bool:
         # of the items in these, those which are reached are asked
         return left.is_list == right.is_list
     if isinstance(left, Record) or isinstance(right, Record):
-        return any(isinstance(a, Record) and hasattr(a.of, "__lt__") for a in (left, right))
+        # every class has the method that refuses
+        kinds = [a.of for a in (left, right) if isinstance(a, Record) and a.of is not None]
+        return any(inspect.getattr_static(kind, "__lt__") is not _REFUSES for kind in kinds)
     return (is_number(left) and is_number(right)) or (_is_text(left) and _is_text(right))
 
 

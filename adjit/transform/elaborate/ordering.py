@@ -15,11 +15,14 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from adjit.transform import ir
 from adjit.transform.elaborate import algorithms
 from adjit.transform.elaborate.containers import copied_item, get_item, listed
 from adjit.transform.elaborate.control import either_value
 from adjit.transform.elaborate.values import complexes, scalars
+from adjit.transform.elaborate.values.arrays import array_of
 from adjit.transform.elaborate.values.elementwise import as_lazy, materialise, operand
 from adjit.transform.elaborate.values.frame import Frame
 from adjit.transform.elaborate.values.handlers import Handler, refused, takes
@@ -42,6 +45,7 @@ from adjit.transform.elaborate.values.values import (
     ndim,
     unordered,
 )
+from adjit.transform.elaborate.values.whole import whole_call
 
 
 def written(function: Callable[..., Any]) -> Handler:
@@ -75,6 +79,14 @@ def _known_keys(keys: List) -> list[Any] | None:
     return [k.value for k in keys.items if isinstance(k, Static | ir.Const)]
 
 
+def _numbers(frame: Frame, items: List) -> Value | None:
+    """Items that are numbers as an array, which NumPy orders; None of other items."""
+    if isinstance(items, TupleValue):
+        return array_of(frame.ctx, items) if all(map(is_number, items.items)) else None
+    array = elements(frame.ctx, items) if items.item == LEAF else None
+    return array if array is not None and ndim(array) == 1 else None
+
+
 # --------------------------------------------------------------------------------------------------------------- sorted
 
 
@@ -88,6 +100,12 @@ def _sorted(frame: Frame, value: Value, key: Value | None, reverse: Value | None
     if known is not None and isinstance(items, TupleValue):
         places = sorted(range(len(known)), key=known.__getitem__, reverse=bool(is_reversed.value))
         return TupleValue(tuple(items.items[k] for k in places), is_list=True)
+    if keys is items:
+        array = _numbers(frame, items)
+        if array is not None:
+            found = listed(frame, whole_call(frame.ctx, np.sort, (operand(frame.ctx, array),)))
+            backwards = SliceValue(ir.Span(step=ir.integer(-1)))
+            return get_item(frame, found, [backwards]) if is_reversed.value else found
     order = written(algorithms.stable_order)(frame, [keys, is_reversed], {})
     return written(algorithms.picked)(frame, [items, order], {})
 

@@ -53,12 +53,14 @@ from adjit.transform.source.parameters import by_name
 
 
 def opened(ctx: Context, value: Value) -> Value:
-    """A list or a dictionary from outside as what is in it."""
+    """A list, a dictionary, a set or a queue from outside as what is in it."""
     if not isinstance(value, Static):
         return value
     if isinstance(value.value, list):
         return TupleValue(tuple(wrap(ctx, one) for one in value.value), is_list=True)
-    if type(value.value) is dict:
+    if isinstance(value.value, set | frozenset | collections.deque):
+        return TupleValue(tuple(wrap(ctx, one) for one in value.value))
+    if type(value.value) in (dict, collections.OrderedDict):
         return Record(tuple(value.value), tuple(wrap(ctx, one) for one in value.value.values()))
     return value
 

@@ -50,7 +50,7 @@ from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Context, Frame, as_index
 from adjit.transform.elaborate.values.handlers import Handler, takes
-from adjit.transform.elaborate.values.lists import changed, fitted, grown, item, kept, store_item
+from adjit.transform.elaborate.values.lists import changed, changes_rows, fitted, grown, item, kept, store_item
 from adjit.transform.elaborate.values.values import (
     Grown,
     List,
@@ -271,6 +271,7 @@ def _stored(
         if not is_new_alone:
             values = view_of(Table("dict", whole), "values")
             assert isinstance(values, Grown)
+            changes_rows(frame.ctx, values)
             store_item(frame.ctx, values, place, given)
 
     conditional(frame, _is_missing(frame.ctx, place), lambda: becomes(longer(frame, whole, pair)), put)

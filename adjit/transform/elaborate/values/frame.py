@@ -67,6 +67,10 @@ class Context:
         self.notes_views = False
         # and in what order NumPy makes arrays: in the user's text alone, as what a decomposition makes is not NumPy's
         self.notes_order = False
+        # whether arrays that are items of lists get memory of their own where a variable takes them; whether one was
+        # taken as it is, and whether an item of a list was replaced or taken out
+        self.owns_rows = self.has_taken_rows = self.has_changed_rows = False
+        self.own_rows: set[ir.Operand] = set()
         # numbers that NumPy gives as views of rank 0
         self.elements_of_views: set[ir.Operand] = set()
         # set by function.py, which knows statements: the body of a Python function on argument values (is it a rule's,
@@ -359,6 +363,10 @@ class Guess(Exception):
 
     def __init__(self, name: str):
         self.name = name
+
+
+class RowsChange(Exception):
+    """A variable holds an array that is an item of a list, of which items are replaced: it needs its own memory."""
 
 
 def as_index(ctx: Context, value: Value, what: str) -> ir.Operand:

@@ -25,7 +25,7 @@ from adjit.transform import ir
 from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.arrays import allocated_part, array_of, shape_of, store
 from adjit.transform.elaborate.values.elementwise import as_lazy, check_fits, copied, materialise, store_all
-from adjit.transform.elaborate.values.frame import KEPT, Context, Frame
+from adjit.transform.elaborate.values.frame import KEPT, Context, Frame, RowsChange
 from adjit.transform.elaborate.values.values import (
     LEAF,
     MADE_BEFORE,
@@ -448,6 +448,8 @@ def held(frame: Frame, state: State) -> State:
 
 def kept(frame: Frame, value: Value) -> Value:
     """A value as a variable holds it: lists by their cells, new ones for lists that have none."""
+    if isinstance(value, ir.Var) and is_array(value) and KEPT in frame.ctx.roots_of(value):
+        return _kept_row(frame.ctx, value)
     if isinstance(value, TupleValue | Grown) and isinstance(value.cell, View):
         return value.cell
     if isinstance(value, TupleValue) and not value.is_list:
@@ -466,6 +468,28 @@ def kept(frame: Frame, value: Value) -> Value:
             other.env = {name: _without(known, cell) for name, known in other.env.items()}
     frame.env[cell.key] = state
     return cell
+
+
+def _kept_row(ctx: Context, row: ir.Var) -> ir.Operand:
+    """An array that is an item of a list, which stays what it is when the list takes another one in its place."""
+    ctx.has_taken_rows = True
+    if not ctx.owns_rows or row in ctx.own_rows:
+        if ctx.has_changed_rows and not ctx.owns_rows:
+            raise RowsChange
+        return row
+    (own,) = operands_in(copied(ctx, row, row.name))
+    assert isinstance(own, ir.Var)
+    ctx.roots[own] |= {KEPT}
+    ctx.own_rows.add(own)
+    return own
+
+
+def changes_rows(ctx: Context, value: Grown) -> None:
+    """Takes note that an item of a list is replaced, or taken out."""
+    if any(len(ctx.shape(buffer)) > 1 for buffer in value.buffers):
+        ctx.has_changed_rows = True
+        if ctx.has_taken_rows and not ctx.owns_rows:
+            raise RowsChange
 
 
 def _without(value: Value, cell: Cell) -> Value:

@@ -245,11 +245,14 @@ def seen(env: Mapping[str, Value], value: Value) -> Value:
             return replace(state, items=tuple(seen(env, one) for one in state.items), cell=value)
         if isinstance(state, Table):
             whole = seen(env, state.items)
-            assert isinstance(whole, TupleValue | Grown)
+            assert isinstance(whole, List)
             return replace(state, items=whole, cell=value)
         return replace(state, cell=value) if isinstance(state, Grown) else state
     if isinstance(value, View):
         return view_of(seen(env, value.cell), value.part)
+    if isinstance(value, Table):
+        whole = seen(env, value.items)
+        return replace(value, items=whole) if isinstance(whole, List) else value
     if isinstance(value, TupleValue | Record):
         items = tuple(seen(env, one) for one in value.items)
         return value if ir.same(items, value.items) else replace(value, items=items)
