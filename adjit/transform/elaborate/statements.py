@@ -181,7 +181,8 @@ def _for(frame: Frame, node: cst.For) -> None:
     ctx = frame.ctx
     iterated = evaluate(frame, node.iter)
     if isinstance(iterated, Table) and iterated.kind == "iterator":
-        if contains(node.body, cst.Break) or assigned([node.body]).returns:
+        is_left = contains(node.body, cst.Break) or assigned([node.body]).returns
+        if is_left or (frame.catching and contains(node.body, cst.Raise)):
             raise ctx.unsupported(
                 "a loop over an iterator that may end early", "Loop over a list, or call `next` in a `while` loop."
             )
