@@ -433,22 +433,6 @@ def reads_what_an_inner_function_assigns_later(x):
 
 @refused(
     """
-    Unsupported: a starred name for the rest of something that is not a tuple
-      test_errors.py:+1 in unpacks_the_rest_of_an_array
-        x, *rest = a
-        ^^^^^^^^^^^^
-      How long the list would be is not known when the code is compiled.
-      Slice it: `rest = x[1:]`.
-    """,
-    np.ones(2),
-)
-def unpacks_the_rest_of_an_array(a):
-    x, *rest = a
-    return x * len(rest)
-
-
-@refused(
-    """
     TypeMismatch: unpacking of a number
       test_errors.py:+1 in unpacks_a_number
         x, y = a

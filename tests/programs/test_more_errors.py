@@ -167,20 +167,6 @@ def gauss(x):
 
 @refused(
     """
-    TypeMismatch: numba has no math.hypot(float64, float64, float64)
-      test_more_errors.py:+1 in hypot_of_three
-        return math.hypot(x, x, x)
-               ^^^^^^^^^^^^^^^^^^^
-      Pass other types or another number of arguments, or write the computation out.
-    """,
-    1.5,
-)
-def hypot_of_three(x):
-    return math.hypot(x, x, x)
-
-
-@refused(
-    """
     Unsupported: numbers of float16
       test_more_errors.py:+1 in half_precision
         return np.sum(x.astype(np.float16))

@@ -18,10 +18,9 @@ from typing import Any
 import numpy as np
 
 from adjit.transform import ir
-from adjit.transform.elaborate import algorithms
 from adjit.transform.elaborate.containers import copied_item, get_item, listed
 from adjit.transform.elaborate.control import either_value
-from adjit.transform.elaborate.values import complexes, scalars
+from adjit.transform.elaborate.values import algorithms, complexes, scalars
 from adjit.transform.elaborate.values.arrays import array_of
 from adjit.transform.elaborate.values.elementwise import as_lazy, materialise, operand
 from adjit.transform.elaborate.values.frame import Frame

@@ -18,12 +18,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from adjit.transform import ir
-from adjit.transform.elaborate import algorithms
 from adjit.transform.elaborate.containers import listed
 from adjit.transform.elaborate.operators import binary
 from adjit.transform.elaborate.ordering import written
 from adjit.transform.elaborate.records import Partial
-from adjit.transform.elaborate.values import scalars
+from adjit.transform.elaborate.values import algorithms, scalars
 from adjit.transform.elaborate.values.elementwise import copied, materialise
 from adjit.transform.elaborate.values.frame import Frame, wrap
 from adjit.transform.elaborate.values.handlers import Handler, operands_of, takes

@@ -24,7 +24,6 @@ from numba import typed, types
 
 from adjit import errors
 from adjit.transform import ir
-from adjit.transform.elaborate import algorithms
 from adjit.transform.elaborate.containers import (
     copied_item,
     get_item,
@@ -46,7 +45,7 @@ from adjit.transform.elaborate.records import (
     opened,
     store_in_record,
 )
-from adjit.transform.elaborate.values import complexes, scalars
+from adjit.transform.elaborate.values import algorithms, complexes, scalars
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Context, Frame, as_index
 from adjit.transform.elaborate.values.handlers import Handler, takes
