@@ -129,3 +129,10 @@ class InternalError(AdjitError):
 
 class NotCached(UserWarning):
     """With `cache=True`: a function whose compiled form cannot be kept for later processes."""
+
+
+# NumPy's functions give real numbers or complex ones by what comes out; the type of a derivative is settled before.
+NOT_REAL = (
+    "the eigenvalues of this real matrix, or the roots of these coefficients, are complex: "
+    "write np.linalg.eigvals(A.astype(complex)), or the same of np.linalg.eig and np.roots"
+)

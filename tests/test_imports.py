@@ -51,7 +51,7 @@ MAY_IMPORT = {
     "runtime.library": "errors",
     "runtime.vectormath": "",
     "rules.of_scipy": "rules",
-    "rules": "",
+    "rules": "errors",
     "errors": "",
 }
 # Who alone may import what numba and llvmlite do not promise to keep.

@@ -7,7 +7,9 @@ differentiable: inf or nan there; the values are.
 """
 
 import numpy as np
+from numba.extending import overload
 
+from adjit.errors import NOT_REAL
 from adjit.rules.linear_algebra import pinv
 from adjit.rules.registry import builtin
 
@@ -69,9 +71,30 @@ def eigenvalues_dot(a, inner):
 # ------------------------------------------------------------------------------------------------- of square matrices
 
 
-@tangent(np.linalg.eig)
+def real_eig(a):
+    """Eigenvalues and eigenvectors. ValueError where they are complex, as numba has it, which goes by types alone."""
+    values, vectors = np.linalg.eig(a)
+    if np.iscomplexobj(values):
+        raise ValueError(NOT_REAL)
+    return values, vectors
+
+
+def real_eigvals(a):
+    """Eigenvalues. ValueError where they are complex."""
+    values = np.linalg.eigvals(a)
+    if np.iscomplexobj(values):
+        raise ValueError(NOT_REAL)
+    return values
+
+
+# functions of their own, as NumPy's would go on with complex numbers where the text is run by Python
+overload(real_eig)(lambda a: real_eig)
+overload(real_eigvals)(lambda a: real_eigvals)
+
+
+@tangent(real_eig)
 def eig(a, a_dot, *, y):
-    # of real eigenvalues, as numba has them; the eigenvectors keep length 1
+    # the eigenvectors keep length 1
     values, vectors = y
     values_dot, mixed = spectrum_dot(a, values, np.linalg.solve(vectors, np.dot(a_dot, vectors)))
     vectors_dot = np.dot(vectors, mixed)
@@ -82,9 +105,9 @@ def eig(a, a_dot, *, y):
     return values_dot, mixed
 
 
-@tangent(np.linalg.eigvals)
+@tangent(real_eigvals)
 def eigvals(a, a_dot, *, y):
-    _, vectors = np.linalg.eig(a)
+    _, vectors = real_eig(a)
     return eigenvalues_dot(a, np.linalg.solve(vectors, np.dot(a_dot, vectors)))
 
 

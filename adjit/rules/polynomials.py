@@ -1,221 +1,24 @@
-"""Grids with all that NumPy takes, differences and gradients, integrals along axes, polynomials.
+"""Polynomials: their roots, values and products; those of numpy.polynomial, too, whose lowest power comes first.
 
-In: the arguments of the NumPy function; axes, orders, texts and None are static. Out: what it returns.
+In: the arguments of the NumPy function; axes, orders and constants are static. Out: what it returns. Zeros are cut off
+where NumPy does so: how many coefficients there are then depends on the values.
 
-    np.gradient(f, h)      out[0] = (f[1] - f[0]) / h;  out[1:-1] = (f[2:] - f[:-2]) / (2 * h);  out[-1] = ...
+    np.roots(p)      roots = np.roots(p);  roots_dot[k] = -polyval(p_dot, roots[k]) / polyval(polyder(p), roots[k])
 """
 
+import numba
 import numpy as np
-import numpy.polynomial.polynomial
+import numpy.polynomial.polynomial as of_lowest_first
+from numba.extending import overload
+from numpy.polynomial import polyutils
 
-from adjit.rules.axes import one_axis
+from adjit.errors import NOT_REAL
+from adjit.rules.arrays import common_dtype
+from adjit.rules.axes import float_type, one_axis
+from adjit.rules.complex_numbers import complex_of, parts
 from adjit.rules.registry import builtin
 
-general, decomposition = builtin.general, builtin.decomposition
-
-# --------------------------------------------------------------------------------------------------------------- grids
-
-
-def shares(num, endpoint):
-    """How far each of so many points is from the start to the stop."""
-    parts = num - 1 if endpoint else num
-    return np.arange(num) / max(parts, 1)
-
-
-def as_column(values, ndim):
-    """A vector that lies along the first of so many axes."""
-    return values if ndim == 0 else values.reshape((values.size,) + (1,) * ndim)
-
-
-@general(np.linspace)
-def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0):
-    ndim = max(np.ndim(start), np.ndim(stop))
-    if endpoint and ndim == 0:
-        found = np.linspace(start, stop, num)
-    else:
-        found = between(np.asarray(start), np.asarray(stop), num, endpoint, ndim)
-    grid = np.moveaxis(found if dtype is None else found.astype(dtype), 0, axis)
-    return (grid, (stop - start) / (num - 1 if endpoint else num)) if retstep else grid
-
-
-def between(start, stop, num, endpoint, ndim):
-    whole = start + as_column(shares(num, endpoint), ndim) * (stop - start)
-    if endpoint and num > 1:
-        whole[-1] = stop
-    return whole
-
-
-@general(np.logspace)
-def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
-    found = np.power(base, np.linspace(start, stop, num, endpoint=endpoint, axis=axis))
-    return found if dtype is None else found.astype(dtype)
-
-
-@general(np.geomspace)
-def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
-    if endpoint and np.ndim(start) == 0 and np.ndim(stop) == 0:
-        found = np.geomspace(start, stop, num)
-    else:
-        ndim = max(np.ndim(start), np.ndim(stop))
-        found = start * np.power(np.divide(stop, start), as_column(shares(num, endpoint), ndim))
-    return np.moveaxis(found if dtype is None else found.astype(dtype), 0, axis)
-
-
-# ------------------------------------------------------------------------------------------- differences and integrals
-
-
-@general(np.diff)
-def diff(a, n=1, axis=-1, prepend=None, append=None):
-    axis = one_axis(axis, a.ndim)
-    whole = a
-    if prepend is not None:
-        whole = np.concatenate((as_part(prepend, a, axis), whole), axis=axis)
-    if append is not None:
-        whole = np.concatenate((whole, as_part(append, a, axis)), axis=axis)
-    if axis == a.ndim - 1:
-        return np.diff(whole, n)
-    return np.moveaxis(np.diff(np.moveaxis(whole, axis, -1), n), -1, axis)
-
-
-def as_part(values, a, axis):
-    """What stands before or after an array: a number is one more place along the axis."""
-    if np.ndim(values) > 0:
-        return np.asarray(values)
-    return np.full(a.shape[:axis] + (1,) + a.shape[axis + 1 :], values, a.dtype)
-
-
-@general(np.trapezoid)
-def trapezoid(y, x=None, dx=1.0, axis=-1):
-    axis = one_axis(axis, y.ndim)
-    if axis == y.ndim - 1:
-        return np.trapezoid(y, x, dx)
-    places = x if x is None or x.ndim == 1 else np.moveaxis(x, axis, -1)
-    return np.trapezoid(np.moveaxis(y, axis, -1), places, dx)
-
-
-@decomposition(np.gradient)
-def gradient(all_given, axis=None, edge_order=1):
-    f, spacings = all_given[0], all_given[1:]
-    axes = tuple(range(f.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    steps = (1.0,) * len(axes) if len(spacings) == 0 else spacings * len(axes) if len(spacings) == 1 else spacings
-    if len(steps) != len(axes):
-        raise TypeError("invalid number of arguments")
-    found = tuple(slope(f, h, one_axis(k, f.ndim), edge_order) for k, h in zip(axes, steps, strict=True))
-    return found[0] if len(axes) == 1 else found
-
-
-def slope(f, h, axis, edge_order):
-    """The derivative along an axis, with the step, or the places, h."""
-    out = np.empty(f.shape, (np.zeros(0, f.dtype) / np.ones(0, f.dtype)).dtype)
-    y, y_dot = np.moveaxis(f, axis, 0), np.moveaxis(out, axis, 0)
-    if y.shape[0] < edge_order + 1:
-        raise ValueError("Shape of array too small to calculate a numerical gradient")
-    if np.ndim(h) == 0:
-        slope_of_even(y, y_dot, h, edge_order)
-    else:
-        slope_of_uneven(y, y_dot, h[1:] - h[:-1], edge_order)
-    return out
-
-
-def slope_of_even(y, y_dot, h, edge_order):
-    y_dot[1:-1] = (y[2:] - y[:-2]) / (2.0 * h)
-    if edge_order == 1:
-        y_dot[0] = (y[1] - y[0]) / h
-        y_dot[-1] = (y[-1] - y[-2]) / h
-    else:
-        y_dot[0] = (2.0 * y[1] - 1.5 * y[0] - 0.5 * y[2]) / h
-        y_dot[-1] = (1.5 * y[-1] - 2.0 * y[-2] + 0.5 * y[-3]) / h
-
-
-def slope_of_uneven(y, y_dot, steps, edge_order):
-    # the derivative of the parabola through three neighbours
-    if steps.size != y.shape[0] - 1:
-        raise ValueError("when 1d, distances must match the length of the corresponding dimension")
-    before, after = as_column(steps[:-1], y.ndim - 1), as_column(steps[1:], y.ndim - 1)
-    left, right = after / (before * (before + after)), before / (after * (before + after))
-    y_dot[1:-1] = right * y[2:] + (left - right) * y[1:-1] - left * y[:-2]
-    if edge_order == 1:
-        y_dot[0] = (y[1] - y[0]) / steps[0]
-        y_dot[-1] = (y[-1] - y[-2]) / steps[-1]
-    else:
-        p, q = steps[0], steps[1]
-        y_dot[0] = (p + q) / (p * q) * y[1] - (2.0 * p + q) / (p * (p + q)) * y[0] - p / (q * (p + q)) * y[2]
-        p, q = steps[-2], steps[-1]
-        y_dot[-1] = q / (p * (p + q)) * y[-3] + (2.0 * q + p) / (q * (p + q)) * y[-1] - (p + q) / (p * q) * y[-2]
-
-
-@decomposition(np.unwrap)
-def unwrap(p, discont=None, axis=-1, period=2 * np.pi):
-    axis = one_axis(axis, p.ndim)
-    y = np.moveaxis(p, axis, 0)
-    steps = y[1:] - y[:-1]
-    inside = np.mod(steps + period / 2, period) - period / 2
-    wrapped = np.where((inside == -period / 2) & (steps > 0), period / 2, inside)
-    threshold = period / 2 if discont is None else max(discont, period / 2)
-    jumps = np.where(np.abs(steps) < threshold, 0.0, wrapped - steps)
-    out = p.copy()
-    np.moveaxis(out, axis, 0)[1:] += np.cumsum(jumps, axis=0)
-    return out
-
-
-@general(np.interp)
-def interp(x, xp, fp, left=None, right=None, period=None):
-    if period is not None:
-        places, order = x % period, np.argsort(xp % period)
-        knots, values = (xp % period)[order], fp[order]
-        knots = np.concatenate((knots[-1:] - period, knots, knots[:1] + period))
-        return np.interp(places, knots, np.concatenate((values[-1:], values, values[:1])))
-    found = np.interp(x, xp, fp)
-    if left is not None:
-        found = np.where(x < xp[0], left, found)
-    if right is not None:
-        found = np.where(x > xp[-1], right, found)
-    return found
-
-
-# ---------------------------------------------------------------------------------------------------------- histograms
-
-
-@general(np.bincount)
-def bincount(x, weights=None, minlength=0):
-    if weights is not None:
-        return np.bincount(x, weights, minlength)
-    counts = np.bincount(x)
-    if minlength == 0:
-        return counts
-    out = np.zeros(max(counts.size, minlength), np.intp)
-    out[: counts.size] = counts
-    return out
-
-
-@decomposition(np.histogram)
-def histogram(a, bins=10, range=None, density=None, weights=None):
-    edges = np.histogram_bin_edges(a, bins, range)
-    counts = np.zeros(edges.size - 1, np.intp if weights is None else weights.dtype)
-    values = a.ravel()
-    for k in np.arange(values.size):
-        if edges[0] <= values[k] and values[k] <= edges[-1]:
-            place = min(np.searchsorted(edges, values[k], side="right"), edges.size - 1) - 1
-            counts[place] += 1 if weights is None else weights.ravel()[k]
-    if density:
-        return counts / (np.sum(counts) * (edges[1:] - edges[:-1])), edges
-    return counts, edges
-
-
-@decomposition(np.histogram_bin_edges)
-def histogram_bin_edges(a, bins=10, range=None, weights=None):
-    if np.ndim(bins) == 1:
-        return np.asarray(bins)
-    if not isinstance(bins, int):
-        raise NotImplementedError("a histogram with this choice of bins")
-    first, last = (np.min(a), np.max(a)) if range is None else (range[0], range[1])
-    if first == last:
-        return np.linspace(first - 0.5, last + 0.5, bins + 1)
-    return np.linspace(first, last, bins + 1)
-
-
-# --------------------------------------------------------------------------------------------------------- polynomials
-
+decomposition, tangent, of_complex = builtin.decomposition, builtin.tangent, builtin.of_complex
 
 def horner(highest_first, x):
     if np.ndim(x) == 0:
@@ -229,14 +32,88 @@ def horner(highest_first, x):
     return out
 
 
+# --------------------------------------------------------------------------------------------------------------- roots
+
+
+def real_roots(p):
+    """The roots of a polynomial, the highest power first. ValueError where they are complex."""
+    found = np.roots(p)
+    if np.iscomplexobj(found):
+        raise ValueError(NOT_REAL)
+    return found
+
+
+overload(real_roots)(lambda p: real_roots)
+
+
+@tangent(real_roots)
+def real_roots_dot(p, p_dot, *, y):
+    # of simple roots: inf or nan where two are one
+    return -horner(p_dot, y) / horner(np.polyder(p), y)
+
+
+@numba.njit
+def complex_roots(real, imag):
+    """The roots of a polynomial of complex coefficients, all in parts."""
+    found = np.roots(real + 1j * imag)
+    return found.real.astype(real.dtype), found.imag.astype(real.dtype)
+
+
+@tangent(complex_roots)
+def complex_roots_dot(real, imag, real_dot, imag_dot, *, y):
+    roots, p = complex_of(y[0], y[1]), complex_of(real, imag)
+    slopes = of_complex_numbers(p[:-1] * np.arange(p.size - 1, 0, -1), roots)
+    moved = -of_complex_numbers(complex_of(real_dot, imag_dot), roots) / slopes
+    return moved.real, moved.imag
+
+
+def of_complex_numbers(p, x):
+    """The values of a polynomial."""
+    found = 0.0 * x
+    for k in range(p.size):
+        found[...] = found * x + p[k]
+    return found
+
+
+@decomposition(np.roots)
+def roots(p):
+    if np.ndim(p) != 1:
+        raise NotImplementedError("np.roots of what is no vector of coefficients")
+    return real_roots(p if p.dtype.kind == "f" else p.astype(np.float64))
+
+
+@of_complex(np.roots)
+def roots_of_complex(p):
+    return complex_of(*complex_roots(*parts(p)))
+
+
+@decomposition(of_lowest_first.polyroots)
+def polyroots(c):
+    return np.sort(np.roots(c[::-1]))
+
+
+def product_of(roots, is_highest_first):
+    """The coefficients of the product of all x - root."""
+    out = np.zeros(roots.size + 1, float_type(roots))
+    out[0] = 1.0
+    for k in range(roots.size):
+        out[1 : k + 2] -= roots[k] * out[: k + 1].copy()
+    return out if is_highest_first else out[::-1].copy()
+
+
+@decomposition(np.poly)
+def poly(seq_of_zeros):
+    zeros = np.asarray(seq_of_zeros)
+    if zeros.ndim != 1:
+        raise NotImplementedError("np.poly of a matrix: give its eigenvalues, np.poly(np.linalg.eigvals(A))")
+    return product_of(zeros, True)
+
+
+decomposition(of_lowest_first.polyfromroots)(lambda roots: product_of(roots, False))
+
+# ----------------------------------------------------------------------------------------------- of highest power first
+
 decomposition(np.polyval)(lambda p, x: horner(p, x))
-
-
-@decomposition(numpy.polynomial.polynomial.polyval)
-def polyval_of_lowest_first(x, c, tensor=True):
-    if c.ndim != 1:
-        raise NotImplementedError("polyval of several polynomials at once")
-    return horner(c[::-1], x)
 
 
 @decomposition(np.polyder)
@@ -269,7 +146,7 @@ decomposition(np.polyadd)(
 decomposition(np.polysub)(
     lambda a1, a2: as_long(a1, max(a1.size, a2.size)) - as_long(a2, max(a1.size, a2.size))
 )
-decomposition(np.polymul)(lambda a1, a2: np.convolve(a1, a2))
+decomposition(np.polymul)(lambda a1, a2: np.convolve(np.trim_zeros(a1, "f"), np.trim_zeros(a2, "f")))
 
 
 @decomposition(np.polyfit)
@@ -282,3 +159,137 @@ def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
     sizes = np.sqrt(np.sum(rows * rows, axis=0))
     found = np.linalg.lstsq(rows / sizes, y * (weights if y.ndim == 1 else weights.reshape(-1, 1)))[0]
     return found / (sizes if y.ndim == 1 else sizes.reshape(-1, 1))
+
+
+
+@decomposition(np.polydiv)
+def polydiv(u, v):
+    given, by = np.atleast_1d(u), np.atleast_1d(v)
+    m, n = given.size - 1, by.size - 1
+    quotient = np.zeros(max(m - n + 1, 1), common_dtype((given, by, np.zeros(0, np.float32))))
+    rest = given.astype(quotient.dtype)
+    for k in range(m - n + 1):
+        quotient[k] = rest[k] / by[0]
+        rest[k + 1 : k + n + 1] -= quotient[k] * by[1:]
+        rest[k] = 0.0
+    # what NumPy takes for zero
+    start = 0
+    while start < m and np.abs(rest[start]) <= 1e-8:
+        start += 1
+    return quotient, rest[start:].copy()
+
+
+# ------------------------------------------------------------------------------------------------ of lowest power first
+
+
+def length_of(c):
+    """How many coefficients there are without the zeros at the end; one at least."""
+    n = c.size
+    while n > 1 and c[n - 1] == 0:
+        n -= 1
+    return n
+
+
+decomposition(polyutils.trimseq)(lambda seq: seq[: length_of(seq)])
+
+
+def as_floats(c):
+    """The coefficients without the zeros at the end, in an array of floats of its own."""
+    given = np.atleast_1d(c)
+    if given.ndim != 1 or given.dtype.kind == "c":
+        raise NotImplementedError("polynomials of several rows of coefficients, or of complex ones")
+    return given[: length_of(given)].astype(float_type(given))
+
+
+@decomposition(polyutils.as_series)
+def as_series(alist, trim=True):
+    if not trim:
+        raise NotImplementedError("as_series without `trim`")
+    return [as_floats(np.asarray(c)) for c in alist]
+
+
+def sum_of(c1, c2, sign):
+    left, right = as_floats(c1), as_floats(c2)
+    out = np.zeros(max(left.size, right.size), common_dtype((left, right)))
+    out[: left.size] += left
+    out[: right.size] += sign * right
+    return out[: length_of(out)].copy()
+
+
+decomposition(of_lowest_first.polyadd)(lambda c1, c2: sum_of(c1, c2, 1))
+decomposition(of_lowest_first.polysub)(lambda c1, c2: sum_of(c1, c2, -1))
+
+
+@decomposition(of_lowest_first.polymul)
+def polymul_of_lowest_first(c1, c2):
+    out = np.convolve(as_floats(c1), as_floats(c2))
+    return out[: length_of(out)].copy()
+
+
+@decomposition(of_lowest_first.polymulx)
+def polymulx(c):
+    return np.append(np.zeros(1, float_type(c)), c)
+
+
+@decomposition(of_lowest_first.polydiv)
+def polydiv_of_lowest_first(c1, c2):
+    left, right = as_floats(c1), as_floats(c2)
+    n = right.size
+    if right[n - 1] == 0:
+        raise ZeroDivisionError("a polynomial that is divided by zero")
+    rest = left.astype(common_dtype((left, right)))
+    quotient = np.zeros(max(rest.size - n + 1, 1), rest.dtype)
+    for step in range(rest.size - n + 1):
+        k = rest.size - n - step
+        quotient[k] = rest[k + n - 1] / right[n - 1]
+        rest[k : k + n - 1] -= quotient[k] * right[: n - 1]
+        rest[k + n - 1] = 0.0
+    return quotient, rest[: length_of(rest)].copy()
+
+
+@decomposition(of_lowest_first.polyder)
+def polyder_of_lowest_first(c, m=1, scl=1, axis=0):
+    axis = one_axis(axis, c.ndim)
+    rows = np.moveaxis(c, axis, 0)
+    count = rows.shape[0] - m
+    out = np.zeros((max(count, 1),) + rows.shape[1:], float_type(c))
+    for k in range(count):
+        factor = 1.0
+        for j in range(m):
+            factor *= (k + 1 + j) * scl
+        out[k] = factor * rows[k + m]
+    return np.moveaxis(out, 0, axis)
+
+
+@decomposition(of_lowest_first.polyint)
+def polyint_of_lowest_first(c, m=1, k=(), lbnd=0, scl=1, axis=0):
+    axis = one_axis(axis, c.ndim)
+    constants = (k,) if np.ndim(k) == 0 else k
+    found = np.moveaxis(c, axis, 0)
+    for step in tuple(range(m)):
+        found = integral(found, constants[step] if step < len(constants) else 0.0, lbnd, scl)
+    return np.moveaxis(found, 0, axis)
+
+
+def integral(c, constant, lbnd, scl):
+    n = c.shape[0]
+    is_zero = n == 1 and bool(np.all(c[0] == 0))
+    out = np.zeros((n if is_zero else n + 1,) + c.shape[1:], float_type(c))
+    if is_zero:
+        out[0] = c[0] + constant
+    else:
+        out[1:] = scl * c / np.arange(1, n + 1).reshape((n,) + (1,) * (c.ndim - 1))
+        out[0] = constant - of_lowest_first.polyval(lbnd, out)
+    return out
+
+
+@decomposition(of_lowest_first.polyval)
+def polyval_of_lowest_first(x, c, tensor=True):
+    if np.ndim(c) == 1:
+        return horner(c[::-1], x)
+    # each column is a polynomial: for all of x, or with `tensor=False` for its own
+    rows = c.reshape(c.shape + (1,) * np.ndim(x)) if tensor else c
+    out = rows[-1] + 0.0 * x
+    for k in range(1, rows.shape[0]):
+        out[...] = rows[rows.shape[0] - 1 - k] + out * x
+    return out

@@ -8,6 +8,7 @@ In: the arguments of the NumPy function; None, texts and truth values are static
 import numpy as np
 
 from adjit.rules.axes import product
+from adjit.rules.factorisations import real_eig, real_eigvals
 from adjit.rules.registry import builtin
 
 general, decomposition = builtin.general, builtin.decomposition
@@ -110,6 +111,28 @@ def eigh(a, UPLO="L"):
     values, vectors = np.empty(matrices.shape[:2], a.dtype), np.empty(matrices.shape, a.dtype)
     for k in range(matrices.shape[0]):
         values[k], vectors[k] = np.linalg.eigh(matrices[k])
+    return values.reshape(a.shape[:-1]), vectors.reshape(a.shape)
+
+
+@decomposition(np.linalg.eigvals)
+def eigvals(a):
+    if a.ndim == 2:
+        return real_eigvals(a)
+    matrices = as_stack(a)
+    out = np.empty(matrices.shape[:2], a.dtype)
+    for k in range(matrices.shape[0]):
+        out[k] = real_eigvals(matrices[k])
+    return out.reshape(a.shape[:-1])
+
+
+@decomposition(np.linalg.eig)
+def eig(a):
+    if a.ndim == 2:
+        return real_eig(a)
+    matrices = as_stack(a)
+    values, vectors = np.empty(matrices.shape[:2], a.dtype), np.empty(matrices.shape, a.dtype)
+    for k in range(matrices.shape[0]):
+        values[k], vectors[k] = real_eig(matrices[k])
     return values.reshape(a.shape[:-1]), vectors.reshape(a.shape)
 
 
