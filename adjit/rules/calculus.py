@@ -211,3 +211,30 @@ def histogram_bin_edges(a, bins=10, range=None, weights=None):
     if first == last:
         return np.linspace(first - 0.5, last + 0.5, bins + 1)
     return np.linspace(first, last, bins + 1)
+
+
+@decomposition(np.histogram2d)
+def histogram2d(x, y, bins=10, range=None, density=None, weights=None):
+    of_x, of_y = bins if isinstance(bins, (tuple, list)) else (bins, bins)
+    rows = np.histogram_bin_edges(x, of_x, None if range is None else range[0])
+    columns = np.histogram_bin_edges(y, of_y, None if range is None else range[1])
+    counts = np.zeros((rows.size - 1, columns.size - 1))
+    for k in np.arange(x.size):
+        if rows[0] <= x[k] and x[k] <= rows[-1] and columns[0] <= y[k] and y[k] <= columns[-1]:
+            i = min(np.searchsorted(rows, x[k], side="right"), rows.size - 1) - 1
+            j = min(np.searchsorted(columns, y[k], side="right"), columns.size - 1) - 1
+            counts[i, j] += 1.0 if weights is None else weights[k]
+    if density:
+        return counts / (np.sum(counts) * np.outer(rows[1:] - rows[:-1], columns[1:] - columns[:-1])), rows, columns
+    return counts, rows, columns
+
+
+# ------------------------------------------------------------------------------------------------------------- windows
+
+
+@decomposition(np.kaiser)
+def kaiser(M, beta):
+    if M == 1:
+        return np.ones(1)
+    places = (np.arange(M) - (M - 1) / 2.0) / ((M - 1) / 2.0)
+    return np.i0(beta * np.sqrt(1.0 - places * places)) / np.i0(beta)

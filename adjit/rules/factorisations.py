@@ -7,10 +7,9 @@ differentiable: inf or nan there; the values are.
 """
 
 import numpy as np
-from numba.extending import overload
 
-from adjit.errors import NOT_REAL
 from adjit.rules.linear_algebra import pinv
+from adjit.rules.of_real_numbers import real_eig, real_eigvals
 from adjit.rules.registry import builtin
 
 tangent, decomposition = builtin.tangent, builtin.decomposition
@@ -69,27 +68,6 @@ def eigenvalues_dot(a, inner):
 
 
 # ------------------------------------------------------------------------------------------------- of square matrices
-
-
-def real_eig(a):
-    """Eigenvalues and eigenvectors. ValueError where they are complex, as numba has it, which goes by types alone."""
-    values, vectors = np.linalg.eig(a)
-    if np.iscomplexobj(values):
-        raise ValueError(NOT_REAL)
-    return values, vectors
-
-
-def real_eigvals(a):
-    """Eigenvalues. ValueError where they are complex."""
-    values = np.linalg.eigvals(a)
-    if np.iscomplexobj(values):
-        raise ValueError(NOT_REAL)
-    return values
-
-
-# functions of their own, as NumPy's would go on with complex numbers where the text is run by Python
-overload(real_eig)(lambda a: real_eig)
-overload(real_eigvals)(lambda a: real_eigvals)
 
 
 @tangent(real_eig)

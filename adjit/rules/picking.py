@@ -49,6 +49,37 @@ def put_along_axis(arr, indices, values, axis):
     arr[places_along(arr, indices, one_axis(axis, arr.ndim))] = values
 
 
+@decomposition(np.copyto)
+def copyto(dst, src, casting="same_kind", where=True):
+    dst[...] = src if where is True else np.where(where, src, dst)
+
+
+def stored_in_turn(arr, mask, values, by_place):
+    """The values one after the other, and from the start again: for each element, or for each of those that are set."""
+    chosen, given = np.ravel(mask), np.ravel(values)
+    if given.size > 0:
+        flat, count = np.arange(arr.size), 0
+        for k in range(arr.size):
+            flat[k] = k % given.size if by_place else count % given.size
+            count += 1 if chosen[k] else 0
+        arr[...] = np.where(mask, given[flat].reshape(arr.shape), arr)
+
+
+@decomposition(np.place)
+def place(arr, mask, vals):
+    if np.size(vals) == 0 and np.any(mask):
+        raise ValueError("Cannot insert from an empty array!")
+    stored_in_turn(arr, np.asarray(mask, np.bool_), np.asarray(vals), False)
+
+
+@decomposition(np.putmask)
+def putmask(a, mask, values):
+    if np.ndim(values) == 0:
+        a[...] = np.where(mask, values, a)
+    else:
+        stored_in_turn(a, np.asarray(mask, np.bool_), np.asarray(values), True)
+
+
 @decomposition(np.compress)
 def compress(condition, a, axis=None):
     places = np.flatnonzero(condition)

@@ -6,16 +6,14 @@ where NumPy does so: how many coefficients there are then depends on the values.
     np.roots(p)      roots = np.roots(p);  roots_dot[k] = -polyval(p_dot, roots[k]) / polyval(polyder(p), roots[k])
 """
 
-import numba
 import numpy as np
 import numpy.polynomial.polynomial as of_lowest_first
-from numba.extending import overload
 from numpy.polynomial import polyutils
 
-from adjit.errors import NOT_REAL
 from adjit.rules.arrays import common_dtype
 from adjit.rules.axes import float_type, one_axis
 from adjit.rules.complex_numbers import complex_of, parts
+from adjit.rules.of_real_numbers import complex_roots, real_roots
 from adjit.rules.registry import builtin
 
 decomposition, tangent, of_complex = builtin.decomposition, builtin.tangent, builtin.of_complex
@@ -35,28 +33,10 @@ def horner(highest_first, x):
 # --------------------------------------------------------------------------------------------------------------- roots
 
 
-def real_roots(p):
-    """The roots of a polynomial, the highest power first. ValueError where they are complex."""
-    found = np.roots(p)
-    if np.iscomplexobj(found):
-        raise ValueError(NOT_REAL)
-    return found
-
-
-overload(real_roots)(lambda p: real_roots)
-
-
 @tangent(real_roots)
 def real_roots_dot(p, p_dot, *, y):
     # of simple roots: inf or nan where two are one
     return -horner(p_dot, y) / horner(np.polyder(p), y)
-
-
-@numba.njit
-def complex_roots(real, imag):
-    """The roots of a polynomial of complex coefficients, all in parts."""
-    found = np.roots(real + 1j * imag)
-    return found.real.astype(real.dtype), found.imag.astype(real.dtype)
 
 
 @tangent(complex_roots)

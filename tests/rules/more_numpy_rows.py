@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.polynomial import polynomial, polyutils
 
-from adjit.rules.polynomials import complex_roots, real_roots
+from adjit.rules.of_real_numbers import complex_roots, real_roots
 from tests.rules.rows import Row, array, real, row, vector
 
 
@@ -62,10 +63,83 @@ SERIES: list[Row] = [
     row(polyutils.as_series, trimmed, real, real),
 ]
 
+# ----------------------------------------------------------------------------------------- sets, stores, windows, sums
+
+
+def of_sets(x: Any, y: Any) -> Any:
+    both = np.union1d(x * 2.0, np.append(y, x[:1] * 2.0)) * np.setxor1d(x, y)
+    return both[: x.size] * np.setdiff1d(x, np.append(y, x[1:2]))[0] + np.intersect1d(x, np.append(y, x[:2]))[1]
+
+
+def by_masks(x: Any, y: Any) -> Any:
+    a, b, c = x * y, x + y, x * 1.0
+    np.place(a, x > 0.0, y[:1])
+    np.putmask(b, x > 0.0, y[0, 1:])
+    np.copyto(c, y[0], where=x > 1.0)
+    return a * b + c + np.maximum(x, y, where=x < 1.0, out=y * 3.0)
+
+
+def summed_from_places(x: Any) -> Any:
+    parts = np.add.reduceat(x, [0, 2, 1], axis=1) * np.multiply.reduceat(x, np.array([1]))
+    return parts * np.cumulative_sum(x, axis=0, include_initial=True)[:2, :3] * np.cumulative_prod(x[0])[:3]
+
+
+def shown_again(x: Any) -> Any:
+    a, b = np.unstack(np.require(x, requirements=["C"]))
+    return np.fromfunction(lambda i, j: (i + 2.0 * j) * a * b, (2, 3)) * np.asarray_chkfinite(x) * x.mT.T
+
+
+def in_a_grid(x: Any, y: Any, w: Any) -> Any:
+    counts, rows, _ = np.histogram2d(x, y, bins=(2, [-9.0, 0.5, 9.0]), weights=w)
+    return counts * rows[:2] * np.histogram2d(x, y, bins=2, density=True)[0]
+
+
+def solved_as_tensors(a: Any, b: Any) -> Any:
+    far = a.reshape(2, 2, 4) + 4.0 * np.eye(4).reshape(2, 2, 4)
+    return np.linalg.tensorsolve(far, b) @ np.linalg.tensorinv(far)[:, 0] + np.linalg.cond(a[None] + 3.0 * np.eye(4))
+
+
+def factors_of_stacks(a: Any) -> Any:
+    q, r = np.linalg.qr(a)
+    return q * np.swapaxes(q[:, :1], 1, 2)[:, :1] + (q @ r) * np.linalg.qr(a, mode="r")[:, :1]
+
+
+def in_windows(x: Any, v: Any) -> Any:
+    return sliding_window_view(x, (2, 2)).mean(axis=(2, 3)) * sliding_window_view(v * v, 3)[0] + np.squeeze(v[:1])
+
+
+def by_keys(x: Any, y: Any) -> Any:
+    return x[np.lexsort((y, x > 0.0))] * np.fromiter((v * v for v in x), dtype=float)
+
+
+def in_place(x: Any) -> Any:
+    y = x * x[::-1]
+    y.sort(axis=0)
+    y[1].sort()
+    return y
+
+
+BESIDE: list[Row] = [
+    row(np.union1d, of_sets, vector(3), vector(2, 3.3)),
+    row(np.place, by_masks, array(2, 3), array(2, 3)),
+    row(np.cumulative_sum, summed_from_places, array(2, 3)),
+    row(np.unstack, shown_again, array(2, 3)),
+    row(np.histogram2d, in_a_grid, vector(5), vector(5), vector(5), active=(2,)),
+    row(np.linalg.tensorsolve, solved_as_tensors, array(4, 4), array(2, 2), tags="double"),
+    row(np.linalg.qr, factors_of_stacks, array(2, 3, 2), tags="double", note="stacks"),
+    row(np.kaiser, lambda b, v: np.kaiser(5, b) * v, real, vector(5)),
+    row(np.mean, in_windows, array(3, 4), vector(5), note="windows"),
+    row(np.lexsort, by_keys, vector(4), vector(4), active=(0,)),
+    row(np.sort, in_place, array(3, 2), note="in-place"),
+]
+
 # Ops that rows of others call.
 CALLED: tuple[Any, ...] = (
     np.linalg.eig, np.linalg.eigvals, np.roots, polynomial.polyfromroots, polynomial.polydiv, polynomial.polyadd,
     polynomial.polysub, polynomial.polymulx, polynomial.polyder, polynomial.polyint, polyutils.trimseq,
+    np.intersect1d, np.setdiff1d, np.setxor1d,
+    np.copyto, np.putmask, np.cumulative_prod, np.fromfunction, np.require, np.asarray_chkfinite, np.linalg.tensorinv,
+    np.divmod,
 )  # fmt: skip
 
-MORE_NUMPY: list[Row] = [row(np.linalg.eig, of_stacks, real_spectra, tags="double", note="stacks"), *SERIES]
+MORE_NUMPY: list[Row] = [row(np.linalg.eig, of_stacks, real_spectra, tags="double", note="stacks"), *SERIES, *BESIDE]

@@ -29,8 +29,8 @@ from adjit.rules.complex_matrices import (
     hermitian_spectrum,
     signed_logarithm,
 )
-from adjit.rules.factorisations import real_eig, real_eigvals
 from adjit.rules.linear_algebra import cofactors
+from adjit.rules.of_real_numbers import real_eig, real_eigvals
 from tests.rules import rows as at
 from tests.rules import scipy_linalg_rows, scipy_rows, scipy_sample_rows
 from tests.rules.fourier import FOURIER, WITHOUT_TRANSFORMS

@@ -53,7 +53,7 @@ def test_examples_run_and_are_finite(row: Row) -> None:
 # ----------------------------------------------------------------------------------------------------- what numba knows
 
 # Two results, of which one is an integer or a step function; and what has no float argument to differentiate.
-WITHOUT_RULE = {math.frexp, np.divmod}
+WITHOUT_RULE = {math.frexp}
 
 
 def test_each_ufunc_of_numba_is_covered() -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import builtins
 import dataclasses
+import functools
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -37,7 +38,7 @@ from adjit.transform.elaborate.records import (
 from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.arrays import shape_of
 from adjit.transform.elaborate.values.choices import functions_in
-from adjit.transform.elaborate.values.elementwise import as_lazy, elementwise, materialise, operand, total
+from adjit.transform.elaborate.values.elementwise import as_lazy, elementwise, materialise, operand, stretched, total
 from adjit.transform.elaborate.values.frame import Context, Frame, as_index, static_items, wrap
 from adjit.transform.elaborate.values.handlers import Handler, operands_of, takes
 from adjit.transform.elaborate.values.lists import elements
@@ -50,6 +51,7 @@ from adjit.transform.elaborate.values.values import (
     Number,
     OneOf,
     Paired,
+    Places,
     Range,
     Record,
     SliceValue,
@@ -287,6 +289,8 @@ def length(frame: Frame, iterated: Value) -> ir.Operand:
         for other in lengths[1:]:
             shortest = shortest if other == shortest else scalars.scalar(ctx, min, (shortest, other), "n")
         return shortest
+    if isinstance(iterated, Places):
+        return functools.reduce(lambda m, n: scalars.scalar(ctx, operator.mul, (m, n), "size"), iterated.shape, _ONE)
     if isinstance(iterated, Range):
         span = scalars.scalar(ctx, operator.sub, (iterated.stop, iterated.start))
         ahead = scalars.scalar(ctx, operator.add, (span, iterated.step))
@@ -317,6 +321,8 @@ def _item(frame: Frame, iterated: Value, counter: ir.Operand) -> Value:
             else:
                 parts.append(_number(ctx, iterated, counter))
         return TupleValue(tuple(parts))
+    if isinstance(iterated, Places):
+        return _at_place(ctx, iterated, counter)
     if isinstance(iterated, Range):
         moved = scalars.scalar(ctx, operator.mul, (counter, iterated.step))
         return scalars.scalar(ctx, operator.add, (iterated.start, moved))
@@ -326,6 +332,23 @@ def _item(frame: Frame, iterated: Value, counter: ir.Operand) -> Value:
     if isinstance(iterated, Grown):
         return list_item(ctx, iterated, counter)
     return indexing.read(ctx, indexing.resolve(ctx, iterated, (counter,)))
+
+
+_ONE = ir.integer(1)
+
+
+def _at_place(ctx: Context, places: Places, counter: ir.Operand) -> Value:
+    """What belongs to the place of this number, in C order."""
+    found: list[ir.Operand] = []
+    rest = counter
+    for k, extent in reversed(tuple(enumerate(places.shape))):
+        found.append(rest if k == 0 else scalars.scalar(ctx, operator.mod, (rest, extent), "i"))
+        rest = rest if k == 0 else scalars.scalar(ctx, operator.floordiv, (rest, extent), "rest")
+    index = tuple(reversed(found))
+    beside = tuple(stretched(ctx, a, places.shape)(index) for a in places.arrays)
+    if not places.has_index:
+        return beside[0] if len(beside) == 1 else TupleValue(beside)
+    return TupleValue((TupleValue(index), *beside)) if beside else TupleValue(index)
 
 
 def known_items(frame: Frame, iterated: Value) -> Sequence[Value] | None:
@@ -384,7 +407,7 @@ def _beside_arrays(frame: Frame, iterated: Paired, columns: Sequence[Sequence[Va
 def so_many(frame: Frame, value: Value, count: int) -> Sequence[Value]:
     """The items of what has to have so many. ValueError, as Python has it, where it has not."""
     ctx, iterated = frame.ctx, materialise(frame.ctx, value if isinstance(value, Grown) else elements(frame.ctx, value))
-    if not isinstance(iterated, Range | Paired | Grown) and not (is_array(iterated) and ndim(iterated) > 0):
+    if not isinstance(iterated, Range | Paired | Places | Grown) and not (is_array(iterated) and ndim(iterated) > 0):
         raise ctx.mismatch(f"unpacking of {described(value)}", "Give it a tuple, or an array.")
     fits = scalars.scalar(ctx, operator.eq, (length(frame, iterated), ir.integer(count)))
     if isinstance(fits, ir.Const) and not fits.value:
