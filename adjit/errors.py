@@ -132,4 +132,4 @@ class NotCached(UserWarning):
 
 
 # NumPy's functions give real numbers or complex ones by what comes out; the type of a derivative is settled before.
-NOT_REAL = "complex eigenvalues (or roots) of real numbers: write np.linalg.eigvals(A.astype(complex)), or np.roots(p + 0j)"
+NOT_REAL = "complex eigenvalues or roots of real numbers: write np.linalg.eigvals(A.astype(complex)), np.roots(p + 0j)"

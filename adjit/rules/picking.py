@@ -80,6 +80,22 @@ def putmask(a, mask, values):
         stored_in_turn(a, np.asarray(mask, np.bool_), np.asarray(values), True)
 
 
+@decomposition(np.put)
+def put(a, ind, v, mode="raise"):
+    places, values = np.ravel(np.asarray(ind)), np.ravel(np.asarray(v))
+    for k in range(places.size if values.size > 0 else 0):
+        place = places[k]
+        if mode == "raise" and (place < -a.size or place >= a.size):
+            raise IndexError("index is out of bounds")
+        inside = min(max(place, 0), a.size - 1) if mode == "clip" else place % a.size
+        a[np.unravel_index(inside, a.shape)] = values[k % values.size]
+
+
+@decomposition(np.mask_indices)
+def mask_indices(n, mask_func, k=0):
+    return np.nonzero(mask_func(np.ones((n, n)), k) != 0)
+
+
 @decomposition(np.compress)
 def compress(condition, a, axis=None):
     places = np.flatnonzero(condition)

@@ -102,6 +102,9 @@ def asarray_chkfinite(a, dtype=None):
     return found
 
 
+decomposition(np.astype)(lambda x, dtype, copy=True: x.astype(dtype))
+
+
 @decomposition(np.require)
 def require(a, dtype=None, requirements=None):
     asked = () if requirements is None else requirements

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
-from numpy.polynomial import polynomial, polyutils
+from numpy.polynomial import Polynomial, polynomial, polyutils
 
+from adjit.rules import refused
 from adjit.rules.of_real_numbers import complex_roots, real_roots
 from tests.rules.rows import Row, array, real, row, vector
 
@@ -25,10 +26,9 @@ def divided(u: Any, v: Any) -> Any:
     return np.concatenate((q * p, r * s))
 
 
-def of_lowest_first(c: Any, d: Any, x: Any) -> Any:
-    together = polynomial.polyadd(polynomial.polymul(c, d), polynomial.polysub(polynomial.polymulx(c), d))
-    slopes = polynomial.polyder(together, 2, scl=1.5)
-    return polynomial.polyval(x, polynomial.polyint(slopes, 2, k=[0.5], lbnd=0.1)) * polynomial.polyval(x[0], c)
+def of_lowest_first(c: Any, d: Any) -> Any:
+    together = polynomial.polyadd(polynomial.polymul(c, d), polynomial.polysub(polynomial.polymulx(d), c))
+    return polynomial.polyint(polynomial.polyder(together, 2, scl=1.5), k=[0.5], lbnd=0.1)
 
 
 def trimmed(x: Any, y: Any) -> Any:
@@ -49,10 +49,10 @@ def of_stacks(a: Any) -> Any:
 SERIES: list[Row] = [
     row(real_roots, lambda p: np.roots(p) ** 2, apart, tags="double"),
     row(complex_roots, lambda p, q: complex_roots(p, q)[1], vector(4), vector(4), tags="double"),
-    row(polynomial.polyroots, lambda p: polynomial.polyroots(p[::-1]) * np.roots(p), apart, tags="double"),
+    row(polynomial.polyroots, lambda p: polynomial.polyroots(p[::-1]), apart, tags="double"),
     row(np.poly, lambda x: np.poly(x) * polynomial.polyfromroots(x), vector(3)),
     row(np.polydiv, divided, vector(5), vector(3)),
-    row(polynomial.polymul, of_lowest_first, vector(3), vector(2), vector(3)),
+    row(polynomial.polymul, of_lowest_first, vector(3), vector(2)),
     row(
         polynomial.polyval,
         lambda x, c: polynomial.polyval(x, c) * polynomial.polyder(c, axis=1)[0, 0],
@@ -112,6 +112,29 @@ def by_keys(x: Any, y: Any) -> Any:
     return x[np.lexsort((y, x > 0.0))] * np.fromiter((v * v for v in x), dtype=float)
 
 
+def by_objects(c: Any, x: Any) -> Any:
+    p = 1.0 - Polynomial(c).deriv() * 2.0
+    return p(x) * OUTSIDE(x)
+
+
+def of_highest_first(c: Any, x: Any) -> Any:
+    q = np.poly1d(c)
+    return (q * q - 1.0)(x) * q.order
+
+
+OUTSIDE = Polynomial([0.5, -1.0], domain=[0.0, 2.0])
+
+
+def put_and_multiplied(x: Any, v: Any) -> Any:
+    y = x * 2.0
+    np.put(y, [0, -1], v)
+    return y * np.vecmat(v, x) + np.fix(v[0]) * np.matvec(x, v)
+
+
+def in_a_triangle(x: Any) -> Any:
+    return x[np.mask_indices(2, np.triu)] ** 2
+
+
 def in_place(x: Any) -> Any:
     y = x * x[::-1]
     y.sort(axis=0)
@@ -130,6 +153,10 @@ BESIDE: list[Row] = [
     row(np.kaiser, lambda b, v: np.kaiser(5, b) * v, real, vector(5)),
     row(np.mean, in_windows, array(3, 4), vector(5), note="windows"),
     row(np.lexsort, by_keys, vector(4), vector(4), active=(0,)),
+    row(Polynomial, by_objects, vector(3), real, tags="double"),
+    row(np.poly1d, of_highest_first, vector(2), real, tags="double"),
+    row(np.put, put_and_multiplied, array(2, 2), vector(2)),
+    row(np.mask_indices, in_a_triangle, array(2, 2)),
     row(np.sort, in_place, array(3, 2), note="in-place"),
 ]
 
@@ -139,7 +166,8 @@ CALLED: tuple[Any, ...] = (
     polynomial.polysub, polynomial.polymulx, polynomial.polyder, polynomial.polyint, polyutils.trimseq,
     np.intersect1d, np.setdiff1d, np.setxor1d,
     np.copyto, np.putmask, np.cumulative_prod, np.fromfunction, np.require, np.asarray_chkfinite, np.linalg.tensorinv,
-    np.divmod,
+    np.divmod, np.poly1d.__call__, Polynomial.__call__, np.astype, np.matvec,
+    np.vecmat, np.fix, Polynomial.fit, *refused.INSTEAD,
 )  # fmt: skip
 
 MORE_NUMPY: list[Row] = [row(np.linalg.eig, of_stacks, real_spectra, tags="double", note="stacks"), *SERIES, *BESIDE]

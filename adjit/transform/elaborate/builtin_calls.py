@@ -125,6 +125,8 @@ INTRINSICS: dict[Any, Handler] = {
     np.where: _where,
     np.dot: _DOT,
     np.real: identity,
+    np.iscomplexobj: takes("np.iscomplexobj", "x:value", lambda frame, value: ir.boolean(is_complex(value))),
+    np.isrealobj: takes("np.isrealobj", "x:value", lambda frame, value: ir.boolean(not is_complex(value))),
     as_view: _as_view,
     normal_axes: _normal_axes,
     stop_gradient: takes("adjit.stop_gradient", "x:value", _stop_gradient),
