@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import builtins
 import dataclasses
-import functools
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -290,7 +289,10 @@ def length(frame: Frame, iterated: Value) -> ir.Operand:
             shortest = shortest if other == shortest else scalars.scalar(ctx, min, (shortest, other), "n")
         return shortest
     if isinstance(iterated, Places):
-        return functools.reduce(lambda m, n: scalars.scalar(ctx, operator.mul, (m, n), "size"), iterated.shape, _ONE)
+        count: ir.Operand = ir.integer(1)
+        for k, extent in enumerate(iterated.shape):
+            count = extent if k == 0 else scalars.scalar(ctx, operator.mul, (count, extent), "size")
+        return count
     if isinstance(iterated, Range):
         span = scalars.scalar(ctx, operator.sub, (iterated.stop, iterated.start))
         ahead = scalars.scalar(ctx, operator.add, (span, iterated.step))
@@ -332,9 +334,6 @@ def _item(frame: Frame, iterated: Value, counter: ir.Operand) -> Value:
     if isinstance(iterated, Grown):
         return list_item(ctx, iterated, counter)
     return indexing.read(ctx, indexing.resolve(ctx, iterated, (counter,)))
-
-
-_ONE = ir.integer(1)
 
 
 def _at_place(ctx: Context, places: Places, counter: ir.Operand) -> Value:
