@@ -51,6 +51,7 @@ MAY_IMPORT = {
     "runtime.library": "errors",
     "runtime.vectormath": "",
     "rules.of_scipy": "rules",
+    "rules.of_polynomials": "rules",
     "rules": "errors",
     "errors": "",
 }

@@ -164,6 +164,16 @@ def sorting(a, kind, stable):
     return np.argsort(a)
 
 
+@decomposition(np.lexsort)
+def lexsort(keys, axis=-1):
+    if np.ndim(keys[0]) != 1:
+        raise NotImplementedError("np.lexsort of keys that are no vectors")
+    order = np.argsort(keys[0], kind="stable")
+    for k in tuple(range(1, len(keys))) if isinstance(keys, (tuple, list)) else range(1, len(keys)):
+        order = order[np.argsort(keys[k][order], kind="stable")]
+    return order
+
+
 @general(np.partition)
 def partition(a, kth, axis=-1, kind="introselect"):
     if axis is None:

@@ -32,7 +32,7 @@ BUILTIN_MODULES = (
     "elementary", "special", "constants", "reductions", "arrays", "grids", "linear_algebra", "factorisations",
     "sampling", "along_axes", "moments", "shapes", "joining", "calculus", "picking",
     "contractions", "stacks", "triangular", "complex_numbers", "complex_matrices", "fourier",
-    "polynomials", "polynomial_objects", "sets", "refused",
+    "of_polynomials.polynomials", "of_polynomials.objects",
 )  # fmt: skip
 # The rules for functions of a library that takes its time to import, loaded once a program has imported it.
 OF_LIBRARIES = {

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.polynomial import Polynomial, polynomial, polyutils
 
-from adjit.rules import refused
+from adjit.rules import constants
 from adjit.rules.of_real_numbers import complex_roots, real_roots
 from tests.rules.rows import Row, array, real, row, vector
 
@@ -167,7 +167,7 @@ CALLED: tuple[Any, ...] = (
     np.intersect1d, np.setdiff1d, np.setxor1d,
     np.copyto, np.putmask, np.cumulative_prod, np.fromfunction, np.require, np.asarray_chkfinite, np.linalg.tensorinv,
     np.divmod, np.poly1d.__call__, Polynomial.__call__, np.astype, np.matvec,
-    np.vecmat, np.fix, Polynomial.fit, *refused.INSTEAD,
+    np.vecmat, np.fix, Polynomial.fit, *constants.INSTEAD,
 )  # fmt: skip
 
 MORE_NUMPY: list[Row] = [row(np.linalg.eig, of_stacks, real_spectra, tags="double", note="stacks"), *SERIES, *BESIDE]
