@@ -165,7 +165,7 @@ def inserted(a, places, values, axis):
 
 # ---------------------------------------------------------------------------------------------------------------- sets
 
-# Which numbers are chosen is held fixed; those that are keep their derivative. Of equal ones it is the one of np.unique.
+# Which numbers are chosen is held fixed; those that are keep their derivative, of equal ones the one of np.unique.
 
 
 def among(values, others):

@@ -67,8 +67,11 @@ SERIES: list[Row] = [
 
 
 def of_sets(x: Any, y: Any) -> Any:
-    both = np.union1d(x * 2.0, np.append(y, x[:1] * 2.0)) * np.setxor1d(x, y)
-    return both[: x.size] * np.setdiff1d(x, np.append(y, x[1:2]))[0] + np.intersect1d(x, np.append(y, x[:2]))[1]
+    return np.union1d(x, np.append(y, x[:1]))[:2] * np.intersect1d(x, np.append(y, x))
+
+
+def of_differences(x: Any, y: Any) -> Any:
+    return np.setxor1d(x, y)[:2] * np.setdiff1d(x, np.append(y, x[:1]))
 
 
 def by_masks(x: Any, y: Any) -> Any:
@@ -143,7 +146,8 @@ def in_place(x: Any) -> Any:
 
 
 BESIDE: list[Row] = [
-    row(np.union1d, of_sets, vector(3), vector(2, 3.3)),
+    row(np.union1d, of_sets, vector(2), vector(2, 3.3)),
+    row(np.setxor1d, of_differences, vector(2), vector(2, 3.3), active=(0,)),
     row(np.place, by_masks, array(2, 3), array(2, 3)),
     row(np.cumulative_sum, summed_from_places, array(2, 3)),
     row(np.unstack, shown_again, array(2, 3)),
@@ -164,7 +168,7 @@ BESIDE: list[Row] = [
 CALLED: tuple[Any, ...] = (
     np.linalg.eig, np.linalg.eigvals, np.roots, polynomial.polyfromroots, polynomial.polydiv, polynomial.polyadd,
     polynomial.polysub, polynomial.polymulx, polynomial.polyder, polynomial.polyint, polyutils.trimseq,
-    np.intersect1d, np.setdiff1d, np.setxor1d,
+    np.intersect1d, np.setdiff1d,
     np.copyto, np.putmask, np.cumulative_prod, np.fromfunction, np.require, np.asarray_chkfinite, np.linalg.tensorinv,
     np.divmod, np.poly1d.__call__, Polynomial.__call__, np.astype, np.matvec,
     np.vecmat, np.fix, Polynomial.fit, *constants.INSTEAD,
