@@ -114,12 +114,16 @@ def eigh(a, UPLO="L"):
     return values.reshape(a.shape[:-1]), vectors.reshape(a.shape)
 
 
+def as_floats(a):
+    return a if a.dtype.kind == "f" else a.astype(np.float64)
+
+
 @decomposition(np.linalg.eigvals)
 def eigvals(a):
     if a.ndim == 2:
-        return real_eigvals(a)
-    matrices = as_stack(a)
-    out = np.empty(matrices.shape[:2], a.dtype)
+        return real_eigvals(as_floats(a))
+    matrices = as_stack(as_floats(a))
+    out = np.empty(matrices.shape[:2], matrices.dtype)
     for k in range(matrices.shape[0]):
         out[k] = real_eigvals(matrices[k])
     return out.reshape(a.shape[:-1])
@@ -128,9 +132,9 @@ def eigvals(a):
 @decomposition(np.linalg.eig)
 def eig(a):
     if a.ndim == 2:
-        return real_eig(a)
-    matrices = as_stack(a)
-    values, vectors = np.empty(matrices.shape[:2], a.dtype), np.empty(matrices.shape, a.dtype)
+        return real_eig(as_floats(a))
+    matrices = as_stack(as_floats(a))
+    values, vectors = np.empty(matrices.shape[:2], matrices.dtype), np.empty(matrices.shape, matrices.dtype)
     for k in range(matrices.shape[0]):
         values[k], vectors[k] = real_eig(matrices[k])
     return values.reshape(a.shape[:-1]), vectors.reshape(a.shape)

@@ -455,7 +455,7 @@ def _sliding_window_view(
         return lazy.element(tuple(place))
 
     by = "sliding_window_view"
-    return Lazy((*shape, *windows), lazy.dtype, element, lazy.sources, lazy.sources, by)
+    return Lazy((*shape, *windows), lazy.dtype, element, lazy.sources, lazy.sources, by, is_free=True)
 
 
 def _in_given_order(frame: Frame, axis: Value | None, rank: int) -> tuple[int, ...]:
