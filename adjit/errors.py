@@ -129,3 +129,7 @@ class InternalError(AdjitError):
 
 class NotCached(UserWarning):
     """With `cache=True`: a function whose compiled form cannot be kept for later processes."""
+
+
+# NumPy's functions give real numbers or complex ones by what comes out; the type of a derivative is settled before.
+NOT_REAL = "complex eigenvalues or roots of real numbers: write np.linalg.eigvals(A.astype(complex)), np.roots(p + 0j)"

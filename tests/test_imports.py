@@ -51,7 +51,8 @@ MAY_IMPORT = {
     "runtime.library": "errors",
     "runtime.vectormath": "",
     "rules.of_scipy": "rules",
-    "rules": "",
+    "rules.of_polynomials": "rules",
+    "rules": "errors",
     "errors": "",
 }
 # Who alone may import what numba and llvmlite do not promise to keep.

@@ -30,7 +30,7 @@ from adjit.api.notation import to_text, to_types
 from adjit.api.options import Options
 from adjit.api.structures import Layouts, is_integer, is_laid_out, laid_out, result_of
 from adjit.api.trees import described
-from adjit.errors import AdjitError, InternalError, Stretched, TypeMismatch, Unsupported, WrongCall
+from adjit.errors import NOT_REAL, AdjitError, InternalError, Stretched, TypeMismatch, Unsupported, WrongCall
 from adjit.runtime.backend import is_dispatcher
 from adjit.runtime.backend.dispatcher import Picklable, SpecialisedDispatcher, compiler_lock, without_collections
 from adjit.runtime.compile import load
@@ -324,7 +324,10 @@ class Derived(_Specialising, SpecialisedDispatcher):
             # what numba raises of a call that does not fit does not name the function
             derivatives.check_call(shown(self.derivative), self.__signature__, len(args), kws)
             raise
-        except ValueError:
+        except ValueError as fault:
+            if "must not cause a domain change" in str(fault):
+                # numba's words for it do not say what to write
+                raise ValueError(NOT_REAL) from None
             # numba has no type for an empty list, and says so with an error of its own
             given = derivatives.bound(self.derivative, args, kws)
             if any(map(is_structure, given)):

@@ -11,7 +11,7 @@ from adjit.rules.axes import float_type, mapped, normal_axes, one_axis, product,
 from adjit.rules.moments import root
 from adjit.rules.registry import builtin
 
-general = builtin.general
+general, decomposition = builtin.general, builtin.decomposition
 
 # ---------------------------------------------------------------------------------------------------- sums and products
 
@@ -84,6 +84,28 @@ def nancumprod(a, axis=None, dtype=None):
     return np.cumprod(only(a, ~np.isnan(a), 1), axis, dtype)
 
 
+def cumulated(function, x, axis, dtype, start):
+    """From before the first element on where `start` is a number, and not None."""
+    if axis is None and x.ndim > 1:
+        raise NotImplementedError("np.cumulative_sum, or np.cumulative_prod, without an axis: name it, axis=...")
+    axis = one_axis(0 if axis is None else axis, x.ndim)
+    found = function(x, axis, dtype)
+    if start is None:
+        return found
+    before = np.full(x.shape[:axis] + (1,) + x.shape[axis + 1 :], start, found.dtype)
+    return np.concatenate((before, found), axis=axis)
+
+
+@decomposition(np.cumulative_sum)
+def cumulative_sum(x, axis=None, dtype=None, include_initial=False):
+    return cumulated(np.cumsum, x, axis, dtype, 0 if include_initial else None)
+
+
+@decomposition(np.cumulative_prod)
+def cumulative_prod(x, axis=None, dtype=None, include_initial=False):
+    return cumulated(np.cumprod, x, axis, dtype, 1 if include_initial else None)
+
+
 @general(np.count_nonzero)
 def count_nonzero(a, axis=None, keepdims=False):
     if axis is None and not keepdims:
@@ -140,6 +162,16 @@ def sorting(a, kind, stable):
     if kind in ("stable", "mergesort") or stable:
         return np.argsort(a, kind="mergesort")
     return np.argsort(a)
+
+
+@decomposition(np.lexsort)
+def lexsort(keys, axis=-1):
+    if np.ndim(keys[0]) != 1:
+        raise NotImplementedError("np.lexsort of keys that are no vectors")
+    order = np.argsort(keys[0], kind="stable")
+    for k in tuple(range(1, len(keys))) if isinstance(keys, (tuple, list)) else range(1, len(keys)):
+        order = order[np.argsort(keys[k][order], kind="stable")]
+    return order
 
 
 @general(np.partition)

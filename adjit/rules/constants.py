@@ -1,4 +1,4 @@
-"""Ops with derivative zero or none: what rounds, compares, counts, or gives integers or shapes.
+"""Ops with derivative zero or none: what rounds, compares, counts, or gives integers or shapes; and what is refused.
 
     k = np.searchsorted(table, x)      no derivative flows through k
 """
@@ -6,6 +6,7 @@
 import builtins
 import math
 import operator
+from typing import Any
 
 import numpy as np
 
@@ -43,3 +44,36 @@ constant(np.shape, np.size, np.broadcast_shapes, np.linalg.matrix_rank)
 
 constant(np.eye, np.identity, np.tri)
 constant(np.bartlett, np.blackman, np.hamming, np.hanning)
+
+# ------------------------------------------------------------------------- refused, with what to write in its place
+
+BY_VALUE = "whose result is real or complex by its values"
+INSTEAD = {
+    np.emath.sqrt: f"np.emath.sqrt, {BY_VALUE}: write np.sqrt(x + 0j)",
+    np.emath.log: f"np.emath.log, {BY_VALUE}: write np.log(x + 0j)",
+    np.emath.log2: f"np.emath.log2, {BY_VALUE}: write np.log2(x + 0j)",
+    np.emath.log10: f"np.emath.log10, {BY_VALUE}: write np.log10(x + 0j)",
+    np.emath.power: f"np.emath.power, {BY_VALUE}: write (x + 0j) ** p",
+    np.emath.arccos: f"np.emath.arccos, {BY_VALUE}: write np.arccos(x + 0j)",
+    np.emath.arcsin: f"np.emath.arcsin, {BY_VALUE}: write np.arcsin(x + 0j)",
+    np.emath.arctanh: f"np.emath.arctanh, {BY_VALUE}: write np.arctanh(x + 0j)",
+    np.ma.MaskedArray: "a masked array: use a mask of its own, as in np.sum(x, where=mask) or x[mask]",
+    np.ma.array: "a masked array: use a mask of its own, as in np.sum(x, where=mask) or x[mask]",
+    np.ma.masked_where: "a masked array: use a mask of its own, as in np.sum(x, where=mask) or x[mask]",
+    np.ma.masked_invalid: "a masked array: use a mask of its own, as in np.sum(x, where=np.isfinite(x))",
+    np.matrix: "np.matrix, whose * is a matrix product: use an array, and @",
+    np.asmatrix: "np.matrix, whose * is a matrix product: use an array, and @",
+    np.packbits: "np.packbits, which makes integers: do it before, and pass what it gives",
+    np.unpackbits: "np.unpackbits, of integers: do it before, and pass what it gives",
+}
+
+
+def refusing(message: str) -> Any:
+    def rule(*args: Any, **named: Any) -> Any:
+        raise NotImplementedError(message)
+
+    return rule
+
+
+for callee, message in INSTEAD.items():
+    builtin.decomposition(callee)(refusing(message))

@@ -59,6 +59,16 @@ def vecdot(x1, x2, axis=-1):
     return np.sum(x1 * x2, axis=axis)
 
 
+@decomposition(np.matvec)
+def matvec(x1, x2):
+    return np.dot(x1, x2) if x1.ndim == 2 and x2.ndim == 1 else np.sum(x1 * x2[..., np.newaxis, :], axis=-1)
+
+
+@decomposition(np.vecmat)
+def vecmat(x1, x2):
+    return np.dot(x1, x2) if x1.ndim == 1 and x2.ndim == 2 else np.sum(x1[..., np.newaxis] * x2, axis=-2)
+
+
 @general(np.vdot)
 def vdot(a, b):
     return np.vdot(a.ravel(), b.ravel())

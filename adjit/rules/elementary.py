@@ -36,7 +36,8 @@ partials(np.square, lambda x: 2 * x)
 
 # The divisor is subtracted a whole number of times; that number is piecewise constant.
 partials((operator.mod, np.remainder), lambda a, b: (1, -(a // b)))
-builtin.decomposition(builtins.divmod)(lambda a, b: (a // b, a % b))
+builtin.decomposition(np.fix)(lambda x: np.trunc(x))
+builtin.decomposition(builtins.divmod, np.divmod)(lambda a, b: (a // b, a % b))
 partials(np.fmod, lambda a, b: (1, -np.trunc(a / b)))
 
 

@@ -9,6 +9,7 @@ differentiable: inf or nan there; the values are.
 import numpy as np
 
 from adjit.rules.linear_algebra import pinv
+from adjit.rules.of_real_numbers import real_eig, real_eigvals
 from adjit.rules.registry import builtin
 
 tangent, decomposition = builtin.tangent, builtin.decomposition
@@ -69,9 +70,9 @@ def eigenvalues_dot(a, inner):
 # ------------------------------------------------------------------------------------------------- of square matrices
 
 
-@tangent(np.linalg.eig)
+@tangent(real_eig)
 def eig(a, a_dot, *, y):
-    # of real eigenvalues, as numba has them; the eigenvectors keep length 1
+    # the eigenvectors keep length 1
     values, vectors = y
     values_dot, mixed = spectrum_dot(a, values, np.linalg.solve(vectors, np.dot(a_dot, vectors)))
     vectors_dot = np.dot(vectors, mixed)
@@ -82,9 +83,9 @@ def eig(a, a_dot, *, y):
     return values_dot, mixed
 
 
-@tangent(np.linalg.eigvals)
+@tangent(real_eigvals)
 def eigvals(a, a_dot, *, y):
-    _, vectors = np.linalg.eig(a)
+    _, vectors = real_eig(a)
     return eigenvalues_dot(a, np.linalg.solve(vectors, np.dot(a_dot, vectors)))
 
 

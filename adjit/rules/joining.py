@@ -1,4 +1,4 @@
-"""Joining arrays of any number of axes, and what NumPy takes for them; and taking places out or putting some in.
+"""Joining arrays of any number of axes, and what NumPy takes for them; taking places out or putting some in; sets.
 
 In: the arguments of the NumPy function; tuples, lists, axes and None are static. Out: an array of its own.
 
@@ -161,3 +161,47 @@ def inserted(a, places, values, axis):
             out[k] = a[taken]
             taken += 1
     return out
+
+
+# ---------------------------------------------------------------------------------------------------------------- sets
+
+# Which numbers are chosen is held fixed; those that are keep their derivative, of equal ones the one of np.unique.
+
+
+def among(values, others):
+    """Which of the values there are among the others."""
+    known, found = np.sort(others.ravel()), np.zeros(values.size, np.bool_)
+    for k in range(values.size):
+        place = np.searchsorted(known, values[k])
+        if place < known.size:
+            found[k] = known[place] == values[k]
+    return found
+
+
+def members(ar, assume_unique):
+    return ar.ravel() if assume_unique else np.unique(ar)
+
+
+@decomposition(np.union1d)
+def union1d(ar1, ar2):
+    return np.unique(np.concatenate((ar1.ravel(), ar2.ravel())))
+
+
+@decomposition(np.intersect1d)
+def intersect1d(ar1, ar2, assume_unique=False, return_indices=False):
+    if return_indices:
+        raise NotImplementedError("np.intersect1d with `return_indices`: take np.searchsorted of what it gives")
+    found = np.unique(ar1)
+    return found[among(found, ar2)].astype(common_dtype((ar1, ar2)))
+
+
+@decomposition(np.setdiff1d)
+def setdiff1d(ar1, ar2, assume_unique=False):
+    found = members(ar1, assume_unique)
+    return found[~among(found, ar2)]
+
+
+@decomposition(np.setxor1d)
+def setxor1d(ar1, ar2, assume_unique=False):
+    left, right = members(ar1, assume_unique), members(ar2, assume_unique)
+    return np.sort(np.concatenate((left[~among(left, right)], right[~among(right, left)])))

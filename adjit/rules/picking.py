@@ -49,6 +49,53 @@ def put_along_axis(arr, indices, values, axis):
     arr[places_along(arr, indices, one_axis(axis, arr.ndim))] = values
 
 
+@decomposition(np.copyto)
+def copyto(dst, src, casting="same_kind", where=True):
+    dst[...] = src if where is True else np.where(where, src, dst)
+
+
+def stored_in_turn(arr, mask, values, by_place):
+    """The values one after the other, and from the start again: for each element, or for each of those that are set."""
+    chosen, given = np.ravel(mask), np.ravel(values)
+    if given.size > 0:
+        flat, count = np.arange(arr.size), 0
+        for k in range(arr.size):
+            flat[k] = k % given.size if by_place else count % given.size
+            count += 1 if chosen[k] else 0
+        arr[...] = np.where(mask, given[flat].reshape(arr.shape), arr)
+
+
+@decomposition(np.place)
+def place(arr, mask, vals):
+    if np.size(vals) == 0 and np.any(mask):
+        raise ValueError("Cannot insert from an empty array!")
+    stored_in_turn(arr, np.asarray(mask, np.bool_), np.asarray(vals), False)
+
+
+@decomposition(np.putmask)
+def putmask(a, mask, values):
+    if np.ndim(values) == 0:
+        a[...] = np.where(mask, values, a)
+    else:
+        stored_in_turn(a, np.asarray(mask, np.bool_), np.asarray(values), True)
+
+
+@decomposition(np.put)
+def put(a, ind, v, mode="raise"):
+    places, values = np.ravel(np.asarray(ind)), np.ravel(np.asarray(v))
+    for k in range(places.size if values.size > 0 else 0):
+        place = places[k]
+        if mode == "raise" and (place < -a.size or place >= a.size):
+            raise IndexError("index is out of bounds")
+        inside = min(max(place, 0), a.size - 1) if mode == "clip" else place % a.size
+        a[np.unravel_index(inside, a.shape)] = values[k % values.size]
+
+
+@decomposition(np.mask_indices)
+def mask_indices(n, mask_func, k=0):
+    return np.nonzero(mask_func(np.ones((n, n)), k) != 0)
+
+
 @decomposition(np.compress)
 def compress(condition, a, axis=None):
     places = np.flatnonzero(condition)

@@ -30,8 +30,9 @@ Rule = TypeVar("Rule", bound=Callable[..., Any])
 
 BUILTIN_MODULES = (
     "elementary", "special", "constants", "reductions", "arrays", "grids", "linear_algebra", "factorisations",
-    "sampling", "along_axes", "moments", "shapes", "joining", "polynomials", "picking",
+    "sampling", "along_axes", "moments", "shapes", "joining", "calculus", "picking",
     "contractions", "stacks", "triangular", "complex_numbers", "complex_matrices", "fourier",
+    "of_polynomials.polynomials", "of_polynomials.objects",
 )  # fmt: skip
 # The rules for functions of a library that takes its time to import, loaded once a program has imported it.
 OF_LIBRARIES = {

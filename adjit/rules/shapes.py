@@ -63,19 +63,6 @@ def rolled(a, shift, axis):
     return out
 
 
-@decomposition(np.squeeze)
-def squeeze(a, axis=None):
-    one = 1
-    # without an axis, those that are known to be of one element; another one that turns out to be is an error
-    axes = tuple(k for k in range(a.ndim) if a.shape[k] is one) if axis is None else normal_axes(axis, a.ndim)
-    for k in tuple(range(a.ndim)):
-        if k in axes and a.shape[k] != 1:
-            raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
-        if axis is None and k not in axes and a.shape[k] == 1:
-            raise ValueError("np.squeeze of an axis that only turns out to be of one element: name it, axis=...")
-    return a[tuple(0 if k in axes else slice(None) for k in range(a.ndim))]
-
-
 @decomposition(np.rollaxis)
 def rollaxis(a, axis, start=0):
     axis = one_axis(axis, a.ndim)
@@ -105,6 +92,33 @@ def atleast_3d(ary):
     if ary.ndim == 1:
         return ary[np.newaxis, :, np.newaxis]
     return ary[:, :, np.newaxis] if ary.ndim == 2 else ary
+
+
+@decomposition(np.asarray_chkfinite)
+def asarray_chkfinite(a, dtype=None):
+    found = np.asarray(a) if dtype is None else np.asarray(a, dtype)
+    if not np.all(np.isfinite(found)):
+        raise ValueError("array must not contain infs or NaNs")
+    return found
+
+
+decomposition(np.astype)(lambda x, dtype, copy=True: x.astype(dtype))
+
+
+@decomposition(np.require)
+def require(a, dtype=None, requirements=None):
+    asked = () if requirements is None else requirements
+    found = np.asarray(a) if dtype is None else np.asarray(a, dtype)
+    for one in asked:
+        if one not in ("C", "C_CONTIGUOUS", "CONTIGUOUS", "A", "ALIGNED", "W", "WRITEABLE", "E", "ENSUREARRAY"):
+            raise NotImplementedError("np.require in Fortran order, or of memory of its own: write a.copy()")
+    return np.ascontiguousarray(found) if "C" in asked or "C_CONTIGUOUS" in asked or "CONTIGUOUS" in asked else found
+
+
+@decomposition(np.unstack)
+def unstack(x, axis=0):
+    rows = np.moveaxis(x, axis, 0)
+    return [rows[k] for k in range(rows.shape[0])]
 
 
 # ---------------------------------------------------------------------------------------------------------- repetition
@@ -300,6 +314,12 @@ def meshgrid(all_given, copy=True, sparse=False, indexing="xy"):
         return tuple(x.copy() for x in lying)
     shape = tuple(lying[places[k]].size for k in range(rank))
     return tuple(np.broadcast_to(x, shape).copy() for x in lying)
+
+
+@decomposition(np.fromfunction)
+def fromfunction(function, shape, dtype=np.float64):
+    places = np.indices(shape).astype(dtype)
+    return function(*[places[k] for k in range(len(shape))])
 
 
 @decomposition(np.ix_)

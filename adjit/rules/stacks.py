@@ -8,6 +8,7 @@ In: the arguments of the NumPy function; None, texts and truth values are static
 import numpy as np
 
 from adjit.rules.axes import product
+from adjit.rules.of_real_numbers import real_eig, real_eigvals
 from adjit.rules.registry import builtin
 
 general, decomposition = builtin.general, builtin.decomposition
@@ -113,6 +114,32 @@ def eigh(a, UPLO="L"):
     return values.reshape(a.shape[:-1]), vectors.reshape(a.shape)
 
 
+def as_floats(a):
+    return a if a.dtype.kind == "f" else a.astype(np.float64)
+
+
+@decomposition(np.linalg.eigvals)
+def eigvals(a):
+    if a.ndim == 2:
+        return real_eigvals(as_floats(a))
+    matrices = as_stack(as_floats(a))
+    out = np.empty(matrices.shape[:2], matrices.dtype)
+    for k in range(matrices.shape[0]):
+        out[k] = real_eigvals(matrices[k])
+    return out.reshape(a.shape[:-1])
+
+
+@decomposition(np.linalg.eig)
+def eig(a):
+    if a.ndim == 2:
+        return real_eig(as_floats(a))
+    matrices = as_stack(as_floats(a))
+    values, vectors = np.empty(matrices.shape[:2], matrices.dtype), np.empty(matrices.shape, matrices.dtype)
+    for k in range(matrices.shape[0]):
+        values[k], vectors[k] = real_eig(matrices[k])
+    return values.reshape(a.shape[:-1]), vectors.reshape(a.shape)
+
+
 @general(np.linalg.svd)
 def svd(a, full_matrices=True, compute_uv=True, hermitian=False):
     if hermitian:
@@ -138,10 +165,43 @@ decomposition(np.linalg.svdvals)(lambda x: np.linalg.svd(x, compute_uv=False))
 
 @general(np.linalg.qr)
 def qr(a, mode="reduced"):
-    if a.ndim > 2 or mode not in ("reduced", "r"):
-        raise NotImplementedError("np.linalg.qr of a stack of matrices, or in this mode: loop over the stack")
-    q, r = np.linalg.qr(a)
-    return r if mode == "r" else (q, r)
+    if mode not in ("reduced", "r"):
+        raise NotImplementedError("np.linalg.qr in this mode: write mode='reduced', or mode='r'")
+    if a.ndim == 2:
+        q, r = np.linalg.qr(a)
+        return r if mode == "r" else (q, r)
+    matrices, count = as_stack(a), min(a.shape[-2], a.shape[-1])
+    qs = np.empty(matrices.shape[:2] + (count,), a.dtype)
+    rs = np.empty((matrices.shape[0], count, a.shape[-1]), a.dtype)
+    for k in range(matrices.shape[0]):
+        qs[k], rs[k] = np.linalg.qr(matrices[k])
+    upper = rs.reshape(a.shape[:-2] + rs.shape[1:])
+    return upper if mode == "r" else (qs.reshape(a.shape[:-2] + qs.shape[1:]), upper)
+
+
+@general(np.linalg.cond)
+def cond(x, p=None):
+    if x.ndim == 2:
+        return np.linalg.cond(x, p)
+    matrices = as_stack(x)
+    out = np.empty(matrices.shape[0], x.dtype)
+    for k in range(matrices.shape[0]):
+        out[k] = np.linalg.cond(matrices[k], p)
+    return out.reshape(x.shape[:-2])
+
+
+@decomposition(np.linalg.tensorsolve)
+def tensorsolve(a, b, axes=None):
+    if axes is not None:
+        raise NotImplementedError("np.linalg.tensorsolve with `axes`: move them to the end, np.moveaxis(a, axes, ...)")
+    rest = a.shape[b.ndim :]
+    return np.linalg.solve(a.reshape((b.size, product(rest))), b.ravel()).reshape(rest)
+
+
+@decomposition(np.linalg.tensorinv)
+def tensorinv(a, ind=2):
+    first, rest = a.shape[:ind], a.shape[ind:]
+    return np.linalg.inv(a.reshape((product(first), product(rest)))).reshape(rest + first)
 
 
 @general(np.linalg.lstsq)

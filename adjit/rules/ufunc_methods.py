@@ -66,10 +66,27 @@ def accumulate(ufunc, array, axis=0, dtype=None):
     return out
 
 
+def reduceat(ufunc, array, indices, axis=0, dtype=None):
+    a = array if dtype is None else array.astype(dtype)
+    axis = one_axis(axis, a.ndim)
+    rows = np.moveaxis(a, axis, 0)
+    n, starts = rows.shape[0], np.asarray(indices)
+    for k in range(starts.size):
+        if starts[k] < 0 or starts[k] >= n:
+            raise IndexError("index out of bounds in reduceat")
+    out = np.empty((starts.size,) + rows.shape[1:], a.dtype)
+    for k in range(starts.size):
+        stop = starts[k + 1] if k + 1 < starts.size else n
+        out[k] = rows[starts[k]]
+        for j in range(starts[k] + 1, stop):
+            out[k] = ufunc(out[k], rows[j])
+    return np.moveaxis(out, 0, axis)
+
+
 def outer(ufunc, A, B):
     if np.ndim(A) == 0 or np.ndim(B) == 0:
         return ufunc(A, B)
     return ufunc(A.reshape(A.shape + (1,) * B.ndim), B)
 
 
-METHODS_OF_UFUNCS = {"reduce": reduce, "accumulate": accumulate, "outer": outer}
+METHODS_OF_UFUNCS = {"reduce": reduce, "accumulate": accumulate, "reduceat": reduceat, "outer": outer}

@@ -105,3 +105,9 @@ def identities(x):
         + np.eye(3, 3, dtype="complex128")
     )
     return np.sum(np.abs(a @ (x + 1j))) + np.abs(np.trace(np.matmul(a, 1j * a) + np.eye(3)))
+
+
+@program(lambda: (np.array([[0.0, 1.0, 0.3], [-1.0, 0.1, 0.2], [0.2, 0.4, 0.5]]),), second=False)
+def spectrum_of_a_real_matrix(a):
+    values = np.linalg.eigvals(a.astype(complex)) * np.linalg.eigvals(a + 0j)
+    return np.sum(np.abs(values - 0.3j) ** 2 + values.imag**2)

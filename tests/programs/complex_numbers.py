@@ -223,3 +223,20 @@ def carried_round_a_loop(x):
 def with_a_plus(x):
     z = +(x + 2.0j * x)
     return np.sum(np.abs(z) ** 2) + np.sum(np.positive(z).real) + (+z[1]).imag
+
+
+# ------------------------------------------------------------------------------------------------ inverses of functions
+
+
+@program(lambda: (0.4, -1.7), active=(0, 1))
+def inverse_functions(x, y):
+    z = complex(x, y)
+    circular = cmath.asin(z) + 2.0 * cmath.acos(z / 3.0) - cmath.atan(z)
+    hyperbolic = cmath.asinh(z) * cmath.acosh(z) + 1j * cmath.atanh(z)
+    return abs(circular * hyperbolic) if cmath.isclose(z, z, rel_tol=1e-6) else x
+
+
+@program(lambda: (wave(3),))
+def inverse_functions_of_arrays(x):
+    z = np.arcsin(x + 0.2j) + np.arctanh(PHASES * x) * np.arccosh(x - 1.0j)
+    return np.sum(z.real - 2.0 * z.imag) + cmath.log(complex(x[0], 0.3), 2.0).real + cmath.log(2.0, 1j + x[1]).imag

@@ -550,3 +550,30 @@ def bisect(target, low, high):
 def search_in_a_function(target, low, high):
     a, b = bisect(target, low, high)
     return a * b
+
+
+# --------------------------------------------------------------------------------------------------- NumPy's iterators
+
+
+@add(lambda: (wave(6).reshape(2, 3), wave(2)), (0, 1), compiled=True)
+def places_and_elements(a, x):
+    total = 0.0
+    for (i, j), v in np.ndenumerate(a):
+        total = 0.9 * total + v * v * x[i] * (j + 1)
+    for i, j in np.ndindex(a.shape):
+        total += a[i, j] * a[i - 1, j]
+    for place in np.ndindex(2, 1):
+        total += a[place] * x[place[0]]
+    return total
+
+
+@add(lambda: (wave(6).reshape(2, 3), wave(3)), (0, 1))
+def elements_of_several(a, x):
+    total = 0.0
+    for v in np.nditer(a):
+        total = 0.9 * total + v.item() ** 2
+    for v, w in np.nditer((a * a, x)):
+        total += v * w[()] + v[...] * w.item()
+    for v in np.nditer(a.T, order="C"):
+        total = 0.9 * total + v * v
+    return total

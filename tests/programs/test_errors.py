@@ -842,17 +842,65 @@ def changes_nans_in_place(a):
 
 @refused(
     """
-    Unsupported: partitioning in place
-      test_errors.py:+1 in partitions_in_place
-        a.partition(1)
-        ^^^^^^^^^^^^^^
-      Use np.partition, which returns a copy.
+    Unsupported: np.squeeze of axes whose lengths are known at run time only
+      test_errors.py:+1 in squeezes_what_may_be_of_one_element
+        return np.squeeze(a)[0]
+               ^^^^^^^^^^^^^
+      How many axes are left has to be known to compile it.
+      Name the axis, np.squeeze(a, axis=...), or take its one place, a[0].
+    """,
+    np.ones((1, 3)),
+)
+def squeezes_what_may_be_of_one_element(a):
+    return np.squeeze(a)[0]
+
+
+@refused(
+    """
+    Unsupported: np.nditer of an array that may lie in another order than C
+      test_errors.py:+2 in goes_through_memory
+        for v in np.nditer(a.T * 2.0):
+                 ^^^^^^^^^^^^^^^^^^^^
+      It goes through the elements in the order of memory.
+      Write np.nditer(..., order="C").
+    """,
+    np.ones((2, 3)),
+)
+def goes_through_memory(a):
+    s = 1.0
+    for v in np.nditer(a.T * 2.0):
+        s = s * v + v
+    return s
+
+
+@refused(
+    """
+    Unsupported: np.sqrt with `where`, but without `out`
+      test_errors.py:+1 in leaves_elements_open
+        return np.sum(np.sqrt(a, where=a > 0.0))
+                      ^^^^^^^^^^^^^^^^^^^^^^^^^
+      Elements of which the condition does not hold would be whatever is in the memory.
+      Give it an array, out=np.zeros(...), or use np.where.
     """,
     np.ones(3),
 )
-def partitions_in_place(a):
-    a.partition(1)
-    return a[0]
+def leaves_elements_open(a):
+    return np.sum(np.sqrt(a, where=a > 0.0))
+
+
+@refused(
+    """
+    Unsupported: the array method `view` of complex numbers, with another type
+      test_errors.py:+1 in views_parts_side_by_side
+        return np.sum((a + 1j).view(np.float64))
+                      ^^^^^^^^^^^^^^^^^^^^^^^^^
+      Their real and imaginary parts are arrays of their own.
+      Write np.stack((z.real, z.imag), axis=-1), which copies.
+    """,
+    np.ones(3),
+)
+def views_parts_side_by_side(a):
+    return np.sum((a + 1j).view(np.float64))
 
 
 @refused(
@@ -1066,16 +1114,16 @@ def sums_an_axis_that_is_not_there(a):
 
 @refused(
     """
-    Unsupported: sorting in place
+    Unsupported: sort in place, of an array that has no name
       test_errors.py:+1 in sorts_in_place
-        a.sort()
-        ^^^^^^^^
-      Use np.sort, which returns a sorted copy.
+        (a * 2.0).sort()
+        ^^^^^^^^^^^^^^^^
+      Use np.sort.
     """,
     np.ones(3),
 )
 def sorts_in_place(a):
-    a.sort()
+    (a * 2.0).sort()
     return a[0]
 
 
@@ -1210,31 +1258,31 @@ def calls_a_number(x):
 
 @refused(
     """
-    NoRule: np.union1d has no derivative rule
+    NoRule: math.frexp has no derivative rule
       test_errors.py:+1 in without_a_rule
-        return np.union1d(a, a)[1]
-               ^^^^^^^^^^^^^^^^
-      It depends on a, which you differentiate.
-      Either write a rule:  @adjit.rules.tangent(np.union1d)    or hold it fixed:  adjit.stop_gradient(...)
+        return math.frexp(x)[0]
+               ^^^^^^^^^^^^^
+      It depends on x, which you differentiate.
+      Either write a rule:  @adjit.rules.tangent(math.frexp)    or hold it fixed:  adjit.stop_gradient(...)
     """,
-    np.array([3.0, 1.0, 2.0]),
+    3.0,
 )
-def without_a_rule(a):
-    return np.union1d(a, a)[1]
+def without_a_rule(x):
+    return math.frexp(x)[0]
 
 
 @refused(
     """
-    NoRule: arctan of complex numbers has no derivative rule
+    NoRule: expm1 of complex numbers has no derivative rule
       test_errors.py:+1 in without_a_rule_for_complex_numbers
-        return np.arctan(1j * x).imag
-               ^^^^^^^^^^^^^^^^^
+        return np.expm1(1j * x).imag
+               ^^^^^^^^^^^^^^^^
       Write it with real and imaginary parts.
     """,
     1.5,
 )
 def without_a_rule_for_complex_numbers(x):
-    return np.arctan(1j * x).imag
+    return np.expm1(1j * x).imag
 
 
 @refused(
@@ -1587,6 +1635,16 @@ def unequal(a: Any, b: Any) -> Any:
 def test_operands_that_do_not_fit_fail_when_they_run(target: str) -> None:
     with pytest.raises(ValueError, match="operands could not be broadcast together"):
         adjit.grad(unequal, target=target)(np.ones(3), np.ones(2))
+
+
+def of_real_numbers(a: Any) -> Any:
+    return np.sum(np.linalg.eigvals(a))
+
+
+@pytest.mark.parametrize("target", ["python", pytest.param("cpu", marks=pytest.mark.long)])
+def test_complex_results_of_real_numbers_are_an_error(target: str) -> None:
+    with pytest.raises(ValueError, match=r"eigvals\(A.astype\(complex\)\)"):
+        adjit.grad(of_real_numbers, target=target)(np.array([[0.0, 1.0], [-1.0, 0.1]]))
 
 
 def positive_root(x: Any) -> Any:

@@ -232,7 +232,7 @@ SHAPES: list[Row] = [
     row(np.tile, repeated, array(4, 2)),
     row(np.pad, padded, array(2, 3), real),
     row(np.pad, padded_by_edges, vector(4), note="edges"),
-    row(np.squeeze, turned_shapes, array(2, 2, 2)),
+    row(np.rollaxis, turned_shapes, array(2, 2, 2)),
     row(np.atleast_2d, flat_by_columns, array(2, 3), note="columns"),
     row(np.split, parts, array(2, 4), vector(3)),
     row(np.meshgrid, on_grids, vector(3), vector(2)),

@@ -30,9 +30,11 @@ from adjit.rules.complex_matrices import (
     signed_logarithm,
 )
 from adjit.rules.linear_algebra import cofactors
+from adjit.rules.of_real_numbers import real_eig, real_eigvals
 from tests.rules import rows as at
 from tests.rules import scipy_linalg_rows, scipy_rows, scipy_sample_rows
 from tests.rules.fourier import FOURIER, WITHOUT_TRANSFORMS
+from tests.rules.more_numpy_rows import MORE_NUMPY
 from tests.rules.numpy_rows import NUMPY
 from tests.rules.rows import Row, array, constant, fixed, numbers, positive, real, row, scalar, vector
 
@@ -285,7 +287,7 @@ def real_eigenvalues(rng: np.random.Generator) -> Any:
 
 
 def scaled_eigenvectors(a: Any) -> Any:
-    values, vectors = np.linalg.eig(a)
+    values, vectors = real_eig(a)
     return values * vectors
 
 
@@ -317,8 +319,8 @@ LINEAR_ALGEBRA: list[Row] = [
     row(np.linalg.matrix_power, lambda a: np.linalg.matrix_power(a, 0) * a, at.regular(2), note="zero"),
     row(np.linalg.eigh, lambda a: np.linalg.eigh(a)[0], at.spd(3)),
     row(np.linalg.eigvalsh, lambda a: np.linalg.eigvalsh(a), at.spd(3)),
-    row(np.linalg.eig, lambda a: scaled_eigenvectors(a), real_eigenvalues),
-    row(np.linalg.eigvals, lambda a: np.linalg.eigvals(a), real_eigenvalues),
+    row(real_eig, lambda a: scaled_eigenvectors(a), real_eigenvalues),
+    row(real_eigvals, lambda a: real_eigvals(a), real_eigenvalues),
     row(np.linalg.qr, lambda a: factors_together(*np.linalg.qr(a)), array(3, 3)),
     row(np.linalg.qr, lambda a: factors_together(*np.linalg.qr(a)), array(4, 3), note="tall"),
     row(np.linalg.svd, lambda a: np.linalg.svd(a)[1], array(3, 4)),
@@ -521,6 +523,6 @@ ARRAYS: list[Row] = [
     *REDUCTIONS, *JOINING, *TURNING, *DIAGONALS, *PICKING, *GRIDS, *PRODUCTS, *LINEAR_ALGEBRA, *FOURIER,
 ]  # fmt: skip
 TABLE: list[Row] = [
-    *SCALARS, *ARRAYS, *CONSTANTS, *DRAWS, *NUMPY, *scipy_rows.NUMBERS, *scipy_rows.SUMS,
+    *SCALARS, *ARRAYS, *CONSTANTS, *DRAWS, *NUMPY, *MORE_NUMPY, *scipy_rows.NUMBERS, *scipy_rows.SUMS,
     *scipy_linalg_rows.LINEAR_ALGEBRA, *scipy_sample_rows.SAMPLES,
 ]  # fmt: skip

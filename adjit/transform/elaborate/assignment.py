@@ -35,6 +35,7 @@ from adjit.transform.elaborate.values.values import (
     Method,
     Number,
     Paired,
+    Places,
     Record,
     SliceValue,
     Table,
@@ -202,7 +203,7 @@ def bind(frame: Frame, name: str, value: Value, is_item: bool = False) -> None:
 def named(frame: Frame, name: str, value: Value, is_item: bool = False) -> Value:
     """The value under the user's name, where it has none yet; lazy arrays are computed."""
     ctx = frame.ctx
-    if isinstance(value, Lazy | Method | Paired):
+    if isinstance(value, Lazy | Method | Paired | Places):
         return materialise(ctx, value, name, user=True)
     if not isinstance(value, ir.Var) or value.user or frame.is_rule:
         return value

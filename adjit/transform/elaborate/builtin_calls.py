@@ -30,7 +30,16 @@ from adjit.transform.elaborate.tables import TABLES
 from adjit.transform.elaborate.values.elementwise import operand, store_all, where
 from adjit.transform.elaborate.values.frame import Frame
 from adjit.transform.elaborate.values.handlers import Handler, axes_of, identity, refused, taken, takes
-from adjit.transform.elaborate.values.values import Static, TupleValue, Value, dtype, is_array, is_complex, ndim
+from adjit.transform.elaborate.values.values import (
+    Complex,
+    Static,
+    TupleValue,
+    Value,
+    dtype,
+    is_array,
+    is_complex,
+    ndim,
+)
 from adjit.transform.elaborate.values.whole import whole_call
 from adjit.transform.source.callables import spoken
 
@@ -94,6 +103,20 @@ def _stop_gradient(frame: Frame, value: Value) -> Value:
     return value if is_fixed else applied(frame.ctx, held, (value,))
 
 
+def _in_place(function: Any) -> Handler:
+    """A method that puts into the array what the function makes of it."""
+
+    def handle(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+        owner = args[0]
+        if not isinstance(owner, ir.Var | Complex):
+            name = function.__name__
+            raise frame.ctx.unsupported(f"{name} in place, of an array that has no name", f"Use np.{name}.")
+        store_all(frame.ctx, owner, frame.ctx.call(frame, Static(function), args, named))
+        return Static(None)
+
+    return handle
+
+
 _DOT = takes("np.dot", "a:value b:value out:array?", _dot)
 
 INTRINSICS: dict[Any, Handler] = {
@@ -108,6 +131,8 @@ INTRINSICS: dict[Any, Handler] = {
     np.where: _where,
     np.dot: _DOT,
     np.real: identity,
+    np.iscomplexobj: takes("np.iscomplexobj", "x:value", lambda frame, value: ir.boolean(is_complex(value))),
+    np.isrealobj: takes("np.isrealobj", "x:value", lambda frame, value: ir.boolean(not is_complex(value))),
     as_view: _as_view,
     normal_axes: _normal_axes,
     stop_gradient: takes("adjit.stop_gradient", "x:value", _stop_gradient),
@@ -124,7 +149,7 @@ METHODS: dict[str, Handler] = {
     "dot": _DOT,
     "conj": identity,
     "conjugate": identity,
-    "sort": refused("sorting in place", "Use np.sort, which returns a sorted copy."),
-    "partition": refused("partitioning in place", "Use np.partition, which returns a copy."),
+    "sort": _in_place(np.sort),
+    "partition": _in_place(np.partition),
     "resize": refused("resizing in place", "Make an array of the new size and copy into it."),
 }

@@ -50,9 +50,9 @@ from adjit.transform.elaborate.ufunc_methods import updated_at
 from adjit.transform.elaborate.values import complexes
 from adjit.transform.elaborate.values.arrays import array_of, ordered_like, shape_of
 from adjit.transform.elaborate.values.choices import is_option
-from adjit.transform.elaborate.values.elementwise import converted, materialise, operand, paired, part, store_all
+from adjit.transform.elaborate.values.elementwise import converted, materialise, operand, paired, part, where
 from adjit.transform.elaborate.values.frame import Context, Frame, LocalFunction, wrap
-from adjit.transform.elaborate.values.handlers import element_type, taken
+from adjit.transform.elaborate.values.handlers import bound, element_type, taken
 from adjit.transform.elaborate.values.lists import elements
 from adjit.transform.elaborate.values.scalars import Options
 from adjit.transform.elaborate.values.values import (
@@ -332,17 +332,13 @@ def _without_rule(frame: Frame, callee: Any, args: Sequence[Value], named: Mappi
     if call_type(known, tuple(o.type for o in operands)) is None:
         raise unknown(f"{name}({', '.join(to_text(o.type) for o in operands)})")
     result = _at_its_line(frame, callee, operands)
-    if any(map(is_array, parts_of(result))) and any(map(is_array, args)) and callee not in _RETURN_FRESH_ARRAYS:
+    if any(map(is_array, parts_of(result))) and any(map(is_array, args)):
         # np.atleast_1d and its like return the argument itself: a store into the result would be lost on us
         raise ctx.unsupported(
             f"{name}, of which adjit does not know whether it returns a view of its argument",
             "Write it with slices, reshape or copy().",
         )
     return result
-
-
-# Functions without a rule whose results are memory of their own.
-_RETURN_FRESH_ARRAYS = frozenset((np.intersect1d, np.setdiff1d, np.union1d))
 
 
 # --------------------------------------------------------------------------------------------------------------- rules
@@ -479,16 +475,17 @@ def _elementwise(frame: Frame, callee: Any, args: Sequence[Value], named: Mappin
     args = list(args)
     target: Value | None = None
     if isinstance(callee, np.ufunc):
-        other = next((name for name in named if name != "out"), None)
+        other = next((name for name in named if name not in ("out", "where")), None)
         if other is not None:
             raise ctx.unsupported(
                 f"argument `{other}` of {spoken(callee)}",
                 "Write the computation without it.",
-                why="Of a ufunc's arguments by name, adjit takes `out` alone.",
+                why="Of a ufunc's arguments by name, adjit takes `out` and `where`.",
             )
         target = named.get("out")
         if len(args) > callee.nin:
             target = args.pop()
+        target = None if target is None or target == Static(None) else materialise(ctx, target)
     elif named:
         raise _by_position(frame, callee, named)
     kind = "number" if getattr(callee, "__module__", None) == "math" else "value"
@@ -496,12 +493,16 @@ def _elementwise(frame: Frame, callee: Any, args: Sequence[Value], named: Mappin
     dtypes = tuple(dtype(a) for a in args if isinstance(a, ir.Var | ir.Const | Lazy))
     known = callee if call_type(callee, dtypes) is not None else compiled(callee)
     result = applied(ctx, known, args)
-    if target is None or (isinstance(target, Static) and target.value is None):
-        return result
-    if not isinstance(target, ir.Var) or not is_array(target):
-        raise ctx.mismatch(f"{spoken(callee)} into {described(target)}", "Give an array to write into.")
-    store_all(ctx, target, result)
-    return target
+    condition = named.get("where")
+    if condition in (None, ir.boolean(True)):
+        return into(frame, target, result)
+    if target is None:
+        raise ctx.unsupported(
+            f"{spoken(callee)} with `where`, but without `out`",
+            "Give it an array, out=np.zeros(...), or use np.where.",
+            why="Elements of which the condition does not hold would be whatever is in the memory.",
+        )
+    return into(frame, target, where(ctx, condition, result, target))
 
 
 def _by_position(frame: Frame, callee: Any, named: Mapping[str, Value]) -> errors.AdjitError:
@@ -567,6 +568,8 @@ def _complex_call(frame: Frame, callee: Any, args: list[Value], named: dict[str,
         return None
     if callee is bool and len(args) == 1:
         return truth(frame, args[0])
+    if callee is cmath.isclose:
+        return _is_close(frame, args, named)
     if not named and all(map(is_numeric, args)):
         if name in ("real", "imag") and len(args) == 1:
             return _part_taken(ctx, args[0], name)
@@ -590,6 +593,15 @@ def _complex_call(frame: Frame, callee: Any, args: list[Value], named: dict[str,
     if dtype_of(callee) is not None:
         return None
     raise ctx.no_rule(f"{name} of complex numbers")
+
+
+def _is_close(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+    a, b, *tolerances = bound(frame, "cmath.isclose", "a:scalar b:scalar rel_tol:number? abs_tol:number?", args, named)
+    assert isinstance(a, ir.Var | ir.Const | Complex)
+    assert isinstance(b, ir.Var | ir.Const | Complex)
+    defaults = (typed_const(v, types.float64) for v in (1e-9, 0.0))
+    rel_tol, abs_tol = (d if t is None else operand(frame.ctx, t) for t, d in zip(tolerances, defaults, strict=True))
+    return complexes.is_close(frame.ctx, a, b, rel_tol, abs_tol)
 
 
 def _makes_derivatives(callee: Any) -> bool:

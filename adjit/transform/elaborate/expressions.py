@@ -46,6 +46,7 @@ from adjit.transform.elaborate.values.values import (
     described,
     is_array,
     is_number,
+    is_scalar,
 )
 from adjit.transform.ir.types import is_integer
 
@@ -337,6 +338,9 @@ def _subscript(frame: Frame, node: cst.Subscript) -> Value:
         letters = get_item(frame, TupleValue(tuple(map(Static, base.value))), entries)
         parts = letters.items if isinstance(letters, TupleValue) else (letters,)
         return Static("".join(part.value for part in parts if isinstance(part, Static)))
+    if is_scalar(base) and all(e in (TupleValue(()), Static(Ellipsis)) for e in entries):
+        # of NumPy's numbers, and of the elements that np.nditer gives
+        return base
     if not is_array(base):
         raise ctx.unsupported(f"a subscript of {described(base)}", "Index an array or a tuple.")
     return indexing.read(ctx, indexing.resolve(ctx, settled(ctx, base, mark), entries))

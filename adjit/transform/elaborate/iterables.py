@@ -13,7 +13,7 @@ import functools
 import itertools
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from adjit.transform import ir
@@ -23,9 +23,17 @@ from adjit.transform.elaborate.control import REDUCED, conditional, either_value
 from adjit.transform.elaborate.operators import binary, both, either, truth
 from adjit.transform.elaborate.python_builtins import known_items, length
 from adjit.transform.elaborate.values import complexes, scalars
-from adjit.transform.elaborate.values.elementwise import as_lazy, materialise, operand
-from adjit.transform.elaborate.values.frame import Frame
-from adjit.transform.elaborate.values.handlers import Handler, takes
+from adjit.transform.elaborate.values.arrays import array_of, shape_of
+from adjit.transform.elaborate.values.elementwise import (
+    as_lazy,
+    broadcast_shapes,
+    converted,
+    copied,
+    materialise,
+    operand,
+)
+from adjit.transform.elaborate.values.frame import Frame, as_index
+from adjit.transform.elaborate.values.handlers import Handler, dtype_argument, takes
 from adjit.transform.elaborate.values.lists import changed, elements, joined, kept
 from adjit.transform.elaborate.values.values import (
     LEAF,
@@ -33,6 +41,7 @@ from adjit.transform.elaborate.values.values import (
     Grown,
     List,
     Paired,
+    Places,
     Range,
     SliceValue,
     Static,
@@ -45,12 +54,14 @@ from adjit.transform.elaborate.values.values import (
     is_array,
     is_complex,
     is_list,
+    is_numeric,
+    leaves_of,
     ndim,
     parts_of,
     seen,
     unordered,
 )
-from adjit.transform.ir.types import typed_const
+from adjit.transform.ir.types import array_type_of, typed_const
 
 
 def _reversed(frame: Frame, value: Value) -> Value:
@@ -344,6 +355,61 @@ def _folded(name: str, callee: Any, start: float) -> Handler:
     return takes(f"math.{name}", "iterable start?", handle)
 
 
+def _ndindex(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+    """np.ndindex, of a shape or of its extents."""
+    if named:
+        raise frame.ctx.unsupported("np.ndindex with an argument by name", "Give the extents by position.")
+    given = args[0].items if len(args) == 1 and isinstance(args[0], TupleValue) else args
+    return Places(tuple(as_index(frame.ctx, n, "an extent") for n in given))
+
+
+def _ndenumerate(frame: Frame, array: Value) -> Value:
+    return Places(tuple(shape_of(frame.ctx, array)), (array,))
+
+
+def _nditer(frame: Frame, op: Value, order: Value | None) -> Value:
+    """np.nditer, which goes in the order of memory unless it is told to go in C order."""
+    ctx = frame.ctx
+    if order not in (None, Static("K"), Static("C")):
+        raise ctx.unsupported("np.nditer in this order", 'Write order="C".')
+    given = op.items if isinstance(op, TupleValue) else (op,)
+    arrays = [materialise(ctx, array_of(ctx, a) if isinstance(a, TupleValue) else a) for a in given]
+    if not arrays or not all(map(is_numeric, arrays)):
+        raise ctx.mismatch("np.nditer of what is no array", "Give it an array, or several in a tuple.")
+    leaves = [leaf for a in arrays if is_array(a) and ndim(a) > 1 for leaf in leaves_of(a)]
+    if order in (None, Static("K")) and leaves:
+        fault = ctx.unsupported(
+            "np.nditer of an array that may lie in another order than C", 'Write np.nditer(..., order="C").',
+            why="It goes through the elements in the order of memory.",
+        )  # fmt: skip
+
+        def refuse(positions: Collection[int]) -> None:
+            raise fault
+
+        if any(array_type_of(leaf).layout != "C" for leaf in leaves):
+            raise fault
+        ctx.passed(leaves, refuse)
+    shape = tuple(broadcast_shapes(ctx, [shape_of(ctx, a) for a in arrays if is_array(a)]))
+    for extent in shape:
+        is_any = scalars.scalar(ctx, operator.gt, (extent, ir.integer(0)))
+        if not isinstance(is_any, ir.Const):
+            message = ("Iteration of zero-sized operands is not enabled",)
+            ctx.builder.emit(ir.Raise(exception=ValueError, args=message, condition=is_any))
+    return Places(shape, tuple(arrays), has_index=False)
+
+
+def _fromiter(frame: Frame, iterable: Value, kind: Value, count: Value | None) -> Value:
+    """np.fromiter."""
+    ctx = frame.ctx
+    if count not in (None, ir.integer(-1)):
+        raise ctx.unsupported("np.fromiter with a count", "Slice what it is given, or what it gives.")
+    made = listed(frame, iterable)
+    array = array_of(ctx, made) if isinstance(made, TupleValue) else elements(ctx, made)
+    if not is_array(array) or ndim(array) != 1:
+        raise ctx.mismatch("np.fromiter of what is not numbers", "Use np.array of a list.")
+    return copied(ctx, converted(ctx, array, dtype_argument(frame, kind, dtype(array))))
+
+
 ITERABLES: dict[Any, Handler] = {
     reversed: takes("reversed", "sequence", _reversed),
     map: _map,
@@ -361,4 +427,8 @@ ITERABLES: dict[Any, Handler] = {
     next: takes("next", "iterator default?", _next),
     math.fsum: _folded("fsum", operator.add, 0.0),
     math.prod: _folded("prod", operator.mul, 1.0),
+    np.ndindex: _ndindex,
+    np.ndenumerate: takes("np.ndenumerate", "arr:array", _ndenumerate),
+    np.nditer: takes("np.nditer", "op order?", _nditer),
+    np.fromiter: takes("np.fromiter", "iter dtype count?", _fromiter),
 }

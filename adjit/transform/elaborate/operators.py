@@ -252,6 +252,8 @@ def unary(frame: Frame, callee: Any, value: Value) -> Value:
         return scalars.negated(ctx, truth(frame, value))
     if is_numeric(value):
         return applied(ctx, callee, (value,))
+    if isinstance(value, Record) and value.of is not None and hasattr(value.of, f"__{callee.__name__}__"):
+        return call_method(frame, value, f"__{callee.__name__}__", [], {})
     raise ctx.unsupported(f"`{callee.__name__}` of {described(value)}", "Give a number or an array.")
 
 

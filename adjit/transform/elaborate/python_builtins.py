@@ -36,7 +36,7 @@ from adjit.transform.elaborate.records import (
 from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.arrays import shape_of
 from adjit.transform.elaborate.values.choices import functions_in
-from adjit.transform.elaborate.values.elementwise import elementwise, materialise, operand, total
+from adjit.transform.elaborate.values.elementwise import elementwise, materialise, operand, stretched, total
 from adjit.transform.elaborate.values.frame import Context, Frame, as_index, static_items, wrap
 from adjit.transform.elaborate.values.handlers import Handler, operands_of, takes
 from adjit.transform.elaborate.values.lists import contents, elements
@@ -47,6 +47,7 @@ from adjit.transform.elaborate.values.values import (
     Number,
     OneOf,
     Paired,
+    Places,
     Range,
     Record,
     SliceValue,
@@ -267,6 +268,11 @@ def length(frame: Frame, iterated: Value) -> ir.Operand:
         for other in lengths[1:]:
             shortest = shortest if other == shortest else scalars.scalar(ctx, min, (shortest, other), "n")
         return shortest
+    if isinstance(iterated, Places):
+        count: ir.Operand = ir.integer(1)
+        for k, extent in enumerate(iterated.shape):
+            count = extent if k == 0 else scalars.scalar(ctx, operator.mul, (count, extent), "size")
+        return count
     if isinstance(iterated, Range):
         span = scalars.scalar(ctx, operator.sub, (iterated.stop, iterated.start))
         ahead = scalars.scalar(ctx, operator.add, (span, iterated.step))
@@ -297,6 +303,8 @@ def _item(frame: Frame, iterated: Value, counter: ir.Operand) -> Value:
             else:
                 parts.append(_number(ctx, iterated, counter))
         return TupleValue(tuple(parts))
+    if isinstance(iterated, Places):
+        return _at_place(ctx, iterated, counter)
     if isinstance(iterated, Range):
         moved = scalars.scalar(ctx, operator.mul, (counter, iterated.step))
         return scalars.scalar(ctx, operator.add, (iterated.start, moved))
@@ -306,6 +314,20 @@ def _item(frame: Frame, iterated: Value, counter: ir.Operand) -> Value:
     if isinstance(iterated, Grown):
         return list_item(ctx, iterated, counter)
     return indexing.read(ctx, indexing.resolve(ctx, iterated, (counter,)))
+
+
+def _at_place(ctx: Context, places: Places, counter: ir.Operand) -> Value:
+    """What belongs to the place of this number, in C order."""
+    found: list[ir.Operand] = []
+    rest = counter
+    for k, extent in reversed(tuple(enumerate(places.shape))):
+        found.append(rest if k == 0 else scalars.scalar(ctx, operator.mod, (rest, extent), "i"))
+        rest = rest if k == 0 else scalars.scalar(ctx, operator.floordiv, (rest, extent), "rest")
+    index = tuple(reversed(found))
+    beside = tuple(stretched(ctx, a, places.shape)(index) for a in places.arrays)
+    if not places.has_index:
+        return beside[0] if len(beside) == 1 else TupleValue(beside)
+    return TupleValue((TupleValue(index), *beside)) if beside else TupleValue(index)
 
 
 def known_items(frame: Frame, iterated: Value) -> Sequence[Value] | None:
@@ -364,7 +386,7 @@ def _beside_arrays(frame: Frame, iterated: Paired, columns: Sequence[Sequence[Va
 def so_many(frame: Frame, value: Value, count: int) -> Sequence[Value]:
     """The items of what has to have so many. ValueError, as Python has it, where it has not."""
     ctx, iterated = frame.ctx, materialise(frame.ctx, value if isinstance(value, Grown) else elements(frame.ctx, value))
-    if not isinstance(iterated, Range | Paired | Grown) and not (is_array(iterated) and ndim(iterated) > 0):
+    if not isinstance(iterated, Range | Paired | Places | Grown) and not (is_array(iterated) and ndim(iterated) > 0):
         raise ctx.mismatch(f"unpacking of {described(value)}", "Give it a tuple, or an array.")
     fits = scalars.scalar(ctx, operator.eq, (length(frame, iterated), ir.integer(count)))
     if isinstance(fits, ir.Const) and not fits.value:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from numba import types
+from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
 from adjit.transform import ir
 from adjit.transform.elaborate.values import scalars
@@ -32,8 +33,10 @@ from adjit.transform.elaborate.values.elementwise import (
 from adjit.transform.elaborate.values.frame import Context, Frame, as_index
 from adjit.transform.elaborate.values.handlers import (
     Handler,
+    axes_of,
     axis_argument,
     dtype_argument,
+    refused,
     shape_argument,
     taken,
     takes,
@@ -66,6 +69,11 @@ def array_attribute(ctx: Context, owner: Value, name: str) -> Value | None:
         return Static(np.dtype(str(dtype(owner))) if not isinstance(dtype(owner), types.Boolean) else np.dtype(bool))
     if name == "real":
         return owner
+    if name == "mT":
+        if ndim(owner) < 2:
+            raise ctx.mismatch("`mT` of an array of rank below 2", "Give it a matrix, or a stack of them.")
+        axes = tuple(range(ndim(owner)))
+        return of_parts(ctx, owner, lambda array: transpose(ctx, array, (*axes[:-2], axes[-1], axes[-2])))
     if name == "T":
         return of_parts(ctx, owner, lambda array: transpose(ctx, array, tuple(range(ndim(owner)))[::-1]))
     if name == "flat":
@@ -185,6 +193,8 @@ def sliced(ctx: Context, array: ir.Operand, selectors: Sequence[ir.Selector]) ->
                 if left_out is None
                 else ctx.shortened(extent, left_out, out, len(shape))
             )
+            if s.is_one:
+                ctx.at_most_one.add(shape[-1])
     return ctx.new_array(out, shape, ctx.roots_of(array))
 
 
@@ -354,10 +364,104 @@ def _asfortran(frame: Frame, value: Value) -> Value:
 
 
 def _view(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+    if (len(args) > 1 or named) and is_complex(args[0]):
+        raise frame.ctx.unsupported(
+            "the array method `view` of complex numbers, with another type",
+            "Write np.stack((z.real, z.imag), axis=-1), which copies.",
+            why="Their real and imaginary parts are arrays of their own.",
+        )
     if len(args) > 1 or named:
         raise frame.ctx.unsupported("the array method `view` with another type", "Use astype, which converts.")
-    array = operand(frame.ctx, args[0])
-    return sliced(frame.ctx, array, [ir.Span()] * ndim(array))
+
+    def whole(array: Value) -> Value:
+        return sliced(frame.ctx, operand(frame.ctx, array), [ir.Span()] * ndim(array))
+
+    return of_parts(frame.ctx, args[0], whole)
+
+
+def _squeeze(frame: Frame, owner: Value, axis: Value | None) -> Value:
+    """Without an axis, those that are known to be of one element: slices such as [:1] are, if there is any element."""
+    ctx, shape, rank = frame.ctx, shape_of(frame.ctx, owner), ndim(owner)
+    given = axes_of(frame, "np.squeeze", Static(None) if axis is None else axis, rank)
+    known = [k for k, n in enumerate(shape) if n == ir.integer(1) or n in ctx.at_most_one]
+    axes = known if given is None else given
+    if given is None and not known and not all(isinstance(n, ir.Const) for n in shape):
+        raise ctx.unsupported(
+            "np.squeeze of axes whose lengths are known at run time only",
+            "Name the axis, np.squeeze(a, axis=...), or take its one place, a[0].",
+            why="How many axes are left has to be known to compile it.",
+        )
+    for k, extent in enumerate(shape):
+        if k in axes:
+            holds = scalars.scalar(ctx, operator.eq, (extent, ir.integer(1)))
+            message = "cannot select an axis to squeeze out which has size not equal to one"
+        elif given is None:
+            holds = scalars.scalar(ctx, operator.ne, (extent, ir.integer(1)))
+            message = "np.squeeze of an axis that only turns out to be of one element: name it, axis=..."
+        else:
+            continue
+        if isinstance(holds, ir.Const) and not holds.value:
+            raise ctx.mismatch("np.squeeze of an axis that is not of one element", "Name one that is.")
+        if not isinstance(holds, ir.Const):
+            ctx.builder.emit(ir.Raise(exception=ValueError, args=(message,), condition=holds))
+    first = ir.integer(0)
+    if isinstance(owner, Lazy):
+        lazy, left = owner, [k for k in range(rank) if k not in axes]
+
+        def element(index: tuple[ir.Operand, ...]) -> Number:
+            at = dict(zip(left, index, strict=True))
+            return lazy.element(tuple(at.get(k, first) for k in range(rank)))
+
+        if not left:
+            return element(())
+        return dataclasses.replace(lazy, shape=tuple(shape[k] for k in left), element=element, moved=lazy.sources)
+
+    def view(array: Value) -> Value:
+        if len(axes) == rank:
+            return ctx.builder.load(operand(ctx, array), (first,) * rank)
+        return sliced(ctx, operand(ctx, array), [ir.At(first) if k in axes else ir.Span() for k in range(rank)])
+
+    return of_parts(ctx, owner, view)
+
+
+def _sliding_window_view(
+    frame: Frame, x: Value, window_shape: Value, axis: Value | None, subok: Value | None, writeable: Value | None
+) -> Value:
+    """An expression: its element in a window is that of the array further on."""
+    ctx, rank = frame.ctx, ndim(x)
+    if writeable not in (None, ir.boolean(False)) or subok not in (None, ir.boolean(False)):
+        raise ctx.unsupported("sliding_window_view that one can write into", "Store into the array itself.")
+    windows = shape_argument(frame, window_shape)
+    axes = axes_of(frame, "sliding_window_view", Static(None) if axis is None else axis, rank)
+    along = tuple(range(rank)) if axes is None else _in_given_order(frame, axis, rank)
+    if len(along) != len(windows):
+        raise ctx.mismatch("sliding_window_view with another number of windows than of axes", "Give one for each axis.")
+    lazy = as_lazy(ctx, x)
+    shape = list(lazy.shape)
+    for k, window in zip(along, windows, strict=True):
+        fits = scalars.scalar(ctx, operator.le, (window, shape[k]))
+        if isinstance(fits, ir.Const) and not fits.value:
+            raise ctx.mismatch("a window that is longer than the axis", "Give a shorter one.")
+        if not isinstance(fits, ir.Const):
+            message = ("window shape cannot be larger than input array shape",)
+            ctx.builder.emit(ir.Raise(exception=ValueError, args=message, condition=fits))
+        less = scalars.scalar(ctx, operator.sub, (shape[k], window))
+        shape[k] = scalars.scalar(ctx, operator.add, (less, ir.integer(1)), "windows")
+
+    def element(index: tuple[ir.Operand, ...]) -> Number:
+        place = list(index[:rank])
+        for k, inside in zip(along, index[rank:], strict=True):
+            place[k] = scalars.scalar(ctx, operator.add, (place[k], inside))
+        return lazy.element(tuple(place))
+
+    by = "sliding_window_view"
+    return Lazy((*shape, *windows), lazy.dtype, element, lazy.sources, lazy.sources, by, is_free=True)
+
+
+def _in_given_order(frame: Frame, axis: Value | None, rank: int) -> tuple[int, ...]:
+    """The axes of an argument, each as often and in the place as it says."""
+    given = axis.items if isinstance(axis, TupleValue) else (axis,)
+    return tuple(axis_argument(frame, "sliding_window_view", one, rank) for one in given)
 
 
 def _astype(frame: Frame, owner: Value, kind: Value) -> Value:
@@ -434,6 +538,13 @@ SHAPING: dict[Any, Handler] = {
     np.transpose: _transpose,
     np.swapaxes: takes("swapaxes", "a:array axis1 axis2", _swapaxes),
     np.moveaxis: takes("np.moveaxis", "a:array source destination", _moveaxis),
+    np.squeeze: takes("np.squeeze", "a:array axis?", _squeeze),
+    sliding_window_view: takes(
+        "sliding_window_view", "x:array window_shape axis? subok? writeable?", _sliding_window_view
+    ),
+    as_strided: refused(
+        "as_strided", "Use sliding_window_view for windows, and slices, reshape or np.broadcast_to for the rest."
+    ),
     np.expand_dims: takes("np.expand_dims", "a:array axis", _expand_dims),
     np.broadcast_to: takes("np.broadcast_to", "array:value shape", _broadcast_to),
     np.shape: _question("shape"),

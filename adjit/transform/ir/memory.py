@@ -111,6 +111,14 @@ class Span:
             return None
         return int(first + last) if self.step in (None, Const(1, types.intp)) else None
 
+    @property
+    def is_one(self) -> bool:
+        """Whether it is of one element, if there is any, such as [:1], [2:3] or [-1:]."""
+        start = 0 if self.start is None else self.start.value if isinstance(self.start, Const) else None
+        if start is None or self.step not in (None, Const(1, types.intp)):
+            return False
+        return start == -1 if self.stop is None else isinstance(self.stop, Const) and self.stop.value == start + 1
+
 
 @dataclass(frozen=True)
 class NewAxis:

@@ -154,6 +154,14 @@ np.dot(<A>, <A>.T)
 <A>[:, 0:2] @ <A>[:, 0:2].T
 np.matmul(<M>, <v>)
 np.multiply.outer(<v>, <v>)
+np.add.reduceat(<v>, [0, 1])
+np.cumulative_sum(<v>, include_initial=True)
+np.lib.stride_tricks.sliding_window_view(<v>, 2)
+np.exp(<v>, where=<v> > 0.1237, out=np.ones(<v>.size))
+np.arcsin(0.3 * <v> + 0.2j).imag
+np.union1d(<v>, np.append(<v>, <x>))
+<A>.mT * <x>
+np.squeeze(<A>[:1])
 np.einsum("ij,j->i", <M>, <v>)
 np.tensordot(<M>, <v>, 1)
 np.linalg.inv(<M>) @ <v>
@@ -389,7 +397,7 @@ np.ascontiguousarray($)
 np.asfortranarray($)
 np.atleast_1d($)
 np.atleast_2d($)
-np.squeeze($)
+np.squeeze($[None])
 np.diag($)
 $.diagonal()
 np.flip($)
@@ -488,6 +496,16 @@ for <i> in range(<v>.size):
 <!r> = np.empty_like(<v>)
 for <i> in range(<v>.size):
     <!r>[<i>] = <x> * <v>[<i>] ** 2
+
+for (<!b>, <!c>), <!e> in np.ndenumerate(<A>):
+    <s> += <!e> * <!e> * <!b>
+
+for <!b>, <!c> in np.ndindex(<A>.shape):
+    <s> += <A>[<!b>, <!c>] * <x>
+
+<!r> = <v> * <x>
+<!r>.sort()
+<!s> = <!r>[0] * <x>
 
 <!r> = np.zeros_like(<A>)
 for <i> in range(<A>.shape[0]):

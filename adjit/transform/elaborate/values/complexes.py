@@ -115,7 +115,7 @@ def is_known(callee: Any, count: int) -> bool:
     if getattr(callee, "__module__", "") == "math":
         # it takes none
         return False
-    return name in _FUNCTIONS if count == 1 else count == 2 and (name in _BINARY or callee is cmath.rect)
+    return name in _FUNCTIONS if count == 1 else count == 2 and (name in _BINARY or callee in (cmath.rect, cmath.log))
 
 
 def call(ctx: Context, callee: Any, args: Sequence[Number], name: str = "") -> Number:
@@ -125,6 +125,8 @@ def call(ctx: Context, callee: Any, args: Sequence[Number], name: str = "") -> N
     known = getattr(callee, "__name__", str(callee))
     if len(args) == 2 and known in _BINARY:
         return binary(ctx, _BINARY[known], args[0], args[1])
+    if callee is cmath.log and len(args) == 2:
+        return binary(ctx, operator.truediv, *(_log(ctx, promote(ctx, a)) for a in args))
     if callee is cmath.rect and len(args) == 2:
         return _turned(ctx, real(ctx, args[0]), real(ctx, args[1]))
     if len(args) == 1:
@@ -263,6 +265,84 @@ def _tanh(ctx: Context, z: Complex) -> Complex:
     return Complex(large, small)
 
 
+def _asinh(ctx: Context, z: Complex) -> Complex:
+    """By the roots of 1 + iz and 1 - iz, of which no digits cancel (Kahan 1987), as are the other inverses."""
+    one = typed_const(1.0, z.real.type)
+    above, below = (_call(ctx, f, one, z.imag) for f in (operator.add, operator.sub))
+    first, second = _sqrt(ctx, Complex(above, _call(ctx, operator.neg, z.real))), _sqrt(ctx, Complex(below, z.real))
+    across, along = _times(ctx, conjugate(ctx, first), second).imag, _times(ctx, first, second).real
+    return Complex(_call(ctx, math.asinh, across), _call(ctx, math.atan2, z.imag, along))
+
+
+def _with_roots(ctx: Context, z: Complex, turned: bool) -> tuple[Complex, Complex]:
+    """The roots of z - 1, or of 1 - z, and of 1 + z."""
+    one = typed_const(1.0, z.real.type)
+    less = Complex(_call(ctx, operator.sub, z.real, one), z.imag)
+    if turned:
+        less = Complex(_call(ctx, operator.sub, one, z.real), _call(ctx, operator.neg, z.imag))
+    return _sqrt(ctx, less), _sqrt(ctx, Complex(_call(ctx, operator.add, one, z.real), z.imag))
+
+
+def _acosh(ctx: Context, z: Complex) -> Complex:
+    first, second = _with_roots(ctx, z, turned=False)
+    real = _call(ctx, math.asinh, _times(ctx, conjugate(ctx, first), second).real)
+    return Complex(real, _twice_the_angle(ctx, first.imag, second.real))
+
+
+def _acos(ctx: Context, z: Complex) -> Complex:
+    first, second = _with_roots(ctx, z, turned=True)
+    imag = _call(ctx, math.asinh, _times(ctx, conjugate(ctx, second), first).imag)
+    return Complex(_twice_the_angle(ctx, first.real, second.real), imag)
+
+
+def _twice_the_angle(ctx: Context, y: ir.Operand, x: ir.Operand) -> ir.Operand:
+    return _mul(ctx, typed_const(2.0, y.type), _call(ctx, math.atan2, y, x))
+
+
+def _atanh(ctx: Context, z: Complex) -> Complex:
+    one, two, four, quarter = (typed_const(v, z.real.type) for v in (1.0, 2.0, 4.0, 0.25))
+    square = _mul(ctx, z.imag, z.imag)
+
+    def real_of(x: ir.Operand) -> ir.Operand:
+        less = _call(ctx, operator.sub, one, x)
+        below = _call(ctx, operator.add, _mul(ctx, less, less), square)
+        return _mul(ctx, quarter, _call(ctx, math.log1p, _call(ctx, operator.truediv, _mul(ctx, four, x), below)))
+
+    def mirrored() -> ir.Operand:
+        return _call(ctx, operator.neg, real_of(_call(ctx, operator.neg, z.real)))
+
+    is_left = _call(ctx, operator.lt, z.real, typed_const(0.0, z.real.type))
+    real = branch(ctx, is_left, mirrored, lambda: real_of(z.real), "real")
+    less, more = (_call(ctx, f, one, z.real) for f in (operator.sub, operator.add))
+    along = _call(ctx, operator.sub, _mul(ctx, less, more), square)
+    angle = _call(ctx, math.atan2, _mul(ctx, two, z.imag), along)
+    return Complex(real, _mul(ctx, typed_const(0.5, z.real.type), angle))
+
+
+def _turned_in(function: Callable[[Context, Complex], Complex]) -> Callable[[Context, Complex], Complex]:
+    """`-i function(iz)`, as asin is of asinh, and atan of atanh."""
+
+    def of(ctx: Context, z: Complex) -> Complex:
+        found = function(ctx, Complex(_call(ctx, operator.neg, z.imag), z.real))
+        return Complex(found.imag, _call(ctx, operator.neg, found.real))
+
+    return of
+
+
+def is_close(ctx: Context, a: Number, b: Number, rel_tol: ir.Operand, abs_tol: ir.Operand) -> ir.Operand:
+    """cmath.isclose."""
+    left, right = promote(ctx, a), promote(ctx, b)
+    apart_by = _size(ctx, _by_parts(ctx, operator.sub, left, right))
+    larger = _call(ctx, max, _size(ctx, left), _size(ctx, right))
+    allowed = _call(ctx, max, _mul(ctx, rel_tol, larger), abs_tol)
+    # infinities are close to themselves
+    same = binary(ctx, operator.eq, left, right)
+    assert not isinstance(same, Complex)
+    finite = _call(ctx, math.isfinite, larger)
+    near = _call(ctx, operator.and_, finite, _call(ctx, operator.le, apart_by, allowed))
+    return _call(ctx, operator.or_, same, near)
+
+
 def _of_parts(predicate: Any, combine: Any = operator.or_) -> Callable[[Context, Complex], ir.Operand]:
     return lambda ctx, z: _call(ctx, combine, *operands_in(_by_parts(ctx, predicate, z)))
 
@@ -289,6 +369,12 @@ _FUNCTIONS: dict[str, Callable[[Context, Complex], Number]] = {
     "cosh": _crossed(math.cosh, math.cos, math.sinh, math.sin),
     "tan": _tan,
     "tanh": _tanh,
+    **dict.fromkeys(("asinh", "arcsinh"), _asinh),
+    **dict.fromkeys(("acosh", "arccosh"), _acosh),
+    **dict.fromkeys(("atanh", "arctanh"), _atanh),
+    **dict.fromkeys(("acos", "arccos"), _acos),
+    **dict.fromkeys(("asin", "arcsin"), _turned_in(_asinh)),
+    **dict.fromkeys(("atan", "arctan"), _turned_in(_atanh)),
     "isnan": _of_parts(math.isnan),
     "isinf": _of_parts(math.isinf),
     "isfinite": _of_parts(math.isfinite, operator.and_),

@@ -27,6 +27,7 @@ from adjit.transform.elaborate.values.values import (
     Method,
     Number,
     Paired,
+    Places,
     TupleValue,
     Value,
     described,
@@ -211,6 +212,8 @@ def materialise(ctx: Context, value: Value, name: str = "", user: bool = False) 
         return Method(materialise(ctx, value.owner), value.name)
     if isinstance(value, Paired):
         return Paired(tuple(p if p is None else materialise(ctx, p) for p in value.parts), value.first)
+    if isinstance(value, Places):
+        return Places(value.shape, tuple(materialise(ctx, a) for a in value.arrays), value.has_index)
     if not isinstance(value, Lazy):
         return value
     out = copied(ctx, value, name, user)

@@ -39,6 +39,7 @@ class Context:
         self._looked_at: dict[ir.Operand, list[ir.Op]] = {}
         # the extent that is left of another without so many elements, and the list of operations that it is made in
         self._shortened: dict[tuple[ir.Operand, int], tuple[ir.Operand, list[ir.Op]]] = {}
+        self.at_most_one: set[ir.Operand] = set()  # extents of slices such as [:1]
         # the real and imaginary parts of global arrays
         self.parts: dict[int, Complex] = {}
         # what the user calls a value that has no name, and where

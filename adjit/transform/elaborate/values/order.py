@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from adjit.transform import ir
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Context
-from adjit.transform.elaborate.values.values import Lazy, Method, Paired, Value
+from adjit.transform.elaborate.values.values import Lazy, Method, Paired, Places, Value
 
 
 def in_order(ctx: Context, evaluations: Sequence[Callable[[], Value]]) -> list[Value]:
@@ -76,3 +76,6 @@ def _sources(value: Value | None) -> Iterator[ir.Operand]:
     elif isinstance(value, Paired):
         for part in value.parts:
             yield from _sources(part)
+    elif isinstance(value, Places):
+        for array in value.arrays:
+            yield from _sources(array)

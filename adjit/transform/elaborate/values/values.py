@@ -189,6 +189,18 @@ class Paired:
 
 
 @dataclass(frozen=True)
+class Places:
+    """np.ndindex, np.ndenumerate and np.nditer: the places of an array of this shape, in C order.
+
+    Each gives its index, the elements there of these arrays, or, of ndenumerate, both.
+    """
+
+    shape: tuple[ir.Operand, ...]
+    arrays: tuple[Value, ...] = ()
+    has_index: bool = True
+
+
+@dataclass(frozen=True)
 class SliceValue:
     """`start:stop:step` in a subscript."""
 
@@ -229,6 +241,7 @@ Value = (
     | Method
     | Range
     | Paired
+    | Places
     | SliceValue
     | Poison
 )
@@ -395,6 +408,7 @@ _DESCRIBED: Mapping[type, str] = {
     Complex: "a complex number",
     Range: "a range",
     Paired: "what enumerate or zip gives",
+    Places: "what np.ndindex, np.ndenumerate or np.nditer gives",
     SliceValue: "a slice",
     Poison: "a value whose type depends on the path taken",
     Grown: "a list that grows",

@@ -1,4 +1,4 @@
-"""Grids with all that NumPy takes, differences and gradients, integrals along axes, polynomials.
+"""Grids with all that NumPy takes, differences and gradients, integrals along axes, histograms.
 
 In: the arguments of the NumPy function; axes, orders, texts and None are static. Out: what it returns.
 
@@ -6,7 +6,6 @@ In: the arguments of the NumPy function; axes, orders, texts and None are static
 """
 
 import numpy as np
-import numpy.polynomial.polynomial
 
 from adjit.rules.axes import one_axis
 from adjit.rules.registry import builtin
@@ -214,71 +213,28 @@ def histogram_bin_edges(a, bins=10, range=None, weights=None):
     return np.linspace(first, last, bins + 1)
 
 
-# --------------------------------------------------------------------------------------------------------- polynomials
+@decomposition(np.histogram2d)
+def histogram2d(x, y, bins=10, range=None, density=None, weights=None):
+    of_x, of_y = bins if isinstance(bins, (tuple, list)) else (bins, bins)
+    rows = np.histogram_bin_edges(x, of_x, None if range is None else range[0])
+    columns = np.histogram_bin_edges(y, of_y, None if range is None else range[1])
+    counts = np.zeros((rows.size - 1, columns.size - 1))
+    for k in np.arange(x.size):
+        if rows[0] <= x[k] and x[k] <= rows[-1] and columns[0] <= y[k] and y[k] <= columns[-1]:
+            i = min(np.searchsorted(rows, x[k], side="right"), rows.size - 1) - 1
+            j = min(np.searchsorted(columns, y[k], side="right"), columns.size - 1) - 1
+            counts[i, j] += 1.0 if weights is None else weights[k]
+    if density:
+        return counts / (np.sum(counts) * np.outer(rows[1:] - rows[:-1], columns[1:] - columns[:-1])), rows, columns
+    return counts, rows, columns
 
 
-def horner(highest_first, x):
-    if np.ndim(x) == 0:
-        found = 0.0 * x
-        for k in range(highest_first.size):
-            found = found * x + highest_first[k]
-        return found
-    out = 0.0 * x
-    for k in range(highest_first.size):
-        out[...] = out * x + highest_first[k]
-    return out
+# ------------------------------------------------------------------------------------------------------------- windows
 
 
-decomposition(np.polyval)(lambda p, x: horner(p, x))
-
-
-@decomposition(numpy.polynomial.polynomial.polyval)
-def polyval_of_lowest_first(x, c, tensor=True):
-    if c.ndim != 1:
-        raise NotImplementedError("polyval of several polynomials at once")
-    return horner(c[::-1], x)
-
-
-@decomposition(np.polyder)
-def polyder(p, m=1):
-    found = p
-    for _ in tuple(range(m)):
-        found = found[:-1] * np.arange(found.size - 1, 0, -1)
-    return found
-
-
-@decomposition(np.polyint)
-def polyint(p, m=1, k=None):
-    found = p
-    for step in tuple(range(m)):
-        constant = 0.0 if k is None else k if np.ndim(k) == 0 else k[step]
-        found = np.append(found / np.arange(found.size, 0, -1), constant)
-    return found
-
-
-def as_long(a, n):
-    """The same polynomial with so many coefficients."""
-    out = np.zeros(n, a.dtype)
-    out[n - a.size :] = a
-    return out
-
-
-decomposition(np.polyadd)(
-    lambda a1, a2: as_long(a1, max(a1.size, a2.size)) + as_long(a2, max(a1.size, a2.size))
-)
-decomposition(np.polysub)(
-    lambda a1, a2: as_long(a1, max(a1.size, a2.size)) - as_long(a2, max(a1.size, a2.size))
-)
-decomposition(np.polymul)(lambda a1, a2: np.convolve(a1, a2))
-
-
-@decomposition(np.polyfit)
-def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
-    if full or cov:
-        raise NotImplementedError("np.polyfit with `full` or `cov`")
-    powers = np.vander(x, deg + 1)
-    weights = np.ones(x.size) if w is None else w
-    rows = powers * weights.reshape(-1, 1)
-    sizes = np.sqrt(np.sum(rows * rows, axis=0))
-    found = np.linalg.lstsq(rows / sizes, y * (weights if y.ndim == 1 else weights.reshape(-1, 1)))[0]
-    return found / (sizes if y.ndim == 1 else sizes.reshape(-1, 1))
+@decomposition(np.kaiser)
+def kaiser(M, beta):
+    if M == 1:
+        return np.ones(1)
+    places = (np.arange(M) - (M - 1) / 2.0) / ((M - 1) / 2.0)
+    return np.i0(beta * np.sqrt(1.0 - places * places)) / np.i0(beta)

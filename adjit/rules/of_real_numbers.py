@@ -1,0 +1,50 @@
+"""Functions whose results NumPy makes real or complex by their values, with the type that the arguments say.
+
+In: an array of real numbers; of complex ones, its parts. Out: the results, real; or their parts. ValueError where those
+of real numbers are complex, as numba has it. They stand here, away from the rules, as saved sources take their text.
+
+    real_eigvals(a)      np.linalg.eigvals(a), or ValueError
+"""
+
+import numba
+import numpy as np
+from numba.extending import overload
+
+from adjit.errors import NOT_REAL
+
+
+def real_eig(a):
+    """Eigenvalues and eigenvectors. ValueError where they are complex."""
+    values, vectors = np.linalg.eig(a)
+    if np.iscomplexobj(values):
+        raise ValueError(NOT_REAL)
+    return values, vectors
+
+
+def real_eigvals(a):
+    """Eigenvalues. ValueError where they are complex."""
+    values = np.linalg.eigvals(a)
+    if np.iscomplexobj(values):
+        raise ValueError(NOT_REAL)
+    return values
+
+
+def real_roots(p):
+    """The roots of a polynomial, the highest power first. ValueError where they are complex."""
+    found = np.roots(p)
+    if np.iscomplexobj(found):
+        raise ValueError(NOT_REAL)
+    return found
+
+
+# run by Python as they stand, where NumPy would go on with complex numbers
+overload(real_eig)(lambda a: real_eig)
+overload(real_eigvals)(lambda a: real_eigvals)
+overload(real_roots)(lambda p: real_roots)
+
+
+@numba.njit
+def complex_roots(real, imag):
+    """The roots of a polynomial of complex coefficients, all in parts."""
+    found = np.roots(real + 1j * imag)
+    return found.real.astype(real.dtype), found.imag.astype(real.dtype)
