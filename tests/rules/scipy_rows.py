@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import special
+from scipy import special, stats
 
 from adjit.rules.incomplete import betainc_by_a, betainc_by_b, gammainc_by_a, hurwitz
 from adjit.rules.of_scipy.scipy_bessel import spherical_j, spherical_y
+from adjit.rules.of_scipy.scipy_distributions import log_quotient
 from adjit.rules.of_scipy.scipy_more import (
     cosine_integral,
     fresnel_cosine,
@@ -187,7 +188,10 @@ NUMBERS: list[Row] = [
 _CALLED_BY_RULES: tuple[Any, ...] = (
     gammainc_by_a, betainc_by_a, betainc_by_b, hurwitz, spherical_j, spherical_y, sine_integral, cosine_integral,
     hyperbolic_sine_integral, hyperbolic_cosine_integral, fresnel_sine, fresnel_cosine, real_lambertw,
+    log_quotient,
 )  # fmt: skip
 WITHOUT_EXAMPLE: tuple[Any, ...] = (
+    # of all distributions, which test_scipy_distributions.py has
+    type(stats.norm).__call__, type(stats.multivariate_normal).__call__,
     special.round, special.gammasgn, special.zetac, *_CALLED_BY_RULES, *(f.py_func for f in _CALLED_BY_RULES),
 )  # fmt: skip

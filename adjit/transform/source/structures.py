@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import functools
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import BuiltinFunctionType, FunctionType, MethodType
@@ -68,15 +69,21 @@ def attributes(value: Any) -> dict[str, Any]:
     return dict(vars(value))
 
 
-def known_by(value: Any) -> tuple[str, ...]:
+def known_by(value: Any) -> dict[str, Any]:
     """The attributes by which an object of SciPy's is known that may stand among constants; none of any other."""
     kind = type(value)
-    return _KNOWN_BY.get(kind.__name__, ()) if kind.__module__.startswith("scipy.") else ()
+    names = _KNOWN_BY.get(kind.__name__, ()) if kind.__module__.startswith("scipy.") else ()
+    found = {name: getattr(value, name) for name in names}
+    if "dist" in found:
+        # frozen ones have copies of the distributions that scipy.stats has
+        own = getattr(sys.modules["scipy.stats"], found["dist"].name, None)
+        found["dist"] = own if type(own) is type(found["dist"]) else found["dist"]
+    return found
 
 
 def is_sparse(value: Any) -> bool:
     """Whether it is a matrix or an array that is compressed by rows or columns."""
-    return known_by(value) == _COMPRESSED
+    return _KNOWN_BY.get(type(value).__name__) == _COMPRESSED and type(value).__module__.startswith("scipy.")
 
 
 _COMPRESSED = ("data", "indices", "indptr", "shape")

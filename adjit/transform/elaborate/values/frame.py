@@ -269,9 +269,9 @@ def wrap(ctx: Context, thing: Any) -> Value:
         if not isinstance(type_.dtype, types.Float | types.Integer | types.Boolean):
             raise ctx.unsupported(f"a global array of {thing.dtype}", "Use an array of numbers.")
         return ir.Const(thing, type_)
-    names = known_by(thing)
-    if names:
-        return Record(names, tuple(wrap(ctx, getattr(thing, name)) for name in names), type(thing))
+    known = known_by(thing)
+    if known:
+        return Record(tuple(known), tuple(wrap(ctx, part) for part in known.values()), type(thing))
     return Static(thing)
 
 
