@@ -31,7 +31,7 @@ from adjit.rules.complex_matrices import (
 )
 from adjit.rules.linear_algebra import cofactors
 from tests.rules import rows as at
-from tests.rules import scipy_linalg_rows, scipy_rows, scipy_sample_rows, scipy_sparse_rows
+from tests.rules import scipy_descriptive_rows, scipy_linalg_rows, scipy_rows, scipy_sample_rows, scipy_sparse_rows
 from tests.rules.fourier import FOURIER, WITHOUT_TRANSFORMS
 from tests.rules.numpy_rows import NUMPY
 from tests.rules.rows import Row, array, constant, fixed, numbers, positive, real, row, scalar, vector
@@ -523,4 +523,5 @@ ARRAYS: list[Row] = [
 TABLE: list[Row] = [
     *SCALARS, *ARRAYS, *CONSTANTS, *DRAWS, *NUMPY, *scipy_rows.NUMBERS, *scipy_rows.SUMS,
     *scipy_linalg_rows.LINEAR_ALGEBRA, *scipy_sample_rows.SAMPLES, *scipy_sparse_rows.MATRICES,
+    *scipy_descriptive_rows.DESCRIPTIVE,
 ]  # fmt: skip

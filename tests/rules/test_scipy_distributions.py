@@ -150,9 +150,25 @@ def test_vectors():
     check(lambda x, c: np.sum(stats.weibull_min.logpdf(x, c)), lambda: (np.array([[0.3], [0.7]]), np.array([1.2, 2.0])))
 
 
+def test_chances_of_correlations():
+    def f(x, y):
+        line = stats.linregress(x, y)
+        r, chance = stats.pearsonr(x, y)
+        return line.stderr * r + line.pvalue - chance
+
+    at = np.array([0.3, 0.7, 1.4, 1.5]), np.array([0.2, -0.3, 0.9, 0.4])
+    value, (x_bar, _) = adjit.value_and_grad(f, wrt=(0, 1), target="python")(*at)
+    assert value == pytest.approx(f(*at), rel=1e-12)
+    assert x_bar @ at[0] == pytest.approx(
+        (f(at[0] * (1 + 1e-6), at[1]) - f(at[0] * (1 - 1e-6), at[1])) / 2e-6, rel=1e-6
+    )
+
+
 @pytest.mark.parametrize(
     ("f", "match"),
     [
+        (lambda x: stats.skew(np.array([x, 2.0, 0.1]), nan_policy="omit"), "take out what is nan"),
+        (lambda x: stats.spearmanr(np.array([x, 2.0, 0.1]), np.arange(3.0))[0], r"scipy\.stats\.spearmanr"),
         (lambda x: stats.nct.logpdf(x, 1.5, 0.3), r"scipy\.stats\.nct\.logpdf"),
         (lambda x: stats.norm(x).rvs(3), "draw with np.random"),
         (lambda x: stats.gamma.rvs(x), "draw with np.random"),
