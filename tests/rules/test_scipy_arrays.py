@@ -45,6 +45,8 @@ def test_triangles(trans, lower, unit):
         lambda a, b: linalg.norm(a, "fro") + linalg.norm(a, axis=0, keepdims=True),
         lambda a, b: linalg.block_diag(a, [1.0, 2.0], 3.0 * a[0, 0]),
         lambda a, b: linalg.lstsq(b, a)[:2],
+        lambda a, b: linalg.sqrtm(linalg.expm(a)) + linalg.norm(a, axis=(0, 1)),
+        lambda a, b: linalg.solveh_banded(np.stack([a[0] + 9.0, a[1], a[2]]), b, lower=True),
     ],
 )
 def test_linear_algebra(f):
@@ -78,7 +80,9 @@ def test_lines():
 @pytest.mark.parametrize(
     ("f", "match"),
     [
-        (lambda a: linalg.sqrtm(a), "symmetric"),
+        (lambda a: linalg.logm(a), "symmetric"),
+        (lambda a: linalg.orth(a), "one of many"),
+        (lambda a: linalg.eig(a)[0], "np.linalg.eig"),
         (lambda a: linalg.eigh(a, subset_by_index=[0, 1]), "adjit takes"),
         (lambda a: linalg.qr(a, pivoting=True), "leave it out"),
         (lambda a: integrate.quad(lambda x: a[0, 0] * x, 0.0, 1.0)[0], "fixed_quad"),

@@ -141,7 +141,7 @@ def median_abs_deviation(x, axis=0, center=np.median, scale=1.0, nan_policy="pro
     return np.median(np.abs(x - middle), axis=axis) / scale
 
 
-# ----------------------------------------------------------------------------------------------------------- two samples
+# ---------------------------------------------------------------------------------------------------------- two samples
 
 Correlation = namedtuple("Correlation", ("statistic", "pvalue"))
 Line = namedtuple("Line", ("slope", "intercept", "rvalue", "pvalue", "stderr"))

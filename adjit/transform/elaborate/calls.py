@@ -306,7 +306,7 @@ def _without_rule(frame: Frame, callee: Any, args: Sequence[Value], named: Mappi
         raise ctx.unsupported(
             "a frozen distribution", f"Give its parameters where it is used: scipy.stats.{callee.name}.logpdf(x, ...)."
         )
-    if not callable(callee) or isinstance(callee, type):
+    if not callable(callee) or isinstance(callee, type) or not _is_hashable(callee):
         raise ctx.unsupported(
             f"a call of {described(Static(callee))}",
             "Write the computation out, with those.",
