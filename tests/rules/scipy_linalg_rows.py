@@ -59,7 +59,7 @@ FACTORS: list[Row] = [
 ]
 
 EQUATIONS: list[Row] = [
-    row(linalg.sqrtm, lambda A: linalg.sqrtm(A @ A), at.regular(2), tags="double"),
+    row(linalg.sqrtm, lambda A: linalg.sqrtm(A @ A), at.regular(2), tags="double long"),
     row(
         linalg.solveh_banded,
         lambda ab, b: linalg.solveh_banded(ab + [[0.0], [4.0]], b),
