@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import scipy.sparse.linalg as sla
+from scipy import stats
 
 import adjit
 from tests.programs.harness import check
@@ -98,6 +99,21 @@ def test_the_adjoint_is_the_loops_that_one_would_write():
     assert text.count("for ") == 3
     assert "tape" not in text
     np.testing.assert_allclose(derived(S, X).toarray(), 2.0 * np.outer(S @ X, X) * (DENSE != 0), rtol=1e-13)
+
+
+def test_what_is_held_counts_for_the_cache(tmp_path, monkeypatch, recwarn):
+    monkeypatch.setenv("ADJIT_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.delenv("ADJIT_VERIFY", raising=False)
+    (tmp_path / "cache").mkdir(mode=0o700)
+    matrix, noise = A, stats.norm(0.0, 2.0)
+
+    def f(x):
+        return np.sum(matrix @ x) + noise.logpdf(x[0])
+
+    first = adjit.grad(f, cache=True)(X)
+    matrix, noise = 2.0 * A, stats.norm(0.0, 1.0)
+    np.testing.assert_allclose(adjit.grad(f, cache=True)(X) - first, A.sum(axis=0) - 0.75 * X[0] * (X == X[0]))
+    assert not recwarn.list
 
 
 def test_types():
