@@ -164,7 +164,7 @@ class _Specialising:
         if any(layout.kind == "static" for layout in asked) or (asked and self.derivative.kind not in _GRADIENTS):
             self._check_values(arguments)
         result = self._of_layouts(layouts)(*given)
-        return result_of(self.derivative, layouts, result) if asked else result
+        return result_of(self.derivative, layouts, given, result) if asked else result
 
     def _for(self, arguments: Sequence[Any]) -> Any:
         """The derived function that runs when this one is called so."""

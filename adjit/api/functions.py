@@ -24,7 +24,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from numba import types
@@ -35,7 +35,7 @@ from adjit.api.bound import BoundDerived, bound
 from adjit.api.calls import AlongVectors, Choosing
 from adjit.api.dispatch import derive, register
 from adjit.api.options import Options, make_options
-from adjit.api.structures import Layouts, laid_out, like, taken
+from adjit.api.structures import Layouts, Patterns, laid_out, like, patterns_in, taken
 from adjit.api.trees import Template, conform, described, leaves, parts_of, snapshot, template, zero
 from adjit.errors import Stretched, TypeMismatch, WrongCall
 from adjit.runtime.library import held
@@ -76,7 +76,8 @@ def jvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any], **option
         layouts, arguments = laid
         spec, primals = of_structures(spec, layouts), arguments[: len(primals)]
         what = f"a tangent of {shown(spec)}"
-        tangents = [taken(layout, t, what) for layout, t in zip(layouts, tangents, strict=False)]
+        own = zip(layouts, tangents, primals, strict=False)
+        tangents = [taken(layout, t, what, primal) for layout, t, primal in own]
     instead = "Give one an argument that is given, shaped as that."
     tangents = parts_of(tangents, len(primals), f"the tangents of {shown(spec)} are", instead)
     names, shapes = list(derivatives.parameters(spec).parameters), [template(a) for a in arguments]
@@ -119,6 +120,7 @@ def vjp(function: Any, *arguments: Any, **options: Any) -> tuple[Any, Pullback]:
         spec = of_structures(spec, layouts)
     # copies, so that what the pullback sees is what the function saw
     kept = snapshot(given)
+    patterns = patterns_in(layouts, kept)
     active = tuple(p for p in active_positions(kept) if p in positions)
     if not active:
         value = value_of(spec, chosen)(*kept)
@@ -136,13 +138,13 @@ def vjp(function: Any, *arguments: Any, **options: Any) -> tuple[Any, Pullback]:
         (value,) = snapshot((value,))
         joint = derive(Derivative(function=spec, kind="vjp", wrt=active), chosen)
         joint.prepare(*kept, zero(result))
-        return value, Pullback(spec, result, positions, active, joint, kept, layouts=layouts)
+        return value, Pullback(spec, result, positions, active, joint, kept, layouts=layouts, patterns=patterns)
     given = forward.argument_types(*kept)
     reverse = derive(Derivative(function=spec, kind="split_reverse", wrt=active, given=given), chosen)
     if forward.derivative.stretches:
         reverse = reverse.stretching
     reverse.prepare(saved, snapshot(changed), zero(result))
-    return value, Pullback(spec, result, positions, active, reverse, (saved,), (changed,), layouts)
+    return value, Pullback(spec, result, positions, active, reverse, (saved,), (changed,), layouts, patterns)
 
 
 @dataclass(eq=False, repr=False)
@@ -161,6 +163,7 @@ class Pullback:
     _saved: tuple[Any, ...] = ()
     _consumed: tuple[Any, ...] = ()
     layouts: Layouts = ()
+    patterns: Patterns = field(default_factory=dict)
 
     def __call__(self, *seeds: Any) -> tuple[Any, ...]:
         if len(seeds) != 1:
@@ -171,7 +174,7 @@ class Pullback:
         seed = conform(seeds[0], self.result, "the seed")
         bars = () if self._sweep is None else self._sweep(*self._saved, *snapshot(self._consumed), seed)
         layouts = dict(enumerate(self.layouts))
-        of = {k: like(layouts.get(k), bar) for k, bar in zip(self._active, bars, strict=True)}
+        of = {k: like(layouts.get(k), bar, self.patterns.get(k, {})) for k, bar in zip(self._active, bars, strict=True)}
         return tuple(of.get(position) for position in self._positions)
 
     def __repr__(self) -> str:

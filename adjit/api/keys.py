@@ -34,6 +34,7 @@ from adjit.runtime.backend import is_dispatcher
 from adjit.runtime.backend import versions as backend_versions
 from adjit.transform.source.callables import file_lines, is_distribution
 from adjit.transform.source.derivative import Derivative
+from adjit.transform.source.structures import known_by
 
 # Packages that a version stands for. Of Python's own only those that NumPy imports: another file of theirs may be the
 # user's, as `statistics.py` beside a script is.
@@ -213,6 +214,10 @@ class _Walk:
             self.text("numba type", _type_text(value) if not isinstance(value, types.NumberClass) else str(value))
         elif isinstance(value, np.dtype):
             self.text("dtype", f"{value.str} {value.name}")
+        elif known := known_by(value):
+            self.text("known by its parts", f"{type(value).__module__}.{type(value).__qualname__}")
+            for part in known.values():
+                self.value(part)
         elif dataclasses.is_dataclass(value) and type(value).__module__.startswith("adjit."):
             self.dataclass(value)
         else:

@@ -7,14 +7,14 @@ In: the arguments of a call. Out: the same with tuples of leaves in their place,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from adjit.errors import TypeMismatch
 from adjit.transform.source.derivative import Derivative, shown
-from adjit.transform.source.structures import Layout, is_structure, put_together, static, taken_apart
+from adjit.transform.source.structures import HELD, Layout, held, is_structure, put_together, static, taken_apart
 
 Layouts = tuple[Layout | None, ...]
 
@@ -59,29 +59,38 @@ def is_integer(value: Any) -> bool:
     return isinstance(value, int | np.integer)
 
 
-def like(layout: Layout | None, leaves: Any) -> Any:
-    """The gradient with respect to an argument, put together as that is; 0 where none flows."""
+Patterns = Mapping[int, Mapping[int, Any]]  # by argument and place, the indices of sparse matrices
+
+
+def patterns_in(layouts: Layouts, given: Sequence[Any]) -> Patterns:
+    """Copies of the indices of sparse matrices among the arguments, which their gradients have, too."""
+    found = {k: held(layout, given[k]) for k, layout in enumerate(layouts) if layout is not None}
+    return {k: {place: leaf.copy() for place, leaf in own.items()} for k, own in found.items() if own}
+
+
+def like(layout: Layout | None, leaves: Any, own: Mapping[int, Any]) -> Any:
+    """The gradient with respect to an argument, put together as that is, of which it has `own`; 0 where none flows."""
     if layout is None or leaves is None:
         return leaves
-    return put_together(layout, iter([0 if leaf is None else leaf for leaf in leaves]))
+    return put_together(layout, iter([own.get(k, 0 if leaf is None else leaf) for k, leaf in enumerate(leaves)]))
 
 
-def result_of(derivative: Derivative, layouts: Layouts, found: Any) -> Any:
+def result_of(derivative: Derivative, layouts: Layouts, given: Sequence[Any], found: Any) -> Any:
     """What a call of `grad` or `value_and_grad` returns."""
     assert derivative.wrt is not None
-    own = [layouts[p] for p in derivative.wrt]
+    of, own = derivative.wrt, patterns_in(layouts, given)
 
     def together(bars: Any) -> Any:
         if derivative.single:
-            return like(own[0], bars)
-        return tuple(like(layout, bar) for layout, bar in zip(own, bars, strict=True))
+            return like(layouts[of[0]], bars, own.get(of[0], {}))
+        return tuple(like(layouts[p], bar, own.get(p, {})) for p, bar in zip(of, bars, strict=True))
 
     if derivative.kind == "value_and_grad":
         return found[0], together(found[1])
     return (together(found[0]), found[1]) if derivative.has_aux else together(found)
 
 
-def taken(layout: Layout | None, given: Any, what: str) -> Any:
+def taken(layout: Layout | None, given: Any, what: str, argument: Sequence[Any]) -> Any:
     """A tangent of an argument, which is put together like that, as the tuple of its leaves."""
     if layout is None or given is None:
         return given
@@ -89,10 +98,16 @@ def taken(layout: Layout | None, given: Any, what: str) -> Any:
     found = taken_apart(given, leaves)
     if _skeleton(found) != _skeleton(layout):
         raise TypeMismatch(f"{what} is not put together like the argument", instead="Build it like that.")
+    if not all(np.array_equal(leaves[place], index) for place, index in held(layout, argument).items()):
+        raise TypeMismatch(
+            f"{what} is a sparse matrix with other places than the argument's",
+            instead="Make it of that one's indices, with zeros among its data where it needs some.",
+        )
     return tuple(leaves)
 
 
 def _skeleton(layout: Layout) -> Any:
     if layout.kind in ("number", "array", "static"):
         return None
-    return layout.kind, layout.keys, tuple(map(_skeleton, layout.parts))
+    is_sparse = HELD in layout.parts
+    return layout.kind, layout.keys, tuple(map(_skeleton, layout.parts)), layout if is_sparse else None

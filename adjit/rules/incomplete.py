@@ -140,3 +140,23 @@ def hurwitz(x: float, q: float) -> float:
         factor *= (place + 1.0) * (place + 2.0) / (q * q)
         place += 2.0
     return float(total)
+
+
+@numba.njit(error_model="numpy")
+def hurwitz_by_x(x: float, q: float) -> float:
+    """The derivative of that by x, term by term; nan for x <= 1."""
+    if not (x > 1.0 and q > 0.0):
+        return math.nan
+    total = 0.0
+    while q < 12.0:
+        total -= math.log(q) * q**-x
+        q += 1.0
+    power, log_q = q**-x, math.log(q)
+    total -= q * power / (x - 1.0) * (log_q + 1.0 / (x - 1.0)) + 0.5 * log_q * power
+    factor, slope, place = x * power / q, 1.0 / x - log_q, x
+    for k in range(len(_MACLAURIN)):
+        total += _MACLAURIN[k] * factor * slope
+        factor *= (place + 1.0) * (place + 2.0) / (q * q)
+        slope += 1.0 / (place + 1.0) + 1.0 / (place + 2.0)
+        place += 2.0
+    return float(total)

@@ -47,7 +47,7 @@ def var(a, axis=None, dtype=None, ddof=0, keepdims=False):
     offsets = x - np.mean(x, axis=axes, keepdims=True)
     count = product(tuple(a.shape[k] for k in axes))
     found = np.sum(offsets * offsets, axis=axes, keepdims=keepdims) / max(count - ddof, 0)
-    return found.astype(x.dtype) if x.dtype.kind == "f" else found
+    return found.astype(x.dtype) if x.dtype.kind == "f" and np.ndim(found) > 0 else found
 
 
 def root(variance):

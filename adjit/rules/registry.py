@@ -37,13 +37,15 @@ BUILTIN_MODULES = (
 # The rules for functions of a library that takes its time to import, loaded once a program has imported it.
 OF_LIBRARIES = {
     "scipy.special": ("of_scipy.scipy_special", "of_scipy.scipy_bessel", "of_scipy.scipy_more"),
-    "scipy.stats": ("of_scipy.scipy_stats",),
+    "scipy.stats": tuple(f"of_scipy.scipy_{name}" for name in ("stats", "distributions", "frozen", "descriptive")),
     "scipy.linalg": ("of_scipy.scipy_linalg", "of_scipy.scipy_matrices"),
     "scipy.integrate": ("of_scipy.scipy_integrate",),
     "scipy.spatial.distance": ("of_scipy.scipy_spatial",),
     "scipy.signal": ("of_scipy.scipy_signal",),
     "scipy.interpolate": ("of_scipy.scipy_interpolate",),
     "scipy.optimize": ("of_scipy.scipy_optimize",),
+    "scipy.sparse": ("of_scipy.scipy_sparse",),
+    "scipy.sparse.linalg": ("of_scipy.scipy_sparse_solves",),
 }
 
 # The parameters of rules that take an array, so that a list or tuple is made one first, as in NumPy.
@@ -108,6 +110,8 @@ class Table:
         self.entries: dict[Any, Entry] = {}
         self.complex_entries: dict[Any, Entry] = {}
         self.of_all_numbers: set[Any] = set()
+        self.classes: dict[type, type] = {}
+        self.stood_for: dict[type, type] = {}
 
     def partials(self, callees: Any, function: Rule) -> Rule:
         """The partial derivatives of a scalar op, of one callee or a tuple of them; arrays and broadcasting follow.
@@ -157,6 +161,12 @@ class Table:
     def as_of_real(self, *callees: Any) -> None:
         """The decomposition of the op holds of complex numbers, too."""
         self.of_all_numbers.update(callees)
+
+    def stands_for(self, kind: type, own: type) -> None:
+        """Objects of a library's class have, while compiling, the methods and properties of `own`, whose objects are
+        those of the library's: its fields are named like the attributes by which they are known."""
+        self.classes[kind] = own
+        self.stood_for[own] = kind
 
     def _registering(
         self, callees: Sequence[Any], changed: Callable[[Entry, Callable[..., Any]], Entry]
@@ -249,6 +259,17 @@ def lookup(callee: Any) -> Entry | None:
         return None
     found = user.find(plain)
     return found if found is not None else builtin.find(plain)
+
+
+def class_of(kind: type) -> type:
+    """The class whose methods objects of this class have while compiling: its own, or what stands for it."""
+    load()
+    return builtin.classes.get(kind, kind)
+
+
+def stood_for(own: type) -> type:
+    """The class of a library that this one stands for, or else itself."""
+    return builtin.stood_for.get(own, own)
 
 
 def is_builtin(rule: Callable[..., Any]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
+from adjit.rules.of_scipy.scipy_linalg import principal_root
 from adjit.rules.triangular import banded_solve, eliminated, exchanges, lower_solve, order_of_rows, upper_solve
 from tests.rules import rows as at
 from tests.rules.rows import Row, array, row, vector
@@ -58,6 +59,14 @@ FACTORS: list[Row] = [
 ]
 
 EQUATIONS: list[Row] = [
+    row(linalg.sqrtm, lambda A: linalg.sqrtm(A @ A), at.regular(2), tags="double long"),
+    row(
+        linalg.solveh_banded,
+        lambda ab, b: linalg.solveh_banded(ab + [[0.0], [4.0]], b),
+        at.positive_array(2, 4),
+        vector(4),
+        tags="double",
+    ),
     row(linalg.expm, lambda A: linalg.expm(A), array(2, 2)),
     row(linalg.expm, lambda A: linalg.expm(9.0 * A), array(2, 2), tags="double", note="squared"),
     row(
@@ -79,6 +88,9 @@ EQUATIONS: list[Row] = [
 ]
 
 PATTERNS: list[Row] = [
+    row(linalg.khatri_rao, lambda a, b: linalg.khatri_rao(a, b), array(2, 3), array(3, 3)),
+    row(linalg.companion, lambda a: linalg.companion(a), vector(4)),
+    row(linalg.leslie, lambda f, s: linalg.leslie(f, s), vector(3), vector(2)),
     row(linalg.toeplitz, lambda c: linalg.toeplitz(c), vector(3)),
     row(linalg.toeplitz, lambda c, r: linalg.toeplitz(c, r), vector(3), vector(2), note="of-two"),
     row(linalg.circulant, lambda c: linalg.circulant(c), vector(3)),
@@ -98,5 +110,10 @@ PATTERNS: list[Row] = [
 LINEAR_ALGEBRA: list[Row] = [*SOLVES, *FACTORS, *EQUATIONS, *PATTERNS]
 
 # What rules call, and what is refused.
-_CALLED_BY_RULES = (lower_solve, upper_solve, banded_solve, eliminated, exchanges, order_of_rows)
-WITHOUT_EXAMPLE = (linalg.sqrtm, linalg.logm, *_CALLED_BY_RULES, *(f.py_func for f in _CALLED_BY_RULES))
+_CALLED_BY_RULES = (lower_solve, upper_solve, banded_solve, eliminated, exchanges, order_of_rows, principal_root)
+_REFUSED = (
+    linalg.logm, linalg.fractional_matrix_power, linalg.funm, linalg.signm, linalg.sinm, linalg.cosm, linalg.tanm,
+    linalg.sinhm, linalg.coshm, linalg.tanhm, linalg.eig, linalg.eigvals, linalg.orth, linalg.null_space, linalg.schur,
+    linalg.hessenberg,
+)  # fmt: skip
+WITHOUT_EXAMPLE = (*_REFUSED, *_CALLED_BY_RULES, *(f.py_func for f in _CALLED_BY_RULES))

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import special
+from scipy import special, stats
 
-from adjit.rules.incomplete import betainc_by_a, betainc_by_b, gammainc_by_a, hurwitz
+from adjit.rules.incomplete import betainc_by_a, betainc_by_b, gammainc_by_a, hurwitz, hurwitz_by_x
 from adjit.rules.of_scipy.scipy_bessel import spherical_j, spherical_y
+from adjit.rules.of_scipy.scipy_distributions import log_quotient
 from adjit.rules.of_scipy.scipy_more import (
     cosine_integral,
     fresnel_cosine,
@@ -61,6 +62,15 @@ ELEMENTARY: list[Row] = [
     *scalar((special.expit, special.log_expit, special.exprel), real),
     *scalar((special.log1p,), at.above_minus_one),
     *scalar((special.cbrt,), positive),
+    *scalar((special.cosdg, special.sindg, special.tandg), real),
+    *scalar((special.powm1,), positive, real),
+    Row(
+        special.radian,
+        lambda d, m, s: special.radian(d, m, s),
+        numbers(real, real, real),
+        (0, 1, 2),
+        frozenset({"scalar"}),
+    ),
     *scalar((special.logit,), fraction),
     *([*scalar((special.softplus,), real)] if hasattr(special, "softplus") else []),
     *scalar((special.boxcox, special.boxcox1p), positive, real),
@@ -78,6 +88,7 @@ GAMMA: list[Row] = [
     *after(special.polygamma, 0, of=positive),
     *after(special.polygamma, 2, of=positive),
     *after(special.zeta, 2.5, of=positive),
+    *scalar((special.perm,), at.above_one, fraction),
     row(special.multigammaln, lambda a: special.multigammaln(a, 3), at.above_one, note="three", tags="double"),
 ]
 
@@ -106,6 +117,7 @@ BESSEL: list[Row] = [
     *after((special.jv, special.yv, special.iv, special.kv), 0, of=positive),
     *after((special.jve, special.yve, special.ive, special.kve), 0.5, of=positive),
     *after((special.yn, special.kn, special.expn), 2, of=positive),
+    *after((special.struve, special.modstruve), 1.3, of=positive),
 ]
 
 INTEGRALS: list[Row] = [
@@ -162,6 +174,9 @@ DISTRIBUTIONS: list[Row] = [
     *[of_last(c, positive, positive, positive) for c in (special.gdtr, special.gdtrc, special.fdtr, special.fdtrc)],
     of_last(special.stdtrit, positive, fraction),
     *after((special.pdtr, special.pdtrc), 3, of=positive),
+    *after((special.nbdtr, special.nbdtrc), 2, 5, of=fraction),
+    *after(special.chdtri, 2.5, of=fraction),
+    *after(special.fdtri, 2.5, 3.2, of=fraction),
 ]
 
 SPHERICAL: list[Row] = [
@@ -185,9 +200,15 @@ NUMBERS: list[Row] = [
 
 # Constants, and what rules call: by those of their arguments that have a rule, other rows differentiate them.
 _CALLED_BY_RULES: tuple[Any, ...] = (
-    gammainc_by_a, betainc_by_a, betainc_by_b, hurwitz, spherical_j, spherical_y, sine_integral, cosine_integral,
+    gammainc_by_a, betainc_by_a, betainc_by_b, hurwitz, hurwitz_by_x, spherical_j, spherical_y, sine_integral,
+    cosine_integral,
     hyperbolic_sine_integral, hyperbolic_cosine_integral, fresnel_sine, fresnel_cosine, real_lambertw,
+    log_quotient,
 )  # fmt: skip
 WITHOUT_EXAMPLE: tuple[Any, ...] = (
+    # like nbdtr; SciPy's own warn of how they are called
+    special.bdtr, special.bdtrc,
+    # of all distributions, which test_scipy_distributions.py has
+    type(stats.norm).__call__, type(stats.multivariate_normal).__call__,
     special.round, special.gammasgn, special.zetac, *_CALLED_BY_RULES, *(f.py_func for f in _CALLED_BY_RULES),
 )  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy import integrate, interpolate, optimize, signal
 from scipy.spatial import distance
@@ -82,7 +84,38 @@ FILTERS: list[Row] = [
 SPLINE = interpolate.CubicSpline([0.0, 0.7, 1.5, 2.0, 3.1], [0.3, -1.0, 0.5, 0.4, 2.0])
 LINES = interpolate.interp1d([-4.0, 0.7, 1.5, 2.0, 4.1], [0.3, -1.0, 0.5, 0.4, 2.0])
 
+GRID = interpolate.RegularGridInterpolator((np.arange(4.0), np.arange(3.0)), np.cos(np.arange(12.0)).reshape(4, 3))
+
+
+def on_grid(values: Any) -> Any:
+    return interpolate.RegularGridInterpolator((np.arange(2.0), [0.0, 0.7, 1.5]), values, "linear", False, None)
+
+
 SPLINES: list[Row] = [
+    row(
+        interpolate.PchipInterpolator,
+        lambda x, y: interpolate.PchipInterpolator(x, y)([1.4, 2.3]),
+        at.knots,
+        vector(6),
+        tags="double",
+    ),
+    row(
+        interpolate.Akima1DInterpolator,
+        lambda x, y: 1.0 * interpolate.Akima1DInterpolator(x, y)(1.4),
+        at.knots,
+        vector(6),
+        tags="double",
+    ),
+    row(
+        interpolate.interp1d,
+        lambda y, t: interpolate.interp1d(np.arange(5.0), y, "cubic", fill_value="extrapolate")(t) * t[0],
+        vector(5),
+        vector(2),
+        tags="double",
+        note="cubic",
+    ),
+    row(interpolate.RegularGridInterpolator, lambda v, p: on_grid(v)(p) * 1.0, array(2, 3), array(2, 2), tags="double"),
+    row(interpolate.RegularGridInterpolator.__call__, lambda p: GRID(0.3 * p + [1.5, 1.3]), array(2, 2), tags="double"),
     row(
         interpolate.CubicSpline,
         lambda x, y, t: interpolate.CubicSpline(x, y)(t) + interpolate.CubicSpline(x, y).integrate(0.3, t[0]),
@@ -124,4 +157,8 @@ VALLEY = row(optimize.rosen, lambda x: optimize.rosen(x), vector(3), tags="doubl
 SAMPLES: list[Row] = [VALLEY, *SUMS, *DISTANCES, *FILTERS, *SPLINES]
 
 # What is refused.
-WITHOUT_EXAMPLE = (integrate.quad, integrate.solve_ivp, integrate.odeint)
+WITHOUT_EXAMPLE = (
+    integrate.quad, integrate.solve_ivp, integrate.odeint, interpolate.UnivariateSpline, interpolate.make_interp_spline,
+    interpolate.InterpolatedUnivariateSpline, interpolate.LSQUnivariateSpline, interpolate.splrep, interpolate.splev,
+    interpolate.griddata, interpolate.interpn, interpolate.RBFInterpolator,
+)  # fmt: skip

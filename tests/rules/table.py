@@ -32,7 +32,7 @@ from adjit.rules.complex_matrices import (
 from adjit.rules.linear_algebra import cofactors
 from adjit.rules.of_real_numbers import real_eig, real_eigvals
 from tests.rules import rows as at
-from tests.rules import scipy_linalg_rows, scipy_rows, scipy_sample_rows
+from tests.rules import scipy_descriptive_rows, scipy_linalg_rows, scipy_rows, scipy_sample_rows, scipy_sparse_rows
 from tests.rules.fourier import FOURIER, WITHOUT_TRANSFORMS
 from tests.rules.more_numpy_rows import MORE_NUMPY
 from tests.rules.numpy_rows import NUMPY
@@ -516,7 +516,7 @@ WITHOUT_EXAMPLE: tuple[Any, ...] = (
     np.random.weibull, np.random.zipf, random.gauss, random.normalvariate, random.triangular, random.gammavariate,
     random.betavariate, random.lognormvariate, random.paretovariate, random.weibullvariate,
     random.vonmisesvariate, *scipy_rows.WITHOUT_EXAMPLE,
-    *scipy_linalg_rows.WITHOUT_EXAMPLE, *scipy_sample_rows.WITHOUT_EXAMPLE,
+    *scipy_linalg_rows.WITHOUT_EXAMPLE, *scipy_sample_rows.WITHOUT_EXAMPLE, *scipy_sparse_rows.WITHOUT_EXAMPLE,
 )  # fmt: skip
 
 ARRAYS: list[Row] = [
@@ -524,5 +524,6 @@ ARRAYS: list[Row] = [
 ]  # fmt: skip
 TABLE: list[Row] = [
     *SCALARS, *ARRAYS, *CONSTANTS, *DRAWS, *NUMPY, *MORE_NUMPY, *scipy_rows.NUMBERS, *scipy_rows.SUMS,
-    *scipy_linalg_rows.LINEAR_ALGEBRA, *scipy_sample_rows.SAMPLES,
+    *scipy_linalg_rows.LINEAR_ALGEBRA, *scipy_sample_rows.SAMPLES, *scipy_sparse_rows.MATRICES,
+    *scipy_descriptive_rows.DESCRIPTIVE,
 ]  # fmt: skip

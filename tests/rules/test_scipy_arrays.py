@@ -45,6 +45,8 @@ def test_triangles(trans, lower, unit):
         lambda a, b: linalg.norm(a, "fro") + linalg.norm(a, axis=0, keepdims=True),
         lambda a, b: linalg.block_diag(a, [1.0, 2.0], 3.0 * a[0, 0]),
         lambda a, b: linalg.lstsq(b, a)[:2],
+        lambda a, b: linalg.sqrtm(linalg.expm(a)) + linalg.norm(a, axis=(0, 1)),
+        lambda a, b: linalg.solveh_banded(np.stack([a[0] + 9.0, a[1], a[2]]), b, lower=True),
     ],
 )
 def test_linear_algebra(f):
@@ -69,6 +71,39 @@ def test_splines_from_outside():
     assert_same(lambda t: spline(t) + slope(t) * lines(t) + spline(t, 1), T)
 
 
+@pytest.mark.parametrize("kind", ["cubic", "nearest", "previous", "next"])
+def test_kinds(kind):
+    assert_same(lambda x, y, t: interpolate.interp1d(x, y, kind, bounds_error=False, fill_value=0.7)(t), X, Y, T)
+    assert_same(lambda x, y, t: interpolate.interp1d(x, y, kind)(x), X, Y, T)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_monotone_splines(n):
+    def f(x, y, t):
+        spline = interpolate.PchipInterpolator(x, y)
+        return spline(t) + spline.derivative()(t) + spline.antiderivative()(t) + spline.integrate(0.1, 0.5)
+
+    assert_same(f, X[:n], Y[:n], T)
+    if n > 2:
+        assert_same(lambda x, y, t: interpolate.Akima1DInterpolator(x, y)(t), X[:n], Y[:n], T)
+
+
+def test_grids():
+    values = np.cos(np.arange(125.0)).reshape(5, 5, 5)
+
+    def f(x, v, t):
+        whole = interpolate.RegularGridInterpolator((x, x, x), v)
+        plane = interpolate.RegularGridInterpolator((x, x), v[0], bounds_error=False)
+        line = interpolate.RegularGridInterpolator((x,), v[0, 0], bounds_error=False, fill_value=None)
+        return (
+            whole((abs(t), abs(t[0]), 0.3)) + plane((t, t[::-1])) + line(t.ravel()).reshape(t.shape) + line([t[0, 0]])
+        )
+
+    assert_same(f, X, values, T[:, :2])
+    with pytest.raises(ValueError, match="out of bounds"):
+        adjit.vjp(f, X, values, 9.0 * T[:, :2], target="python")
+
+
 def test_lines():
     assert_same(lambda x, y, t: interpolate.interp1d(x, y, bounds_error=False, fill_value=(0.0, 1.0))(t), X, Y, T)
     with pytest.raises(ValueError, match="interpolation range"):
@@ -78,12 +113,16 @@ def test_lines():
 @pytest.mark.parametrize(
     ("f", "match"),
     [
-        (lambda a: linalg.sqrtm(a), "symmetric"),
+        (lambda a: linalg.logm(a), "symmetric"),
+        (lambda a: linalg.orth(a), "one of many"),
+        (lambda a: linalg.eig(a)[0], "np.linalg.eig"),
         (lambda a: linalg.eigh(a, subset_by_index=[0, 1]), "adjit takes"),
         (lambda a: linalg.qr(a, pivoting=True), "leave it out"),
         (lambda a: integrate.quad(lambda x: a[0, 0] * x, 0.0, 1.0)[0], "fixed_quad"),
         (lambda a: signal.lfilter(a[0], a[1], a[2], zi=a[3]), "recurrence"),
         (lambda a: interpolate.CubicSpline(a[0], a[1], bc_type="periodic")(0.5), "natural"),
+        (lambda a: interpolate.UnivariateSpline(a[0], a[1])(0.5), "PchipInterpolator"),
+        (lambda a: interpolate.splev(0.5, interpolate.splrep(a[0], a[1])), "RegularGridInterpolator"),
     ],
 )
 def test_what_is_refused(f, match):

@@ -36,7 +36,11 @@ def named(part: Any) -> str:
     return part.name if isinstance(part, Row) else str(part)
 
 
-@pytest.mark.parametrize("row", TABLE, ids=named)
+# of some, numba compiles much
+MARKED = [pytest.param(row, marks=pytest.mark.long) if "long" in row.tags else row for row in TABLE]
+
+
+@pytest.mark.parametrize("row", MARKED, ids=named)
 def test_rule(row: Row) -> None:
     check(row.function, sampled(row), row.active, single=is_checked_in_single(row))
 

@@ -6,6 +6,9 @@ not read here either.
     x = cho_solve((c, True), b)      x = upper_solve(c.T, lower_solve(c, b))
 """
 
+import math
+
+import numba
 import numpy as np
 import scipy.linalg as sl
 
@@ -76,6 +79,19 @@ def solve_banded(l_and_u, ab, b, overwrite_ab=False, overwrite_b=False, check_fi
     return banded_solve(below, above, np.ascontiguousarray(floats(ab)), np.ascontiguousarray(floats(b)))
 
 
+@decomposition(sl.solveh_banded)
+def solveh_banded(ab, b, overwrite_ab=False, overwrite_b=False, lower=False, check_finite=True):
+    given = floats(ab)
+    width, n = given.shape[0] - 1, given.shape[1]
+    whole = np.zeros((2 * width + 1, n), given.dtype)
+    for d in range(width + 1):
+        for j in range(n - d):
+            element = given[d, j] if lower else given[width - d, j + d]
+            whole[width + d, j] = element
+            whole[width - d, j + d] = element
+    return banded_solve(width, width, whole, np.ascontiguousarray(floats(b)))
+
+
 @decomposition(sl.inv)
 def inv(a, overwrite_a=False, check_finite=True):
     if np.ndim(a) != 2:
@@ -103,6 +119,8 @@ def norm(a, ord=None, axis=None, keepdims=False, check_finite=True):
         if ord is None or ord == "fro":
             return np.linalg.norm(a)
         return np.linalg.norm(a, ord)
+    if isinstance(axis, tuple) and (ord is None or ord == "fro"):
+        return lengths(np.sum(a * a, axis=axis, keepdims=keepdims))
     if isinstance(axis, tuple) or (ord is not None and ord != 1 and ord != 2):
         raise NotImplementedError("scipy.linalg.norm along an axis, of an order but 1 and 2: loop over the vectors")
     if ord == 1:
@@ -271,11 +289,46 @@ def expm(A):
     return found
 
 
+@numba.njit
+def principal_root(a):
+    """The square root whose eigenvalues have positive real parts, by Denman and Beavers' iteration in its product form
+    (Higham 2008, 6.29), scaled by norms."""
+    n = a.shape[0]
+    x, m, last = a.copy(), a.copy(), np.inf
+    for _ in range(100):
+        inverse = np.linalg.inv(m)
+        above, below, left = 0.0, 0.0, 0.0
+        for i in range(n):
+            for j in range(n):
+                above += inverse[i, j] * inverse[i, j]
+                below += m[i, j] * m[i, j]
+        # close to the end the scale would only disturb
+        scale = (above / below) ** 0.25 if last > 1e-2 else 1.0
+        for i in range(n):
+            for j in range(n):
+                one = 1.0 if i == j else 0.0
+                over = inverse[i, j] / scale
+                m[i, j] = 0.5 * (one + 0.5 * (scale * m[i, j] + over))
+                inverse[i, j] = 0.5 * (one + over) * math.sqrt(scale)
+                left += (m[i, j] - one) ** 2
+        x = np.dot(x, inverse)
+        if left == 0.0 or (left < 1e-10 and left >= last * last):
+            return x
+        last = math.sqrt(left)
+    raise np.linalg.LinAlgError("a matrix without a principal square root of real numbers")
+
+
+@builtin.tangent(principal_root)
+def root_dot(a, a_dot, *, x):
+    # x x_dot + x_dot x = a_dot
+    return solve_sylvester(x, x, a_dot)
+
+
 @decomposition(sl.sqrtm)
 def sqrtm(A):
-    raise NotImplementedError(
-        "scipy.linalg.sqrtm has no derivative here; of a symmetric matrix it is (v * np.sqrt(w)) @ v.T with w, v = eigh"
-    )
+    if np.ndim(A) != 2:
+        raise NotImplementedError("scipy.linalg.sqrtm of stacks of matrices: loop over them")
+    return principal_root(np.ascontiguousarray(floats(A)))
 
 
 @decomposition(sl.logm)
@@ -283,6 +336,23 @@ def logm(A):
     raise NotImplementedError(
         "scipy.linalg.logm has no derivative here; of a symmetric matrix it is (v * np.log(w)) @ v.T with w, v = eigh"
     )
+
+
+@decomposition(sl.fractional_matrix_power, sl.funm, sl.signm, sl.sinm, sl.cosm, sl.tanm, sl.sinhm, sl.coshm, sl.tanhm)
+def other_functions(*given, **named):
+    raise NotImplementedError(
+        "this function of a matrix: expm and sqrtm are known; of a symmetric one, (v * f(w)) @ v.T with w, v = eigh"
+    )
+
+
+@decomposition(sl.eig, sl.eigvals)
+def eig(*given, **named):
+    raise NotImplementedError("scipy.linalg's eig and eigvals: write np.linalg.eig or np.linalg.eigvals")
+
+
+@decomposition(sl.orth, sl.null_space, sl.schur, sl.hessenberg)
+def bases(*given, **named):
+    raise NotImplementedError("a basis that is one of many, which have no derivative: take svd, eigh or qr")
 
 
 @decomposition(sl.solve_sylvester)

@@ -48,6 +48,44 @@ def hankel(c, r=None):
     return out
 
 
+@decomposition(sl.khatri_rao)
+def khatri_rao(a, b):
+    a, b = np.asarray(a), np.asarray(b)
+    if a.ndim != 2 or b.ndim != 2:
+        raise NotImplementedError("khatri_rao of anything but two matrices")
+    if a.shape[1] != b.shape[1]:
+        raise ValueError("The number of columns for both arrays should be equal.")
+    out = np.empty((a.shape[0] * b.shape[0], a.shape[1]), common_dtype((a, b)))
+    for i in range(a.shape[0]):
+        for k in range(b.shape[0]):
+            for j in range(a.shape[1]):
+                out[i * b.shape[0] + k, j] = a[i, j] * b[k, j]
+    return out
+
+
+@decomposition(sl.companion)
+def companion(a):
+    a = floats(a)
+    out = np.zeros((a.size - 1, a.size - 1), a.dtype)
+    for k in range(a.size - 1):
+        out[0, k] = -a[k + 1] / a[0]
+    for k in range(1, a.size - 1):
+        out[k, k - 1] = 1.0
+    return out
+
+
+@decomposition(sl.leslie)
+def leslie(f, s):
+    f, s = np.asarray(f), np.asarray(s)
+    if s.size != f.size - 1:
+        raise ValueError("Incorrect lengths for f and s. The length of s must be one less than the length of f.")
+    out = np.zeros((f.size, f.size), common_dtype((f, s)))
+    out[0] = f
+    for k in range(s.size):
+        out[k + 1, k] = s[k]
+    return out
+
+
 def as_block(a):
     if np.ndim(a) == 0:
         return np.array([[a]])

@@ -107,6 +107,12 @@ decomposition(sc.fdtr)(lambda dfn, dfd, x: sc.betainc(0.5 * dfn, 0.5 * dfd, dfn 
 decomposition(sc.fdtrc)(lambda dfn, dfd, x: sc.betainc(0.5 * dfd, 0.5 * dfn, dfd / (dfd + dfn * x)))
 decomposition(sc.pdtr)(lambda k, m: sc.gammaincc(np.floor(k) + 1, m))
 decomposition(sc.pdtrc)(lambda k, m: sc.gammainc(np.floor(k) + 1, m))
+decomposition(sc.nbdtr)(lambda k, n, p: sc.betainc(n, np.floor(k) + 1.0, p))
+decomposition(sc.nbdtrc)(lambda k, n, p: sc.betaincc(n, np.floor(k) + 1.0, p))
+decomposition(sc.bdtr)(lambda k, n, p: sc.betaincc(np.floor(k) + 1.0, n - np.floor(k), p))
+decomposition(sc.bdtrc)(lambda k, n, p: sc.betainc(np.floor(k) + 1.0, n - np.floor(k), p))
+decomposition(sc.chdtri)(lambda v, p: 2.0 * sc.gammainccinv(0.5 * v, p))
+decomposition(sc.fdtri)(lambda dfn, dfd, p: dfd / dfn * (1.0 / sc.betaincinv(0.5 * dfd, 0.5 * dfn, 1.0 - p) - 1.0))
 
 
 def student_density(df, t):

@@ -10,7 +10,7 @@ fixed.
 import numpy as np
 import scipy.special as sc
 
-from adjit.rules.incomplete import betainc_by_a, betainc_by_b, gammainc_by_a, hurwitz
+from adjit.rules.incomplete import betainc_by_a, betainc_by_b, gammainc_by_a, hurwitz, hurwitz_by_x
 from adjit.rules.registry import builtin
 from adjit.rules.special import polygamma
 
@@ -24,6 +24,12 @@ partials(sc.expm1, lambda x, *, y: y + 1)
 partials(sc.log1p, lambda x: 1 / (1 + x))
 partials(sc.cbrt, lambda x, *, y: 1 / (3 * y * y))  # +inf at 0
 partials(sc.cosm1, lambda x: -np.sin(x))
+partials(sc.powm1, lambda x, y, *, p: (y * x ** (y - 1), (p + 1) * np.log(x)))
+DEGREE = 0.017453292519943295
+partials(sc.cosdg, lambda x: -DEGREE * sc.sindg(x))
+partials(sc.sindg, lambda x: DEGREE * sc.cosdg(x))
+partials(sc.tandg, lambda x, *, y: DEGREE * (1 + y * y))
+partials(sc.radian, lambda d, m, s: (DEGREE, DEGREE / 60, DEGREE / 3600))
 constant(sc.round)
 
 # --------------------------------------------------------------------------------------------------- logistic functions
@@ -75,8 +81,19 @@ partials(sc.binom, binom)
 
 
 @decomposition(sc.comb)
-def comb(N, k):
+def comb(N, k, exact=False, repetition=False):
+    if exact:
+        raise NotImplementedError("scipy.special.comb of whole numbers without end: write exact=False, or math.comb")
+    if repetition:
+        return comb(N + k - 1, k)
     return np.where((k <= N) & (N >= 0) & (k >= 0), sc.binom(N, k), 0.0)
+
+
+@decomposition(sc.perm)
+def perm(N, k, exact=False):
+    if exact:
+        raise NotImplementedError("scipy.special.perm of whole numbers without end: write exact=False, or math.perm")
+    return np.where((k <= N) & (N >= 0) & (k >= 0), sc.poch(N - k + 1, k), 0.0)
 
 
 @decomposition(sc.factorial)
@@ -255,8 +272,9 @@ def zeta(x, q=None):
     return sc.zetac(x) + 1.0 if q is None else hurwitz(x, q)
 
 
-partials(sc.zetac, lambda x: None)
-partials(hurwitz, lambda x, q: (None, -x * hurwitz(x + 1.0, q)))  # 25.11.17
+partials(sc.zetac, lambda x: hurwitz_by_x(x, 1.0))
+partials(hurwitz, lambda x, q: (hurwitz_by_x(x, q), -x * hurwitz(x + 1.0, q)))  # 25.11.17
+partials(hurwitz_by_x, lambda x, q: (None, -hurwitz(x + 1.0, q) - x * hurwitz_by_x(x + 1.0, q)))
 partials(sc.expi, lambda x: np.exp(x) / x)  # 6.2.5
 partials(sc.exp1, lambda x: -np.exp(-x) / x)
 partials(sc.expn, lambda n, x, *, y: (None, -(1 + 1 / x) * y if n == 0 else -sc.expn(n - 1, x)))  # 8.19.13

@@ -148,7 +148,10 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
         return found
     if _of_the_user(callee):
         # the body may read an argument many times, and may write others while it does
-        return ctx.inline(callee, *_computed(ctx, args, named), frame.is_rule, frame.weak)
+        given, keywords = _computed(ctx, args, named)
+        if is_builtin(callee) and not frame.is_rule:
+            return _of_rules(ctx, callee, given, keywords)
+        return ctx.inline(callee, given, keywords, frame.is_rule, frame.weak)
     if _is_hashable(callee) and callee in OF_LISTS:
         args = [a.array if isinstance(a, Flat) else a for a in args]
     else:
@@ -259,7 +262,10 @@ def _of_the_user(callee: Any) -> bool:
 
 # Where functions without a rule are called while compiling, if all that they get is known: nodes, weights, windows, and
 # methods of splines from outside.
-_OF_CONSTANTS = ("numpy.polynomial", "scipy.special", "scipy.signal", "scipy.linalg", "scipy.fft", "scipy.interpolate")
+_OF_CONSTANTS = (
+    "numpy.polynomial", "scipy.special", "scipy.signal", "scipy.linalg", "scipy.fft", "scipy.interpolate",
+    "scipy.sparse._",
+)  # fmt: skip
 
 
 def _worked_out(ctx: Context, callee: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value | None:
@@ -311,7 +317,7 @@ def _without_rule(frame: Frame, callee: Any, args: Sequence[Value], named: Mappi
         raise ctx.unsupported(
             "a frozen distribution", f"Give its parameters where it is used: scipy.stats.{callee.name}.logpdf(x, ...)."
         )
-    if not callable(callee) or isinstance(callee, type):
+    if not callable(callee) or isinstance(callee, type) or not _is_hashable(callee):
         raise ctx.unsupported(
             f"a call of {described(Static(callee))}",
             "Write the computation out, with those.",
@@ -387,16 +393,22 @@ def _decomposed(frame: Frame, callee: Any, rule: Any, args: list[Value], named: 
         named = {name: _as_array(ctx, name, a) for name, a in named.items()}
     given = _for_rule(frame, rule, args)
     named = {name: materialise(ctx, value) for name, value in named.items()}
-    noted, ctx.notes_order = ctx.notes_order, False
     ctx.decomposed.append(callee)
-    made = ctx.inline(rule, given, named, True, False)
+    made = _of_rules(ctx, rule, given, named)
     ctx.decomposed.pop()
-    ctx.notes_order = noted
     like = () if is_in_c_order(callee) else (*args, *named.values())
     models = [part for a in like for part in parts_of(a)]
     for one in parts_of(made):
         ordered_like(ctx, one, models)
     return into(frame, out, made)
+
+
+def _of_rules(ctx: Context, function: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
+    """What a function of the rules returns, or a method of an object that they made: its arrays are not NumPy's."""
+    noted, ctx.notes_order = ctx.notes_order, False
+    made = ctx.inline(function, args, named, True, False)
+    ctx.notes_order = noted
+    return made
 
 
 def _as_array(ctx: Context, parameter: str, value: Value) -> Value:

@@ -16,6 +16,8 @@ import operator
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
+import numpy as np
+
 from adjit.transform import ir
 from adjit.transform.elaborate import indexing
 from adjit.transform.elaborate.containers import append, get_item, listed

@@ -16,6 +16,7 @@ from typing import Any, TypeGuard
 import numpy as np
 from numba import types
 
+from adjit.rules.registry import class_of
 from adjit.transform import ir
 from adjit.transform.elaborate.records import call_method, opened
 from adjit.transform.elaborate.values import complexes, lists, scalars
@@ -123,10 +124,10 @@ def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
                 why="NumPy compares each element.",
             )
         return ir.boolean(callee is operator.ne)
-    raise ctx.unsupported(
-        f"`{getattr(callee, '__name__', callee)}` of {described(left)} and {described(right)}",
-        "Give numbers or arrays: take what is in tuples, and convert what is text.",
-    )
+    what = f"`{getattr(callee, '__name__', callee)}` of {described(left)} and {described(right)}"
+    if any(isinstance(v, Static) and type(v.value).__module__.startswith("scipy.sparse.") for v in (left, right)):
+        raise ctx.unsupported(what, "Compress it first, outside of the function: .tocsr() or .tocsc().")
+    raise ctx.unsupported(what, "Give numbers or arrays: take what is in tuples, and convert what is text.")
 
 
 def array_of_list(ctx: Context, value: Value) -> Value:
@@ -138,7 +139,7 @@ def _by_method(frame: Frame, callee: Any, left: Value, right: Value) -> Value | 
     """What the class of an object says that an operator does; None where none is an object."""
     name = _DUNDERS.get(callee, callee.__name__)
     for owner, other, method in ((left, right, f"__{name}__"), (right, left, f"__r{name}__")):
-        if isinstance(owner, Record) and owner.of is not None and hasattr(owner.of, method):
+        if isinstance(owner, Record) and owner.of is not None and hasattr(class_of(owner.of), method):
             return call_method(frame, owner, method, [other], {})
     return None
 
@@ -250,6 +251,8 @@ def unary(frame: Frame, callee: Any, value: Value) -> Value:
         return ir.integer(-2 if value.value else -1)
     if callee is operator.not_:
         return scalars.negated(ctx, truth(frame, value))
+    if isinstance(value, Record) and value.of is not None and hasattr(class_of(value.of), f"__{callee.__name__}__"):
+        return call_method(frame, value, f"__{callee.__name__}__", [], {})
     if is_numeric(value):
         return applied(ctx, callee, (value,))
     if isinstance(value, Record) and value.of is not None and hasattr(value.of, f"__{callee.__name__}__"):

@@ -22,6 +22,7 @@ import numpy as np
 from numba import types
 
 from adjit import errors
+from adjit.rules.registry import class_of, stood_for
 from adjit.transform import ir
 from adjit.transform.elaborate.derivatives import arguments
 from adjit.transform.elaborate.draws import drawn
@@ -210,8 +211,10 @@ def attribute_of_record(frame: Frame, owner: Record, name: str) -> Value:
         return found
     if owner.of is np.random.Generator:
         return Method(owner, name)
-    missing = object()
-    thing = inspect.getattr_static(owner.of, name, missing)
+    missing, own = object(), class_of(owner.of)
+    thing = inspect.getattr_static(own, name, missing)
+    if thing is missing and own is not owner.of:
+        raise without(ctx, owner, name)
     if thing is missing:
         raise ctx.unsupported(
             f"{described(owner)} has no attribute `{name}`", "Assign it first.", why=f"It has {', '.join(owner.keys)}."
@@ -220,8 +223,17 @@ def attribute_of_record(frame: Frame, owner: Record, name: str) -> Value:
         getter = thing.fget if isinstance(thing, property) else thing.func
         return ctx.call(frame, Static(getter), [owner], {})
     if isinstance(thing, staticmethod | classmethod):
-        return Static(getattr(owner.of, name))
+        return Static(getattr(own, name))
     return Method(owner, name) if isinstance(thing, FunctionType) else wrap(ctx, thing)
+
+
+def without(ctx: Context, owner: Record, name: str) -> errors.AdjitError:
+    """The refusal of what an object of a library has in Python, and not here."""
+    assert owner.of is not None
+    own = class_of(owner.of)
+    public = inspect.getattr_static(own, "KNOWN", tuple(one for one in dir(own) if not one.startswith("_")))
+    why = f"Known are {', '.join(public)}."
+    return ctx.unsupported(f"`{name}` of {described(owner)}", "Write the computation out, with those.", why)
 
 
 def set_attribute(frame: Frame, owner: Value, name: str, value: Value) -> None:
@@ -234,7 +246,7 @@ def set_attribute(frame: Frame, owner: Value, name: str, value: Value) -> None:
             "Pass the object as an argument, or return what changes.",
             why="What is there before the call is constant, as in numba.",
         )
-    thing = inspect.getattr_static(owner.of, name, None)
+    thing = inspect.getattr_static(class_of(owner.of), name, None)
     if isinstance(thing, property):
         if thing.fset is None:
             raise ctx.unsupported(f"assignment to `{name}`, which is read only", "Assign what it is made of.")
@@ -252,7 +264,10 @@ def call_method(frame: Frame, owner: Record, name: str, args: Sequence[Value], n
     if owner.of is np.random.Generator:
         return drawn(frame, owner, name, args, named)
     if owner.of is not None:
-        method = inspect.getattr_static(owner.of, name, None)
+        own = class_of(owner.of)
+        method = inspect.getattr_static(own, name, None)
+        if not isinstance(method, FunctionType) and own is not owner.of:
+            raise without(ctx, owner, name)
         if not isinstance(method, FunctionType):
             raise ctx.unsupported(
                 f"{described(owner)} without a method `{name}`", "Define it, or write out what it does."
@@ -311,7 +326,7 @@ def _of_dataclass(frame: Frame, kind: type, args: Sequence[Value], named: Mappin
             value = ctx.call(frame, Static(factories[field.name]), [], {})
         if value != Static(missing):
             items[field.name] = materialise(ctx, value)
-    return Record(tuple(items), tuple(items.values()), kind)
+    return Record(tuple(items), tuple(items.values()), stood_for(kind))
 
 
 def replaced(frame: Frame, owner: Value, named: Mapping[str, Value]) -> Value:
@@ -438,7 +453,7 @@ def has_attribute(frame: Frame, owner: Value, name: Value) -> Value:
 
 def _has(owner: Value, name: str) -> bool:
     if isinstance(owner, Record) and owner.of is not None:
-        return name in owner.keys or hasattr(owner.of, name)
+        return name in owner.keys or hasattr(class_of(owner.of), name)
     if isinstance(owner, Static):
         return hasattr(owner.value, name)
     is_field = isinstance(owner, TupleValue) and name in owner.fields

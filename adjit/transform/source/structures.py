@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import functools
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import BuiltinFunctionType, FunctionType, MethodType
@@ -30,7 +31,7 @@ class Layout:
 
     kind: 'number', 'array', 'static', 'tuple', 'list', 'dict', 'object' or 'table', a list of items like its part
     keys: of a dictionary, or the names of an object's attributes
-    of:   the class of an object or a named tuple; what a static value is
+    of:   the class of an object or a named tuple; what a static value is; of an array of indices, "held"
     """
 
     kind: str
@@ -40,13 +41,14 @@ class Layout:
 
 
 NUMBER, ARRAY = Layout("number"), Layout("array")
+HELD = Layout("array", of="held")
 
 
 def is_structure(value: Any) -> bool:
     """Whether a value is, or has in it, a list, a dictionary, a function or an object of the user's."""
     if isinstance(value, tuple):
         return any(map(is_structure, value))
-    return isinstance(value, _TAKEN) or is_object(value)
+    return isinstance(value, _TAKEN) or is_object(value) or is_sparse(value)
 
 
 def is_object(value: Any) -> bool:
@@ -67,6 +69,32 @@ def attributes(value: Any) -> dict[str, Any]:
     return dict(vars(value))
 
 
+def known_by(value: Any) -> dict[str, Any]:
+    """The attributes by which an object of SciPy's is known that may stand among constants; none of any other."""
+    kind = type(value)
+    names = _KNOWN_BY.get(kind.__name__, ()) if kind.__module__.startswith("scipy.") else ()
+    found = {name: getattr(value, name) for name in names}
+    if "dist" in found:
+        # frozen ones have copies of the distributions that scipy.stats has
+        own = getattr(sys.modules["scipy.stats"], found["dist"].name, None)
+        found["dist"] = own if type(own) is type(found["dist"]) else found["dist"]
+    return found
+
+
+def is_sparse(value: Any) -> bool:
+    """Whether it is a matrix or an array that is compressed by rows or columns."""
+    return _KNOWN_BY.get(type(value).__name__) == _COMPRESSED and type(value).__module__.startswith("scipy.")
+
+
+_COMPRESSED = ("data", "indices", "indptr", "shape")
+_KNOWN_BY = {
+    **dict.fromkeys(("csr_matrix", "csr_array", "csc_matrix", "csc_array"), _COMPRESSED),
+    **dict.fromkeys(("coo_matrix", "coo_array"), ("data", "row", "col", "shape")),
+    **dict.fromkeys(("rv_continuous_frozen", "rv_discrete_frozen"), ("dist", "args", "kwds")),
+    "multivariate_normal_frozen": ("mean", "cov"),
+}
+
+
 def taken_apart(value: Any, leaves: list[Any]) -> Layout:
     """The layout of a value, whose leaves are appended. TypeError where it has neither."""
     if isinstance(value, bool | int | float | complex | np.number | np.bool_):
@@ -85,6 +113,9 @@ def taken_apart(value: Any, leaves: list[Any]) -> Layout:
     if is_object(value):
         found = attributes(value)
         return Layout("object", tuple(taken_apart(part, leaves) for part in found.values()), tuple(found), type(value))
+    if is_sparse(value):
+        leaves.extend((value.data, value.indices, value.indptr))
+        return Layout("object", (ARRAY, HELD, HELD, static(value.shape)), _COMPRESSED, type(value))
     return static(value)
 
 
@@ -150,10 +181,24 @@ def put_together(layout: Layout, leaves: Iterator[Any]) -> Any:
     named = dict(zip(layout.keys, parts, strict=True))
     if layout.kind == "dict":
         return named
+    if layout.keys == _COMPRESSED:
+        data, indices, indptr, shape = parts
+        return layout.of((np.zeros(indices.size) if np.ndim(data) == 0 else data, indices, indptr), shape=shape)
     made = object.__new__(layout.of)
     for name, part in named.items():
         object.__setattr__(made, name, part)
     return made
+
+
+def held(layout: Layout, leaves: Sequence[Any]) -> dict[int, Any]:
+    """Those of its leaves, by their places, that say how it is put together: a gradient has them as it has."""
+    return {k: leaf for k, (kind, leaf) in enumerate(zip(_leaves(layout), leaves, strict=True)) if kind == HELD}
+
+
+def _leaves(layout: Layout) -> list[Layout]:
+    if layout.kind in ("number", "array"):
+        return [layout]
+    return [leaf for part in layout.parts for leaf in _leaves(part)]
 
 
 def count(layout: Layout) -> int:

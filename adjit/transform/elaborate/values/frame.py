@@ -17,9 +17,10 @@ from numba import types
 
 from adjit import errors
 from adjit.transform import ir
-from adjit.transform.elaborate.values.values import CELL, Complex, List, Poison, Static, TupleValue, Value, seen
+from adjit.transform.elaborate.values.values import CELL, Complex, List, Poison, Record, Static, TupleValue, Value, seen
 from adjit.transform.ir.types import const, is_small, type_of, typed_const
 from adjit.transform.source.reading import FunctionSource
+from adjit.transform.source.structures import known_by
 
 ANYWHERE = "anywhere"  # the root of an array that may be any of those reachable here
 KEPT = "kept"  # one of the roots of an item of a list that grows, which stands for an array that has other names
@@ -275,6 +276,9 @@ def wrap(ctx: Context, thing: Any) -> Value:
         if not isinstance(type_.dtype, types.Float | types.Integer | types.Boolean):
             raise ctx.unsupported(f"a global array of {thing.dtype}", "Use an array of numbers.")
         return ir.Const(thing, type_)
+    known = known_by(thing)
+    if known:
+        return Record(tuple(known), tuple(wrap(ctx, part) for part in known.values()), type(thing))
     return Static(thing)
 
 

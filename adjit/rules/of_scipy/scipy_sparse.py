@@ -1,0 +1,476 @@
+"""Sparse matrices of scipy.sparse, compressed by rows (CSR) or by columns (CSC), as what they hold.
+
+In: `data`, `indices`, `indptr` and `shape`, of a matrix from outside, of an argument, or of one that is made inside.
+Out: its products, sums and transposes as loops over the elements that it has, of which the adjoint is such loops, too.
+
+    csr @ x      for i ..: for k in range(indptr[i], indptr[i + 1]): y[i] += data[k] * x[indices[k]]
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from adjit.rules.arrays import common_dtype
+from adjit.rules.registry import builtin
+
+decomposition = builtin.decomposition
+
+# ------------------------------------------------------------------------------- products, by the axis it is compressed
+
+
+def gathered(data, indices, indptr, x):
+    """The product whose elements are each a sum over a run of the matrix."""
+    out = np.zeros((indptr.size - 1,) + x.shape[1:], common_dtype((data, x)))
+    for i in range(indptr.size - 1):
+        if x.ndim == 1:
+            total = out[i]
+            for k in range(indptr[i], indptr[i + 1]):
+                total += data[k] * x[indices[k]]
+            out[i] = total
+        else:
+            for k in range(indptr[i], indptr[i + 1]):
+                for j in range(x.shape[1]):
+                    out[i, j] += data[k] * x[indices[k], j]
+    return out
+
+
+def scattered(data, indices, indptr, x, size):
+    """The product to which each run of the matrix adds."""
+    out = np.zeros((size,) + x.shape[1:], common_dtype((data, x)))
+    for j in range(indptr.size - 1):
+        for k in range(indptr[j], indptr[j + 1]):
+            if x.ndim == 1:
+                out[indices[k]] += data[k] * x[j]
+            else:
+                for i in range(x.shape[1]):
+                    out[indices[k], i] += data[k] * x[j, i]
+    return out
+
+
+def is_sparse(thing):
+    return isinstance(thing, (sp.csr_matrix, sp.csc_matrix, sp.csr_array, sp.csc_array))
+
+
+def as_factor(x, size):
+    """What a matrix is multiplied with, of as many rows as that has columns."""
+    if is_sparse(x):
+        raise NotImplementedError("a product of sparse matrices: write A @ (B @ x), or take .toarray() of one")
+    x = np.asarray(x)
+    if x.ndim != 1 and x.ndim != 2:
+        raise NotImplementedError("a sparse matrix times an array that is no vector and no matrix")
+    if x.shape[0] != size:
+        raise ValueError("matmul: dimension mismatch with signature (n,k=?),(k,m)->(n,m)")
+    return x
+
+
+# ------------------------------------------------------------------------------------------------- changes of structure
+
+
+def transposed_order(indices, indptr, size):
+    """Compressed along the other axis: its `indptr`, the indices, and where each element was."""
+    starts = np.zeros(size + 1, indptr.dtype)
+    for k in range(indices.size):
+        starts[indices[k] + 1] += 1
+    for i in range(size):
+        starts[i + 1] += starts[i]
+    following = starts.copy()
+    others, places = np.empty(indices.size, indices.dtype), np.empty(indices.size, np.int64)
+    for j in range(indptr.size - 1):
+        for k in range(indptr[j], indptr[j + 1]):
+            place = following[indices[k]]
+            others[place], places[place] = j, k
+            following[indices[k]] += 1
+    return starts, others, places
+
+
+def summed_by_place(data, major, minor, size):
+    """Elements given with their places, in order, those of one place added up."""
+    width = np.max(minor) + 1 if minor.size > 0 else 1
+    order = np.argsort(major.astype(np.int64) * width + minor, kind="mergesort")
+    counts, places, last = np.zeros(size + 1, np.int32), np.empty(order.size, np.int64), -1
+    for k in range(order.size):
+        now, before = order[k], order[max(k - 1, 0)]
+        if k == 0 or major[now] != major[before] or minor[now] != minor[before]:
+            last += 1
+            counts[major[now] + 1] += 1
+        places[now] = last
+    for i in range(size):
+        counts[i + 1] += counts[i]
+    indices, found = np.empty(last + 1, np.int32), np.zeros(last + 1, data.dtype)
+    for k in range(order.size):
+        indices[places[k]] = minor[k]
+        found[places[k]] += data[k]
+    return found, indices, counts
+
+
+# ------------------------------------------------------------------------------------------------------- what they do
+
+
+@dataclass(frozen=True, eq=False)
+class Compressed:
+    """What matrices of both kinds have in common. `is_matrix`: `*` is the matrix product, and sums are np.matrix.
+
+    own, turned: the class, and that of the transpose; KNOWN: what is said to be there.
+    """
+
+    data: Any
+    indices: Any
+    indptr: Any
+    shape: Any
+
+    is_matrix: ClassVar[bool] = False
+    ndim: ClassVar[int] = 2
+    KNOWN: ClassVar[tuple[str, ...]] = (
+        "@", "T", "copy", "data", "diagonal", "dot", "indices", "indptr", "mean", "multiply", "nnz", "shape", "sum",
+        "toarray", "tocsc", "tocsr", "trace",
+    )  # fmt: skip
+    own: ClassVar[type]
+    turned: ClassVar[type]
+
+    @property
+    def nnz(self):
+        return self.indptr[self.indptr.size - 1]
+
+    @property
+    def size(self):
+        return self.nnz
+
+    @property
+    def dtype(self):
+        return self.data.dtype
+
+    @property
+    def T(self):
+        return self.transpose()
+
+    def transpose(self):
+        return self.turned(self.data, self.indices, self.indptr, (self.shape[1], self.shape[0]))
+
+    def scaled(self, factor):
+        return self.own(factor * self.data, self.indices, self.indptr, self.shape)
+
+    def copy(self):
+        return self.own(self.data.copy(), self.indices.copy(), self.indptr.copy(), self.shape)
+
+    def compressed_otherwise(self, size):
+        starts, others, places = transposed_order(self.indices, self.indptr, size)
+        return self.turned(self.data[places], others, starts, self.shape)
+
+    def getnnz(self):
+        return self.nnz
+
+    def dot(self, other):
+        if np.ndim(other) == 0 and not is_sparse(other):
+            return self.scaled(other)
+        return self.times(as_factor(other, self.shape[1]))
+
+    def __matmul__(self, other):
+        return self.times(as_factor(other, self.shape[1]))
+
+    def __rmatmul__(self, other):
+        other = np.asarray(other)
+        if other.ndim == 1:
+            return self.transpose().times(as_factor(other, self.shape[0]))
+        return np.ascontiguousarray(self.transpose().times(as_factor(other.T, self.shape[0])).T)
+
+    def __mul__(self, other):
+        if self.is_matrix:
+            return self.dot(other)
+        if is_sparse(other) or np.ndim(other) > 0:
+            raise NotImplementedError("a sparse array times another, by elements: multiply .data, or .toarray()")
+        return self.scaled(other)
+
+    def __rmul__(self, other):
+        if np.ndim(other) == 0:
+            return self.scaled(other)
+        if not self.is_matrix:
+            raise NotImplementedError("a sparse array times another, by elements: multiply .data, or .toarray()")
+        return self.__rmatmul__(other)
+
+    def multiply(self, other):
+        if is_sparse(other) or np.ndim(other) > 0:
+            raise NotImplementedError("multiply of sparse matrices, by elements: multiply .data, or .toarray()")
+        return self.scaled(other)
+
+    def __truediv__(self, other):
+        if is_sparse(other) or np.ndim(other) > 0:
+            raise NotImplementedError("a sparse matrix divided by an array: divide .data, or .toarray()")
+        return self.scaled(1.0 / other)
+
+    def __neg__(self):
+        return self.scaled(-1)
+
+    def __add__(self, other):
+        if is_sparse(other):
+            raise NotImplementedError("a sum of sparse matrices: add their products, A @ x + B @ x")
+        if self.is_matrix:
+            raise NotImplementedError("a sparse matrix and a dense one, which gives np.matrix: write .toarray()")
+        return self.toarray() + other
+
+    def __radd__(self, other):
+        return self.__add__(other)
+
+    def __sub__(self, other):
+        return self.__add__(-other)
+
+    def __rsub__(self, other):
+        return self.__neg__().__add__(other)
+
+    def __pow__(self, other):
+        raise NotImplementedError("a power of a sparse matrix: multiply with the vector once and again")
+
+    def __getitem__(self, index):
+        raise NotImplementedError("a part of a sparse matrix: take it of .toarray(), or read .data and .indices")
+
+    def sum(self, axis=None):
+        if axis is None:
+            return np.sum(self.data)
+        if self.is_matrix:
+            raise NotImplementedError("sums along an axis that are np.matrix: write S @ np.ones(n), or use csr_array")
+        one = np.ones(self.shape[axis % 2], self.data.dtype)
+        return self.times(one) if axis % 2 == 1 else self.transpose().times(one)
+
+    def mean(self, axis=None):
+        if axis is None:
+            return self.sum() / (self.shape[0] * self.shape[1])
+        return self.sum(axis) / self.shape[axis % 2]
+
+    def todense(self):
+        if self.is_matrix:
+            raise NotImplementedError("todense, which gives np.matrix: write .toarray()")
+        return self.toarray()
+
+    def diagonal(self):
+        out = np.zeros(min(self.shape[0], self.shape[1]), self.data.dtype)
+        for i in range(out.size):
+            for k in range(self.indptr[i], self.indptr[i + 1]):
+                if self.indices[k] == i:
+                    out[i] += self.data[k]
+        return out
+
+    def trace(self):
+        return np.sum(self.diagonal())
+
+
+class Rows(Compressed):
+    """Compressed by rows."""
+
+    format = "csr"
+
+    def times(self, x):
+        return gathered(self.data, self.indices, self.indptr, x)
+
+    def toarray(self):
+        out = np.zeros((self.shape[0], self.shape[1]), self.data.dtype)
+        for i in range(self.shape[0]):
+            for k in range(self.indptr[i], self.indptr[i + 1]):
+                out[i, self.indices[k]] += self.data[k]
+        return out
+
+    def tocsr(self):
+        return self
+
+    def tocsc(self):
+        return self.compressed_otherwise(self.shape[1])
+
+
+class Columns(Compressed):
+    """Compressed by columns."""
+
+    format = "csc"
+
+    def times(self, x):
+        return scattered(self.data, self.indices, self.indptr, x, self.shape[0])
+
+    def toarray(self):
+        out = np.zeros((self.shape[0], self.shape[1]), self.data.dtype)
+        for j in range(self.shape[1]):
+            for k in range(self.indptr[j], self.indptr[j + 1]):
+                out[self.indices[k], j] += self.data[k]
+        return out
+
+    def tocsc(self):
+        return self
+
+    def tocsr(self):
+        return self.compressed_otherwise(self.shape[0])
+
+
+class CsrMatrix(Rows):
+    is_matrix = True
+
+
+class CscMatrix(Columns):
+    is_matrix = True
+
+
+class CsrArray(Rows):
+    pass
+
+
+class CscArray(Columns):
+    pass
+
+
+CsrMatrix.own, CsrMatrix.turned = CsrMatrix, CscMatrix
+CscMatrix.own, CscMatrix.turned = CscMatrix, CsrMatrix
+CsrArray.own, CsrArray.turned = CsrArray, CscArray
+CscArray.own, CscArray.turned = CscArray, CsrArray
+builtin.stands_for(sp.csr_matrix, CsrMatrix)
+builtin.stands_for(sp.csc_matrix, CscMatrix)
+builtin.stands_for(sp.csr_array, CsrArray)
+builtin.stands_for(sp.csc_array, CscArray)
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """A matrix of elements with their places (COO), which is compressed where it is used."""
+
+    data: Any
+    row: Any
+    col: Any
+    shape: Any
+
+    KNOWN: ClassVar[tuple[str, ...]] = ("@", "T", "col", "data", "row", "shape", "sum", "toarray", "tocsc", "tocsr")
+
+    @property
+    def T(self):
+        return self.turned()
+
+    def transpose(self):
+        return self.turned()
+
+    def tocsr(self):
+        found, indices, indptr = summed_by_place(self.data, self.row, self.col, self.shape[0])
+        return self.by_rows(found, indices, indptr, self.shape)
+
+    def tocsc(self):
+        found, indices, indptr = summed_by_place(self.data, self.col, self.row, self.shape[1])
+        return self.by_columns(found, indices, indptr, self.shape)
+
+    def toarray(self):
+        return self.tocsr().toarray()
+
+    def sum(self, axis=None):
+        return self.tocsr().sum(axis)
+
+    def dot(self, other):
+        return self.tocsr().dot(other)
+
+    def __matmul__(self, other):
+        return self.tocsr().__matmul__(other)
+
+    def __rmatmul__(self, other):
+        return self.tocsr().__rmatmul__(other)
+
+
+class CooMatrix(Places):
+    by_rows, by_columns = CsrMatrix, CscMatrix
+
+    def turned(self):
+        return CooMatrix(self.data, self.col, self.row, (self.shape[1], self.shape[0]))
+
+
+class CooArray(Places):
+    by_rows, by_columns = CsrArray, CscArray
+
+    def turned(self):
+        return CooArray(self.data, self.col, self.row, (self.shape[1], self.shape[0]))
+
+
+builtin.stands_for(sp.coo_matrix, CooMatrix)
+builtin.stands_for(sp.coo_array, CooArray)
+
+# --------------------------------------------------------------------------------------------------------- made inside
+
+OTHERWISE = "is made of (data, indices, indptr) or (data, (row, col)) here: make others outside, and pass them"
+
+
+def inside(indices, size):
+    if np.any((indices < 0) | (indices >= size)):
+        raise ValueError("an index of a sparse matrix is outside of its shape")
+
+
+def by_places(given, shape):
+    """The data, rows, columns and shape of what is made of `(data, (row, col))`."""
+    if not isinstance(given, tuple) or len(given) != 2 or not isinstance(given[1], tuple):
+        raise NotImplementedError("a sparse matrix " + OTHERWISE)
+    data, row, col = np.asarray(given[0]), np.asarray(given[1][0]), np.asarray(given[1][1])
+    if row.size != data.size or col.size != data.size:
+        raise ValueError("row, column, and data arrays must all be the same length")
+    whole = (np.max(row) + 1, np.max(col) + 1) if shape is None else (shape[0], shape[1])
+    inside(row, whole[0])
+    inside(col, whole[1])
+    return data, row, col, whole
+
+
+def by_runs(given, shape, by_rows):
+    """The data, indices, indptr and shape of what is made of a tuple of arrays."""
+    if not isinstance(given, tuple) or len(given) != 3:
+        data, row, col, whole = by_places(given, shape)
+        major, minor = (row, col) if by_rows else (col, row)
+        found, indices, indptr = summed_by_place(data, major, minor, whole[0] if by_rows else whole[1])
+        return found, indices, indptr, whole
+    data, indices, indptr = np.asarray(given[0]), np.asarray(given[1]), np.asarray(given[2])
+    across = np.max(indices) + 1 if shape is None else shape[1] if by_rows else shape[0]
+    along = indptr.size - 1 if shape is None else shape[0] if by_rows else shape[1]
+    if indptr.size != along + 1 or indices.size != data.size or indptr[along] > data.size or indptr[0] != 0:
+        raise ValueError("indices and data, or indptr and shape, should have the same size")
+    if np.any(indptr[1:] < indptr[:-1]):
+        raise ValueError("indptr should not decrease")
+    inside(indices, across)
+    return data, indices, indptr, (along, across) if by_rows else (across, along)
+
+
+@decomposition(sp.csr_matrix)
+def csr_matrix(arg1, shape=None):
+    if is_sparse(arg1):
+        return arg1.tocsr()
+    data, indices, indptr, whole = by_runs(arg1, shape, True)
+    return CsrMatrix(data, indices, indptr, whole)
+
+
+@decomposition(sp.csr_array)
+def csr_array(arg1, shape=None):
+    data, indices, indptr, whole = by_runs(arg1, shape, True)
+    return CsrArray(data, indices, indptr, whole)
+
+
+@decomposition(sp.csc_matrix)
+def csc_matrix(arg1, shape=None):
+    if is_sparse(arg1):
+        return arg1.tocsc()
+    data, indices, indptr, whole = by_runs(arg1, shape, False)
+    return CscMatrix(data, indices, indptr, whole)
+
+
+@decomposition(sp.csc_array)
+def csc_array(arg1, shape=None):
+    data, indices, indptr, whole = by_runs(arg1, shape, False)
+    return CscArray(data, indices, indptr, whole)
+
+
+@decomposition(sp.coo_matrix)
+def coo_matrix(arg1, shape=None):
+    data, row, col, whole = by_places(arg1, shape)
+    return CooMatrix(data, row, col, whole)
+
+
+@decomposition(sp.coo_array)
+def coo_array(arg1, shape=None):
+    data, row, col, whole = by_places(arg1, shape)
+    return CooArray(data, row, col, whole)
+
+
+decomposition(sp.issparse)(lambda x: isinstance(x, (sp.spmatrix, sp.sparray)))
+
+
+@decomposition(sp.diags, sp.block_diag, sp.kron, sp.hstack, sp.vstack, sp.bmat, sp.lil_matrix, sp.dia_matrix)
+def made_of_others(*given, **named):
+    raise NotImplementedError("a sparse matrix " + OTHERWISE)
+
+
+@decomposition(sp.random, sp.rand, sp.random_array)
+def drawn(*given, **named):
+    raise NotImplementedError("a random sparse matrix: draw it outside, and pass it")
