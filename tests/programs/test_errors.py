@@ -390,6 +390,22 @@ def defines_a_class(x):
 
 @refused(
     """
+    Unsupported: `squares`, an iterator, is read in more than one place or in a loop
+      test_errors.py:+2 in runs_through_twice
+        return sum(squares) + sum(squares)
+                                  ^^^^^^^
+      In Python nothing is left in it the second time.
+      Make it a list: `squares = list(...)`.
+    """,
+    np.ones(3),
+)
+def runs_through_twice(a):
+    squares = (v * v for v in a)
+    return sum(squares) + sum(squares)
+
+
+@refused(
+    """
     Unsupported: a pattern for a list of so many items as are known at run time only
       test_errors.py:+4 in matches
         match items:

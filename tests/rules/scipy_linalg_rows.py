@@ -6,7 +6,15 @@ import numpy as np
 from scipy import linalg
 
 from adjit.rules.of_scipy.scipy_linalg import principal_root
-from adjit.rules.triangular import banded_solve, eliminated, exchanges, lower_solve, order_of_rows, upper_solve
+from adjit.rules.triangular import (
+    banded_solve,
+    eliminated,
+    exchanges,
+    is_positive_definite,
+    lower_solve,
+    order_of_rows,
+    upper_solve,
+)
 from tests.rules import rows as at
 from tests.rules.rows import Row, array, row, vector
 
@@ -110,7 +118,10 @@ PATTERNS: list[Row] = [
 LINEAR_ALGEBRA: list[Row] = [*SOLVES, *FACTORS, *EQUATIONS, *PATTERNS]
 
 # What rules call, and what is refused.
-_CALLED_BY_RULES = (lower_solve, upper_solve, banded_solve, eliminated, exchanges, order_of_rows, principal_root)
+_CALLED_BY_RULES = (
+    lower_solve, upper_solve, banded_solve, eliminated, exchanges, order_of_rows, principal_root,
+    is_positive_definite,
+)  # fmt: skip
 _REFUSED = (
     linalg.logm, linalg.fractional_matrix_power, linalg.funm, linalg.signm, linalg.sinm, linalg.cosm, linalg.tanm,
     linalg.sinhm, linalg.coshm, linalg.tanhm, linalg.eig, linalg.eigvals, linalg.orth, linalg.null_space, linalg.schur,

@@ -26,7 +26,7 @@ from adjit.transform.elaborate.python_builtins import known_items, so_many
 from adjit.transform.elaborate.records import set_attribute
 from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.elementwise import materialise, store_all
-from adjit.transform.elaborate.values.frame import Frame
+from adjit.transform.elaborate.values.frame import Frame, Once
 from adjit.transform.elaborate.values.lists import kept
 from adjit.transform.elaborate.values.order import settled
 from adjit.transform.elaborate.values.values import (
@@ -38,6 +38,7 @@ from adjit.transform.elaborate.values.values import (
     Places,
     Record,
     SliceValue,
+    Static,
     Table,
     TupleValue,
     Value,
@@ -54,11 +55,27 @@ def assignment(frame: Frame, node: cst.Assign) -> None:
         value = materialise(frame.ctx, value)
     elif isinstance(targets[0], cst.Subscript):
         value = _named_item(frame, targets[0], value)
+    is_once = _is_once(frame, node.value)
     for target in targets:
         assign(frame, target, value)
         if isinstance(target, cst.Name):
+            frame.once.pop(target.value, None)
+            if is_once:
+                frame.once[target.value] = Once(frame.env[target.value], len(frame.ctx.loops))
+                continue
             # the operation that made it has its name now
             value = frame.lookup(target.value) or value
+
+
+_ONCE = (zip, map, filter, enumerate, reversed)
+
+
+def _is_once(frame: Frame, node: cst.BaseExpression) -> bool:
+    """Whether an expression is what can be run through once, in Python; here it is what it gives."""
+    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Name) or node.func.value in frame.env:
+        return isinstance(node, cst.GeneratorExp)
+    made_by = evaluate(frame, node.func)
+    return isinstance(made_by, Static) and any(made_by.value is one for one in _ONCE)
 
 
 def annotated_assignment(frame: Frame, node: cst.AnnAssign) -> None:

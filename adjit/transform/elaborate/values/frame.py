@@ -313,6 +313,7 @@ class Frame:
         # the handlers of each `try` around, the innermost last, and how many there were so far
         self.catching: tuple[tuple[Any, ...], ...] = ()
         self.handlers = 0
+        self.once: dict[str, Once] = {}  # the variables that hold what can be run through once
         self.shared: tuple[str, ...] = ()  # the variables that functions defined inside assign
         self.begun = 0  # how many operations there were when the statement at hand began
 
@@ -324,6 +325,8 @@ class Frame:
         """The value of a local variable, None if there is none of that name."""
         found = self.env.get(name)
         value = found if found is None else seen(self.env, found)
+        if name in self.once and self.once[name].value is found:
+            self.once[name].read(self.ctx, name)
         if isinstance(value, Poison) and value.is_deleted:
             raise self.ctx.unsupported(f"`{name}` is read after it may have been deleted", "Leave the `del` out.")
         if isinstance(value, Poison):
@@ -332,6 +335,24 @@ class Frame:
                 f"the type of {shown} depends on the path taken", f"Give {shown} one type on every path.", why=value.why
             )
         return value
+
+
+@dataclass
+class Once:
+    """An iterator that a variable holds, as the items that it gives, which are given once; `depth`: of loops."""
+
+    value: Value
+    depth: int
+    is_read: bool = False
+
+    def read(self, ctx: Context, name: str) -> None:
+        if self.is_read or len(ctx.loops) > self.depth:
+            raise ctx.unsupported(
+                f"`{name}`, an iterator, is read in more than one place or in a loop",
+                f"Make it a list: `{name} = list(...)`.",
+                why="In Python nothing is left in it the second time.",
+            )
+        self.is_read = True
 
 
 @dataclass(frozen=True)
