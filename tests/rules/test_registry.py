@@ -160,8 +160,13 @@ def test_a_dispatcher_and_its_python_function_share_an_entry() -> None:
 def test_effects() -> None:
     assert lookup(np.random.random).effect
     assert lookup(np.random.random).constant
-    assert lookup(np.random.gamma).effect
-    assert not lookup(np.random.gamma).constant
+
+    def measure(x):
+        return x
+
+    rules.effect(measure, constant=False)
+    assert lookup(measure).effect
+    assert not lookup(measure).constant
 
 
 def test_entry_points_return_what_they_decorate() -> None:
