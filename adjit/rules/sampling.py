@@ -95,24 +95,34 @@ general(np.random.standard_cauchy)(lambda size=None: sized(np.random.standard_ca
 # --------------------------------------------------------------------------------------------------- shifted, stretched
 
 
+def fitted(parameter, fixed):
+    """A number as it is; an array as NumPy takes one, each element for as many draws as its shape leaves free."""
+    return parameter if np.ndim(parameter) == 0 else np.broadcast_to(parameter, fixed.shape)
+
+
+def stretched(loc, scale, fixed):
+    return fitted(loc, fixed) + fitted(scale, fixed) * fixed
+
+
 @decomposition(np.random.normal)
 def normal(loc=0.0, scale=1.0, size=None):
-    return loc + scale * standard(np.random.standard_normal, (loc, scale), size)
+    return stretched(loc, scale, standard(np.random.standard_normal, (loc, scale), size))
 
 
 @decomposition(np.random.lognormal)
 def lognormal(mean=0.0, sigma=1.0, size=None):
-    return np.exp(mean + sigma * standard(np.random.standard_normal, (mean, sigma), size))
+    return np.exp(stretched(mean, sigma, standard(np.random.standard_normal, (mean, sigma), size)))
 
 
 @decomposition(np.random.uniform)
 def uniform(low=0.0, high=1.0, size=None):
-    return low + (high - low) * standard(np.random.random, (low, high), size)
+    return stretched(low, high - low, standard(np.random.random, (low, high), size))
 
 
 @decomposition(np.random.exponential)
 def exponential(scale=1.0, size=None):
-    return standard(np.random.standard_exponential, (scale,), size) * scale
+    fixed = standard(np.random.standard_exponential, (scale,), size)
+    return fixed * fitted(scale, fixed)
 
 
 def around_zero(draw, params, size):
@@ -123,17 +133,17 @@ def around_zero(draw, params, size):
 
 @general(np.random.laplace)
 def laplace(loc=0.0, scale=1.0, size=None):
-    return loc + scale * around_zero(np.random.laplace, (loc, scale), size)
+    return stretched(loc, scale, around_zero(np.random.laplace, (loc, scale), size))
 
 
 @general(np.random.logistic)
 def logistic(loc=0.0, scale=1.0, size=None):
-    return loc + scale * around_zero(np.random.logistic, (loc, scale), size)
+    return stretched(loc, scale, around_zero(np.random.logistic, (loc, scale), size))
 
 
 @general(np.random.gumbel)
 def gumbel(loc=0.0, scale=1.0, size=None):
-    return loc + scale * around_zero(np.random.gumbel, (loc, scale), size)
+    return stretched(loc, scale, around_zero(np.random.gumbel, (loc, scale), size))
 
 
 @decomposition(random.uniform)
@@ -318,15 +328,21 @@ def permutation(x):
     return np.random.permutation(x) if np.ndim(x) == 0 else x[np.random.permutation(x.shape[0])]
 
 
+def check_shuffled(things):
+    if not isinstance(things, np.ndarray):
+        raise NotImplementedError("the shuffling of a list in place, instead of an array")
+
+
 @decomposition(np.random.shuffle)
-def shuffle(x):
-    x[:] = x[np.random.permutation(x.shape[0])]
+def shuffle(things):
+    check_shuffled(things)
+    things[:] = things[np.random.permutation(things.shape[0])]
 
 
 @general(np.random.choice)
 def choice(a, size=None, replace=True, p=None):
     if np.ndim(a) > 1:
-        raise NotImplementedError("np.random.choice of the rows of a matrix, which NumPy has not")
+        raise NotImplementedError("np.random.choice of an array that is no vector, which NumPy does not take")
     if p is not None and not replace:
         raise NotImplementedError("np.random.choice with probabilities and without replacement")
     n = a if np.ndim(a) == 0 else a.size
@@ -342,12 +358,13 @@ def choice(a, size=None, replace=True, p=None):
 
 
 @decomposition(random.shuffle)
-def shuffle_by_swaps(x):
-    places = np.arange(x.shape[0])
-    for i in range(x.shape[0] - 1, 0, -1):
+def shuffle_by_swaps(things):
+    check_shuffled(things)
+    places = np.arange(things.shape[0])
+    for i in range(places.size - 1, 0, -1):
         j = random.randrange(i + 1)
         places[i], places[j] = places[j], places[i]
-    x[:] = x[places]
+    things[:] = things[places]
 
 
 @decomposition(random.choice)

@@ -137,17 +137,18 @@ def einsum(x):
 
 @refused(
     """
-    NoRule: np.random.beta has no derivative rule
-      test_more_errors.py:+1 in random_beta
-        return np.random.beta(x, 2.0)
-        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-      It depends on x, which you differentiate.
-      Either write a rule:  @adjit.rules.tangent(np.random.beta)    or hold it fixed:  adjit.stop_gradient(...)
+    Unsupported: `beta` of a generator of random numbers, with a number that is not constant
+      test_more_errors.py:+2 in random_beta
+        return rng.beta(x, 2.0)
+               ^^^^^^^^^^^^^^^^
+      Its numbers are drawn while the program is compiled.
+      Draw before, and pass the numbers as an argument; or seed np.random, and call np.random.beta.
     """,
     1.5,
 )
 def random_beta(x):
-    return np.random.beta(x, 2.0)
+    rng = np.random.default_rng(3)
+    return rng.beta(x, 2.0)
 
 
 @refused(

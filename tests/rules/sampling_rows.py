@@ -102,10 +102,13 @@ QUANTILES = (
     quantiles.noncentral_slope_by_nonc, quantiles.odds_slope, quantiles.vonmises_slope,
 )  # fmt: skip
 
+# Of generators, in tests/programs/test_draws.py.
+METHODS = tuple(method for name, method in vars(np.random.Generator).items() if callable(method) and name[0] != "_")
+
 # In test_sampling.py; or without a result.
 WITHOUT_EXAMPLE: tuple[Any, ...] = (
     np.random.seed, random.seed, random.getrandbits, np.random.shuffle, random.shuffle, np.random.beta,
     np.random.chisquare, np.random.dirichlet, np.random.f, np.random.gamma, np.random.noncentral_chisquare,
     np.random.standard_gamma, np.random.standard_t, np.random.vonmises, np.random.wald, random.gammavariate,
-    random.betavariate, random.vonmisesvariate, *QUANTILES, *(made.py_func for made in QUANTILES),
+    random.betavariate, random.vonmisesvariate, *QUANTILES, *(made.py_func for made in QUANTILES), *METHODS,
 )  # fmt: skip
