@@ -60,7 +60,7 @@ def _is_taken(type_: types.Type) -> bool:
         return all(map(_is_taken, type_.types))  # type: ignore[attr-defined]
     if isinstance(type_, types.Array):
         return _is_number(type_.dtype)
-    known = types.NoneType | types.UnicodeType | types.StringLiteral | types.Dispatcher
+    known = types.NoneType | types.UnicodeType | types.StringLiteral | types.Dispatcher | types.NumPyRandomGeneratorType
     return _is_number(type_) or isinstance(type_, known)
 
 

@@ -15,13 +15,13 @@ from adjit.rules import quantiles
 from adjit.rules.registry import builtin
 from adjit.rules.sampling import check_shuffled, drawn, extents_of, fitted, sized, stretched
 
-effect, general = builtin.effect, builtin.general
+effect, general, decomposition = builtin.effect, builtin.general, builtin.decomposition
 
 effect(Generator.random, Generator.standard_normal, Generator.standard_exponential, Generator.standard_cauchy)
 effect(Generator.normal, Generator.lognormal, Generator.uniform, Generator.exponential, Generator.laplace)
 effect(Generator.logistic, Generator.gumbel, Generator.rayleigh, Generator.weibull, Generator.pareto, Generator.power)
 effect(Generator.triangular, Generator.gamma, Generator.standard_gamma, Generator.beta, Generator.chisquare)
-effect(Generator.standard_t, Generator.wald, Generator.f, Generator.noncentral_chisquare, Generator.dirichlet)
+effect(Generator.standard_t, Generator.wald, Generator.f, Generator.noncentral_chisquare)
 effect(Generator.integers, Generator.binomial, Generator.geometric, Generator.poisson, Generator.zipf)
 effect(Generator.logseries, Generator.negative_binomial)
 effect(Generator.permutation, Generator.shuffle, Generator.choice)
@@ -60,25 +60,25 @@ def exponential(rng, scale=1.0, size=None):
 
 @general(Generator.laplace)
 def laplace(rng, loc=0.0, scale=1.0, size=None):
-    fixed = rng.laplace(0.0, 1.0, extents_of(size, (loc, scale)))
+    fixed = drawn(rng.laplace, (0.0, 1.0), extents_of(size, (loc, scale)))
     return stretched(loc, scale, fixed)
 
 
 @general(Generator.logistic)
 def logistic(rng, loc=0.0, scale=1.0, size=None):
-    fixed = rng.logistic(0.0, 1.0, extents_of(size, (loc, scale)))
+    fixed = drawn(rng.logistic, (0.0, 1.0), extents_of(size, (loc, scale)))
     return stretched(loc, scale, fixed)
 
 
 @general(Generator.gumbel)
 def gumbel(rng, loc=0.0, scale=1.0, size=None):
-    fixed = rng.gumbel(0.0, 1.0, extents_of(size, (loc, scale)))
-    return stretched(loc, scale, fixed)
+    fixed = rng.random(extents_of(size, (loc, scale)))  # numba has no gumbel
+    return stretched(loc, scale, -np.log(-np.log(1.0 - fixed)))
 
 
 @general(Generator.rayleigh)
 def rayleigh(rng, scale=1.0, size=None):
-    fixed = rng.rayleigh(1.0, extents_of(size, (scale,)))
+    fixed = drawn(rng.rayleigh, (1.0,), extents_of(size, (scale,)))
     return fitted(scale, fixed) * fixed
 
 
@@ -111,6 +111,22 @@ def triangular(rng, left, mode, right, size=None):
         low + np.sqrt(np.where(rises, u * ((peak - low) * base), 1.0)),
         high - np.sqrt(np.where(rises, 1.0, (1.0 - u) * ((high - peak) * base))),
     )
+
+
+@decomposition(Generator.multivariate_normal)
+def multivariate_normal(rng, mean, cov, size=None, method="svd"):
+    center = np.asarray(mean)
+    extents = (center.size,) if size is None else (*extents_of(size, (0.0,)), center.size)
+    fixed = rng.standard_normal(extents)
+    if method == "cholesky":
+        factor = np.linalg.cholesky(np.asarray(cov))
+    elif method == "eigh":
+        s, u = np.linalg.eigh(np.asarray(cov))
+        factor = u * np.sqrt(s)
+    else:
+        u, s, _ = np.linalg.svd(np.asarray(cov))
+        factor = u * np.sqrt(s)
+    return center + fixed @ np.ascontiguousarray(factor.T)
 
 
 @general(Generator.gamma)

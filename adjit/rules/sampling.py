@@ -125,6 +125,15 @@ def exponential(scale=1.0, size=None):
     return fixed * fitted(scale, fixed)
 
 
+@decomposition(np.random.multivariate_normal)
+def multivariate_normal(mean, cov, size=None):
+    center = np.asarray(mean)
+    extents = (center.size,) if size is None else (*extents_of(size, (0.0,)), center.size)
+    fixed = np.random.standard_normal(extents)
+    _, s, vh = np.linalg.svd(np.asarray(cov))
+    return fixed @ (np.sqrt(s)[:, np.newaxis] * vh) + center
+
+
 def around_zero(draw, params, size):
     """`draw(0, 1)`, once for each element of what the location and the scale make of it."""
     extents = extents_of(size, params)

@@ -71,7 +71,7 @@ def drawn(frame: Frame, owner: Record, name: str, args: Sequence[Value], named: 
     if method is None or name in ("bit_generator", "spawn"):
         raise ctx.unsupported(f"`{name}` of a generator of random numbers", "Draw before, and pass the numbers.")
     entry = lookup(method)
-    rule = None if entry is None else entry.general
+    rule = None if entry is None else entry.general or entry.decomposition
     is_known = name != "shuffle" and all(map(_is_known, (*args, *named.values())))
     if rule is None or method in ctx.decomposed or is_known:
         known = {key: _constant(frame, name, a) for key, a in named.items()}
