@@ -33,6 +33,12 @@ def type_of(value: object) -> types.Type:
 def specialised(given: types.Type) -> types.Type:
     """The type that the transformation sees: numbers without their values, strings with them."""
     if isinstance(given, types.Omitted):
+        if isinstance(given.value, np.random.Generator):
+            raise TypeMismatch(
+                "the default of an argument is a generator of random numbers",
+                why="numba takes one as an argument alone.",
+                instead="Pass it in the call.",
+            )
         given = type_of(given.value)
     if isinstance(given, types.Literal) and not isinstance(given, types.StringLiteral):
         given = types.unliteral(given)  # type: ignore[no-untyped-call]

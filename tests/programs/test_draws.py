@@ -30,6 +30,8 @@ def arrays(x):
 def picked(x):
     rng = np.random.default_rng(3)
     y = np.array([x[0], x[1], x[2], 2.0])
+    for k in range(2):
+        y[k] += rng.normal(x[k], 0.5)
     z = rng.permutation(y) * rng.choice(y, 4)
     rng.shuffle(y)
     other = rng.choice([x[0], x[1], x[2]], size=4, p=[0.2, 0.3, 0.5]) + rng.choice(y, 4, replace=False)

@@ -142,7 +142,7 @@ def einsum(x):
         return rng.beta(x, 2.0)
                ^^^^^^^^^^^^^^^^
       Its numbers are drawn while the program is compiled.
-      Draw before, and pass the numbers as an argument; or seed np.random, and call np.random.beta.
+      Pass the generator as an argument, or what it draws.
     """,
     1.5,
 )

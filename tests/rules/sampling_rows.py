@@ -107,8 +107,9 @@ METHODS = tuple(method for name, method in vars(np.random.Generator).items() if 
 
 # In test_sampling.py; or without a result.
 WITHOUT_EXAMPLE: tuple[Any, ...] = (
-    np.random.multivariate_normal, np.random.seed, random.seed, random.getrandbits, np.random.shuffle, random.shuffle, np.random.beta,
-    np.random.chisquare, np.random.dirichlet, np.random.f, np.random.gamma, np.random.noncentral_chisquare,
-    np.random.standard_gamma, np.random.standard_t, np.random.vonmises, np.random.wald, random.gammavariate,
-    random.betavariate, random.vonmisesvariate, *QUANTILES, *(made.py_func for made in QUANTILES), *METHODS,
+    np.random.seed, random.seed, random.getrandbits, np.random.shuffle, random.shuffle, np.random.beta,
+    np.random.chisquare, np.random.dirichlet, np.random.f, np.random.gamma, np.random.multivariate_normal,
+    np.random.noncentral_chisquare, np.random.standard_gamma, np.random.standard_t, np.random.vonmises, np.random.wald,
+    random.gammavariate, random.betavariate, random.vonmisesvariate, *QUANTILES, *METHODS,
+    *(made.py_func for made in QUANTILES),
 )  # fmt: skip

@@ -41,7 +41,7 @@ def seeded(frame: Frame, seed: Value) -> Value:
     if not isinstance(seed, ir.Const) or not isinstance(seed.value, int | np.integer):
         raise frame.ctx.not_constant(
             "a generator of random numbers whose seed is not a constant integer",
-            "Draw before, and pass the numbers as an argument.",
+            "Pass the generator as an argument, or what it draws.",
             why="Its numbers are drawn while the program is compiled, the same at each call.",
         )
     return _of_state(np.random.default_rng(int(seed.value)))
@@ -118,11 +118,9 @@ def _constant(frame: Frame, name: str, value: Value) -> Any:
 
     def refused(part: Value) -> errors.AdjitError:
         asked = next((m.__name__ for m in frame.ctx.decomposed if m in _METHODS), name)
-        before = "Draw before, and pass the numbers as an argument"
-        has_other = lookup(getattr(np.random, asked, None)) is not None
         return frame.ctx.not_constant(
             f"`{asked}` of a generator of random numbers, with {described(part)} that is not constant",
-            f"{before}; or seed np.random, and call np.random.{asked}." if has_other else f"{before}.",
+            "Pass the generator as an argument, or what it draws.",
             why="Its numbers are drawn while the program is compiled.",
         )
 
