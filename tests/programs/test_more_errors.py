@@ -153,17 +153,17 @@ def random_beta(x):
 
 @refused(
     """
-    NoRule: random.gauss has no derivative rule
-      test_more_errors.py:+1 in gauss
-        return random.gauss(x, 1.0)
-        ^^^^^^^^^^^^^^^^^^^^^^^^^^^
-      It depends on x, which you differentiate.
-      Either write a rule:  @adjit.rules.tangent(random.gauss)    or hold it fixed:  adjit.stop_gradient(...)
+    Unsupported: random.sample, of a list of 2
+      test_more_errors.py:+1 in sampled
+        return random.sample([x, 2 * x], 1)[0]
+               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      adjit has no rule for random.sample, and does not look into it.
+      Write the computation out, or give its source:  @adjit.rules.decomposition(random.sample)
     """,
     1.5,
 )
-def gauss(x):
-    return random.gauss(x, 1.0)
+def sampled(x):
+    return random.sample([x, 2 * x], 1)[0]
 
 
 @refused(
