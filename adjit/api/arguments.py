@@ -33,6 +33,12 @@ def type_of(value: object) -> types.Type:
 def specialised(given: types.Type) -> types.Type:
     """The type that the transformation sees: numbers without their values, strings with them."""
     if isinstance(given, types.Omitted):
+        if isinstance(given.value, np.random.Generator):
+            raise TypeMismatch(
+                "the default of an argument is a generator of random numbers",
+                why="numba takes one as an argument alone.",
+                instead="Pass it in the call.",
+            )
         given = type_of(given.value)
     if isinstance(given, types.Literal) and not isinstance(given, types.StringLiteral):
         given = types.unliteral(given)  # type: ignore[no-untyped-call]
@@ -60,7 +66,7 @@ def _is_taken(type_: types.Type) -> bool:
         return all(map(_is_taken, type_.types))  # type: ignore[attr-defined]
     if isinstance(type_, types.Array):
         return _is_number(type_.dtype)
-    known = types.NoneType | types.UnicodeType | types.StringLiteral | types.Dispatcher
+    known = types.NoneType | types.UnicodeType | types.StringLiteral | types.Dispatcher | types.NumPyRandomGeneratorType
     return _is_number(type_) or isinstance(type_, known)
 
 

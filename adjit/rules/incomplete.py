@@ -16,8 +16,15 @@ from adjit.rules.special import digamma
 
 # B2 / 2!, B4 / 4!, ..
 _MACLAURIN = (
-    1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 1307674368000, 1 / 74724249600,
-    -3617 / 10670622842880000, 43867 / 5109094217170944000,
+    1 / 12,
+    -1 / 720,
+    1 / 30240,
+    -1 / 1209600,
+    1 / 47900160,
+    -691 / 1307674368000,
+    1 / 74724249600,
+    -3617 / 10670622842880000,
+    43867 / 5109094217170944000,
 )
 _TINY = 1e-300
 _ENOUGH = 2e-16
@@ -25,13 +32,8 @@ _MOST = 100_000
 
 
 @numba.njit(error_model="numpy")
-def gammainc_by_a(a: float, x: float) -> float:
-    """The derivative of gammainc(a, x) by a, for a > 0 (DLMF 8.7.1, 8.9.2)."""
-    if not (a > 0.0 and x >= 0.0):
-        return math.nan
-    if x == 0.0 or x == math.inf:
-        return 0.0
-    density = math.exp(a * math.log(x) - x - math.lgamma(a + 1.0))  # x ** a e ** -x / gamma(a + 1)
+def gammainc_over_power(a: float, x: float) -> float:
+    """The derivative of gammainc(a, x) by a, over x ** a e ** -x / gamma(a + 1); for a, x > 0 (DLMF 8.7.1, 8.9.2)."""
     if x < a + 1.0:
         term, term_by_a, total, total_by_a, n = 1.0, 0.0, 1.0, 0.0, 0
         while term > 1e-17 * total and n < _MOST:
@@ -40,7 +42,7 @@ def gammainc_by_a(a: float, x: float) -> float:
             term *= x / (a + n)
             total += term
             total_by_a += term_by_a
-        return density * (total * (math.log(x) - digamma(a + 1.0)) + total_by_a)
+        return total * (math.log(x) - digamma(a + 1.0)) + total_by_a
     # Q = x ** a e ** -x / gamma(a) times a fraction, by Lentz's method with derivatives
     b, c, c_by_a = x + 1.0 - a, 1.0 / _TINY, 0.0
     d = 1.0 / b
@@ -57,7 +59,17 @@ def gammainc_by_a(a: float, x: float) -> float:
         c_by_a, c = -1.0 + n / c - top * c_by_a / (c * c), b + top / c
         change = c * d
         h_by_a, h = h_by_a * change + h * (c_by_a * d + c * d_by_a), h * change
-    return -a * density * (h * (math.log(x) - digamma(a)) + h_by_a)
+    return -a * (h * (math.log(x) - digamma(a)) + h_by_a)
+
+
+@numba.njit(error_model="numpy")
+def gammainc_by_a(a: float, x: float) -> float:
+    """The derivative of gammainc(a, x) by a, for a > 0."""
+    if not (a > 0.0 and x >= 0.0):
+        return math.nan
+    if x == 0.0 or x == math.inf:
+        return 0.0
+    return math.exp(a * math.log(x) - x - math.lgamma(a + 1.0)) * gammainc_over_power(a, x)
 
 
 @numba.njit(error_model="numpy")
@@ -93,28 +105,32 @@ def _of_fraction(a: float, b: float, x: float) -> tuple[float, float, float]:
 
 
 @numba.njit(error_model="numpy")
-def _by_parameters(a: float, b: float, x: float) -> tuple[float, float]:
-    """The derivatives of betainc(a, b, x) by a and by b where the fraction converges fast."""
+def _over_power(a: float, b: float, x: float, rest: float) -> tuple[float, float]:
+    """The same two where the fraction converges fast, over x ** a rest ** b / B(a, b), with rest = 1 - x."""
     h, h_a, h_b = _of_fraction(a, b, x)
-    front = math.exp(
-        a * math.log(x) + b * math.log1p(-x) + math.lgamma(a + b) - math.lgamma(a + 1.0) - math.lgamma(b)
-    )
     both = digamma(a + b)
-    by_a = front * (h * (math.log(x) - digamma(a + 1.0) + both) + h_a)
-    by_b = front * (h * (math.log1p(-x) - digamma(b) + both) + h_b)
-    return by_a, by_b
+    over_a = (h * (math.log(x) - digamma(a + 1.0) + both) + h_a) / a
+    over_b = (h * (math.log(rest) - digamma(b) + both) + h_b) / a
+    return over_a, over_b
+
+
+@numba.njit(error_model="numpy")
+def betainc_over_power(a: float, b: float, x: float, rest: float) -> float:
+    """The derivative of betainc(a, b, x) by a, over x ** a rest ** b / B(a, b), with rest = 1 - x (DLMF 8.17.22)."""
+    if x < (a + 1.0) / (a + b + 2.0):
+        return _over_power(a, b, x, rest)[0]
+    return -_over_power(b, a, rest, x)[1]  # I_x(a, b) = 1 - I_(1 - x)(b, a), DLMF 8.17.4
 
 
 @numba.njit(error_model="numpy")
 def betainc_by_a(a: float, b: float, x: float) -> float:
-    """The derivative of betainc(a, b, x) by a, for a, b > 0 (DLMF 8.17.22)."""
+    """The derivative of betainc(a, b, x) by a, for a, b > 0."""
     if not (a > 0.0 and b > 0.0 and 0.0 <= x <= 1.0):
         return math.nan
     if x == 0.0 or x == 1.0:
         return 0.0
-    if x < (a + 1.0) / (a + b + 2.0):
-        return _by_parameters(a, b, x)[0]
-    return -_by_parameters(b, a, 1.0 - x)[1]  # I_x(a, b) = 1 - I_(1 - x)(b, a), DLMF 8.17.4
+    power = math.exp(a * math.log(x) + b * math.log1p(-x) + math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b))
+    return power * betainc_over_power(a, b, x, 1.0 - x)
 
 
 @numba.njit(error_model="numpy")

@@ -30,7 +30,7 @@ Rule = TypeVar("Rule", bound=Callable[..., Any])
 
 BUILTIN_MODULES = (
     "elementary", "special", "constants", "reductions", "arrays", "grids", "linear_algebra", "factorisations",
-    "sampling", "along_axes", "moments", "shapes", "joining", "calculus", "picking",
+    "sampling", "generators", "along_axes", "moments", "shapes", "joining", "calculus", "picking",
     "contractions", "stacks", "triangular", "complex_numbers", "complex_matrices", "fourier",
     "of_polynomials.polynomials", "of_polynomials.objects",
 )  # fmt: skip
@@ -127,9 +127,9 @@ class Table:
 
     def linear(self, *callees: Any, transpose: Callable[..., Any], argument: int = 0) -> None:
         """The op is linear in the argument at this position, with this transpose; once an argument it is linear in."""
-        self._registering(
-            callees, lambda known, rule: replace(known, transposes={**known.transposes, argument: rule})
-        )(transpose)
+        self._registering(callees, lambda known, rule: replace(known, transposes={**known.transposes, argument: rule}))(
+            transpose
+        )
 
     def adjoint(self, *callees: Any) -> Callable[[Rule], Rule]:
         """An explicit adjoint, where the best one is not the transpose of the tangent."""

@@ -1357,17 +1357,18 @@ def calls_what_has_no_text(x):
 
 @refused(
     """
-    Unsupported: np.random.shuffle, which writes into its argument
-      test_errors.py:+1 in shuffles
-        np.random.shuffle(a)
-        ^^^^^^^^^^^^^^^^^^^^
-      Write the change out, as stores into the array.
+    Unsupported: the shuffling of a list in place, instead of an array
+      test_errors.py:+2 in shuffles
+        np.random.shuffle(many)
+        ^^^^^^^^^^^^^^^^^^^^^^^
+      Write the computation out, in loops.
     """,
     np.ones(3),
 )
 def shuffles(a):
-    np.random.shuffle(a)
-    return a[0]
+    many = [a[0], a[1]]
+    np.random.shuffle(many)
+    return many[0]
 
 
 # ------------------------------------------------------------------------------------------- what is asked for

@@ -137,32 +137,33 @@ def einsum(x):
 
 @refused(
     """
-    NoRule: np.random.beta has no derivative rule
-      test_more_errors.py:+1 in random_beta
-        return np.random.beta(x, 2.0)
-        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-      It depends on x, which you differentiate.
-      Either write a rule:  @adjit.rules.tangent(np.random.beta)    or hold it fixed:  adjit.stop_gradient(...)
+    Unsupported: `beta` of a generator of random numbers, with a number that is not constant
+      test_more_errors.py:+2 in random_beta
+        return rng.beta(x, 2.0)
+               ^^^^^^^^^^^^^^^^
+      Its numbers are drawn while the program is compiled.
+      Pass the generator as an argument, or what it draws.
     """,
     1.5,
 )
 def random_beta(x):
-    return np.random.beta(x, 2.0)
+    rng = np.random.default_rng(3)
+    return rng.beta(x, 2.0)
 
 
 @refused(
     """
-    NoRule: random.gauss has no derivative rule
-      test_more_errors.py:+1 in gauss
-        return random.gauss(x, 1.0)
-        ^^^^^^^^^^^^^^^^^^^^^^^^^^^
-      It depends on x, which you differentiate.
-      Either write a rule:  @adjit.rules.tangent(random.gauss)    or hold it fixed:  adjit.stop_gradient(...)
+    Unsupported: random.sample, of a list of 2
+      test_more_errors.py:+1 in sampled
+        return random.sample([x, 2 * x], 1)[0]
+               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      adjit has no rule for random.sample, and does not look into it.
+      Write the computation out, or give its source:  @adjit.rules.decomposition(random.sample)
     """,
     1.5,
 )
-def gauss(x):
-    return random.gauss(x, 1.0)
+def sampled(x):
+    return random.sample([x, 2 * x], 1)[0]
 
 
 @refused(

@@ -173,7 +173,7 @@ def draws_in_a_loop(x, n):
 
 
 def test_draws_in_a_loop_are_refused() -> None:
-    with pytest.raises(adjit.AdjitError):
+    with pytest.raises(adjit.AdjitError, match="seeded inside, and draws in a loop"):
         adjit.grad(draws_in_a_loop)(1.0, 3)
 
 

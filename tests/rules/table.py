@@ -13,7 +13,6 @@ from __future__ import annotations
 import builtins
 import math
 import operator
-import random
 from typing import Any
 
 import numpy as np
@@ -32,7 +31,14 @@ from adjit.rules.complex_matrices import (
 from adjit.rules.linear_algebra import cofactors
 from adjit.rules.of_real_numbers import real_eig, real_eigvals
 from tests.rules import rows as at
-from tests.rules import scipy_descriptive_rows, scipy_linalg_rows, scipy_rows, scipy_sample_rows, scipy_sparse_rows
+from tests.rules import (
+    sampling_rows,
+    scipy_descriptive_rows,
+    scipy_linalg_rows,
+    scipy_rows,
+    scipy_sample_rows,
+    scipy_sparse_rows,
+)
 from tests.rules.fourier import FOURIER, WITHOUT_TRANSFORMS
 from tests.rules.more_numpy_rows import MORE_NUMPY
 from tests.rules.numpy_rows import NUMPY
@@ -448,82 +454,20 @@ CONSTANTS: list[Row] = [
     ),
 ]
 
-# Draws without a parameter are drawn once; those with parameters have derivatives along the sample.
-DRAWS: list[Row] = [
-    *[
-        Row(c, at.drawn_times(c), numbers(real), (0,), frozenset({"effect"}))
-        for c in (
-            np.random.random,
-            np.random.random_sample,
-            np.random.sample,
-            np.random.ranf,
-            np.random.rand,
-            np.random.randn,
-            np.random.standard_normal,
-            np.random.standard_exponential,
-            np.random.standard_cauchy,
-            random.random,
-        )
-    ],
-    Row(
-        np.random.randint, at.seeded(lambda x: np.random.randint(1, 9) * x), numbers(real), (0,), frozenset({"effect"})
-    ),
-    Row(random.randint, at.seeded(lambda x: random.randint(1, 9) * x), numbers(real), (0,), frozenset({"effect"})),
-    Row(random.randrange, at.seeded(lambda x: random.randrange(1, 9) * x), numbers(real), (0,), frozenset({"effect"})),
-    Row(
-        np.random.normal,
-        at.seeded(lambda m, s: np.random.normal(m, s)),
-        numbers(real, positive),
-        (0, 1),
-        frozenset({"effect"}),
-    ),
-    Row(
-        np.random.uniform,
-        at.seeded(lambda a, b: np.random.uniform(a, b)),
-        numbers(at.unit, at.above_one),
-        (0, 1),
-        frozenset({"effect"}),
-    ),
-    Row(
-        np.random.exponential,
-        at.seeded(lambda s: np.random.exponential(s)),
-        numbers(positive),
-        (0,),
-        frozenset({"effect"}),
-    ),
-    Row(
-        random.uniform,
-        at.seeded(lambda a, b: random.uniform(a, b)),
-        numbers(at.unit, at.above_one),
-        (0, 1),
-        frozenset({"effect"}),
-    ),
-    Row(random.expovariate, at.seeded(lambda r: random.expovariate(r)), numbers(positive), (0,), frozenset({"effect"})),
-]
-
 # Registered without an example: on static things or integers alone, without a result, or without a derivative rule.
 WITHOUT_EXAMPLE: tuple[Any, ...] = (
     *WITHOUT_TRANSFORMS,
     stop_gradient, operator.is_, operator.is_not, operator.contains, operator.truth, np.isnat, np.isneginf,
     np.isposinf, np.isreal, np.iscomplex, np.isscalar, np.isin, np.argpartition, np.argwhere, np.broadcast_shapes,
-    np.random.seed,
-    random.seed, random.getrandbits, np.random.shuffle, np.random.permutation, np.random.choice, random.shuffle,
-    np.random.beta, np.random.binomial, np.random.chisquare, np.random.dirichlet, np.random.f, np.random.gamma,
-    np.random.geometric, np.random.gumbel, np.random.hypergeometric, np.random.laplace, np.random.logistic,
-    np.random.lognormal, np.random.logseries, np.random.multinomial, np.random.negative_binomial,
-    np.random.noncentral_chisquare, np.random.pareto, np.random.poisson, np.random.power, np.random.rayleigh,
-    np.random.standard_gamma, np.random.standard_t, np.random.triangular, np.random.vonmises, np.random.wald,
-    np.random.weibull, np.random.zipf, random.gauss, random.normalvariate, random.triangular, random.gammavariate,
-    random.betavariate, random.lognormvariate, random.paretovariate, random.weibullvariate,
-    random.vonmisesvariate, *scipy_rows.WITHOUT_EXAMPLE,
-    *scipy_linalg_rows.WITHOUT_EXAMPLE, *scipy_sample_rows.WITHOUT_EXAMPLE, *scipy_sparse_rows.WITHOUT_EXAMPLE,
+    *sampling_rows.WITHOUT_EXAMPLE, *scipy_rows.WITHOUT_EXAMPLE, *scipy_linalg_rows.WITHOUT_EXAMPLE,
+    *scipy_sample_rows.WITHOUT_EXAMPLE, *scipy_sparse_rows.WITHOUT_EXAMPLE,
 )  # fmt: skip
 
 ARRAYS: list[Row] = [
     *REDUCTIONS, *JOINING, *TURNING, *DIAGONALS, *PICKING, *GRIDS, *PRODUCTS, *LINEAR_ALGEBRA, *FOURIER,
 ]  # fmt: skip
 TABLE: list[Row] = [
-    *SCALARS, *ARRAYS, *CONSTANTS, *DRAWS, *NUMPY, *MORE_NUMPY, *scipy_rows.NUMBERS, *scipy_rows.SUMS,
+    *SCALARS, *ARRAYS, *CONSTANTS, *sampling_rows.DRAWS, *NUMPY, *MORE_NUMPY, *scipy_rows.NUMBERS, *scipy_rows.SUMS,
     *scipy_linalg_rows.LINEAR_ALGEBRA, *scipy_sample_rows.SAMPLES, *scipy_sparse_rows.MATRICES,
     *scipy_descriptive_rows.DESCRIPTIVE,
 ]  # fmt: skip

@@ -5,7 +5,6 @@ Decompositions against NumPy and numba, tangents against differences, transposes
 
 import inspect
 import math
-import random
 import zlib
 from typing import Any
 from unittest import mock
@@ -17,7 +16,7 @@ from numba.core.errors import NumbaPerformanceWarning
 
 from adjit.rules import linear_algebra
 from adjit.rules.registry import lookup
-from tests.rules.table import ARRAYS, DRAWS, Row
+from tests.rules.table import ARRAYS, Row
 
 
 def rows_with(kind: str) -> pytest.MarkDecorator:
@@ -213,25 +212,6 @@ def _calling(callee: Any, count: int) -> Any:
     if count == 2:
         return lambda a, b: callee(a, b)
     return lambda a, b, c: callee(a, b, c)
-
-
-# ---------------------------------------------------------------------------------------------------------------- draws
-
-
-@pytest.mark.parametrize("row", [r for r in DRAWS if lookup(r.callee).decomposition], ids=lambda row: row.name)
-def test_draws_are_numbas(row: Row) -> None:
-    """The decomposition draws the same numbers from the same state."""
-    callee, rule, args = row.callee, lookup(row.callee).decomposition, drawn(row)
-
-    @njit
-    def seed() -> None:
-        np.random.seed(3)
-        random.seed(3)
-
-    seed()
-    expected = [njit(_calling(callee, len(args)))(*args) for _ in range(3)]
-    seed()
-    assert [njit(rule)(*args) for _ in range(3)] == expected
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

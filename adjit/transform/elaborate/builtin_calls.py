@@ -8,6 +8,7 @@ In: a callee or the name of a method. Out: what emits its operations.
 from __future__ import annotations
 
 import operator
+import random
 from typing import Any
 
 import numpy as np
@@ -139,8 +140,14 @@ INTRINSICS: dict[Any, Handler] = {
 }
 
 # What takes a list for what it is, and no array in its place.
+_SHUFFLES = {np.random.shuffle, random.shuffle}
 OF_LISTS = (
-    python_builtins.OF_LISTS | iterables.ITERABLES.keys() | ORDERING.keys() | TABLES.keys() | PYTHON_LIBRARY.keys()
+    python_builtins.OF_LISTS
+    | iterables.ITERABLES.keys()
+    | ORDERING.keys()
+    | TABLES.keys()
+    | PYTHON_LIBRARY.keys()
+    | _SHUFFLES
 )
 
 METHODS: dict[str, Handler] = {

@@ -16,6 +16,7 @@ import functools
 import inspect
 import itertools
 import operator
+import random
 from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType, MethodType
 from typing import Any
@@ -63,6 +64,7 @@ from adjit.transform.elaborate.values.values import (
     Method,
     OneOf,
     Record,
+    Running,
     Static,
     Table,
     TupleValue,
@@ -91,6 +93,8 @@ def attribute(frame: Frame, owner: Value, name: str) -> Value:
     ctx = frame.ctx
     if isinstance(owner, Record):
         return attribute_of_record(frame, owner, name)
+    if isinstance(owner, Running):
+        return Method(owner, name)
     if isinstance(owner, Static):
         if not hasattr(owner.value, name):
             shown = getattr(owner.value, "__name__", repr(owner.value))
@@ -317,6 +321,12 @@ def _without_rule(frame: Frame, callee: Any, args: Sequence[Value], named: Mappi
         raise ctx.unsupported(
             "a frozen distribution", f"Give its parameters where it is used: scipy.stats.{callee.name}.logpdf(x, ...)."
         )
+    if _is_of_generator(callee):
+        raise ctx.unsupported(
+            f"`{callee.__name__}` of a generator of random numbers from outside",
+            "Pass a numpy.random.Generator as an argument of its own; or draw with np.random, or random.",
+            why="What is there before the call is constant, as in numba.",
+        )
     if not callable(callee) or isinstance(callee, type) or not _is_hashable(callee):
         raise ctx.unsupported(
             f"a call of {described(Static(callee))}",
@@ -345,6 +355,13 @@ def _without_rule(frame: Frame, callee: Any, args: Sequence[Value], named: Mappi
             "Write it with slices, reshape or copy().",
         )
     return result
+
+
+def _is_of_generator(callee: Any) -> bool:
+    """Whether it is a method of a generator of random numbers, other than those behind np.random and random."""
+    name, kinds = getattr(callee, "__name__", ""), np.random.Generator | np.random.RandomState | random.Random
+    is_method = isinstance(getattr(callee, "__self__", None), kinds)
+    return is_method and callee not in (getattr(np.random, name, None), getattr(random, name, None))
 
 
 # --------------------------------------------------------------------------------------------------------------- rules
@@ -533,6 +550,8 @@ def _method(frame: Frame, method: Method, args: Sequence[Value], named: Mapping[
             return found
     if is_number(owner) and method.name in ("conjugate", "conj", "item"):
         return owner
+    if isinstance(owner, Running):
+        return _drawn(frame, owner, method.name, args, named)
     if isinstance(owner, Record | Table):
         if is_keyed(owner):
             return method_of_table(frame, owner, method.name, args, dict(named))
@@ -549,6 +568,25 @@ def _method(frame: Frame, method: Method, args: Sequence[Value], named: Mapping[
     if function is None or not hasattr(np.ndarray, method.name):
         raise ctx.unsupported(f"the array method `{method.name}`", _WRITE_OUT)
     return _resolved(frame, function, [owner, *args], dict(named))
+
+
+def _drawn(frame: Frame, owner: Running, name: str, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
+    """A draw of a generator that is an argument, when the program runs."""
+    ctx, method = frame.ctx, getattr(np.random.Generator, name, None)
+    entry = lookup(method)
+    if entry is None:
+        raise ctx.unsupported(f"`{name}` of a generator of random numbers", "Draw before, and pass the numbers.")
+    rule = entry.general or entry.decomposition
+    if method not in ctx.decomposed and rule is not None:
+        given = [owner, *(elements(ctx, a) if name != "shuffle" else a for a in args)]
+        return _decomposed(frame, method, rule, given, dict(named))
+    operands = [owner.generator, *(operand(ctx, a) for a in args)]
+    if call_type(method, tuple(o.type for o in operands)) is None:
+        raise ctx.unsupported(
+            f"`{name}` of a generator of random numbers, which numba does not have with these arguments",
+            "Draw before, and pass the numbers.",
+        )
+    return whole_call(ctx, method, operands, effect=True)
 
 
 _WRITE_OUT = "Write out what it does."

@@ -13,6 +13,7 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
 from numba import types
 
 from adjit import errors
@@ -539,6 +540,12 @@ def _wider(ctx: Context, name: str, slot: _Slot, value: Value | None) -> _Slot:
     with ctx.builder.region():
         mine, others = (None if shape is None else _leaves_as(ctx, shape, each) for each in held)
     if shape is None or mine is None or others is None:
+        if isinstance(value, Record) and value.of is np.random.Generator:
+            raise ctx.not_constant(
+                "a generator of random numbers that is seeded inside, and draws in a loop",
+                "Draw all numbers before the loop, with a size; or pass the generator as an argument.",
+                why="Its numbers are drawn while the program is compiled.",
+            )
         if name.startswith(CELL):
             raise ctx.unsupported(
                 "a list or a dictionary in which a trip of a loop leaves values of another kind",

@@ -35,6 +35,7 @@ from adjit.transform.elaborate.values.values import (
     OneOf,
     Range,
     Record,
+    Running,
     Static,
     Table,
     TupleValue,
@@ -439,6 +440,14 @@ class _Free(Moved):
     def variables(self, function: LocalFunction) -> dict[str, Value]:
         self.names += ((function.frame, name, value) for name, value in _around(function).items())
         return super().variables(function)
+
+    def value(self, value: Value) -> Value:
+        if isinstance(value, Running):
+            raise self.home.ctx.unsupported(
+                "a generator of random numbers in a function that is differentiated inside another",
+                "Draw before it is, and let it read the numbers.",
+            )
+        return super().value(value)
 
     def operand(self, operand: ir.Operand) -> ir.Operand:
         if isinstance(operand, ir.Var):

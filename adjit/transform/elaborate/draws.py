@@ -2,7 +2,7 @@
 
 In: `np.random.default_rng(seed)` of a constant, and its methods. Out: constants, and the state that they leave.
 
-    rng = np.random.default_rng(0)          z = m + s * rng.normal(size=(n, 2))
+    rng = np.random.default_rng(0)
     z = rng.normal(m, s, (n, 2))            of constants n: z = m + s * <an array of constants>
 
 A generator is a record, whose state is followed along the paths of the program: draws in loops that are not written
@@ -11,25 +11,29 @@ out, which would be others in each trip, are refused.
 
 from __future__ import annotations
 
-import operator
+import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from adjit import errors
+from adjit.rules.registry import lookup
 from adjit.transform import ir
-from adjit.transform.elaborate.values.elementwise import elementwise
-from adjit.transform.elaborate.values.frame import Frame, wrap
+from adjit.transform.elaborate.values.arrays import array_of
+from adjit.transform.elaborate.values.elementwise import materialise
+from adjit.transform.elaborate.values.frame import Context, Frame, wrap
 from adjit.transform.elaborate.values.lists import changed
-from adjit.transform.elaborate.values.values import Record, Static, Value, described, is_array, object_of
-
-# Distributions that are a standard one, shifted and scaled.
-_SCALED = {
-    "normal": ("standard_normal", "loc scale size"),
-    "uniform": ("random", "low high size"),
-    "exponential": ("standard_exponential", "scale size"),
-}
+from adjit.transform.elaborate.values.values import (
+    Record,
+    Static,
+    TupleValue,
+    Value,
+    described,
+    object_of,
+    parts_of,
+)
+from adjit.transform.source.parameters import misfit
 
 
 def seeded(frame: Frame, seed: Value) -> Value:
@@ -37,7 +41,7 @@ def seeded(frame: Frame, seed: Value) -> Value:
     if not isinstance(seed, ir.Const) or not isinstance(seed.value, int | np.integer):
         raise frame.ctx.not_constant(
             "a generator of random numbers whose seed is not a constant integer",
-            "Draw before, and pass the numbers as an argument.",
+            "Pass the generator as an argument, or what it draws.",
             why="Its numbers are drawn while the program is compiled, the same at each call.",
         )
     return _of_state(np.random.default_rng(int(seed.value)))
@@ -62,14 +66,39 @@ class _State:
 
 def drawn(frame: Frame, owner: Record, name: str, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
     """`generator.name(*args, **named)`."""
-    if name in _SCALED:
-        return _scaled(frame, owner, name, args, named)
+    ctx = frame.ctx
     method = getattr(np.random.Generator, name, None)
-    if method is None or name in ("shuffle", "bit_generator", "spawn"):
-        raise frame.ctx.unsupported(f"`{name}` of a generator of random numbers", "Draw before, and pass the numbers.")
-    given = [_constant(frame, name, a) for a in args]
-    keywords = {key: _constant(frame, name, a) for key, a in named.items()}
-    return _drawn(frame, owner, name, given, keywords)
+    if method is None or name in ("bit_generator", "spawn"):
+        raise ctx.unsupported(f"`{name}` of a generator of random numbers", "Draw before, and pass the numbers.")
+    entry = lookup(method)
+    rule = None if entry is None else entry.general or entry.decomposition
+    is_known = name != "shuffle" and all(map(_is_known, (*args, *named.values())))
+    if rule is None or method in ctx.decomposed or is_known:
+        known = {key: _constant(frame, name, a) for key, a in named.items()}
+        return _drawn(frame, owner, name, [_constant(frame, name, a) for a in args], known)
+    signature = inspect.signature(rule)
+    if misfit(name, signature, len(args) + 1, named):
+        expected = ", ".join([*signature.parameters][1:])
+        raise ctx.unsupported(f"`{name}` of a generator with these arguments", f"Give {expected}.")
+    if name != "shuffle":
+        args, named = [_as_array(ctx, a) for a in args], {key: _as_array(ctx, a) for key, a in named.items()}
+    ctx.decomposed.append(method)
+    found = ctx.inline(rule, [owner, *args], named, True, False)
+    ctx.decomposed.pop()
+    return found
+
+
+_METHODS = frozenset(method for method in vars(np.random.Generator).values() if callable(method))
+
+
+def _is_known(value: Value) -> bool:
+    return all(isinstance(part, Static | ir.Const) for part in parts_of(value))
+
+
+def _as_array(ctx: Context, value: Value) -> Value:
+    """A parameter that is a list of numbers not known as the array that NumPy makes of it."""
+    is_plain = not isinstance(value, TupleValue) or _is_known(value)
+    return materialise(ctx, value) if is_plain else array_of(ctx, value)
 
 
 def _drawn(frame: Frame, owner: Record, name: str, args: Sequence[Any], named: Mapping[str, Any]) -> Value:
@@ -77,7 +106,10 @@ def _drawn(frame: Frame, owner: Record, name: str, args: Sequence[Any], named: M
     assert isinstance(state, Static)
     generator = np.random.default_rng()
     generator.bit_generator.state = state.value.found
-    found = getattr(generator, name)(*args, **named)
+    try:
+        found = getattr(generator, name)(*args, **named)
+    except (TypeError, ValueError) as error:
+        raise frame.ctx.mismatch(f"`{name}` of a generator: {error}", "See NumPy's documentation.") from None
     changed(frame, owner, _of_state(generator), f"`{name}`")
     return wrap(frame.ctx, found)
 
@@ -85,42 +117,11 @@ def _drawn(frame: Frame, owner: Record, name: str, args: Sequence[Any], named: M
 def _constant(frame: Frame, name: str, value: Value) -> Any:
 
     def refused(part: Value) -> errors.AdjitError:
+        asked = next((m.__name__ for m in frame.ctx.decomposed if m in _METHODS), name)
         return frame.ctx.not_constant(
-            f"`{name}` of a generator of random numbers, with {described(part)} that is not constant",
-            "Draw before, and pass the numbers as an argument.",
+            f"`{asked}` of a generator of random numbers, with {described(part)} that is not constant",
+            "Pass the generator as an argument, or what it draws.",
             why="Its numbers are drawn while the program is compiled.",
         )
 
     return object_of(value, refused)
-
-
-def _scaled(frame: Frame, owner: Record, name: str, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
-    """A draw with respect to whose parameters there are derivatives: `loc + scale * z`."""
-    ctx = frame.ctx
-    standard, parameters = _SCALED[name]
-    order = parameters.split()
-    given = dict(zip(order, args, strict=False)) | dict(named)
-    if len(args) > len(order) or not given.keys() <= set(order):
-        raise ctx.unsupported(f"`{name}` of a generator with these arguments", f"Give {', '.join(order)}.")
-    size = _constant(frame, name, given.pop("size", Static(None)))
-    if size is None and any(map(is_array, given.values())):
-        raise ctx.unsupported(f"`{name}` of arrays without a size", "Give the size.")
-    values = {key: given.get(key, wrap(ctx, start)) for key, start in _STARTS[name].items()}
-    z = _drawn(frame, owner, standard, (), {"size": size})
-    if name == "exponential":
-        return _of(frame, operator.mul, z, values["scale"])
-    if name == "uniform":
-        width = _of(frame, operator.sub, values["high"], values["low"])
-        return _of(frame, operator.add, values["low"], _of(frame, operator.mul, width, z))
-    return _of(frame, operator.add, values["loc"], _of(frame, operator.mul, values["scale"], z))
-
-
-_STARTS = {
-    "normal": {"loc": 0.0, "scale": 1.0},
-    "uniform": {"low": 0.0, "high": 1.0},
-    "exponential": {"scale": 1.0},
-}
-
-
-def _of(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
-    return elementwise(frame.ctx, callee, (left, right))

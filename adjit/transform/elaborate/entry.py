@@ -43,6 +43,7 @@ from adjit.transform.elaborate.values.values import (
     Grown,
     Number,
     Record,
+    Running,
     Shape,
     Static,
     TupleValue,
@@ -223,6 +224,8 @@ def parameter(ctx: Context, name: str, type_: types.Type) -> tuple[ir.Tree, Valu
         return var, Static(type_.literal_value)
     if isinstance(type_, types.Dispatcher):
         return var, Static(type_.dispatcher)
+    if isinstance(type_, types.NumPyRandomGeneratorType):
+        return var, Running(np.random.Generator, var)
     return var, var
 
 

@@ -22,6 +22,7 @@ from adjit.transform.elaborate.values.arrays import ordered_like, shape_of
 from adjit.transform.elaborate.values.elementwise import (
     as_lazy,
     broadcast_shapes,
+    check_fits,
     converted,
     copied,
     materialise,
@@ -326,6 +327,7 @@ def _broadcast_to(frame: Frame, value: Value, shape: Value) -> Value:
     ctx = frame.ctx
     extents = shape_argument(frame, shape)
     element = stretched(ctx, value, extents)
+    check_fits(ctx, extents, value)
     sources = as_lazy(ctx, value).sources if is_array(value) else ()
     # an expression that is stretched has no memory of its own that one could store into
     by = value.view_by if isinstance(value, Lazy) else "np.broadcast_to"

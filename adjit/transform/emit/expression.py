@@ -56,7 +56,9 @@ PREFIX: dict[Any, tuple[str, int]] = {
 _OPPOSITE = {"==": "!=", "!=": "=="}
 _OPPOSITE_OF_INTEGERS = {"<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 _FILLS = {"0.0": "zeros", "0": "zeros", "False": "zeros", "1.0": "ones", "1": "ones", "True": "ones"}
-_METHODS = frozenset(id(method) for method in vars(np.ndarray).values() if callable(method))
+_METHODS = frozenset(
+    id(method) for owner in (np.ndarray, np.random.Generator) for method in vars(owner).values() if callable(method)
+)
 _SIMPLE = re.compile(r"-?\w*\Z")
 
 

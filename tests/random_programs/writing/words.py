@@ -49,6 +49,8 @@ np.where(<m>, <v>, <x>)
 np.where(<A> > 0.1237, <~A>, <A>)
 np.clip(<v>, -0.5, 0.7)
 np.clip(<E>, <c>, 2.5)
+np.random.default_rng(3).normal(<x>, 0.5, 4)
+np.random.default_rng(4).gumbel(<x>, <c>, (2, 3))
 <v>.clip(-0.4, 0.6)
 np.minimum(<v>, <x>)
 np.maximum(<A>, <x>)
@@ -1280,6 +1282,15 @@ for <i> in range(<v>.size):
         break
 else:
     <v>[0] = <x>
+
+# draws
+np.random.seed(3)
+<!a> = np.random.laplace(<v>, 0.3) * np.random.weibull(2.0, <v>.size)
+<!s> = np.sum(np.random.permutation(<v>) * <!a>) + np.random.normal(<x>, <c>)
+
+np.random.seed(4)
+for <!i> in range(<v>.size):
+    <v>[<!i>] = 0.5 * <v>[<!i>] * np.random.exponential(1.0) + np.random.uniform(-1.0, <c>)
 
 # a queue
 <!b> = np.zeros(2)

@@ -32,6 +32,13 @@ class Static:
 
 
 @dataclass(frozen=True)
+class Running(Static):
+    """A generator of random numbers that is an argument, so that it draws when the program runs."""
+
+    generator: ir.Var
+
+
+@dataclass(frozen=True)
 class TupleValue:
     """A tuple (or, with `is_list`, a list) of values; `fields`: the names that a named one has for them.
 
@@ -399,6 +406,8 @@ def described(value: Value) -> str:
         return {"dict": "a dictionary", "set": "a set", "deque": "a deque", "iterator": "an iterator"}[value.kind]
     if isinstance(value, Method):
         return f"the method `{value.name}`"
+    if isinstance(value, Running):
+        return "a generator of random numbers"
     if isinstance(value, Static):
         return _described_object(value.value)
     return _DESCRIBED.get(type(value)) or ("an array" if is_array(value) else "a number")

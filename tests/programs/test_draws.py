@@ -1,0 +1,174 @@
+"""Generators of random numbers in programs: seeded inside, or arguments."""
+
+import numpy as np
+import pytest
+
+import adjit
+from adjit import errors
+from tests.programs.harness import check
+
+X = np.array([0.8, 1.6, 0.9])
+
+
+def numbers(x):
+    rng = np.random.default_rng(3)
+    total = rng.normal(x[0], x[1]) + rng.laplace(x[0], x[1]) * rng.logistic(x[0], x[1]) + rng.gumbel(x[0], x[1])
+    total += rng.lognormal(x[0], x[1]) * rng.uniform(x[0], x[1]) + rng.exponential(x[0]) + rng.rayleigh(x[1])
+    total += rng.weibull(x[1]) * rng.pareto(x[1]) + rng.power(x[1]) * rng.gamma(1.7, x[0])
+    return total + rng.triangular(x[0] - 2, x[1], x[1] + 3) * rng.triangular(-x[0], 0.1, x[1]) * rng.random()
+
+
+def arrays(x):
+    rng = np.random.default_rng(3)
+    w = np.arange(6.0).reshape(2, 3)
+    total = rng.normal(x, x[0], (2, 3)) * w + rng.laplace(x[0], 2.0, size=(2, 3)) * rng.logistic(0.0, x, (2, 3))
+    total += rng.weibull(x, size=(2, 3)) + rng.pareto(4 * x[1], (2, 3)) + rng.power(x[1], (2, 3))
+    total += rng.gamma(0.6, x, (2, 3)) + rng.triangular(-x, x, 2.0, (2, 3)) + rng.normal([x[0], x[1], 1.0], 0.5, (2, 3))
+    return total * rng.poisson(3.0, 3)
+
+
+def picked(x):
+    rng = np.random.default_rng(3)
+    y = np.array([x[0], x[1], x[2], 2.0])
+    for k in range(2):
+        y[k] += rng.normal(x[k], 0.5)
+    z = rng.permutation(y) * rng.choice(y, 4)
+    rng.shuffle(y)
+    other = rng.choice([x[0], x[1], x[2]], size=4, p=[0.2, 0.3, 0.5]) + rng.choice(y, 4, replace=False)
+    return np.sum(z * y * other) * rng.choice([x[0], x[2]])
+
+
+@pytest.mark.parametrize("function", [numbers, arrays, picked], ids=lambda f: f.__name__)
+def test_seeded(function) -> None:
+    check(function, lambda: (X.copy(),), second=False)
+
+
+def test_seeded_draws_are_numpys() -> None:
+    assert adjit.value_and_grad(numbers, target="python")(X)[0] == numbers(X)
+    np.testing.assert_array_equal(adjit.vjp(arrays, X, target="python")[0], arrays(X))
+    np.testing.assert_allclose(adjit.value_and_grad(numbers)(X)[0], numbers(X), rtol=1e-14)
+
+
+REFUSED = [
+    (lambda rng, x: rng.gamma(x[0], 2.0), "`gamma` .* a number that is not constant"),
+    (lambda rng, x: rng.poisson(x[0]) * x[0], "`poisson` .* a number that is not constant"),
+    (lambda rng, x: rng.normal(x, 1.0)[0], "`normal` .* not constant"),
+    (lambda rng, x: rng.choice(x), "`choice` .* not constant"),
+    (lambda rng, x: rng.normal(0.0, -1.0) * x[0], "scale < 0"),
+    (lambda rng, x: rng.normal(x[0], 1.0, dtype=np.float32), "with these arguments"),
+    (lambda rng, x: rng.multivariate_normal(x, np.eye(3))[0], "not constant"),
+    (lambda rng, x: rng.spawn(2)[0].normal() * x[0], "`spawn`"),
+]
+
+
+@pytest.mark.parametrize(("draw", "message"), REFUSED, ids=lambda part: part if isinstance(part, str) else "")
+def test_refused(draw, message) -> None:
+    def function(x):
+        rng = np.random.default_rng(3)
+        return draw(rng, x)
+
+    with pytest.raises(errors.AdjitError, match=message):
+        adjit.grad(function, target="python")(X)
+
+
+def test_a_shape_that_does_not_fit() -> None:
+    def function(x):
+        return np.sum(np.random.default_rng(3).normal(x, 1.0, 2))
+
+    with pytest.raises(ValueError, match="broadcast"):
+        adjit.grad(function, target="python")(X)
+    with pytest.raises(ValueError, match="broadcast"):
+        adjit.grad(lambda x: np.sum(np.broadcast_to(x, (2,))), target="python")(X)
+
+
+# ------------------------------------------------------------------------------------------------ as an argument
+
+
+def few(x, rng):
+    total = 0.0
+    for k in range(x.size):
+        if k != 1:
+            total += rng.normal(x[0], x[k]) * rng.gamma(x[0], 2.0)
+    return total * np.sum(rng.permutation(x) * np.arange(x.size)) + np.sum(x[rng.integers(0, x.size, 4)])
+
+
+def in_a_loop(x, rng):
+    total = 0.0
+    for k in range(3):
+        total += rng.normal(x[0], x[1]) * rng.gamma(x[0], 2.0) + rng.laplace() * rng.gumbel(x[0], 2.0)
+        if k == 1:
+            total *= np.sum(rng.beta(x[0], x[1], size=(2, 2))) + rng.wald(x[0], x[1]) * rng.f(x[1], 5.0)
+    total += rng.standard_t(x[1]) + rng.chisquare(x) @ x + rng.noncentral_chisquare(x[0], x[1]) * rng.poisson(3 * x[1])
+    other = np.sum(rng.permutation(x) * np.arange(x.size) * rng.choice(x, 3, p=[0.2, 0.3, 0.5])) + rng.choice(x)
+    return total * other * rng.integers(1, 4) + np.sum(rng.weibull(x[1], x.size) * rng.triangular(-x, x, 2.0))
+
+
+def smooth(x, rng):
+    y = x.copy()
+    rng.shuffle(y)
+    total = np.sum(rng.normal(x, x[0]) * y * rng.uniform(-x, x)) * rng.exponential(x[0]) * rng.rayleigh(x[1])
+    z = rng.power(x[0], (2, 3)) * rng.lognormal(0.0, x, (2, 3))
+    return total + np.sum(z) * rng.pareto(x[1]) + rng.random() * rng.gumbel(x[0], 2.0)
+
+
+def drawn_by(function):
+    return lambda x: function(x, np.random.default_rng(3))
+
+
+LONG = [
+    pytest.param(function, target, marks=pytest.mark.long)
+    for function, target in ((in_a_loop, "python"), (in_a_loop, "cpu"), (smooth, "cpu"))
+]
+
+
+@pytest.mark.parametrize(("function", "target"), [(few, "python"), (smooth, "python"), *LONG])
+def test_argument(function, target) -> None:
+    direction = np.array([0.3, -0.7, 0.2])
+    value, gradient = adjit.value_and_grad(function, target=target)(X, np.random.default_rng(3))
+    np.testing.assert_allclose(value, drawn_by(function)(X), rtol=1e-14)
+    same, tangent = adjit.jvp(function, (X, np.random.default_rng(3)), (direction, None), target=target)
+    np.testing.assert_allclose((same, tangent), (value, gradient @ direction), rtol=1e-12)
+    if function is smooth:
+        plain, step = drawn_by(function), 1e-5
+        expected = [(plain(X + step * e) - plain(X - step * e)) / (2 * step) for e in np.eye(3)]
+        np.testing.assert_allclose(gradient, expected, rtol=1e-7)
+
+
+def test_it_is_left_where_the_program_leaves_it() -> None:
+    mine, plain = np.random.default_rng(3), np.random.default_rng(3)
+    gradient = adjit.grad(lambda x, rng: x * rng.normal())
+    assert [gradient(1.0, mine) for _ in range(2)] == [plain.normal() for _ in range(2)]
+    value, pullback = adjit.vjp(lambda x, rng: x * rng.normal(), 1.0, mine)
+    assert value == plain.normal()
+    assert pullback(1.0)[0] == value
+    assert pullback(2.0)[0] == 2 * value
+    assert mine.normal() == plain.normal()
+
+
+OUTSIDE = np.random.default_rng(1)
+REFUSED_ARGUMENT = [
+    (lambda x, rng: x * OUTSIDE.normal(), "`normal` of a generator .* from outside"),
+    (lambda x, rng: adjit.grad(lambda y: y * rng.normal())(x), "differentiated inside another"),
+    (lambda x, rng: rng.choice(np.array([x, 1.0]), 2, replace=False)[0], "`choice` .* numba does not have"),
+    (lambda x, rng: x * rng.dirichlet([1.0, 2.0])[0], "`dirichlet` of a generator"),
+    (lambda x, rng: x * rng, "a generator of random numbers"),
+    (lambda x, rng: (x, rng)[1], "returns a generator of random numbers"),
+]
+
+
+@pytest.mark.parametrize(
+    ("function", "message"), REFUSED_ARGUMENT, ids=lambda part: part if isinstance(part, str) else ""
+)
+def test_refused_argument(function, message) -> None:
+    with pytest.raises(errors.AdjitError, match=message):
+        adjit.grad(function, target="python")(1.5, np.random.default_rng(3))
+
+
+@pytest.mark.long
+def test_multivariate_normal() -> None:
+    def function(m, c):
+        np.random.seed(3)
+        z = np.random.multivariate_normal(m, c @ c.T, 2)
+        return np.sum(z * z * m) + np.sum(np.random.multivariate_normal(m, c @ c.T))
+
+    check(function, lambda: (X.copy(), np.array([[1.0, 0, 0], [0.3, 2, 0], [0.2, 0.4, 3]])), (0, 1), second=False)
