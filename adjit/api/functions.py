@@ -27,16 +27,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numba import types
 from numba.extending import overload, typeof_impl
 
 from adjit import rules
+from adjit.api.arguments import as_given, has_typed
 from adjit.api.bound import BoundDerived, bound
 from adjit.api.calls import AlongVectors, Choosing
 from adjit.api.dispatch import derive, register
 from adjit.api.options import Options, make_options
 from adjit.api.structures import Layouts, laid_out, like, taken
-from adjit.api.trees import Template, conform, described, leaves, parts_of, snapshot, template, zero
+from adjit.api.trees import Template, conform, described, leaves, map_leaves, parts_of, snapshot, template, zero
 from adjit.errors import Stretched, TypeMismatch, WrongCall
 from adjit.runtime.library import held
 from adjit.runtime.library import stop_gradient as stop_gradient
@@ -117,12 +119,14 @@ def vjp(function: Any, *arguments: Any, **options: Any) -> tuple[Any, Pullback]:
     if laid is not None:
         layouts, given = laid
         spec = of_structures(spec, layouts)
+    has_typed(shown(spec), derivatives.parameters(spec).parameters, given)
     # copies, so that what the pullback sees is what the function saw
     kept = snapshot(given)
     active = tuple(p for p in active_positions(kept) if p in positions)
     if not active:
         value = value_of(spec, chosen)(*kept)
         return value, Pullback(spec, template(value), positions)
+    kinds = map_leaves(lambda leaf: None if isinstance(leaf, np.ndarray) else leaf, kept)
     forward = derive(Derivative(function=spec, kind="split_forward", wrt=active), chosen)
     try:
         value, saved, changed = forward.strict(*kept)
@@ -136,13 +140,13 @@ def vjp(function: Any, *arguments: Any, **options: Any) -> tuple[Any, Pullback]:
         (value,) = snapshot((value,))
         joint = derive(Derivative(function=spec, kind="vjp", wrt=active), chosen)
         joint.prepare(*kept, zero(result))
-        return value, Pullback(spec, result, positions, active, joint, kept, layouts=layouts)
+        return value, Pullback(spec, result, positions, active, joint, kept, layouts=layouts, kinds=kinds)
     given = forward.argument_types(*kept)
     reverse = derive(Derivative(function=spec, kind="split_reverse", wrt=active, given=given), chosen)
     if forward.derivative.stretches:
         reverse = reverse.stretching
     reverse.prepare(saved, snapshot(changed), zero(result))
-    return value, Pullback(spec, result, positions, active, reverse, (saved,), (changed,), layouts)
+    return value, Pullback(spec, result, positions, active, reverse, (saved,), (changed,), layouts, kinds)
 
 
 @dataclass(eq=False, repr=False)
@@ -150,7 +154,8 @@ class Pullback:
     """The reverse sweep of one evaluation: seed -> an adjoint an argument.
 
     It starts from what the forward sweep saved. Where that cannot leave compiled code (a tape of arrays made anew in a
-    loop), both sweeps run. `consumed`: what the sweep changes of that, so that each call gets a copy.
+    loop), both sweeps run. `consumed`: what the sweep changes of that, so that each call gets a copy. `kinds`: the
+    numbers among the arguments, whose types their adjoints have.
     """
 
     _spec: Any
@@ -161,6 +166,7 @@ class Pullback:
     _saved: tuple[Any, ...] = ()
     _consumed: tuple[Any, ...] = ()
     layouts: Layouts = ()
+    kinds: tuple[Any, ...] = ()
 
     def __call__(self, *seeds: Any) -> tuple[Any, ...]:
         if len(seeds) != 1:
@@ -171,7 +177,8 @@ class Pullback:
         seed = conform(seeds[0], self.result, "the seed")
         bars = () if self._sweep is None else self._sweep(*self._saved, *snapshot(self._consumed), seed)
         layouts = dict(enumerate(self.layouts))
-        of = {k: like(layouts.get(k), bar) for k, bar in zip(self._active, bars, strict=True)}
+        found = {k: as_given(bar, self.kinds[k]) for k, bar in zip(self._active, bars, strict=True)}
+        of = {k: like(layouts.get(k), bar) for k, bar in found.items()}
         return tuple(of.get(position) for position in self._positions)
 
     def __repr__(self) -> str:

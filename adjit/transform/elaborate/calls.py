@@ -33,6 +33,7 @@ from adjit.transform.elaborate.containers import list_method
 from adjit.transform.elaborate.control import checkpointed, either_value
 from adjit.transform.elaborate.derivatives import InnerPullback, arguments, asked, called, placed, pulled
 from adjit.transform.elaborate.operators import applied, product, spelt_out, truth
+from adjit.transform.elaborate.record_arrays import field, field_of, has_fields, is_records
 from adjit.transform.elaborate.records import (
     attribute_of_record,
     call_method,
@@ -87,6 +88,10 @@ def attribute(frame: Frame, owner: Value, name: str) -> Value:
     ctx = frame.ctx
     if isinstance(owner, Record):
         return attribute_of_record(frame, owner, name)
+    if isinstance(owner, Grown) and has_fields(owner):
+        return owner.count if name == "size" else field_of(ctx, owner, name)
+    if isinstance(owner, Static) and is_records(owner) and name in owner.value.dtype.names:
+        return field(ctx, owner, name)
     if isinstance(owner, Static):
         if not hasattr(owner.value, name):
             shown = getattr(owner.value, "__name__", repr(owner.value))

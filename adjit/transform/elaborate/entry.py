@@ -30,6 +30,7 @@ from adjit.transform.elaborate.derivatives import Moved, arguments, placed
 from adjit.transform.elaborate.detached import without_detached
 from adjit.transform.elaborate.expressions import evaluate
 from adjit.transform.elaborate.indexing import CHANGED_GLOBAL
+from adjit.transform.elaborate.record_arrays import records_of
 from adjit.transform.elaborate.shaping import copied_whole
 from adjit.transform.elaborate.statements import block, collected, comprehension, for_each
 from adjit.transform.elaborate.syntax import always_returns, assigned, inside, nonlocals
@@ -224,6 +225,8 @@ def structured(ctx: Context, layout: Layout, value: Value) -> Value:
             return wrap(ctx, part.of)
         if part.kind == "table":
             return _table(ctx, part.parts[0], leaves)
+        if part.kind == "records":
+            return records_of(ctx, part.keys, [next(leaves) for _ in part.keys])
         items = tuple(map(made, part.parts))
         if part.kind in ("tuple", "list"):
             return TupleValue(items, part.kind == "list", tuple(getattr(part.of, "_fields", ())))

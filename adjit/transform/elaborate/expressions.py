@@ -25,6 +25,7 @@ from adjit.transform.elaborate.control import either_value
 from adjit.transform.elaborate.grid_subscripts import ON_GRIDS, on_grid
 from adjit.transform.elaborate.operators import BINARY, UNARY, binary, both, compare, either, truth, unary
 from adjit.transform.elaborate.python_builtins import so_many
+from adjit.transform.elaborate.record_arrays import field_of, has_fields, is_records, part_of_records
 from adjit.transform.elaborate.records import dictionary, item_of_record, key_of, keys, merged, opened
 from adjit.transform.elaborate.saying import SAYING, said
 from adjit.transform.elaborate.syntax import contains, nonlocals
@@ -306,10 +307,14 @@ def _subscript(frame: Frame, node: cst.Subscript) -> Value:
     mark = len(ctx.builder.ops)
     entries = subscript_entries(frame, node)
     base = opened(ctx, base)
+    if isinstance(base, Grown) and has_fields(base) and len(entries) == 1 and isinstance(entries[0], Static):
+        return field_of(ctx, base, entries[0].value)
     if isinstance(base, TupleValue | Grown):
         return get_item(frame, base, entries)
     if isinstance(base, Record):
         return item_of_record(frame, base, entries)
+    if isinstance(base, Static) and is_records(base):
+        return part_of_records(ctx, base, entries)
     if isinstance(base, Static) and isinstance(base.value, ON_GRIDS):
         return on_grid(frame, base.value, entries)
     if isinstance(base, Flat):

@@ -81,7 +81,7 @@ def key_of(ctx: Context, value: Value) -> Any:
 def item_of_record(frame: Frame, owner: Record, entries: Sequence[Value]) -> Value:
     """`owner[key]`."""
     ctx = frame.ctx
-    if owner.of is not None:
+    if owner.of is not None and owner.of is not np.record:
         return call_method(frame, owner, "__getitem__", [_one(entries)], {})
     key = key_of(ctx, _one(entries))
     found = owner.get(key)
