@@ -40,6 +40,7 @@ from adjit.api.options import Options, make_options
 from adjit.api.structures import Layouts, laid_out, like, taken
 from adjit.api.trees import Template, conform, described, leaves, map_leaves, parts_of, snapshot, template, zero
 from adjit.errors import Stretched, TypeMismatch, WrongCall
+from adjit.rules.library_functions import as_python
 from adjit.runtime.library import held
 from adjit.runtime.library import stop_gradient as stop_gradient
 from adjit.transform.source import derivative as derivatives
@@ -71,7 +72,7 @@ def jvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any], **option
     The tangent of an integer or boolean is ignored; that of a complex argument, which is held fixed, has to be zero.
     Raises TypeMismatch if a tangent is unlike its argument.
     """
-    spec, chosen = specification(function), make_options(options)
+    spec, chosen = specification(as_python(function)), make_options(options)
     arguments = bind(spec, primals)
     laid = laid_out(spec, list(derivatives.parameters(spec).parameters), arguments)
     if laid is not None:
@@ -106,6 +107,7 @@ def vjp(function: Any, *arguments: Any, **options: Any) -> tuple[Any, Pullback]:
     be called many times, and the arguments may be changed in between. The seed is shaped as the value; a tuple where
     that is one.
     """
+    function = as_python(function)
     whole = bound(function)
     if whole is not None:
         # what it holds is an argument as well, whose adjoint nobody asks for
@@ -271,6 +273,7 @@ def _derived(function: Any, kind: str, wrt: Wrt, options: dict[str, Any], has_au
         raise WrongCall(f"has_aux={has_aux!r}", instead="Write has_aux=True or has_aux=False.")
     if function is None:
         return functools.partial(_derived, kind=kind, wrt=wrt, options=options, has_aux=has_aux)
+    function = as_python(function)
     whole = bound(function)
     if whole is not None:
         inner = derivatives.made(kind, whole.function, whole.positions(wrt), has_aux, **chosen.for_derivatives())

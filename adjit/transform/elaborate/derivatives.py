@@ -19,6 +19,7 @@ import libcst as cst
 from numba import types
 
 from adjit import errors
+from adjit.rules.library_functions import as_python
 from adjit.transform import ir
 from adjit.transform.elaborate.shaping import copied_whole
 from adjit.transform.elaborate.syntax import assigned
@@ -175,7 +176,7 @@ def _target(frame: Frame, function: Value) -> tuple[Any, tuple[ir.Operand, ...],
         raise frame.ctx.fail(
             errors.WrongCall, "a derivative of something that is not a function", "", "Pass a function."
         )
-    return found, (), ()
+    return as_python(found), (), ()
 
 
 def _names_in(node: cst.CSTNode) -> Iterator[str]:
