@@ -95,9 +95,8 @@ def told(value: Any) -> tuple[str, str]:
         fields = ", ".join(value.dtype.names or ())
         return f"a record with the fields {fields}", "Pass its fields as arguments of their own."
     if isinstance(value, np.inexact):
-        part = "complex" if isinstance(value, np.complexfloating) else "float"
-        instead = f"Pass {part}(...) of it" + (" or np.float32(...) of it." if part == "float" else ".")
-        return f"a number of {value.dtype}, which numba does not take", instead
+        instead = "complex(...)" if isinstance(value, np.complexfloating) else "float(...) or np.float32(...)"
+        return f"a number of {value.dtype}, which numba does not take", f"Pass {instead} of it."
     if isinstance(value, np.datetime64 | np.timedelta64):
         return f"a number of {value.dtype}", "Pass a number: of seconds, say."
     if isinstance(value, int):

@@ -448,16 +448,17 @@ def sine_of_a_tuple(x):
 
 @refused(
     """
-    Unsupported: a global array of [('p', '<f8'), ('q', '<f8')]
+    TypeMismatch: an array of records has no field 'r'
       test_more_errors.py:+1 in a_global_of_records
-        return x * RECORDS["p"].sum()
-                   ^^^^^^^
-      Use an array of numbers.
+        return x * RECORDS["r"].sum()
+                   ^^^^^^^^^^^^
+      It has 'p', 'q'.
+      Give one that it has.
     """,
     1.5,
 )
 def a_global_of_records(x):
-    return x * RECORDS["p"].sum()
+    return x * RECORDS["r"].sum()
 
 
 # ------------------------------------------------------------------------------------------------------ arguments
@@ -511,8 +512,8 @@ for given, message in (
     (
         np.ones(3, ">f8"),
         """
-        TypeMismatch: argument `x` of grad(squares) is an array of >f8, which numba does not take
-          Pass astype(np.float64) of it, or np.float32.
+        TypeMismatch: argument `x` of grad(squares) is an array of >f8, in another order of bytes
+          Pass astype("=f8") of it.
         """,
     ),
     (
@@ -539,8 +540,8 @@ for given, message in (
     (
         np.array(["a"]),
         """
-        TypeMismatch: argument `x` of grad(squares) is an array of <U1
-          Pass arrays of numbers.
+        TypeMismatch: argument `x` of grad(squares) is an array of strings, <U1
+          Pass arrays of numbers: np.unique(..., return_inverse=True) has their numbers.
         """,
     ),
     (

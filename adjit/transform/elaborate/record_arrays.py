@@ -27,7 +27,6 @@ from adjit.transform.elaborate.values.values import (
     Static,
     TupleValue,
     Value,
-    described,
     is_number,
     leaf_count,
     operands_in,
@@ -139,7 +138,7 @@ def _known(entry: Value) -> Any:
 
 
 def _called(value: Static) -> str:
-    return "a record" if isinstance(value.value, np.void) else described(value)
+    return "a record" if isinstance(value.value, np.void) else "an array of records"
 
 
 def _names(dtype: np.dtype[Any]) -> str:
