@@ -171,7 +171,10 @@ class _Specialising:
         run, plans = self._of_layouts(layouts), self._plans
         result = run(*given)
         if all(layouts != other for other, _ in plans):
-            plans.insert(0, (layouts, planned(self.derivative, layouts, run.of_leaves)))
+            made = self.derivative
+            wrt = made.wrt or ()
+            plan = planned(made.kind, made.single, made.has_aux, layouts, wrt, run.of_leaves)
+            plans.insert(0, (layouts, plan))
             del plans[MOST_PLANS:]
         return result_of(self.derivative, layouts, given, result) if asked else typed(self.derivative, given, result)
 

@@ -34,6 +34,7 @@ from numba.extending import overload, typeof_impl
 from adjit import rules
 from adjit.api.arguments import as_given, has_typed
 from adjit.api.bound import BoundDerived, bound
+from adjit.api.branches import by_branch, has_paths
 from adjit.api.calls import AlongVectors, Choosing
 from adjit.api.dispatch import derive, register
 from adjit.api.options import Options, make_options
@@ -275,6 +276,10 @@ def _derived(function: Any, kind: str, wrt: Wrt, options: dict[str, Any], has_au
         return functools.partial(_derived, kind=kind, wrt=wrt, options=options, has_aux=has_aux)
     function = as_python(function)
     whole = bound(function)
+    if has_paths(wrt):
+        inner = function if whole is None else whole.function
+        derived = by_branch(kind, inner, wrt, has_aux, chosen)
+        return derived if whole is None else BoundDerived(derived, whole, kind == "hvp")
     if whole is not None:
         inner = derivatives.made(kind, whole.function, whole.positions(wrt), has_aux, **chosen.for_derivatives())
         return BoundDerived(derive(inner, chosen), whole, kind == "hvp")

@@ -16,12 +16,11 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from adjit.api.arguments import PLAIN, SCALARS, as_given
-from adjit.transform.source.derivative import Derivative
 from adjit.transform.source.structures import Layout, count, is_structure, put_together, taken_apart
 
 Layouts = tuple[Layout | None, ...]
@@ -32,29 +31,55 @@ _NUMBERS = frozenset((float, int, complex, bool)) | SCALARS
 GRADIENTS = ("grad", "value_and_grad")
 
 
-def planned(derivative: Derivative, layouts: Layouts, run: Callable[..., Any]) -> Planned:
-    """The function for arguments of these layouts; `run`: the derived function of their leaves."""
+class Branch(NamedTuple):
+    """A part of an argument that is one of its own to the derived function."""
+
+    number: int
+    layout: Layout
+
+    @property
+    def is_leaf(self) -> bool:
+        return self.layout.kind in ("number", "array")
+
+
+def planned(
+    kind: str,
+    single: bool,
+    has_aux: bool,
+    layouts: Layouts,
+    wanted: Sequence[int | Branch],
+    run: Callable[..., Any],
+) -> Planned:
+    """The function for arguments of these layouts; `run`: the derived function of their leaves, of this kind. `wanted`:
+    what it differentiates with respect to, arguments by position, or parts of them."""
     writer = _Writer()
     leaves = [writer.argument(layout, f"arguments[{k}]") for k, layout in enumerate(layouts)]
-    given = ", ".join(
-        _tuple(own) if layout is not None else own[0] for layout, own in zip(layouts, leaves, strict=True)
-    )
-    call = f"{writer.held(run)}({given})"
-    wrt = derivative.wrt or ()
-    if derivative.kind not in GRADIENTS or not wrt:
+    both = zip(layouts, leaves, strict=True)
+    given = [_tuple(own) if layout is not None else own[0] for layout, own in both]
+    parts = {one.number: one for one in wanted if isinstance(one, Branch)}
+    given += [own[0] if parts[k].is_leaf else _tuple(own) for k, own in sorted(writer.branches.items())]
+    call = f"{writer.held(run)}({', '.join(given)})"
+    if kind not in GRADIENTS or not wanted:
         writer.line(f"return {call}")
         return writer.made()
-    bars = [writer.fresh() for _ in wrt]
-    together = bars[0] if derivative.single else _tuple(bars)
-    if derivative.kind == "value_and_grad":
+    bars = [writer.fresh() for _ in wanted]
+    together = bars[0] if single else _tuple(bars)
+    if kind == "value_and_grad":
         writer.line(f"value, {together} = {call}")
     else:
-        writer.line(f"{together}, aux = {call}" if derivative.has_aux else f"{together} = {call}")
-    found = [writer.gradient(layouts[p], leaves[p], bar) for p, bar in zip(wrt, bars, strict=True)]
-    result = found[0] if derivative.single else _tuple(found)
-    if derivative.kind == "value_and_grad":
+        writer.line(f"{together}, aux = {call}" if has_aux else f"{together} = {call}")
+    found = []
+    for one, bar in zip(wanted, bars, strict=True):
+        if isinstance(one, int):
+            found.append(writer.gradient(layouts[one], leaves[one], bar))
+        elif one.is_leaf:
+            found.append(f"as_given({bar}, {writer.branches[one.number][0]})")
+        else:
+            found.append(writer.gradient(one.layout, writer.branches[one.number], bar))
+    result = found[0] if single else _tuple(found)
+    if kind == "value_and_grad":
         result = f"value, {result}"
-    writer.line(f"return {result}, aux" if derivative.kind == "grad" and derivative.has_aux else f"return {result}")
+    writer.line(f"return {result}, aux" if kind == "grad" and has_aux else f"return {result}")
     return writer.made()
 
 
@@ -65,6 +90,7 @@ class _Writer:
         self.lines: list[str] = []
         self.scope: dict[str, Any] = {"OTHER": OTHER, "as_given": as_given, "NUMBERS": _NUMBERS, "array": np.ndarray}
         self.count = 0
+        self.branches: dict[int, list[str]] = {}  # the leaves of the parts of arguments that are passed beside them
 
     def line(self, text: str) -> None:
         self.lines.append(f"    {text}\n")
@@ -109,6 +135,8 @@ class _Writer:
             # of an array in a tuple, numba does not see in which order its bytes are
             self.unless(f"type({name}) is not array or not {name}.dtype.isnative")
             yield name
+        elif kind == "branch":
+            self.branches[layout.of] = list(self.leaves(layout.parts[0], name))
         elif kind == "static":
             own, of = self.held(layout.of), self.held(type(layout.of))
             self.unless(f"{name} is not {own} and (type({name}) is not {of} or {name} != {own})")

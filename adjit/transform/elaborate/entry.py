@@ -71,17 +71,21 @@ def elaborate(function: Any, arg_types: Sequence[types.Type], build_derivative: 
     if isinstance(function, Enclosed):
         return function.elaborate(arg_types, build_derivative)
     layouts: Sequence[Layout | None] = ()
+    further: tuple[str, ...] = ()
+    branches: Sequence[int] = ()
     if isinstance(function, Structured):
-        function, layouts = function.function, function.layouts
+        function, layouts, further, branches = function.function, function.layouts, function.further, function.branches
     source = read_source(function)
     names = tuple(source.parameters.parameters)
     ctx = new_context(build_derivative)
 
     def variables(given: dict[str, Value]) -> dict[str, Value]:
+        parts = {number: given[name] for number, name in zip(branches, further, strict=True)}
+        own = {name: given[name] for name in names}
         laid = zip(names, layouts, strict=False)
-        return given | {name: structured(ctx, layout, given[name]) for name, layout in laid if layout is not None}
+        return own | {n: structured(ctx, layout, given[n], parts) for n, layout in laid if layout is not None}
 
-    return _elaborated(ctx, source, names, arg_types, variables)
+    return _elaborated(ctx, source, (*names, *further), arg_types, variables)
 
 
 def _elaborate_local(
@@ -213,12 +217,16 @@ def parameter(ctx: Context, name: str, type_: types.Type) -> tuple[ir.Tree, Valu
     return var, var
 
 
-def structured(ctx: Context, layout: Layout, value: Value) -> Value:
-    """An argument that is a list, a dictionary or an object, from the tuple of its leaves."""
+def structured(ctx: Context, layout: Layout, value: Value, branches: Mapping[int, Value]) -> Value:
+    """An argument that is a list, a dictionary or an object, from the tuple of its leaves; `branches`: parts of it that
+    are arguments of their own."""
     assert isinstance(value, TupleValue)
     leaves = iter(value.items)
 
     def made(part: Layout) -> Value:
+        if part.kind == "branch":
+            (own,), given = part.parts, branches[part.of]
+            return given if own.kind in ("number", "array") else structured(ctx, own, given, {})
         if part.kind in ("number", "array"):
             return next(leaves)
         if part.kind == "static":

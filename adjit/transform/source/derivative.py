@@ -83,10 +83,13 @@ class Enclosed:
 @dataclass(frozen=True)
 class Structured:
     """A function of which some arguments are lists, dictionaries or objects: each is the tuple of its leaves here, put
-    together as its layout says."""
+    together as its layout says. Branches of them, which layouts know by number, may be further parameters, with names.
+    """
 
     function: Any
     layouts: tuple[Layout | None, ...]
+    further: tuple[str, ...] = ()
+    branches: tuple[int, ...] = ()
 
 
 # ---------------------------------------------------------------------------------------------------- what is asked for
@@ -214,7 +217,8 @@ def signature(spec: Any) -> inspect.Signature:
     if isinstance(spec, Enclosed):
         return spec.parameters
     if isinstance(spec, Structured):
-        return signature(spec.function)
+        inner = signature(spec.function)
+        return by_name((*inner.parameters, *spec.further)) if spec.further else inner
     if not isinstance(spec, Derivative):
         function = python_function(spec)
         return plain(function.__name__, own_signature(function))

@@ -34,8 +34,8 @@ _LIBRARIES = ("builtins", "numpy", "scipy", "numba", "pandas", "torch", "jax", "
 class Layout:
     """How a value is put together of leaves.
 
-    kind: 'number', 'array', 'static', 'tuple', 'list', 'dict', 'object', 'table', a list of items like its part, or
-          'records', an array of records
+    kind: 'number', 'array', 'static', 'tuple', 'list', 'dict', 'object', 'table', a list of items like its part,
+          'records', an array of records, or 'branch', a part that is an argument of its own, with the number `of`
     keys: of a dictionary, or the names of an object's attributes, or of the fields of records that are numbers
     of:   the class of an object or a named tuple; what a static value is; of numbers in a table, NumPy's type of them,
           None where they are Python's
