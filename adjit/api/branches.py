@@ -63,8 +63,10 @@ def has_paths(wrt: Any) -> bool:
     return any(isinstance(one, str) and not one.isidentifier() for one in asked)
 
 
-def by_branch(kind: str, function: Any, wrt: Any, has_aux: bool, options: Options) -> ByBranch:
-    """The derived function; WrongWrt where there are no such parameters."""
+def by_branch(
+    kind: str, function: Any, wrt: Any, has_aux: bool, settings: Mapping[str, Any], options: Options
+) -> ByBranch:
+    """The derived function; WrongWrt where there are no such parameters. `settings`: of the Derivative."""
     spec = specification(function)
     if isinstance(spec, Derivative):
         raise WrongWrt(
@@ -78,7 +80,7 @@ def by_branch(kind: str, function: Any, wrt: Any, has_aux: bool, options: Option
             least = min(len(one.steps), len(other.steps))
             if one.position == other.position and one.steps[:least] == other.steps[:least]:
                 raise WrongWrt(f"wrt names `{one.text}` and `{other.text}`", instead="Name each part once.")
-    return ByBranch(kind, spec, paths, single, has_aux, options)
+    return ByBranch(kind, spec, paths, single, has_aux, settings, options)
 
 
 def _path(spec: Any, one: Any) -> Path:
@@ -103,9 +105,17 @@ class ByBranch:
     """A derived function with respect to parts of its arguments."""
 
     def __init__(
-        self, kind: str, spec: Any, paths: Sequence[Path], single: bool, has_aux: bool, options: Options
+        self,
+        kind: str,
+        spec: Any,
+        paths: Sequence[Path],
+        single: bool,
+        has_aux: bool,
+        settings: Mapping[str, Any],
+        options: Options,
     ) -> None:
         self._kind, self._spec, self._paths = kind, spec, paths
+        self._settings = settings
         self._single, self._has_aux, self._options = single, has_aux, dataclasses.replace(options, cache=False)
         self._plans: list[tuple[Any, Planned]] = []
         function = derivatives.root(spec)
@@ -197,7 +207,7 @@ class ByBranch:
         spec = Structured(self._spec, tuple(layouts), tuple(further), tuple(branches))
         wrt = tuple(one if isinstance(one, int) else len(names) + branches.index(one.number) for one in wanted)
         asked_for: Wrt = wrt[0] if self._single else wrt
-        made = derivatives.made(self._kind, spec, asked_for, self._has_aux, **self._options.for_derivatives())
+        made = derivatives.made(self._kind, spec, asked_for, self._has_aux, **self._settings)
         return _Taken(derive(made, self._options), tuple(layouts), wanted, given, key)
 
     def _together(self, taken: _Taken, result: Any) -> Any:

@@ -52,19 +52,26 @@ if TYPE_CHECKING:
     from adjit.api.explain import Explanation
 
 
-def grad(function: Any = None, wrt: Wrt = 0, *, has_aux: bool = False, **options: Any) -> Any:
+def grad(
+    function: Any = None, wrt: Wrt = 0, *, has_aux: bool = False, holomorphic: bool = False, **options: Any
+) -> Any:
     """The gradient of a function whose result is one real number, with respect to the parameters that `wrt` names.
 
     A single `wrt` gives a bare gradient with the shape of that argument, a tuple gives a tuple. With `has_aux` the
     function returns (value, aux) and the result is (gradient, aux). Also a decorator: `@grad`, `@grad(wrt="x")`.
+    `wrt` may name parts of arguments, too: "params.layers[0].w". With `holomorphic`, the complex derivative df/dz of a
+    function with a complex result, with respect to complex arguments, on which it may not depend by abs(), conj() and
+    the like: that is not looked at.
     Raises NotScalar, WrongWrt and whatever stands in the way of differentiating the function, at the first call.
     """
-    return _derived(function, "grad", wrt, options, has_aux)
+    return _derived(function, "grad", wrt, options, has_aux, holomorphic)
 
 
-def value_and_grad(function: Any = None, wrt: Wrt = 0, *, has_aux: bool = False, **options: Any) -> Any:
+def value_and_grad(
+    function: Any = None, wrt: Wrt = 0, *, has_aux: bool = False, holomorphic: bool = False, **options: Any
+) -> Any:
     """Like `grad`, and the value with it: (value, gradient), or ((value, aux), gradient)."""
-    return _derived(function, "value_and_grad", wrt, options, has_aux)
+    return _derived(function, "value_and_grad", wrt, options, has_aux, holomorphic)
 
 
 def jvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any], **options: Any) -> tuple[Any, Any]:
@@ -266,24 +273,29 @@ def _type_of_checkpointed(value: Checkpointed[..., Any], c: Any) -> Any:
 # --------------------------------------------------------------------------------------- what all of these do alike
 
 
-def _derived(function: Any, kind: str, wrt: Wrt, options: dict[str, Any], has_aux: bool = False) -> Any:
+def _derived(
+    function: Any, kind: str, wrt: Wrt, options: dict[str, Any], has_aux: bool = False, holomorphic: bool = False
+) -> Any:
     """The derived function, or a decorator that makes it."""
-    own = ("wrt", "has_aux") if kind in ("grad", "value_and_grad") else ("wrt",)
+    own = ("wrt", "has_aux", "holomorphic") if kind in ("grad", "value_and_grad") else ("wrt",)
     chosen = make_options(options, own)
-    if not isinstance(has_aux, bool):
-        raise WrongCall(f"has_aux={has_aux!r}", instead="Write has_aux=True or has_aux=False.")
+    for name, given in (("has_aux", has_aux), ("holomorphic", holomorphic)):
+        if not isinstance(given, bool):
+            raise WrongCall(f"{name}={given!r}", instead=f"Write {name}=True or {name}=False.")
     if function is None:
-        return functools.partial(_derived, kind=kind, wrt=wrt, options=options, has_aux=has_aux)
+        further = {"has_aux": has_aux, "holomorphic": holomorphic}
+        return functools.partial(_derived, kind=kind, wrt=wrt, options=options, **further)
     function = as_python(function)
     whole = bound(function)
+    settings = {**chosen.for_derivatives(), "holomorphic": holomorphic} if holomorphic else chosen.for_derivatives()
     if has_paths(wrt):
         inner = function if whole is None else whole.function
-        derived = by_branch(kind, inner, wrt, has_aux, chosen)
+        derived = by_branch(kind, inner, wrt, has_aux, settings, chosen)
         return derived if whole is None else BoundDerived(derived, whole, kind == "hvp")
     if whole is not None:
-        inner = derivatives.made(kind, whole.function, whole.positions(wrt), has_aux, **chosen.for_derivatives())
+        inner = derivatives.made(kind, whole.function, whole.positions(wrt), has_aux, **settings)
         return BoundDerived(derive(inner, chosen), whole, kind == "hvp")
-    return derive(derivatives.made(kind, function, wrt, has_aux, **chosen.for_derivatives()), chosen)
+    return derive(derivatives.made(kind, function, wrt, has_aux, **settings), chosen)
 
 
 def value_of(spec: Any, options: Options) -> Any:

@@ -8,10 +8,12 @@ In: a ufunc, a builtin, a function of NumPy's or SciPy's. Out: a function of wha
 
 from __future__ import annotations
 
+import cmath
 import functools
 import importlib
 import inspect
 import linecache
+import math
 import sys
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
@@ -83,7 +85,8 @@ def _parameters(callee: Any) -> dict[str, bool]:
     try:
         known = _taken(callee.pyfunc if isinstance(callee, np.vectorize) else callee)
     except ValueError:
-        return {}
+        # logarithms, whose base need not be given
+        return {"x": False} if callee in (math.log, cmath.log) else {}
     return {name: False for name, is_optional in known.items() if not is_optional}
 
 

@@ -91,9 +91,9 @@ def asked(frame: Frame, kind: str, args: Sequence[Value], named: Mapping[str, Va
         if named or not args:
             raise _options(frame, kind, next(iter(named), "function"))
         return _vjp(frame, args[0], args[1:])
-    has_aux = " has_aux?" if kind in ("grad", "value_and_grad") else ""
-    function, *rest = _known(frame, kind, "function wrt?" + has_aux, args, named)
-    settings = {name: _object(frame, value) for name, value in zip(("wrt", "has_aux"), rest, strict=False) if value}
+    further = ("has_aux", "holomorphic") if kind in ("grad", "value_and_grad") else ()
+    function, *rest = _known(frame, kind, " ".join(("function wrt?", *(f"{name}?" for name in further))), args, named)
+    settings = {name: _object(frame, value) for name, value in zip(("wrt", *further), rest, strict=False) if value}
     target, around, names = _target(frame, function)
     with placed(frame.ctx):
         return Static(Inner(made(kind, target, **settings), around, names))

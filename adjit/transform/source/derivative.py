@@ -55,6 +55,7 @@ class Derivative:
     memory_limit: the bytes that snapshots of loops may take, whose trips are then run again; None: no such loops
     strategy: which mechanisms are used
     parallel: whether loops over prange run in parallel where they can
+    holomorphic: (of 'grad' and 'value_and_grad') the complex derivative of a complex function of complex arguments
     """
 
     function: Any
@@ -68,6 +69,7 @@ class Derivative:
     memory_limit: int | None = None
     strategy: Strategy = CHEAPEST
     parallel: bool = False
+    holomorphic: bool = False
 
 
 @dataclass(frozen=True, eq=False)
