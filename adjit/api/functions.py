@@ -7,12 +7,15 @@ In: a Python function, a numba dispatcher, or what these return. Out: derived fu
     value, tangent = jvp(forces, (x, k), (x_dot, 0.0))
 
 Every function takes the options `target` ("cpu", or "python" to run the generated code uncompiled), `fastmath`
-(numba's flags), `parallel` (loops over prange run in parallel, where it is proved that they may; the source says so of
-each, and the result does not depend on the number of threads), `vectormath` (elementary functions of our own in loops
-that vectorise; they may differ from libm's by 1 ulp, erfc by 2), `cache` (what is compiled is kept for later
-processes) and `memory_limit` ("200 MB", or bytes): loops that would keep values of all their trips run them again
-instead, from as many snapshots of what a trip starts from as fit, by Griewank and Walther's schedule. With `fastmath`
-and `vectormath` False the value is that of the compiled primal bit for bit.
+(numba's flags), `parallel` (loops over prange run in parallel, where it is proved that they may; the source says so
+of each, and the result does not depend on the number of threads), `vectormath` (elementary functions of our own in
+loops that vectorise; they may differ from libm's by 1 ulp, erfc by 2), `cache` (what is compiled is kept for later
+processes), `boundscheck` (an index that is out of bounds raises IndexError at the user's line, in compiled code, too;
+and what is emitted stays close to the user's statements), `debug` ("nan": the first number that is nan, be it a value
+or an adjoint, raises FloatingPointError at the user's line) and `memory_limit` ("200 MB", or bytes): loops that would
+keep values of all their trips run them again instead, from as many snapshots of what a trip starts from as fit, by
+Griewank and Walther's schedule. With `fastmath` and `vectormath` False the value is that of the compiled primal bit
+for bit.
 
 Global and enclosing variables are constants, as in numba: a derived function keeps the values that they had when it
 was made for the types of a call. Asking again (`grad(energy)`, or any call of `vjp` and the like) sees a name that was

@@ -132,7 +132,9 @@ def _gradient(asked: _Asked) -> ir.Function:
         _check_scalar(derivative, function, value_tree)
     one = typed_const(1, function.body.yields[seeded].type)
     seeds = [one if k == seeded else None for k in range(len(function.body.yields))]
-    with_value = derivative.kind == "value_and_grad" or derivative.has_aux
+    # what is checked is what the function does, and not only what its gradient needs
+    is_checked = derivative.boundscheck or derivative.nancheck
+    with_value = derivative.kind == "value_and_grad" or derivative.has_aux or is_checked
     made = asked.joint(seeds, (), with_value)
     offset = len(function.body.yields) if with_value else 0
     grads = _moved(asked.adjoints, offset)

@@ -55,6 +55,7 @@ class Derivative:
     memory_limit: the bytes that snapshots of loops may take, whose trips are then run again; None: no such loops
     strategy: which mechanisms are used
     parallel: whether loops over prange run in parallel where they can
+    boundscheck, nancheck: whether what is emitted checks each index, and each number that it makes
     holomorphic: (of 'grad' and 'value_and_grad') the complex derivative of a complex function of complex arguments
     """
 
@@ -70,6 +71,8 @@ class Derivative:
     strategy: Strategy = CHEAPEST
     parallel: bool = False
     holomorphic: bool = False
+    boundscheck: bool = False
+    nancheck: bool = False
 
 
 @dataclass(frozen=True, eq=False)
