@@ -18,13 +18,12 @@ import sys
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
-import numba
 import numpy as np
 
 from adjit.rules.registry import ALL_GIVEN, lookup
 
 _LIBRARIES = ("numpy", "scipy", "math", "cmath", "builtins", "_operator", "operator")
-_KINDS = (np.ufunc, np.vectorize, BuiltinFunctionType, type(np.sum), numba.np.ufunc.dufunc.DUFunc)
+_KINDS = (np.ufunc, np.vectorize, BuiltinFunctionType, type(np.sum))
 # Where those are that do not say where they are from.
 _HOMES = ("numpy", "scipy.special")
 
@@ -43,7 +42,8 @@ def as_python(callee: Any) -> Any:
 def _is_of_library(callee: Any) -> bool:
     if isinstance(callee, BuiltinFunctionType) and callee.__module__ == "builtins":
         return callee in (abs, max, min, sum, pow, round)
-    if isinstance(callee, _KINDS):
+    # numba's ufuncs are objects of a class of its own
+    if isinstance(callee, _KINDS) or isinstance(getattr(callee, "nin", None), int):
         return True
     root = str(getattr(callee, "__module__", None) or "").partition(".")[0]
     is_function = isinstance(callee, FunctionType | MethodType) and not hasattr(callee, "derivative")

@@ -20,6 +20,7 @@ import numpy as np
 from numba import types
 
 from adjit import errors
+from adjit.runtime.backend import members
 from adjit.transform import ir
 from adjit.transform.elaborate.derivatives import arguments
 from adjit.transform.elaborate.draws import drawn
@@ -221,6 +222,26 @@ def attribute_of_record(frame: Frame, owner: Record, name: str) -> Value:
     if isinstance(thing, staticmethod | classmethod):
         return Static(getattr(owner.of, name))
     return Method(owner, name) if isinstance(thing, FunctionType) else wrap(ctx, thing)
+
+
+def attribute_of_jitclass(frame: Frame, owner: Static, name: str) -> Value | None:
+    """`owner.name` of an instance of a jitclass from outside, which is held fixed; None of anything else."""
+    ctx, known = frame.ctx, members(owner.value)
+    if known is None:
+        return None
+    methods, getters = known
+    if name in methods:
+        return Static(Partial(Static(methods[name]), (owner,), {}))
+    if name in getters:
+        return ctx.call(frame, Static(getters[name]), [owner], {})
+    if not hasattr(owner.value, name):
+        raise ctx.unsupported(f"{type(owner.value).__name__} has no attribute `{name}`", "Look for the right name.")
+    # an array is another object each time that numba is asked for it
+    place = (id(owner.value), name)
+    if place not in ctx.fields:
+        found = getattr(owner.value, name)
+        ctx.fields[place] = (found, wrap(ctx, found))
+    return ctx.fields[place][1]
 
 
 def set_attribute(frame: Frame, owner: Value, name: str, value: Value) -> None:
