@@ -144,7 +144,7 @@ class ByBranch:
         result = taken.derived(*taken.given, *vector)
         if not vector and all(taken.key != key for key, _ in self._plans):
             made = taken.derived.derivative
-            plan = planned(made.kind, self._single, self._has_aux, taken.layouts, taken.wanted, taken.derived.of_leaves)
+            plan = planned(made.kind, self._single, self._has_aux, taken.layouts, taken.wanted, taken.derived)
             self._plans.insert(0, (taken.key, plan))
             del self._plans[MOST_PLANS:]
         return self._together(taken, result)

@@ -173,7 +173,7 @@ class _Specialising:
         if all(layouts != other for other, _ in plans):
             made = self.derivative
             wrt = made.wrt or ()
-            plan = planned(made.kind, made.single, made.has_aux, layouts, wrt, run.of_leaves)
+            plan = planned(made.kind, made.single, made.has_aux, layouts, wrt, run)
             plans.insert(0, (layouts, plan))
             del plans[MOST_PLANS:]
         return result_of(self.derivative, layouts, given, result) if asked else typed(self.derivative, given, result)
@@ -336,6 +336,11 @@ _ARRAY = np.ndarray
 _call = SpecialisedDispatcher.__call__
 
 
+def _kind_of(value: Any) -> Any:
+    """What tells the types of arguments apart, as far as results depend on them."""
+    return tuple(map(_kind_of, value)) if isinstance(value, tuple) else getattr(value, "dtype", type(value))
+
+
 def _is_plain(value: Any) -> bool:
     """Whether it is an array, a number of Python's, or a tuple of those."""
     kind = type(value)
@@ -435,11 +440,14 @@ class Derived(_Specialising, SpecialisedDispatcher):
             given = derivatives.bound(self.derivative, given)
         if self.derivative.kind == "grad" and not self.derivative.has_aux:
             return typed(self.derivative, given, found)
-        key = tuple(getattr(value, "dtype", type(value)) for value in given)
+        key = _kind_of(given)
         type_ = self._returned.get(key)
         if type_ is None:
             types_ = self.argument_types(*given)
-            made = self.overloads.get(types_) or self.stretching.overloads[types_]
+            made = self.overloads.get(types_) or self.stretching.overloads.get(types_)
+            if made is None:
+                # integers are constants, and what was called has seen to it
+                return typed(self.derivative, given, found)
             type_ = self._returned[key] = made.signature.return_type
         return typed(self.derivative, given, as_numpys(found, type_))
 

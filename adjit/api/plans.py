@@ -48,7 +48,7 @@ def planned(
     has_aux: bool,
     layouts: Layouts,
     wanted: Sequence[int | Branch],
-    run: Callable[..., Any],
+    run: Any,
 ) -> Planned:
     """The function for arguments of these layouts; `run`: the derived function of their leaves, of this kind. `wanted`:
     what it differentiates with respect to, arguments by position, or parts of them."""
@@ -58,7 +58,9 @@ def planned(
     given = [_tuple(own) if layout is not None else own[0] for layout, own in both]
     parts = {one.number: one for one in wanted if isinstance(one, Branch)}
     given += [own[0] if parts[k].is_leaf else _tuple(own) for k, own in sorted(writer.branches.items())]
-    call = f"{writer.held(run)}({', '.join(given)})"
+    # a value has NumPy's type where numbers of NumPy's went in, which only the whole call looks at
+    called = run.of_leaves if kind == "grad" and not has_aux else run
+    call = f"{writer.held(called)}({', '.join(given)})"
     if kind not in GRADIENTS or not wanted:
         writer.line(f"return {call}")
         return writer.made()

@@ -67,6 +67,10 @@ def test_numbers_in_lists_and_dictionaries_keep_their_type(target: str) -> None:
         bars = adjit.grad(first_two, target=target)([kind(2), kind(3)])
         assert ([type(one) for one in bars], bars) == ([kind, kind], [12.0, 4.0])
         assert type(adjit.grad(of_a_dictionary, target=target)({"x": X, "k": kind(2)})["k"]) is kind
+        both = adjit.value_and_grad(of_a_dictionary, target=target)
+        for _ in range(2):
+            value, bar = both({"x": kind(3), "k": kind(2)})
+            assert [type(one) for one in (value, *bar.values())] == [kind] * 3
         (bar,) = adjit.grad(lambda t: cube(t[0]), target=target)((kind(2),))
         assert type(bar) is kind
 

@@ -672,7 +672,7 @@ refused(
 refused(
     """
     WrongCall: there is no option 'wtr'
-      The options are wrt, has_aux, target, fastmath, memory_limit, parallel, vectormath, cache.
+      The options are wrt, has_aux, holomorphic, target, fastmath, memory_limit, parallel, vectormath, cache, boundscheck, debug.
       Did you mean wrt?
     """,
     1.0,
@@ -681,7 +681,7 @@ refused(
 refused(
     """
     WrongCall: there is no option 'colour'
-      The options are wrt, has_aux, target, fastmath, memory_limit, parallel, vectormath, cache.
+      The options are wrt, has_aux, holomorphic, target, fastmath, memory_limit, parallel, vectormath, cache, boundscheck, debug.
       Leave it out.
     """,
     1.0,

@@ -34,7 +34,6 @@ from adjit.transform.elaborate.control import checkpointed, either_value
 from adjit.transform.elaborate.derivatives import InnerPullback, arguments, asked, called, placed, pulled
 from adjit.transform.elaborate.generalized import of_guvectorize
 from adjit.transform.elaborate.operators import applied, product, spelt_out, truth
-from adjit.transform.elaborate.record_arrays import field, field_of, has_fields, is_records
 from adjit.transform.elaborate.records import (
     attribute_of_jitclass,
     attribute_of_record,
@@ -54,6 +53,7 @@ from adjit.transform.elaborate.values.elementwise import converted, materialise,
 from adjit.transform.elaborate.values.frame import Context, Frame, LocalFunction, wrap
 from adjit.transform.elaborate.values.handlers import element_type, taken
 from adjit.transform.elaborate.values.lists import elements
+from adjit.transform.elaborate.values.record_arrays import field, field_of, has_fields, is_records
 from adjit.transform.elaborate.values.scalars import Options
 from adjit.transform.elaborate.values.values import (
     Complex,

@@ -30,7 +30,6 @@ from adjit.transform.elaborate.derivatives import Moved, arguments, placed
 from adjit.transform.elaborate.detached import without_detached
 from adjit.transform.elaborate.expressions import evaluate
 from adjit.transform.elaborate.indexing import CHANGED_GLOBAL
-from adjit.transform.elaborate.record_arrays import records_of
 from adjit.transform.elaborate.shaping import copied_whole
 from adjit.transform.elaborate.statements import block, collected, comprehension, for_each
 from adjit.transform.elaborate.syntax import always_returns, assigned, inside, nonlocals
@@ -38,6 +37,7 @@ from adjit.transform.elaborate.values.choices import functions_in
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Context, Frame, Guess, LocalFunction, wrap
 from adjit.transform.elaborate.values.lists import kept
+from adjit.transform.elaborate.values.record_arrays import records_of
 from adjit.transform.elaborate.values.values import (
     LEAF,
     Complex,

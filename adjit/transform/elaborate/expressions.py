@@ -25,7 +25,6 @@ from adjit.transform.elaborate.control import either_value
 from adjit.transform.elaborate.grid_subscripts import ON_GRIDS, on_grid
 from adjit.transform.elaborate.operators import BINARY, UNARY, binary, both, compare, either, truth, unary
 from adjit.transform.elaborate.python_builtins import so_many
-from adjit.transform.elaborate.record_arrays import field_of, has_fields, is_records, part_of_records
 from adjit.transform.elaborate.records import dictionary, item_of_record, key_of, keys, merged, opened
 from adjit.transform.elaborate.saying import SAYING, said
 from adjit.transform.elaborate.syntax import contains, nonlocals
@@ -34,6 +33,7 @@ from adjit.transform.elaborate.values.elementwise import copied, materialise
 from adjit.transform.elaborate.values.frame import Frame, Guess, LocalFunction, wrap
 from adjit.transform.elaborate.values.lists import elements, joined, kept
 from adjit.transform.elaborate.values.order import in_order, settled
+from adjit.transform.elaborate.values.record_arrays import field_of, has_fields, is_records, part_of_records
 from adjit.transform.elaborate.values.values import (
     Flat,
     Grown,

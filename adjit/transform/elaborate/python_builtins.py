@@ -25,7 +25,6 @@ from adjit.transform.elaborate import indexing
 from adjit.transform.elaborate.containers import get_item, listed
 from adjit.transform.elaborate.draws import seeded
 from adjit.transform.elaborate.operators import binary
-from adjit.transform.elaborate.record_arrays import is_records, rows
 from adjit.transform.elaborate.records import (
     call_method,
     dictionary,
@@ -43,6 +42,7 @@ from adjit.transform.elaborate.values.frame import Context, Frame, as_index, sta
 from adjit.transform.elaborate.values.handlers import Handler, operands_of, takes
 from adjit.transform.elaborate.values.lists import elements
 from adjit.transform.elaborate.values.lists import item as list_item
+from adjit.transform.elaborate.values.record_arrays import is_records, rows
 from adjit.transform.elaborate.values.values import (
     Complex,
     Grown,
