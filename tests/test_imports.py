@@ -30,7 +30,7 @@ MAY_IMPORT = {
     "transform.derive": f"errors rules {TOOLS} transform.elaborate transform.elaborate.values transform.source",
     "transform.sweeps.gather": TOOLS,
     "transform.sweeps.clears": TOOLS,
-    "transform.machine": f"{TOOLS} transform.machine.lanes transform.machine.threads "
+    "transform.machine": f"runtime.library {TOOLS} transform.machine.lanes transform.machine.threads "
     "transform.machine.vectors transform.strategy",
     "transform.machine.threads": f"{TOOLS} transform.machine.lanes transform.machine.vectors transform.strategy",
     "transform.machine.lanes": f"runtime.library {TOOLS}",

@@ -7,6 +7,9 @@ In: a value, or its type. Out: the type that the transformation sees, or TypeMis
 
 from __future__ import annotations
 
+import array
+import numbers
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -14,6 +17,7 @@ from numba import errors, typeof, types
 
 from adjit.errors import TypeMismatch
 from adjit.transform.ir.notation import to_text
+from adjit.transform.source.structures import ARRAYS, has_array
 
 _PLAIN = (types.Boolean, types.Integer, types.Complex)
 _FLOATS = (types.float32, types.float64)
@@ -47,8 +51,8 @@ def specialised(given: types.Type) -> types.Type:
 
 def check_value(owner: str, name: str, value: Any) -> None:
     """TypeMismatch if a derivative cannot take this value for the parameter `name` of `owner`."""
-    if not _is_taken(specialised(type_of(value))):
-        what, instead = _told(value)
+    if not is_taken(value):
+        what, instead = told(value)
         raise TypeMismatch(f"argument `{name}` of {owner} is {what}", instead=instead)
 
 
@@ -59,6 +63,14 @@ def check_type(owner: str, name: str, type_: types.Type) -> None:
             f"argument `{name}` of {owner} is of type {to_text(type_)}",
             instead="Pass numbers, NumPy arrays of numbers, or tuples of those.",
         )
+
+
+def is_taken(value: Any) -> bool:
+    """Whether a derivative can take this value."""
+    if isinstance(value, tuple):
+        return all(map(is_taken, value))
+    is_array_like = isinstance(value, np.ndarray) and type(value) not in ARRAYS
+    return not is_array_like and _is_taken(specialised(type_of(value)))
 
 
 def _is_taken(type_: types.Type) -> bool:
@@ -74,28 +86,58 @@ def _is_number(type_: types.Type) -> bool:
     return isinstance(type_, _PLAIN) or type_ in _FLOATS
 
 
-def _told(value: Any) -> tuple[str, str]:
-    """What a value is, and what to pass in its place."""
+def told(value: Any) -> tuple[str, str]:
+    """What a value that is not taken is, and what to pass in its place."""
     kind = type(value)
     if isinstance(value, tuple):
-        return next(_told(part) for part in value if not _is_taken(specialised(type_of(part))))
+        return next((told(part) for part in value if not is_taken(part)), ("a tuple", _NUMBERS))
     if isinstance(value, list):
         return "a list", "Pass a NumPy array: np.array(...)."
-    if isinstance(value, np.ndarray) and kind in (np.ndarray, np.memmap):
-        return _told_of_array(value)
     if isinstance(value, np.ma.MaskedArray):
         return "a masked array", "Pass filled(...) of it, or its data and its mask as two arguments."
+    if isinstance(value, np.ndarray):
+        return _told_of_array(value)
     if isinstance(value, np.void):
         fields = ", ".join(value.dtype.names or ())
         return f"a record with the fields {fields}", "Pass its fields as arguments of their own."
-    if isinstance(value, np.floating):
-        return f"a number of {value.dtype}, which numba does not take", "Pass float(...) or np.float32(...) of it."
-    if hasattr(value, "__array__"):
+    if isinstance(value, np.inexact):
+        instead = "complex(...)" if isinstance(value, np.complexfloating) else "float(...) or np.float32(...)"
+        return f"a number of {value.dtype}, which numba does not take", f"Pass {instead} of it."
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return f"a number of {value.dtype}", "Pass a number: of seconds, say."
+    if isinstance(value, int):
+        return "an integer of more than 64 bits", "Pass float(...) of it."
+    if isinstance(value, numbers.Number):
+        return f"of type {_name_of(kind)}", "Pass float(...) of it."
+    if any(hasattr(value, name) for name in ("__cuda_array_interface__", "__dlpack__")) and _is_elsewhere(value):
+        return (
+            f"of type {_name_of(kind)}, an array on a device",
+            "Pass a copy in NumPy's memory, as its .cpu() or .get().",
+        )
+    if has_array(value):
         return f"of type {_name_of(kind)}, which is no NumPy array", "Pass np.asarray(...) of it."
+    if isinstance(value, memoryview | array.array):
+        return f"of type {_name_of(kind)}, which is no NumPy array", "Pass np.asarray(...) of it."
+    if isinstance(value, range):
+        return "a range", "Pass np.arange(...), or its ends, and make it in the function."
+    if _name_of(kind).startswith("scipy.") and hasattr(value, "toarray"):
+        instead = "Read it as a global or enclosing name, or pass its .data and make it in the function."
+        return f"a sparse matrix, of type {_name_of(kind)}", instead
     if callable(value):
         instead = "Pass one that is compiled with numba.njit, or read it as a global or enclosing name."
         return "a Python function" if hasattr(value, "__code__") else f"of type {_name_of(kind)}", instead
-    return f"of type {_name_of(kind)}", "Pass numbers, NumPy arrays of numbers, or tuples of those."
+    return f"of type {_name_of(kind)}", _NUMBERS
+
+
+_NUMBERS = "Pass numbers, NumPy arrays of numbers, or tuples of those."
+
+
+def _is_elsewhere(value: Any) -> bool:
+    """Whether an array of another library is not in memory that NumPy reads."""
+    if hasattr(value, "__cuda_array_interface__"):
+        return True
+    device = getattr(value, "__dlpack_device__", None)
+    return callable(device) and device()[0] != 1  # of DLPack's numbers that of the CPU
 
 
 def _told_of_array(value: np.ndarray[Any, Any]) -> tuple[str, str]:
@@ -103,13 +145,73 @@ def _told_of_array(value: np.ndarray[Any, Any]) -> tuple[str, str]:
     if dtype.names:
         fields = ", ".join(f"...[{name!r}]" for name in dtype.names)
         return "an array of records", f"Pass its fields as arguments of their own: {fields}."
+    if type(value) not in ARRAYS:
+        # whose operators may do something else, or which has units
+        return f"of type {_name_of(type(value))}, which is not quite a NumPy array", "Pass np.asarray(...) of it."
     if dtype.kind in "fiuc":
-        return f"an array of {dtype}, which numba does not take", "Pass astype(np.float64) of it, or np.float32."
+        if not dtype.isnative:
+            return f"an array of {dtype}, in another order of bytes", f'Pass astype("={dtype.str[1:]}") of it.'
+        instead = "np.complex128) of it." if dtype.kind == "c" else "np.float64) of it, or np.float32."
+        return f"an array of {dtype}, which numba does not take", f"Pass astype({instead}"
     if dtype.kind == "O":
         return "an array of Python objects", "Pass an array of numbers: astype(np.float64) of it."
+    if dtype.kind in "mM":
+        return f"an array of {dtype}", "Pass numbers: (x - x[0]) / np.timedelta64(1, 's'), say."
+    if dtype.kind in "US":
+        return (
+            f"an array of strings, {dtype}",
+            "Pass arrays of numbers: np.unique(..., return_inverse=True) has their numbers.",
+        )
     return f"an array of {dtype}", "Pass arrays of numbers."
 
 
 def _name_of(kind: type) -> str:
     package = "" if kind.__module__ == "builtins" else kind.__module__.partition(".")[0] + "."
     return package + kind.__qualname__
+
+
+# ---------------------------------------------------------------------------------------------- what a call has to do
+
+# What numba tells apart by itself, and at once.
+PLAIN = frozenset((*ARRAYS, float, int, complex, bool, str, type(None)))
+SCALARS = frozenset(np.dtype(code).type for code in "?bhilqBHILQfdFD")
+
+
+def has_typed(owner: str, names: Iterable[str], values: Iterable[Any]) -> bool:
+    """Whether there are NumPy's numbers among these arguments. TypeMismatch where one is not taken: numba looks at them
+    only if it has seen none of their kind."""
+    found = False
+    for name, value in zip(names, values, strict=False):
+        found |= _has_typed(owner, name, value)
+    return found
+
+
+def _has_typed(owner: str, name: str, value: Any) -> bool:
+    kind = type(value)
+    if (kind in PLAIN and (kind not in ARRAYS or value.dtype.isnative)) or kind in SCALARS:
+        return kind in SCALARS
+    if isinstance(value, tuple):
+        # each is looked at
+        return max([_has_typed(owner, name, part) for part in value], default=False)
+    check_value(owner, name, value)
+    return False
+
+
+def as_given(found: Any, argument: Any) -> Any:
+    """What belongs to an argument, with its types: NumPy's numbers for NumPy's numbers, Python's for Python's."""
+    kind = type(argument)
+    if found is None or (type(found) is kind and kind is not tuple):
+        return found
+    if isinstance(argument, tuple) and isinstance(found, tuple) and len(found) == len(argument):
+        parts = [as_given(f, a) for f, a in zip(found, argument, strict=True)]
+        return tuple(parts) if type(found) is tuple else type(found)(*parts)
+    is_number = isinstance(found, float | complex | np.inexact)
+    return kind(found) if is_number and (kind is float or kind is complex or kind in SCALARS) else found
+
+
+def as_numpys(found: Any, type_: types.Type) -> Any:
+    """The numbers in a result of this type as NumPy's."""
+    if isinstance(found, tuple):
+        parts = [as_numpys(f, t) for f, t in zip(found, type_.types, strict=True)]  # type: ignore[attr-defined]
+        return tuple(parts) if type(found) is tuple else type(found)(*parts)
+    return np.dtype(str(type_)).type(found) if isinstance(found, float | complex) else found

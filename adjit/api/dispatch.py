@@ -23,12 +23,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba import config, types
 
-from adjit.api.arguments import check_type, check_value, specialised, type_of
+from adjit.api.arguments import PLAIN, SCALARS, as_numpys, check_type, check_value, has_typed, specialised, type_of
 from adjit.api.cache import DerivativeCache
 from adjit.api.keys import values_of_names
 from adjit.api.notation import to_text, to_types
 from adjit.api.options import Options
-from adjit.api.structures import Layouts, is_integer, is_laid_out, laid_out, result_of
+from adjit.api.plans import GRADIENTS, OTHER, Planned, planned
+from adjit.api.structures import Layouts, is_integer, is_laid_out, laid_out, result_of, typed
 from adjit.api.trees import described
 from adjit.errors import NOT_REAL, AdjitError, InternalError, Stretched, TypeMismatch, Unsupported, WrongCall
 from adjit.runtime.backend import is_dispatcher
@@ -37,7 +38,7 @@ from adjit.runtime.compile import load
 from adjit.transform.source import derivative as derivatives
 from adjit.transform.source.callables import python_function
 from adjit.transform.source.derivative import Derivative, root, shown
-from adjit.transform.source.structures import is_structure
+from adjit.transform.source.structures import ARRAYS, has_held, has_records, is_structure
 
 if TYPE_CHECKING:
     from adjit.api.explain import Explanation
@@ -156,15 +157,57 @@ class _Specialising:
 
     def _structured(self, arguments: Sequence[Any]) -> Any:
         """A call of which some arguments are lists, dictionaries or objects, or integers that are constants."""
+        result = self._as_planned(arguments)
+        if result is not OTHER:
+            return result
         names = list(self.__signature__.parameters)
         found = laid_out(self.derivative, names, arguments, self._has_constants)
         assert found is not None
         layouts, given = found
         asked = [layout for p in self.derivative.wrt or () if (layout := layouts[p]) is not None]
-        if any(layout.kind == "static" for layout in asked) or (asked and self.derivative.kind not in _GRADIENTS):
-            self._check_values(arguments)
-        result = self._of_layouts(layouts)(*given)
-        return result_of(self.derivative, layouts, given, result) if asked else result
+        is_fixed = any(layout.kind == "static" or has_records(layout) for layout in asked)
+        if is_fixed or (asked and self.derivative.kind not in GRADIENTS):
+            self._refuse(layouts, arguments)
+        run, plans = self._of_layouts(layouts), self._plans
+        result = run(*given)
+        # of matrices that stand on places of their own a call asks each time
+        if all(layouts != other for other, _ in plans) and not any(map(has_held, layouts)):
+            made = self.derivative
+            wrt = made.wrt or ()
+            plan = planned(made.kind, made.single, made.has_aux, layouts, wrt, run)
+            plans.insert(0, (layouts, plan))
+            del plans[MOST_PLANS:]
+        return result_of(self.derivative, layouts, given, result) if asked else typed(self.derivative, given, result)
+
+    def _refuse(self, layouts: Layouts, arguments: Sequence[Any]) -> None:
+        """TypeMismatch of what no derivative is taken with respect to."""
+        owner = shown(self.derivative)
+        for position, name in enumerate(self.__signature__.parameters):
+            layout = layouts[position]
+            if layout is None or position not in (self.derivative.wrt or ()):
+                continue
+            if layout.kind == "records" or not has_records(layout):
+                check_value(owner, name, arguments[position])
+            else:
+                raise TypeMismatch(
+                    f"argument `{name}` of {owner} has an array of records in it, which is held fixed",
+                    instead="Pass the fields as arguments of their own, or name another part in wrt.",
+                )
+
+    def _as_planned(self, arguments: Sequence[Any]) -> Any:
+        """The result of a call with arguments that are put together as those of an earlier one; OTHER if none are."""
+        plans = self._plans
+        for k, (_, plan) in enumerate(plans):
+            result = plan(arguments)
+            if result is not OTHER:
+                if k:
+                    plans.insert(0, plans.pop(k))
+                return result
+        return OTHER
+
+    @functools.cached_property
+    def _plans(self) -> list[tuple[Layouts, Planned]]:
+        return []
 
     def _for(self, arguments: Sequence[Any]) -> Any:
         """The derived function that runs when this one is called so."""
@@ -289,7 +332,23 @@ class _Specialising:
         return (*found, *(types.Omitted(p.default) for p in left_out))  # type: ignore[no-untyped-call]
 
 
-_GRADIENTS = ("grad", "value_and_grad")
+MOST_PLANS = 16  # of calls with lists, dictionaries and objects, that are looked through by each
+_ARRAY = np.ndarray
+_call = SpecialisedDispatcher.__call__
+
+
+def _kind_of(value: Any) -> Any:
+    """What tells the types of arguments apart, as far as results depend on them."""
+    return tuple(map(_kind_of, value)) if isinstance(value, tuple) else getattr(value, "dtype", type(value))
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether it is an array, a number of Python's, or a tuple of those."""
+    kind = type(value)
+    if kind is tuple:
+        # of an array in a tuple, numba does not see in which order its bytes are
+        return all(_is_plain(part) and (type(part) not in ARRAYS or part.dtype.isnative) for part in value)
+    return kind in PLAIN
 
 
 class _Structures(Exception):
@@ -308,8 +367,51 @@ class Derived(_Specialising, SpecialisedDispatcher):
         self._dress()
 
     def __call__(self, *args: Any, **kws: Any) -> Any:
+        # what most calls have goes its way in as few steps as there can be
+        if kws:
+            return self._called(args, kws)
+        has_numpys = False
+        for argument in args:
+            kind = type(argument)
+            if kind is not _ARRAY and kind is not float and kind not in PLAIN:
+                if kind in SCALARS:
+                    has_numpys = True
+                elif kind is not tuple or not _is_plain(argument):
+                    return self._called(args, kws)
         try:
-            return super().__call__(*args, **kws)
+            found = _call(self, *args)
+        except (Stretched, _Structures, Unsupported, TypeError, ValueError):
+            found = self._called_again(args, kws)
+        return self._as_numpys(args, found) if has_numpys else found
+
+    def of_leaves(self, *args: Any) -> Any:
+        """A call with arguments that are known to be taken."""
+        try:
+            return _call(self, *args)
+        except (Stretched, _Structures, Unsupported, TypeError, ValueError):
+            return self._called_again(args, {})
+
+    def _called(self, args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
+        """A call with more than arrays and Python's numbers, by position."""
+        has_numpys = False
+        if self._is_checked and not (all(map(_is_plain, args)) and all(map(_is_plain, kws.values()))):
+            given = derivatives.bound(self.derivative, args, kws) if kws or len(args) < self._count else args
+            result = self._as_planned(given)
+            if result is not OTHER:
+                return result
+            if any(map(is_structure, given)):
+                return self._structured(given)
+            has_numpys = has_typed(shown(self.derivative), self.__signature__.parameters, given)
+        try:
+            found = _call(self, *args, **kws)
+        except (Stretched, _Structures, Unsupported, TypeError, ValueError):
+            found = self._called_again(args, kws)
+        return self._as_numpys(given, found) if has_numpys else found
+
+    def _called_again(self, args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
+        """A call, in another way than the one that raised what is handled."""
+        try:
+            raise
         except Stretched:
             if self.derivative.stretches:
                 raise
@@ -336,9 +438,34 @@ class Derived(_Specialising, SpecialisedDispatcher):
             raise
         return self.stretching.strict(*args, **kws)
 
+    def _as_numpys(self, given: Sequence[Any], found: Any) -> Any:
+        """What a call with numbers of NumPy's returns: compiled code gives Python's."""
+        if len(given) < self._count:
+            given = derivatives.bound(self.derivative, given)
+        if self.derivative.kind == "grad" and not self.derivative.has_aux:
+            return typed(self.derivative, given, found)
+        key = _kind_of(given)
+        type_ = self._returned.get(key)
+        if type_ is None:
+            types_ = self.argument_types(*given)
+            made = self.overloads.get(types_) or self.stretching.overloads.get(types_)
+            if made is None:
+                # integers are constants, and what was called has seen to it
+                return typed(self.derivative, given, found)
+            type_ = self._returned[key] = made.signature.return_type
+        return typed(self.derivative, given, as_numpys(found, type_))
+
+    @functools.cached_property
+    def _returned(self) -> dict[Any, types.Type]:
+        return {}
+
+    @functools.cached_property
+    def _count(self) -> int:
+        return len(self.__signature__.parameters)
+
     def strict(self, *args: Any, **kws: Any) -> Any:
         """A call, with all checked that the user gave, that raises Stretched where the code has to be made anew."""
-        return SpecialisedDispatcher.__call__(self, *args, **kws)
+        return _call(self, *args, **kws)
 
     # in compiled code nothing could be made anew, so that it gets the code that assumes nothing
 
@@ -381,10 +508,13 @@ class Interpreted(_Specialising, Picklable):
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         given = derivatives.bound(self.derivative, arguments, keywords)
-        if self._is_checked and self._is_laid_out(given):
-            return self._structured(given)
-        try:
+        if not self._is_checked:
             return self.strict(*given)
+        if self._is_laid_out(given):
+            return self._structured(given)
+        has_typed(shown(self.derivative), self.__signature__.parameters, given)
+        try:
+            found = self.strict(*given)
         except Unsupported as fault:
             if not self._takes_constants(fault, given):
                 raise
@@ -392,7 +522,12 @@ class Interpreted(_Specialising, Picklable):
         except Stretched:
             if self.derivative.stretches:
                 raise
-        return self.stretching.strict(*given)
+            found = self.stretching.strict(*given)
+        return typed(self.derivative, given, found)
+
+    def of_leaves(self, *arguments: Any) -> Any:
+        """A call with arguments that are known to be taken."""
+        return self(*arguments)
 
     def strict(self, *arguments: Any) -> Any:
         """A call that raises Stretched where the code would have to be made anew."""

@@ -7,12 +7,15 @@ In: a Python function, a numba dispatcher, or what these return. Out: derived fu
     value, tangent = jvp(forces, (x, k), (x_dot, 0.0))
 
 Every function takes the options `target` ("cpu", or "python" to run the generated code uncompiled), `fastmath`
-(numba's flags), `parallel` (loops over prange run in parallel, where it is proved that they may; the source says so of
-each, and the result does not depend on the number of threads), `vectormath` (elementary functions of our own in loops
-that vectorise; they may differ from libm's by 1 ulp, erfc by 2), `cache` (what is compiled is kept for later
-processes) and `memory_limit` ("200 MB", or bytes): loops that would keep values of all their trips run them again
-instead, from as many snapshots of what a trip starts from as fit, by Griewank and Walther's schedule. With `fastmath`
-and `vectormath` False the value is that of the compiled primal bit for bit.
+(numba's flags), `parallel` (loops over prange run in parallel, where it is proved that they may; the source says so
+of each, and the result does not depend on the number of threads), `vectormath` (elementary functions of our own in
+loops that vectorise; they may differ from libm's by 1 ulp, erfc by 2), `cache` (what is compiled is kept for later
+processes), `boundscheck` (an index that is out of bounds raises IndexError at the user's line, in compiled code, too;
+and what is emitted stays close to the user's statements), `debug` ("nan": the first number that is nan, be it a value
+or an adjoint, raises FloatingPointError at the user's line) and `memory_limit` ("200 MB", or bytes): loops that would
+keep values of all their trips run them again instead, from as many snapshots of what a trip starts from as fit, by
+Griewank and Walther's schedule. With `fastmath` and `vectormath` False the value is that of the compiled primal bit
+for bit.
 
 Global and enclosing variables are constants, as in numba: a derived function keeps the values that they had when it
 was made for the types of a call. Asking again (`grad(energy)`, or any call of `vjp` and the like) sees a name that was
@@ -27,17 +30,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numba import types
 from numba.extending import overload, typeof_impl
 
 from adjit import rules
+from adjit.api.arguments import as_given, has_typed
 from adjit.api.bound import BoundDerived, bound
+from adjit.api.branches import by_branch, has_paths
 from adjit.api.calls import AlongVectors, Choosing
 from adjit.api.dispatch import derive, register
 from adjit.api.options import Options, make_options
 from adjit.api.structures import Layouts, Patterns, laid_out, like, patterns_in, taken
-from adjit.api.trees import Template, conform, described, leaves, parts_of, snapshot, template, zero
+from adjit.api.trees import Template, conform, described, leaves, map_leaves, parts_of, snapshot, template, zero
 from adjit.errors import Stretched, TypeMismatch, WrongCall
+from adjit.rules.library_functions import as_python
 from adjit.runtime.library import held
 from adjit.runtime.library import stop_gradient as stop_gradient
 from adjit.transform.source import derivative as derivatives
@@ -48,19 +55,26 @@ if TYPE_CHECKING:
     from adjit.api.explain import Explanation
 
 
-def grad(function: Any = None, wrt: Wrt = 0, *, has_aux: bool = False, **options: Any) -> Any:
+def grad(
+    function: Any = None, wrt: Wrt = 0, *, has_aux: bool = False, holomorphic: bool = False, **options: Any
+) -> Any:
     """The gradient of a function whose result is one real number, with respect to the parameters that `wrt` names.
 
     A single `wrt` gives a bare gradient with the shape of that argument, a tuple gives a tuple. With `has_aux` the
     function returns (value, aux) and the result is (gradient, aux). Also a decorator: `@grad`, `@grad(wrt="x")`.
+    `wrt` may name parts of arguments, too: "params.layers[0].w". With `holomorphic`, the complex derivative df/dz of a
+    function with a complex result, with respect to complex arguments, on which it may not depend by abs(), conj() and
+    the like: that is not looked at.
     Raises NotScalar, WrongWrt and whatever stands in the way of differentiating the function, at the first call.
     """
-    return _derived(function, "grad", wrt, options, has_aux)
+    return _derived(function, "grad", wrt, options, has_aux, holomorphic)
 
 
-def value_and_grad(function: Any = None, wrt: Wrt = 0, *, has_aux: bool = False, **options: Any) -> Any:
+def value_and_grad(
+    function: Any = None, wrt: Wrt = 0, *, has_aux: bool = False, holomorphic: bool = False, **options: Any
+) -> Any:
     """Like `grad`, and the value with it: (value, gradient), or ((value, aux), gradient)."""
-    return _derived(function, "value_and_grad", wrt, options, has_aux)
+    return _derived(function, "value_and_grad", wrt, options, has_aux, holomorphic)
 
 
 def jvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any], **options: Any) -> tuple[Any, Any]:
@@ -69,7 +83,7 @@ def jvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any], **option
     The tangent of an integer or boolean is ignored; that of a complex argument, which is held fixed, has to be zero.
     Raises TypeMismatch if a tangent is unlike its argument.
     """
-    spec, chosen = specification(function), make_options(options)
+    spec, chosen = specification(as_python(function)), make_options(options)
     arguments = bind(spec, primals)
     laid = laid_out(spec, list(derivatives.parameters(spec).parameters), arguments)
     if laid is not None:
@@ -105,6 +119,7 @@ def vjp(function: Any, *arguments: Any, **options: Any) -> tuple[Any, Pullback]:
     be called many times, and the arguments may be changed in between. The seed is shaped as the value; a tuple where
     that is one.
     """
+    function = as_python(function)
     whole = bound(function)
     if whole is not None:
         # what it holds is an argument as well, whose adjoint nobody asks for
@@ -118,6 +133,7 @@ def vjp(function: Any, *arguments: Any, **options: Any) -> tuple[Any, Pullback]:
     if laid is not None:
         layouts, given = laid
         spec = of_structures(spec, layouts)
+    has_typed(shown(spec), derivatives.parameters(spec).parameters, given)
     # copies, so that what the pullback sees is what the function saw
     kept = snapshot(given)
     patterns = patterns_in(layouts, kept)
@@ -125,6 +141,7 @@ def vjp(function: Any, *arguments: Any, **options: Any) -> tuple[Any, Pullback]:
     if not active:
         value = value_of(spec, chosen)(*kept)
         return value, Pullback(spec, template(value), positions)
+    kinds = map_leaves(lambda leaf: None if isinstance(leaf, np.ndarray) else leaf, kept)
     forward = derive(Derivative(function=spec, kind="split_forward", wrt=active), chosen)
     try:
         value, saved, changed = forward.strict(*kept)
@@ -138,13 +155,15 @@ def vjp(function: Any, *arguments: Any, **options: Any) -> tuple[Any, Pullback]:
         (value,) = snapshot((value,))
         joint = derive(Derivative(function=spec, kind="vjp", wrt=active), chosen)
         joint.prepare(*kept, zero(result))
-        return value, Pullback(spec, result, positions, active, joint, kept, layouts=layouts, patterns=patterns)
+        return value, Pullback(
+            spec, result, positions, active, joint, kept, layouts=layouts, patterns=patterns, kinds=kinds
+        )
     given = forward.argument_types(*kept)
     reverse = derive(Derivative(function=spec, kind="split_reverse", wrt=active, given=given), chosen)
     if forward.derivative.stretches:
         reverse = reverse.stretching
     reverse.prepare(saved, snapshot(changed), zero(result))
-    return value, Pullback(spec, result, positions, active, reverse, (saved,), (changed,), layouts, patterns)
+    return value, Pullback(spec, result, positions, active, reverse, (saved,), (changed,), layouts, patterns, kinds)
 
 
 @dataclass(eq=False, repr=False)
@@ -152,7 +171,8 @@ class Pullback:
     """The reverse sweep of one evaluation: seed -> an adjoint an argument.
 
     It starts from what the forward sweep saved. Where that cannot leave compiled code (a tape of arrays made anew in a
-    loop), both sweeps run. `consumed`: what the sweep changes of that, so that each call gets a copy.
+    loop), both sweeps run. `consumed`: what the sweep changes of that, so that each call gets a copy. `kinds`: the
+    numbers among the arguments, whose types their adjoints have.
     """
 
     _spec: Any
@@ -164,6 +184,7 @@ class Pullback:
     _consumed: tuple[Any, ...] = ()
     layouts: Layouts = ()
     patterns: Patterns = field(default_factory=dict)
+    kinds: tuple[Any, ...] = ()
 
     def __call__(self, *seeds: Any) -> tuple[Any, ...]:
         if len(seeds) != 1:
@@ -174,7 +195,8 @@ class Pullback:
         seed = conform(seeds[0], self.result, "the seed")
         bars = () if self._sweep is None else self._sweep(*self._saved, *snapshot(self._consumed), seed)
         layouts = dict(enumerate(self.layouts))
-        of = {k: like(layouts.get(k), bar, self.patterns.get(k, {})) for k, bar in zip(self._active, bars, strict=True)}
+        found = {k: as_given(bar, self.kinds[k]) for k, bar in zip(self._active, bars, strict=True)}
+        of = {k: like(layouts.get(k), bar, self.patterns.get(k, {})) for k, bar in found.items()}
         return tuple(of.get(position) for position in self._positions)
 
     def __repr__(self) -> str:
@@ -259,19 +281,29 @@ def _type_of_checkpointed(value: Checkpointed[..., Any], c: Any) -> Any:
 # --------------------------------------------------------------------------------------- what all of these do alike
 
 
-def _derived(function: Any, kind: str, wrt: Wrt, options: dict[str, Any], has_aux: bool = False) -> Any:
+def _derived(
+    function: Any, kind: str, wrt: Wrt, options: dict[str, Any], has_aux: bool = False, holomorphic: bool = False
+) -> Any:
     """The derived function, or a decorator that makes it."""
-    own = ("wrt", "has_aux") if kind in ("grad", "value_and_grad") else ("wrt",)
+    own = ("wrt", "has_aux", "holomorphic") if kind in ("grad", "value_and_grad") else ("wrt",)
     chosen = make_options(options, own)
-    if not isinstance(has_aux, bool):
-        raise WrongCall(f"has_aux={has_aux!r}", instead="Write has_aux=True or has_aux=False.")
+    for name, given in (("has_aux", has_aux), ("holomorphic", holomorphic)):
+        if not isinstance(given, bool):
+            raise WrongCall(f"{name}={given!r}", instead=f"Write {name}=True or {name}=False.")
     if function is None:
-        return functools.partial(_derived, kind=kind, wrt=wrt, options=options, has_aux=has_aux)
+        further = {"has_aux": has_aux, "holomorphic": holomorphic}
+        return functools.partial(_derived, kind=kind, wrt=wrt, options=options, **further)
+    function = as_python(function)
     whole = bound(function)
+    settings = {**chosen.for_derivatives(), "holomorphic": holomorphic} if holomorphic else chosen.for_derivatives()
+    if has_paths(wrt):
+        inner = function if whole is None else whole.function
+        derived = by_branch(kind, inner, wrt, has_aux, settings, chosen)
+        return derived if whole is None else BoundDerived(derived, whole, kind == "hvp")
     if whole is not None:
-        inner = derivatives.made(kind, whole.function, whole.positions(wrt), has_aux, **chosen.for_derivatives())
+        inner = derivatives.made(kind, whole.function, whole.positions(wrt), has_aux, **settings)
         return BoundDerived(derive(inner, chosen), whole, kind == "hvp")
-    return derive(derivatives.made(kind, function, wrt, has_aux, **chosen.for_derivatives()), chosen)
+    return derive(derivatives.made(kind, function, wrt, has_aux, **settings), chosen)
 
 
 def value_of(spec: Any, options: Options) -> Any:

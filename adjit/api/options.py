@@ -17,11 +17,11 @@ import numpy as np
 from adjit.api.notation import to_bytes
 from adjit.errors import Unsupported, WrongCall
 from adjit.runtime.backend.dispatcher import parallel_option
-from adjit.transform.strategy import CHEAPEST, READABLE, Strategy
+from adjit.transform.strategy import CHEAPEST, GUARDED, READABLE, Strategy
 
-_SWITCHES = ("parallel", "vectormath", "cache")
+_SWITCHES = ("parallel", "vectormath", "cache", "boundscheck")
 _FASTMATH = frozenset(("fast", "nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc"))  # LLVM's flags
-_NAMES = ("target", "fastmath", "memory_limit", *_SWITCHES)
+_NAMES = ("target", "fastmath", "memory_limit", *_SWITCHES, "debug")
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,8 @@ class Options:
     cache:        compiled code is kept for later processes
     memory_limit: the bytes that snapshots of loops may take, whose trips are then run again; None: no such loops
     strategy:     which mechanisms the transformation uses
+    boundscheck:  each index is checked, and one that is out of bounds raises IndexError at the user's line
+    debug:        "nan": a number that is nan raises FloatingPointError at the user's line
     """
 
     target: str = "cpu"
@@ -42,6 +44,8 @@ class Options:
     cache: bool = False
     memory_limit: int | None = None
     strategy: Strategy = CHEAPEST
+    boundscheck: bool = False
+    debug: str | None = None
 
     def for_numba(self) -> dict[str, Any]:
         return {
@@ -63,7 +67,8 @@ class Options:
 
     def for_derivatives(self) -> dict[str, Any]:
         """What the transformation reads of it."""
-        return {"memory_limit": self.memory_limit, "strategy": self.strategy, "parallel": self.parallel}
+        found = {"memory_limit": self.memory_limit, "strategy": self.strategy, "parallel": self.parallel}
+        return found | {"boundscheck": self.boundscheck, "nancheck": self.debug == "nan"}
 
 
 def make_options(given: dict[str, Any], own: Sequence[str] = ()) -> Options:
@@ -89,8 +94,18 @@ def make_options(given: dict[str, Any], own: Sequence[str] = ()) -> Options:
         made["fastmath"] = _fastmath(given["fastmath"])
     if "memory_limit" in given:
         made["memory_limit"] = to_bytes(given["memory_limit"])
+    if made.get("debug") not in (None, "nan"):
+        raise WrongCall(f"debug={made['debug']!r}", instead='Write debug="nan", or leave it out.')
+    is_checked = made.get("boundscheck", False) or made.get("debug") is not None
+    if is_checked and made.get("parallel", False):
+        raise WrongCall(
+            f"parallel=True with {'boundscheck' if made.get('boundscheck') else 'debug'}",
+            why="An error does not get out of a thread.",
+            instead="Leave parallel out while you look for it.",
+        )
     # what one steps through is what one reads
-    made.setdefault("strategy", READABLE if made.get("target") == "python" else CHEAPEST)
+    usual = GUARDED if is_checked else READABLE if made.get("target") == "python" else CHEAPEST
+    made.setdefault("strategy", usual)
     return Options(**made)
 
 

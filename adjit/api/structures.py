@@ -12,9 +12,19 @@ from typing import Any
 
 import numpy as np
 
+from adjit.api.arguments import as_given, told
 from adjit.errors import TypeMismatch
 from adjit.transform.source.derivative import Derivative, shown
-from adjit.transform.source.structures import HELD, Layout, held, is_structure, put_together, static, taken_apart
+from adjit.transform.source.structures import (
+    HELD,
+    Layout,
+    NotTaken,
+    held,
+    is_structure,
+    put_together,
+    static,
+    taken_apart,
+)
 
 Layouts = tuple[Layout | None, ...]
 
@@ -40,11 +50,12 @@ def laid_out(
         leaves: list[Any] = []
         try:
             layouts.append(taken_apart(argument, leaves))
-        except TypeError as fault:
+        except NotTaken as fault:
+            what, instead = told(fault.value)
             raise TypeMismatch(
                 f"argument `{names[k]}` of {shown(spec)} has something in it that is no number, array or constant",
-                why=str(fault),
-                instead="Pass numbers, arrays, and lists, dictionaries and objects of those.",
+                why=f"It is {what}.",
+                instead=instead,
             ) from None
         given.append(tuple(leaves))
     return tuple(layouts), tuple(given)
@@ -76,8 +87,9 @@ def like(layout: Layout | None, leaves: Any, own: Mapping[int, Any]) -> Any:
 
 
 def result_of(derivative: Derivative, layouts: Layouts, given: Sequence[Any], found: Any) -> Any:
-    """What a call of `grad` or `value_and_grad` returns."""
+    """What a call of `grad` or `value_and_grad` returns, whose arguments are taken apart to these."""
     assert derivative.wrt is not None
+    found = typed(derivative, given, found)
     of, own = derivative.wrt, patterns_in(layouts, given)
 
     def together(bars: Any) -> Any:
@@ -90,13 +102,27 @@ def result_of(derivative: Derivative, layouts: Layouts, given: Sequence[Any], fo
     return (together(found[0]), found[1]) if derivative.has_aux else together(found)
 
 
+def typed(derivative: Derivative, arguments: Sequence[Any], found: Any) -> Any:
+    """What a call returns, with gradients that have the types of their arguments: NumPy's numbers, or Python's."""
+    if derivative.kind not in ("grad", "value_and_grad", "hvp") or derivative.wrt is None:
+        return found
+    own = [arguments[p] for p in derivative.wrt]
+    like_own = own[0] if derivative.single else tuple(own)
+    if derivative.kind == "value_and_grad":
+        return found[0], as_given(found[1], like_own)
+    return (as_given(found[0], like_own), found[1]) if derivative.has_aux else as_given(found, like_own)
+
+
 def taken(layout: Layout | None, given: Any, what: str, argument: Sequence[Any]) -> Any:
     """A tangent of an argument, which is put together like that, as the tuple of its leaves."""
     if layout is None or given is None:
         return given
     leaves: list[Any] = []
-    found = taken_apart(given, leaves)
-    if _skeleton(found) != _skeleton(layout):
+    try:
+        found = taken_apart(given, leaves)
+    except NotTaken:
+        found = None
+    if found is None or _skeleton(found) != _skeleton(layout):
         raise TypeMismatch(f"{what} is not put together like the argument", instead="Build it like that.")
     if not all(np.array_equal(leaves[place], index) for place, index in held(layout, argument).items()):
         raise TypeMismatch(

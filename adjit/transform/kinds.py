@@ -126,13 +126,19 @@ def _gradient(asked: _Asked) -> ir.Function:
                 "Return a pair, or leave has_aux out.",
             )
         value_tree, aux_tree = function.result
-    _check_scalar(derivative, function, value_tree)
-    one = typed_const(1, function.body.yields[value_tree].type)
-    seeds = [one if k == value_tree else None for k in range(len(function.body.yields))]
-    with_value = derivative.kind == "value_and_grad" or derivative.has_aux
+    # of a holomorphic function u + iv it is dv/dy + i dv/dx
+    seeded = _imaginary(asked, value_tree) if derivative.holomorphic else value_tree
+    if not derivative.holomorphic:
+        _check_scalar(derivative, function, value_tree)
+    one = typed_const(1, function.body.yields[seeded].type)
+    seeds = [one if k == seeded else None for k in range(len(function.body.yields))]
+    # what is checked is what the function does, and not only what its gradient needs
+    is_checked = derivative.boundscheck or derivative.nancheck
+    with_value = derivative.kind == "value_and_grad" or derivative.has_aux or is_checked
     made = asked.joint(seeds, (), with_value)
     offset = len(function.body.yields) if with_value else 0
     grads = _moved(asked.adjoints, offset)
+    grads = _turned(grads) if derivative.holomorphic else grads
     result = grads[0] if derivative.single else grads
     if derivative.kind == "value_and_grad":
         result = (function.result, result)
@@ -148,6 +154,34 @@ def _gradient(asked: _Asked) -> ir.Function:
             )
         made = checked(into(made, asked.wrt, _trees(asked.names, asked.given), asked.names, offset), "into")
     return dataclasses.replace(made, result=result)
+
+
+def _imaginary(asked: _Asked, tree: ir.Tree) -> int:
+    """Which yield is the imaginary part of the number that a holomorphic function of complex arguments returns."""
+    derivative, function = asked.derivative, asked.function
+    own = ir.pairs(tuple(asked.wrt))
+    if any(ir.is_float(leaf.type) and not any(leaf in pair for pair in own) for leaf in ir.leaves(tuple(asked.wrt))):
+        raise errors.WrongWrt(
+            f"the complex derivative of {shown(derivative.function)} with respect to what is real",
+            _place(function.origin),
+            "holomorphic=True is for complex arguments in wrt.",
+            "Pass complex(x), or an array of complex numbers, or leave holomorphic out.",
+        )
+    if not isinstance(tree, ir.Pair) or ir.is_array(function.body.yields[tree[1]]):
+        raise errors.NotScalar(
+            f"the complex derivative of {shown(derivative.function)}, which does not return one complex number",
+            _place(function.origin),
+            "holomorphic=True is for a function whose result is one complex number.",
+            "Return that, or leave holomorphic out.",
+        )
+    return int(tree[1])
+
+
+def _turned(tree: ir.Tree) -> ir.Tree:
+    """A tree with the parts of each complex number exchanged."""
+    if isinstance(tree, ir.Pair):
+        return ir.Pair(tree[::-1])
+    return tuple(map(_turned, tree)) if isinstance(tree, tuple) else tree
 
 
 def _vjp(asked: _Asked) -> ir.Function:
@@ -381,7 +415,8 @@ def _check_scalar(derivative: Derivative, function: ir.Function, tree: ir.Tree) 
     type_ = function.body.yields[tree].type if isinstance(tree, int) else types.none
     instead = "Sum it up, or use adjit.vjp or adjit.jacobian; for (value, aux) pass has_aux=True."
     if isinstance(tree, ir.Pair):
-        what, instead = "complex numbers", "Return its real part, or abs() of it, or use adjit.vjp with a complex seed."
+        what = "complex numbers"
+        instead = "Return its real part, or abs() of it, use adjit.vjp with a complex seed, or pass holomorphic=True."
     elif isinstance(tree, tuple):
         what = f"a tuple of {len(tree)}"
     elif tree is None:

@@ -20,7 +20,7 @@ from adjit.transform.derive import Compiler
 from adjit.transform.elaborate import elaborate, without_comments
 from adjit.transform.emit import Emitted, emit
 from adjit.transform.kinds import IN_HALVES, derived, values_in
-from adjit.transform.machine import tune
+from adjit.transform.machine import guarded, tune
 from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.notes import Record, recording
 from adjit.transform.rewrite.released import released
@@ -82,4 +82,7 @@ def primal(
 
 def _tuned(derivative: Derivative, function: ir.Function, vectormath: bool) -> ir.Function:
     values, is_half = values_in(derivative, function.result), derivative.kind in IN_HALVES
-    return tune(released(function), values, derivative.strategy, derivative.parallel, is_half, vectormath)
+    made = tune(released(function), values, derivative.strategy, derivative.parallel, is_half, vectormath)
+    if not derivative.boundscheck and not derivative.nancheck:
+        return made
+    return checked(guarded(made, derivative.boundscheck, derivative.nancheck), "guarded")

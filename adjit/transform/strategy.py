@@ -45,6 +45,8 @@ class Strategy:
 
 CHEAPEST = Strategy()
 READABLE = Strategy(tuned=False)
+# as close to the user's statements as can be: what is touched and made there is touched and made
+GUARDED = Strategy(without=MECHANISMS, tuned=False)
 
 FORCED = {
     "kept": Strategy(values="kept"),

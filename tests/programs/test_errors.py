@@ -1549,7 +1549,7 @@ refused(
     NotScalar: the gradient of exponential, which returns complex numbers
       test_errors.py:+0 in exponential
       A gradient is that of one float.
-      Return its real part, or abs() of it, or use adjit.vjp with a complex seed.
+      Return its real part, or abs() of it, use adjit.vjp with a complex seed, or pass holomorphic=True.
     """,
     1.5,
 )(exponential)

@@ -14,6 +14,7 @@ from typing import Any, TypeGuard
 
 from numba.core.dispatcher import Dispatcher
 
+from adjit.runtime.backend.objects import core_function, element_function, members
 from adjit.runtime.backend.versions import is_plain
 
 
@@ -35,4 +36,4 @@ else:
     import adjit.runtime.backend.products  # noqa: F401
     from adjit.runtime.backend.stand_ins import stand_in
 
-__all__ = ["is_dispatcher", "stand_in"]
+__all__ = ["core_function", "element_function", "is_dispatcher", "members", "stand_in"]

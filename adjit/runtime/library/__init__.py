@@ -10,6 +10,8 @@ from adjit.runtime.library.checks import (
     broadcast_extent,
     check_output,
     check_separate,
+    has_nan,
+    is_inside,
     overlaps,
     same_extent,
     slice_inside,

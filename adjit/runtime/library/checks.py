@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numba import njit
 
 from adjit.errors import Aliased, Stretched, TypeMismatch
@@ -46,6 +47,18 @@ def slice_inside(start: int, stop: int, extent: int) -> None:
     """Stretched if a slice is not as long as its bounds say, as the code that follows takes it to be."""
     if not 0 <= start <= stop <= extent:
         raise Stretched("a slice goes beyond its array where this code takes it not to")
+
+
+@njit
+def is_inside(index: int, extent: int) -> bool:
+    """Whether an axis of this extent has an element at the index, which may count from its end."""
+    return -extent <= index < extent
+
+
+@njit
+def has_nan(array: Any) -> bool:
+    """Whether some element is nan."""
+    return bool(np.isnan(array).any())
 
 
 @njit

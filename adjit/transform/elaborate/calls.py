@@ -33,9 +33,11 @@ from adjit.transform.elaborate.builtin_calls import ALONG_AXES, INTRINSICS, METH
 from adjit.transform.elaborate.containers import list_method
 from adjit.transform.elaborate.control import checkpointed, either_value
 from adjit.transform.elaborate.derivatives import InnerPullback, arguments, asked, called, placed, pulled
+from adjit.transform.elaborate.generalized import of_guvectorize
 from adjit.transform.elaborate.operators import applied, product, spelt_out, truth
 from adjit.transform.elaborate.python_library import is_cached, of_text
 from adjit.transform.elaborate.records import (
+    attribute_of_jitclass,
     attribute_of_record,
     call_method,
     called_object,
@@ -55,6 +57,7 @@ from adjit.transform.elaborate.values.elementwise import converted, materialise,
 from adjit.transform.elaborate.values.frame import Context, Frame, LocalFunction, wrap
 from adjit.transform.elaborate.values.handlers import bound, element_type, taken
 from adjit.transform.elaborate.values.lists import elements
+from adjit.transform.elaborate.values.record_arrays import field, field_of, has_fields, is_records
 from adjit.transform.elaborate.values.scalars import Options
 from adjit.transform.elaborate.values.values import (
     Complex,
@@ -79,7 +82,7 @@ from adjit.transform.elaborate.values.values import (
     parts_of,
 )
 from adjit.transform.elaborate.values.whole import compiled, is_in_c_order, whole_call, with_options
-from adjit.transform.elaborate.vectorized import Vectorized, vectorized, vectorizing
+from adjit.transform.elaborate.vectorized import Vectorized, of_numba, vectorized, vectorizing
 from adjit.transform.ir.notation import to_text
 from adjit.transform.ir.types import call_type, dtype_of, typed_const
 from adjit.transform.source.callables import is_distribution, spoken
@@ -95,7 +98,14 @@ def attribute(frame: Frame, owner: Value, name: str) -> Value:
         return attribute_of_record(frame, owner, name)
     if isinstance(owner, Running):
         return Method(owner, name)
+    if isinstance(owner, Grown) and has_fields(owner):
+        return owner.count if name == "size" else field_of(ctx, owner, name)
+    if isinstance(owner, Static) and is_records(owner) and name in owner.value.dtype.names:
+        return field(ctx, owner, name)
     if isinstance(owner, Static):
+        found_there = attribute_of_jitclass(frame, owner, name)
+        if found_there is not None:
+            return found_there
         if not hasattr(owner.value, name):
             shown = getattr(owner.value, "__name__", repr(owner.value))
             raise ctx.unsupported(f"{shown} has no attribute `{name}`", "Look for the right name.")
@@ -144,6 +154,9 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
         return ctx.run_local(callee, args, named)
     if isinstance(callee, np.vectorize | Vectorized):
         return vectorized(frame, callee, args, named)
+    found = of_numba(frame, callee, args, named) or of_guvectorize(frame, callee, args, named)
+    if found is not None:
+        return found
     if callee is functools.partial and args:
         return partial(frame, args, named)
     is_own = _is_hashable(callee) and callee in INTRINSICS

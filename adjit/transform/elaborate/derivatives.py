@@ -19,6 +19,7 @@ import libcst as cst
 from numba import types
 
 from adjit import errors
+from adjit.rules.library_functions import as_python
 from adjit.transform import ir
 from adjit.transform.elaborate.shaping import copied_whole
 from adjit.transform.elaborate.syntax import assigned
@@ -93,9 +94,9 @@ def asked(frame: Frame, kind: str, args: Sequence[Value], named: Mapping[str, Va
         if named or not args:
             raise _options(frame, kind, next(iter(named), "function"))
         return _vjp(frame, args[0], args[1:])
-    has_aux = " has_aux?" if kind in ("grad", "value_and_grad") else ""
-    function, *rest = _known(frame, kind, "function wrt?" + has_aux, args, named)
-    settings = {name: _object(frame, value) for name, value in zip(("wrt", "has_aux"), rest, strict=False) if value}
+    further = ("has_aux", "holomorphic") if kind in ("grad", "value_and_grad") else ()
+    function, *rest = _known(frame, kind, " ".join(("function wrt?", *(f"{name}?" for name in further))), args, named)
+    settings = {name: _object(frame, value) for name, value in zip(("wrt", *further), rest, strict=False) if value}
     target, around, names = _target(frame, function)
     with placed(frame.ctx):
         return Static(Inner(made(kind, target, **settings), around, names))
@@ -178,7 +179,7 @@ def _target(frame: Frame, function: Value) -> tuple[Any, tuple[ir.Operand, ...],
         raise frame.ctx.fail(
             errors.WrongCall, "a derivative of something that is not a function", "", "Pass a function."
         )
-    return found, (), ()
+    return as_python(found), (), ()
 
 
 def _names_in(node: cst.CSTNode) -> Iterator[str]:

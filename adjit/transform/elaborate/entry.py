@@ -37,6 +37,7 @@ from adjit.transform.elaborate.values.choices import functions_in
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Context, Frame, Guess, LocalFunction, RowsChange, wrap
 from adjit.transform.elaborate.values.lists import kept
+from adjit.transform.elaborate.values.record_arrays import records_of
 from adjit.transform.elaborate.values.values import (
     LEAF,
     Complex,
@@ -71,17 +72,21 @@ def elaborate(function: Any, arg_types: Sequence[types.Type], build_derivative: 
     if isinstance(function, Enclosed):
         return function.elaborate(arg_types, build_derivative)
     layouts: Sequence[Layout | None] = ()
+    further: tuple[str, ...] = ()
+    branches: Sequence[int] = ()
     if isinstance(function, Structured):
-        function, layouts = function.function, function.layouts
+        function, layouts, further, branches = function.function, function.layouts, function.further, function.branches
     source = read_source(function)
     names = tuple(source.parameters.parameters)
 
     def run(ctx: Context) -> ir.Function:
         def variables(given: dict[str, Value]) -> dict[str, Value]:
+            parts = {number: given[name] for number, name in zip(branches, further, strict=True)}
+            own = {name: given[name] for name in names}
             laid = zip(names, layouts, strict=False)
-            return given | {name: structured(ctx, layout, given[name]) for name, layout in laid if layout is not None}
+            return own | {n: structured(ctx, layout, given[n], parts) for n, layout in laid if layout is not None}
 
-        return _elaborated(ctx, source, names, arg_types, variables)
+        return _elaborated(ctx, source, (*names, *further), arg_types, variables)
 
     return _in_context(build_derivative, run)
 
@@ -229,18 +234,24 @@ def parameter(ctx: Context, name: str, type_: types.Type) -> tuple[ir.Tree, Valu
     return var, var
 
 
-def structured(ctx: Context, layout: Layout, value: Value) -> Value:
-    """An argument that is a list, a dictionary or an object, from the tuple of its leaves."""
+def structured(ctx: Context, layout: Layout, value: Value, branches: Mapping[int, Value]) -> Value:
+    """An argument that is a list, a dictionary or an object, from the tuple of its leaves; `branches`: parts of it that
+    are arguments of their own."""
     assert isinstance(value, TupleValue)
     leaves = iter(value.items)
 
     def made(part: Layout) -> Value:
+        if part.kind == "branch":
+            (own,), given = part.parts, branches[part.of]
+            return given if own.kind in ("number", "array") else structured(ctx, own, given, {})
         if part.kind in ("number", "array"):
             return next(leaves)
         if part.kind == "static":
             return wrap(ctx, part.of)
         if part.kind == "table":
             return _table(ctx, part.parts[0], leaves)
+        if part.kind == "records":
+            return records_of(ctx, part.keys, [next(leaves) for _ in part.keys])
         items = tuple(map(made, part.parts))
         if part.kind in ("tuple", "list"):
             return TupleValue(items, part.kind == "list", tuple(getattr(part.of, "_fields", ())))

@@ -33,6 +33,7 @@ from adjit.transform.elaborate.values.elementwise import copied, materialise
 from adjit.transform.elaborate.values.frame import Frame, Guess, LocalFunction, wrap
 from adjit.transform.elaborate.values.lists import elements, joined, kept
 from adjit.transform.elaborate.values.order import in_order, settled
+from adjit.transform.elaborate.values.record_arrays import field_of, has_fields, is_records, part_of_records
 from adjit.transform.elaborate.values.values import (
     Flat,
     Grown,
@@ -324,10 +325,14 @@ def _subscript(frame: Frame, node: cst.Subscript) -> Value:
     mark = len(ctx.builder.ops)
     entries = subscript_entries(frame, node)
     base = opened(ctx, base)
+    if isinstance(base, Grown) and has_fields(base) and len(entries) == 1 and isinstance(entries[0], Static):
+        return field_of(ctx, base, entries[0].value)
     if isinstance(base, TupleValue | Grown):
         return get_item(frame, base, entries)
     if isinstance(base, Record | Table):
         return tables.item_of(frame, base, entries)
+    if isinstance(base, Static) and is_records(base):
+        return part_of_records(ctx, base, entries)
     if isinstance(base, Static) and isinstance(base.value, ON_GRIDS):
         return on_grid(frame, base.value, entries)
     if isinstance(base, Flat):

@@ -41,6 +41,7 @@ from adjit.transform.elaborate.values.frame import Context, Frame, as_index, sta
 from adjit.transform.elaborate.values.handlers import Handler, operands_of, takes
 from adjit.transform.elaborate.values.lists import contents, elements
 from adjit.transform.elaborate.values.lists import item as list_item
+from adjit.transform.elaborate.values.record_arrays import is_records, rows
 from adjit.transform.elaborate.values.values import (
     Complex,
     Grown,
@@ -121,6 +122,8 @@ def _slice(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
 
 def _len(frame: Frame, value: Value) -> Value:
     value = opened(frame.ctx, value)
+    if isinstance(value, Static) and is_records(value) and isinstance(value.value, np.ndarray):
+        return ir.integer(len(value.value))
     if isinstance(value, Record) and value.of is not None:
         return call_method(frame, value, "__len__", [], {})
     if isinstance(value, Static) and isinstance(value.value, str):
@@ -262,6 +265,8 @@ def iteration(frame: Frame, iterated: Value) -> tuple[Range, Callable[[ir.Operan
 
 def length(frame: Frame, iterated: Value) -> ir.Operand:
     ctx = frame.ctx
+    if isinstance(iterated, Static) and is_records(iterated):
+        return rows(ctx, iterated).count
     if isinstance(iterated, Paired):
         lengths = [length(frame, p) for p in iterated.parts if p is not None]
         shortest = lengths[0]
@@ -311,6 +316,8 @@ def _item(frame: Frame, iterated: Value, counter: ir.Operand) -> Value:
     known = known_items(frame, iterated)
     if known is not None:
         return get_item(frame, TupleValue(tuple(known), is_list=True), [counter])
+    if isinstance(iterated, Static) and is_records(iterated):
+        iterated = rows(ctx, iterated)
     if isinstance(iterated, Grown):
         return list_item(ctx, iterated, counter)
     return indexing.read(ctx, indexing.resolve(ctx, iterated, (counter,)))

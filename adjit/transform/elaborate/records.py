@@ -23,6 +23,7 @@ from numba import types
 
 from adjit import errors
 from adjit.rules.registry import class_of, stood_for
+from adjit.runtime.backend import members
 from adjit.transform import ir
 from adjit.transform.elaborate.derivatives import arguments
 from adjit.transform.elaborate.draws import drawn
@@ -83,7 +84,7 @@ def key_of(ctx: Context, value: Value) -> Any:
 def item_of_record(frame: Frame, owner: Record, entries: Sequence[Value]) -> Value:
     """`owner[key]`."""
     ctx = frame.ctx
-    if owner.of is not None:
+    if owner.of is not None and owner.of is not np.record:
         return call_method(frame, owner, "__getitem__", [_one(entries)], {})
     key = key_of(ctx, _one(entries))
     found = owner.get(key)
@@ -234,6 +235,26 @@ def without(ctx: Context, owner: Record, name: str) -> errors.AdjitError:
     public = inspect.getattr_static(own, "KNOWN", tuple(one for one in dir(own) if not one.startswith("_")))
     why = f"Known are {', '.join(public)}."
     return ctx.unsupported(f"`{name}` of {described(owner)}", "Write the computation out, with those.", why)
+
+
+def attribute_of_jitclass(frame: Frame, owner: Static, name: str) -> Value | None:
+    """`owner.name` of an instance of a jitclass from outside, which is held fixed; None of anything else."""
+    ctx, known = frame.ctx, members(owner.value)
+    if known is None:
+        return None
+    methods, getters = known
+    if name in methods:
+        return Static(Partial(Static(methods[name]), (owner,), {}))
+    if name in getters:
+        return ctx.call(frame, Static(getters[name]), [owner], {})
+    if not hasattr(owner.value, name):
+        raise ctx.unsupported(f"{type(owner.value).__name__} has no attribute `{name}`", "Look for the right name.")
+    # an array is another object each time that numba is asked for it
+    place = (id(owner.value), name)
+    if place not in ctx.fields:
+        found = getattr(owner.value, name)
+        ctx.fields[place] = (found, wrap(ctx, found))
+    return ctx.fields[place][1]
 
 
 def set_attribute(frame: Frame, owner: Value, name: str, value: Value) -> None:

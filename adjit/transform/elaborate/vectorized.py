@@ -1,4 +1,4 @@
-"""np.vectorize: a function of numbers, called for each element.
+"""np.vectorize and numba.vectorize: a function of numbers, called for each element.
 
 In: the function, or the object that NumPy makes of it, and the values of a call. Out: an array expression.
 
@@ -12,13 +12,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numba import types
 
+from adjit.runtime.backend import element_function
 from adjit.transform import ir
+from adjit.transform.elaborate.reductions import into
 from adjit.transform.elaborate.values.arrays import shape_of
-from adjit.transform.elaborate.values.elementwise import broadcast_shapes, expression, materialise, stretched
-from adjit.transform.elaborate.values.frame import Frame
+from adjit.transform.elaborate.values.elementwise import broadcast_shapes, converted, expression, materialise, stretched
+from adjit.transform.elaborate.values.frame import Context, Frame
 from adjit.transform.elaborate.values.handlers import taken
 from adjit.transform.elaborate.values.values import Index, Number, Static, Value, dtype, is_array, is_scalar
+from adjit.transform.ir.types import type_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,6 +30,7 @@ class Vectorized:
     """What np.vectorize makes of a function, called in a function that is differentiated."""
 
     function: Any
+    types: tuple[str, ...] = ()  # NumPy's codes of those that a call is made with, `dd->d`; () for any
 
 
 def vectorizing(frame: Frame, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
@@ -45,6 +50,9 @@ def vectorized(
     if isinstance(callee, np.vectorize) and (callee.signature is not None or callee.excluded):
         raise ctx.unsupported("np.vectorize with `signature` or `excluded`", "Give it a function of numbers alone.")
     given = [materialise(ctx, taken(frame, "np.vectorize", "value", a)) for a in (*args, *named.values())]
+    made: types.Type | None = None
+    if isinstance(callee, Vectorized) and callee.types:
+        given, made = _of_types(ctx, callee.types, given)
     shape = broadcast_shapes(ctx, [shape_of(ctx, a) for a in given if is_array(a)])
     elements = [stretched(ctx, a, shape) for a in given]
 
@@ -54,8 +62,35 @@ def vectorized(
         found = ctx.call(frame, Static(function), numbers[: len(args)], by_name)
         if not is_scalar(found):
             raise ctx.unsupported("np.vectorize of a function that does not return a number", "Write a loop.")
-        return found
+        return found if made is None else converted(ctx, found, made)  # type: ignore[return-value]
 
     with ctx.builder.region():
         kind = dtype(element((ir.integer(0),) * len(shape)))
     return materialise(ctx, expression(given, shape, kind, element)) if shape else element(())
+
+
+def of_numba(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value | None:
+    """A call of what numba.vectorize makes; None of anything else."""
+    known = element_function(callee)
+    if known is None:
+        return None
+    ctx, (function, signatures) = frame.ctx, known
+    other = next((name for name in named if name != "out"), None)
+    if other is not None or len(args) != callee.nin:
+        what = f"{callee.__name__} with {len(args)} arguments" if other is None else f"argument `{other}`"
+        raise ctx.unsupported(f"{what} of what numba.vectorize makes", f"Give it {callee.nin}, and `out` by name.")
+    return into(frame, named.get("out"), vectorized(frame, Vectorized(function, signatures), args, {}))
+
+
+def _of_types(ctx: Context, signatures: Sequence[str], given: Sequence[Value]) -> tuple[list[Value], types.Type | None]:
+    """The arguments as the first signature has them that takes these, and the type of its result."""
+    own = [np.dtype(str(dtype(value))) for value in given]
+    for signature in signatures:
+        before, _, after = signature.partition("->")
+        if all(np.can_cast(a, np.dtype(b), "safe") for a, b in zip(own, before, strict=True)):
+            wanted = [type_of(np.dtype(code).type(0)) for code in before]
+            return [converted(ctx, v, t) for v, t in zip(given, wanted, strict=True)], type_of(np.dtype(after).type(0))
+    raise ctx.mismatch(
+        f"a call of what numba.vectorize makes for {', '.join(signatures)}, with {', '.join(map(str, own))}",
+        "Convert the arguments: astype(...).",
+    )

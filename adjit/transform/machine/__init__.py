@@ -5,6 +5,7 @@ In: a derivative. Out: the same, as it is compiled.
     lanes: several trips at once;  vectors: strips for libraries;  threads: trips of prange;  scratch used again
 """
 
+from adjit.transform.machine.guards import guarded
 from adjit.transform.machine.steps import tune
 
-__all__ = ["tune"]
+__all__ = ["guarded", "tune"]

@@ -55,6 +55,8 @@ class Derivative:
     memory_limit: the bytes that snapshots of loops may take, whose trips are then run again; None: no such loops
     strategy: which mechanisms are used
     parallel: whether loops over prange run in parallel where they can
+    boundscheck, nancheck: whether what is emitted checks each index, and each number that it makes
+    holomorphic: (of 'grad' and 'value_and_grad') the complex derivative of a complex function of complex arguments
     """
 
     function: Any
@@ -68,6 +70,9 @@ class Derivative:
     memory_limit: int | None = None
     strategy: Strategy = CHEAPEST
     parallel: bool = False
+    holomorphic: bool = False
+    boundscheck: bool = False
+    nancheck: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,10 +88,13 @@ class Enclosed:
 @dataclass(frozen=True)
 class Structured:
     """A function of which some arguments are lists, dictionaries or objects: each is the tuple of its leaves here, put
-    together as its layout says."""
+    together as its layout says. Branches of them, which layouts know by number, may be further parameters, with names.
+    """
 
     function: Any
     layouts: tuple[Layout | None, ...]
+    further: tuple[str, ...] = ()
+    branches: tuple[int, ...] = ()
 
 
 # ---------------------------------------------------------------------------------------------------- what is asked for
@@ -214,7 +222,8 @@ def signature(spec: Any) -> inspect.Signature:
     if isinstance(spec, Enclosed):
         return spec.parameters
     if isinstance(spec, Structured):
-        return signature(spec.function)
+        inner = signature(spec.function)
+        return by_name((*inner.parameters, *spec.further)) if spec.further else inner
     if not isinstance(spec, Derivative):
         function = python_function(spec)
         return plain(function.__name__, own_signature(function))

@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import functools
+import numbers
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,11 @@ from typing import Any
 
 import numpy as np
 
+# the classes of arrays that are nothing but arrays: others have masks, units or operators of their own
+ARRAYS = (np.ndarray, np.memmap)
+# what says that there is an array in a value of another library
+_INTERFACES = ("__array__", "__array_interface__", "__cuda_array_interface__", "__dlpack__")
+_HELD = (np.ndarray, np.void, np.datetime64, np.timedelta64, numbers.Number)
 _TAKEN = (list, dict, FunctionType, BuiltinFunctionType, MethodType, functools.partial, np.ufunc)
 LONGEST = 8  # items of a list that stand one by one
 _LIBRARIES = ("builtins", "numpy", "scipy", "numba", "pandas", "torch", "jax", "random")
@@ -29,9 +35,11 @@ _LIBRARIES = ("builtins", "numpy", "scipy", "numba", "pandas", "torch", "jax", "
 class Layout:
     """How a value is put together of leaves.
 
-    kind: 'number', 'array', 'static', 'tuple', 'list', 'dict', 'object' or 'table', a list of items like its part
-    keys: of a dictionary, or the names of an object's attributes
-    of:   the class of an object or a named tuple; what a static value is; of an array of indices, "held"
+    kind: 'number', 'array', 'static', 'tuple', 'list', 'dict', 'object', 'table', a list of items like its part,
+          'records', an array of records, or 'branch', a part that is an argument of its own, with the number `of`
+    keys: of a dictionary, or the names of an object's attributes, or of the fields of records that are numbers
+    of:   the class of an object or a named tuple; what a static value is; of numbers in a table, NumPy's type of them,
+          None where they are Python's; of an array of indices, "held"
     """
 
     kind: str
@@ -44,17 +52,47 @@ NUMBER, ARRAY = Layout("number"), Layout("array")
 HELD = Layout("array", of="held")
 
 
+class NotTaken(TypeError):
+    """Something that a derivative cannot take was met in an argument."""
+
+    def __init__(self, value: Any) -> None:
+        super().__init__(f"a value of type {type(value).__name__}")
+        self.value = value
+
+
+def has_array(value: Any) -> bool:
+    """Whether it is no array of NumPy's, but has one, or one on a device."""
+    return any(hasattr(type(value), name) or name in getattr(value, "__dict__", ()) for name in _INTERFACES)
+
+
 def is_structure(value: Any) -> bool:
     """Whether a value is, or has in it, a list, a dictionary, a function or an object of the user's."""
     if isinstance(value, tuple):
         return any(map(is_structure, value))
-    return isinstance(value, _TAKEN) or is_object(value) or is_sparse(value)
+    return isinstance(value, _TAKEN) or is_records(value) or is_object(value) or is_sparse(value)
+
+
+def is_records(value: Any) -> bool:
+    """Whether it is a vector of records of NumPy's, with numbers in them."""
+    if not isinstance(value, np.ndarray) or not value.dtype.names or value.ndim != 1:
+        return False
+    return any(value.dtype[name].base.kind in "biufc" for name in value.dtype.names)
+
+
+def has_records(layout: Layout) -> bool:
+    """Whether there are records in what has this layout: they are held fixed."""
+    return layout.kind == "records" or any(map(has_records, layout.parts))
+
+
+def has_held(layout: Layout | None) -> bool:
+    """Whether there are indices of sparse matrices in what has this layout."""
+    return layout is not None and (layout == HELD or any(map(has_held, layout.parts)))
 
 
 def is_object(value: Any) -> bool:
     """Whether it is an object of a class of the user's, known by its attributes."""
     kind = type(value)
-    if isinstance(value, type | np.ndarray | enum.Enum) or callable(getattr(value, "__array__", None)):
+    if isinstance(value, type | np.ndarray | enum.Enum) or has_array(value):
         return False
     if kind.__module__.partition(".")[0] in _LIBRARIES or hasattr(value, "__code__"):
         return False
@@ -96,11 +134,15 @@ _KNOWN_BY = {
 
 
 def taken_apart(value: Any, leaves: list[Any]) -> Layout:
-    """The layout of a value, whose leaves are appended. TypeError where it has neither."""
+    """The layout of a value, whose leaves are appended. NotTaken where it has something in it that is no such thing."""
     if isinstance(value, bool | int | float | complex | np.number | np.bool_):
         leaves.append(value)
         return NUMBER
-    if isinstance(value, np.ndarray):
+    if is_records(value):
+        names = tuple(name for name in value.dtype.names if value.dtype[name].base.kind in "biufc")
+        leaves.extend(np.ascontiguousarray(value[name]) for name in names)
+        return Layout("records", keys=names)
+    if type(value) in ARRAYS:
         leaves.append(value)
         return ARRAY
     if isinstance(value, tuple):
@@ -120,8 +162,14 @@ def taken_apart(value: Any, leaves: list[Any]) -> Layout:
 
 
 def static(value: Any) -> Layout:
-    """The layout of what is part of what is compiled: True is not 1 there. TypeError where it cannot be."""
-    hash(value)
+    """The layout of what is part of what is compiled: True is not 1 there. NotTaken where it cannot be."""
+    if not isinstance(value, numbers.Integral) and (isinstance(value, _HELD) or has_array(value)):
+        # a number or an array that would have no gradient, without a word
+        raise NotTaken(value)
+    try:
+        hash(value)
+    except TypeError:
+        raise NotTaken(value) from None
     return Layout("static", keys=(type(value),), of=value)
 
 
@@ -134,11 +182,27 @@ def _table(items: list[Any], leaves: list[Any]) -> Layout | None:
     first = layouts[0]
     if any(layout != first for layout in layouts) or not _is_even(first):
         return None
-    columns = [_column(column) for column in zip(*rows, strict=True)]
+    given = list(zip(*rows, strict=True))
+    columns = [_column(column) for column in given]
     if not columns or any(column is None for column in columns):
         return None
     leaves.extend(columns)
-    return Layout("table", (first,))
+    return Layout("table", (_typed(first, map(_type_of_all, given)),))
+
+
+def _type_of_all(values: Sequence[Any]) -> type | None:
+    """The type that these numbers of NumPy's have; None if they are not all of one, or of Python's."""
+    kinds = set(map(type, values))
+    kind = kinds.pop()
+    return kind if not kinds and issubclass(kind, np.generic) else None
+
+
+def _typed(layout: Layout, kinds: Iterator[type | None]) -> Layout:
+    """The layout of an item of a table with the types of the numbers in it."""
+    if layout.kind in ("number", "array", "table"):
+        kind = next(kinds)
+        return Layout("number", of=kind) if layout.kind == "number" else layout
+    return dataclasses.replace(layout, parts=tuple(_typed(part, kinds) for part in layout.parts))
 
 
 def _is_real(value: Any) -> bool:
@@ -148,7 +212,7 @@ def _is_real(value: Any) -> bool:
 def _is_even(layout: Layout) -> bool:
     """Whether items of this layout go into columns."""
     if layout.kind == "table":
-        return layout.parts == (NUMBER,)
+        return layout.parts[0].kind == "number"
     return layout.kind in ("number", "array") or (
         layout.kind in ("tuple", "list", "dict", "object") and all(map(_is_even, layout.parts))
     )
@@ -160,7 +224,8 @@ def _column(values: Sequence[Any]) -> np.ndarray[Any, Any] | None:
         is_alike = all(v.shape == values[0].shape and v.dtype == values[0].dtype for v in values)
         return np.stack(values) if is_alike else None
     if all(map(_is_real, values)):
-        return np.array(values, dtype=None if all(isinstance(v, int | np.integer) for v in values) else np.float64)
+        is_typed = all(isinstance(v, int | np.integer) for v in values) or _type_of_all(values) is not None
+        return np.array(values, dtype=None if is_typed else np.float64)
     return None
 
 
@@ -171,8 +236,11 @@ def put_together(layout: Layout, leaves: Iterator[Any]) -> Any:
     if layout.kind == "static":
         return layout.of
     if layout.kind == "table":
-        columns = [list(next(leaves)) for _ in range(count(layout.parts[0]))]
-        return [put_together(layout.parts[0], iter(row)) for row in zip(*columns, strict=True)]
+        (item,) = layout.parts
+        columns = [_items(next(leaves), kind) for kind in _types_in(item)]
+        if item.kind == "number":
+            return columns[0]
+        return [put_together(item, iter(row)) for row in zip(*columns, strict=True)]
     parts = [put_together(part, leaves) for part in layout.parts]
     if layout.kind == "tuple":
         return tuple(parts) if layout.of is None else layout.of(*parts)
@@ -201,6 +269,25 @@ def _leaves(layout: Layout) -> list[Layout]:
     return [leaf for part in layout.parts for leaf in _leaves(part)]
 
 
+def _types_in(layout: Layout) -> Iterator[Any]:
+    """The type of each leaf of an item of a table: NumPy's of a number, None of one of Python's; `...` of an array."""
+    if layout.kind in ("number", "array", "table"):
+        yield layout.of if layout.kind == "number" else ...
+    else:
+        for part in layout.parts:
+            yield from _types_in(part)
+
+
+def _items(column: Any, kind: Any) -> list[Any]:
+    """The items that a column has been made of."""
+    if not isinstance(column, np.ndarray):
+        return list(column)
+    found: list[Any] = column.tolist() if kind is None else list(column)
+    return found
+
+
 def count(layout: Layout) -> int:
     """How many leaves a layout has."""
+    if layout.kind == "records":
+        return len(layout.keys)
     return 1 if layout.kind in ("number", "array") else sum(map(count, layout.parts))

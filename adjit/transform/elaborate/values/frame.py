@@ -20,7 +20,7 @@ from adjit.transform import ir
 from adjit.transform.elaborate.values.values import CELL, Complex, List, Poison, Record, Static, TupleValue, Value, seen
 from adjit.transform.ir.types import const, is_small, type_of, typed_const
 from adjit.transform.source.reading import FunctionSource
-from adjit.transform.source.structures import known_by
+from adjit.transform.source.structures import ARRAYS, known_by
 
 ANYWHERE = "anywhere"  # the root of an array that may be any of those reachable here
 KEPT = "kept"  # one of the roots of an item of a list that grows, which stands for an array that has other names
@@ -43,6 +43,8 @@ class Context:
         self.at_most_one: set[ir.Operand] = set()  # extents of slices such as [:1]
         # the real and imaginary parts of global arrays
         self.parts: dict[int, Complex] = {}
+        # the fields and parts of global arrays of records, beside these
+        self.fields: dict[tuple[int, str], tuple[Any, Value]] = {}
         # what the user calls a value that has no name, and where
         self.called: dict[ir.Var, tuple[str, ir.Origin | None]] = {}
         # every binding of a variable of the user's: its name, the statement, the numbers and arrays in its value
@@ -261,6 +263,8 @@ class Context:
 
 def wrap(ctx: Context, thing: Any) -> Value:
     """The value that stands for a Python object from outside; numbers and arrays are constants, as for numba."""
+    if isinstance(thing, np.float16 | np.longdouble | np.clongdouble):
+        raise ctx.unsupported(f"a number of {thing.dtype} from outside", "Use float(...) of it, or np.float32(...).")
     if isinstance(thing, bool | int | float | np.bool_ | np.integer | np.floating):
         return const(thing)
     if isinstance(thing, complex | np.complexfloating):
@@ -269,17 +273,32 @@ def wrap(ctx: Context, thing: Any) -> Value:
     if isinstance(thing, tuple):
         return TupleValue(tuple(wrap(ctx, part) for part in thing), fields=tuple(getattr(thing, "_fields", ())))
     if isinstance(thing, np.ndarray):
-        type_ = type_of(thing)
-        assert isinstance(type_, types.Array)
+        if thing.dtype.names:
+            return Static(thing)
+        type_ = _type_of_array(ctx, thing)
         if isinstance(type_.dtype, types.Complex):
             return _parts(ctx, thing)
-        if not isinstance(type_.dtype, types.Float | types.Integer | types.Boolean):
-            raise ctx.unsupported(f"a global array of {thing.dtype}", "Use an array of numbers.")
         return ir.Const(thing, type_)
     known = known_by(thing)
     if known:
         return Record(tuple(known), tuple(wrap(ctx, part) for part in known.values()), type(thing))
     return Static(thing)
+
+
+def _type_of_array(ctx: Context, array: np.ndarray[Any, Any]) -> types.Array:
+    """The type of a global array, which is one of numbers that numba has."""
+    if type(array) not in ARRAYS:
+        # which may have a mask, units, or operators of its own
+        kind = "a masked array" if isinstance(array, np.ma.MaskedArray) else f"an array of type {type(array).__name__}"
+        instead = "Use filled(...) of it, or its data and its mask." if "mask" in kind else "Use np.asarray(...) of it."
+        raise ctx.unsupported(f"{kind} from outside", instead)
+    if not array.dtype.isnative or array.dtype.kind not in "biufc" or array.dtype.char in "egG":
+        is_number = array.dtype.kind in "fiuc"
+        instead = "Use astype(np.float64) of it, or of another type." if is_number else "Use an array of numbers."
+        raise ctx.unsupported(f"a global array of {array.dtype}", instead)
+    type_ = type_of(array)
+    assert isinstance(type_, types.Array)
+    return type_
 
 
 def _parts(ctx: Context, array: np.ndarray[Any, Any]) -> Complex:

@@ -1,0 +1,148 @@
+"""numba.guvectorize: a function of arrays, called for each place of the axes before those that it knows.
+
+In: what numba makes of the function, and the values of a call. Out: the array that the calls have stored into.
+
+    scale(A, 2.0)  with  (n),()->(n)      for i in range(A.shape[0]): scale(A[i], 2.0, out[i])
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numba import types
+
+from adjit.runtime.backend import core_function
+from adjit.transform import ir
+from adjit.transform.elaborate import indexing
+from adjit.transform.elaborate.values import scalars
+from adjit.transform.elaborate.values.arrays import allocated_part, array_of, shape_of
+from adjit.transform.elaborate.values.elementwise import converted, materialise
+from adjit.transform.elaborate.values.frame import Context, Frame
+from adjit.transform.elaborate.values.handlers import taken
+from adjit.transform.elaborate.values.values import (
+    Range,
+    SliceValue,
+    Static,
+    TupleValue,
+    Value,
+    dtype,
+    is_array,
+    is_complex,
+    ndim,
+)
+
+_Axes = tuple[str, ...]
+
+
+def of_guvectorize(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value | None:
+    """A call of what numba.guvectorize makes; None of anything else."""
+    known = core_function(callee)
+    if known is None:
+        return None
+    ctx, (function, signature, declared) = frame.ctx, known
+    before, after = (_axes(side) for side in signature.split("->"))
+    if not declared or named or len(args) != len(before):
+        raise ctx.unsupported(
+            f"this call of {callee.__name__}, which numba.guvectorize makes",
+            "Give guvectorize the types, and the call its inputs alone, by position.",
+        )
+    given = [materialise(ctx, taken(frame, callee.__name__, "value", a)) for a in args]
+    kinds = _suited(ctx, declared, given)
+    inputs = [converted(ctx, v, _item(kind)) for v, kind in zip(given, kinds, strict=False)]
+    if any(map(is_complex, inputs)) or any(not axis.isidentifier() for axes in (*before, *after) for axis in axes):
+        raise ctx.unsupported(f"numba.guvectorize of complex numbers, or with {signature}", "Write the loop.")
+    around, sizes = _extents(ctx, before, inputs)
+    outs: list[ir.Operand] = []
+    for axes, kind in zip(after, kinds[len(before) :], strict=True):
+        if any(axis not in sizes for axis in axes):
+            raise ctx.unsupported(f"an output of {signature} whose size no input has", "Write the loop.")
+        # a number is an array of one element to the function that stores it
+        shape = (*around, *(sizes[axis] for axis in axes)) if axes else (*around, ir.integer(1))
+        item = _item(kind)
+        out = allocated_part(ctx, shape, item, 0, callee.__name__)
+        assert isinstance(out, ir.Var)
+        outs.append(out)
+
+    def run(index: tuple[Value, ...]) -> None:
+        if len(index) < len(around):
+            ctx.for_each(frame, Range(ir.integer(0), around[len(index)], ir.integer(1)), lambda i: run((*index, i)), ())
+            return
+        parts = [_part(ctx, v, axes, kind, index) for v, axes, kind in zip(inputs, before, kinds, strict=False)]
+        ctx.call(frame, Static(function), [*parts, *(_at(ctx, out, index) for out in outs)], {})
+
+    run(())
+    whole = SliceValue(ir.Span())
+    found = [
+        out if axes else _at(ctx, out, (*[whole] * len(around), ir.integer(0)))
+        for out, axes in zip(outs, after, strict=True)
+    ]
+    return found[0] if len(found) == 1 else TupleValue(tuple(found))
+
+
+def _axes(side: str) -> list[_Axes]:
+    """The names of the axes of each operand: `(m,n),()` has (m, n) and none."""
+    return [tuple(one.replace(" ", "").split(",")) if one.strip() else () for one in re.findall(r"\(([^)]*)\)", side)]
+
+
+def _item(kind: types.Type) -> types.Type:
+    return kind.dtype if isinstance(kind, types.Array) else kind
+
+
+def _suited(ctx: Context, declared: Sequence[Sequence[types.Type]], given: Sequence[Value]) -> Sequence[types.Type]:
+    """The first types that take the arguments."""
+    own = [np.dtype(str(dtype(value))) for value in given]
+    for kinds in declared:
+        if all(np.can_cast(a, np.dtype(str(_item(b))), "safe") for a, b in zip(own, kinds, strict=False)):
+            return kinds
+    raise ctx.mismatch(
+        f"a call of what numba.guvectorize makes, with {', '.join(map(str, own))}",
+        "Convert the arguments: astype(...).",
+    )
+
+
+def _extents(
+    ctx: Context, before: Sequence[_Axes], inputs: Sequence[Value]
+) -> tuple[tuple[ir.Operand, ...], dict[str, ir.Operand]]:
+    """The extents of the axes that are looped over, and of those that the function knows by name."""
+    sizes: dict[str, ir.Operand] = {}
+    around: tuple[ir.Operand, ...] = ()
+    for value, axes in zip(inputs, before, strict=True):
+        shape = shape_of(ctx, value) if is_array(value) else ()
+        more = len(shape) - len(axes)
+        if more < 0:
+            raise ctx.mismatch(f"an input of {len(shape)} axes, of which {len(axes)} are needed", "Give it all axes.")
+        for axis, extent in zip(axes, shape[more:], strict=True):
+            _check(ctx, sizes.setdefault(axis, extent), extent, f"inputs with a different size of the axis {axis}")
+        if not more:
+            continue
+        if around and len(around) != more:
+            raise ctx.unsupported("inputs that have not as many axes to loop over", "Use np.broadcast_to.")
+        around = around or shape[:more]
+        for left, right in zip(around, shape[:more], strict=True):
+            _check(ctx, left, right, "inputs whose axes to loop over differ in length")
+    return around, sizes
+
+
+def _check(ctx: Context, left: ir.Operand, right: ir.Operand, message: str) -> None:
+    """ValueError where two extents differ."""
+    fits = scalars.scalar(ctx, operator.eq, (left, right))
+    if isinstance(fits, ir.Const) and not fits.value:
+        raise ctx.mismatch(message, "Use np.broadcast_to.")
+    if not isinstance(fits, ir.Const):
+        ctx.builder.emit(ir.Raise(exception=ValueError, args=(message,), condition=fits))
+
+
+def _part(ctx: Context, value: Value, axes: _Axes, kind: types.Type, index: tuple[Value, ...]) -> Value:
+    """What the function is called with at a place."""
+    own = index if is_array(value) and ndim(value) > len(axes) else ()
+    found = _at(ctx, value, own) if own else value
+    # a number may be declared as an array
+    return array_of(ctx, TupleValue((found,))) if not axes and isinstance(kind, types.Array) else found
+
+
+def _at(ctx: Context, array: Value, index: Sequence[Value]) -> Value:
+    return indexing.read(ctx, indexing.resolve(ctx, array, index)) if index else array

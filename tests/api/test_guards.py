@@ -1,0 +1,159 @@
+"""`boundscheck=True` and `debug="nan"`: errors at the user's line, in both sweeps, where something is wrong."""
+
+import numpy as np
+import pytest
+
+import adjit
+from adjit.errors import WrongCall
+
+X = np.array([0.5, 0.7, 0.9, 1.1])
+TARGETS = pytest.mark.parametrize("target", ["python", "cpu"])
+
+
+def beyond(x):
+    s = 0.0
+    for i in range(x.shape[0]):
+        s += x[i] * x[i + 1]
+    return s
+
+
+def before(x):
+    return x[-2] * x[-5]
+
+
+def stored(x):
+    y = np.zeros(3)
+    for i in range(x.shape[0]):
+        y[i] = x[i] ** 2
+    return np.sum(y)
+
+
+def linear(x):
+    s = 0.0
+    for i in range(5):
+        s += 2.0 * x[i]
+    return s
+
+
+def sought(x):
+    i = 0
+    while x[i] > 0.0:
+        i += 1
+    return x[i - 1] ** 2
+
+
+def gathered(x):
+    return np.sum(x[np.array([0, 4])] ** 2)
+
+
+def column(x):
+    return np.outer(x, x)[1, x.size] ** 2
+
+
+def inside(x):
+    y = np.empty_like(x)
+    for i in range(x.size):
+        y[i] = np.sin(x[i])
+    return np.sum(y[1:-1] * y[2:]) + x[-1] * x[-x.size] + np.sum(x[np.array([0, -1])])
+
+
+OUTSIDE = [
+    (beyond, "axis 0 of `x`", r"s \+= x\[i\] \* x\[i \+ 1\]"), (before, "axis 0 of `x`", r"x\[-5\]"),
+    (stored, "axis 0 of `y`", r"y\[i\] = x\[i\]"), (linear, "axis 0 of `x`", r"s \+= 2.0 \* x\[i\]"),
+    (sought, "axis 0 of `x`", r"while x\[i\] > 0.0"), (gathered, "axis 0 of `x`", "array"), (column, "axis 1", "outer"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("function", "what", "line"), OUTSIDE, ids=[row[0].__name__ for row in OUTSIDE])
+def test_indices_outside_are_told_of(function, what: str, line: str) -> None:
+    options = {"boundscheck": True, "target": "python"}
+    for call in (
+        lambda: adjit.grad(function, **options)(X),
+        lambda: adjit.jvp(function, (X,), (X,), **options),
+        lambda: adjit.vjp(function, X, **options),
+    ):
+        with pytest.raises(IndexError, match=rf"(?s){what}.*test_guards\.py:\d+ in {function.__name__}.*{line}"):
+            call()
+    # what a second derivative touches is checked as well
+    if function is not linear:
+        with pytest.raises(IndexError, match=rf"(?s)out of bounds.*in {function.__name__}"):
+            adjit.hessian(function, **options)(X)
+
+
+def logarithms(x):
+    s = 0.0
+    for v in x:
+        y = np.log(v)
+        s += y * y
+    return s
+
+
+def roots(x):
+    return np.sum(np.sqrt(x) * x)
+
+
+def unread(x):
+    # its gradient needs no value
+    return np.sum(x) * np.inf * 0.0
+
+
+NANS = [
+    (logarithms, np.array([1.0, -1.0]), "`y` is nan", r"y = np\.log\(v\)"),
+    (roots, np.array([0.0, 1.0]), r"`\w+_(bar|dot)` is nan", r"np\.sqrt\(x\) \* x"),
+    (roots, np.array([np.nan, 1.0]), "`sqrt` is nan", r"np\.sqrt\(x\) \* x"),
+    (unread, X, "`product` is nan", r"np\.inf \* 0\.0"),
+    (lambda x: np.sum(np.linalg.inv(np.outer(x, x) * np.nan)), X[:2], "is nan", "linalg"),
+]
+
+
+@pytest.mark.parametrize(("function", "x", "what", "line"), NANS, ids=[row[2] for row in NANS])
+def test_nans_are_told_of_where_they_are_made(function, x, what: str, line: str) -> None:
+    options = {"debug": "nan", "target": "python"}
+    for call in (lambda: adjit.grad(function, **options)(x), lambda: adjit.jvp(function, (x,), (x + 1.0,), **options)):
+        with pytest.raises(FloatingPointError, match=rf"(?s){what}.*test_guards\.py:\d+ in.*{line}"):
+            call()
+
+
+def test_compiled_alike() -> None:
+    with pytest.raises(IndexError, match=r"(?s)axis 0 of `x`.*test_guards\.py:\d+ in beyond"):
+        adjit.grad(beyond, boundscheck=True)(X)
+    with pytest.raises(IndexError, match=r"(?s)axis 0 of `y`.*y\[i\] = x\[i\]"):
+        adjit.vjp(stored, X, boundscheck=True)
+    with pytest.raises(FloatingPointError, match=r"(?s)`y` is nan.*y = np\.log\(v\)"):
+        adjit.grad(logarithms, debug="nan")(-X)
+
+
+@TARGETS
+def test_what_is_right_stays_as_it_is(target: str) -> None:
+    wanted = adjit.grad(inside, target=target)(X)
+    np.testing.assert_allclose(adjit.grad(inside, boundscheck=True, debug="nan", target=target)(X), wanted, rtol=1e-14)
+    _, change = adjit.jvp(inside, (X,), (X,), boundscheck=True, debug="nan", target="python")
+    assert change == pytest.approx(wanted @ X, rel=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("function", "x"),
+    [
+        (np.linalg.norm, 0 * X), (np.std, 0 * X), (np.prod, 0 * X), (lambda x: np.hypot(x[0], x[1]), 0 * X),
+        (lambda x: np.sum(np.where(x > 0.6, np.log(x - 0.6), 0.0)), X), (np.nansum, np.array([1.0, np.nan])),
+    ],
+)  # fmt: skip
+def test_conventions_are_no_nans(function, x) -> None:
+    bar = adjit.grad(function, debug="nan", boundscheck=True, target="python")(x)
+    np.testing.assert_allclose(bar, adjit.grad(function, target="python")(x), rtol=1e-14)
+
+
+def test_off_there_is_nothing_of_it() -> None:
+    for text in (adjit.grad(inside).source(X), adjit.grad(inside).source(X, tuned=True)):
+        assert "raise" not in text
+    assert "is_inside(i, x.size)" in adjit.grad(inside, boundscheck=True).source(X)
+    assert "FloatingPointError" in adjit.grad(inside, debug="nan").source(X)
+
+
+def test_options() -> None:
+    with pytest.raises(WrongCall, match=r"(?s)parallel=True with boundscheck.*out of a thread"):
+        adjit.grad(inside, boundscheck=True, parallel=True)
+    with pytest.raises(WrongCall, match="debug='inf'"):
+        adjit.grad(inside, debug="inf")
+    with pytest.raises(WrongCall, match="boundscheck=1"):
+        adjit.grad(inside, boundscheck=1)
