@@ -15,7 +15,7 @@ ROOT = Path(adjit.__file__).parent
 DESIGN = ROOT.parent / "docs" / "design.md"
 MOST = 10
 TOOLS = (
-    "errors", "rules", "runtime.backend", "runtime.library", "transform.analysis", "transform.elaborate.values",
+    "errors", "rules", "runtime.backend", "runtime.library", "transform.analysis", "transform.elaborate.values", "transform.elaborate.whole_arrays",
     "transform.ir", "transform.rewrite", "transform.source", "transform.strategy",
 )  # fmt: skip
 

@@ -30,7 +30,7 @@ Rule = TypeVar("Rule", bound=Callable[..., Any])
 
 BUILTIN_MODULES = (
     "elementary", "special", "constants", "reductions", "arrays", "grids", "linear_algebra", "factorisations",
-    "sampling", "generators", "along_axes", "moments", "shapes", "joining", "calculus", "picking",
+    "of_draws.sampling", "of_draws.generators", "along_axes", "moments", "shapes", "joining", "calculus", "picking",
     "contractions", "stacks", "triangular", "complex_numbers", "complex_matrices", "fourier",
     "of_polynomials.polynomials", "of_polynomials.objects",
 )  # fmt: skip

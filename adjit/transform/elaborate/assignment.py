@@ -17,7 +17,7 @@ from typing import Any
 import libcst as cst
 
 from adjit.transform import ir
-from adjit.transform.elaborate import indexing, tables
+from adjit.transform.elaborate import tables
 from adjit.transform.elaborate.calls import attribute
 from adjit.transform.elaborate.containers import extended, get_item, listed, set_item
 from adjit.transform.elaborate.expressions import evaluate, subscript_entries, subscript_place
@@ -46,6 +46,7 @@ from adjit.transform.elaborate.values.values import (
     is_list,
     leaves_of,
 )
+from adjit.transform.elaborate.whole_arrays import indexing
 
 
 def assignment(frame: Frame, node: cst.Assign) -> None:

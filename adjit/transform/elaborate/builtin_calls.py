@@ -19,14 +19,12 @@ from adjit.rules.axes import normal_axes
 from adjit.runtime.library import held, stop_gradient
 from adjit.transform import ir
 from adjit.transform.elaborate import iterables, python_builtins
-from adjit.transform.elaborate.creation import CREATION
 from adjit.transform.elaborate.operators import applied
 from adjit.transform.elaborate.operators import binary as by_operator
 from adjit.transform.elaborate.ordering import ORDERING
 from adjit.transform.elaborate.python_library import PYTHON_LIBRARY
 from adjit.transform.elaborate.reductions import ALONG_AXES as ALONG_AXES
 from adjit.transform.elaborate.reductions import REDUCTION_METHODS, REDUCTIONS, into
-from adjit.transform.elaborate.shaping import SHAPING, SHAPING_METHODS
 from adjit.transform.elaborate.tables import TABLES
 from adjit.transform.elaborate.values.elementwise import operand, store_all, where
 from adjit.transform.elaborate.values.frame import Frame
@@ -42,6 +40,8 @@ from adjit.transform.elaborate.values.values import (
     ndim,
 )
 from adjit.transform.elaborate.values.whole import whole_call
+from adjit.transform.elaborate.whole_arrays.creation import CREATION
+from adjit.transform.elaborate.whole_arrays.shaping import SHAPING, SHAPING_METHODS
 from adjit.transform.source.callables import spoken
 
 

@@ -33,7 +33,6 @@ from adjit.transform.elaborate.builtin_calls import ALONG_AXES, INTRINSICS, METH
 from adjit.transform.elaborate.containers import list_method
 from adjit.transform.elaborate.control import checkpointed, either_value
 from adjit.transform.elaborate.derivatives import InnerPullback, arguments, asked, called, placed, pulled
-from adjit.transform.elaborate.generalized import of_guvectorize
 from adjit.transform.elaborate.operators import applied, product, spelt_out, truth
 from adjit.transform.elaborate.python_library import is_cached, of_text
 from adjit.transform.elaborate.records import (
@@ -46,10 +45,8 @@ from adjit.transform.elaborate.records import (
     partial,
 )
 from adjit.transform.elaborate.reductions import into
-from adjit.transform.elaborate.shaping import array_attribute, of_parts
 from adjit.transform.elaborate.tables import is_keyed
 from adjit.transform.elaborate.tables import method as method_of_table
-from adjit.transform.elaborate.ufunc_methods import updated_at
 from adjit.transform.elaborate.values import complexes
 from adjit.transform.elaborate.values.arrays import array_of, ordered_like, shape_of
 from adjit.transform.elaborate.values.choices import is_option
@@ -83,6 +80,9 @@ from adjit.transform.elaborate.values.values import (
 )
 from adjit.transform.elaborate.values.whole import compiled, is_in_c_order, whole_call, with_options
 from adjit.transform.elaborate.vectorized import Vectorized, of_numba, vectorized, vectorizing
+from adjit.transform.elaborate.whole_arrays.generalized import of_guvectorize
+from adjit.transform.elaborate.whole_arrays.shaping import array_attribute, of_parts
+from adjit.transform.elaborate.whole_arrays.ufunc_methods import updated_at
 from adjit.transform.ir.notation import to_text
 from adjit.transform.ir.types import call_type, dtype_of, typed_const
 from adjit.transform.source.callables import is_distribution, spoken

@@ -21,7 +21,6 @@ from numba import types
 from adjit import errors
 from adjit.rules.library_functions import as_python
 from adjit.transform import ir
-from adjit.transform.elaborate.shaping import copied_whole
 from adjit.transform.elaborate.syntax import assigned
 from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.elementwise import materialise
@@ -49,6 +48,7 @@ from adjit.transform.elaborate.values.values import (
     seen,
     structure,
 )
+from adjit.transform.elaborate.whole_arrays.shaping import copied_whole
 from adjit.transform.ir.notation import to_text
 from adjit.transform.ir.types import array_type_of
 from adjit.transform.source.derivative import (

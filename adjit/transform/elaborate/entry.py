@@ -29,8 +29,6 @@ from adjit.transform.elaborate.control import RETURN, VALUE, flag
 from adjit.transform.elaborate.derivatives import Moved, arguments, placed
 from adjit.transform.elaborate.detached import without_detached
 from adjit.transform.elaborate.expressions import evaluate
-from adjit.transform.elaborate.indexing import CHANGED_GLOBAL
-from adjit.transform.elaborate.shaping import copied_whole
 from adjit.transform.elaborate.statements import block, collected, comprehension, for_each
 from adjit.transform.elaborate.syntax import always_returns, assigned, inside, nonlocals
 from adjit.transform.elaborate.values.choices import functions_in
@@ -54,6 +52,8 @@ from adjit.transform.elaborate.values.values import (
     operands_in,
     parts_of,
 )
+from adjit.transform.elaborate.whole_arrays.indexing import CHANGED_GLOBAL
+from adjit.transform.elaborate.whole_arrays.shaping import copied_whole
 from adjit.transform.ir.types import part_type, tuple_parts, tuple_type, unliteral
 from adjit.transform.rewrite.defined import defined_where_measured
 from adjit.transform.rewrite.notes import Elaborated, note

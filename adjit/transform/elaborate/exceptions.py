@@ -19,12 +19,12 @@ import dataclasses
 import functools
 import math
 import operator
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import libcst as cst
 import numpy as np
-import scipy.linalg
 
 from adjit.rules.triangular import is_positive_definite
 from adjit.transform import ir
@@ -191,7 +191,11 @@ def _finally(frame: Frame, node: cst.Finally, block: Block) -> None:
     frame.env.update(before)
 
 
-_FACTORS = (np.linalg.cholesky, scipy.linalg.cholesky, scipy.linalg.cho_factor)
+def _is_factorisation(function: Any) -> bool:
+    """Whether it is a Cholesky factorisation of NumPy's or SciPy's."""
+    scipys = sys.modules.get("scipy.linalg")
+    known = (np.linalg.cholesky, getattr(scipys, "cholesky", None), getattr(scipys, "cho_factor", None))
+    return any(function is one for one in known if one is not None)
 
 
 def factorises(frame: Frame, node: cst.CSTNode, run: Callable[[], None]) -> bool:
@@ -200,7 +204,7 @@ def factorises(frame: Frame, node: cst.CSTNode, run: Callable[[], None]) -> bool
     if not frame.catching or not isinstance(call, cst.Call) or not call.args:
         return False
     function, handler = evaluate(frame, call.func), _caught(frame, np.linalg.LinAlgError)
-    if handler is None or not isinstance(function, Static) or function.value not in _FACTORS:
+    if handler is None or not isinstance(function, Static) or not _is_factorisation(function.value):
         return False
     matrix = materialise(frame.ctx, evaluate(frame, call.args[0].value))
     if not isinstance(matrix, ir.Var | ir.Const) or not is_array(matrix) or array_type_of(matrix).ndim != 2:

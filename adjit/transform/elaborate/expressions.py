@@ -18,11 +18,10 @@ import libcst as cst
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.elaborate import indexing, tables
+from adjit.transform.elaborate import tables
 from adjit.transform.elaborate.calls import attribute, call
 from adjit.transform.elaborate.containers import get_item, listed
 from adjit.transform.elaborate.control import either_value
-from adjit.transform.elaborate.grid_subscripts import ON_GRIDS, on_grid
 from adjit.transform.elaborate.operators import BINARY, COMPARISONS, UNARY, binary, both, compare, either, truth, unary
 from adjit.transform.elaborate.python_builtins import so_many
 from adjit.transform.elaborate.records import keys, opened
@@ -49,6 +48,8 @@ from adjit.transform.elaborate.values.values import (
     is_number,
     is_scalar,
 )
+from adjit.transform.elaborate.whole_arrays import indexing
+from adjit.transform.elaborate.whole_arrays.grid_subscripts import ON_GRIDS, on_grid
 from adjit.transform.ir.types import is_integer
 
 

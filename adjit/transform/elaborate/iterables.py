@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from adjit.transform import ir
-from adjit.transform.elaborate import indexing
 from adjit.transform.elaborate.containers import append, get_item, listed
 from adjit.transform.elaborate.control import REDUCED, conditional, either_value
 from adjit.transform.elaborate.operators import binary, both, either, truth
@@ -63,6 +62,7 @@ from adjit.transform.elaborate.values.values import (
     seen,
     unordered,
 )
+from adjit.transform.elaborate.whole_arrays import indexing
 from adjit.transform.ir.types import array_type_of, typed_const
 
 

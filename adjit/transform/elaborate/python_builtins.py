@@ -21,7 +21,6 @@ from numba import types
 
 from adjit import errors
 from adjit.transform import ir
-from adjit.transform.elaborate import indexing
 from adjit.transform.elaborate.containers import get_item, listed
 from adjit.transform.elaborate.draws import seeded
 from adjit.transform.elaborate.operators import binary
@@ -64,6 +63,7 @@ from adjit.transform.elaborate.values.values import (
     ndim,
     unordered,
 )
+from adjit.transform.elaborate.whole_arrays import indexing
 from adjit.transform.ir.types import const, is_integer, typed_const
 from adjit.transform.source.marks import Checkpointed, checkpoint
 

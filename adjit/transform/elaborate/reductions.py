@@ -15,7 +15,6 @@ import numpy as np
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.elaborate.indexing import read, resolve
 from adjit.transform.elaborate.operators import applied, both, either, truth
 from adjit.transform.elaborate.operators import binary as by_operator
 from adjit.transform.elaborate.values import scalars
@@ -47,6 +46,7 @@ from adjit.transform.elaborate.values.values import (
     ndim,
 )
 from adjit.transform.elaborate.values.whole import whole_call
+from adjit.transform.elaborate.whole_arrays.indexing import read, resolve
 from adjit.transform.ir.types import typed_const
 
 

@@ -17,7 +17,6 @@ from numba import types
 
 from adjit.rules.complex_numbers import complex_of, parts
 from adjit.transform import ir
-from adjit.transform.elaborate.shaping import itself
 from adjit.transform.elaborate.values import complexes
 from adjit.transform.elaborate.values.arrays import allocated, array_of, ordered_like, shape_of, store
 from adjit.transform.elaborate.values.elementwise import (
@@ -44,6 +43,7 @@ from adjit.transform.elaborate.values.values import (
     is_scalar,
 )
 from adjit.transform.elaborate.values.whole import whole_call, with_options
+from adjit.transform.elaborate.whole_arrays.shaping import itself
 from adjit.transform.ir.types import complex_of as complex_type
 from adjit.transform.ir.types import dtype_of
 

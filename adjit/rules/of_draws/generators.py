@@ -11,9 +11,9 @@ inside and draws while the program is compiled, with parameters that are known t
 import numpy as np
 from numpy.random import Generator
 
-from adjit.rules import quantiles
+from adjit.rules.of_draws import quantiles
+from adjit.rules.of_draws.sampling import check_shuffled, drawn, extents_of, fitted, sized, stretched
 from adjit.rules.registry import builtin
-from adjit.rules.sampling import check_shuffled, drawn, extents_of, fitted, sized, stretched
 
 effect, general, decomposition = builtin.effect, builtin.general, builtin.decomposition
 

@@ -13,8 +13,8 @@ import random
 
 import numpy as np
 
-from adjit.rules import quantiles
 from adjit.rules.axes import product
+from adjit.rules.of_draws import quantiles
 from adjit.rules.registry import builtin
 
 effect, general, decomposition = builtin.effect, builtin.general, builtin.decomposition

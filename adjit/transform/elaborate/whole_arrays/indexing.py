@@ -18,7 +18,6 @@ import numpy as np
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.elaborate.shaping import sliced
 from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.arrays import allocated_part, array_of, store
 from adjit.transform.elaborate.values.elementwise import (
@@ -56,6 +55,7 @@ from adjit.transform.elaborate.values.values import (
     ndim,
 )
 from adjit.transform.elaborate.values.whole import whole_call
+from adjit.transform.elaborate.whole_arrays.shaping import sliced
 from adjit.transform.ir.types import complex_of, is_integer
 
 

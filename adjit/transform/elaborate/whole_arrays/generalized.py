@@ -17,7 +17,6 @@ from numba import types
 
 from adjit.runtime.backend import core_function
 from adjit.transform import ir
-from adjit.transform.elaborate import indexing
 from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.arrays import allocated_part, array_of, shape_of
 from adjit.transform.elaborate.values.elementwise import converted, materialise
@@ -34,6 +33,7 @@ from adjit.transform.elaborate.values.values import (
     is_complex,
     ndim,
 )
+from adjit.transform.elaborate.whole_arrays import indexing
 
 _Axes = tuple[str, ...]
 

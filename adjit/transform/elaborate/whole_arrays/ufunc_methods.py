@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from adjit.transform import ir
-from adjit.transform.elaborate.indexing import accumulate, resolve
 from adjit.transform.elaborate.values.frame import Frame
 from adjit.transform.elaborate.values.handlers import bound
 from adjit.transform.elaborate.values.values import Static, TupleValue, Value, described, is_array
+from adjit.transform.elaborate.whole_arrays.indexing import accumulate, resolve
 
 
 def updated_at(frame: Frame, ufunc: np.ufunc, args: list[Value], named: dict[str, Value]) -> Value:
