@@ -15,7 +15,8 @@ ROOT = Path(adjit.__file__).parent
 DESIGN = ROOT.parent / "docs" / "design.md"
 MOST = 10
 TOOLS = (
-    "errors", "rules", "runtime.backend", "runtime.library", "transform.analysis", "transform.elaborate.values", "transform.elaborate.whole_arrays",
+    "errors", "rules", "runtime.backend", "runtime.library", "transform.analysis", "transform.elaborate.values",
+    "transform.elaborate.whole_arrays",
     "transform.ir", "transform.rewrite", "transform.source", "transform.strategy",
 )  # fmt: skip
 
@@ -38,7 +39,7 @@ def home(code):
 
 def is_face(package, code):
     name = code.co_qualname.partition(".")[0]
-    if package in TOOLS:
+    if package in TOOLS or package.startswith("rules."):
         # what Python itself calls, as at a `with`, is of an object that a public function made
         return not name.startswith("_") or code.co_name.startswith("__")
     return name in importlib.import_module(f"adjit.{package}").__all__
