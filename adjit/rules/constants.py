@@ -32,6 +32,15 @@ constant(math.gcd, np.gcd, np.lcm)
 constant(math.isnan, math.isinf, math.isfinite, np.isnan, np.isinf, np.isfinite, np.isnat)
 constant(np.isneginf, np.isposinf, np.isreal, np.iscomplex, np.isrealobj, np.iscomplexobj, np.isscalar)
 constant(np.angle, np.imag)  # of real numbers; complex ones are the compiler's own
+
+
+@builtin.general(np.angle)
+def angle(z: Any, deg: Any = False) -> Any:
+    if not isinstance(deg, (bool, int)):
+        raise NotImplementedError("np.angle with a `deg` that is neither True nor False")
+    return np.angle(z, bool(deg))
+
+
 constant(np.isclose, np.allclose, np.array_equal, np.isin, np.all, np.any)
 
 # ------------------------------------------------------------------------------------------------- positions and counts

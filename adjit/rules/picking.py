@@ -214,8 +214,10 @@ def fill(out, x, condition, piece):
 
 
 @general(np.clip)
-def clip(a, a_min=None, a_max=None, out=None, min=None, max=None):
-    return np.clip(a, min if a_min is None else a_min, max if a_max is None else a_max, out)
+def clip(a, a_min=..., a_max=..., out=None, min=None, max=None):
+    if (a_min is ...) != (a_max is ...):
+        raise NotImplementedError("np.clip with one of its bounds: give None for the other one")
+    return np.clip(a, min if a_min is ... else a_min, max if a_max is ... else a_max, out)
 
 
 @decomposition(np.heaviside)

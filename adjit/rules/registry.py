@@ -274,7 +274,7 @@ def stood_for(own: type) -> type:
 
 def is_builtin(rule: Callable[..., Any]) -> bool:
     """Whether a rule is one of adjit's own."""
-    return rule.__module__.startswith("adjit.rules.")
+    return (rule.__module__ or "").startswith("adjit.rules.")
 
 
 def lookup_complex(callee: Any) -> Entry | None:

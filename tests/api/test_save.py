@@ -201,6 +201,9 @@ def test_random_programs(seed, tmp_path):
     except ZeroDivisionError:
         # numbers of Python's own, uncompiled
         return
+    except saved.py_func.__globals__.get("Stretched", ()):
+        # axes of length 1 are stretched, which saved code says it does not
+        return
     for one, other in zip(flat(found), flat(wanted), strict=True):
         # numbers of 32 bits, which stay so beside those that are Python's own and not NumPy's
         is_single = any(getattr(a, "dtype", None) == np.float32 for a in (other, *arguments))

@@ -25,8 +25,6 @@ REFUSED: dict[str, str] = {
     "sn_chi2": "scipy.integrate.quad has no derivative here",
     "toggle_switch": "scipy.integrate.solve_ivp has no derivative here",
     "progress_curve": "scipy.integrate.odeint has no derivative here",
-    "gpd_return_level": "scipy.stats.genpareto.logpdf",
-    "gmm_full_cov": "an object of type multivariate_normal_gen",
     "logistic_elbo": "`standard_normal` of a generator of random numbers",
 }
 

@@ -24,24 +24,27 @@ def matrix(sign=1.0):
 FACTOR = 3.0
 
 
-@add(lambda: (1.3, "b", 2))
-@add(lambda: (1.3, "c", 7), called="of_texts_and_numbers_others")
-def of_texts_and_numbers(x, kind, n):
-    match kind:
-        case "a" | "b":
-            r = x * 2
-        case "c":
-            r = x**3
-        case _:
-            r = 0.0
-    match n:
-        case 1:
-            r = r * x
-        case 2:
-            r = r * x * x
-        case k if k > 5:
-            r = r * k
-    return r
+@add(lambda: (1.3, 2))
+@add(lambda: (1.3, 7), called="of_texts_and_numbers_others")
+def of_texts_and_numbers(x, n):
+    total = 0.0
+    for kind in ("b", "c", "d"):
+        match kind:
+            case "a" | "b":
+                r = x * 2
+            case "c":
+                r = x**3
+            case _:
+                r = 1.0
+        match n:
+            case 1:
+                r = r * x
+            case 2:
+                r = r * x * x
+            case k if k > 5:
+                r = r * k
+        total += r
+    return total
 
 
 @add(lambda: (1.3, 0.4), (0, 1))

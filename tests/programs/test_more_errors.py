@@ -93,21 +93,6 @@ def more_arguments_than_there_are(a):
 
 @refused(
     """
-    Unsupported: np.kaiser(int64, float64)
-      test_more_errors.py:+1 in kaiser
-        return np.sum(np.kaiser(5, x))
-                      ^^^^^^^^^^^^^^^
-      adjit has no rule for np.kaiser, and does not look into it.
-      Write the computation out, or give its source:  @adjit.rules.decomposition(np.kaiser)
-    """,
-    2.0,
-)
-def kaiser(x):
-    return np.sum(np.kaiser(5, x))
-
-
-@refused(
-    """
     Unsupported: np.apply_over_axes, of the function sum
       test_more_errors.py:+1 in apply_over_axes
         return np.sum(np.apply_over_axes(np.sum, x, (0, 1)))

@@ -27,7 +27,10 @@ from typing import Any
 
 import numpy as np
 
-HEADER = """import math
+HEADER = """import collections
+import functools
+import heapq
+import math
 
 import numpy as np
 from numba import njit, prange

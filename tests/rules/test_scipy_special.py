@@ -278,11 +278,11 @@ def test_second_derivatives_by_parameters_are_refused():
 
 def test_functions_without_a_rule_are_computed_and_refused():
     def f(x, n):
-        return x * special.struve(n, 2.0)
+        return x * special.mathieu_a(n, 2.0)
 
-    assert adjit.grad(f)(3.0, 1) == pytest.approx(special.struve(1, 2.0))
-    with pytest.raises(adjit.NoRule, match="scipy.special.struve"):
-        adjit.grad(lambda x: special.struve(1, x))(3.0)
+    assert adjit.grad(f)(3.0, 1) == pytest.approx(special.mathieu_a(1, 2.0))
+    with pytest.raises(adjit.NoRule, match="scipy.special.mathieu_a"):
+        adjit.grad(lambda x: special.mathieu_a(1, x))(3.0)
 
 
 @pytest.mark.parametrize(

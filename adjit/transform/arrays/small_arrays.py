@@ -25,6 +25,7 @@ from adjit.transform.ir.types import array_type_of, typed_const
 
 MOST_ELEMENTS = 16
 MOST_TRIPS = 8
+MOST_OPERATIONS = 64  # of all trips of a loop that need not be written out
 
 
 def dissolve(function: ir.Function) -> ir.Function:
@@ -180,13 +181,15 @@ class _Dissolving:
         self.elements[array][place] = value
 
     def is_short(self, op: ir.For) -> bool:
-        """Whether it is a loop over few literal numbers that say which element of a small array is meant.
+        """Whether it is a loop over few literal numbers that say which element of a small array is meant, or do little.
 
         Steps in time with small arrays in them are few, too, at times: such a loop stays, and hands the elements on.
         """
         trips = literal_trips(op)
         if trips is None or len(trips) > MOST_TRIPS:
             return False
+        if len(trips) * len(op.body.inside) <= MOST_OPERATIONS:
+            return any(self.is_small(o) for inner in op.body.inside for o in inner.operands)
         accesses = [a for a in op.body.inside if isinstance(a, ir.Load | ir.Store) and self.is_small(a.array)]
         return any(any(k is op.body.args[0] for k in access.index) for access in accesses)
 

@@ -891,6 +891,81 @@ if <q>:
     <!d>["rate"] = <x2>
 <!b> = sum(<!w> * <!w> for <!w> in <!d>.values())
 
+<!d> = {}
+for <i> in range(<v>.size):
+    <!d>[<i> % 3] = <!d>.get(<i> % 3, 0.0) + <v>[<i>] * <x1>
+<!b> = sum(<!w> * <!w> for <!w> in <!d>.values()) + len(<!d>)
+
+<!d> = collections.defaultdict(float)
+for <i> in range(<n>):
+    <!d>[<i> // 2, <i> % 2] += <x1>
+for <!k> in <!d>:
+    <x2> += <!d>[<!k>] * <f>
+
+# heaps, sets, queues
+<!h> = []
+for <i> in range(<v>.size):
+    heapq.heappush(<!h>, (<v>[<i>] * <c>, <i>))
+<!t> = 0.0
+while len(<!h>) > 1:
+    <!w>, <!k> = heapq.heappop(<!h>)
+    <!t> = 0.5 * <!t> + <!w> * <x1>
+
+<!s> = set()
+<!b> = <x1>
+for <i> in range(<n>):
+    if <i> * <i> % 3 not in <!s>:
+        <!b> = <!b> * 0.5 + <x2>
+    <!s>.add(<i> * <i> % 3)
+
+<!q> = collections.deque([<x1>, <x2>], maxlen=3)
+for <!e> in <v>:
+    <!q>.append(<!e> + 0.5 * <!q>[0])
+<!b> = sum(<!q>)
+
+<!o> = sorted(range(<v>.size), key=lambda <!k>: <v>[<!k>])
+<!b> = <v>[<!o>[0]] * <x1> + <V>[<!o>[0] % <V>.size]
+
+<!b> = math.prod(<v>) * <x1> + functools.reduce(lambda <!p>, <!w>: 0.5 * <!p> + <!w> * <f>, <V>)
+
+# cases, and what is caught
+for <i> in range(<n>):
+    match <i> % 3:
+        case 0:
+            <x1> += 0.1 * <x2>
+        case 1 if <q>:
+            <x1> *= 0.9
+        case _:
+            continue
+
+<!b> = <x1>
+try:
+    for <i> in range(<n>):
+        <!b> = 0.7 * <!b> + <x2>
+        if <!b> > 0.8123:
+            raise ValueError("large")
+    <!b> = <!b> * <f>
+except ValueError:
+    <!b> = <!b> - <c>
+
+try:
+    <!m> = np.linalg.cholesky(<M> + <M>.T)
+except np.linalg.LinAlgError:
+    <!m> = <M> * 1.0
+
+<!b> = <x1>
+def <!g>(t):
+    nonlocal <!b>
+    <!b> = 0.5 * <!b> + t
+for <i> in range(<n>):
+    <!g>(<x2> * <f>)
+
+# batches: what belongs to a column is worked out once
+<!m> = (<A> - <A>.mean(axis=0)) / np.sqrt(<A>.var(axis=0) + 0.5)
+
+<!m> = <A> - <A>.max(axis=1, keepdims=True)
+<!m> = np.exp(<!m>) / np.exp(<!m>).sum(axis=1, keepdims=True)
+
 # time stepping with buffers that change places
 <!a>, <!b> = <v>.copy(), np.zeros_like(<v>)
 for <i> in range(<n>):

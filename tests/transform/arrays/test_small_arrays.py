@@ -71,7 +71,9 @@ def test_state_vectors():
 def six_steps(x, y, h, n):
     state = np.array([x, y])
     for _ in range(6):
-        state = state + h * rate(state, 0.9)
+        k = rate(state, 0.9)
+        m = rate(state + 0.5 * h * k, 0.9)
+        state = state + h * (k + 2.0 * m + rate(state + h * m, 0.9)) / 4.0
     return np.sum(state * state) + n
 
 
