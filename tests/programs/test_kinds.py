@@ -26,7 +26,7 @@ from adjit.transform.elaborate.builtin_calls import INTRINSICS, METHODS
 from tests.defining import define
 
 PARTS = 8
-EVERY = 80  # of the programs there are, some 65,000, one in so many is tried; more in the long run
+EVERY = 120  # of the programs there are, some 65,000, one in so many is tried; more in the long run
 
 KINDS = {
     "number": "x", "integer": "3", "boolean": "True", "extent": "k", "vector": "a", "matrix": "A", "places": "n",

@@ -27,7 +27,14 @@ def test_program(row: Row) -> None:
     run(row, "python", row.second)
 
 
-@pytest.mark.parametrize("row", COMPILED, ids=lambda row: row.name)
+# numba types products and solves of each layout anew, which takes it seconds
+SLOW = ("results_of_libraries_turned_and_flattened", "products_of_parts_of_three_axes", "products_of_expressions")
+
+
+@pytest.mark.parametrize(
+    "row",
+    [pytest.param(row, id=row.name, marks=[pytest.mark.long] if row.name in SLOW else []) for row in COMPILED],
+)
 def test_compiled(row: Row) -> None:
     # second derivatives take numba seconds to compile, and run the same text
     run(row, "cpu", second=False)

@@ -127,7 +127,11 @@ _PRODUCTS = (operator.matmul, np.dot, np.vdot)
 def _of_one_type(ctx: Context, args: Sequence[ir.Operand]) -> list[ir.Operand]:
     """Factors with numbers of one type, a float, as BLAS multiplies them."""
     found = [dtype(a) for a in args]
-    if len(args) < 2 or not all(is_array(a) for a in args) or (found[0] == found[1] and isinstance(found[0], types.Float)):
+    if (
+        len(args) < 2
+        or not all(is_array(a) for a in args)
+        or (found[0] == found[1] and isinstance(found[0], types.Float))
+    ):
         return list(args)
     if any(isinstance(kind, types.Float) for kind in found):
         kind = functools.reduce(wider, found)
