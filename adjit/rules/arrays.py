@@ -63,6 +63,8 @@ def stack(arrays, axis=0):
 
 
 decomposition(np.hstack)(lambda tup: np.concatenate(tup, axis=0 if tup[0].ndim == 1 else 1))
+if hasattr(np, "row_stack"):
+    decomposition(np.row_stack)(lambda tup: np.vstack(tup))
 decomposition(np.vstack)(lambda tup: np.stack(tup) if tup[0].ndim == 1 else np.concatenate(tup))
 
 

@@ -143,6 +143,11 @@ JOINING: list[Row] = [
     row(np.hstack, lambda a, b: np.hstack((a, b)), vector(3), vector(2), note="vectors"),
     row(np.vstack, lambda a, b: np.vstack((a, b)), array(2, 3), array(1, 3)),
     row(np.vstack, lambda a, b: np.vstack((a, b)), vector(3), vector(3), note="vectors"),
+    *(
+        [row(np.row_stack, lambda a, b: np.row_stack((a, b)), array(2, 3), array(1, 3))]
+        if hasattr(np, "row_stack")
+        else []
+    ),
     row(np.dstack, lambda a, b: np.dstack((a, b)), array(2, 3), array(2, 3)),
     row(np.dstack, lambda a, b: np.dstack((a, b)), vector(3), vector(3), note="vectors"),
     row(np.column_stack, lambda a, b: np.column_stack((a, b)), vector(2), array(2, 3)),
