@@ -91,11 +91,11 @@ def _parameters(callee: Any) -> dict[str, bool]:
 
 
 def _taken(function: Any) -> dict[str, bool]:
-    """The parameters before the first one with a default other than None."""
+    """The parameters before the first one with a default other than None; of `...` they are not left out."""
     kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.POSITIONAL_ONLY)
     found: dict[str, bool] = {}
     for p in inspect.signature(function).parameters.values():
-        if p.kind not in kinds or p.default not in (p.empty, None):
+        if p.kind not in kinds or p.default not in (p.empty, None, ...):
             break
         if not p.name.endswith("_dot"):
             found[p.name] = p.default is None

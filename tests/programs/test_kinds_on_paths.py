@@ -37,8 +37,13 @@ def program(assigned, read, one, other):
     return define(text, f"<{assigned}, {read}, {one}, {other}>", np=np)["program"]
 
 
-@pytest.mark.parametrize("assigned", ASSIGNED)
-@pytest.mark.parametrize("read", READ)
+PAIRS = list(itertools.product(ASSIGNED, READ))
+
+
+@pytest.mark.parametrize(
+    ("assigned", "read"),
+    [pytest.param(*pair, marks=[pytest.mark.long] if k % 2 else []) for k, pair in enumerate(PAIRS)],
+)
 def test_what_is_of_two_kinds(assigned, read):
     right = 0
     for one, other in itertools.permutations(KINDS, 2):
