@@ -307,7 +307,8 @@ def take(a, indices, axis=None):
 def extract(condition, arr):
     if condition.size != arr.size:
         raise ValueError("np.extract of a condition and an array of different sizes")
-    return arr.ravel()[condition.ravel()]
+    # integers there are true or false, and no places
+    return arr.ravel()[condition.ravel() != 0]
 
 
 @decomposition(np.nonzero)

@@ -189,7 +189,9 @@ def select(condlist, choicelist, default=0):
 
 @decomposition(np.piecewise)
 def piecewise(x, condlist, funclist):
-    conditions = condlist if isinstance(condlist, (tuple, list)) else (condlist,)
+    given = condlist if isinstance(condlist, (tuple, list)) else (condlist,)
+    # integers there are true or false, and no places
+    conditions = tuple(condition != 0 for condition in given)
     out = np.zeros(x.shape, x.dtype)
     if len(funclist) == len(conditions) + 1:
         fill(out, x, others(conditions), funclist[len(funclist) - 1])
@@ -207,7 +209,7 @@ def others(conditions):
 
 
 def fill(out, x, condition, piece):
-    if isinstance(piece, (int, float)):
+    if isinstance(piece, (int, float, np.number)):
         out[condition] = piece
     else:
         out[condition] = piece(x[condition])
@@ -217,7 +219,10 @@ def fill(out, x, condition, piece):
 def clip(a, a_min=..., a_max=..., out=None, min=None, max=None):
     if (a_min is ...) != (a_max is ...):
         raise NotImplementedError("np.clip with one of its bounds: give None for the other one")
-    return np.clip(a, min if a_min is ... else a_min, max if a_max is ... else a_max, out)
+    lowest, highest = min if a_min is ... else a_min, max if a_max is ... else a_max
+    if lowest is None and highest is None and out is None:
+        return np.copy(a)
+    return np.clip(a, lowest, highest, out)
 
 
 @decomposition(np.heaviside)

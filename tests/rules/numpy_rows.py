@@ -263,6 +263,7 @@ def stored(x: Any, v: Any) -> Any:
 def chosen_pieces(v: Any, s: Any) -> Any:
     which = np.array([0, 1, 1, 0, 1])
     pieces = np.piecewise(v, [v < 0.0, v > 1.0], [lambda r: -r, lambda r: r * s, 3.0])
+    pieces = pieces + np.piecewise(v, [2 * which], [lambda r: r * r, s])
     return pieces * np.choose(which, (v, s)) + np.select([v > 0.5], [v * v], default=s) * np.heaviside(v, 0.5)
 
 

@@ -208,6 +208,7 @@ PICKING: list[Row] = [
         np.take, lambda a, k: np.take(a, k, axis=1), array(2, 3), fixed(np.array([2, 0, 2])), active=(0,), note="axis1"
     ),
     row(np.extract, lambda a: np.extract(a > 0.4, a), vector()),
+    row(np.extract, lambda a: np.extract(np.array([2, 0, 1]), a), vector(3), note="of integers"),
     row(np.select, lambda a, b: np.select((a > 0.4, b > 0.0), (a * a, b)), vector(), vector()),
     row(np.clip, lambda a: np.clip(a, -0.75, 1.1), vector(5, 0.21)),
     row(np.clip, lambda a, low: np.clip(a, low, None), vector(), fixed(0.111), note="below"),
