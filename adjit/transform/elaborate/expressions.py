@@ -384,7 +384,7 @@ def _call(frame: Frame, node: cst.Call) -> Value:
 def _saying(frame: Frame, node: cst.BaseExpression) -> Any:
     """The function that says something, if a call is one of that; None if not."""
     base = node.value if isinstance(node, cst.Attribute) else node
-    if not isinstance(base, cst.Name) or base.value in frame.env or base.value in frame.local_names:
+    if frame.is_rule or not isinstance(base, cst.Name) or base.value in frame.env or base.value in frame.local_names:
         return None
     found = evaluate(frame, node)
     return found.value if isinstance(found, Static) and _is_said(found.value) else None

@@ -254,10 +254,7 @@ def _stored(
 ) -> None:
     """A pair in a dictionary; `is_new_alone`: if the key is not there yet."""
     pair = TupleValue((key, given))
-
-    def becomes(items: List) -> None:
-        changed(frame, table, dataclasses.replace(table, items=items), "a store into an item")
-
+    becomes = functools.partial(_becomes, frame, table, what="a store into an item")
     if isinstance(place, ir.Const):
         assert isinstance(table.items, TupleValue)
         pairs, k = table.items.items, int(place.value)
