@@ -20,8 +20,6 @@ PROGRAMS = [program for part in PARTS for program in part.PROGRAMS]
 
 # What is not taken, and how that is said.
 REFUSED: dict[str, str] = {
-    "hky_pruning": "prune calls itself",
-    "zonal_gravity": "legendre_poly calls itself",
     "sn_chi2": "scipy.integrate.quad has no derivative here",
     "toggle_switch": "scipy.integrate.solve_ivp has no derivative here",
     "progress_curve": "scipy.integrate.odeint has no derivative here",

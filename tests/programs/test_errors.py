@@ -337,26 +337,6 @@ def returns_none_or_a_number(x, k):
     return _falls_off(x, k) * 2.0
 
 
-def _forever(f, x):
-    return f(x) + _forever(f, x - 1.0)
-
-
-@refused(
-    """
-    Unsupported: _forever calls itself
-      test_errors.py:+1 in _forever
-        return f(x) + _forever(f, x - 1.0)
-                      ^^^^^^^^^^^^^^^^^^^^
-      When that ends has to be known while compiling, from arguments that are constants.
-      Called from test_errors.py:+1 in recursive_with_a_function.
-      Write it as a loop.
-    """,
-    1.5,
-)
-def recursive_with_a_function(x):
-    return _forever(math.sin, x)
-
-
 @refused(
     """
     TypeMismatch: item() of 1 axes with these arguments
@@ -1209,22 +1189,6 @@ def forgets_an_argument(x):
 )
 def misspells_a_keyword(x):
     return _scaled(x, faktor=2.0)
-
-
-@refused(
-    """
-    Unsupported: recursive calls itself
-      test_errors.py:+1 in recursive
-        return x if n == 0 else recursive(x * x, n - 1)
-                                ^^^^^^^^^^^^^^^^^^^^^^^
-      When that ends has to be known while compiling, from arguments that are constants.
-      Write it as a loop.
-    """,
-    1.5,
-    3,
-)
-def recursive(x, n):
-    return x if n == 0 else recursive(x * x, n - 1)
 
 
 @refused(

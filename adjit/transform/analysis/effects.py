@@ -35,28 +35,33 @@ def touched(op: ir.Op) -> tuple[ir.Operand, ...]:
     return op.memory_read if op.memory_written is None else (*op.memory_read, op.memory_written)
 
 
-class Effects:
-    """What an operation and all inside it read, overwrite and add to, by alias class, and what it uses and makes."""
+class _Sets:
+    """What operations read, overwrite and add to, by alias class, and what they use and make."""
 
-    def __init__(self, op: ir.Op, aliases: Aliases):
-        self.op = op
-        self.touching = [inner for inner in ir.with_inner(op) if touched(inner)]
-        self.reads = {aliases.find(array) for inner in self.touching for array in inner.memory_read}
+    def __init__(self) -> None:
+        self.touching: list[ir.Op] = []
+        self.reads: set[ir.Operand] = set()
         self.writes: set[ir.Operand] = set()
         self.adds: set[ir.Operand] = set()
-        for inner in self.touching:
-            if inner.memory_written is not None:
-                is_addition = isinstance(inner, ir.Store) and inner.add
-                (self.adds if is_addition else self.writes).add(aliases.find(inner.memory_written))
-        self.is_ordered = any(map(has_effect, ir.with_inner(op)))
-        self.uses = {o for o in ir.reads(op) if isinstance(o, ir.Var)}
-        self.makes = set(op.results)
+        self.uses: set[ir.Var] = set()
+        self.makes: set[ir.Var] = set()
+        self.is_ordered = False
 
-    def is_tied_to(self, other: Effects) -> bool:
+    def take(self, other: _Sets) -> None:
+        """Takes up what another one has."""
+        self.touching += other.touching
+        self.reads |= other.reads
+        self.writes |= other.writes
+        self.adds |= other.adds
+        self.uses |= other.uses
+        self.makes |= other.makes
+        self.is_ordered |= other.is_ordered
+
+    def is_tied_to(self, other: _Sets) -> bool:
         """Whether one needs what the other makes, or both have to happen in their order."""
         return bool(self.uses & other.makes or self.makes & other.uses or (self.is_ordered and other.is_ordered))
 
-    def may_clash(self, other: Effects, in_any_order: bool) -> bool:
+    def may_clash(self, other: _Sets, in_any_order: bool) -> bool:
         """Whether one may change what the other touches; `in_any_order`: additions to one memory may change places."""
         mine, theirs = self.reads | self.adds, other.reads | other.adds
         return bool(
@@ -67,17 +72,47 @@ class Effects:
             or (not in_any_order and self.adds & other.adds)
         )
 
-    def guards(self, later: Effects) -> bool:
+    def guards(self, later: _Sets) -> bool:
         """Whether this may raise an error that keeps the later one from what is beyond the end of an array."""
         return self.is_ordered and bool(later.touching)
 
 
+class Effects(_Sets):
+    """Those of an operation and all inside it."""
+
+    def __init__(self, op: ir.Op, aliases: Aliases):
+        super().__init__()
+        self.op = op
+        self.touching = [inner for inner in ir.with_inner(op) if touched(inner)]
+        self.reads = {aliases.find(array) for inner in self.touching for array in inner.memory_read}
+        for inner in self.touching:
+            if inner.memory_written is not None:
+                is_addition = isinstance(inner, ir.Store) and inner.add
+                (self.adds if is_addition else self.writes).add(aliases.find(inner.memory_written))
+        self.is_ordered = any(map(has_effect, ir.with_inner(op)))
+        self.uses = {o for o in ir.reads(op) if isinstance(o, ir.Var)}
+        self.makes = set(op.results)
+
+
 def needed_before(
-    a: int, b: int, effects: Callable[[int], Effects], conflict: Callable[[int, int], bool]
+    a: int,
+    b: int,
+    effects: Callable[[int], Effects],
+    in_any_order: bool,
+    conflict: Callable[[int, int], bool] | None = None,
 ) -> Iterator[int]:
-    """Those between the places `a` and `b` that have to stay before `b`, or before another such one; the last first."""
-    needed = [b]
+    """Those between the places `a` and `b` that have to stay before `b`, or before another such one; the last first.
+
+    in_any_order: additions to one memory may change places. conflict: whether two that touch one array may not.
+    """
+    needed, together = [b], _Sets()
+    together.take(effects(b))
     for k in range(b - 1, a, -1):
-        if any(effects(k).guards(effects(later)) or conflict(k, later) for later in needed):
+        own = effects(k)
+        # one question for all of them
+        if not (own.guards(together) or own.is_tied_to(together) or own.may_clash(together, in_any_order)):
+            continue
+        if conflict is None or any(own.guards(effects(later)) or conflict(k, later) for later in reversed(needed)):
             needed.append(k)
+            together.take(own)
             yield k

@@ -158,7 +158,7 @@ class _Fusion:
             )
 
         wanted: set[int] = set()
-        for k in needed_before(a, b, lambda k: self.effects_of(ops[k]), conflict):
+        for k in needed_before(a, b, lambda k: self.effects_of(ops[k]), in_any_order=False, conflict=conflict):
             if conflict(k, a):
                 return None
             wanted.add(k)

@@ -12,6 +12,7 @@ import collections
 import contextlib
 import dataclasses
 import functools
+import inspect
 import itertools
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
@@ -29,11 +30,20 @@ from adjit.transform.elaborate.control import RETURN, VALUE, flag
 from adjit.transform.elaborate.derivatives import Moved, arguments, placed
 from adjit.transform.elaborate.detached import without_detached
 from adjit.transform.elaborate.expressions import evaluate
+from adjit.transform.elaborate.recursion import as_loop
 from adjit.transform.elaborate.statements import block, collected, comprehension, for_each
 from adjit.transform.elaborate.syntax import always_returns, assigned, inside, nonlocals
 from adjit.transform.elaborate.values.choices import functions_in
 from adjit.transform.elaborate.values.elementwise import materialise
-from adjit.transform.elaborate.values.frame import Context, Frame, Guess, LocalFunction, RowsChange, wrap
+from adjit.transform.elaborate.values.frame import (
+    Context,
+    Frame,
+    Guess,
+    LocalFunction,
+    RecursesAtRunTime,
+    RowsChange,
+    wrap,
+)
 from adjit.transform.elaborate.values.lists import kept
 from adjit.transform.elaborate.values.record_arrays import records_of
 from adjit.transform.elaborate.values.values import (
@@ -51,6 +61,7 @@ from adjit.transform.elaborate.values.values import (
     dtype,
     operands_in,
     parts_of,
+    structure,
 )
 from adjit.transform.elaborate.whole_arrays.indexing import CHANGED_GLOBAL
 from adjit.transform.elaborate.whole_arrays.shaping import copied_whole
@@ -92,13 +103,18 @@ def elaborate(function: Any, arg_types: Sequence[types.Type], build_derivative: 
 
 
 def _in_context(build_derivative: BuildDerivative, run: Callable[[Context], ir.Function]) -> ir.Function:
-    """What `run` makes, with items of lists as they are where a variable takes them, if nothing replaces them."""
-    try:
-        return run(new_context(build_derivative))
-    except RowsChange:
+    """What `run` makes: items of lists are as they are where a variable takes them, if nothing replaces them, and calls
+    of functions by themselves are written out, if they come to an end."""
+    owns_rows, recursive = False, list[object]()
+    while True:
         ctx = new_context(build_derivative)
-        ctx.owns_rows = True
-        return run(ctx)
+        ctx.owns_rows, ctx.recursive = owns_rows, dict.fromkeys(recursive)
+        try:
+            return run(ctx)
+        except RowsChange:
+            owns_rows = True
+        except RecursesAtRunTime as found:
+            recursive.append(found.function)
 
 
 def _elaborate_local(
@@ -147,6 +163,8 @@ def _elaborated(
         try:
             result = _body(ctx, source, variables(values), False, False)
         except RecursionError as error:
+            if (repeated := _called_by_itself(ctx)) is not None:
+                raise RecursesAtRunTime(repeated) from None
             # positions are found by going just as deep
             raise errors.Unsupported(
                 f"an expression or block of so many levels in {source.name}",
@@ -420,9 +438,12 @@ def _statements(frame: Frame, name: str, node: cst.FunctionDef) -> Value:
 
 def _run_local(ctx: Context, function: LocalFunction, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
     """A call of a lambda or function that was defined inside a differentiated one: it sees the variables around it."""
-    node, home = function.node, function.frame
+    node, home, source = function.node, function.frame, function.frame.source
+    if node in ctx.recursive:
+        whole = dataclasses.replace(source, name=function.name, node=node, parameters=function.signature)
+        source = _without_recursion(ctx, node, whole, is_local=True)
     given = arguments(ctx, function.name, function.signature, args, named)
-    frame = Frame(ctx, home.source, home.is_rule, home.weak)
+    frame = Frame(ctx, source, home.is_rule, home.weak)
     # in Python a name that is assigned anywhere in a function is its own everywhere in it
     shared = nonlocals(node)
     own = {*assigned(node.body.body).names} - {*shared} if isinstance(node, cst.FunctionDef) else {}
@@ -435,7 +456,9 @@ def _run_local(ctx: Context, function: LocalFunction, args: Sequence[Value], nam
         frame.env.update(values)
         if isinstance(node, cst.Lambda):
             return materialise(ctx, evaluate(frame, node.body))
-        found = _statements(frame, function.name, node)
+        made = source.node if node in ctx.recursive else node
+        assert isinstance(made, cst.FunctionDef)
+        found = _statements(frame, function.name, made)
     home.env.update((name, frame.env[name]) for name in shared if name in frame.env)
     return found
 
@@ -452,7 +475,10 @@ def _inline(
     with placed(ctx):
         source = read_source(function)
     bound = arguments(ctx, source.name, source.parameters, args, named)
-    with _under_way(ctx, source.name, (source.function.__code__, None, *_told_apart(bound))):
+    code = source.function.__code__
+    with _under_way(ctx, source.name, (code, None, *_told_apart(bound))):
+        if code in ctx.recursive:
+            source = _without_recursion(ctx, code, source, is_local=False, owner=_owner(source, bound))
         ctx.call_places.append(ctx.place())
         if not is_rule:
             ctx.bound.extend((name, source.origin(source.node), value) for name, value in bound.items())
@@ -464,28 +490,53 @@ def _inline(
 MOST_CALLS = 1000  # of functions by themselves that are written out
 
 
-def _count_unrolled(ctx: Context, name: str) -> None:
-    """Takes note of a call of a function by itself, with other constants, whose end is known while compiling."""
-    ctx.unrolled_calls += 1
-    if ctx.unrolled_calls > MOST_CALLS:
-        raise ctx.unsupported(f"{name} calls itself more than {MOST_CALLS} times", "Write it as a loop.")
+def _without_recursion(
+    ctx: Context, function: object, source: FunctionSource, is_local: bool, owner: str | None = None
+) -> FunctionSource:
+    made = ctx.recursive[function]
+    if made is None:
+        made = ctx.recursive[function] = as_loop(source, is_local, owner)
+    return made
 
 
-def _told_apart(bound: Mapping[str, Value]) -> tuple[tuple[Static, ...], tuple[tuple[str, ir.Const], ...]]:
-    """The functions and constants that a call is made with: a call within it with other ones may come to its end."""
+def _owner(source: FunctionSource, bound: Mapping[str, Value]) -> str | None:
+    """The parameter that is the object whose method the function is, if it is one."""
+    name, value = next(iter(bound.items()), ("", None))
+    of = value.of if isinstance(value, Record) else type(value.value) if isinstance(value, Static) else None
+    return name if inspect.getattr_static(of, source.name, None) is source.function else None
+
+
+def _called_by_itself(ctx: Context) -> object | None:
+    """A function that is under way more than once and written out each time."""
+    under_way = collections.Counter(function for function, *_ in ctx.active_calls)
+    return next((each for each, count in under_way.items() if count > 1 and each not in ctx.recursive), None)
+
+
+def _told_apart(bound: Mapping[str, Value]) -> tuple[tuple[Static, ...], tuple[tuple[str, object], ...]]:
+    """The functions that a call is made with, the constants, and how tuples and objects are put together.
+
+    A call within it with other ones may come to its end.
+    """
     functions = tuple(f for value in bound.values() for part in parts_of(value) for f in functions_in(part))
-    return functions, tuple((name, value) for name, value in bound.items() if isinstance(value, ir.Const))
+    known = [(name, value) for name, value in bound.items() if isinstance(value, ir.Const)]
+    texts = [(name, v.value) for name, v in bound.items() if isinstance(v, Static) and isinstance(v.value, str)]
+    built = ((name, structure(v)) for name, v in bound.items() if isinstance(v, TupleValue | Record))
+    return functions, (*known, *texts, *built)
 
 
 @contextlib.contextmanager
 def _under_way(ctx: Context, name: str, call: tuple[Any, ...]) -> Iterator[None]:
-    """Within it, a call is: recursion is refused, and calls within calls without an end. Then the caller goes on."""
-    if call in ctx.active_calls:
-        why = "When that ends has to be known while compiling, from arguments that are constants."
-        raise ctx.unsupported(f"{name} calls itself", "Write it as a loop.", why=why)
-    if any(known[0] is call[0] for known in ctx.active_calls):
-        _count_unrolled(ctx, name)
-    if len(ctx.active_calls) > DEEPEST:
+    """Within it, a call is: one by itself with other constants may come to its end. Then the caller goes on."""
+    function = call[0]
+    is_within = any(known[0] is function for known in ctx.active_calls)
+    if is_within and function in ctx.recursive:
+        why = "How deep that goes is known at run time only, so it becomes a loop with stacks."
+        raise ctx.unsupported(f"{name} calls itself in another way than by its name", "Call it by its name.", why=why)
+    ctx.unrolled_calls += is_within
+    is_deep = len(ctx.active_calls) > DEEPEST
+    if call in ctx.active_calls or (is_within and (is_deep or ctx.unrolled_calls > MOST_CALLS)):
+        raise RecursesAtRunTime(function)
+    if is_deep:
         raise ctx.unsupported(f"calls nested more than {DEEPEST} deep", "Write some of them into their callers.")
     outer = ctx.frame, ctx.node, ctx.builder.origin
     ctx.active_calls.append(call)

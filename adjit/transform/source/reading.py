@@ -16,7 +16,7 @@ import contextlib
 import functools
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -56,7 +56,10 @@ class _Text:
 
 @dataclass(frozen=True, eq=False)
 class FunctionSource:
-    """What there is to know about a function before anything is run."""
+    """What there is to know about a function before anything is run.
+
+    stands_for: where the nodes of a text that was rewritten come from (`elaborate/recursion.py`).
+    """
 
     name: str
     filename: str
@@ -66,6 +69,7 @@ class FunctionSource:
     closure: Mapping[str, Any]
     function: FunctionType
     _text: _Text
+    stands_for: Mapping[cst.CSTNode, tuple[FunctionSource, cst.CSTNode]] = field(default_factory=dict)
 
     @property
     def identifier(self) -> str:
@@ -81,16 +85,22 @@ class FunctionSource:
 
     def place(self, node: cst.CSTNode) -> Place:
         """The span of a node on its first line."""
+        if node in self.stands_for:
+            source, of = self.stands_for[node]
+            return source.place(of)
         line, column, end_line, end_column = self._span(node)
         text = self._text.lines[line - 1].rstrip("\n")
         return Place(self.filename, self.name, line, column, end_column if end_line == line else len(text), text)
 
     def holds(self, node: cst.CSTNode) -> bool:
         """Whether the node is of this text, and not of that of a rule."""
-        return node in self._text.positions
+        return node in self.stands_for or node in self._text.positions
 
     def origin(self, node: cst.CSTNode, comments: Sequence[str] = ()) -> Origin:
         """The span of a statement and its text on one line; of a compound one, its header (`for i in range(n):`)."""
+        if node in self.stands_for:
+            source, of = self.stands_for[node]
+            return source.origin(of, comments)
         text = _on_one_line(self._text.module, node)
         return Origin(self.filename, self.name, *self._span(node), text, tuple(comments))
 

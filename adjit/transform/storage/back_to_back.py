@@ -106,7 +106,7 @@ class _Fusion:
 
     def movable(self, a: int, b: int) -> set[int] | str:
         """The operations in between that have to run before the fused loop, or why one of them cannot."""
-        wanted = set(needed_before(a, b, self.effects.__getitem__, self.conflict))
+        wanted = set(needed_before(a, b, self.effects.__getitem__, in_any_order=True))
         needed = self.effects[b].uses & self.effects[a].makes
         late = sorted(needed, key=lambda v: (isinstance(v.type, types.Integer), v.name))
         if late:

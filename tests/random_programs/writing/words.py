@@ -953,6 +953,46 @@ try:
 except np.linalg.LinAlgError:
     <!m> = <M> * 1.0
 
+# functions that call themselves
+def <!g>(t, m):
+    if m <= 0:
+        return t * <x1>
+    u = 0.5 * <!g>(0.7 * t, m - 1)
+    return u + t * <!g>(0.3 * t - u, m - 2)
+<!b> = <!g>(<x>, <n>)
+
+def <!g>(lo, hi):
+    if hi - lo < 2:
+        return <c> * <v>[lo % <v>.size]
+    mid = (lo + hi) // 2
+    return <!g>(lo, mid) * <f> + <!g>(mid, hi) ** 2
+<!b> = <!g>(0, <n>)
+
+def <!g>(m, <!w>=0.5):
+    <!t> = <!w> * <x1>
+    for k in range(m - 1):
+        if <!t> > 0.8123:
+            continue
+        <!t> += 0.3 * <!g>(k, <!w>=<!t>) * <!w>
+    return <!t> if m > 0 else np.sin(<!t>)
+<!b> = <!g>(min(<n>, 4))
+
+def <!g>(<!w>, m):
+    if m == 0:
+        return
+    <!w>[m % <!w>.size] += <x1> * 0.5
+    <!g>(<!w>, m - 1)
+    <!w>[0] *= 0.7
+<!g>(<v>, <n>)
+
+def <!g>(<!w>, m):
+    while m > 0:
+        m -= 1
+        if <q>:
+            <!w> = 0.5 * <!w> + 0.3 * <!g>(<!w> * <c>, m // 2)
+    return <!w> * <x1>
+<!b> = <!g>(<x2>, <n>)
+
 <!b> = <x1>
 def <!g>(t):
     nonlocal <!b>

@@ -410,11 +410,13 @@ class Writer:
         self.world = self.holes.world = World(start)
         self.worlds, self.holes.fixed, self.depth, self.heads, self.returns_number = [self.world], set(), 1, [], True
         lines: list[str] = []
+        parameters = list(renamed.values())
+        first = self.helper_result(parameters) if self.chance(0.25) else None
         for _ in range(6):
             if _count(lines) >= self.draw.choice((0, 1, 2, 3)):
                 break
             lines += self.statement()
-        result = self.helper_result(list(renamed.values()))
+        result = self.helper_result(parameters)
         self.is_outermost = True
         self.world, self.worlds, self.holes.fixed, self.depth, self.heads, self.returns_number = outer
         self.holes.world = self.world
@@ -422,18 +424,46 @@ class Writer:
             return
         name = f"{self.draw.choice(('step', 'bump', 'energy', 'shift', 'mix', 'update'))}{len(self.texts)}"
         decorator = self.draw.choice(("", "", "", "@njit\n", "@njit\n", "@adjit.checkpoint\n"))
-        body = "".join(f"    {line}\n" for line in [*lines, f"return {result}"])
-        text = f"{decorator}def {name}({', '.join(renamed.values())}):\n{body}"
+        lines.append(f"return {result}")
+        arguments = tuple(values.values())
+        if first is not None and "checkpoint" not in decorator:
+            lines = self.calling_itself(name, renamed, first, lines)
+            parameters, arguments = [*parameters, "m"], (*arguments, 2)
+        body = "".join(f"    {line}\n" for line in lines)
+        text = f"{decorator}def {name}({', '.join(parameters)}):\n{body}"
         scope = start()
+        scope["m"] = 2
         try:
             run(plain(text), scope)
-            run(f"_ = {name}({', '.join(renamed.values())})", scope)
+            run(f"_ = {name}({', '.join(parameters)})", scope)
         except Unfit:
             return
         self.texts.append(text)
         for world in self.worlds:
             world.refresh()
-        self.holes.helpers.append(Helper(name, tuple(values.values())))
+        self.holes.helpers.append(Helper(name, arguments))
+
+    def calling_itself(self, name: str, renamed: dict[str, str], first: str, lines: list[str]) -> list[str]:
+        """The body of a helper that calls itself, `m` deep, somewhere between its statements and in what it returns."""
+
+        def call() -> str:
+            given = (
+                f"{self.draw.choice(('0.7 * ', '', '0.2 + '))}{new}"
+                if isinstance(self.world.values.get(old), float)
+                else new
+                for old, new in renamed.items()
+            )
+            return f"{name}({', '.join(given)}, m - {self.draw.choice('112')})"
+
+        *before, last = lines
+        if self.chance(0.6):
+            tops = [k for k, line in enumerate(before) if not line.startswith((" ", "el"))] + [len(before)]
+            place = self.draw.choice(tops)
+            before[place:place] = [f"own = 0.5 * {call()}"]
+            last += " * own"
+        if self.chance(0.6) or len(before) + 1 == len(lines):
+            last += f" + 0.3 * {call()}"
+        return ["if m <= 0:", f"    return {first}", *before, last]
 
     def helper_result(self, names: list[str]) -> str | None:
         try:

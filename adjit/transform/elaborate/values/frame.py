@@ -51,6 +51,8 @@ class Context:
         self.bound: list[tuple[str, ir.Origin | None, Value]] = []
         self.active_calls: list[tuple[Any, ...]] = []
         self.unrolled_calls = 0  # of functions by themselves
+        # functions that call themselves, how deep is known at run time, by code or node; as loops, once these are made
+        self.recursive: dict[object, FunctionSource | None] = {}
         self.decomposed: list[Any] = []  # the callees that rules are being written for, in terms of other ops
         self.call_places: list[errors.Place | None] = []
         self.frame: Frame | None = None
@@ -408,6 +410,14 @@ class Guess(Exception):
 
     def __init__(self, name: str):
         self.name = name
+
+
+class RecursesAtRunTime(Exception):
+    """A function calls itself, and when that ends is not known while compiling; `function`: its code or its node."""
+
+    def __init__(self, function: object):
+        super().__init__(function)
+        self.function = function
 
 
 class RowsChange(Exception):

@@ -1,0 +1,122 @@
+"""Recursion of run-time depth: right in all modes, and refused where a loop with stacks cannot stand for it."""
+
+import math
+
+import numpy as np
+import pytest
+
+import adjit
+from tests.programs.harness import check
+from tests.programs.recursive import RECURSIVE
+from tests.programs.rows import Row
+
+
+@pytest.mark.parametrize("row", RECURSIVE.rows, ids=lambda row: row.name)
+def test_program(row: Row) -> None:
+    check(row.function, row.arguments, row.active, second=row.second, single=row.single, tolerance=row.tolerance)
+
+
+@pytest.mark.parametrize("row", [row for row in RECURSIVE.rows if row.compiled], ids=lambda row: row.name)
+def test_compiled(row: Row) -> None:
+    check(row.function, row.arguments, row.active, second=False, target="cpu", tolerance=row.tolerance)
+
+
+def test_memory_goes_with_the_calls_and_not_with_the_depth_alone() -> None:
+    """What is fixed is no item of a stack; what the adjoint needs of each call is."""
+
+    def power(x, n):
+        return 1.0 if n == 0 else x * power(x, n - 1)
+
+    text = adjit.grad(power).source("float64, int64")
+    assert "x_stack" not in text
+    assert adjit.grad(power)(1.01, 5000) == pytest.approx(5000 * 1.01**4999)
+
+
+def test_recursion_without_an_end() -> None:
+    def forever(x):
+        return math.sin(x) + forever(x - 1.0)
+
+    with pytest.raises(RecursionError, match="forever calls itself more than 1000000 calls deep"):
+        adjit.jvp(forever, (1.5,), (1.0,))
+
+
+def in_a_try(x, n):
+    if n == 0:
+        return x
+    try:
+        y = in_a_try(x, n - 1)
+    except ValueError:
+        y = 0.0
+    return y * x
+
+
+def in_a_comprehension(x, n):
+    if n == 0:
+        return x
+    return max([in_a_comprehension(x * 0.5, n - 1) for _ in range(2)])
+
+
+def under_another_name(x, n):
+    again = under_another_name
+    return x if n == 0 else again(x, n - 1) * x
+
+
+def in_a_chain(x, n):
+    return x if n == 0 or 0.0 < in_a_chain(x, n - 1) < 1.0 else 2 * x
+
+
+def in_a_target(x, n):
+    a = np.zeros(3)
+    a[int(in_a_target(x, n - 1))] = x
+    return a[0]
+
+
+def in_an_index(x, n):
+    a = np.zeros(3)
+    a[int(x)] += in_an_index(x, n - 1)
+    return a[0]
+
+
+def with_a_default_array(x, n, w=np.ones(2)):  # noqa: B008
+    return x if n == 0 else with_a_default_array(x, n - 1) * w[0]
+
+
+def with_a_star(x, n):
+    given = (x, n - 1)
+    return x if n == 0 else with_a_star(*given)
+
+
+lambda_that_calls_itself = lambda x, n: x if n == 0 else x * lambda_that_calls_itself(x, n - 1)  # noqa: E731
+
+
+def changes_what_its_caller_keeps(a, n):
+    if n == 0:
+        a[0] = 3.0 * a[0]
+        return 0.0
+    s = changes_what_its_caller_keeps(a[1:], n - 1)
+    return s + a[1] * a[0]
+
+
+def kept_by_callers(x, n):
+    return changes_what_its_caller_keeps(x * 1.0, n)
+
+
+@pytest.mark.parametrize(
+    ("function", "message", "first"),
+    [
+        (in_a_try, "in_a_try calls itself inside `try`", 0.5),
+        (in_a_comprehension, "in_a_comprehension calls itself inside a comprehension or lambda", 0.5),
+        (under_another_name, "under_another_name calls itself in another way than by its name", 0.5),
+        (in_a_chain, "in_a_chain calls itself in a chain of comparisons", 0.5),
+        (in_a_target, "in_a_target calls itself in what is assigned to", 0.5),
+        (in_an_index, "calls itself in an augmented assignment to an element whose index is computed", 0.5),
+        (with_a_default_array, "`w` is left out, whose default is no number", 0.5),
+        (with_a_star, r"with other arguments than it takes \(`\*` or `\*\*` in the call\)", 0.5),
+        (lambda_that_calls_itself, "<lambda> calls itself", 0.5),
+        (kept_by_callers, "a store into memory that an item of a list that grows shares", np.ones(5)),
+    ],
+)
+def test_refused(function, message: str, first) -> None:
+    with pytest.raises(adjit.AdjitError, match=message) as caught:
+        adjit.grad(function)(first, 2)
+    assert "test_recursion.py" in str(caught.value)
