@@ -577,3 +577,61 @@ def elements_of_several(a, x):
     for v in np.nditer(a.T, order="C"):
         total = 0.9 * total + v * v
     return total
+
+
+@add(lambda: (0.4,))
+def stops_when_nothing_moves(x):
+    y = x
+    for _ in range(100):
+        old = y
+        y = x + 0.3 * np.sin(y)
+        if abs(y - old) < 1e-13:
+            break
+    return y
+
+
+@add(lambda: (0.4,), compiled=True)
+def stops_when_nothing_moves_by_one_assignment(x):
+    y = x
+    for _ in range(100):
+        old, y = y, x + 0.3 * np.sin(y)
+        if abs(y - old) < 1e-13:
+            break
+    return y
+
+
+@add(lambda: (0.4, 0.9), (0, 1))
+def stops_when_neither_of_two_moves(x, u):
+    y, z = x, u
+    k = 0
+    while True:
+        old, older = y, z
+        y = 0.5 * older + 0.3 * x * np.sin(old)
+        z = 0.4 * old
+        k += 1
+        if abs(y - old) + abs(z - older) < 1e-12 or k > 80:
+            break
+    return y * z + old
+
+
+@add(lambda: (wave(4),))
+def stops_when_no_element_moves(a):
+    y = a
+    for _ in range(100):
+        new = a + 0.3 * np.sin(y)
+        change = np.abs(new - y).max()
+        y = new
+        if change < 1e-13:
+            break
+    return np.sum(y * y)
+
+
+@add(lambda: (wave(4), 0.4))
+def goes_on_where_it_grows(a, x):
+    for k in range(a.size):
+        old = x
+        x = x + 0.3 * a[k]
+        if x > old:
+            continue
+        a[k] = x * old
+    return x + np.sum(a)

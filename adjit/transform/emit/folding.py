@@ -130,6 +130,7 @@ class Folding:
         assigned: dict[str, int] = {}  # the first assignment of each name after the operation at hand
         written: dict[ir.Operand, int] = {}  # the first store into each class of memory after it
         handed = {} if holder is None else self._handed_in_place(holder, region)
+        renewed = _renewed(holder, region)
         for position in range(end - 1, -1, -1):
             op = region.ops[position]
             names = {result.name for result in op.results}.union(*(self._decide(inner, op) for inner in op.regions))
@@ -142,7 +143,7 @@ class Folding:
                 continue
             final = self._final(op, region, last)
             is_alone = final is None or self._stands_alone(op, region, holder, handed, position)
-            if final is not None and not is_alone and self._may_move(op, final, region, assigned, written):
+            if final is not None and not is_alone and self._may_move(op, final, region, assigned, written, renewed):
                 last[position] = final
                 self.folded[op.results[0]] = op
                 continue
@@ -243,13 +244,24 @@ class Folding:
         return holder is None if at >= len(region.ops) else region.ops[at].origin != op.origin
 
     def _may_move(
-        self, op: ir.Op, final: int, region: ir.Region, assigned: dict[str, int], written: dict[ir.Operand, int]
+        self,
+        op: ir.Op,
+        final: int,
+        region: ir.Region,
+        assigned: dict[str, int],
+        written: dict[ir.Operand, int],
+        renewed: frozenset[ir.Operand],
     ) -> bool:
-        """Whether `op` means the same at `final`, with no copies of its operands needed for that."""
+        """Whether `op` means the same at `final`, with no copies of its operands needed for that.
+
+        `renewed`: what has another value when the loop tests whether to stop.
+        """
         read = (array for inner in ir.with_inner(op) for array in inner.memory_read)
         if any(written.get(self._aliases.find(array), final) < final for array in read):
             return False
         for leaf in self.leaves_of(op):
+            if leaf in renewed and final > len(region.ops):
+                return False
             if leaf.name not in self._versions:
                 continue  # it can have a name for itself alone
             if assigned.get(leaf.name, final) < final and not (leaf in region.yields and final > len(region.ops)):
@@ -290,6 +302,14 @@ class Folding:
                 size -= self._size(part) - len(part.name)
                 del self.folded[part]
         return size
+
+
+def _renewed(holder: ir.Op | None, region: ir.Region) -> frozenset[ir.Operand]:
+    """What a loop carries and a trip hands on another value for."""
+    if not isinstance(holder, ir.For | ir.While) or region is not holder.body:
+        return frozenset()
+    pairs = zip(ir.carried_args(holder), region.yields, strict=False)
+    return frozenset(arg for arg, handed in pairs if handed is not arg)
 
 
 def _reads_name(op: ir.Op, name: str) -> bool:

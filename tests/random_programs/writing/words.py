@@ -953,6 +953,42 @@ try:
 except np.linalg.LinAlgError:
     <!m> = <M> * 1.0
 
+# iterations that stop when nothing moves any more
+for <i> in range(<n> + 3):
+    <!p> = <x1>
+    <x1> = 0.5 * <x1> + 0.3 * np.sin(<x2>)
+    if abs(<x1> - <!p>) < 0.0437:
+        break
+
+for <i> in range(<n> + 3):
+    <!p>, <x1> = <x1>, <x2> + 0.3 * math.cos(<x1>)
+    if abs(<!p> - <x1>) < 0.0437:
+        break
+
+<!a> = <v> * 1.0
+for <i> in range(<n> + 3):
+    <!w> = 0.5 * <!a> + 0.2 * np.tanh(<!a>)
+    <!b> = np.abs(<!w> - <!a>).max()
+    <!a> = <!w>
+    if <!b> < 0.0437:
+        break
+
+<!k> = 0
+while True:
+    <!p>, <!q> = <x1>, <x2>
+    <x1> = 0.5 * <!q> + 0.3 * <!p>
+    <x2> = 0.7 * <!p>
+    <!k> += 1
+    if abs(<x1> - <!p>) + abs(<x2> - <!q>) < 0.0437 or <!k> > <n> + 2:
+        break
+
+for <i> in range(<n> + 2):
+    <!p> = <x1>
+    <x1> = 0.6 * <x1> + 0.2 * <x2>
+    if <x1> < <!p> * 0.8123:
+        continue
+    <x2> = <x2> - 0.3 * <!p>
+
 # functions that call themselves
 def <!g>(t, m):
     if m <= 0:
