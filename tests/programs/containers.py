@@ -772,3 +772,25 @@ def while_there_is_work(x):
             if k % 2 == 0:
                 q.append((k + 3, v + x[k + 1]))
     return s
+
+
+def _of_three(a, b, c, scale=1.0):
+    return (a + b * c) * scale
+
+
+class _OfTwo:
+    def __init__(self, first, second, third=0.5):
+        self.first, self.second, self.third = first, second, third
+
+    def value(self):
+        return self.first * self.second + self.third
+
+
+@CONTAINERS.add(lambda: (wave(3),), (0,))
+def as_many_items_of_an_array_as_are_needed(x):
+    def inner(a, b):
+        return a - b * b
+
+    return (
+        _of_three(*x, scale=2.0) + _OfTwo(*x[1:]).value() + np.hypot(*x[:2]) + inner(*x[::2]) + _of_three(x[0], *x[1:])
+    )

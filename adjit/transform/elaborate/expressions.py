@@ -15,8 +15,10 @@ from types import BuiltinFunctionType, FunctionType
 from typing import Any, get_args
 
 import libcst as cst
+import numpy as np
 from numba import types
 
+from adjit.runtime.backend import is_dispatcher
 from adjit.transform import ir
 from adjit.transform.elaborate import tables
 from adjit.transform.elaborate.calls import attribute, call
@@ -51,6 +53,7 @@ from adjit.transform.elaborate.values.values import (
 from adjit.transform.elaborate.whole_arrays import indexing
 from adjit.transform.elaborate.whole_arrays.grid_subscripts import ON_GRIDS, on_grid
 from adjit.transform.ir.types import is_integer
+from adjit.transform.source.callables import python_function, signature
 
 
 def evaluate(frame: Frame, node: cst.BaseExpression) -> Value:
@@ -370,8 +373,7 @@ def _call(frame: Frame, node: cst.Call) -> Value:
     named: dict[str, Value] = {}
     for argument, value in zip(node.args, values, strict=True):
         if argument.star == "*":
-            others = sum(not a.star and a.keyword is None for a in node.args)
-            positional.extend(_starred(frame, function, value, others, argument))
+            positional.extend(_starred(frame, function, value, node, argument))
         elif argument.star == "**":
             named |= _named_arguments(frame, value, argument)
         elif argument.keyword is not None:
@@ -394,15 +396,35 @@ def _is_said(thing: Any) -> bool:
     return isinstance(thing, FunctionType | BuiltinFunctionType) and thing in SAYING
 
 
-def _starred(frame: Frame, function: Value, value: Value, others: int, node: cst.Arg) -> Sequence[Value]:
-    """What `*` stands for before an argument: of an array, as many as the function takes beside the others."""
-    callee = function.value if isinstance(function, Static) else None
-    if not is_array(value) or not isinstance(callee, FunctionType):
-        return _items(frame, value, node)
-    expected = list(inspect.signature(callee).parameters.values())
-    if any(p.kind is not p.POSITIONAL_OR_KEYWORD or p.default is not p.empty for p in expected):
-        return _items(frame, value, node)
-    return so_many(frame, value, len(expected) - others)
+def _starred(frame: Frame, function: Value, value: Value, node: cst.Call, argument: cst.Arg) -> Sequence[Value]:
+    """What `*` stands for before an argument: of an array, as many as the function needs beside the others."""
+    needed = _needed(function.value) if isinstance(function, Static) else None
+    if not is_array(value) or needed is None or any(a.star == "**" for a in node.args):
+        return _items(frame, value, argument)
+    others = sum(not a.star and a.keyword is None for a in node.args)
+    named = {a.keyword.value for a in node.args if a.keyword is not None}
+    return so_many(frame, value, len([name for name in needed if name not in named]) - others)
+
+
+def _needed(callee: Any) -> list[str] | None:
+    """The parameters that a function has to be given by position or name; None if that is not known."""
+    if isinstance(callee, np.ufunc):
+        return [str(k) for k in range(callee.nin)]
+    if isinstance(callee, LocalFunction):
+        expected = callee.signature
+    elif isinstance(callee, FunctionType) or is_dispatcher(callee):
+        expected = signature(python_function(callee))
+    elif isinstance(callee, type) and isinstance(
+        made := inspect.getattr_static(callee, "__init__", None), FunctionType
+    ):
+        expected = signature(made)
+        expected = expected.replace(parameters=list(expected.parameters.values())[1:])
+    else:
+        return None
+    given = expected.parameters.values()
+    if any(p.kind in (p.VAR_POSITIONAL, p.KEYWORD_ONLY) for p in given):
+        return None
+    return [p.name for p in given if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
 
 
 def _named_arguments(frame: Frame, value: Value, node: cst.CSTNode) -> dict[str, Value]:
