@@ -279,66 +279,6 @@ def deletes_in_each_trip(x):
 
 @refused(
     """
-    Unsupported: the type of `before` depends on the path taken
-      test_errors.py:+4 in looks_whether_it_is_none
-        if before is not None:
-           ^^^^^^
-      It holds values of different kinds on two trips.
-      Give `before` one type on every path.
-    """,
-    np.ones(3),
-)
-def looks_whether_it_is_none(a):
-    before = None
-    t = 0.0
-    for i in range(a.size):
-        if before is not None:
-            t += before * a[i]
-        before = a[i]
-    return t
-
-
-@refused(
-    """
-    TypeMismatch: the two sides of this expression are of different kinds
-      test_errors.py:+1 in chooses_a_function_or_none
-        f = math.sin if x > 0.0 else None
-            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-      It holds values of different kinds on two paths.
-      Give both sides one type.
-    """,
-    1.5,
-)
-def chooses_a_function_or_none(x):
-    f = math.sin if x > 0.0 else None
-    return x if f is None else f(x)
-
-
-def _falls_off(a, k):
-    if k > 0:
-        return
-    return a * a
-
-
-@refused(
-    """
-    Unsupported: the type of the result depends on the path taken
-      test_errors.py:+3 in _falls_off
-        return a * a
-        ^^^^^^^^^^^^
-      It holds values of different kinds on two paths.
-      Called from test_errors.py:+1 in returns_none_or_a_number.
-      Give the result one type on every path.
-    """,
-    1.5,
-    1,
-)
-def returns_none_or_a_number(x, k):
-    return _falls_off(x, k) * 2.0
-
-
-@refused(
-    """
     TypeMismatch: item() of 1 axes with these arguments
       test_errors.py:+1 in item_of_two_axes
         return a.item(1, 0)

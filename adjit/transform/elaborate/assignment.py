@@ -20,7 +20,7 @@ from adjit.transform import ir
 from adjit.transform.elaborate import tables
 from adjit.transform.elaborate.calls import attribute
 from adjit.transform.elaborate.containers import extended, get_item, listed, set_item
-from adjit.transform.elaborate.expressions import evaluate, subscript_entries, subscript_place
+from adjit.transform.elaborate.expressions import evaluate, subscript_entries, subscript_place, there, whole
 from adjit.transform.elaborate.operators import BINARY, binary
 from adjit.transform.elaborate.python_builtins import known_items, so_many
 from adjit.transform.elaborate.records import set_attribute
@@ -50,7 +50,7 @@ from adjit.transform.elaborate.whole_arrays import indexing
 
 
 def assignment(frame: Frame, node: cst.Assign) -> None:
-    value = evaluate(frame, node.value)
+    value = whole(frame, node.value)
     targets = [t.target for t in node.targets]
     if len(targets) > 1:
         value = materialise(frame.ctx, value)
@@ -159,7 +159,9 @@ def assign(frame: Frame, target: cst.BaseExpression, value: Value, is_item: bool
     ctx = frame.ctx
     if isinstance(target, cst.Name):
         bind(frame, target.value, value, is_item)
-    elif isinstance(target, cst.Tuple | cst.List):
+        return
+    value = there(frame, value, "the value")
+    if isinstance(target, cst.Tuple | cst.List):
         starred = [k for k, e in enumerate(target.elements) if isinstance(e, cst.StarredElement)]
         items = _unpacked(frame, value, len(target.elements), starred[0] if starred else None)
         for element, item in zip(target.elements, items, strict=True):

@@ -176,6 +176,12 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
     return _resolved(frame, callee, list(args), dict(named))
 
 
+def takes_none(function: Value) -> bool:
+    """Whether it is a function of the user's, to which it may matter that an argument is None."""
+    callee = function.value if isinstance(function, Static) else None
+    return isinstance(callee, LocalFunction) or (callee is not None and _of_the_user(callee))
+
+
 def _one_of(frame: Frame, function: OneOf, args: Sequence[Value], named: Mapping[str, Value], place: int = 0) -> Value:
     """A call of one of several functions, in that place or after it: a branch for each of them but the last."""
     given, keywords = _computed(frame.ctx, args, named)

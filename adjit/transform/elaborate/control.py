@@ -27,6 +27,7 @@ from adjit.transform.elaborate.values.values import (
     LEAF,
     Cell,
     Grown,
+    Maybe,
     OneOf,
     Poison,
     Record,
@@ -173,6 +174,7 @@ def _from_before(frame: Frame, name: str, like: Value | None) -> Value | None:
 
 
 _EMPTY = ir.Const(None, types.none)  # stands for an array of a list that has no items yet
+_NOTHING = ir.Const(None, types.none)  # and for the number or array of what is None
 
 
 def _note_phi(ctx: Context, out: ir.Var, incoming: Iterable[ir.Operand]) -> None:
@@ -202,7 +204,7 @@ def _join(ctx: Context, name: str, held: Sequence[Value | None], sides: Sequence
         return Poison("It holds values of different kinds on two paths.")
     made: list[ir.Operand] = []
     for row in zip(*found, strict=True):
-        if len(row) == 2 and row[0] == row[1] and row[0] is not _EMPTY:
+        if len(row) == 2 and row[0] == row[1] and row[0] is not _EMPTY and row[0] is not _NOTHING:
             made.append(row[0])
             continue
         type_ = _unified(shape, row[0], row[-1])
@@ -242,6 +244,12 @@ def _leaves_as(ctx: Context, shape: Shape, value: Value) -> list[ir.Operand] | N
     """The operands of a value put together like `shape`, real numbers taken as complex ones; None if it cannot be."""
     if shape.kind == "function":
         value = as_one_of(ctx, value, shape.parts)
+    if shape.kind == "maybe":
+        if value == Static(None):
+            return [ir.boolean(False), *[_NOTHING] * leaf_count(shape.parts[0])]
+        there, held = (value.is_there, value.value) if isinstance(value, Maybe) else (ir.boolean(True), value)
+        inner = _leaves_as(ctx, shape.parts[0], held)
+        return inner if inner is None else [there, *inner]
     if shape.kind == "table":
         value = Table("dict", pairs_of(value)) if isinstance(value, Record) else value
         assert isinstance(value, Table)
@@ -271,8 +279,8 @@ def _variable(name: str, type_: types.Type) -> ir.Var:
 def _unified(shape: Shape, one: ir.Operand, other: ir.Operand) -> types.Type | None:
     """The type of a leaf that is one on a path and the other on another; in a list that grows, integers and floats are
     floats."""
-    if one is _EMPTY or other is _EMPTY:
-        return other.type if one is _EMPTY else one.type
+    if one is _EMPTY or other is _EMPTY or one is _NOTHING or other is _NOTHING:
+        return other.type if one is _EMPTY or one is _NOTHING else one.type
     found = unify(one.type, other.type)
     return lists.widened(one.type, other.type) if found is None and shape.kind in ("grown", "table") else found
 
@@ -281,7 +289,7 @@ def _brought(ctx: Context, name: str, value: ir.Operand | None, type_: types.Typ
     """`value` with the type that the join has; what a path does not assign is undefined there."""
     if value is _EMPTY:
         return lists.empty_buffer(ctx, type_)
-    if value is not None:
+    if value is not None and value is not _NOTHING:
         return converted(ctx, value, type_)
     out = _variable(name, type_)
     ctx.builder.emit(ir.Undefined(out=out))
@@ -534,7 +542,8 @@ def _wider(ctx: Context, name: str, slot: _Slot, value: Value | None) -> _Slot:
     shape = _joint(slot.shape, found.shape)
     if shape is not None and shape.kind == "function":
         return _Slot(shape, (number_type(shape.parts),), slot.guessed)
-    if found.shape != slot.shape and "static" in (slot.shape.kind, found.shape.kind):
+    is_maybe = shape is not None and shape.kind == "maybe"
+    if found.shape != slot.shape and "static" in (slot.shape.kind, found.shape.kind) and not is_maybe:
         return _Slot(structure(Poison("It holds values of different kinds on two trips.")))
     held = (rebuild(slot.shape, slot.variables(name)), value)
     with ctx.builder.region():

@@ -50,6 +50,7 @@ from adjit.transform.elaborate.values.values import (
     LEAF,
     Complex,
     Grown,
+    Maybe,
     Number,
     Record,
     Running,
@@ -162,6 +163,10 @@ def _elaborated(
         values = {name: value for name, (_, value) in zip(names, given, strict=True)}
         try:
             result = _body(ctx, source, variables(values), False, False)
+            if isinstance(result, Maybe):
+                error = ir.Raise(exception=TypeError, args=("the result is None",), condition=result.is_there)
+                ctx.builder.emit(error)
+                result = result.value
         except RecursionError as error:
             if (repeated := _called_by_itself(ctx)) is not None:
                 raise RecursesAtRunTime(repeated) from None

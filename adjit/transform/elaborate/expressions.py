@@ -8,9 +8,10 @@ In: a node of the tree. Out: its value.
 from __future__ import annotations
 
 import builtins
+import contextlib
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import BuiltinFunctionType, FunctionType
 from typing import Any, get_args
 
@@ -21,7 +22,7 @@ from numba import types
 from adjit.runtime.backend import is_dispatcher
 from adjit.transform import ir
 from adjit.transform.elaborate import tables
-from adjit.transform.elaborate.calls import attribute, call
+from adjit.transform.elaborate.calls import attribute, call, takes_none
 from adjit.transform.elaborate.containers import get_item, listed
 from adjit.transform.elaborate.control import either_value
 from adjit.transform.elaborate.operators import BINARY, COMPARISONS, UNARY, binary, both, compare, either, truth, unary
@@ -39,6 +40,8 @@ from adjit.transform.elaborate.values.values import (
     Flat,
     Grown,
     List,
+    Maybe,
+    OneOf,
     Record,
     SliceValue,
     Static,
@@ -57,6 +60,15 @@ from adjit.transform.source.callables import python_function, signature
 
 
 def evaluate(frame: Frame, node: cst.BaseExpression) -> Value:
+    """The value of an expression; TypeError where it is None as it runs."""
+    found = whole(frame, node)
+    if not isinstance(found, Maybe):
+        return found
+    return there(frame, found, f"`{node.value}`" if isinstance(node, cst.Name) else "what is used as a value")
+
+
+def whole(frame: Frame, node: cst.BaseExpression) -> Value:
+    """The value of an expression, also where it may be None."""
     ctx = frame.ctx
     outer = ctx.node, ctx.frame
     if not frame.is_rule:
@@ -73,7 +85,60 @@ def evaluate(frame: Frame, node: cst.BaseExpression) -> Value:
 
 def condition(frame: Frame, node: cst.BaseExpression) -> ir.Operand:
     """An expression in a condition, as a boolean operand."""
-    return truth(frame, evaluate(frame, node))
+    return truth(frame, whole(frame, node))
+
+
+def there(frame: Frame, value: Value, what: str) -> Value:
+    """A value that is not None; what may be None raises TypeError when it is, as in Python."""
+    if not isinstance(value, Maybe):
+        return value
+    error = ir.Raise(exception=TypeError, args=(f"{what} is None",), condition=value.is_there)
+    frame.ctx.builder.emit(error)
+    return value.value
+
+
+Facts = Mapping[str, Value]
+
+
+def facts(frame: Frame, node: cst.BaseExpression) -> tuple[Facts, Facts]:
+    """What variables that may be None are where a condition holds, and where it does not."""
+    if isinstance(node, cst.Name):
+        known = _without_none(frame.env.get(node.value))
+        return ({}, {}) if known is None else ({node.value: known}, {})
+    if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not):
+        return facts(frame, node.expression)[::-1]
+    if isinstance(node, cst.BooleanOperation):
+        one, other = facts(frame, node.left), facts(frame, node.right)
+        is_and = isinstance(node.operator, cst.And)
+        return ({**one[0], **other[0]}, {}) if is_and else ({}, {**one[1], **other[1]})
+    if not isinstance(node, cst.Comparison) or len(node.comparisons) != 1 or not isinstance(node.left, cst.Name):
+        return {}, {}
+    (target,) = node.comparisons
+    known = _without_none(frame.env.get(node.left.value))
+    if known is None or not isinstance(target.comparator, cst.Name) or target.comparator.value != "None":
+        return {}, {}
+    sides: tuple[Facts, Facts] = {node.left.value: known}, {node.left.value: Static(None)}
+    if isinstance(target.operator, cst.IsNot | cst.NotEqual):
+        return sides
+    return sides[::-1] if isinstance(target.operator, cst.Is | cst.Equal) else ({}, {})
+
+
+def _without_none(value: Value | None) -> Value | None:
+    """What is left of a value that may be None if it is not; None where nothing is known of that."""
+    if isinstance(value, Maybe):
+        return value.value
+    if isinstance(value, OneOf) and len(value.options) == 2 and Static(None) in value.options:
+        return next(option for option in value.options if option != Static(None))
+    return None
+
+
+@contextlib.contextmanager
+def knowing(frame: Frame, known: Facts) -> Iterator[None]:
+    """Within it variables are what is known of them; afterwards what they were, where nothing else was assigned."""
+    before = {name: frame.env[name] for name in known}
+    frame.env.update(known)
+    yield
+    frame.env.update((name, before[name]) for name, value in known.items() if frame.env.get(name) is value)
 
 
 # ----------------------------------------------------------------------------------------------------- atoms
@@ -193,15 +258,20 @@ def _binary(frame: Frame, node: cst.BinaryOperation) -> Value:
 
 
 def _unary(frame: Frame, node: cst.UnaryOperation) -> Value:
-    return unary(frame, UNARY[type(node.operator).__name__], evaluate(frame, node.expression))
+    taken = whole if isinstance(node.operator, cst.Not) else evaluate
+    return unary(frame, UNARY[type(node.operator).__name__], taken(frame, node.expression))
 
 
 def _boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
-    left = evaluate(frame, node.left)
+    left = whole(frame, node.left)
     first = truth(frame, left)
     is_and = isinstance(node.operator, cst.And)
     if isinstance(first, ir.Const):
         return evaluate(frame, node.right) if bool(first.value) == is_and else left
+    known = facts(frame, node.left)[0 if is_and else 1]
+    if isinstance(left, Maybe) and not is_and:
+        held = left.value
+        return either_value(frame, first, lambda: held, lambda: _knowing(frame, known, node.right))
     if is_number(left) and not isinstance(left.type, types.Boolean):
         # `x or y` of numbers is one of the numbers
         sides = (lambda: _number_of(frame, node.right)), scalars.ready(left)
@@ -209,7 +279,17 @@ def _boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
         if contains(node, cst.NamedExpr):
             return either_value(frame, first, yes, no)
         return complexes.branch(frame.ctx, first, yes, no)
-    return _decided(frame, is_and, first, lambda: condition(frame, node.right), node)
+
+    def second() -> ir.Operand:
+        with knowing(frame, known):
+            return condition(frame, node.right)
+
+    return _decided(frame, is_and, first, second, node)
+
+
+def _knowing(frame: Frame, known: Facts, node: cst.BaseExpression) -> Value:
+    with knowing(frame, known):
+        return whole(frame, node)
 
 
 def _decided(
@@ -235,14 +315,19 @@ def _number_of(frame: Frame, node: cst.BaseExpression) -> ir.Operand:
     return value
 
 
+_SAME = (cst.Is, cst.IsNot)
+
+
 def _comparison(frame: Frame, node: cst.Comparison) -> Value:
-    left = evaluate(frame, node.left)
+    is_of_identity = any(isinstance(c.operator, _SAME) for c in node.comparisons)
+    taken = whole if is_of_identity else evaluate
+    left = taken(frame, node.left)
 
     def chain(k: int, left: Value) -> Value:
         target = node.comparisons[k]
         name = type(target.operator).__name__
         mark = len(frame.ctx.builder.ops)
-        right = evaluate(frame, target.comparator)
+        right = taken(frame, target.comparator)
         result = _compared(frame, name, settled(frame.ctx, left, mark), right)
         if k + 1 == len(node.comparisons):
             return result
@@ -271,7 +356,8 @@ def _conditional(frame: Frame, node: cst.IfExp) -> Value:
     test = condition(frame, node.test)
     if isinstance(test, ir.Const):
         return evaluate(frame, node.body if test.value else node.orelse)
-    then, orelse = (functools.partial(evaluate, frame, side) for side in (node.body, node.orelse))
+    sides = zip(facts(frame, node.test), (node.body, node.orelse), strict=True)
+    then, orelse = (functools.partial(_knowing, frame, known, side) for known, side in sides)
     return either_value(frame, test, then, orelse)
 
 
@@ -364,13 +450,16 @@ def _call(frame: Frame, node: cst.Call) -> Value:
     if saying is not None:
         return said(frame, node, saying, evaluate)
     parts = (node.func, *(argument.value for argument in node.args))
-    runs = [functools.partial(evaluate, frame, part) for part in parts]
+    runs = [functools.partial(whole, frame, part) for part in parts]
     given = node.args[0].value if node.args else None
     if isinstance(given, cst.GeneratorExp) and isinstance(node.func, cst.Name) and runs[0]() == Static(next):
         runs[1] = functools.partial(ctx.comprehension, frame, given, True)
     function, *values = in_order(ctx, runs)
     positional: list[Value] = []
     named: dict[str, Value] = {}
+    if not takes_none(function):
+        shown = (a.value.value if isinstance(a.value, cst.Name) else "an argument" for a in node.args)
+        values = [there(frame, value, f"`{name}`") for value, name in zip(values, shown, strict=True)]
     for argument, value in zip(node.args, values, strict=True):
         if argument.star == "*":
             positional.extend(_starred(frame, function, value, node, argument))

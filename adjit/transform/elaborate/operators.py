@@ -21,12 +21,13 @@ from adjit.transform import ir
 from adjit.transform.elaborate.records import call_method, opened
 from adjit.transform.elaborate.values import complexes, lists, scalars
 from adjit.transform.elaborate.values.arrays import array_of
-from adjit.transform.elaborate.values.choices import is_function
+from adjit.transform.elaborate.values.choices import holds_for, is_option
 from adjit.transform.elaborate.values.elementwise import elementwise, materialise, operand, paired
 from adjit.transform.elaborate.values.frame import Context, Frame
 from adjit.transform.elaborate.values.values import (
     Complex,
     Grown,
+    Maybe,
     OneOf,
     Record,
     Static,
@@ -271,9 +272,13 @@ def truth(frame: Frame, value: Value) -> ir.Operand:
         return truth(frame, value.items)
     if isinstance(value, Grown):
         return scalars.scalar(ctx, operator.gt, (value.count, ir.integer(0)))
-    if isinstance(value, Static | OneOf | TupleValue):
-        known = value.value if isinstance(value, Static) else value.items if isinstance(value, TupleValue) else True
-        return ir.boolean(bool(known))
+    if isinstance(value, OneOf):
+        return holds_for(ctx, value, bool)
+    if isinstance(value, Maybe):
+        held = value.value
+        return both(frame, value.is_there, lambda: truth(frame, held))
+    if isinstance(value, Static | TupleValue):
+        return ir.boolean(bool(value.value if isinstance(value, Static) else value.items))
     raise ctx.unsupported(
         "an array as a condition", "Use .any() or .all(), or np.where.", why="Its truth value is ambiguous."
     )
@@ -282,9 +287,13 @@ def truth(frame: Frame, value: Value) -> ir.Operand:
 def compare(frame: Frame, name: str, left: Value, right: Value) -> Value:
     """One comparison; `is` and `in` are decided when the code is compiled."""
     ctx = frame.ctx
-    if name in ("Is", "IsNot"):
+    if name in ("Equal", "NotEqual") and (isinstance(left, OneOf) or isinstance(right, OneOf)):
+        same = _is_equal(frame, left, right)
+        return same if name == "Equal" else scalars.negated(ctx, same)
+    is_of_none = isinstance(left, Maybe) or isinstance(right, Maybe)
+    if name in ("Is", "IsNot") or (is_of_none and name in ("Equal", "NotEqual")):
         same = _is_same(frame, left, right)
-        return same if name == "Is" else scalars.negated(ctx, same)
+        return same if name in ("Is", "Equal") else scalars.negated(ctx, same)
     if name in ("In", "NotIn"):
         right = opened(ctx, right)
         if _is_text(left) and _is_text(right):
@@ -293,20 +302,37 @@ def compare(frame: Frame, name: str, left: Value, right: Value) -> Value:
             raise ctx.unsupported("`in` on something that is not a tuple", "Write the search as a loop.")
         found: ir.Operand = ir.boolean(False)
         for item in right.items:
-            same_item = truth(frame, binary(frame, operator.eq, left, item))
+            same_item = truth(frame, compare(frame, "Equal", left, item))
             found = either(frame, found, scalars.ready(same_item))
         return found if name == "In" else scalars.negated(ctx, found)
     return binary(frame, COMPARISONS[name], left, right)
 
 
-def _is_same(frame: Frame, left: Value, right: Value) -> ir.Operand:
+def _is_equal(frame: Frame, left: Value, right: Value) -> ir.Operand:
+    """Whether a text or function that is chosen at run time equals another value."""
     one, other = (left, right) if isinstance(left, OneOf) else (right, left)
+    assert isinstance(one, OneOf)
+    if isinstance(other, OneOf):
+        found: ir.Operand = ir.boolean(False)
+        for k, option in enumerate(one.options):
+            is_other = functools.partial(_is_equal, frame, other, option)
+            found = either(frame, found, scalars.ready(both(frame, is_option(frame.ctx, one, k), is_other)))
+        return found
+    return holds_for(frame.ctx, one, lambda option: isinstance(other, Static) and option == other.value)
+
+
+def _is_same(frame: Frame, left: Value, right: Value) -> ir.Operand:
+    one, other = (left, right) if isinstance(left, OneOf | Maybe) else (right, left)
     if isinstance(one, OneOf) and isinstance(other, OneOf):
         raise frame.ctx.unsupported(
-            "a comparison of two functions that are chosen at run time", "Compare what they are chosen by."
+            "a comparison of two functions or texts that are chosen at run time", "Compare what they are chosen by."
         )
     if isinstance(one, OneOf):
-        return is_function(frame.ctx, one, other)
+        return holds_for(frame.ctx, one, lambda option: isinstance(other, Static) and option is other.value)
+    if isinstance(one, Maybe):
+        if other != Static(None):
+            raise frame.ctx.unsupported("`is` between values", "Use `is` with None, and `==` for numbers.")
+        return scalars.negated(frame.ctx, one.is_there)
     if isinstance(left, ir.Const) and isinstance(right, ir.Const):
         return ir.boolean(left == right)
     return ir.boolean(isinstance(left, Static) and isinstance(right, Static) and left.value is right.value)

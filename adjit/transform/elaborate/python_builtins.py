@@ -34,7 +34,7 @@ from adjit.transform.elaborate.records import (
 )
 from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.arrays import shape_of
-from adjit.transform.elaborate.values.choices import functions_in
+from adjit.transform.elaborate.values.choices import functions_in, is_text
 from adjit.transform.elaborate.values.elementwise import elementwise, materialise, operand, stretched, total
 from adjit.transform.elaborate.values.frame import Context, Frame, as_index, static_items, wrap
 from adjit.transform.elaborate.values.handlers import Handler, operands_of, takes
@@ -84,7 +84,7 @@ def _prange(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
 
 def _checkpoint(frame: Frame, what: Value, snapshots: Value | None) -> Value:
     ctx = frame.ctx
-    functions = functions_in(what) if snapshots is None else ()
+    functions = functions_in(what) if snapshots is None and not is_text(what) else ()
     marked = tuple(Static(Checkpointed(function.value)) for function in functions)
     if isinstance(what, OneOf) and marked:
         return OneOf(marked, what.which)

@@ -27,7 +27,16 @@ from adjit.transform.elaborate import control, tables
 from adjit.transform.elaborate.assignment import annotated_assignment, assign, assignment, augmented_assignment
 from adjit.transform.elaborate.containers import append, drained
 from adjit.transform.elaborate.exceptions import assertion, attempt, factorises, raising
-from adjit.transform.elaborate.expressions import condition, evaluate, local_function, subscript_entries
+from adjit.transform.elaborate.expressions import (
+    Facts,
+    condition,
+    evaluate,
+    facts,
+    knowing,
+    local_function,
+    subscript_entries,
+    whole,
+)
 from adjit.transform.elaborate.matching import match
 from adjit.transform.elaborate.operators import truth
 from adjit.transform.elaborate.python_builtins import iteration, known_items, length
@@ -100,7 +109,7 @@ def _begun(frame: Frame, statement: cst.BaseStatement | cst.BaseSmallStatement) 
 
 def _return(frame: Frame, node: cst.Return) -> None:
     ctx = frame.ctx
-    value: Value = Static(None) if node.value is None else evaluate(frame, node.value)
+    value: Value = Static(None) if node.value is None else whole(frame, node.value)
     frame.env[control.VALUE] = kept(frame, materialise(ctx, value, "result"))
     frame.env[control.RETURN] = ir.boolean(True)
 
@@ -129,7 +138,14 @@ def _if(frame: Frame, node: cst.If, rest: Sequence[Any] = ()) -> None:
     """A branch; `rest`: the statements after it, where one side always leaves, which go into the other."""
     yes, no = _sides(node)
     (no if always_leaves(yes) else yes).extend(rest)
-    control.conditional(frame, condition(frame, node.test), lambda: block(frame, yes), lambda: block(frame, no))
+    held, not_held = facts(frame, node.test)
+    then, orelse = functools.partial(_side, frame, held, yes), functools.partial(_side, frame, not_held, no)
+    control.conditional(frame, condition(frame, node.test), then, orelse)
+
+
+def _side(frame: Frame, known: Facts, statements: Sequence[Any]) -> None:
+    with knowing(frame, known):
+        block(frame, statements)
 
 
 # ------------------------------------------------------------------------------------------------------------- loops

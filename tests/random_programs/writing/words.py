@@ -989,6 +989,30 @@ for <i> in range(<n> + 2):
         continue
     <x2> = <x2> - 0.3 * <!p>
 
+# None at first, and texts
+<!p> = None
+<!t> = 0.0
+for <!e> in <v>:
+    if <!p> is not None:
+        <!t> += (<!e> - <!p>) * <x1>
+    <!p> = <!e>
+
+<!p> = None
+for <i> in range(<n>):
+    if <!p> is None or <v>[<i> % <v>.size] > <!p>:
+        <!p> = <v>[<i> % <v>.size] * <f>
+<!b> = <x1> if <!p> is None else <!p> * <c>
+
+<!k>, <!t> = "rest", <x1>
+for <i> in range(<n> + 2):
+    if <!k> == "rest":
+        <!t> += 0.3 * <x2>
+        if <!t> > 0.4137:
+            <!k> = "move"
+    else:
+        <!t> *= 0.7
+        <!k> = "rest" if <!t> < 0.2137 else <!k>
+
 # functions that call themselves
 def <!g>(t, m):
     if m <= 0:

@@ -1,4 +1,4 @@
-"""Functions that are chosen at run time: as the number of one of those that it may be.
+"""Functions and texts (or None) that are chosen at run time: as the number of one of those that it may be.
 
 In: values of one name on two paths. Out: one value for both; what is called is decided by a branch at the call.
 
@@ -9,6 +9,8 @@ In: values of one name on two paths. Out: one value for both; what is called is 
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
+from typing import Any
 
 from numba import types
 
@@ -19,11 +21,18 @@ from adjit.transform.elaborate.values.values import OneOf, Static, Value
 
 
 def functions_in(value: Value) -> tuple[Static, ...]:
-    """The functions that a value may be, none if it is something else."""
+    """The functions and texts that a value may be, none if it is something else."""
     if isinstance(value, OneOf):
         return value.options
-    is_function = isinstance(value, Static) and (isinstance(value.value, LocalFunction) or callable(value.value))
-    return (value,) if is_function and isinstance(value, Static) else ()
+    if not isinstance(value, Static):
+        return ()
+    is_one = value.value is None or isinstance(value.value, LocalFunction | str) or callable(value.value)
+    return (value,) if is_one else ()
+
+
+def is_text(value: Value) -> bool:
+    """Whether it is a text or None, and no function."""
+    return isinstance(value, Static) and (value.value is None or isinstance(value.value, str))
 
 
 def any_of(one: tuple[Static, ...], other: tuple[Static, ...]) -> tuple[Static, ...]:
@@ -54,19 +63,21 @@ def _number(options: tuple[Static, ...], function: Static) -> ir.Const:
     return ir.boolean(place == 0) if len(options) == 2 else ir.integer(place)
 
 
-def is_function(ctx: Context, value: OneOf, other: Value) -> ir.Operand:
-    """Whether it is that function."""
+def holds_for(ctx: Context, value: OneOf, question: Callable[[Any], bool]) -> ir.Operand:
+    """Whether what is chosen is one of which that is so."""
+    holds = [question(option.value) for option in value.options]
+    if all(holds) or not any(holds):
+        return ir.boolean(holds[0])
     found: ir.Operand = ir.boolean(False)
-    for k, option in enumerate(value.options):
-        if isinstance(other, Static) and option.value is other.value:
-            known = found
-            yes = scalars.ready(ir.boolean(True))
-            found = complexes.branch(ctx, is_option(ctx, value, k), yes, scalars.ready(known), "is_function")
+    for k in (k for k, is_so in enumerate(holds) if is_so):
+        known = found
+        yes = scalars.ready(ir.boolean(True))
+        found = complexes.branch(ctx, is_option(ctx, value, k), yes, scalars.ready(known), "is_chosen")
     return found
 
 
 def is_option(ctx: Context, value: OneOf, place: int) -> ir.Operand:
-    """Whether it is the function in that place."""
+    """Whether it is the one in that place."""
     if len(value.options) == 2:
         return value.which if place == 0 else scalars.negated(ctx, value.which)
     return scalars.scalar(ctx, operator.eq, (value.which, ir.integer(place)))

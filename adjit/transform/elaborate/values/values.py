@@ -226,6 +226,14 @@ class OneOf:
 
 
 @dataclass(frozen=True)
+class Maybe:
+    """None, or a value, which of the two is known at run time only."""
+
+    is_there: ir.Operand
+    value: Value
+
+
+@dataclass(frozen=True)
 class Poison:
     """A name that holds things of different kinds, depending on the path taken, or nothing. Reading it is an error."""
 
@@ -237,6 +245,7 @@ Value = (
     Number
     | Static
     | OneOf
+    | Maybe
     | TupleValue
     | Grown
     | Record
@@ -421,7 +430,8 @@ _DESCRIBED: Mapping[type, str] = {
     SliceValue: "a slice",
     Poison: "a value whose type depends on the path taken",
     Grown: "a list that grows",
-    OneOf: "a function chosen at run time",
+    OneOf: "a function or text chosen at run time",
+    Maybe: "None or a value, which is known at run time",
 }
 
 
@@ -447,6 +457,8 @@ def structure(value: Value) -> Shape:
         return Shape("complex")
     if isinstance(value, OneOf):
         return Shape("function", value.options)
+    if isinstance(value, Maybe):
+        return Shape("maybe", (structure(value.value),))
     if isinstance(value, Grown):
         return Shape("grown", (value.item,))
     if isinstance(value, Record):
@@ -460,6 +472,8 @@ def joint(left: Shape, right: Shape) -> Shape | None:
     """How a value is put together that is `left` on one path and `right` on another; a number may become complex."""
     if left == right:
         return left
+    if _NOTHING in (left, right) or "maybe" in (left.kind, right.kind):
+        return _maybe(*(shape for shape in (left, right) if shape != _NOTHING))
     if {left.kind, right.kind} == {"leaf", "complex"}:
         return Shape("complex")
     is_alike = left.kind == right.kind and left.kind in ("tuple", "list", "record") and left.of is right.of
@@ -477,6 +491,16 @@ def joint(left: Shape, right: Shape) -> Shape | None:
         item = item_of(*left.parts, *right.parts)
         return None if item is None else Shape("row" if "row" in (left.kind, right.kind) else "grown", (item,))
     return None
+
+
+_NOTHING = Shape("static", (Static(None),))
+
+
+def _maybe(*shapes: Shape) -> Shape | None:
+    """How None or a value like one of these is put together."""
+    one, *others = (shape.parts[0] if shape.kind == "maybe" else shape for shape in shapes)
+    found = joint(one, *others) if others else one
+    return Shape("maybe", (found,)) if found is not None and _is_of_numbers(found) else None
 
 
 def _as_table(shape: Shape) -> Shape | None:
@@ -516,6 +540,8 @@ def leaves_of(value: Value) -> list[ir.Operand]:
         return [value.real, value.imag]
     if isinstance(value, Grown):
         return [*value.buffers, value.count]
+    if isinstance(value, Maybe):
+        return [value.is_there, *leaves_of(value.value)]
     if isinstance(value, Table):
         return [*leaves_of(value.items), *([] if value.limit is None else [value.limit])]
     return [value.which] if isinstance(value, OneOf) else []
@@ -565,5 +591,7 @@ def rebuild(shape: Shape, operands: Iterable[ir.Operand]) -> Value:
         return Table(kind, items, default, next(rest) if is_limited else None)  # type: ignore[arg-type]
     if shape.kind == "function":
         return OneOf(shape.parts, next(rest))
+    if shape.kind == "maybe":
+        return Maybe(next(rest), rebuild(shape.parts[0], rest))
     value: Value = shape.parts[0]
     return value
