@@ -349,9 +349,9 @@ def largest_loops(x, w):
     for k in range(n):
         for i in range(h // 2):
             for j in range(v // 2):
-                left = max(x[k, 2 * i, 2 * j], x[k, 2 * i + 1, 2 * j])
-                right = max(x[k, 2 * i, 2 * j + 1], x[k, 2 * i + 1, 2 * j + 1])
-                total += w[k, i, j] * max(left, right)
+                left = np.maximum(x[k, 2 * i, 2 * j], x[k, 2 * i + 1, 2 * j])
+                right = np.maximum(x[k, 2 * i, 2 * j + 1], x[k, 2 * i + 1, 2 * j + 1])
+                total += w[k, i, j] * np.maximum(left, right)
     return total
 
 
