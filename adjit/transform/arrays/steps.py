@@ -17,11 +17,11 @@ from adjit.transform.arrays.offsets import move_origins
 from adjit.transform.arrays.sizes import settle_sizes
 from adjit.transform.arrays.small_arrays import dissolve
 from adjit.transform.arrays.unwritten import check_written
-from adjit.transform.arrays.views import see_through_views
 from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.counted import tell_counts
 from adjit.transform.rewrite.into_branches import sink
 from adjit.transform.rewrite.simplify import simplify
+from adjit.transform.rewrite.views import see_through_views
 from adjit.transform.strategy import Strategy
 
 
