@@ -254,6 +254,11 @@ def stacked_products(a, b, stack, left, inside):
     batch = np.broadcast_shapes(a.shape[:stack], b.shape[:stack])
     rows, columns = a.shape[stack : stack + left], b.shape[stack + inside :]
     length = product(a.shape[stack + left :])
+    if stack == 1:
+        # the only matrix of a stack is not copied for each of the other
+        one = a.reshape((a.shape[0], product(rows), length))
+        other = b.reshape((b.shape[0], length, product(columns)))
+        return products(one, other).reshape(batch + rows + columns)
     one = np.broadcast_to(a, batch + a.shape[stack:]).reshape((product(batch), product(rows), length))
     other = np.broadcast_to(b, batch + b.shape[stack:]).reshape((product(batch), length, product(columns)))
     return products(one, other).reshape(batch + rows + columns)

@@ -292,8 +292,14 @@ class _Walk:
             self.once(made, made.out, done)
         elif isinstance(made, ir.Call):
             self.call(made, done)
+        elif isinstance(made, ir.Reshape) and self.is_its_own(made):
+            self.replaced(made.out, made.base)
         else:
             done.append(made)
+
+    def is_its_own(self, view: ir.Reshape) -> bool:
+        """Whether a view has the shape of its base, and no name that the user gave it."""
+        return view.base.type == view.out.type and not view.out.user and self.shape(view.base) == self.shape(view.out)
 
     def call(self, op: ir.Call, done: list[ir.Op]) -> None:
         if op.callee is broadcast_extent:
