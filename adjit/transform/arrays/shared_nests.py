@@ -44,11 +44,12 @@ class _Sharing:
         made: dict[Hashable, tuple[ir.Var, ...]] = {}
         allocs: dict[ir.Operand, ir.Alloc] = {}  # arrays that nothing has touched yet, by memory
         ops: list[ir.Op] = []
+        has_more = sum(isinstance(op, ir.For) for op in region.ops) > 1
         for given in region.ops:
             op = ir.substituted(given, self.known)
             if isinstance(op, ir.Alloc):
                 allocs[self.aliases.find(op.out)] = op
-            found = self.nest(op, given.regions[0].inside, allocs) if isinstance(op, ir.For) else None
+            found = self.nest(op, given.regions[0].inside, allocs) if has_more and isinstance(op, ir.For) else None
             theirs = None if found is None else made.setdefault(*found)
             if found is not None and theirs is not None and theirs is not found[1] and self.are_one(found[1], theirs):
                 continue

@@ -21,7 +21,9 @@ MOST_TRIPS, MOST_OPERATIONS = 4, 64
 
 def write_out(function: ir.Function) -> ir.Function:
     """The function with its short sums inside of loops written out."""
-    return ir.with_body(function, _region(function.body, False))
+    return (
+        ir.with_body(function, _region(function.body, False)) if any(map(_is_sum, function.body.inside)) else function
+    )
 
 
 def _region(region: ir.Region, in_loop: bool) -> ir.Region:

@@ -365,7 +365,7 @@ def _expression(op: ir.Call) -> Hashable:
 
 def _is_total(op: ir.Call) -> bool:
     """Whether it is arithmetic that has a result for any integers."""
-    return is_quotient(op) or ir.canonical(op.callee) in (operator.add, operator.sub, operator.mul, operator.neg)
+    return ir.canonical(op.callee) in (operator.add, operator.sub, operator.mul, operator.neg) or is_quotient(op)
 
 
 def renamed(region: ir.Region, names: Mapping[ir.Operand, ir.Var]) -> ir.Region:
