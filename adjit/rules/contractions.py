@@ -95,7 +95,12 @@ def contracted(a, b, left, first, second, right):
     inside = product(tuple(a.shape[k] for k in first))
     if len(left) == 0 and len(right) == 0:
         return np.dot(np.transpose(a, first).ravel(), np.transpose(b, second).ravel())
+    if len(left) == 0:
+        columns = np.transpose(b, second + right).reshape((inside, product(outer_b)))
+        return np.dot(np.transpose(a, first).reshape((inside,)), columns).reshape(outer_b)
     rows = np.transpose(a, left + first).reshape((product(outer_a), inside))
+    if len(right) == 0:
+        return np.dot(rows, np.transpose(b, second).reshape((inside,))).reshape(outer_a)
     columns = np.transpose(b, second + right).reshape((inside, product(outer_b)))
     return np.dot(rows, columns).reshape(outer_a + outer_b)
 
