@@ -9,7 +9,8 @@ Printed, for adjit with the elementary functions of libm (`vectormath=False`) an
 seconds to the first gradient (derivation and compilation), the largest difference between the gradients (relative to
 the largest entry), and the tapes that the generated source makes; where JAX is installed the ratio to its time, of
 turns that the two take by themselves. Then the gradients of the workloads in NumPy style (`numpy_style.py`) beside
-those of their loops. `--write` keeps it all in RESULTS.md.
+those of their loops, and array code with `axis`, `keepdims`, slices and windows (`array_code.py`) beside the same as
+loops, at some sizes each. `--write` keeps it all in RESULTS.md.
 """
 
 import argparse
@@ -29,6 +30,7 @@ from pathlib import Path
 import numpy as np
 
 import adjit
+from array_code import PAIRS
 from kinds import kinds
 from numpy_style import STYLES
 from switches import rows, switches
@@ -46,8 +48,8 @@ LINUX, PACKAGES = sys.platform == "linux", ("numba", "llvmlite", "numpy", "jax")
 SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "bench"
 RESULTS = Path(__file__).resolve().parent / "RESULTS.md"
 SWITCHES = Path(__file__).resolve().parent / "SWITCHES.md"
-# adjit with libm's functions against hand, and NumPy style against loops
-MEAN_BAR, WORST_BAR, STYLE_BAR = 1.1, 1.3, 1.3
+# adjit with libm's functions against hand, and NumPy style against loops: of whole workloads, and of single pieces
+MEAN_BAR, WORST_BAR, STYLE_BAR, ARRAY_CODE_BAR = 1.1, 1.3, 1.3, 1.2
 # adjit as it is by default: against hand for some workloads, against the primal for all
 HAND_BARS = {"blackscholes": 0.30, "mlp": 0.80, "gmm": 0.65}
 PRIMAL_BARS, PRIMAL_BAR = {"heat2d": 4.6}, 2.5
@@ -199,6 +201,28 @@ def measure_styles(styles, rounds):
     return table
 
 
+def measure_pairs(pairs, rounds):
+    """The gradients of array code beside those of the same as loops, both by adjit, at some sizes each."""
+    show("\nArray code against loops, both differentiated by adjit")
+    show(f"{'array code':24s} {'size':18s} {'loops ms':>9s} {'arrays ms':>9s} {'ratio':>6s} {'difference':>10s}")
+    table, made = {}, {}
+    for pair in pairs:
+        arrays = adjit.value_and_grad(pair.arrays, wrt=pair.wrt)
+        loops = made.setdefault(pair.loops, adjit.value_and_grad(pair.loops, wrt=pair.wrt))
+        for size, arguments in pair.arguments.items():
+            calls = {name: functools.partial(f, *arguments) for name, f in (("loops", loops), ("arrays", arrays))}
+            difference = largest_difference(calls["arrays"]()[1], calls["loops"]()[1])
+            found = medians(calls, rounds, seconds=0.05)
+            found |= {"ratio": found["arrays"] / found["loops"], "difference": difference}
+            table[f"{pair.arrays.__name__}, {size}"] = found
+            show(
+                f"{pair.arrays.__name__:24s} {size:18s} {1e3 * found['loops']:9.3f} {1e3 * found['arrays']:9.3f}"
+                f" {found['ratio']:6.2f} {difference:10.1e}"
+            )
+    verdict("array code/loops, worst", max(found["ratio"] for found in table.values()), ARRAY_CODE_BAR)
+    return table
+
+
 def in_style(groups):
     """The shared workloads that there are in NumPy style, with that."""
     found = {w.name: w for w in groups.get("shared workloads", ())}
@@ -272,6 +296,9 @@ def main():
     styles = [(w, f) for w, f in in_style(groups) if not options.names or f.__name__.startswith(tuple(options.names))]
     if styles:
         tables["NumPy style"] = measure_styles(styles, options.rounds)
+    pairs = [p for p in PAIRS if not options.names or p.arrays.__name__.startswith(tuple(options.names))]
+    if pairs:
+        tables["array code"] = measure_pairs(pairs, options.rounds)
     if options.write:
         write(RESULTS, "make bench ARGS=--write")
     if options.json:

@@ -199,9 +199,11 @@ def _has_typed(owner: str, name: str, value: Any) -> bool:
 
 def as_given(found: Any, argument: Any) -> Any:
     """What belongs to an argument, with its types: NumPy's numbers for NumPy's numbers, Python's for Python's."""
-    kind = type(argument)
-    if found is None or (type(found) is kind and kind is not tuple):
+    kind, own = type(argument), type(found)
+    if found is None or (own is kind and kind is not tuple):
         return found
+    if (own is float or own is complex) and kind in SCALARS:
+        return kind(found)
     if isinstance(argument, tuple) and isinstance(found, tuple) and len(found) == len(argument):
         parts = [as_given(f, a) for f, a in zip(found, argument, strict=True)]
         return tuple(parts) if type(found) is tuple else type(found)(*parts)

@@ -23,7 +23,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba import config, types
 
-from adjit.api.arguments import PLAIN, SCALARS, as_numpys, check_type, check_value, has_typed, specialised, type_of
+from adjit.api.arguments import (
+    PLAIN,
+    SCALARS,
+    as_given,
+    as_numpys,
+    check_type,
+    check_value,
+    has_typed,
+    specialised,
+    type_of,
+)
 from adjit.api.cache import DerivativeCache
 from adjit.api.keys import values_of_names
 from adjit.api.notation import to_text, to_types
@@ -343,12 +353,21 @@ def _kind_of(value: Any) -> Any:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether it is an array, a number of Python's, or a tuple of those."""
+    """Whether it is an array, a number of Python's, or a tuple of those, be it a named one."""
     kind = type(value)
-    if kind is tuple:
-        # of an array in a tuple, numba does not see in which order its bytes are
-        return all(_is_plain(part) and (type(part) not in ARRAYS or part.dtype.isnative) for part in value)
-    return kind in PLAIN
+    if kind is not tuple and not (isinstance(value, tuple) and hasattr(kind, "_fields")):
+        return kind in PLAIN
+    for part in value:
+        own = type(part)
+        if own is float:
+            continue
+        if own in ARRAYS:
+            # of an array in a tuple, numba does not see in which order its bytes are
+            if not part.dtype.isnative:
+                return False
+        elif own not in PLAIN and not _is_plain(part):
+            return False
+    return True
 
 
 class _Structures(Exception):
@@ -376,7 +395,7 @@ class Derived(_Specialising, SpecialisedDispatcher):
             if kind is not _ARRAY and kind is not float and kind not in PLAIN:
                 if kind in SCALARS:
                     has_numpys = True
-                elif kind is not tuple or not _is_plain(argument):
+                elif not _is_plain(argument):
                     return self._called(args, kws)
         try:
             found = _call(self, *args)
@@ -440,6 +459,9 @@ class Derived(_Specialising, SpecialisedDispatcher):
 
     def _as_numpys(self, given: Sequence[Any], found: Any) -> Any:
         """What a call with numbers of NumPy's returns: compiled code gives Python's."""
+        alone = self._alone
+        if alone < len(given):
+            return as_given(found, given[alone])
         if len(given) < self._count:
             given = derivatives.bound(self.derivative, given)
         if self.derivative.kind == "grad" and not self.derivative.has_aux:
@@ -454,6 +476,13 @@ class Derived(_Specialising, SpecialisedDispatcher):
                 return typed(self.derivative, given, found)
             type_ = self._returned[key] = made.signature.return_type
         return typed(self.derivative, given, as_numpys(found, type_))
+
+    @functools.cached_property
+    def _alone(self) -> int:
+        """The argument that a call gives nothing but the gradient of; beyond all of them if there is none."""
+        made = self.derivative
+        is_alone = made.kind == "grad" and made.single and not made.has_aux and made.wrt is not None
+        return made.wrt[0] if is_alone and made.wrt else self._count
 
     @functools.cached_property
     def _returned(self) -> dict[Any, types.Type]:

@@ -95,7 +95,12 @@ def contracted(a, b, left, first, second, right):
     inside = product(tuple(a.shape[k] for k in first))
     if len(left) == 0 and len(right) == 0:
         return np.dot(np.transpose(a, first).ravel(), np.transpose(b, second).ravel())
+    if len(left) == 0:
+        columns = np.transpose(b, second + right).reshape((inside, product(outer_b)))
+        return np.dot(np.transpose(a, first).reshape((inside,)), columns).reshape(outer_b)
     rows = np.transpose(a, left + first).reshape((product(outer_a), inside))
+    if len(right) == 0:
+        return np.dot(rows, np.transpose(b, second).reshape((inside,))).reshape(outer_a)
     columns = np.transpose(b, second + right).reshape((inside, product(outer_b)))
     return np.dot(rows, columns).reshape(outer_a + outer_b)
 
@@ -254,6 +259,11 @@ def stacked_products(a, b, stack, left, inside):
     batch = np.broadcast_shapes(a.shape[:stack], b.shape[:stack])
     rows, columns = a.shape[stack : stack + left], b.shape[stack + inside :]
     length = product(a.shape[stack + left :])
+    if stack == 1:
+        # the only matrix of a stack is not copied for each of the other
+        one = a.reshape((a.shape[0], product(rows), length))
+        other = b.reshape((b.shape[0], length, product(columns)))
+        return products(one, other).reshape(batch + rows + columns)
     one = np.broadcast_to(a, batch + a.shape[stack:]).reshape((product(batch), product(rows), length))
     other = np.broadcast_to(b, batch + b.shape[stack:]).reshape((product(batch), length, product(columns)))
     return products(one, other).reshape(batch + rows + columns)

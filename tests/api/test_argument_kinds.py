@@ -5,6 +5,7 @@ import decimal
 import fractions
 import functools
 import warnings
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -59,6 +60,31 @@ def test_complex_numbers_keep_their_type(target: str) -> None:
     for number in (np.complex64(2 + 1j), np.complex128(2 + 1j), 2 + 1j):
         bar = adjit.grad(square, target=target)(number)
         assert (type(bar), bar) == (type(number), 4 + 2j)
+
+
+class Line(NamedTuple):
+    slope: float
+    values: object
+
+
+def on_a_line(line):
+    return line.slope * np.sum(line.values * line.values)
+
+
+@TARGETS
+def test_tuples_are_looked_at_part_by_part_each_time(target: str) -> None:
+    """A call that was taken does not let through what numba would not see in a tuple of the same types."""
+    derived = adjit.grad(on_a_line, target=target)
+    for slope in (2.0, np.float32(2.0), 2.0):
+        found = derived(Line(slope, X))
+        assert type(found[0]) is type(slope)
+        np.testing.assert_allclose(found[0], np.sum(X * X), rtol=1e-6)
+        np.testing.assert_allclose(found[1], 2.0 * slope * X)
+    with pytest.raises(TypeMismatch, match="order of bytes"):
+        derived(Line(2.0, X.astype(X.dtype.newbyteorder())))
+    with pytest.raises(TypeMismatch, match="masked array"):
+        derived(Line(2.0, np.ma.masked_greater(X, 1.0)))
+    np.testing.assert_allclose(derived(Line(2.0, X))[1], 4.0 * X)
 
 
 @TARGETS

@@ -19,6 +19,7 @@ import operator
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 from llvmlite import ir as llvm
 from numba import types
 from numba.core import cgutils, ir
@@ -27,6 +28,8 @@ from numba.np import arrayobj
 
 # Values without references to count.
 _PLAIN = types.Number | types.Boolean | types.RangeType | types.RangeIteratorType | types.SliceType | types.NoneType
+
+_EXTREMES = {np.maximum: ">", np.minimum: "<"}
 
 _FLOAT_INSTRUCTIONS = {operator.add: "fadd", operator.sub: "fsub", operator.mul: "fmul", operator.truediv: "fdiv"}
 
@@ -259,14 +262,28 @@ class GeneratedLower(Lower):
 
     def _call(self, resty: Any, expr: ir.Expr) -> llvm.Value | None:
         callee = getattr(self.typeof(expr.func.name), "typing_key", None)
-        if (callee is not range and callee is not slice) or expr.kws or expr.vararg is not None:
+        if callee not in (range, slice, *_EXTREMES) or expr.kws or expr.vararg is not None:
             return None
         kinds = [self.typeof(a.name) for a in expr.args]
+        if callee in _EXTREMES:
+            return self._extreme(_EXTREMES[callee], resty, expr, kinds)
         if callee is slice and resty == types.slice2_type:
             return self._slice(resty, expr, kinds)
         if callee is range and all(isinstance(k, types.Integer) for k in kinds):
             return self._range(resty, expr, kinds)
         return None
+
+    def _extreme(self, order: str, resty: types.Type, expr: ir.Expr, kinds: Sequence[types.Type]) -> llvm.Value | None:
+        """The greater or less of two floats, the first of equals, and nan if one of them is: without a branch."""
+        if len(kinds) != 2 or not isinstance(resty, types.Float) or not all(isinstance(k, types.Number) for k in kinds):
+            return None
+        one, other = (
+            self.context.cast(self.builder, self.loadvar(a.name), k, resty)
+            for a, k in zip(expr.args, kinds, strict=True)
+        )
+        # so written, it is one instruction but for nan
+        chosen = self.builder.select(self.builder.fcmp_ordered(order, other, one), other, one)
+        return self.builder.select(self.builder.fcmp_unordered("uno", other, other), other, chosen)
 
     def _slice(self, resty: types.SliceType, expr: ir.Expr, kinds: Sequence[types.Type]) -> llvm.Value | None:
         if len(expr.args) != 2 or not all(isinstance(k, types.Integer | types.NoneType) for k in kinds):

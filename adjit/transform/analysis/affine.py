@@ -269,7 +269,7 @@ class Iterations:
         if isinstance(array, ir.Const):
             return Affine(constant=array.value.shape[axis])
         definition = self.definitions.get(array)
-        source = extent_source(definition, axis)
+        source = extent_source(definition, axis, self.definitions)
         found: Affine | None = None
         if isinstance(source, tuple):
             found = self.extent(*source)

@@ -1,8 +1,9 @@
 """What an array is as long as along an axis.
 
-In: the operation that makes an array. Out: an integer, or an axis of another array.
+In: the operation that makes an array, and those that make integers. Out: an integer, or an axis of another array.
 
     w = np.zeros((n, 3))         axis 0 of w: n
+    v = x.reshape(n // 2, m)     axis 0 of v: n // 2, if n is an extent; m may be -1
     p = np.dot(A, B)             axis 1 of p: axis 1 of B
 """
 
@@ -16,6 +17,7 @@ import numpy as np
 from numba import types
 
 from adjit.transform import ir
+from adjit.transform.analysis.integers import is_natural
 
 Axis = tuple[ir.Operand, int]
 
@@ -23,8 +25,11 @@ Axis = tuple[ir.Operand, int]
 _SHAPED_LIKE: Mapping[Any, int] = {np.linalg.inv: 0, np.linalg.cholesky: 0, np.linalg.solve: 1}
 
 
-def extent_source(made: ir.Op | None, axis: int) -> ir.Operand | Axis | None:
-    """What is as long as an axis of the array that the operation makes; None where that is not known."""
+def extent_source(made: ir.Op | None, axis: int, definitions: Mapping[ir.Operand, ir.Op]) -> ir.Operand | Axis | None:
+    """What is as long as an axis of the array that the operation makes; None where that is not known.
+
+    `definitions`: what makes each integer, by result.
+    """
     if isinstance(made, ir.Copy):
         return made.source, axis
     if isinstance(made, ir.Alloc):
@@ -37,9 +42,9 @@ def extent_source(made: ir.Op | None, axis: int) -> ir.Operand | Axis | None:
             return ir.integer(1)
         return (made.base, base_axis) if selector == ir.Span() else None
     if isinstance(made, ir.Reshape):
-        # -1 stands for whatever is left, and a variable may be -1
+        # -1 stands for whatever is left
         extent = made.shape[axis]
-        return extent if isinstance(extent, ir.Const) and extent.value >= 0 else None
+        return extent if is_natural(extent, definitions) else None
     return _of_call(made, axis) if isinstance(made, ir.Call) and len(made.outs) == 1 else None
 
 

@@ -66,6 +66,13 @@ class Naturals:
         return _counts(loop, self._made)
 
 
+def is_quotient(op: ir.Call) -> bool:
+    """Whether it divides by a literal, so that it has a result for any integer."""
+    if ir.canonical(op.callee) not in (operator.floordiv, operator.mod):
+        return False
+    return isinstance(op.args[1], ir.Const) and bool(op.args[1].value != 0)
+
+
 def parted(operand: ir.Operand, made: Mapping[ir.Operand, ir.Op]) -> tuple[ir.Operand, int]:
     """An integer as another one and a literal that is added to it."""
     op = made.get(operand)

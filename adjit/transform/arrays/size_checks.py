@@ -1,7 +1,7 @@
 """Integers that can be worked out before anything else is done, with the loops that they come of.
 
 In: a function. Out: `Beforehand`, which says what hangs on nothing but integers and extents that are given, and writes
-the checks of slices whose bounds are made of those.
+the checks of slices whose bounds are made of those, and of extents that are taken to be equal.
 
     p = n                                    p = n
     for j in range(n):                       for j in range(n):
@@ -14,15 +14,17 @@ makes the check stricter.
 
 from __future__ import annotations
 
+import dataclasses
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from numba import types
 
-from adjit.runtime.library import slice_inside
+from adjit.runtime.library import same_extent, slice_inside
 from adjit.transform import ir
-from adjit.transform.analysis.affine import Affine, Symbol
+from adjit.transform.analysis.affine import ONE, Affine, Symbol
+from adjit.transform.analysis.integers import emit_integer, is_quotient
 from adjit.transform.rewrite.affine_ops import Writer
 
 _Extents = Callable[[ir.Operand, int], ir.Operand | None]
@@ -44,22 +46,79 @@ class Bounds:
             yield from value.terms
 
 
+@dataclass(frozen=True)
+class Same:
+    """left = right, in the same terms, and of extents of slices."""
+
+    left: Affine
+    right: Affine
+
+    @property
+    def symbols(self) -> Iterator[Symbol]:
+        for value in (self.left, self.right):
+            for symbol in value.terms:
+                yield from symbol.extent.terms if isinstance(symbol, Clipped) else (symbol,)
+
+
+@dataclass(frozen=True)
+class Clipped:
+    """The extent of a slice of an axis, where its bounds may lie outside."""
+
+    start: Affine | None
+    stop: Affine | None
+    step: Affine
+    extent: Affine
+
+    def is_cut_like(self, other: Clipped) -> bool:
+        return dataclasses.replace(self, extent=other.extent) == other
+
+    @property
+    def bounds(self) -> Bounds | None:
+        """What has to hold for it to be stop - start."""
+        if self.step != ONE or self.stop is None:
+            return None
+        return Bounds(Affine() if self.start is None else self.start, self.stop, self.extent)
+
+    @property
+    def is_literal(self) -> bool:
+        """Whether its ends and its step are literals, as in [1::2]; the step goes up, the start is not from the end."""
+        ends = [end for end in (self.start, self.stop, self.step) if end is not None]
+        is_up = self.step.constant > 0 and (self.start is None or self.start.constant >= 0)
+        return is_up and all(end.is_constant for end in ends)
+
+
 class Beforehand:
     def __init__(self, function: ir.Function):
         self._body = function.body
         self._params = frozenset(function.body.args)
         self._made = function.body.made
+        self._top = frozenset(function.body.ops)
         self._impossible: set[ir.Operand] = {p for p in self._params if not isinstance(p.type, types.Integer)}
         size = -1
         while size != (size := len(self._impossible)):
             for op in ir.walk(function.body):
                 self._impossible.update(self._no_results(op))
 
-    def is_possible(self, bounds: Bounds) -> bool:
+    def is_possible(self, check: Bounds | Same) -> bool:
         return all(
             symbol[0] in self._params if isinstance(symbol, tuple) else self._is_known(symbol)
-            for symbol in bounds.symbols
+            for symbol in check.symbols
         )
+
+    def sources(self, symbol: Symbol) -> set[Symbol]:
+        """The extents and integers that are given from which an integer, or the extent of a slice, follows."""
+        if isinstance(symbol, Clipped):
+            return set().union(*map(self.sources, symbol.extent.terms))
+        if not isinstance(symbol, ir.Var) or symbol in self._params:
+            return {symbol}
+        made = self._made.get(symbol)
+        if isinstance(made, ir.Extent) and made.array in self._params:
+            return {(made.array, made.axis)}
+        return set() if made is None else set().union(*map(self.sources, made.operands))
+
+    def is_at_top(self, symbol: Symbol) -> bool:
+        """Whether it is the same wherever it is named: no loop makes it, and no branch."""
+        return not isinstance(symbol, ir.Var) or symbol in self._params or self._made.get(symbol) in self._top
 
     def _is_known(self, symbol: object) -> bool:
         return isinstance(symbol, ir.Const) or (isinstance(symbol, ir.Var) and symbol not in self._impossible)
@@ -80,7 +139,7 @@ class Beforehand:
                     yield op.out
             case ir.Call():
                 are_integers = all(isinstance(o.type, types.Integer) for o in (*op.args, *op.outs))
-                is_plain = not op.effect and ir.canonical(op.callee) in _PLAIN and are_integers
+                is_plain = not op.effect and (ir.canonical(op.callee) in _PLAIN or is_quotient(op)) and are_integers
                 if not is_plain or not all(map(self._is_known, op.args)):
                     yield from op.outs
             case _:
@@ -97,15 +156,16 @@ class Beforehand:
 
     # ---------------------------------------------------------------------------------------------- writing
 
-    def checks(self, bounds: Sequence[Bounds]) -> list[ir.Op]:
-        """What raises Stretched if a slice with one of these bounds goes beyond its array."""
-        writing = _Writing(self._body, self._needed(bounds), bounds, self._extent)
+    def checks(self, wanted: Sequence[Bounds | Same]) -> list[ir.Op]:
+        """What raises Stretched if a slice goes beyond its array, or extents are not the same."""
+        writing = _Writing(self._body, self._needed(wanted), wanted, self._extent)
         writing.inside(self._body)
+        assert not writing.left
         return writing.ops
 
-    def _needed(self, bounds: Sequence[Bounds]) -> set[ir.Operand]:
-        """Variables that the bounds follow from."""
-        needed: set[ir.Operand] = {s for b in bounds for s in b.symbols if isinstance(s, ir.Var)}
+    def _needed(self, checks: Sequence[Bounds | Same]) -> set[ir.Operand]:
+        """Variables that the checks follow from."""
+        needed: set[ir.Operand] = {s for check in checks for s in check.symbols if isinstance(s, ir.Var)}
         size = -1
         while size != (size := len(needed)):
             for op in ir.walk(self._body):
@@ -125,11 +185,11 @@ class Beforehand:
 class _Writing(Writer):
     """One walk that copies what is needed."""
 
-    def __init__(self, body: ir.Region, needed: set[ir.Operand], bounds: Sequence[Bounds], extent: _Extents):
+    def __init__(self, body: ir.Region, needed: set[ir.Operand], checks: Sequence[Bounds | Same], extent: _Extents):
         super().__init__(name="n")
         self.body = body
         self.needed = needed
-        self.left = list(dict.fromkeys(bounds))
+        self.left = list(dict.fromkeys(checks))
         self.made_extent = extent
         self.known: set[Symbol] = set(body.args)
         self.cloner = ir.Cloner()
@@ -171,13 +231,30 @@ class _Writing(Writer):
 
     def check(self) -> None:
         """The checks of which all that they name is known now."""
-        for bounds in self.left[:]:
-            if all(symbol in self.known for symbol in bounds.symbols if isinstance(symbol, ir.Var)):
-                self.left.remove(bounds)
-                args = tuple(map(self.integer, (bounds.start, bounds.stop, bounds.extent)))
-                self.emit(ir.Call(callee=slice_inside, args=args, outs=(), effect=True))
+        for check in self.left[:]:
+            if not all(symbol in self.known for symbol in check.symbols if isinstance(symbol, ir.Var)):
+                continue
+            self.left.remove(check)
+            is_same = isinstance(check, Same)
+            parts = (check.left, check.right) if isinstance(check, Same) else (check.start, check.stop, check.extent)
+            callee, args = same_extent if is_same else slice_inside, tuple(map(self.integer, parts))
+            self.emit(ir.Call(callee=callee, args=args, outs=(), effect=True))
+
+    def clipped(self, symbol: Clipped) -> ir.Operand:
+        """max(0, ceil((stop - start) / step))"""
+        stop = self.integer(symbol.extent)
+        if symbol.stop is not None and symbol.stop.constant < 0:
+            stop = emit_integer(self, operator.add, stop, ir.integer(symbol.stop.constant), "n")
+        elif symbol.stop is not None:
+            stop = self.call(min, stop, ir.integer(symbol.stop.constant), type=types.intp, name="n")
+        start, step = 0 if symbol.start is None else symbol.start.constant, symbol.step.constant
+        ahead = emit_integer(self, operator.add, stop, ir.integer(step - 1 - start), "n")
+        trips = emit_integer(self, operator.floordiv, ahead, ir.integer(step), "n")
+        return self.call(max, trips, ir.integer(0), type=types.intp, name="n")
 
     def symbol(self, symbol: Symbol) -> ir.Operand:
+        if isinstance(symbol, Clipped):
+            return self.clipped(symbol)
         if not isinstance(symbol, ir.Var):
             return super().symbol(symbol)
         operand = self.cloner.operand(symbol)

@@ -26,7 +26,7 @@ from adjit.runtime.library import broadcast_extent, same_extent, stored_extent
 from adjit.transform import ir
 from adjit.transform.analysis.affine import ONE, Affine, Equalities, Symbol, computed
 from adjit.transform.analysis.extents import Axis, extent_source, ndim, sliced
-from adjit.transform.arrays.size_checks import Beforehand, Bounds
+from adjit.transform.arrays.size_checks import Beforehand, Bounds, Clipped, Same
 from adjit.transform.rewrite.affine_ops import Writer
 
 Shape = tuple[Affine, ...]
@@ -37,26 +37,6 @@ class AtLeastZero:
     """max(0, value): the extent of `a[1:-1]`."""
 
     value: Affine
-
-
-@dataclass(frozen=True)
-class Clipped:
-    """The extent of a slice of an axis, where its bounds may lie outside."""
-
-    start: Affine | None
-    stop: Affine | None
-    step: Affine
-    extent: Affine
-
-    def is_cut_like(self, other: Clipped) -> bool:
-        return dataclasses.replace(self, extent=other.extent) == other
-
-    @property
-    def bounds(self) -> Bounds | None:
-        """What has to hold for it to be stop - start."""
-        if self.step != ONE or self.stop is None:
-            return None
-        return Bounds(Affine() if self.start is None else self.start, self.stop, self.extent)
 
 
 def settle_sizes(function: ir.Function, may_assume: bool) -> ir.Function:
@@ -81,8 +61,9 @@ class _Facts(Equalities):
         self.function = function
         self.whole: dict[Clipped, Bounds] = {}  # slices that are taken to be as long as their bounds say
         arrays = filter(ir.is_array, function.body.args)
-        given = ((array, axis) for array in arrays for axis in range(ndim(array)))
-        self.given: dict[Symbol, int] = {symbol: k for k, symbol in enumerate(given)}  # known on entry, in order
+        given: list[Symbol] = [(array, axis) for array in arrays for axis in range(ndim(array))]
+        self.given = frozenset(given)
+        self.order = {symbol: k for k, symbol in enumerate(given)}  # of what is known on entry; the last is replaced
 
     def symbol(self, symbol: Symbol) -> Affine:
         if isinstance(symbol, AtLeastZero):
@@ -93,7 +74,7 @@ class _Facts(Equalities):
             if made in self.whole:
                 bounds = self.whole[made]
                 return self.settled(bounds.stop.plus(bounds.start, -1))
-            return Affine({made: 1})
+            return super().symbol(made)
         return super().symbol(symbol)
 
     @functools.cached_property
@@ -114,7 +95,7 @@ class _Facts(Equalities):
             return rest.constant == 0
         if not self.may_assume:
             return False
-        clipped = [symbol for symbol in (one, other) if isinstance(symbol, Clipped)]
+        clipped = [symbol for symbol in (one, other) if isinstance(symbol, Clipped) and not symbol.is_literal]
         return self._assume_whole(rest, clipped) if clipped else self._assume(rest)
 
     def _assume_whole(self, rest: Affine, clipped: Sequence[Clipped]) -> bool:
@@ -134,10 +115,12 @@ class _Facts(Equalities):
         return True
 
     def _assume(self, rest: Affine) -> bool:
-        """Takes `rest` to be zero, where that says that an axis of an argument is as long as another, or a literal."""
-        if any(symbol not in self.given for symbol in rest.terms) or len(rest.terms) > 2:
+        """Takes `rest` to be zero, where that says that an extent which is known on entry is another, or a literal."""
+        if len(rest.terms) > 2 or not all(map(self._is_known_on_entry, rest.terms)):
             return False
-        last = max(rest.terms, key=lambda symbol: self.given[symbol])
+        if len(rest.terms) == 2 and self._is_made_of_other(*rest.terms):
+            return False
+        last = max(rest.terms, key=lambda symbol: self.order.setdefault(symbol, len(self.order)))
         factor = rest.terms[last]
         if abs(factor) != 1 or any(other == factor for symbol, other in rest.terms.items() if symbol != last):
             return False
@@ -147,15 +130,33 @@ class _Facts(Equalities):
         self.equal[last] = value
         return True
 
+    def _is_known_on_entry(self, symbol: Symbol) -> bool:
+        """Whether an extent is given, or follows from what is given and can be worked out first."""
+        if symbol in self.given:
+            return True
+        if isinstance(symbol, Clipped) and not symbol.is_literal:
+            return False
+        value = Affine({symbol: 1})
+        is_fixed = isinstance(symbol, ir.Var | Clipped) and self._beforehand.is_at_top(symbol)
+        return is_fixed and self._beforehand.is_possible(Same(value, value))
+
+    def _is_made_of_other(self, one: Symbol, other: Symbol) -> bool:
+        """Whether one follows from the other, as half of an extent does, so that they will hardly be equal."""
+        return one in self._beforehand.sources(other) or other in self._beforehand.sources(one)
+
     def checks(self, walk: _Walk) -> list[ir.Op]:
         """What makes sure on entry that the assumptions hold, but for what is known after all."""
         builder = Writer(name="n")
+        later: list[Bounds | Same] = []
         for symbol, value in self.equal.items():
+            if symbol not in self.given or any(other not in self.given for other in value.terms):
+                later.append(Same(value, Affine({symbol: 1})))
+                continue
             left, right = builder.symbol(symbol), builder.integer(value)
             builder.emit(ir.Call(callee=same_extent, args=(left, right), outs=(), effect=True))
         settled = [Bounds(*map(self.settled, (b.start, b.stop, b.extent))) for b in self.whole.values()]
-        unsure = [b for b in settled if not walk.is_inside(b)]
-        return [*builder.ops, *(self._beforehand.checks(unsure) if unsure else ())]
+        later += [b for b in settled if not walk.is_inside(b)]
+        return [*builder.ops, *(self._beforehand.checks(later) if later else ())]
 
 
 def _only_symbol(value: Affine) -> Symbol | None:
@@ -249,7 +250,7 @@ class _Walk:
         elif isinstance(op, ir.Extent):
             self.values[op.out] = self.shape(op.array)[op.axis]
         elif len(op.results) == 1 and ir.is_array(array := op.results[0]):
-            sources = [extent_source(op, axis) or (array, axis) for axis in range(ndim(array))]
+            sources = [extent_source(op, axis, self.definitions) or (array, axis) for axis in range(ndim(array))]
             self.shapes[array] = tuple(map(self.length, sources))
         elif isinstance(op, ir.Call) and all(isinstance(o.type, types.Integer) for o in (*op.args, *op.outs)):
             found = _computed(op, [self.value(a) for a in op.args])
@@ -291,8 +292,14 @@ class _Walk:
             self.once(made, made.out, done)
         elif isinstance(made, ir.Call):
             self.call(made, done)
+        elif isinstance(made, ir.Reshape) and self.is_its_own(made):
+            self.replaced(made.out, made.base)
         else:
             done.append(made)
+
+    def is_its_own(self, view: ir.Reshape) -> bool:
+        """Whether a view has the shape of its base, and no name that the user gave it."""
+        return view.base.type == view.out.type and not view.out.user and self.shape(view.base) == self.shape(view.out)
 
     def call(self, op: ir.Call, done: list[ir.Op]) -> None:
         if op.callee is broadcast_extent:
@@ -307,7 +314,12 @@ class _Walk:
             self.has_changed = True
         elif op.callee is ir.select and self.is_counter_of(op.args[0], op.args[1]):
             self.replaced(op.outs[0], op.args[1])
+        elif len(op.outs) == 1 and op.outs[0] in self.facts.equal:
+            self.once(op, op.outs[0], done)
         else:
+            if len(op.outs) == 1 and op.outs[0] in self.values and _only_symbol(self.value(op.outs[0])) is None:
+                # a size that the user works out is as good as one that is asked for
+                self.leaders[-1].setdefault(self.value(op.outs[0]), op.outs[0])
             done.append(op)
 
     def is_equal(self, left: ir.Operand, right: ir.Operand) -> bool:
@@ -330,8 +342,8 @@ class _Walk:
             self.has_changed = True
             op = ir.Call(callee=max, args=(length, ir.integer(0)), outs=(out,), origin=op.origin)
             self.lengths[out] = length
-        if isinstance(op, ir.Extent) and inner in self.facts.given and op.array in self.carried:
-            # known before the loop, and with it how many trips a loop inside makes
+        if isinstance(op, ir.Extent) and inner in self.facts.given and self.is_better_given(op.array):
+            # known before the loop, and with it how many trips a loop inside makes; or as long as a slice
             assert isinstance(inner, tuple)
             self.has_changed = True
             op = dataclasses.replace(op, array=inner[0], axis=inner[1])
@@ -341,6 +353,10 @@ class _Walk:
             self.leaders[-1][value] = out
             self.replaced(leader, out)
         done.append(op)
+
+    def is_better_given(self, array: ir.Operand) -> bool:
+        """Whether an extent of the array that is an extent of an argument as well is rather called that."""
+        return array in self.carried or isinstance(self.definitions.get(array), ir.Slice)
 
     def known(self, value: Affine, wanted: ir.Var) -> ir.Operand | None:
         """An operand that holds the value; not one that is ours for one that has the user's name."""

@@ -1,6 +1,6 @@
 """The shape of a program: its arrays and loops, as one would have written them, before it is differentiated.
 
-    sizes ──► in place ──► views ──► dissolve ──► maps ──► interchange ──► substitution ──► origins ──► sink
+    sizes ──► in place ──► views ──► dissolve ──► shared ──► maps ──► interchange ──► substitution ──► origins ──► sink
 
 In: a function as it was elaborated. Out: the same with few loops and few arrays. `stretches`: axes of length 1 may be
 stretched; else sizes are checked first. `run_again`: the trips of its loops are, wherever that can be.
@@ -14,14 +14,15 @@ from adjit.transform.arrays.fusion import fuse_maps
 from adjit.transform.arrays.in_place import change_in_place, make_all_trips
 from adjit.transform.arrays.interchange import turn_inside_out
 from adjit.transform.arrays.offsets import move_origins
+from adjit.transform.arrays.shared_nests import share_nests
 from adjit.transform.arrays.sizes import settle_sizes
 from adjit.transform.arrays.small_arrays import dissolve
 from adjit.transform.arrays.unwritten import check_written
-from adjit.transform.arrays.views import see_through_views
 from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.counted import tell_counts
 from adjit.transform.rewrite.into_branches import sink
 from adjit.transform.rewrite.simplify import simplify
+from adjit.transform.rewrite.views import see_through_views
 from adjit.transform.strategy import Strategy
 
 
@@ -38,6 +39,8 @@ def shape(elaborated: ir.Function, stretches: bool, strategy: Strategy, run_agai
         return checked(sink(simplify(settled)), "sunk")
     direct = see_through_views(simplify(settled))
     direct = checked(simplify(dissolve(direct) if strategy.uses("dissolve") else direct), "direct")
+    shared = share_nests(direct)
+    direct = direct if shared is direct else checked(simplify(shared), "shared")
     mapped = checked(fuse_maps(direct), "mapped")
     if strategy.uses("interchange"):
         mapped = checked(turn_inside_out(mapped, fuse_maps), "turned")

@@ -88,7 +88,7 @@ class Sizes:
             return self._extent_of_slice(op, axis)
         is_matrices = isinstance(op, ir.Call) and is_product(op) and all(ndim(a) == 2 for a in op.args)
         if is_matrices or isinstance(op, ir.Alloc | ir.Copy | ir.Transpose):
-            source = extent_source(op, axis)
+            source = extent_source(op, axis, self._made)
             assert source is not None
             return self.extent(*source) if isinstance(source, tuple) else self.of(source)
         assert isinstance(array.type, types.Array)

@@ -1,6 +1,6 @@
 """A derivative as it is compiled: with threads, lanes and vectors, or without.
 
-    threads ──► extrema ──► lanes ──► reassociate ──► vectors ──► hoisting
+    views ──► threads ──► extrema ──► short sums ──► lanes ──► reassociate ──► vectors ──► hoisting
 
 In: a derivative, the places of the user's values among its results. Out: the same, for the machine.
 """
@@ -14,7 +14,10 @@ from adjit.transform.machine.hoisted_arrays import hoist_scratch
 from adjit.transform.machine.lanes import lay_lanes, write_extrema
 from adjit.transform.machine.threads import threaded
 from adjit.transform.machine.vectors import reassociate, vectorise
+from adjit.transform.machine.written_out import write_out
 from adjit.transform.rewrite.checked import checked
+from adjit.transform.rewrite.simplify import simplify
+from adjit.transform.rewrite.views import see_through_views
 from adjit.transform.strategy import Strategy
 
 
@@ -34,11 +37,17 @@ def tune(
     if function.overlapping:
         # what they prove of elements they prove of arrays under one name
         return function
+    if strategy.tuned and not (is_half and is_parallel):
+        # views of the rules' own; what threads make sees its chunk through views
+        direct = see_through_views(function)
+        function = function if direct is function else checked(simplify(direct), "direct")
     made = function if is_half else threaded(function, is_parallel, strategy)
     if not strategy.tuned:
         return made
     if strategy.uses("extrema"):
         made = checked(write_extrema(made), "extrema")
+    short = write_out(made)
+    made = made if short is made else checked(simplify(short), "written out")
     if strategy.uses("lanes"):
         made = checked(lay_lanes(made, values), "in lanes")
     if strategy.uses("reassociate"):

@@ -25,7 +25,7 @@ from adjit.transform import ir
 from adjit.transform.analysis.affine import Affine
 from adjit.transform.ir.types import is_small_integer
 
-Definitions = Mapping[ir.Var, ir.Op]
+Definitions = Mapping[ir.Operand, ir.Op]
 Simpler = ir.Operand | tuple[ir.Call, ...] | None
 _Rule = Callable[["_Site"], Simpler]
 

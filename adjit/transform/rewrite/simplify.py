@@ -22,6 +22,7 @@ from numba import types
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.extents import Axis, extent_source
+from adjit.transform.analysis.integers import is_quotient
 from adjit.transform.rewrite.algebra import is_scalar, literal, simpler
 from adjit.transform.rewrite.dead import eliminate_dead
 
@@ -86,7 +87,7 @@ class _Pass:
         self._uses = Counter(o for o in reads if isinstance(o, ir.Var))
         self._values: dict[ir.Operand, ir.Operand] = {}
         self._truth: dict[ir.Operand, bool] = {}  # conditions known inside the branches they decide
-        self._definitions: dict[ir.Var, ir.Op] = {}  # of what has been put out so far
+        self._definitions: dict[ir.Operand, ir.Op] = {}  # of what has been put out so far
         self._seen: set[ir.Var] = set()  # defined so far
         self._changed = False
         self.reaches_back = False  # what came before a change might be simpler now
@@ -198,7 +199,7 @@ class _Pass:
     def extent(self, array: ir.Operand, axis: int, type_: ir.Type) -> ir.Operand | Axis:
         """An operand that holds the extent of the array, or an axis as near to the parameters as can be."""
         while isinstance(array, ir.Var):
-            source = extent_source(self._definitions.get(array), axis)
+            source = extent_source(self._definitions.get(array), axis, self._definitions)
             if isinstance(source, ir.Const):
                 return literal(source.value, type_)
             if isinstance(source, ir.Var) and source.type == type_:
@@ -364,10 +365,7 @@ def _expression(op: ir.Call) -> Hashable:
 
 def _is_total(op: ir.Call) -> bool:
     """Whether it is arithmetic that has a result for any integers."""
-    callee = ir.canonical(op.callee)
-    if callee in (operator.floordiv, operator.mod):
-        return isinstance(op.args[1], ir.Const) and op.args[1].value != 0
-    return callee in (operator.add, operator.sub, operator.mul, operator.neg)
+    return ir.canonical(op.callee) in (operator.add, operator.sub, operator.mul, operator.neg) or is_quotient(op)
 
 
 def renamed(region: ir.Region, names: Mapping[ir.Operand, ir.Var]) -> ir.Region:

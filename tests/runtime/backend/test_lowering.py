@@ -225,3 +225,20 @@ def test_a_division_by_zero_is_what_the_error_model_says():
     assert compiled(quotient)(1.0, 0.0) == np.inf
     with pytest.raises(ZeroDivisionError):
         njit(quotient, pipeline_class=GeneratedCompiler)(1.0, 0.0)
+
+
+def extremes(a, b):
+    return np.maximum(a, b), np.minimum(a, b)
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_extremes_are_those_of_numba(kind):
+    """The first of equals, be they zeros of two signs, and nan where either is."""
+    values = [kind(x) for x in (1.0, -2.0, 0.0, -0.0, np.inf, -np.inf, np.nan)]
+    made, wanted = compiled(extremes), njit(extremes)
+    for a in values:
+        for b in (*values, 1, True):
+            found, right = made(a, b), wanted(a, b)
+            assert [type(x) for x in found] == [type(x) for x in right]
+            np.testing.assert_array_equal(found, right)
+            np.testing.assert_array_equal(np.signbit(found)[~np.isnan(found)], np.signbit(right)[~np.isnan(right)])

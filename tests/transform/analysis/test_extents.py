@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 import re
 
 import numpy as np
 import pytest
+from numba import types
 
 import adjit
 from adjit.runtime.library import same_extent
@@ -23,6 +25,10 @@ def made(p):
     return p.ops[-1]
 
 
+def source(p, axis):
+    return extent_source(made(p), axis, {out: op for op in p.ops for out in op.results})
+
+
 def product(p, left, right, type_):
     return p.do(np.dot, left, right, type=type_)
 
@@ -30,29 +36,38 @@ def product(p, left, right, type_):
 def test_products_take_the_outer_axes():
     p = Program(A=MATRIX, B=MATRIX, v=VECTOR)
     product(p, p["A"], p["B"], MATRIX)
-    assert [extent_source(made(p), k) for k in (0, 1)] == [(p["A"], 0), (p["B"], 1)]
+    assert [source(p, k) for k in (0, 1)] == [(p["A"], 0), (p["B"], 1)]
     product(p, p["A"], p["v"], VECTOR)
-    assert extent_source(made(p), 0) == (p["A"], 0)
+    assert source(p, 0) == (p["A"], 0)
     product(p, p["v"], p["B"], VECTOR)
-    assert extent_source(made(p), 0) == (p["B"], 1)
+    assert source(p, 0) == (p["B"], 1)
 
 
 def test_a_solution_is_as_long_as_the_right_side():
     p = Program(A=MATRIX, v=VECTOR)
     p.do(np.linalg.solve, p["A"], p["v"], type=VECTOR)
-    assert extent_source(made(p), 0) == (p["v"], 0)
+    assert source(p, 0) == (p["v"], 0)
     p.do(np.sort, p["v"], type=VECTOR)
-    assert extent_source(made(p), 0) is None
+    assert source(p, 0) is None
 
 
 def test_views():
     p = Program(A=MATRIX)
     view = ir.Var("w", types_of(3))
     p.emit(ir.Slice(base=p["A"], selectors=(ir.Span(), ir.NewAxis(), ir.Span(ir.integer(1))), out=view))
-    assert [extent_source(made(p), k) for k in range(3)] == [(p["A"], 0), ir.integer(1), None]
+    assert [source(p, k) for k in range(3)] == [(p["A"], 0), ir.integer(1), None]
     row = ir.Var("row", VECTOR)
     p.emit(ir.Slice(base=p["A"], selectors=(ir.At(ir.integer(0)), ir.Span()), out=row))
-    assert extent_source(made(p), 0) == (p["A"], 1)
+    assert source(p, 0) == (p["A"], 1)
+
+
+def test_a_reshaped_array_is_as_long_as_what_is_not_below_zero():
+    p = Program(A=MATRIX, n=types.intp)
+    extent, half = ir.Var("extent", types.intp), ir.Var("half", types.intp)
+    p.emit(ir.Extent(array=p["A"], axis=0, out=extent))
+    p.emit(ir.Call(callee=operator.floordiv, args=(extent, ir.integer(2)), outs=(half,)))
+    p.emit(ir.Reshape(base=p["A"], shape=(half, p["n"], ir.integer(-1)), out=ir.Var("w", types_of(3))))
+    assert [source(p, k) for k in range(3)] == [half, None, None]
 
 
 def types_of(ndim):

@@ -51,6 +51,27 @@ def inner(a):
     return total
 
 
+def neighbours(A, b):
+    return np.sum(np.sin(A[:, ::2]) * A[:, 1::2] * b)
+
+
+def every_third(A, b):
+    return np.sum(A[:, 1:-1:3] * A[:, :6:3] * b)
+
+
+def blocks(A, b):
+    n, m = A.shape
+    return np.sum(A.reshape(n, m // 2, 2).sum(axis=2) ** 2 * b)
+
+
+def windows(a, b):
+    m = a.size - b.size + 1
+    y = np.zeros(m)
+    for k in range(b.size):
+        y += b[k] * a[k : k + m]
+    return np.sum(y**2)
+
+
 @pytest.mark.parametrize(
     "function, arg_types, checks",
     [
@@ -59,6 +80,10 @@ def inner(a):
         (carried, (VECTOR, types.intp), 0),
         (product, (MATRIX, VECTOR, VECTOR), 1),
         (inner, (VECTOR,), 0),
+        (neighbours, (MATRIX, VECTOR), 2),
+        (every_third, (MATRIX, VECTOR), 2),
+        (blocks, (MATRIX, VECTOR), 1),
+        (windows, (VECTOR, VECTOR), 0),
     ],
 )
 def test_nothing_is_asked_in_the_loops(function, arg_types, checks):
@@ -225,6 +250,40 @@ def test_what_is_assumed_of_sizes_is_what_is_checked(function, target):
             if target == "python":
                 check(function, lambda a=a, b=b: (a.copy(), b.copy()), (0, 1), second=False)
     assert ran == 4
+
+
+@pytest.mark.parametrize("function", [neighbours, every_third, blocks])
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_slices_and_blocks_are_as_long_as_one_another_or_stretched(function, target):
+    """With steps, of odd and of even extents: right where NumPy runs it, and an error elsewhere."""
+    made = adjit.value_and_grad(function, wrt=(0, 1), target=target)
+    ran = 0
+    for n in range(1, 9):
+        A = np.sin(1.0 + np.arange(2.0 * n)).reshape(2, n)
+        for size in (1, 2, 3, 4, 5):
+            b = np.linspace(-1.0, 2.0, size)
+            try:
+                value = function(A, b)
+            except ValueError:
+                with pytest.raises(ValueError, match="broadcast|reshape|total size"):
+                    made(A, b)
+                continue
+            assert made(A, b)[0] == pytest.approx(value, rel=1e-13, abs=1e-13)
+            ran += 1
+            if target == "python":
+                check(function, lambda A=A, b=b: (A.copy(), b.copy()), (0, 1), second=False)
+    assert ran >= 8
+
+
+def halved(A, b):
+    for _ in range(2):
+        A = A[: A.shape[0] // 2] * b
+    return np.sum(A**2)
+
+
+def test_half_of_an_array_is_not_taken_to_be_all_of_it():
+    assert not calls(pipeline.primal(halved, (MATRIX, types.float64)), same_extent)
+    check(halved, lambda: (np.sin(np.arange(10.0)).reshape(5, 2), 0.7), (0, 1))
 
 
 def parts_from_twice_the_counter(a, n):

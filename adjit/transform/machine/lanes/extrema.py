@@ -23,6 +23,7 @@ from numba import types
 
 from adjit.runtime.library import some_elements
 from adjit.transform import ir
+from adjit.transform.analysis.extents import extent_source
 from adjit.transform.ir.types import array_type_of
 from adjit.transform.rewrite.dead import eliminate_dead
 from adjit.transform.rewrite.simplify import simplify
@@ -32,7 +33,7 @@ _BETTER = {np.max: operator.gt, np.amax: operator.gt, np.min: operator.lt, np.am
 
 def write_extrema(function: ir.Function) -> ir.Function:
     """The function with its greatest and least elements in loops taken by loops."""
-    found = _inside_loops(function.body, False)
+    found = (op for op in _inside_loops(function.body, False) if _is_extremum(op, function.body.made))
     made: dict[ir.Op, Sequence[ir.Op]] = {op: _written(op, function.body.made) for op in found}
     if not made:
         return function
@@ -40,9 +41,9 @@ def write_extrema(function: ir.Function) -> ir.Function:
 
 
 def _inside_loops(region: ir.Region, in_loop: bool) -> Iterator[ir.Call]:
-    """What takes a greatest or least element inside of a loop."""
+    """What takes a greatest or least element inside of a loop, of whatever."""
     for op in region.ops:
-        if in_loop and isinstance(op, ir.Call) and _is_extremum(op):
+        if in_loop and isinstance(op, ir.Call) and op.callee in _BETTER:
             yield op
         # what threads raise does not get out of them
         elif not isinstance(op, ir.For) or not op.parallel:
@@ -50,35 +51,62 @@ def _inside_loops(region: ir.Region, in_loop: bool) -> Iterator[ir.Call]:
                 yield from _inside_loops(inner, in_loop or isinstance(op, ir.For | ir.While))
 
 
-def _is_extremum(op: ir.Call) -> bool:
-    if op.callee not in _BETTER or len(op.args) != 1 or op.options:
+def _is_extremum(op: ir.Call, made: Mapping[ir.Operand, ir.Op]) -> bool:
+    """Whether it is of a vector of floats, or of a block of a few. `made`: by result."""
+    if len(op.args) != 1 or op.options or not ir.is_array(op.args[0]) or not ir.is_float(op.outs[0].type):
         return False
-    return ir.is_array(op.args[0]) and array_type_of(op.args[0]).ndim == 1 and ir.is_float(op.outs[0].type)
+    ndim = array_type_of(op.args[0]).ndim
+    return ndim == 1 or all(_literal_extent(op.args[0], axis, made) is not None for axis in range(ndim))
 
 
 def _written(op: ir.Call, made: Mapping[ir.Operand, ir.Op]) -> Sequence[ir.Op]:
-    """The loop that takes the element. `made`: by result."""
+    """The loops that take the element. `made`: by result."""
     builder = ir.Builder(op.origin)
     array = op.args[0]
-    n = builder.extent(array, 0)
-    builder.emit(ir.Call(callee=some_elements, args=(n,), outs=(), effect=True))
-    first = _element(builder, made, array, ir.integer(0))
+    ndim = array_type_of(array).ndim
+    extents = [_literal_extent(array, axis, made) or builder.extent(array, axis) for axis in range(ndim)]
+    for n in extents:
+        if not isinstance(n, ir.Const):
+            builder.emit(ir.Call(callee=some_elements, args=(n,), outs=(), effect=True))
+    first = _element(builder, made, array, [ir.integer(0)] * ndim)
 
-    def better(counter: ir.Var, best: ir.Var) -> tuple[ir.Operand]:
-        item = _element(builder, made, array, counter)
+    def better(index: Sequence[ir.Var], best: ir.Var) -> Sequence[ir.Operand]:
+        if len(index) < ndim:
+            return along(index, best, ())
+        item = _element(builder, made, array, index)
         is_better = builder.call(_BETTER[op.callee], item, best, type=types.boolean, name="is_better")
         is_nan = builder.call(operator.ne, item, item, type=types.boolean, name="is_nan")
         is_taken = builder.call(operator.or_, is_better, is_nan, type=types.boolean, name="is_taken")
         return (builder.call(ir.select, is_taken, item, best, type=best.type, name=best.name),)
 
-    builder.fold(n, "k", [first], [dataclasses.replace(op.outs[0])], better, op.outs, start=ir.integer(1))
+    def along(index: Sequence[ir.Var], best: ir.Var, outs: Sequence[ir.Var]) -> Sequence[ir.Var]:
+        def step(counter: ir.Var, carried: ir.Var) -> Sequence[ir.Operand]:
+            return better((*index, counter), carried)
+
+        n, start = extents[len(index)], ir.integer(int(ndim == 1))
+        return builder.fold(n, "k", [best], [dataclasses.replace(op.outs[0])], step, outs, start=start)
+
+    along((), first, op.outs)
     return builder.ops
 
 
-def _element(builder: ir.Builder, made: Mapping[ir.Operand, ir.Op], array: ir.Operand, index: ir.Operand) -> ir.Var:
-    """An element of a vector, if it is a row or column then of the matrix."""
+def _literal_extent(array: ir.Operand, axis: int, made: Mapping[ir.Operand, ir.Op]) -> ir.Const | None:
+    """The extent of an axis, where that is known while compiling, and not zero."""
+    while not isinstance(array, ir.Const):
+        source = extent_source(made.get(array), axis, made)
+        if not isinstance(source, tuple):
+            return source if isinstance(source, ir.Const) and source.value > 0 else None
+        array, axis = source
+    return None
+
+
+def _element(
+    builder: ir.Builder, made: Mapping[ir.Operand, ir.Op], array: ir.Operand, index: Sequence[ir.Operand]
+) -> ir.Var:
+    """An element, if the array is rows, columns or blocks of another then of that."""
     view = made.get(array)
     if isinstance(view, ir.Slice) and all(isinstance(s, ir.At) or s == ir.Span() for s in view.selectors):
-        places = tuple(s.index if isinstance(s, ir.At) else index for s in view.selectors)
+        rest = iter(index)
+        places = tuple(s.index if isinstance(s, ir.At) else next(rest) for s in view.selectors)
         return builder.load(view.base, places)
-    return builder.load(array, (index,))
+    return builder.load(array, tuple(index))
