@@ -25,6 +25,15 @@ from adjit.errors import (
 from adjit.runtime.backend.pool import clear_workspaces, workspace_bytes
 from adjit.transform.source.marks import checkpoint
 
+
+def __getattr__(name: str) -> object:
+    if name == "cuda":
+        import importlib
+
+        return importlib.import_module("adjit.cuda")
+    raise AttributeError(f"module 'adjit' has no attribute {name!r}")
+
+
 __all__ = [
     "AdjitError", "Aliased", "InternalError", "NoRule", "NotCached", "NotScalar", "SourceUnavailable",
     "TypeMismatch", "Unsupported", "Unwritten", "WrongCall", "WrongWrt", "cache_info", "check_grads", "checkpoint",

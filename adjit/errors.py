@@ -105,6 +105,10 @@ class TypeMismatch(AdjitError):
     """Types do not fit: numba cannot type the program, or a seed or tangent is unlike what it belongs to."""
 
 
+class WrongDevice(AdjitError, TypeError):
+    """An array is in memory that the code does not reach: NumPy's, of code for a GPU."""
+
+
 class Unwritten(AdjitError):
     """An element of an array from np.empty is read before anything is stored there."""
 

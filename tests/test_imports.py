@@ -17,12 +17,13 @@ MAY_IMPORT = {
     "__init__": "api errors rules runtime.backend transform.source",
     "__main__": "cli",
     "cli": "api errors transform.source",
-    "api": f"errors rules runtime runtime.backend runtime.library {IR} transform.emit transform.explain "
+    "api": f"errors rules runtime runtime.backend runtime.cuda runtime.library {IR} transform.emit transform.explain "
     "transform.pipeline transform.rewrite transform.source transform.strategy",
-    "transform.pipeline": f"{IR} transform.arrays transform.derive transform.elaborate transform.emit transform.kinds "
-    "transform.machine transform.rewrite transform.source transform.strategy transform.sweeps",
+    "transform.pipeline": f"{IR} transform.arrays transform.cuda transform.derive transform.elaborate transform.emit "
+    "transform.kinds transform.machine transform.rewrite transform.source transform.strategy transform.sweeps",
     "transform.kinds": f"errors runtime.library {IR} transform.derive "
     "transform.machine.threads transform.rewrite transform.source transform.sweeps",
+    "transform.cuda": f"errors runtime.library {TOOLS} transform.emit",
     "transform.explain": f"runtime.library {TOOLS} transform.derive transform.emit",
     "transform.sweeps": f"errors runtime.library {TOOLS} transform.derive transform.elaborate.values transform.storage "
     "transform.strategy transform.sweeps.clears transform.sweeps.gather",
@@ -47,6 +48,8 @@ MAY_IMPORT = {
     IR: "errors runtime.backend runtime.library",
     "transform.strategy": "",
     "transform": "",
+    "cuda": "",
+    "runtime.cuda": "errors runtime",
     "runtime": "",
     "runtime.backend": "errors runtime.library",
     "runtime.library": "errors",

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 # ------------------------------------------------------------------------------------------------- derived functions
 
 
-class _Specialising:
+class Specialising:
     """What derived functions have in common on every target."""
 
     derivative: Derivative
@@ -76,7 +76,7 @@ class _Specialising:
         return {"derivative": self.derivative, "options": self.options}
 
     def _reduce_class(self) -> type:
-        return _Specialising
+        return Specialising
 
     @classmethod
     def _rebuild(cls, **states: Any) -> Any:
@@ -322,7 +322,11 @@ class _Specialising:
 
     def argument_types(self, *arguments: Any) -> tuple[types.Type, ...]:
         """The types for which these arguments are specialised; strings with their values."""
-        return self._specialised([type_of(a) for a in arguments])
+        return self._specialised([self._type_of(a) for a in arguments])
+
+    @staticmethod
+    def _type_of(argument: Any) -> types.Type:
+        return type_of(argument)
 
     def _types_of(self, arguments: Sequence[Any]) -> tuple[types.Type, ...]:
         found: list[types.Type] = []
@@ -330,7 +334,7 @@ class _Specialising:
             if isinstance(argument, str):
                 found += to_types(argument)
             else:
-                found.append(argument if isinstance(argument, types.Type) else type_of(argument))
+                found.append(argument if isinstance(argument, types.Type) else self._type_of(argument))
         parameters = list(self.__signature__.parameters.values())
         left_out = parameters[len(found) :]
         if len(found) > len(parameters) or any(p.default is p.empty for p in left_out):
@@ -374,7 +378,7 @@ class _Structures(Exception):
     """Some arguments of a call are lists, dictionaries or objects."""
 
 
-class Derived(_Specialising, SpecialisedDispatcher):
+class Derived(Specialising, SpecialisedDispatcher):
     """A derived function, compiled by numba at its first call with new argument types."""
 
     def __init__(self, derivative: Derivative, options: Options) -> None:
@@ -527,7 +531,7 @@ class Derived(_Specialising, SpecialisedDispatcher):
             self.compile(given)
 
 
-class Interpreted(_Specialising, Picklable):
+class Interpreted(Specialising, Picklable):
     """A derived function whose generated code runs in plain Python, for debuggers."""
 
     def __init__(self, derivative: Derivative, options: Options) -> None:
@@ -605,12 +609,13 @@ class _Slot:
     seen: tuple[object, ...] = ()
 
 
+TARGETS: dict[str, type] = {"cpu": Derived, "python": Interpreted}  # that for a GPU is `api/on_device.py`'s
 _CLASSES: dict[tuple[str, type], type] = {}
 
 
 def register(kind: str, own: type) -> None:
     """`own`: a class with what the derived functions of a kind do of their own in a call."""
-    for base in (Derived, Interpreted):
+    for base in TARGETS.values():
         _CLASSES[kind, base] = type(f"{base.__name__}{own.__name__}", (own, base), {"__module__": own.__module__})
 
 
@@ -620,8 +625,8 @@ def derive(derivative: Derivative, options: Options) -> Any:
     slot, seen = _slot(derivative, options), tuple(_visible(root(derivative)))
     with slot.lock:
         if slot.derived is None or not _same(slot.seen, seen):
-            is_plain = options.target == "python" or config.DISABLE_JIT  # type: ignore[attr-defined]
-            base = Interpreted if is_plain else Derived
+            is_compiled = options.target != "cpu" or not config.DISABLE_JIT  # type: ignore[attr-defined]
+            base = TARGETS[options.target if is_compiled else "python"]
             slot.derived, slot.seen = _CLASSES.get((derivative.kind, base), base)(derivative, options), seen
         return slot.derived
 

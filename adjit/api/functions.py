@@ -40,6 +40,7 @@ from adjit.api.bound import BoundDerived, bound
 from adjit.api.branches import by_branch, has_paths
 from adjit.api.calls import AlongVectors, Choosing
 from adjit.api.dispatch import derive, register
+from adjit.api.on_device import pull_on_device, push_on_device
 from adjit.api.options import Options, make_options
 from adjit.api.structures import Layouts, Patterns, laid_out, like, patterns_in, taken
 from adjit.api.trees import Template, conform, described, leaves, map_leaves, parts_of, snapshot, template, zero
@@ -85,6 +86,10 @@ def jvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any], **option
     """
     spec, chosen = specification(as_python(function)), make_options(options)
     arguments = bind(spec, primals)
+    if chosen.target == "cuda":
+        instead = "Give one an argument that is given, shaped as that."
+        dots_given = parts_of(tangents, len(primals), f"the tangents of {shown(spec)} are", instead)
+        return push_on_device(spec, chosen, arguments, dots_given)
     laid = laid_out(spec, list(derivatives.parameters(spec).parameters), arguments)
     if laid is not None:
         layouts, arguments = laid
@@ -112,7 +117,7 @@ def push(
     return value, tangent
 
 
-def vjp(function: Any, *arguments: Any, **options: Any) -> tuple[Any, Pullback]:
+def vjp(function: Any, *arguments: Any, **options: Any) -> tuple[Any, Any]:
     """The value, and the function that takes an adjoint of it (a seed) to the adjoints of the arguments.
 
     The pullback returns a tuple with an entry an argument, None where none flows (integers, complex numbers). It may
@@ -128,6 +133,8 @@ def vjp(function: Any, *arguments: Any, **options: Any) -> tuple[Any, Pullback]:
         return value, dataclasses.replace(pullback, _positions=places)
     spec, chosen = specification(function), make_options(options)
     positions, given = range(len(arguments)), bind(spec, arguments)
+    if chosen.target == "cuda":
+        return pull_on_device(spec, chosen, given, len(arguments))
     layouts: Layouts = ()
     laid = laid_out(spec, list(derivatives.parameters(spec).parameters), given)
     if laid is not None:

@@ -16,6 +16,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.arrays import shape
+from adjit.transform.cuda import as_numbers, emit_plan, numbers, planned
 from adjit.transform.derive import Compiler
 from adjit.transform.elaborate import elaborate, without_comments
 from adjit.transform.emit import Emitted, emit
@@ -31,6 +32,9 @@ from adjit.transform.sweeps import transposed_tangent
 
 def source(derivative: Derivative, arg_types: Sequence[types.Type], vectormath: bool = False) -> Emitted:
     """The source of a derivative for these argument types. `vectormath`: with vectorisable elementary functions."""
+    if derivative.strategy.machine == "cuda":
+        made = released(build(derivative, tuple(map(as_numbers, arg_types))))
+        return emit_plan(planned(made, numbers(made, arg_types)))
     made = _tuned(derivative, build(derivative, tuple(arg_types)), vectormath)
     return emit(made, in_workspace=derivative.strategy.tuned and derivative.strategy.uses("workspace"))
 

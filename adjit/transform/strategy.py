@@ -27,12 +27,14 @@ class Strategy:
     """values:  whether values are kept or computed again: the cheapest together, or all one way as far as that can be
     trips:   which loops run their trips again in the reverse sweep: chosen ones, or all that can
     without: mechanisms that are left out, of MECHANISMS
+    machine: what it runs on, which decides what is cheap
     tuned:   whether what only makes it faster is done to the adjoint: `sweeps/gather` and all of `machine`
     """
 
     values: Literal["cheapest", "kept", "again"] = "cheapest"
     trips: Literal["chosen", "again"] = "chosen"
     without: Set[str] = frozenset()
+    machine: Literal["cpu", "cuda"] = "cpu"
     tuned: bool = True
 
     def __post_init__(self) -> None:
@@ -47,6 +49,8 @@ CHEAPEST = Strategy()
 READABLE = Strategy(tuned=False)
 # as close to the user's statements as can be: what is touched and made there is touched and made
 GUARDED = Strategy(without=MECHANISMS, tuned=False)
+# gathers of contributions that are kept have one nest, which is one launch, and no pieces around it
+ON_GPU = Strategy(machine="cuda", without=frozenset({"multiples", "late"}))
 
 FORCED = {
     "kept": Strategy(values="kept"),

@@ -43,8 +43,10 @@ class Emitted:
     globals: Mapping[str, Any]
 
 
-def emit(function: ir.Function, in_workspace: bool = True) -> Emitted:
-    """The source of `function`. `in_workspace`: temporaries and products are there."""
+def emit(
+    function: ir.Function, in_workspace: bool = True, expressions: Callable[..., Expressions] = Expressions
+) -> Emitted:
+    """The source of `function`. `in_workspace`: temporaries and products are there. `expressions`: what prints them."""
     folding, lowered, classes, names = _lowered(function)
 
     @functools.cache
@@ -53,7 +55,7 @@ def emit(function: ir.Function, in_workspace: bool = True) -> Emitted:
 
     found = Globals([*names.values(), identifier(function.name)])
     kept = _temporaries(function) if in_workspace else None
-    layout = Layout(function, classes, folding, Expressions(name_of, folding, found, kept, lowered.wholes))
+    layout = Layout(function, classes, folding, expressions(name_of, folding, found, kept, lowered.wholes))
     layout.block(lowered.body, INDENT)
     name = identifier(function.name)
     parameters = ", ".join(name_of(parameter) for parameter in lowered.parameters)

@@ -212,6 +212,12 @@ class Expressions:
     def element(self, array: ir.Operand, index: Sequence[ir.Operand]) -> str:
         return f"{self.atom(array)}[{self.operands(index) or '()'}]"
 
+    def atomic_addition(self, array: ir.Operand, index: Sequence[ir.Operand], value: ir.Operand) -> str:
+        """An addition that no other thread gets into."""
+        add = self.globals.text(ir.external("numba", "cuda.atomic.add"))
+        place = self.text(index[0]) if len(index) == 1 else parenthesised([self.text(i) for i in index])
+        return f"{add}({self.atom(array)}, {place if index else '()'}, {self.text(value)})"
+
     def selector(self, selector: ir.Selector) -> str:
         if isinstance(selector, ir.NewAxis):
             return f"{self.globals.module('np')}.newaxis"

@@ -21,6 +21,7 @@ import numpy as np
 from numba import njit
 from numba.extending import is_jitted
 
+from adjit.transform import ir
 from adjit.transform.emit import special
 from adjit.transform.emit.emit import Emitted
 from adjit.transform.emit.wrapping import INDENT, WIDTH
@@ -72,7 +73,9 @@ class _Head:
 
     def add(self, name: str, value: Any) -> None:
         """Gives `name` its value in the module."""
-        if isinstance(value, np.ndarray):
+        if isinstance(value, ir.External):
+            self.imports.setdefault(f"from {value.module} import ", set()).add(_renamed(value.root, name))
+        elif isinstance(value, np.ndarray):
             self._import("np", np)
             self.constants[name] = f"{name} = {_array(value)}"
         elif isinstance(value, str):

@@ -124,6 +124,8 @@ def name_groups(classes: Classes, function: ir.Function) -> dict[Group, str]:
 
 def own_name(value: Any) -> str:
     """The name that a function goes by."""
+    if isinstance(value, ir.External):
+        return value.root
     return identifier(str(getattr(value, "__name__", "") or "constant").replace("<lambda>", "function"))
 
 
@@ -159,6 +161,8 @@ class Globals:
 
     def text(self, value: Any) -> str:
         """The expression for a function, a class or a frozen array."""
+        if isinstance(value, ir.External):
+            return value.name.replace(value.root, self._name(ir.external(value.module, value.root), value.root), 1)
         path = _dotted(value)
         if path is None:
             return self._name(value, own_name(value))

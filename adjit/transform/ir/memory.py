@@ -76,6 +76,7 @@ class Store(Op):
     """`array[index] = value`; `add` makes it `array[index] += value` without a Load of its own.
 
     promised: no other trip of the loops over prange around touches the element, or its user has a race already.
+    atomic: threads may add to the element at the same time; in kernels.
     """
 
     array: Operand = operand(memory="written")
@@ -83,6 +84,7 @@ class Store(Op):
     value: Operand = operand()
     add: bool = False
     promised: bool = False
+    atomic: bool = False
 
 
 @dataclass(frozen=True)

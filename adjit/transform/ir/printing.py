@@ -146,7 +146,7 @@ class _Printer:
                 shape = f"({self.operands(op.shape)})" if op.like is None else f"like {self.operand(op.like)}"
                 return f"alloc {shape}" + ("" if op.fill is None else f" fill {self.operand(op.fill)}")
             case ir.Store():
-                sign = "+=" if op.add else "="
+                sign = ("atomic " if op.atomic else "") + ("+=" if op.add else "=")
                 return f"store {self.operand(op.array)}[{self.operands(op.index)}] {sign} {self.operand(op.value)}"
             case ir.For():
                 flags = [flag for flag in ("stops", "order_free", "parallel") if getattr(op, flag)]
@@ -158,6 +158,8 @@ class _Printer:
             case ir.While():
                 flags = ["stops"] if op.stops else []
                 return " ".join(["while", *self._carrying(op.test.args, op.inits), *flags])
+            case ir.Launch():
+                return f"launch {op.kernel.name}[{self.operand(op.shape)}]({self.operands(op.args)})"
             case ir.Raise():
                 unless = "" if op.condition is None else f" unless {self.operand(op.condition)}"
                 return f"raise {op.exception.__name__}({self.operands(op.args)}){unless}"

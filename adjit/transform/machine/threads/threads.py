@@ -17,14 +17,12 @@ The user's own loop may be serial, as its derivative is made of proofs and not o
 from __future__ import annotations
 
 import dataclasses
-import operator
 from collections.abc import Collection, Sequence
 
 from numba import types
 
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Iterations
-from adjit.transform.analysis.effects import is_check
 from adjit.transform.analysis.integers import Naturals
 from adjit.transform.analysis.trip_counts import count_trips
 from adjit.transform.analysis.trips import Serial, Sharing, Sharings
@@ -33,6 +31,7 @@ from adjit.transform.machine.threads.chunks import Chunks
 from adjit.transform.machine.vectors import LEAST_TRIPS, suits_windows
 from adjit.transform.rewrite.affine_ops import Writer
 from adjit.transform.rewrite.checked import checked
+from adjit.transform.rewrite.checks_first import checked_first
 from adjit.transform.rewrite.dead import eliminate_dead
 from adjit.transform.strategy import Strategy
 
@@ -64,38 +63,8 @@ def _in_turn(op: ir.Op) -> ir.Op:
     return dataclasses.replace(op, parallel=False) if isinstance(op, ir.For) and op.parallel else op
 
 
-def _checked_first(loop: ir.Op) -> Sequence[ir.Op]:
-    """The operation; before a loop over prange the checks of extents that come out the same in each trip.
-
-        for i in prange(n):                        if n > 0:
-            stored_extent(a.shape[1], b.size)          stored_extent(a.shape[1], b.size)
-            ...                                    for i in prange(n):
-                                                       ...
-
-    An error that a thread raises does not get out of it, so trips that may raise one do not run at the same time.
-    """
-    if not isinstance(loop, ir.For) or not loop.parallel:
-        return [loop]
-    inside = set(loop.body.defines)
-    moved: list[ir.Op] = []
-    for op in loop.body.ops:
-        if (is_check(op) or isinstance(op, ir.Extent)) and not inside.intersection(op.operands):
-            inside.difference_update(op.results)
-            moved.append(op)
-    if not any(is_check(op) for op in moved) or loop.step not in (ir.integer(1), ir.integer(-1)):
-        return [loop]
-    checks = [op for op in moved if is_check(op)]
-    extents = [op for op in moved if not is_check(op)]
-    cloner = ir.Cloner()
-    tested = tuple(cloner.op(op) for op in checks)
-    outs = tuple(out for op in checks for out in op.results)
-    builder = ir.Builder(loop.origin)
-    low, high = (loop.start, loop.stop) if loop.step == ir.integer(1) else (loop.stop, loop.start)
-    some = builder.call(operator.gt, high, low, type=types.boolean, name="has_trips")
-    then = ir.Region((), tested, tuple(map(cloner.operand, outs)))
-    builder.emit(ir.If(condition=some, then=then, orelse=ir.Region((), (), (ir.integer(0),) * len(outs)), outs=outs))
-    body = ir.with_ops(loop.body, [op for op in loop.body.ops if op not in moved])
-    return [*extents, *builder.ops, ir.with_regions(loop, [body])]
+def _checked_first(op: ir.Op) -> Sequence[ir.Op]:
+    return checked_first(op) if isinstance(op, ir.For) and op.parallel else [op]
 
 
 class _Parallel:

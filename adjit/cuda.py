@@ -1,0 +1,37 @@
+"""What generated code for a GPU calls, and what users need beside `target="cuda"`.
+
+In: arrays on a device. Out: the same; the backend is imported when the first of these is asked for, not before.
+
+    from adjit.cuda import cover, empty_like        as generated text has it
+    with adjit.cuda.on(stream): gradient(x, y)      launches go to that stream
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+_HOMES = {
+    "arrays": "is_device_array",
+    "device": "THREADS block_sum cbrt ceil degrees floor fmax fmin greater heaviside lesser logaddexp logaddexp2 "
+    "logical_and logical_or maximum minimum radians rint sign signbit sum_of_parts trunc",
+    "launch": "cover one_block one_thread parts spread",
+    "memory": "constant copy copy_in_f_order empty empty_like full full_like number ones ones_like read transposed "
+    "zeros zeros_like",
+    "streams": "current on",
+}
+_MODULES = {name: module for module, names in _HOMES.items() for name in names.split()}
+
+__all__ = sorted(_MODULES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module 'adjit.cuda' has no attribute {name!r}")
+    module = importlib.import_module(f"adjit.runtime.cuda.{_MODULES[name]}")
+    found = globals()[name] = getattr(module, name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *_MODULES]

@@ -1,0 +1,71 @@
+"""Arrays on the device, as callers give them and get them.
+
+In: what has `__cuda_array_interface__`: arrays of CuPy, torch or numba. Out: the backend's arrays, without a copy,
+their types, and results of the kind of the first of them.
+
+    given(cupy.ones(3))  ->  a device array on the same memory      results of that call are CuPy's
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numba import from_dtype, types
+
+from adjit.errors import WrongDevice
+from adjit.runtime.cuda.backend import alias, as_device_array
+
+
+def is_device_array(value: Any) -> bool:
+    """Whether it is an array on a device."""
+    return hasattr(value, "__cuda_array_interface__") or hasattr(value, "__cuda_ndarray__")
+
+
+def type_of(array: Any) -> types.Array:
+    """numba's type for an array on the device."""
+    seen = alias(as_device_array(array))
+    layout = "C" if seen.flags.c_contiguous else "F" if seen.flags.f_contiguous else "A"
+    found: types.Array = types.Array(from_dtype(seen.dtype), seen.ndim, layout)  # type: ignore[call-overload]
+    return found
+
+
+def given(owner: str, name: str, value: Any) -> Any:
+    """An argument of a call, for the host's function; WrongDevice for arrays in NumPy's memory."""
+    if isinstance(value, tuple):
+        return tuple(given(owner, name, part) for part in value)
+    if isinstance(value, np.ndarray) and not is_device_array(value):
+        raise WrongDevice(
+            f"argument `{name}` of {owner} is an array of NumPy's, which is not on the device",
+            why='target="cuda" copies nothing to the device by itself.',
+            instead="Pass numba.cuda.to_device(...) of it, cupy.asarray(...), or a torch tensor on the device.",
+        )
+    return as_device_array(value) if is_device_array(value) else value
+
+
+def as_first(result: Any, arguments: Sequence[Any]) -> Any:
+    """Results as arrays of the library whose array is the first among the arguments."""
+    kind = next((_library(a) for a in _flat(arguments) if is_device_array(a)), "numba")
+    return _converted(result, kind)
+
+
+def _flat(values: Sequence[Any]) -> list[Any]:
+    return [leaf for v in values for leaf in (_flat(v) if isinstance(v, tuple) else [v])]
+
+
+def _library(array: Any) -> str:
+    return type(array).__module__.partition(".")[0]
+
+
+def _converted(result: Any, kind: str) -> Any:
+    if isinstance(result, tuple):
+        return tuple(_converted(part, kind) for part in result)
+    if not is_device_array(result):
+        return result
+    if kind == "cupy":
+        return sys.modules["cupy"].asarray(result)
+    if kind == "torch":
+        return sys.modules["torch"].as_tensor(result, device="cuda")
+    return result

@@ -1,0 +1,226 @@
+"""Functions that kernels call: sums over a block, and what a GPU's `math` has not.
+
+In: numbers, in each thread. Out: a number, in each thread; sums in the first thread of a block, in a fixed order.
+
+    block_sum(total, parts[0])            parts[0, block] is the sum of `total` over the threads of the block
+    sum_of_parts(parts[0])                the parts added up, in the order of the blocks
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from adjit.runtime.cuda.backend import SIMULATED, cuda
+
+# The simulator has a thread of the operating system for each.
+THREADS = 16 if SIMULATED else 256
+MOST_BLOCKS = 3 if SIMULATED else 1024  # of a sum; the same on every device, and so are the bits of the sum
+
+
+# Neither calls the other or a third one: what two of them call would be linked twice, with its shared memory.
+
+
+@cuda.jit(device=True)
+def block_sum(value, parts):
+    """Stores the sum of `value` over the block as its part of the sum. All threads call it."""
+    part = cuda.shared.array(THREADS, parts.dtype)
+    t = cuda.threadIdx.x + cuda.blockDim.x * (cuda.threadIdx.y + cuda.blockDim.y * cuda.threadIdx.z)
+    part[t] = value
+    cuda.syncthreads()
+    half = THREADS // 2
+    while half > 0:
+        if t < half:
+            part[t] += part[t + half]
+        cuda.syncthreads()
+        half //= 2
+    if t == 0:
+        block = cuda.blockIdx.x + cuda.gridDim.x * (cuda.blockIdx.y + cuda.gridDim.y * cuda.blockIdx.z)
+        parts[block] = part[0]
+    # the memory is that of the next call, too
+    cuda.syncthreads()
+
+
+@cuda.jit(device=True)
+def sum_of_parts(parts):
+    """The parts of a sum added up. One block calls it, with all its threads."""
+    part = cuda.shared.array(THREADS, parts.dtype)
+    t = cuda.threadIdx.x
+    own = parts.dtype.type(0)
+    for block in range(t, parts.size, THREADS):
+        own += parts[block]
+    part[t] = own
+    cuda.syncthreads()
+    half = THREADS // 2
+    while half > 0:
+        if t < half:
+            part[t] += part[t + half]
+        cuda.syncthreads()
+        half //= 2
+    total = part[0]
+    cuda.syncthreads()
+    return total
+
+
+# ------------------------------------------------------------------------------------------------- numbers
+
+# the simulator's numbers are NumPy's, and its functions have to be, where those of `math` give integers or raise
+
+
+@cuda.jit(device=True)
+def maximum(x, y):
+    """The greater one, nan if one is."""
+    if x != x:
+        return x
+    if y != y:
+        return y
+    return x if x >= y else y
+
+
+@cuda.jit(device=True)
+def minimum(x, y):
+    """The lesser one, nan if one is."""
+    if x != x:
+        return x
+    if y != y:
+        return y
+    return x if x <= y else y
+
+
+@cuda.jit(device=True)
+def fmax(x, y):
+    """The greater one, the other if one is nan."""
+    if x != x:
+        return y
+    if y != y:
+        return x
+    return x if x >= y else y
+
+
+@cuda.jit(device=True)
+def fmin(x, y):
+    """The lesser one, the other if one is nan."""
+    if x != x:
+        return y
+    if y != y:
+        return x
+    return x if x <= y else y
+
+
+@cuda.jit(device=True)
+def greater(x, y):
+    """Python's max."""
+    return y if y > x else x
+
+
+@cuda.jit(device=True)
+def lesser(x, y):
+    """Python's min."""
+    return y if y < x else x
+
+
+@cuda.jit(device=True)
+def sign(x):
+    """-1, 0 or 1; nan of nan."""
+    one = x**0
+    if x > 0:
+        return one
+    if x < 0:
+        return -one
+    return x - x
+
+
+@cuda.jit(device=True)
+def heaviside(x, middle):
+    """0 below zero, 1 above, `middle` at zero; nan of nan."""
+    if x < 0:
+        return middle * 0
+    if x > 0:
+        return middle * 0 + x**0
+    return middle if x == 0 else x
+
+
+@cuda.jit(device=True)
+def logaddexp(x, y):
+    """log(exp(x) + exp(y))."""
+    if x == y:
+        return x + math.log(x**0 + x**0)
+    d = x - y
+    if d > 0:
+        return x + math.log1p(math.exp(-d))
+    if d <= 0:
+        return y + math.log1p(math.exp(d))
+    return d
+
+
+@cuda.jit(device=True)
+def logaddexp2(x, y):
+    """log2(2**x + 2**y)."""
+    if x == y:
+        return x + x**0
+    d = x - y
+    if d > 0:
+        return x + math.log2(x**0 + math.exp2(-d))
+    if d <= 0:
+        return y + math.log2(x**0 + math.exp2(d))
+    return d
+
+
+@cuda.jit(device=True)
+def degrees(x):
+    """Radians in degrees."""
+    return x * (180.0 / math.pi)
+
+
+@cuda.jit(device=True)
+def radians(x):
+    """Degrees in radians."""
+    return x * (math.pi / 180.0)
+
+
+@cuda.jit(device=True)
+def logical_and(x, y):
+    """Whether both are true."""
+    return bool(x) and bool(y)
+
+
+@cuda.jit(device=True)
+def logical_or(x, y):
+    """Whether one is true."""
+    return bool(x) or bool(y)
+
+
+if SIMULATED:
+    ceil, floor, trunc, rint, cbrt, signbit = np.ceil, np.floor, np.trunc, np.rint, np.cbrt, np.signbit
+else:
+
+    @cuda.jit(device=True)
+    def ceil(x):
+        """The least whole number that is not less, as a float."""
+        return math.ceil(x)
+
+    @cuda.jit(device=True)
+    def floor(x):
+        """The greatest whole number that is not greater, as a float."""
+        return math.floor(x)
+
+    @cuda.jit(device=True)
+    def trunc(x):
+        """The whole number towards zero, as a float."""
+        return math.trunc(x)
+
+    @cuda.jit(device=True)
+    def rint(x):
+        """The nearest whole number, the even one of two."""
+        return cuda.libdevice.rint(x)
+
+    @cuda.jit(device=True)
+    def cbrt(x):
+        """The cubic root."""
+        return cuda.libdevice.cbrt(x)
+
+    @cuda.jit(device=True)
+    def signbit(x):
+        """Whether it is less than zero, or -0."""
+        return math.copysign(1.0, x) < 0.0

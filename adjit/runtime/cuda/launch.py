@@ -1,0 +1,104 @@
+"""The shapes of grids, and generated text as functions that launch kernels.
+
+In: extents, x first; text. Out: (grid, block, stream) for a launch; the host's function.
+
+    f_L3[cover(n)](x, y)             a thread for each of n trips, and a few that have none
+    f_L3[spread(n, m)](x, parts)     a bounded number of blocks, by the extents alone, whose threads take several trips
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from adjit.runtime.compile import register
+from adjit.runtime.cuda.device import MOST_BLOCKS, THREADS
+from adjit.runtime.cuda.memory import empty
+from adjit.runtime.cuda.streams import current
+from adjit.runtime.plain_numbers import NAMES, as_compiled
+
+Grid = tuple[tuple[int, ...], tuple[int, ...], Any]
+
+# along x lie the threads that work on neighbouring elements
+_WIDEST = min(32, THREADS // 4)
+_MOST_DEEP = 64  # threads along z that a block may have
+_MOST_HIGH = 65535  # blocks along y and z that a grid may have
+
+
+def cover(*extents: int) -> Grid:
+    """A thread for each trip; along y and z, where blocks are limited, threads go on to further trips."""
+    block = _block(extents)
+    counts = [max(1, -(-n // width)) for n, width in zip(extents, block, strict=True)]
+    return (counts[0], *(min(count, _MOST_HIGH) for count in counts[1:])), block, current()
+
+
+def spread(*extents: int) -> Grid:
+    """At most so many blocks that their parts of a sum are quickly added up, on every device as many."""
+    grid, block, stream = cover(*extents)
+    left, found = MOST_BLOCKS, []
+    for count in grid:
+        found.append(max(1, min(count, left)))
+        left //= found[-1]
+    return tuple(found), block, stream
+
+
+def _block(extents: tuple[int, ...]) -> tuple[int, ...]:
+    """THREADS threads: as wide as there are trips along x, and no wider than a warp if there are more axes."""
+    if len(extents) == 1:
+        return (THREADS,)
+    x = min(_WIDEST, _power_of_two(extents[0]))
+    y = THREADS // x if len(extents) == 2 else min(THREADS // x, _power_of_two(extents[1]))
+    return (x, y) if len(extents) == 2 else _deep(x, y)
+
+
+def _deep(x: int, y: int) -> tuple[int, int, int]:
+    while THREADS // (x * y) > _MOST_DEEP:
+        y *= 2
+    return x, y, THREADS // (x * y)
+
+
+def _power_of_two(n: int) -> int:
+    """The least one that is not less than n."""
+    return 1 << max(0, int(n) - 1).bit_length()
+
+
+def one_block() -> Grid:
+    """One block of threads."""
+    return (1,), (THREADS,), current()
+
+
+def one_thread() -> Grid:
+    """One thread."""
+    return (1,), (1,), current()
+
+
+def parts(count: int, shape: Grid, dtype: Any = np.float64) -> Any:
+    """Room for a part of each of so many sums in each block of a launch."""
+    return empty((count, math.prod(shape[0])), dtype)
+
+
+def load(text: str, names: Mapping[str, Any], name: str, title: str) -> Any:
+    """The function `name` of the host that generated text defines after its kernels.
+
+    Its numbers are as compiled code has them, as under `target="python"`; kernels are compiled as they stand.
+    """
+    filename = register(text, title)
+    scope: dict[str, Any] = {"__name__": __name__, "__builtins__": __builtins__, **NAMES}
+    scope |= {own: resolved(value) for own, value in names.items()}
+    tree = ast.parse(text, filename)
+    host = ast.Module([tree.body.pop()], [])
+    exec(compile(tree, filename, "exec", dont_inherit=True), scope)
+    plain = as_compiled(host, is_single="float32" in text)
+    exec(compile(plain, filename, "exec", dont_inherit=True), scope)
+    return scope[name]
+
+
+def resolved(value: Any) -> Any:
+    """What an external name stands for."""
+    module = getattr(value, "module", None)
+    return getattr(importlib.import_module(module), value.root) if module is not None else value

@@ -1,0 +1,179 @@
+"""Arrays that generated code makes on the device, and what it keeps there.
+
+In: shapes and dtypes. Out: arrays in C order.
+
+    empty((3, n)); zeros_like(x); copy(x)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from adjit.runtime.cuda.backend import SIMULATED, alias, allocated, cuda, set_to_zero, view
+from adjit.runtime.cuda.device import THREADS
+from adjit.runtime.cuda.streams import current
+
+Shape = int | tuple[int, ...]
+
+
+def empty(shape: Shape, dtype: Any = np.float64) -> Any:
+    """An array with nothing stored in it."""
+    extents = shape if isinstance(shape, tuple) else (shape,)
+    return allocated(tuple(max(0, int(n)) for n in extents), np.dtype(dtype))
+
+
+def zeros(shape: Shape, dtype: Any = np.float64) -> Any:
+    """An array of zeros."""
+    made = empty(shape, dtype)
+    set_to_zero(made, current())
+    return made
+
+
+def full(shape: Shape, value: float, dtype: Any = np.float64) -> Any:
+    """An array of one number."""
+    made = empty(shape, dtype)
+    _fill_with(made, value)
+    return made
+
+
+def ones(shape: Shape, dtype: Any = np.float64) -> Any:
+    """An array of ones."""
+    return full(shape, 1, dtype)
+
+
+def empty_like(array: Any, dtype: Any = None) -> Any:
+    """An array of the shape of another, in its order if that is Fortran's, with nothing stored in it."""
+    seen = alias(array)
+    kind = seen.dtype if dtype is None else np.dtype(dtype)
+    if seen.flags.f_contiguous and not seen.flags.c_contiguous:
+        made = empty(seen.shape[::-1], kind)
+        return view(made, alias(made).T)
+    return empty(seen.shape, kind)
+
+
+def zeros_like(array: Any, dtype: Any = None) -> Any:
+    """Zeros in the shape of another array."""
+    made = empty_like(array, dtype)
+    set_to_zero(_flat(made), current())
+    return made
+
+
+def full_like(array: Any, value: float, dtype: Any = None) -> Any:
+    """One number in the shape of another array."""
+    made = empty_like(array, dtype)
+    _fill_with(_flat(made), value)
+    return made
+
+
+def ones_like(array: Any, dtype: Any = None) -> Any:
+    """Ones in the shape of another array."""
+    return full_like(array, 1, dtype)
+
+
+def copy(array: Any) -> Any:
+    """A copy in C order."""
+    made = empty(alias(array).shape, alias(array).dtype)
+    _copy_into(array, made)
+    return made
+
+
+def copy_in_f_order(array: Any) -> Any:
+    """A copy in Fortran order."""
+    seen = alias(array)
+    made = empty(seen.shape[::-1], seen.dtype)
+    _copy_into(view(array, seen.T), made)
+    return view(made, alias(made).T)
+
+
+def transposed(array: Any, axes: tuple[int, ...]) -> Any:
+    """A view with the axes in another order."""
+    return view(array, alias(array).transpose(axes))
+
+
+def number(value: Any, dtype: Any = np.float64) -> Any:
+    """A number of the host's, on the device."""
+    return full((), value, dtype)
+
+
+def read(cell: Any) -> Any:
+    """A number on the device, for the host: waits until the kernels before it have run."""
+    found = cell.copy_to_host(stream=current())
+    if not SIMULATED and current():
+        current().synchronize()
+    return found[()]
+
+
+_constants: dict[int, tuple[np.ndarray[Any, Any], Any]] = {}
+
+
+def constant(array: np.ndarray[Any, Any]) -> Any:
+    """A global array of the program's on the device, the same one for each call."""
+    known = _constants.get(id(array))
+    if known is None:
+        known = _constants[id(array)] = (array, cuda.to_device(np.ascontiguousarray(array)))
+    return known[1]
+
+
+def _flat(array: Any) -> Any:
+    """The elements of an array without gaps, in the order of memory."""
+    seen = alias(array)
+    return array if seen.flags.c_contiguous else view(array, seen.T)
+
+
+def _fill_with(array: Any, value: Any) -> None:
+    seen = alias(array)
+    if seen.size:
+        blocks = -(-seen.size // THREADS)
+        _fill[blocks, THREADS, current()](view(array, seen.reshape(seen.size)), seen.dtype.type(value))
+
+
+def _copy_into(source: Any, target: Any) -> None:
+    """The elements of one array to another in C order."""
+    seen, goal = alias(source), alias(target)
+    if not seen.size:
+        return
+    blocks = -(-seen.size // THREADS)
+    if seen.flags.c_contiguous:
+        flat = view(source, seen.reshape(seen.size)), view(target, goal.reshape(seen.size))
+        _copy_flat[blocks, THREADS, current()](*flat)
+        return
+    _copy_strided(source, seen, target, goal)
+
+
+def _copy_strided(source: Any, seen: np.ndarray[Any, Any], target: Any, goal: np.ndarray[Any, Any]) -> None:
+    if seen.ndim <= 3:
+        extents = (1,) * (3 - seen.ndim) + seen.shape
+        lead = (np.newaxis,) * (3 - seen.ndim)
+        blocks = -(-seen.size // THREADS)
+        parts = view(source, seen[lead]), view(target, goal.reshape(extents))
+        _copy_boxes[blocks, THREADS, current()](*parts)
+        return
+    for k in range(seen.shape[0]):
+        _copy_strided(source, seen[k], target, goal[k])
+
+
+@cuda.jit
+def _fill(array, value):  # type: ignore[no-untyped-def]
+    i = cuda.grid(1)
+    if i < array.size:
+        array[i] = value
+
+
+@cuda.jit
+def _copy_flat(source, target):  # type: ignore[no-untyped-def]
+    i = cuda.grid(1)
+    if i < source.size:
+        target[i] = source[i]
+
+
+@cuda.jit
+def _copy_boxes(source, target):  # type: ignore[no-untyped-def]
+    at = cuda.grid(1)
+    if at < source.shape[0] * source.shape[1] * source.shape[2]:
+        k = at % source.shape[2]
+        row = at // source.shape[2]
+        j = row % source.shape[1]
+        i = row // source.shape[1]
+        target[i, j, k] = source[i, j, k]

@@ -1,0 +1,93 @@
+"""What kernels may call, and what it is called there.
+
+In: a resolved callee. Out: the function that a kernel calls in its place; None if there is none.
+
+    in_kernel(np.exp)   ->   math.exp            in_kernel(np.maximum)   ->   External("adjit.cuda", "maximum")
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+from adjit.runtime.library import held, is_inside, reassociable_add, reassociable_sub
+from adjit.transform import ir
+from adjit.transform.ir.launches import External
+
+CUDA, OURS = ("numba", "cuda"), "adjit.cuda"
+
+GRID = ir.external("numba", "cuda.grid")
+GRID_SIZE = ir.external("numba", "cuda.gridsize")
+THREAD = ir.external("numba", "cuda.threadIdx.x")
+COVER = ir.external(OURS, "cover")
+SPREAD = ir.external(OURS, "spread")
+ONE_BLOCK = ir.external(OURS, "one_block")
+ONE_THREAD = ir.external(OURS, "one_thread")
+PARTS = ir.external(OURS, "parts")
+BLOCK_SUM = ir.external(OURS, "block_sum")
+SUM_OF_PARTS = ir.external(OURS, "sum_of_parts")
+NUMBER = ir.external(OURS, "number")
+READ = ir.external(OURS, "read")
+CONSTANT = ir.external(OURS, "constant")
+
+# functions that numba compiles for a GPU under their names in `math`, with the names that NumPy has for them
+_MATH = {
+    "acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan", "atan2": "arctan2",
+    "atanh": "arctanh", "copysign": "copysign", "cos": "cos", "cosh": "cosh", "erf": "", "erfc": "", "exp": "exp",
+    "exp2": "exp2", "expm1": "expm1", "fabs": "fabs", "fmod": "fmod", "gamma": "", "hypot": "hypot",
+    "isfinite": "isfinite", "isinf": "isinf", "isnan": "isnan", "ldexp": "ldexp", "lgamma": "", "log": "log",
+    "log10": "log10", "log1p": "log1p", "log2": "log2", "nextafter": "nextafter", "pow": "float_power", "sin": "sin",
+    "sinh": "sinh", "sqrt": "sqrt", "tan": "tan", "tanh": "tanh",
+}  # fmt: skip
+# those that `adjit.cuda` has device functions for
+_OURS = (
+    "cbrt", "ceil", "degrees", "floor", "fmax", "fmin", "heaviside", "logaddexp", "logaddexp2", "maximum", "minimum",
+    "radians", "rint", "sign", "signbit", "trunc",
+)  # fmt: skip
+_OPERATORS: dict[Any, Any] = {
+    np.greater: operator.gt, np.greater_equal: operator.ge, np.less: operator.lt, np.less_equal: operator.le,
+    np.equal: operator.eq, np.not_equal: operator.ne, np.floor_divide: operator.floordiv,
+    np.remainder: operator.mod, np.power: operator.pow, np.bitwise_and: operator.and_, np.bitwise_or: operator.or_,
+    np.bitwise_xor: operator.xor, np.left_shift: operator.lshift, np.right_shift: operator.rshift,
+    np.invert: operator.invert, np.absolute: abs,
+}  # fmt: skip
+
+
+def _table() -> dict[Any, Any]:
+    found: dict[Any, Any] = dict(_OPERATORS)
+    for name, numpys in _MATH.items():
+        own = getattr(math, name, None)
+        if own is not None:
+            found[own] = own
+            if numpys:
+                found[getattr(np, numpys)] = own
+    for name in _OURS:
+        found[getattr(np, name)] = ir.external(OURS, name)
+    found |= {math.degrees: found[np.degrees], math.radians: found[np.radians], abs: abs}
+    found |= {np.deg2rad: found[np.radians], np.rad2deg: found[np.degrees], np.fix: found[np.trunc]}
+    found |= {np.logical_and: ir.external(OURS, "logical_and"), np.logical_or: ir.external(OURS, "logical_or")}
+    # of integers Python's, of floats with Python's choice among nan and equal ones
+    found |= {max: ir.external(OURS, "greater"), min: ir.external(OURS, "lesser")}
+    found |= {math.floor: found[np.floor], math.ceil: found[np.ceil], math.trunc: found[np.trunc]}
+    own_too = (ir.cast, ir.select, held, is_inside, reassociable_add, reassociable_sub)
+    return found | {callee: callee for callee in own_too}
+
+
+_TABLE = _table()
+_OPERATOR = frozenset(value for name, value in vars(operator).items() if not name.startswith("_") and callable(value))
+_NO_OPERATOR = frozenset({operator.matmul, operator.imatmul, operator.getitem, operator.contains, operator.concat})
+
+
+def in_kernel(callee: Any) -> Any:
+    """The callee's stand-in in kernels, itself for operators; None if there is none."""
+    if isinstance(callee, External):
+        return callee
+    try:
+        if callee in _OPERATOR:
+            return None if callee in _NO_OPERATOR else callee
+        return _TABLE.get(callee)
+    except TypeError:
+        return None

@@ -1,0 +1,143 @@
+"""A plan as text: kernels, in the order of their launches, and then the function of the host.
+
+In: a `Plan`. Out: `Emitted`, of which the text is a module without its imports.
+
+    @cuda.jit("float64[::1], float64[::1]")
+    def f_L3(x, y):                                 def f(x):
+        i = cuda.grid(1)                                y = empty_like(x)
+        if i < x.size:                                  f_L3[cover(x.size)](x, y)
+            y[i] = math.exp(x[i])                       return y
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from numba import types
+
+from adjit.errors import InternalError, Unsupported
+from adjit.transform import ir
+from adjit.transform.cuda.callees import OURS, in_kernel
+from adjit.transform.cuda.outline import Plan
+from adjit.transform.emit import Emitted, emit
+from adjit.transform.emit.expression import INFIX, PREFIX, Expressions, Text
+from adjit.transform.emit.wrapping import INDENT, WIDTH
+from adjit.transform.ir.printing import callee_name
+
+_AS_INTEGERS = (math.floor, math.ceil, math.trunc)
+_CUDA = ir.external("numba", "cuda")
+
+
+def emit_plan(plan: Plan, fastmath: bool = False) -> Emitted:
+    """The text of all kernels and of the host's function, and what it refers to."""
+    found: dict[str, Any] = {}
+    parts: list[str] = []
+    for kernel in plan.kernels:
+        emitted = emit(kernel, False, KernelExpressions)
+        _merge(found, {**emitted.globals, "cuda": _CUDA})
+        parts.append(f"{_decorator(kernel, fastmath)}\n{emitted.text}")
+    host = emit(plan.host, False, HostExpressions)
+    _merge(found, host.globals)
+    return Emitted(host.name, "\n\n".join([*parts, host.text]), found)
+
+
+def _merge(found: dict[str, Any], more: Any) -> None:
+    for name, value in more.items():
+        if found.setdefault(name, value) is not value:
+            raise InternalError(f"{name} stands for two things in one module")
+
+
+def _decorator(kernel: ir.Function, fastmath: bool) -> str:
+    signature = [_type_text(p.type) for p in kernel.body.args]
+    option = ", fastmath=True" if fastmath else ""
+    line = f'@cuda.jit("{_void(signature)}"{option})'
+    if len(line) <= WIDTH:
+        return line
+    rows: list[str] = []
+    for k, text in enumerate(signature):
+        piece = text + (", " if k + 1 < len(signature) else "")
+        if rows and len(rows[-1]) + len(piece) < WIDTH - 20:
+            rows[-1] += piece
+        else:
+            rows.append(piece)
+    rows[0], rows[-1] = f"void({rows[0]}", f"{rows[-1]})"
+    quoted = "\n".join(f'{INDENT}"{row}"' for row in rows)
+    return f"@cuda.jit(\n{quoted}{',' if option else ''}\n{INDENT + option[2:] + chr(10) if option else ''})"
+
+
+def _void(signature: list[str]) -> str:
+    return f"void({', '.join(signature)})"
+
+
+def _type_text(type_: ir.Type) -> str:
+    """A type as numba reads it in a signature."""
+    if not isinstance(type_, types.Array):
+        return str(type_)
+    if type_.ndim == 0:
+        return f"Array({type_.dtype}, 0, 'C')"
+    axes = [":"] * type_.ndim
+    if type_.layout in ("C", "F"):
+        axes[-1 if type_.layout == "C" else 0] = "::1"
+    return f"{type_.dtype}[{', '.join(axes)}]"
+
+
+class KernelExpressions(Expressions):
+    """Expressions in kernels: calls of what a GPU has, and arrays of a thread's own."""
+
+    def call(self, op: ir.Call) -> Text:
+        callee = in_kernel(op.callee)
+        if callee is None:
+            raise Unsupported(
+                f"{callee_name(op.callee)} in a loop for a GPU",
+                ir.place_of(op.origin),
+                "A kernel cannot call it.",
+                "Write it with operators and functions of math, or compute it outside of the loop.",
+            )
+        if isinstance(callee, ir.External):
+            args = ", ".join(self.text(a) for a in op.args)
+            text = self.globals.text(callee)
+            text = text if callee.name.endswith((".x", ".y", ".z")) else f"{text}({args})"
+            return Text(f"{self.globals.builtin('int')}({text})" if op.callee in _AS_INTEGERS else text)
+        if callee in INFIX or callee in PREFIX or callee is op.callee:
+            return super().call(op if callee is op.callee else _calling(op, callee))
+        return Text(f"{self.globals.text(callee)}({', '.join(self.text(a) for a in op.args)})")
+
+
+def _calling(op: ir.Call, callee: Any) -> ir.Call:
+    return ir.Call(callee=callee, args=op.args, outs=op.outs, origin=op.origin)
+
+
+class HostExpressions(Expressions):
+    """Expressions of the host: arrays on the device, and launches."""
+
+    def op(self, op: ir.Op) -> Text:
+        if isinstance(op, ir.Launch):
+            args = ", ".join(self.text(a) for a in op.args)
+            return Text(f"{op.kernel.name}[{self.text(op.shape)}]({args})")
+        if isinstance(op, ir.Copy):
+            kind = "copy_in_f_order" if op.out.type.layout == "F" else "copy"  # type: ignore[attr-defined]
+            return Text(f"{self._ours(kind)}({self.text(op.source)})")
+        return super().op(op)
+
+    def transpose(self, op: ir.Transpose) -> Text:
+        if op.axes == tuple(range(len(op.axes))):
+            return self.operand(op.base)
+        return Text(f"{self._ours('transposed')}({self.text(op.base)}, {op.axes})")
+
+    def _ours(self, name: str) -> str:
+        return self.globals.text(ir.external(OURS, name))
+
+    def _new(self, name: str, args: list[str], dtype: ir.Type | None, home: str = "np") -> str:
+        if dtype is not None and (dtype != types.float64 or name.endswith("_like")):
+            args = [*args, self.scalar(dtype)]
+        return f"{self._ours(name)}({', '.join(args)})"
+
+    def call(self, op: ir.Call) -> Text:
+        if isinstance(op.callee, ir.External):
+            args = [self.text(a) for a in op.args]
+            options = dict(op.options)
+            if options.get("dtype", types.float64) != types.float64:
+                args.append(self.static(options["dtype"]))
+            return Text(f"{self.globals.text(op.callee)}({', '.join(args)})")
+        return super().call(op)

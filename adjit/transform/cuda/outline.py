@@ -1,0 +1,608 @@
+"""Nests become kernels; what is left is the function of the host that launches them.
+
+In: a function. Out: a `Plan`: kernels, in the order of their launches, and the host's function.
+
+    total = 0.0                               blocks = spread(x.size)
+    for i in range(x.size):                   sum_parts = parts(1, blocks)
+        total += x[i] * x[i]                  f_L3[blocks](x, sum_parts)
+    y[0] += total                             f_L3_tail[one_block](sum_parts, y)
+
+A number that a kernel makes stays on the device, in an array of shape (), its *cell*; the host reads it only where its
+own control flow needs it. Statements on such numbers, and on elements, go to the *tail* of the launch before them: a
+kernel of one block, which adds up the parts of sums in the order of the blocks, and of which the first thread does the
+statements.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from numba import types
+
+from adjit.errors import Unsupported
+from adjit.transform import ir
+from adjit.transform.analysis.affine import Iterations
+from adjit.transform.analysis.alias import Aliases
+from adjit.transform.analysis.effects import is_check
+from adjit.transform.analysis.trip_counts import count_trips
+from adjit.transform.cuda import callees
+from adjit.transform.cuda.mapping import Mapping, Nest
+from adjit.transform.ir.printing import callee_name
+from adjit.transform.ir.types import is_scalar, tuple_parts, tuple_type, typed_const
+from adjit.transform.rewrite.affine_ops import Writer
+from adjit.transform.rewrite.checks_first import checked_first
+
+_SHAPE = types.intp  # of what the host passes to launches: no kernel sees it, so any type of a number will do
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """The host's function, and the kernels that it launches, in order."""
+
+    host: ir.Function
+    kernels: tuple[ir.Function, ...]
+
+
+def planned(function: ir.Function, on_device: Collection[ir.Var] = ()) -> Plan:
+    """The function for a GPU; raises Unsupported for what neither a kernel nor the host can do.
+
+    on_device: parameters that are numbers, and are given as arrays of shape () on the device.
+    """
+    body = ir.rewritten(function.body, lambda op: checked_first(op) if isinstance(op, ir.For) else op)
+    return _Outline(ir.with_body(function, body), on_device).plan()
+
+
+def numbers(function: ir.Function, given: Sequence[types.Type]) -> list[ir.Var]:
+    """The parameters that are numbers and are given as arrays of shape ()."""
+    found: list[ir.Var] = []
+    for tree, type_ in zip(function.params, given, strict=True):
+        parts = [type_] if not isinstance(type_, types.BaseTuple) else _leaves(type_)
+        own = ir.leaves(tree)
+        if len(own) == len(parts):
+            found += [leaf for leaf, part in zip(own, parts, strict=True) if _is_cell(part) and is_scalar(leaf.type)]
+    return found
+
+
+def as_numbers(type_: types.Type) -> types.Type:
+    """The type of an argument as the program has it: an array of shape () is a number."""
+    if isinstance(type_, types.BaseTuple):
+        return tuple_type([as_numbers(part) for part in tuple_parts(type_)])
+    return type_.dtype if _is_cell(type_) else type_  # type: ignore[attr-defined]
+
+
+def _leaves(type_: types.Type) -> list[types.Type]:
+    if isinstance(type_, types.BaseTuple):
+        return [leaf for part in tuple_parts(type_) for leaf in _leaves(part)]
+    return [type_]
+
+
+def _is_cell(type_: types.Type) -> bool:
+    return isinstance(type_, types.Array) and type_.ndim == 0
+
+
+def _cell_type(type_: ir.Type) -> types.Array:
+    return types.Array(type_, 0, "C")
+
+
+@dataclass(frozen=True)
+class _Sum:
+    """A sum of a launch: the number, what it starts from, and where its parts are: the rows of an array."""
+
+    out: ir.Var
+    init: ir.Operand
+    parts: ir.Var
+    row: int
+
+    def own_parts(self, builder: ir.Builder) -> ir.Var:
+        """The row of its parts."""
+        return builder.slice(self.parts, (ir.At(ir.integer(self.row)), ir.Span()), "own_parts")
+
+
+class _Tail:
+    """What waits for the next launch: sums whose parts are there, and statements for one thread."""
+
+    def __init__(self) -> None:
+        self.sums: list[_Sum] = []
+        self.ops: list[ir.Op] = []
+        self.origin: ir.Origin | None = None
+        self.after: str = ""  # the kernel that made the parts
+
+    def __bool__(self) -> bool:
+        return bool(self.sums or self.ops)
+
+
+class _Outline:
+    def __init__(self, function: ir.Function, on_device: Collection[ir.Var]):
+        self.function = function
+        self.given = frozenset(on_device)
+        self.mapping = Mapping(function)
+        self.aliases = function.analysis(Aliases)
+        self.made = function.body.made
+        self.bounds = function.analysis(Iterations).bounds
+        self.cells: dict[ir.Var, ir.Var] = {}  # of each number on the device
+        self.on_host: dict[ir.Var, ir.Var] = {}  # what was read back
+        self.kernels: list[ir.Function] = []
+        self.names: set[str] = {function.name}
+        self.is_reverse = False
+        self.tail = _Tail()
+        self.readers: dict[ir.Operand, set[ir.Op | None]] = {}
+        self._note_readers(function.body, None)
+        self.on_device = self._on_device()
+
+    def _note_readers(self, region: ir.Region, holder: ir.Op | None) -> None:
+        for op in region.ops:
+            for operand in op.operands:
+                self.readers.setdefault(operand, set()).add(op)
+            for inner in op.regions:
+                self._note_readers(inner, op)
+        for operand in region.yields:
+            self.readers.setdefault(operand, set()).add(holder)
+
+    # ---------------------------------------------------------------------------------------------- places of numbers
+
+    def _on_device(self) -> set[ir.Operand]:
+        """The numbers that kernels make and the host's regions name."""
+        found: set[ir.Operand] = set(self.given)
+        count = -1
+        while count < len(found):
+            count = len(found)
+            self._find_on_device(self.function.body, found)
+        return found
+
+    def _find_on_device(self, region: ir.Region, found: set[ir.Operand]) -> None:
+        for op in region.ops:
+            kind = self.mapping.kind(op)
+            numbers = [out for out in op.results if is_scalar(out.type)]
+            if kind == "launch" or (kind == "thread" and self._is_devices(op, found)):
+                found.update(numbers)
+            elif kind == "host" and op.regions:
+                for inner in op.regions:
+                    self._find_on_device(inner, found)
+                for name, *sources in ir.joined(op):
+                    if is_scalar(name.type) and any(source in found for source in sources):
+                        found.add(name)
+
+    def _is_devices(self, op: ir.Op, found: set[ir.Operand]) -> bool:
+        """Whether something that one thread can do needs to be done on the device."""
+        inside = list(ir.with_inner(op))
+        if any(isinstance(o, ir.Load | ir.Store) for o in inside):
+            return True
+        return any(operand in found for operand in op.reads)
+
+    # ---------------------------------------------------------------------------------------------- the host's regions
+
+    def plan(self) -> Plan:
+        builder = Writer()
+        body = self.function.body
+        for var in self.given:
+            self.new_cell(var)
+        with builder.region() as ops:
+            self.region(body, builder)
+            yields = [self.result(y, builder) for y in body.yields]
+        # what is yielded may be in the last tail
+        host = _without_unread(ir.Region(tuple(map(self.parameter, body.args)), tuple(ops), tuple(yields)))
+        params = tuple(ir.map_tree(self.parameter, tree) for tree in self.function.params)
+        return Plan(dataclasses.replace(self.function, params=params, body=host), tuple(self.kernels))
+
+    def parameter(self, leaf: ir.Var) -> ir.Var:
+        return self.cells[leaf] if leaf in self.given else leaf
+
+    def result(self, operand: ir.Operand, builder: Writer) -> ir.Operand:
+        """What the function returns for a number: a device array of shape ()."""
+        return self.cell(operand, builder) if isinstance(operand.type, types.Float) else self.host(operand, builder)
+
+    def region(self, region: ir.Region, builder: Writer) -> None:
+        for op in region.ops:
+            self.op(op, builder)
+        self.flush(builder)
+
+    def op(self, op: ir.Op, builder: Writer) -> None:
+        if isinstance(op, ir.Comment):
+            self.is_reverse |= op.text == ir.REVERSE_SWEEP
+            builder.emit(op)
+            return
+        kind = self.mapping.kind(op)
+        if kind == "launch":
+            self.flush(builder)
+            self.launch(self.mapping.nests[op], builder)
+        elif kind == "thread" and self._is_devices(op, self.on_device):
+            self.tail.ops.append(op)
+        elif op.regions:
+            self.flush(builder)
+            self.control(op, builder)
+        else:
+            self.plain(op, builder)
+
+    def plain(self, op: ir.Op, builder: Writer) -> None:
+        """An operation that the host does itself."""
+        if isinstance(op, ir.Copy) or any(o in self.on_device for o in op.operands):
+            self.flush(builder)
+        refused = _refusal(op)
+        if refused is not None:
+            what, instead = refused
+            raise Unsupported(what, ir.place_of(op.origin), "", instead)
+        operands = [self.host(o, builder) for o in op.operands]
+        builder.emit(ir.with_parts(op, operands, [], op.results))
+
+    def control(self, op: ir.Op, builder: Writer) -> None:
+        """A loop or a branch of the host; the numbers on the device that it hands on are their cells."""
+
+        def handed(var: ir.Operand, name: ir.Var) -> ir.Operand:
+            return self.cell(var, builder) if name in self.on_device else self.host(var, builder)
+
+        def named(name: ir.Var) -> ir.Var:
+            return self.new_cell(name) if name in self.on_device else name
+
+        def inner(region: ir.Region, args: Sequence[ir.Var], names: Sequence[ir.Var]) -> ir.Region:
+            with builder.region() as ops:
+                self.region(region, builder)
+                carried = [handed(y, name) for y, name in zip(region.yields, names, strict=False)]
+                rest = [self.host(y, builder) for y in region.yields[len(names) :]]
+            return ir.Region(tuple(args), tuple(ops), (*carried, *rest))
+
+        if isinstance(op, ir.If):
+            condition = self.host(op.condition, builder)
+            regions = [inner(region, (), op.outs) for region in op.regions]
+            builder.emit(ir.with_parts(op, (condition,), regions, [named(out) for out in op.outs]))
+            return
+        assert isinstance(op, ir.For | ir.While)
+        carried = [slot.arg for slot in op.slots]
+        inits = [handed(slot.init, slot.arg) for slot in op.slots]
+        if isinstance(op, ir.For):
+            bounds = [self.host(o, builder) for o in (op.start, op.stop, op.step)]
+            args = (op.body.args[0], *map(named, carried))
+            regions, operands = [inner(op.body, args, carried)], [*bounds[:2], bounds[2], *inits]
+        else:
+            test = inner(op.test, [named(arg) for arg in op.test.args], ())
+            regions, operands = [test, inner(op.body, [named(arg) for arg in carried], carried)], inits
+        builder.emit(ir.with_parts(op, operands, regions, [named(out) for out in op.outs]))
+
+    # ---------------------------------------------------------------------------------------------- numbers
+
+    def new_cell(self, number: ir.Var) -> ir.Var:
+        made = self.cells[number] = dataclasses.replace(number, type=_cell_type(number.type))
+        return made
+
+    def cell(self, operand: ir.Operand, builder: Writer) -> ir.Operand:
+        """Where a number is on the device; the host's own are put there. Arrays are as they are."""
+        if not is_scalar(operand.type):
+            return operand
+        if operand in self.on_device:
+            self.flush(builder)
+            assert isinstance(operand, ir.Var)
+            return self.cells[operand]
+        name = ir.name_of(operand, "number")
+        options = (("dtype", operand.type),)
+        return builder.call(callees.NUMBER, operand, type=_cell_type(operand.type), name=name, options=options)
+
+    def host(self, operand: ir.Operand, builder: Writer) -> ir.Operand:
+        """The operand as the host has it; a number on the device is read, which waits for the kernels before."""
+        if operand not in self.on_device:
+            return operand
+        assert isinstance(operand, ir.Var)
+        self.flush(builder)
+        out = dataclasses.replace(operand)
+        builder.emit(ir.Call(callee=callees.READ, args=(self.cells[operand],), outs=(out,), effect=True))
+        return out
+
+    # ---------------------------------------------------------------------------------------------- launches
+
+    def name(self, origin: ir.Origin | None, ending: str = "") -> str:
+        line = "" if origin is None else f"_L{origin.line}"
+        base = f"{self.function.name}{line}{'_reverse' if self.is_reverse else ''}{ending}"
+        found, count = base, 1
+        while found in self.names:
+            count += 1
+            found = f"{base}_{count}"
+        self.names.add(found)
+        return found
+
+    def launch(self, nest: Nest, builder: Writer) -> None:
+        name = self.name(nest.outer.origin)
+        axes = [self.axis(nest.loops[k], builder) for k in nest.axes]
+        callee = callees.SPREAD if nest.outer.slots else callees.COVER
+        shape = builder.call(callee, *(axis.trips for axis in axes), type=_SHAPE, name="blocks")
+        found = self.parts(nest, shape, builder)
+        body = _KernelBody(nest, axes, found, self.aliases)
+        self.emit_kernel(name, body.ops, shape, nest.outer.origin, builder)
+        self.tail.sums += found
+        self.tail.origin, self.tail.after = nest.outer.origin, name
+
+    def axis(self, loop: ir.For, builder: Writer) -> _Axis:
+        if loop.step == ir.integer(-1) and (bounds := self.bounds(loop)) is not None:
+            start, stop = (builder.integer(end) for end in bounds)
+            return _Axis(loop, start, stop, builder.integer(bounds[1].plus(bounds[0], -1)))
+        trips = count_trips(builder, loop)
+        if loop.step != ir.integer(1):
+            return _Axis(loop, ir.integer(0), trips, trips, True)
+        return _Axis(loop, loop.start, loop.stop, loop.stop if loop.start == ir.integer(0) else trips)
+
+    def parts(self, nest: Nest, shape: ir.Operand, builder: Writer) -> list[_Sum]:
+        """Room for the parts of the sums, an array for each type."""
+        by_type: dict[ir.Type, list[ir.Slot]] = {}
+        for slot in nest.outer.slots:
+            by_type.setdefault(slot.arg.type, []).append(slot)
+        found: dict[ir.Var, _Sum] = {}
+        for type_, slots in by_type.items():
+            name = f"{slots[0].out.name}_parts"
+            made = ir.Var(name, types.Array(type_, 2, "C"))
+            call = ir.Call(
+                callee=callees.PARTS,
+                args=(ir.integer(len(slots)), shape),
+                outs=(made,),
+                options=(("dtype", type_),),
+                effect=True,
+            )
+            builder.emit(call)
+            for row, slot in enumerate(slots):
+                found[slot.out] = _Sum(slot.out, slot.init, made, row)
+        return [found[slot.out] for slot in nest.outer.slots]
+
+    def flush(self, builder: Writer) -> None:
+        """Launches what waits for one thread."""
+        tail, self.tail = self.tail, _Tail()
+        if not tail:
+            return
+        inside = {inner for op in tail.ops for inner in ir.with_inner(op)}
+        first = tail.ops[0].origin if tail.ops else None
+        name = self.name(tail.origin, "_tail") if tail.sums else self.name(first)
+        before: list[ir.Op] = []
+        ops: list[ir.Op] = []
+        for s in tail.sums:
+            is_zero = ir.is_literal(s.init, 0)
+            total = s.out if is_zero else dataclasses.replace(s.out)
+            heading = ir.Builder()
+            args = (s.own_parts(heading),)
+            heading.emit(ir.Call(callee=callees.SUM_OF_PARTS, args=args, outs=(total,), effect=True))
+            before += heading.ops
+            if not is_zero:
+                ops.append(ir.Call(callee=operator.add, args=(s.init, total), outs=(s.out,)))
+        ops += tail.ops
+        results = [s.out for s in tail.sums] + [out for op in tail.ops for out in op.results]
+        for out in results:
+            if self.readers.get(out, set()) - inside and is_scalar(out.type):
+                cell = self.new_cell(out)
+                builder.emit(ir.Alloc(shape=(), out=cell))
+                ops.append(ir.Store(array=cell, index=(), value=out))
+        if before:
+            thread = ir.Var("thread", types.int32)
+            test = ir.Var("is_first", types.boolean)
+            first_ops = [
+                ir.Call(callee=callees.THREAD, args=(), outs=(thread,)),
+                ir.Call(callee=operator.eq, args=(thread, ir.integer(0)), outs=(test,)),
+            ]
+            ops = [*before, *first_ops, ir.If(condition=test, then=ir.Region((), tuple(ops), ()))]
+        callee = callees.ONE_BLOCK if before else callees.ONE_THREAD
+        shape = builder.call(callee, type=_SHAPE, name="blocks")
+        self.emit_kernel(name, ops, shape, tail.origin or first, builder)
+
+    def emit_kernel(
+        self, name: str, ops: Sequence[ir.Op], shape: ir.Operand, origin: ir.Origin | None, builder: Writer
+    ) -> None:
+        parameters = _Parameters(self, ops)
+        heading = [ir.Comment(text=ir.REVERSE_SWEEP)] if self.is_reverse else []
+        body = ir.Region(tuple(parameters.vars), (*heading, *parameters.head, *parameters.ops), ())
+        params = tuple(parameters.vars)
+        kernel = ir.Function(name, parameters.names, params, body, None, origin=self.function.origin)
+        self.kernels.append(kernel)
+        args = [self.argument(a, builder) for a in parameters.arguments]
+        builder.emit(ir.Launch(kernel=kernel, shape=shape, args=tuple(args), origin=origin))
+
+    def argument(self, operand: ir.Operand, builder: Writer) -> ir.Operand:
+        """What the host passes: a global array is on the device once for all calls."""
+        if isinstance(operand, ir.Const) and ir.is_array(operand):
+            return builder.call(callees.CONSTANT, operand, type=operand.type, name="constant")
+        return operand
+
+
+@dataclass(frozen=True, eq=False)
+class _Axis:
+    """An axis of a grid: a loop, its trips ascending from `start` to before `stop`, and how many they are.
+
+    is_counted: those are the numbers of its trips, and the counter follows from them.
+    """
+
+    loop: ir.For
+    start: ir.Operand
+    stop: ir.Operand
+    trips: ir.Operand
+    is_counted: bool = False
+
+    @property
+    def counter(self) -> ir.Var:
+        return self.loop.body.args[0]
+
+
+class _KernelBody:
+    """The operations of a kernel that runs the trips of a nest: a thread each, or, with sums, several a thread."""
+
+    def __init__(self, nest: Nest, axes: Sequence[_Axis], sums: Sequence[_Sum], aliases: Aliases):
+        self.nest, self.axes, self.sums, self.aliases = nest, axes, sums, aliases
+        self.builder = builder = Writer(nest.outer.origin)
+        self.known: dict[ir.Var, ir.Operand] = {}
+        self.is_strided = [bool(sums) or k > 0 for k in range(len(axes))]
+        self.places = self.coordinates(callees.GRID, [axis.counter.name for axis in axes])
+        if any(self.is_strided):
+            self.strides = self.coordinates(callees.GRID_SIZE, ["stride", "row_stride", "plane_stride"][: len(axes)])
+        # from the slowest axis to the fastest
+        totals = self.level(len(axes) - 1, [typed_const(0, s.out.type) for s in sums])
+        for s, total in zip(sums, totals, strict=True):
+            args = (total, s.own_parts(builder))
+            builder.emit(ir.Call(callee=callees.BLOCK_SUM, args=args, outs=(), effect=True))
+        self.ops = builder.ops
+
+    def coordinates(self, callee: ir.External, names: Sequence[str]) -> tuple[ir.Var, ...]:
+        outs = tuple(ir.Var(name, types.int64) for name in names)
+        self.builder.emit(ir.Call(callee=callee, args=(ir.integer(len(names)),), outs=outs))
+        return outs
+
+    def level(self, axis: int, totals: Sequence[ir.Operand]) -> Sequence[ir.Operand]:
+        """The trips along an axis, and those inside."""
+        if axis < 0:
+            return self.trip(totals)
+        own, builder = self.axes[axis], self.builder
+        first: ir.Operand = self.places[axis]
+        if own.start != ir.integer(0):
+            first = builder.call(operator.add, first, own.start, type=types.int64, name=own.counter.name)
+        if not self.is_strided[axis]:
+            test = builder.call(operator.lt, first, own.stop, type=types.boolean, name="is_inside")
+            with builder.when(test):
+                self.count(own, first)
+                self.level(axis - 1, ())
+            return ()
+        at, inside = ir.Var(own.counter.name, types.int64), [dataclasses.replace(s.out) for s in self.sums]
+        args = (at, *inside)
+        with builder.region() as tests:
+            # that it is not negative is for the compiler to know
+            some = builder.call(operator.le, ir.integer(0), at, type=types.boolean, name="is_some")
+            with builder.region() as rest:
+                high = builder.call(operator.lt, at, own.stop, type=types.boolean, name="is_inside")
+            both, no = ir.Var("is_inside", types.boolean), ir.Region((), (), (ir.boolean(False),))
+            builder.emit(ir.If(condition=some, then=ir.Region((), tuple(rest), (high,)), orelse=no, outs=(both,)))
+        test_region = ir.Cloner().region(ir.Region(args, tuple(tests), (both,)))
+        with builder.region() as ops:
+            self.count(own, at)
+            found = self.level(axis - 1, inside)
+            further = builder.call(operator.add, at, self.strides[axis], type=types.int64, name=at.name)
+        outs = tuple(dataclasses.replace(arg) for arg in args)
+        body = ir.Region(args, tuple(ops), (further, *found))
+        builder.emit(ir.While(inits=(first, *totals), test=test_region, body=body, outs=outs))
+        return outs[1:]
+
+    def count(self, axis: _Axis, place: ir.Operand) -> None:
+        """The loop's counter, from the place in the grid."""
+        if not axis.is_counted:
+            self.known[axis.counter] = place
+            return
+        offset = self.builder.call(operator.mul, axis.loop.step, place, type=types.int64, name="offset")
+        self.builder.emit(ir.Call(callee=operator.add, args=(axis.loop.start, offset), outs=(axis.counter,)))
+
+    def trip(self, totals: Sequence[ir.Operand]) -> Sequence[ir.Operand]:
+        nest = self.nest
+        self.known.update(zip(nest.inner.body.args[1:], totals, strict=True))
+        for op in (*(op for ops in nest.sunk for op in ops), *nest.inner.body.ops):
+            self.builder.emit(ir.rewritten_op(ir.substituted(op, self.known), self.addition))
+        return [ir.substituted_operand(y, self.known) for y in nest.inner.body.yields]
+
+    def addition(self, op: ir.Op) -> ir.Op:
+        """An addition to what several threads add to is atomic."""
+        if not isinstance(op, ir.Store) or not op.add or self.aliases.find(op.array) not in self.nest.atomic:
+            return op
+        return dataclasses.replace(op, atomic=True)
+
+
+class _Parameters:
+    """What a kernel is given: the arrays and numbers that its operations read and do not make.
+
+    head: operations before all others, which load numbers from their cells, or work integers out of extents.
+    """
+
+    def __init__(self, outline: _Outline, ops: Sequence[ir.Op]):
+        self._outline = outline
+        self.constants: dict[ir.Const, ir.Var] = {}
+        self.ops = [self._without_constants(op) for op in ops]
+        self.head: list[ir.Op] = []
+        self.vars: list[ir.Var] = []
+        self.arguments: list[ir.Operand] = []
+        free = ir.free_vars(ir.Region((), tuple(self.ops), ()))
+        given = {var: k for k, var in enumerate(outline.function.body.args)}
+        arrays = [v for v in free if ir.is_array(v)]
+        arrays.sort(key=lambda v: given.get(v, len(given)))
+        by_var = {var: const for const, var in self.constants.items()}
+        for v in arrays:
+            self._give(v, by_var.get(v, v))
+        known = set(arrays)
+        for v in free:
+            if v in known:
+                continue
+            if v in outline.on_device:
+                self._load(v)
+            elif not self._again(v, known):
+                self._give(v, v)
+                known.add(v)
+        self.names = _unique(v.name for v in self.vars)
+
+    def _without_constants(self, op: ir.Op) -> ir.Op:
+        def array(operand: ir.Operand) -> ir.Operand:
+            if not isinstance(operand, ir.Const) or not ir.is_array(operand):
+                return operand
+            return self.constants.setdefault(operand, ir.Var("constant", operand.type))
+
+        def made(inner: ir.Op) -> ir.Op:
+            return ir.with_parts(inner, [array(o) for o in inner.operands], inner.regions, inner.results)
+
+        return ir.rewritten_op(op, made)
+
+    def _give(self, var: ir.Var, argument: ir.Operand) -> None:
+        self.vars.append(var)
+        self.arguments.append(argument)
+
+    def _load(self, number: ir.Var) -> None:
+        cell = self._outline.cells[number]
+        if cell not in self.vars:
+            self._give(cell, cell)
+        self.head.append(ir.Load(array=cell, index=(), out=number))
+
+    def _again(self, var: ir.Var, known: set[ir.Var]) -> bool:
+        """Whether an integer is worked out in the kernel, from the extents of its arrays."""
+        ops: list[ir.Op] = []
+        if not self._made_of_extents(var, known, ops):
+            return False
+        self.head += ops
+        known.update(out for op in ops for out in op.results)
+        return True
+
+    def _made_of_extents(self, operand: ir.Operand, known: set[ir.Var], ops: list[ir.Op]) -> bool:
+        if isinstance(operand, ir.Const) or operand in known or any(operand in op.results for op in ops):
+            return True
+        op = self._outline.made.get(operand)
+        is_known = False
+        if isinstance(op, ir.Extent):
+            is_known = op.array in known
+        elif isinstance(op, ir.Call) and op.callee in (operator.add, operator.sub):
+            is_integer = isinstance(op.outs[0].type, types.Integer)
+            is_known = is_integer and all(self._made_of_extents(a, known, ops) for a in op.args)
+        if op is not None and is_known:
+            ops.append(op)
+        return is_known
+
+
+def _without_unread(region: ir.Region) -> ir.Region:
+    """The host's operations without numbers that nobody reads: kernels work them out for themselves."""
+    read = {o for op in region.inside for o in op.reads} | set(region.yields)
+
+    def is_unread(op: ir.Op) -> bool:
+        is_pure = isinstance(op, ir.Extent) or (isinstance(op, ir.Call) and not op.effect and not is_check(op))
+        return is_pure and not read.intersection(op.results)
+
+    made = ir.rewritten(region, lambda op: () if is_unread(op) else op)
+    return made if made is region else _without_unread(made)
+
+
+def _unique(names: Iterable[str]) -> tuple[str, ...]:
+    found: list[str] = []
+    for name in names:
+        own, count = name, 1
+        while own in found:
+            count += 1
+            own = f"{name}_{count}"
+        found.append(own)
+    return tuple(found)
+
+
+def _refusal(op: ir.Op) -> tuple[str, str] | None:
+    """What the host cannot do on a device, and what to write instead."""
+    if isinstance(op, ir.NewTape | ir.Push | ir.Pull):
+        return (
+            "a list that grows, or values kept of a loop whose number of trips is not known before, for a GPU",
+            "Give the loop a range that is known before it starts, or mark it adjit.checkpoint.",
+        )
+    if isinstance(op, ir.Call) and not isinstance(op.callee, ir.External) and any(map(ir.is_reference, op.reads)):
+        return (
+            f"{callee_name(op.callee)} of whole arrays, for a GPU",
+            "Write it as loops, or compute it outside.",
+        )
+    return None

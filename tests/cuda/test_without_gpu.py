@@ -1,0 +1,58 @@
+"""What holds without a GPU, and without the packages for one."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import adjit
+from tests.cuda.simulated.functions import misfit
+
+
+def run(text):
+    return subprocess.run([sys.executable, "-c", text], capture_output=True, text=True)
+
+
+def test_import_adjit_imports_no_package_for_gpus():
+    text = """
+import sys, numpy as np, adjit, adjit.cuda
+from tests.cuda.simulated.functions import norm
+adjit.grad(norm, target="cuda").source("float64[:]")
+loaded = {name.partition(".")[0] for name in sys.modules} & {"numba_cuda", "cupy", "torch", "cuda"}
+assert not loaded and "numba.cuda" not in sys.modules, loaded
+"""
+    found = run(text)
+    assert found.returncode == 0, found.stderr
+
+
+def test_without_numba_cuda_it_says_what_to_install():
+    text = """
+import importlib.util, numpy as np
+there = importlib.util.find_spec
+importlib.util.find_spec = lambda name, *rest: None if name == "numba_cuda" else there(name, *rest)
+import adjit
+try:
+    from tests.cuda.simulated.functions import norm
+    adjit.grad(norm, target="cuda")(np.ones(3))
+except adjit.Unsupported as fault:
+    assert "adjit[cuda]" in str(fault), fault
+else:
+    raise SystemExit("nothing was raised")
+"""
+    found = run(text)
+    assert found.returncode == 0, found.stderr
+
+
+@pytest.mark.parametrize("option", [{"boundscheck": True}, {"debug": "nan"}, {"cache": True}, {"parallel": True}])
+def test_options_that_kernels_do_not_have(option):
+    with pytest.raises(adjit.WrongCall, match='target="cuda"'):
+        adjit.grad(misfit, target="cuda", **option)
+
+
+def test_source_needs_no_gpu():
+    text = adjit.grad(misfit, wrt=("x", "a"), target="cuda").source("float64[:], float64[:], float64[:], float64[:]")
+    assert "from numba import cuda" in text
+    assert "from adjit.cuda import" in text
+    compile(text, "<source>", "exec")
+    assert np.sum([line.startswith("@cuda.jit(") for line in text.splitlines()]) == 2
