@@ -86,8 +86,10 @@ def in_kernel(callee: Any) -> Any:
     if isinstance(callee, External):
         return callee
     try:
-        if callee in _OPERATOR:
-            return None if callee in _NO_OPERATOR else callee
-        return _TABLE.get(callee)
+        own = ir.canonical(callee)
+        if own in _OPERATOR:
+            return None if own in _NO_OPERATOR else own
+        return _TABLE.get(own, _TABLE.get(callee))
     except TypeError:
+        # what cannot be looked up is none of them
         return None

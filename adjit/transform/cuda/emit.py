@@ -11,7 +11,9 @@ In: a `Plan`. Out: `Emitted`, of which the text is a module without its imports.
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Collection
 from typing import Any
 
 from numba import types
@@ -37,7 +39,7 @@ def emit_plan(plan: Plan, fastmath: bool = False) -> Emitted:
         emitted = emit(kernel, False, KernelExpressions)
         _merge(found, {**emitted.globals, "cuda": _CUDA})
         parts.append(f"{_decorator(kernel, fastmath)}\n{emitted.text}")
-    host = emit(plan.host, False, HostExpressions)
+    host = emit(plan.host, False, functools.partial(HostExpressions, plan.on_host))
     _merge(found, host.globals)
     return Emitted(host.name, "\n\n".join([*parts, host.text]), found)
 
@@ -109,7 +111,16 @@ def _calling(op: ir.Call, callee: Any) -> ir.Call:
 
 
 class HostExpressions(Expressions):
-    """Expressions of the host: arrays on the device, and launches."""
+    """Expressions of the host: arrays on the device, and launches. `on_host`: arrays that are NumPy's."""
+
+    def __init__(self, on_host: Collection[ir.Var], *given: Any):
+        super().__init__(*given)
+        self.on_host = on_host
+        self._is_ours = True  # where the array that is made is to be
+
+    def alloc(self, op: ir.Alloc) -> str:
+        self._is_ours = op.out not in self.on_host
+        return super().alloc(op)
 
     def op(self, op: ir.Op) -> Text:
         if isinstance(op, ir.Launch):
@@ -129,6 +140,8 @@ class HostExpressions(Expressions):
         return self.globals.text(ir.external(OURS, name))
 
     def _new(self, name: str, args: list[str], dtype: ir.Type | None, home: str = "np") -> str:
+        if not self._is_ours:
+            return super()._new(name, args, dtype, home)
         if dtype is not None and (dtype != types.float64 or name.endswith("_like")):
             args = [*args, self.scalar(dtype)]
         return f"{self._ours(name)}({', '.join(args)})"

@@ -25,7 +25,7 @@ from adjit.transform.analysis.effects import is_check
 from adjit.transform.analysis.trip_counts import literal_trips
 from adjit.transform.analysis.trips import Serial, Sharing, Sharings
 from adjit.transform.cuda.callees import in_kernel
-from adjit.transform.ir.types import is_scalar
+from adjit.transform.ir.types import array_type_of, is_scalar
 
 Kind = Literal["launch", "host", "thread"]
 MOST_AXES = 3
@@ -77,9 +77,13 @@ def _depends(operand: ir.Operand, counter: ir.Var, made: object) -> bool:
 
 
 class Mapping:
-    """Answers for one function. `serial`: why a loop that was not launched was not."""
+    """Answers for one function. `serial`: why a loop that was not launched was not.
 
-    def __init__(self, function: ir.Function):
+    on_host: arrays, by alias class, that the host keeps for itself
+    """
+
+    def __init__(self, function: ir.Function, on_host: Collection[ir.Operand] = ()):
+        self._function, self.on_host = function, frozenset(on_host)
         self._sharings = Sharings(function)
         self._aliases = function.analysis(Aliases)
         self.nests: dict[ir.Op, Nest] = {}
@@ -90,6 +94,22 @@ class Mapping:
     def kind(self, op: ir.Op) -> Kind:
         """What an operation of a region of the host's is."""
         return self._kinds[op]
+
+    def of_integers(self) -> set[ir.Operand]:
+        """Arrays, by alias class, that the host could keep for itself: of whole numbers, and no kernel has them.
+
+        Such are counts of trips, places of snapshots, conditions that were true.
+        """
+        given = (*self._function.body.args, *self._function.body.yields)
+        found = {self._aliases.find(op.out) for op in self._function.body.inside if isinstance(op, ir.Alloc)}
+        found -= {self._aliases.find(o) for o in given if ir.is_reference(o)}
+        for op in self._function.body.inside:
+            for array in (o for o in (*op.operands, *op.results) if ir.is_reference(o)):
+                is_whole = ir.is_array(array) and isinstance(array_type_of(array).dtype, types.Integer | types.Boolean)
+                is_access = isinstance(op, ir.Alloc | ir.Load | ir.Store | ir.Extent) and op in self._kinds
+                if not is_whole or not is_access or isinstance(array, ir.Const):
+                    found.discard(self._aliases.find(array))
+        return found
 
     def _region(self, region: ir.Region) -> bool:
         """Whether anything in it is the host's, or launched."""
@@ -108,9 +128,12 @@ class Mapping:
             self._kinds[op] = "host" if has_work else "thread"
             return has_work
         is_thread = isinstance(op, ir.Load | ir.Store) or (isinstance(op, ir.Call) and not _is_hosts(op))
-        self._kinds[op] = "thread" if is_thread else "host"
+        is_kept = isinstance(op, ir.Load | ir.Store) and self._aliases.find(op.array) in self.on_host
+        self._kinds[op] = "thread" if is_thread and not is_kept else "host"
+        if is_kept:
+            return True
         return isinstance(op, ir.Alloc | ir.Copy | ir.NewTape | ir.Push | ir.Pull | ir.Raise | ir.Slice) or (
-            isinstance(op, ir.Call) and _is_hosts(op)
+            isinstance(op, ir.Call) and not is_thread
         )
 
     # ---------------------------------------------------------------------------------------------- nests
@@ -179,20 +202,16 @@ class Mapping:
 
 
 def _is_hosts(op: ir.Call) -> bool:
-    """Whether a call is of arrays, or checks, or says something."""
-    return (
-        op.effect
-        or is_check(op)
-        or isinstance(op.callee, ir.Said)
-        or not all(is_scalar(o.type) for o in (*op.args, *op.outs))
-    )
+    """Whether a call is of arrays, or checks, or says something, or is of what no kernel can call."""
+    is_of_numbers = all(is_scalar(o.type) for o in (*op.args, *op.outs))
+    return op.effect or is_check(op) or not is_of_numbers or in_kernel(op.callee) is None
 
 
 def _stays_outside(op: ir.Op) -> bool:
     """Whether no kernel can do it."""
     if isinstance(op, ir.NewTape | ir.Push | ir.Pull | ir.Raise | ir.Alloc | ir.Copy):
         return True
-    return isinstance(op, ir.Call) and (_is_hosts(op) or in_kernel(op.callee) is None)
+    return isinstance(op, ir.Call) and _is_hosts(op)
 
 
 def sums(nest: Nest) -> Iterator[tuple[ir.Var, ir.Operand, ir.Var]]:

@@ -32,7 +32,9 @@ from adjit.transform.cuda import callees
 from adjit.transform.cuda.mapping import Mapping, Nest
 from adjit.transform.ir.printing import callee_name
 from adjit.transform.ir.types import is_scalar, tuple_parts, tuple_type, typed_const
+from adjit.transform.machine.lanes import write_extrema
 from adjit.transform.rewrite.affine_ops import Writer
+from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.checks_first import checked_first
 
 _SHAPE = types.intp  # of what the host passes to launches: no kernel sees it, so any type of a number will do
@@ -40,10 +42,11 @@ _SHAPE = types.intp  # of what the host passes to launches: no kernel sees it, s
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """The host's function, and the kernels that it launches, in order."""
+    """The host's function, the kernels that it launches, in order, and the arrays that it keeps for itself."""
 
     host: ir.Function
     kernels: tuple[ir.Function, ...]
+    on_host: frozenset[ir.Var]
 
 
 def planned(function: ir.Function, on_device: Collection[ir.Var] = ()) -> Plan:
@@ -51,8 +54,9 @@ def planned(function: ir.Function, on_device: Collection[ir.Var] = ()) -> Plan:
 
     on_device: parameters that are numbers, and are given as arrays of shape () on the device.
     """
+    function = checked(write_extrema(function, everywhere=True), "extrema")
     body = ir.rewritten(function.body, lambda op: checked_first(op) if isinstance(op, ir.For) else op)
-    return _Outline(ir.with_body(function, body), on_device).plan()
+    return _Outline(checked(ir.with_body(function, body), "checked first"), on_device).plan()
 
 
 def numbers(function: ir.Function, given: Sequence[types.Type]) -> list[ir.Var]:
@@ -118,7 +122,6 @@ class _Outline:
     def __init__(self, function: ir.Function, on_device: Collection[ir.Var]):
         self.function = function
         self.given = frozenset(on_device)
-        self.mapping = Mapping(function)
         self.aliases = function.analysis(Aliases)
         self.made = function.body.made
         self.bounds = function.analysis(Iterations).bounds
@@ -128,9 +131,11 @@ class _Outline:
         self.names: set[str] = {function.name}
         self.is_reverse = False
         self.tail = _Tail()
+        self.mapping: Mapping
+        self.tapes: set[ir.Operand] = set()  # those of numbers on the device, by alias class
         self.readers: dict[ir.Operand, set[ir.Op | None]] = {}
         self._note_readers(function.body, None)
-        self.on_device = self._on_device()
+        self.mapping, self.on_device = self._places()
 
     def _note_readers(self, region: ir.Region, holder: ir.Op | None) -> None:
         for op in region.ops:
@@ -143,12 +148,30 @@ class _Outline:
 
     # ---------------------------------------------------------------------------------------------- places of numbers
 
+    def _places(self) -> tuple[Mapping, set[ir.Operand]]:
+        """What the host and the device do, and which numbers are on the device."""
+        self.mapping = Mapping(self.function)
+        kept = self.mapping.of_integers()
+        while True:
+            self.mapping = Mapping(self.function, kept) if kept else self.mapping
+            found = self._on_device()
+            stores = (op for op in self.function.body.inside if isinstance(op, ir.Load | ir.Store))
+            moved = {
+                self.aliases.find(op.array)
+                for op in stores
+                if self.aliases.find(op.array) in kept and any(o in found for o in op.operands)
+            }
+            if not moved:
+                return self.mapping, found
+            kept -= moved
+
     def _on_device(self) -> set[ir.Operand]:
         """The numbers that kernels make and the host's regions name."""
         found: set[ir.Operand] = set(self.given)
+        self.tapes = set()
         count = -1
-        while count < len(found):
-            count = len(found)
+        while count < len(found) + len(self.tapes):
+            count = len(found) + len(self.tapes)
             self._find_on_device(self.function.body, found)
         return found
 
@@ -164,11 +187,16 @@ class _Outline:
                 for name, *sources in ir.joined(op):
                     if is_scalar(name.type) and any(source in found for source in sources):
                         found.add(name)
+            elif isinstance(op, ir.Push) and op.value in found:
+                self.tapes.add(self.aliases.find(op.tape))
+            elif isinstance(op, ir.Pull) and self.aliases.find(op.tape) in self.tapes:
+                found.update(numbers)
 
     def _is_devices(self, op: ir.Op, found: set[ir.Operand]) -> bool:
         """Whether something that one thread can do needs to be done on the device."""
         inside = list(ir.with_inner(op))
-        if any(isinstance(o, ir.Load | ir.Store) for o in inside):
+        accesses = (o for o in inside if isinstance(o, ir.Load | ir.Store))
+        if any(self.aliases.find(o.array) not in self.mapping.on_host for o in accesses):
             return True
         return any(operand in found for operand in op.reads)
 
@@ -185,7 +213,9 @@ class _Outline:
         # what is yielded may be in the last tail
         host = _without_unread(ir.Region(tuple(map(self.parameter, body.args)), tuple(ops), tuple(yields)))
         params = tuple(ir.map_tree(self.parameter, tree) for tree in self.function.params)
-        return Plan(dataclasses.replace(self.function, params=params, body=host), tuple(self.kernels))
+        allocs = (op.out for op in host.inside if isinstance(op, ir.Alloc))
+        kept = frozenset(out for out in allocs if self.aliases.find(out) in self.mapping.on_host)
+        return Plan(dataclasses.replace(self.function, params=params, body=host), tuple(self.kernels), kept)
 
     def parameter(self, leaf: ir.Var) -> ir.Var:
         return self.cells[leaf] if leaf in self.given else leaf
@@ -220,12 +250,31 @@ class _Outline:
         """An operation that the host does itself."""
         if isinstance(op, ir.Copy) or any(o in self.on_device for o in op.operands):
             self.flush(builder)
-        refused = _refusal(op)
-        if refused is not None:
-            what, instead = refused
-            raise Unsupported(what, ir.place_of(op.origin), "", instead)
-        operands = [self.host(o, builder) for o in op.operands]
-        builder.emit(ir.with_parts(op, operands, [], op.results))
+        self.refuse(op)
+        if isinstance(op, ir.Push) and self.aliases.find(op.tape) in self.tapes:
+            builder.emit(ir.with_parts(op, (op.tape, self.host(op.index, builder), self.cell(op.value, builder)), [], ()))
+        elif isinstance(op, ir.Pull) and self.aliases.find(op.tape) in self.tapes:
+            builder.emit(ir.with_parts(op, (op.tape, self.host(op.index, builder)), [], [self.new_cell(op.out)]))
+        else:
+            operands = [self.host(o, builder) for o in op.operands]
+            builder.emit(ir.with_parts(op, operands, [], op.results))
+
+    def refuse(self, op: ir.Op) -> None:
+        """Unsupported for what the host does not do on a device."""
+        if not isinstance(op, ir.Call) or isinstance(op.callee, ir.External) or is_check(op):
+            return
+        place, name = ir.place_of(op.origin), callee_name(op.callee)
+        if any(map(ir.is_reference, (*op.args, *op.outs))):
+            raise Unsupported(
+                f"{name} of whole arrays, for a GPU", place, "", "Write it as loops, or compute it outside."
+            )
+        if any(o in self.on_device for o in op.args):
+            raise Unsupported(
+                f"{name} of a number that a kernel makes",
+                place,
+                "A kernel cannot call it, and the host would wait for the number.",
+                "Write it with operators and functions of math, or compute it outside.",
+            )
 
     def control(self, op: ir.Op, builder: Writer) -> None:
         """A loop or a branch of the host; the numbers on the device that it hands on are their cells."""
@@ -591,18 +640,3 @@ def _unique(names: Iterable[str]) -> tuple[str, ...]:
             own = f"{name}_{count}"
         found.append(own)
     return tuple(found)
-
-
-def _refusal(op: ir.Op) -> tuple[str, str] | None:
-    """What the host cannot do on a device, and what to write instead."""
-    if isinstance(op, ir.NewTape | ir.Push | ir.Pull):
-        return (
-            "a list that grows, or values kept of a loop whose number of trips is not known before, for a GPU",
-            "Give the loop a range that is known before it starts, or mark it adjit.checkpoint.",
-        )
-    if isinstance(op, ir.Call) and not isinstance(op.callee, ir.External) and any(map(ir.is_reference, op.reads)):
-        return (
-            f"{callee_name(op.callee)} of whole arrays, for a GPU",
-            "Write it as loops, or compute it outside.",
-        )
-    return None

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from numba import types
 
+from adjit.runtime.library import some_elements
 from adjit.transform import ir
 from adjit.transform.analysis.effects import is_check
 
@@ -28,13 +29,13 @@ def checked_first(loop: ir.For) -> Sequence[ir.Op]:
     inside = set(loop.body.defines)
     moved: list[ir.Op] = []
     for op in loop.body.ops:
-        if (is_check(op) or isinstance(op, ir.Extent)) and not inside.intersection(op.operands):
+        if (_is_check(op) or isinstance(op, ir.Extent)) and not inside.intersection(op.operands):
             inside.difference_update(op.results)
             moved.append(op)
-    if not any(is_check(op) for op in moved) or loop.step not in (ir.integer(1), ir.integer(-1)):
+    if not any(_is_check(op) for op in moved) or loop.step not in (ir.integer(1), ir.integer(-1)):
         return [loop]
-    checks = [op for op in moved if is_check(op)]
-    extents = [op for op in moved if not is_check(op)]
+    checks = [op for op in moved if _is_check(op)]
+    extents = [op for op in moved if not _is_check(op)]
     cloner = ir.Cloner()
     tested = tuple(cloner.op(op) for op in checks)
     outs = tuple(out for op in checks for out in op.results)
@@ -45,3 +46,7 @@ def checked_first(loop: ir.For) -> Sequence[ir.Op]:
     builder.emit(ir.If(condition=some, then=then, orelse=ir.Region((), (), (ir.integer(0),) * len(outs)), outs=outs))
     body = ir.with_ops(loop.body, [op for op in loop.body.ops if op not in moved])
     return [*extents, *builder.ops, ir.with_regions(loop, [body])]
+
+
+def _is_check(op: ir.Op) -> bool:
+    return is_check(op) or (isinstance(op, ir.Call) and op.callee is some_elements)

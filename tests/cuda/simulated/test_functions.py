@@ -15,7 +15,19 @@ def arguments(shapes, dtype, seed=3):
     return tuple(g.uniform(0.1, 0.9, s).astype(dtype) if isinstance(s, list) else s for s in shapes)
 
 
+def is_active(value):
+    return isinstance(value, np.ndarray) and value.dtype.kind == "f"
+
+
+def like(value, g):
+    if isinstance(value, tuple):
+        return tuple(like(v, g) for v in value)
+    return g.normal(size=value.shape).astype(value.dtype) if isinstance(value, np.ndarray) else g.normal()
+
+
 def on_device(value):
+    if isinstance(value, tuple):
+        return tuple(map(on_device, value))
     return cuda.to_device(value) if isinstance(value, np.ndarray) else value
 
 
@@ -48,22 +60,18 @@ CASES = [(name, dtype) for name in FUNCTIONS for dtype in PRECISE]
 def test_tangent_and_adjoint(name, dtype):
     function, shapes = FUNCTIONS[name]
     args = arguments(shapes, dtype)
-    wrt = tuple(k for k, a in enumerate(args) if isinstance(a, np.ndarray | float))
+    wrt = tuple(k for k, a in enumerate(args) if isinstance(a, float) or is_active(a))
     g = np.random.default_rng(8)
-    dots = tuple(
-        g.normal(size=a.shape).astype(dtype) if isinstance(a, np.ndarray) else g.normal() if k in wrt else 0
-        for k, a in enumerate(args)
-    )
+    dots = tuple(like(a, g) if k in wrt else a for k, a in enumerate(args))
     value, tangent = adjit.jvp(function, args, dots, target="python")
     got = adjit.jvp(function, tuple(map(on_device, args)), tuple(map(on_device, dots)), target="cuda")
     assert_close(on_host(got), (value, tangent), PRECISE[dtype])
 
-    bars = g.normal(size=value.shape).astype(dtype) if isinstance(value, np.ndarray) else 1.0
+    bars = like(value, g)
     _, pullback = adjit.vjp(function, *args, target="python")
-    seed = bars if isinstance(value, np.ndarray) else dtype(1.0)
-    wanted = pullback(seed)
+    wanted = pullback(bars)
     _, pulled = adjit.vjp(function, *map(on_device, args), target="cuda")
-    adjoint = pulled(on_device(seed))
+    adjoint = pulled(on_device(bars))
     assert_close(on_host(adjoint), wanted, PRECISE[dtype])
     left = np.sum(flat(bars) * flat(on_host(got[1])))
     right = sum(np.sum(flat(on_host(adjoint[k])) * flat(dots[k])) for k in wrt)

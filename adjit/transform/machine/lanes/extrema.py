@@ -31,9 +31,9 @@ from adjit.transform.rewrite.simplify import simplify
 _BETTER = {np.max: operator.gt, np.amax: operator.gt, np.min: operator.lt, np.amin: operator.lt}
 
 
-def write_extrema(function: ir.Function) -> ir.Function:
-    """The function with its greatest and least elements in loops taken by loops."""
-    found = (op for op in _inside_loops(function.body, False) if _is_extremum(op, function.body.made))
+def write_extrema(function: ir.Function, everywhere: bool = False) -> ir.Function:
+    """The function with its greatest and least elements in loops, or `everywhere`, taken by loops."""
+    found = (op for op in _inside_loops(function.body, everywhere) if _is_extremum(op, function.body.made))
     made: dict[ir.Op, Sequence[ir.Op]] = {op: _written(op, function.body.made) for op in found}
     if not made:
         return function
