@@ -252,9 +252,11 @@ class _Outline:
             self.flush(builder)
         self.refuse(op)
         if isinstance(op, ir.Push) and self.aliases.find(op.tape) in self.tapes:
-            builder.emit(ir.with_parts(op, (op.tape, self.host(op.index, builder), self.cell(op.value, builder)), [], ()))
+            operands = [op.tape, self.host(op.index, builder), self.cell(op.value, builder)]
+            builder.emit(ir.with_parts(op, operands, [], ()))
         elif isinstance(op, ir.Pull) and self.aliases.find(op.tape) in self.tapes:
-            builder.emit(ir.with_parts(op, (op.tape, self.host(op.index, builder)), [], [self.new_cell(op.out)]))
+            operands = [op.tape, self.host(op.index, builder)]
+            builder.emit(ir.with_parts(op, operands, [], [self.new_cell(op.out)]))
         else:
             operands = [self.host(o, builder) for o in op.operands]
             builder.emit(ir.with_parts(op, operands, [], op.results))
