@@ -77,6 +77,11 @@ def one_thread() -> Grid:
     return (1,), (1,), current()
 
 
+def thread_count(shape: Grid) -> int:
+    """How many threads a launch has."""
+    return math.prod(shape[0]) * math.prod(shape[1])
+
+
 def parts(count: int, shape: Grid, dtype: Any = np.float64) -> Any:
     """Room for a part of each of so many sums in each block of a launch."""
     return empty((count, math.prod(shape[0])), dtype)

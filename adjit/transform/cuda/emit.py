@@ -23,9 +23,10 @@ from adjit.transform import ir
 from adjit.transform.cuda.callees import OURS, in_kernel
 from adjit.transform.cuda.outline import Plan
 from adjit.transform.emit import Emitted, emit
-from adjit.transform.emit.expression import INFIX, PREFIX, Expressions, Text
+from adjit.transform.emit.expression import INFIX, PREFIX, Expressions, Text, parenthesised
 from adjit.transform.emit.wrapping import INDENT, WIDTH
 from adjit.transform.ir.printing import callee_name
+from adjit.transform.ir.types import array_type_of
 
 _AS_INTEGERS = (math.floor, math.ceil, math.trunc)
 _CUDA = ir.external("numba", "cuda")
@@ -86,6 +87,12 @@ def _type_text(type_: ir.Type) -> str:
 
 class KernelExpressions(Expressions):
     """Expressions in kernels: calls of what a GPU has, and arrays of a thread's own."""
+
+    def alloc(self, op: ir.Alloc) -> str:
+        made = self.globals.text(ir.external("numba", "cuda.local.array"))
+        extents = [self.text(extent) for extent in op.shape]
+        shape = extents[0] if len(extents) == 1 else parenthesised(extents)
+        return f"{made}({shape}, {self.scalar(array_type_of(op.out).dtype)})"
 
     def call(self, op: ir.Call) -> Text:
         callee = in_kernel(op.callee)

@@ -20,11 +20,13 @@ from typing import Literal
 from numba import types
 
 from adjit.transform import ir
+from adjit.transform.analysis.affine import Iterations
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.effects import is_check
 from adjit.transform.analysis.trip_counts import literal_trips
 from adjit.transform.analysis.trips import Serial, Sharing, Sharings
 from adjit.transform.cuda.callees import in_kernel
+from adjit.transform.cuda.slots import Place, places
 from adjit.transform.ir.types import array_type_of, is_scalar
 
 Kind = Literal["launch", "host", "thread"]
@@ -39,14 +41,14 @@ class Nest:
     sunk:   for each but the last, what a trip does before the loop inside it, pure and done again by each thread
     atomic: the memory that several threads may add to, by alias class
     own:    the arrays of which no two threads touch one element
-    scratch: arrays made outside of the nest of which each trip uses only what it stores itself
+    places: of the arrays that each thread has for itself
     """
 
     loops: tuple[ir.For, ...]
     sunk: tuple[tuple[ir.Op, ...], ...]
     atomic: frozenset[ir.Operand]
     own: tuple[ir.Var, ...]
-    scratch: tuple[ir.Alloc, ...]
+    places: tuple[Place, ...]
 
     @property
     def outer(self) -> ir.For:
@@ -86,6 +88,7 @@ class Mapping:
         self._function, self.on_host = function, frozenset(on_host)
         self._sharings = Sharings(function)
         self._aliases = function.analysis(Aliases)
+        self._iterations = function.analysis(Iterations)
         self.nests: dict[ir.Op, Nest] = {}
         self.serial: dict[ir.Op, Serial] = {}
         self._kinds: dict[ir.Op, Kind] = {}
@@ -143,11 +146,12 @@ class Mapping:
         if trips is not None and len(trips) < FEW_TRIPS:
             return None
         found = self._sharing(loop)
-        if found is None:
+        own = None if found is None else places(loop, found.scratch, self._iterations)
+        if found is None or own is None:
             return None
         loops, sunk = [loop], list[tuple[ir.Op, ...]]()
         sharings = [found]
-        while len(loops) < MOST_AXES:
+        while len(loops) < MOST_AXES and not own:
             inside = self._inner(loops)
             if inside is None:
                 break
@@ -159,8 +163,8 @@ class Mapping:
             sunk.append(before)
             sharings.append(shared)
         atomic = {self._aliases.find(v) for s in sharings for v in (*s.added, *s.shared)}
-        own = dict.fromkeys(v for s in sharings for v in s.disjoint if self._aliases.find(v) not in atomic)
-        return Nest(tuple(loops), tuple(sunk), frozenset(atomic), tuple(own), tuple(found.scratch))
+        plain = dict.fromkeys(v for s in sharings for v in s.disjoint if self._aliases.find(v) not in atomic)
+        return Nest(tuple(loops), tuple(sunk), frozenset(atomic), tuple(plain), own)
 
     def _sharing(self, loop: ir.For) -> Sharing | None:
         if any(map(_stays_outside, loop.body.inside)):
@@ -169,7 +173,7 @@ class Mapping:
         if isinstance(found, Serial):
             self.serial[loop] = found
             return None
-        return None if found.scratch else found
+        return found
 
     def _inner(self, loops: Sequence[ir.For]) -> tuple[ir.For, tuple[ir.Op, ...]] | None:
         """The loop that is all that a trip of the innermost one does, with what it needs before; None if none is.
@@ -209,7 +213,7 @@ def _is_hosts(op: ir.Call) -> bool:
 
 def _stays_outside(op: ir.Op) -> bool:
     """Whether no kernel can do it."""
-    if isinstance(op, ir.NewTape | ir.Push | ir.Pull | ir.Raise | ir.Alloc | ir.Copy):
+    if isinstance(op, ir.NewTape | ir.Push | ir.Pull | ir.Raise):
         return True
     return isinstance(op, ir.Call) and _is_hosts(op)
 

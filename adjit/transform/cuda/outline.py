@@ -30,6 +30,7 @@ from adjit.transform.analysis.effects import is_check
 from adjit.transform.analysis.trip_counts import count_trips
 from adjit.transform.cuda import callees
 from adjit.transform.cuda.mapping import Mapping, Nest
+from adjit.transform.cuda.slots import Place
 from adjit.transform.ir.printing import callee_name
 from adjit.transform.ir.types import is_scalar, tuple_parts, tuple_type, typed_const
 from adjit.transform.machine.lanes import write_extrema
@@ -354,10 +355,12 @@ class _Outline:
     def launch(self, nest: Nest, builder: Writer) -> None:
         name = self.name(nest.outer.origin)
         axes = [self.axis(nest.loops[k], builder) for k in nest.axes]
-        callee = callees.SPREAD if nest.outer.slots else callees.COVER
+        is_spread = bool(nest.outer.slots) or any(not place.is_local for place in nest.places)
+        callee = callees.SPREAD if is_spread else callees.COVER
         shape = builder.call(callee, *(axis.trips for axis in axes), type=_SHAPE, name="blocks")
         found = self.parts(nest, shape, builder)
-        body = _KernelBody(nest, axes, found, self.aliases)
+        slots = {place: self.slots(place, shape, builder) for place in nest.places if not place.is_local}
+        body = _KernelBody(nest, axes, found, slots, is_spread, self.aliases)
         self.emit_kernel(name, body.ops, shape, nest.outer.origin, builder)
         self.tail.sums += found
         self.tail.origin, self.tail.after = nest.outer.origin, name
@@ -370,6 +373,15 @@ class _Outline:
         if loop.step != ir.integer(1):
             return _Axis(loop, ir.integer(0), trips, trips, True)
         return _Axis(loop, loop.start, loop.stop, loop.stop if loop.start == ir.integer(0) else trips)
+
+    def slots(self, place: Place, shape: ir.Operand, builder: Writer) -> ir.Var:
+        """Room for an array of each thread's."""
+        threads = builder.call(callees.THREAD_COUNT, shape, type=types.intp, name="threads")
+        extents = [builder.integer(extent) for extent in place.shape]
+        made = ir.Var(f"{place.made.out.name}_slots", place.type)
+        shapes = (threads, *extents) if place.is_first else (*extents, threads)
+        builder.emit(ir.Alloc(shape=shapes, out=made, origin=place.made.origin))
+        return made
 
     def parts(self, nest: Nest, shape: ir.Operand, builder: Writer) -> list[_Sum]:
         """Room for the parts of the sums, an array for each type."""
@@ -470,11 +482,26 @@ class _Axis:
 class _KernelBody:
     """The operations of a kernel that runs the trips of a nest: a thread each, or, with sums, several a thread."""
 
-    def __init__(self, nest: Nest, axes: Sequence[_Axis], sums: Sequence[_Sum], aliases: Aliases):
-        self.nest, self.axes, self.sums, self.aliases = nest, axes, sums, aliases
+    def __init__(
+        self,
+        nest: Nest,
+        axes: Sequence[_Axis],
+        sums: Sequence[_Sum],
+        slots: dict[Place, ir.Var],
+        is_spread: bool,
+        aliases: Aliases,
+    ):
+        self.nest, self.axes, self.sums, self.slots, self.aliases = nest, axes, sums, slots, aliases
         self.builder = builder = Writer(nest.outer.origin)
         self.known: dict[ir.Var, ir.Operand] = {}
-        self.is_strided = [bool(sums) or k > 0 for k in range(len(axes))]
+        self.is_strided = [is_spread or k > 0 for k in range(len(axes))]
+        self.own: dict[ir.Op, Place] = {place.made: place for place in nest.places}
+        if slots:
+            self.thread = builder.call(callees.GRID, ir.integer(1), type=types.int64, name="thread")
+        inside = set(nest.outer.body.inside)
+        for place in nest.places:
+            if place.made not in inside:
+                builder.ops.extend(self.array(place.made))
         self.places = self.coordinates(callees.GRID, [axis.counter.name for axis in axes])
         if any(self.is_strided):
             self.strides = self.coordinates(callees.GRID_SIZE, ["stride", "row_stride", "plane_stride"][: len(axes)])
@@ -534,8 +561,9 @@ class _KernelBody:
     def trip(self, totals: Sequence[ir.Operand]) -> Sequence[ir.Operand]:
         nest = self.nest
         self.known.update(zip(nest.inner.body.args[1:], totals, strict=True))
-        for op in (*(op for ops in nest.sunk for op in ops), *nest.inner.body.ops):
-            self.builder.emit(ir.rewritten_op(ir.substituted(op, self.known), self.addition))
+        ops = (*(op for ops in nest.sunk for op in ops), *nest.inner.body.ops)
+        made = ir.rewritten(ir.Region((), ops, ()), lambda op: self.array(self.addition(op)))
+        self.builder.ops.extend(ir.substituted(op, self.known) for op in made.ops)
         return [ir.substituted_operand(y, self.known) for y in nest.inner.body.yields]
 
     def addition(self, op: ir.Op) -> ir.Op:
@@ -543,6 +571,26 @@ class _KernelBody:
         if not isinstance(op, ir.Store) or not op.add or self.aliases.find(op.array) not in self.nest.atomic:
             return op
         return dataclasses.replace(op, atomic=True)
+
+    def array(self, op: ir.Op) -> Sequence[ir.Op]:
+        """What makes an array of the thread's own, in the place of what makes one in the program; other operations."""
+        place = self.own.get(op)
+        if place is None:
+            return [op]
+        builder = ir.Builder(op.origin)
+        out = place.made.out
+        if place.is_local:
+            extents = tuple(ir.integer(extent.constant) for extent in place.shape)
+            builder.emit(ir.Alloc(shape=extents, out=out))
+        else:
+            builder.emit(ir.Slice(base=self.slots[place], selectors=place.selectors(self.thread), out=out))
+        if isinstance(op, ir.Copy):
+            source = op.source
+            builder.nest(builder.shape(out), lambda at: builder.store(out, at, builder.load(source, at)))
+        elif isinstance(op, ir.Alloc) and op.fill is not None:
+            fill = op.fill
+            builder.nest(builder.shape(out), lambda at: builder.store(out, at, fill))
+        return builder.ops
 
 
 class _Parameters:
@@ -626,7 +674,9 @@ def _without_unread(region: ir.Region) -> ir.Region:
     read = {o for op in region.inside for o in op.reads} | set(region.yields)
 
     def is_unread(op: ir.Op) -> bool:
-        is_pure = isinstance(op, ir.Extent) or (isinstance(op, ir.Call) and not op.effect and not is_check(op))
+        is_pure = isinstance(op, ir.Extent | ir.Alloc) or (
+            isinstance(op, ir.Call) and not op.effect and not is_check(op)
+        )
         return is_pure and not read.intersection(op.results)
 
     made = ir.rewritten(region, lambda op: () if is_unread(op) else op)

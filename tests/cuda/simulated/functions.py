@@ -325,7 +325,7 @@ def lattice(f, omega, steps):
         e2 = rho * (1.0 / 6.0 - 0.5 * u + 0.5 * u * u)
         h = np.empty_like(g)
         n = g.shape[1]
-        for i in range(n):
+        for i in prange(n):
             h[0, i] = g[0, i] + omega * (e0[i] - g[0, i])
             h[1, (i + 1) % n] = g[1, i] + omega * (e1[i] - g[1, i])
             h[2, (i + n - 1) % n] = g[2, i] + omega * (e2[i] - g[2, i])
