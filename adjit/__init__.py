@@ -20,6 +20,7 @@ from adjit.errors import (
     Unsupported,
     Unwritten,
     WrongCall,
+    WrongDevice,
     WrongWrt,
 )
 from adjit.runtime.backend.pool import clear_workspaces, workspace_bytes
@@ -36,7 +37,7 @@ def __getattr__(name: str) -> object:
 
 __all__ = [
     "AdjitError", "Aliased", "InternalError", "NoRule", "NotCached", "NotScalar", "SourceUnavailable",
-    "TypeMismatch", "Unsupported", "Unwritten", "WrongCall", "WrongWrt", "cache_info", "check_grads", "checkpoint",
-    "clear_cache", "clear_workspaces", "grad", "hessian", "hvp", "jacfwd", "jacobian", "jacrev", "jvp", "rules",
-    "stop_gradient", "value_and_grad", "vjp", "workspace_bytes",
+    "TypeMismatch", "Unsupported", "Unwritten", "WrongCall", "WrongDevice", "WrongWrt", "cache_info", "check_grads",
+    "checkpoint", "clear_cache", "clear_workspaces", "grad", "hessian", "hvp", "jacfwd", "jacobian", "jacrev", "jvp",
+    "rules", "stop_gradient", "value_and_grad", "vjp", "workspace_bytes",
 ]  # fmt: skip

@@ -18,7 +18,7 @@ import numpy as np
 from numba import types
 
 from adjit.api.dispatch import derive
-from adjit.api.trees import Template, conform, leaves, parts_of, template
+from adjit.api.trees import Template, conform, is_on_device, leaves, parts_of, template
 from adjit.errors import WrongCall
 from adjit.transform.source import derivative as derivatives
 from adjit.transform.source.derivative import WIDEST, Derivative, shown
@@ -72,8 +72,8 @@ class Choosing:
 
 def _kind(argument: Any) -> Any:
     """What the number of results may depend on, as far as it is cheap to know."""
-    if isinstance(argument, np.ndarray):
-        return argument.shape
+    if isinstance(argument, np.ndarray) or is_on_device(argument):
+        return tuple(argument.shape)
     if isinstance(argument, tuple):
         return tuple(map(_kind, argument))
     return argument if isinstance(argument, int) else None

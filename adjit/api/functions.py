@@ -44,7 +44,7 @@ from adjit.api.on_device import pull_on_device, push_on_device
 from adjit.api.options import Options, make_options
 from adjit.api.structures import Layouts, Patterns, laid_out, like, patterns_in, taken
 from adjit.api.trees import Template, conform, described, leaves, map_leaves, parts_of, snapshot, template, zero
-from adjit.errors import Stretched, TypeMismatch, WrongCall
+from adjit.errors import Stretched, TypeMismatch, Unsupported, WrongCall
 from adjit.rules.library_functions import as_python
 from adjit.runtime.library import held
 from adjit.runtime.library import stop_gradient as stop_gradient
@@ -304,6 +304,11 @@ def _derived(
     whole = bound(function)
     settings = {**chosen.for_derivatives(), "holomorphic": holomorphic} if holomorphic else chosen.for_derivatives()
     if has_paths(wrt):
+        if chosen.target == "cuda":
+            raise Unsupported(
+                f"wrt={wrt!r}, a part of an argument, for a GPU",
+                instead="Pass that part as an argument of its own.",
+            )
         inner = function if whole is None else whole.function
         derived = by_branch(kind, inner, wrt, has_aux, settings, chosen)
         return derived if whole is None else BoundDerived(derived, whole, kind == "hvp")

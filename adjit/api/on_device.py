@@ -7,7 +7,7 @@ In: a `Derivative`, options, arrays on the device. Out: results there; nothing i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,8 @@ from adjit.api.arguments import type_of
 from adjit.api.dispatch import TARGETS, Specialising, derive
 from adjit.api.notation import to_text
 from adjit.api.options import Options
-from adjit.errors import Stretched, TypeMismatch, WrongCall
+from adjit.api.trees import Template, conform, is_on_device, leaves, map_leaves, template, zero
+from adjit.errors import Stretched, Unsupported, WrongCall
 from adjit.runtime.backend.dispatcher import Picklable, compiler_lock
 from adjit.transform.source import derivative as derivatives
 from adjit.transform.source.derivative import Derivative, shown
@@ -36,11 +37,11 @@ class OnDevice(Specialising, Picklable):
         self._dress()
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        bound = derivatives.bound(self.derivative, arguments, keywords)
+        given = _given(self.derivative, list(self.__signature__.parameters), bound)
+
         from adjit.runtime.cuda import arrays
 
-        bound = derivatives.bound(self.derivative, arguments, keywords)
-        owner = shown(self.derivative)
-        given = [arrays.given(owner, n, a) for n, a in zip(self.__signature__.parameters, bound, strict=True)]
         try:
             found = self.strict(*given)
         except Stretched:
@@ -92,7 +93,7 @@ class OnDevice(Specialising, Picklable):
     def _type_of(argument: Any) -> types.Type:
         if isinstance(argument, tuple) and argument:
             return types.Tuple(tuple(map(OnDevice._type_of, argument)))  # type: ignore[no-untyped-call]
-        if hasattr(argument, "__cuda_array_interface__") or hasattr(argument, "__cuda_ndarray__"):
+        if is_on_device(argument):
             from adjit.runtime.cuda import arrays
 
             return arrays.type_of(argument)
@@ -109,14 +110,13 @@ def push_on_device(spec: Any, options: Options, arguments: Sequence[Any], tangen
     """The value, and its change along tangents, of the first so many arguments."""
     names = list(derivatives.parameters(spec).parameters)
     given = _given(spec, names, arguments)
-    dots = [
-        _like(tangents[k], a, f"the tangent of argument {n!r}") if k < len(tangents) else _zero(a)
-        for k, (n, a) in enumerate(zip(names, given, strict=True))
-    ]
-    active = tuple(k for k in range(len(tangents)) if _is_active(given[k]))
+    shapes = [template(a) for a in given]
+    dots = [conform(t, s, f"the tangent of argument {n!r}") for t, s, n in zip(tangents, shapes, names, strict=False)]
+    dots += [zero(s) for s in shapes[len(dots) :]]
+    active = tuple(k for k in range(len(tangents)) if _is_active(shapes[k]))
     if not active:
         value = _value_of(spec, options)(*given)
-        return value, _zero(value)
+        return value, zero(template(value))
     found: tuple[Any, Any] = derive(Derivative(function=spec, kind="jvp", wrt=active), options)(*given, *dots)
     return found
 
@@ -129,7 +129,7 @@ class PullbackOnDevice:
     """
 
     _spec: Any
-    _value: Any
+    _result: Template
     _count: int
     _active: tuple[int, ...]
     _sweep: Any
@@ -141,7 +141,7 @@ class PullbackOnDevice:
                 f"the pullback of {shown(self._spec)} takes one seed, not {len(seeds)}",
                 instead="Give one that is shaped as the value: a tuple where that is one.",
             )
-        seed = _like(seeds[0], self._value, "the seed")
+        seed = conform(seeds[0], self._result, "the seed")
         bars = () if not self._active else self._sweep(*self._arguments, seed)
         found = dict(zip(self._active, bars, strict=True))
         return tuple(found.get(k) for k in range(self._count))
@@ -151,7 +151,7 @@ class PullbackOnDevice:
 
     def source(self) -> str:
         """The generated source that a call runs."""
-        return str(self._sweep.source(*self._arguments, self._value)) if self._active else ""
+        return str(self._sweep.source(*self._arguments, zero(self._result))) if self._active else ""
 
 
 def pull_on_device(spec: Any, options: Options, arguments: Sequence[Any], count: int) -> tuple[Any, PullbackOnDevice]:
@@ -159,11 +159,11 @@ def pull_on_device(spec: Any, options: Options, arguments: Sequence[Any], count:
     from adjit.runtime.cuda import memory
 
     given = _given(spec, list(derivatives.parameters(spec).parameters), arguments)
-    kept = tuple(_mapped(lambda leaf: memory.copy(leaf) if _is_array(leaf) else leaf, a) for a in given)
-    active = tuple(k for k in range(count) if _is_active(kept[k]))
+    kept = tuple(map_leaves(lambda leaf: memory.copy(leaf) if is_on_device(leaf) else leaf, a) for a in given)
+    active = tuple(k for k in range(count) if _is_active(template(kept[k])))
     value = _value_of(spec, options)(*kept)
     sweep = derive(Derivative(function=spec, kind="vjp", wrt=active), options) if active else None
-    return value, PullbackOnDevice(spec, value, count, active, sweep, kept)
+    return value, PullbackOnDevice(spec, template(value), count, active, sweep, kept)
 
 
 def _value_of(spec: Any, options: Options) -> Any:
@@ -171,57 +171,26 @@ def _value_of(spec: Any, options: Options) -> Any:
 
 
 def _given(spec: Any, names: Sequence[str], arguments: Sequence[Any]) -> tuple[Any, ...]:
+    """The arguments, as the backend has them; WrongDevice for NumPy's arrays, Unsupported for lists and objects."""
     from adjit.runtime.cuda import arrays
 
-    return tuple(arrays.given(shown(spec), n, a) for n, a in zip(names, arguments, strict=True))
+    owner = shown(spec)
+    for name, value in zip(names, arguments, strict=True):
+        _check(owner, name, value)
+    return tuple(arrays.given(owner, n, a) for n, a in zip(names, arguments, strict=True))
 
 
-def _mapped(function: Callable[[Any], Any], value: Any) -> Any:
-    return tuple(_mapped(function, part) for part in value) if isinstance(value, tuple) else function(value)
-
-
-def _is_array(value: Any) -> bool:
-    return hasattr(value, "__cuda_array_interface__") or hasattr(value, "__cuda_ndarray__")
-
-
-def _is_active(value: Any) -> bool:
-    if isinstance(value, tuple):
-        return any(map(_is_active, value))
-    return value.dtype.kind == "f" if _is_array(value) else isinstance(value, float | np.floating)
-
-
-def _zero(value: Any) -> Any:
-    from adjit.runtime.cuda import memory
-
-    def zero(leaf: Any) -> Any:
-        if _is_array(leaf):
-            return memory.zeros_like(leaf)
-        return type(leaf)(0) if isinstance(leaf, int | float | np.number) else leaf
-
-    return _mapped(zero, value)
-
-
-def _like(given: Any, wanted: Any, what: str) -> Any:
-    """A seed or tangent that is like what it belongs to; TypeMismatch, in which `what` names it, where it is not."""
-    from adjit.runtime.cuda import arrays
-
-    if isinstance(wanted, tuple):
-        if not isinstance(given, tuple | list) or len(given) != len(wanted):
-            raise TypeMismatch(f"{what} is not a tuple of {len(wanted)}", instead="Build it like what it belongs to.")
-        return tuple(_like(g, w, f"{what}[{k}]") for k, (g, w) in enumerate(zip(given, wanted, strict=True)))
-    if not _is_active(wanted):
-        return _zero(wanted)
-    if not _is_array(wanted):
-        if not isinstance(given, int | float | np.number) or isinstance(given, bool):
-            raise TypeMismatch(f"{what} is of type {type(given).__name__}, not a number", instead="Give a float.")
-        return type(wanted)(given)
-    if not wanted.shape and isinstance(given, int | float | np.number):
-        from adjit.runtime.cuda import memory
-
-        return memory.number(given, wanted.dtype)
-    if not _is_array(given) or tuple(given.shape) != tuple(wanted.shape) or given.dtype != wanted.dtype:
-        raise TypeMismatch(
-            f"{what} is not an array on the device of shape {tuple(wanted.shape)} and type {wanted.dtype}",
-            instead="Give one that is like what it belongs to.",
+def _check(owner: str, name: str, value: Any) -> None:
+    if type(value) is tuple:
+        for part in value:
+            _check(owner, name, part)
+    elif not is_on_device(value) and not isinstance(value, np.ndarray | int | float | np.number | np.bool_ | None):
+        raise Unsupported(
+            f"argument `{name}` of {owner} of type {type(value).__name__}, for a GPU",
+            why="Its functions take numbers, arrays on the device, and tuples of those.",
+            instead="Pass what is in it as arguments of their own, or in a tuple.",
         )
-    return arrays.given(what, "", given)
+
+
+def _is_active(wanted: Template) -> bool:
+    return any(leaf.is_active for leaf in leaves(wanted))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,10 @@ from adjit.transform.ir import leaves as leaves
 
 @dataclass(frozen=True)
 class Leaf:
-    """A number or an array. `zero` is the tangent of one that carries no derivative, of the value's own type."""
+    """A number or an array. `zero` is the tangent of one that carries no derivative, of the value's own type.
+
+    on_device: an array on a GPU, whose tangents are there, too.
+    """
 
     is_active: bool
     is_array: bool
@@ -30,6 +33,7 @@ class Leaf:
     shape: tuple[int, ...]
     order: str
     zero: Any
+    on_device: bool = False
 
     @property
     def is_real(self) -> bool:
@@ -50,11 +54,20 @@ def _leaf(value: Any) -> Leaf:
         order = "F" if value.flags.f_contiguous and not value.flags.c_contiguous else "C"
         active = value.dtype.kind in "fc"
         return Leaf(active, True, value.dtype, value.shape, order, None if active else np.zeros_like(value))
+    if is_on_device(value):
+        dtype = np.dtype(value.dtype)
+        active = dtype.kind in "fc"
+        return Leaf(active, True, dtype, tuple(value.shape), "C", None if active else value, True)
     if isinstance(value, np.inexact | float | complex):
         return Leaf(True, False, np.dtype(type(value)), (), "C", None)
     if isinstance(value, np.generic | int):
         return Leaf(False, False, None, (), "C", type(value)(0))
     return Leaf(False, False, None, (), "C", value)
+
+
+def is_on_device(value: Any) -> bool:
+    """Whether it is an array on a GPU."""
+    return hasattr(value, "__cuda_array_interface__") or hasattr(value, "__cuda_ndarray__")
 
 
 def conform(given: Any, wanted: Template, what: str) -> Any:
@@ -70,6 +83,9 @@ def conform(given: Any, wanted: Template, what: str) -> Any:
 
 def _number(given: Any, wanted: Leaf, what: str) -> Any:
     assert wanted.dtype is not None
+    if is_on_device(given) and not given.shape:
+        # a number that a kernel made stays where it is
+        return _array(given, replace(wanted, on_device=True), what)
     is_number = isinstance(given, int | float | complex | np.integer | np.inexact) and not isinstance(given, bool)
     if not is_number and not (isinstance(given, np.ndarray) and given.ndim == 0 and given.dtype.kind in "fiuc"):
         raise TypeMismatch(f"{what} is {described(given)}, not a number", instead="Give a float.")
@@ -80,6 +96,8 @@ def _number(given: Any, wanted: Leaf, what: str) -> Any:
 
 
 def _array(given: Any, wanted: Leaf, what: str) -> Any:
+    if wanted.on_device:
+        return _array_on_device(given, wanted, what)
     if not isinstance(given, np.ndarray) or given.shape != wanted.shape:
         raise TypeMismatch(
             f"{what} is {described(given)}, not an array of shape {wanted.shape}",
@@ -93,6 +111,20 @@ def _array(given: Any, wanted: Leaf, what: str) -> Any:
     return np.array(given, dtype=wanted.dtype, order=wanted.order)  # type: ignore[call-overload]
 
 
+def _array_on_device(given: Any, wanted: Leaf, what: str) -> Any:
+    from adjit.runtime.cuda import arrays, memory
+
+    if not wanted.shape and isinstance(given, int | float | np.integer | np.floating) and not isinstance(given, bool):
+        return memory.number(given, wanted.dtype)
+    if not is_on_device(given) or tuple(given.shape) != wanted.shape or np.dtype(given.dtype) != wanted.dtype:
+        kind = "a number" if not wanted.shape else f"an array of shape {wanted.shape}"
+        raise TypeMismatch(
+            f"{what} is {described(given)}, not {kind} of {wanted.dtype} on the device",
+            instead="Give one that is like what it belongs to.",
+        )
+    return memory.copy(arrays.taken(given))
+
+
 def parts_of(given: Any, count: int, what: str, instead: str) -> Sequence[Any]:
     """The parts of a tuple or list of so many; TypeMismatch, in which `what` says what is one, for anything else."""
     if not isinstance(given, tuple | list) or len(given) != count:
@@ -104,6 +136,8 @@ def described(value: Any) -> str:
     """What a value is, for a message."""
     if isinstance(value, np.ndarray):
         return f"an array of shape {value.shape}"
+    if is_on_device(value):
+        return f"an array of shape {tuple(value.shape)} and type {value.dtype} on the device"
     if isinstance(value, tuple | list):
         return f"a {type(value).__name__} of {len(value)}"
     return "None" if value is None else f"of type {type(value).__name__}"
@@ -117,6 +151,10 @@ def zero(wanted: Template) -> Any:
 def _zero_of(leaf: Leaf) -> Any:
     if not leaf.is_active:
         return leaf.zero
+    if leaf.on_device:
+        from adjit.runtime.cuda import memory
+
+        return memory.zeros(leaf.shape, leaf.dtype)
     if leaf.is_array:
         return np.zeros(leaf.shape, leaf.dtype, order=leaf.order)  # type: ignore[call-overload]
     return _number(0, leaf, "")

@@ -45,6 +45,11 @@ def given(owner: str, name: str, value: Any) -> Any:
     return as_device_array(value) if is_device_array(value) else value
 
 
+def taken(value: Any) -> Any:
+    """An array of any library's on the device as the backend's, on the same memory."""
+    return as_device_array(value)
+
+
 def as_first(result: Any, arguments: Sequence[Any]) -> Any:
     """Results as arrays of the library whose array is the first among the arguments."""
     kind = next((_library(a) for a in _flat(arguments) if is_device_array(a)), "numba")

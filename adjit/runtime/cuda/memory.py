@@ -10,7 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 
+from adjit.errors import Aliased, TypeMismatch
 from adjit.runtime.cuda.backend import SIMULATED, alias, allocated, cuda, set_to_zero, view
 from adjit.runtime.cuda.device import THREADS
 from adjit.runtime.cuda.streams import current
@@ -114,6 +116,21 @@ def constant(array: np.ndarray[Any, Any]) -> Any:
     if known is None:
         known = _constants[id(array)] = (array, cuda.to_device(np.ascontiguousarray(array)))
     return known[1]
+
+
+def check_output(output: Any, argument: Any) -> None:
+    """TypeMismatch if an array that takes the gradient has another shape than the argument."""
+    if tuple(output.shape) != tuple(argument.shape):
+        raise TypeMismatch(
+            "an array in `out` has another shape than its argument", instead="Give one of the argument's shape."
+        )
+
+
+def check_separate(left: Any, right: Any) -> None:
+    """Aliased if two arrays share memory of which one is written."""
+    one, other = byte_bounds(alias(left)), byte_bounds(alias(right))
+    if alias(left).size and alias(right).size and one[0] < other[1] and other[0] < one[1]:
+        raise Aliased("two arguments share memory and the function writes into one of them")
 
 
 def _flat(array: Any) -> Any:

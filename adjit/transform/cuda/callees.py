@@ -13,7 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from adjit.runtime.library import held, is_inside, reassociable_add, reassociable_sub
+from adjit.runtime.library import (
+    check_output,
+    check_separate,
+    held,
+    is_inside,
+    reassociable_add,
+    reassociable_sub,
+)
 from adjit.transform import ir
 from adjit.transform.ir.launches import External
 
@@ -78,6 +85,10 @@ def _table() -> dict[Any, Any]:
 
 
 _TABLE = _table()
+# what the host does about arrays on the device
+ON_HOST: dict[Any, External] = {
+    check_output: ir.external(OURS, "check_output"), check_separate: ir.external(OURS, "check_separate")
+}  # fmt: skip
 _OPERATOR = frozenset(value for name, value in vars(operator).items() if not name.startswith("_") and callable(value))
 _NO_OPERATOR = frozenset({operator.matmul, operator.imatmul, operator.getitem, operator.contains, operator.concat})
 

@@ -20,7 +20,7 @@ from numba import types
 
 from adjit.errors import InternalError, Unsupported
 from adjit.transform import ir
-from adjit.transform.cuda.callees import OURS, in_kernel
+from adjit.transform.cuda.callees import ON_HOST, OURS, in_kernel
 from adjit.transform.cuda.outline import Plan
 from adjit.transform.emit import Emitted, emit
 from adjit.transform.emit.expression import INFIX, PREFIX, Expressions, Text, parenthesised
@@ -154,10 +154,11 @@ class HostExpressions(Expressions):
         return f"{self._ours(name)}({', '.join(args)})"
 
     def call(self, op: ir.Call) -> Text:
-        if isinstance(op.callee, ir.External):
+        callee = ON_HOST.get(op.callee, op.callee)
+        if isinstance(callee, ir.External):
             args = [self.text(a) for a in op.args]
             options = dict(op.options)
             if options.get("dtype", types.float64) != types.float64:
                 args.append(self.static(options["dtype"]))
-            return Text(f"{self.globals.text(op.callee)}({', '.join(args)})")
+            return Text(f"{self.globals.text(callee)}({', '.join(args)})")
         return super().call(op)

@@ -55,6 +55,13 @@ def planned(function: ir.Function, on_device: Collection[ir.Var] = ()) -> Plan:
 
     on_device: parameters that are numbers, and are given as arrays of shape () on the device.
     """
+    if ir.pairs((*function.params, function.result)):
+        raise Unsupported(
+            f"complex numbers as arguments or results of {function.name}, for a GPU",
+            ir.place_of(function.origin),
+            "",
+            "Pass and return real and imaginary parts.",
+        )
     function = checked(write_extrema(function, everywhere=True), "extrema")
     body = ir.rewritten(function.body, lambda op: checked_first(op) if isinstance(op, ir.For) else op)
     return _Outline(checked(ir.with_body(function, body), "checked first"), on_device).plan()
@@ -264,9 +271,16 @@ class _Outline:
 
     def refuse(self, op: ir.Op) -> None:
         """Unsupported for what the host does not do on a device."""
-        if not isinstance(op, ir.Call) or isinstance(op.callee, ir.External) or is_check(op):
+        if not isinstance(op, ir.Call) or op.callee in callees.ON_HOST or is_check(op):
             return
         place, name = ir.place_of(op.origin), callee_name(op.callee)
+        if op.effect and not isinstance(op.callee, ir.Said) and not is_ours(op.callee):
+            raise Unsupported(
+                f"{name}, which draws random numbers, for a GPU",
+                place,
+                "Kernels have no state to draw from.",
+                "Draw outside of the function and pass the numbers.",
+            )
         if any(map(ir.is_reference, (*op.args, *op.outs))):
             raise Unsupported(
                 f"{name} of whole arrays, for a GPU", place, "", "Write it as loops, or compute it outside."
@@ -667,6 +681,11 @@ class _Parameters:
         if op is not None and is_known:
             ops.append(op)
         return is_known
+
+
+def is_ours(callee: object) -> bool:
+    """Whether it is a function of this library, which checks something."""
+    return str(getattr(callee, "__module__", "")).partition(".")[0] == "adjit"
 
 
 def _without_unread(region: ir.Region) -> ir.Region:

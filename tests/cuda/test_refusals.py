@@ -1,0 +1,62 @@
+"""What `target="cuda"` does not take is an error at the user's line, with a way out; no GPU is needed for that."""
+
+import numpy as np
+import pytest
+from scipy import special
+
+import adjit
+
+
+def with_dot(a, x):
+    return np.sum(a @ x)
+
+
+def with_solve(a, x):
+    return np.sum(np.linalg.solve(a, x))
+
+
+def with_draws(x):
+    total = 0.0
+    for i in range(x.size):
+        total += x[i] * np.random.normal()
+    return total
+
+
+def with_many_draws(x):
+    return np.sum(x * np.random.normal(0.0, 1.0, x.size))
+
+
+def with_bessel(x):
+    y = np.empty_like(x)
+    for i in range(x.size):
+        y[i] = special.jv(1.5, x[i])
+    return np.sum(y)
+
+
+def with_complex(z):
+    return np.abs(z[0]) ** 2
+
+
+def with_sort(x):
+    return np.sort(x)[0]
+
+
+REFUSED = [
+    (with_dot, "float64[:, :], float64[:]", "of whole arrays, for a GPU", "return np.sum(a @ x)", "as loops"),
+    (with_solve, "float64[:, :], float64[:]", "of whole arrays", "np.linalg.solve(a, x)", "compute it outside"),
+    (with_draws, "float64[:]", "draws random numbers", "np.random.normal()", "pass the numbers"),
+    (with_many_draws, "float64[:]", "", "np.random.normal(0.0, 1.0, x.size)", ""),
+    (with_bessel, "float64[:]", "a kernel makes", "special.jv(1.5, x[i])", "compute it outside"),
+    (with_complex, "complex128[:]", "complex numbers", "def with_complex(z)", "real and imaginary parts"),
+    (with_sort, "float64[:]", "of whole arrays", "np.sort(x)[0]", "as loops"),
+]
+
+
+@pytest.mark.parametrize("function, types, what, line, way_out", REFUSED, ids=[row[0].__name__ for row in REFUSED])
+def test_refused_at_its_line(function, types, what, line, way_out):
+    with pytest.raises(adjit.Unsupported) as fault:
+        adjit.grad(function, target="cuda").source(types)
+    assert what in fault.value.what
+    assert fault.value.place is not None
+    assert line in fault.value.place.text
+    assert way_out in str(fault.value)
