@@ -37,7 +37,9 @@ from adjit.transform.machine.lanes import write_extrema
 from adjit.transform.rewrite.affine_ops import Writer
 from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.checks_first import checked_first
+from adjit.transform.sweeps.clears import leave_out_fills
 
+_PRODUCTS = (2.0, 3.0, 4.0, -1.0, -2.0)  # exponents that are products, which a call of pow is not
 _SHAPE = types.intp  # of what the host passes to launches: no kernel sees it, so any type of a number will do
 
 
@@ -63,8 +65,21 @@ def planned(function: ir.Function, on_device: Collection[ir.Var] = ()) -> Plan:
             "Pass and return real and imaginary parts.",
         )
     function = checked(write_extrema(function, everywhere=True), "extrema")
-    body = ir.rewritten(function.body, lambda op: checked_first(op) if isinstance(op, ir.For) else op)
+    function = checked(leave_out_fills(function, stored_too=True), "filled")
+    body = ir.rewritten(function.body, _for_kernels)
     return _Outline(checked(ir.with_body(function, body), "checked first"), on_device).plan()
+
+
+def _for_kernels(op: ir.Op) -> ir.Op | Sequence[ir.Op]:
+    """The operation as a GPU does it best: checks are before loops, and a power of a whole number is products."""
+    if isinstance(op, ir.For):
+        return checked_first(op)
+    if isinstance(op, ir.Call) and ir.canonical(op.callee) is operator.pow:
+        base, exponent = op.args
+        is_float = isinstance(exponent, ir.Const) and isinstance(exponent.type, types.Float)
+        if is_float and op.outs[0].type == base.type and exponent.value in _PRODUCTS:  # type: ignore[union-attr]
+            return dataclasses.replace(op, args=(base, ir.integer(int(exponent.value))))  # type: ignore[union-attr]
+    return op
 
 
 def numbers(function: ir.Function, given: Sequence[types.Type]) -> list[ir.Var]:

@@ -91,9 +91,9 @@ class _Merging:
         return base is other and base in self.naturals and shift != moved and min(shift, moved) >= 0
 
 
-def leave_out_fills(function: ir.Function) -> ir.Function:
-    """The function without the zeros that are overwritten before anything reads them."""
-    fills, instead = _Fills(function), dict[ir.Op, Sequence[ir.Op]]()
+def leave_out_fills(function: ir.Function, stored_too: bool = False) -> ir.Function:
+    """The function without the zeros that are added to before anything reads them, or, `stored_too`, overwritten."""
+    fills, instead = _Fills(function, stored_too), dict[ir.Op, Sequence[ir.Op]]()
     for region in ir.regions(function.body):
         for k, op in enumerate(region.ops):
             if not isinstance(op, ir.Alloc) or op.fill is None or op.fill.value != 0 or not ir.is_float(op.out.type):
@@ -107,7 +107,8 @@ def leave_out_fills(function: ir.Function) -> ir.Function:
 
 
 class _Fills:
-    def __init__(self, function: ir.Function):
+    def __init__(self, function: ir.Function, stored_too: bool):
+        self.stored_too = stored_too
         self.aliases = function.analysis(Aliases)
         self.iterations = function.analysis(Iterations)
 
@@ -117,12 +118,12 @@ class _Fills:
         return [inner for inner in ir.with_inner(op) if self.aliases.touches(inner, memory)]
 
     def first_store(self, alloc: ir.Alloc, touching: Sequence[ir.Op]) -> ir.Store | None:
-        """The addition that is the first access to each element and reaches all of them, in a nest of loops.
+        """The addition, or store, that is the first access to each element and reaches all of them, in a nest of loops.
 
         touching: what the nest does to the array. A trip does all that to one element.
         """
         store = touching[0] if touching else None
-        if not isinstance(store, ir.Store) or not store.add:
+        if not isinstance(store, ir.Store) or not (store.add or self.stored_too):
             return None
         chain = self.iterations.places[store].chain
         for op in touching:
