@@ -41,6 +41,7 @@ class Explanation(Tables):
 
     title: str
     arguments: tuple[tuple[str, str], ...]
+    launches: tuple[tuple[str, str, str, str], ...] = ()
 
     @property
     def total(self) -> int | None:
@@ -94,6 +95,7 @@ def _lines(e: Explanation) -> Iterator[str]:
         "Memory", ("array", "for", "bytes"), [*((a.name, a.what, _size(a)) for a in e.arrays), *_totals(e)]
     )
     yield from _section("Loops", ("line", "loop", "what becomes of it"), list(map(_line_row, e.loops)))
+    yield from _section("Launches", ("kernel", "line", "threads", "additions"), e.launches)
     yield from _section("Array statements", ("line", "statement", "what becomes of it"), map(_line_row, e.statements))
 
 

@@ -7,6 +7,7 @@ In: a `Derivative`, options, arrays on the device. Out: results there; nothing i
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ from adjit.transform.source import derivative as derivatives
 from adjit.transform.source.derivative import Derivative, shown
 
 if TYPE_CHECKING:
+    from adjit.api.explain import Explanation
     from adjit.transform.emit.emit import Emitted
 
 
@@ -72,6 +74,14 @@ class OnDevice(Specialising, Picklable):
         from adjit.transform.emit import module_text
 
         return module_text(self.emitted(*arguments), is_tuned=True)
+
+    def explain(self, *arguments: Any) -> Explanation:
+        """What was decided for these arguments, and why, with a table of the launches."""
+        from adjit.transform import pipeline
+
+        found = super().explain(*arguments)
+        given = self._specialised(self._types_of(arguments))
+        return dataclasses.replace(found, launches=tuple(pipeline.launches(self.derivative, given)))
 
     def _made_for(self, arguments: Sequence[Any]) -> Any:
         given = tuple(map(self._type_of, arguments))

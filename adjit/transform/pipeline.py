@@ -16,7 +16,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.arrays import shape
-from adjit.transform.cuda import as_numbers, emit_plan, numbers, planned
+from adjit.transform.cuda import as_numbers, emit_plan, launch_table, numbers, planned
 from adjit.transform.derive import Compiler
 from adjit.transform.elaborate import elaborate, without_comments
 from adjit.transform.emit import Emitted, emit
@@ -43,9 +43,19 @@ def explained(
     derivative: Derivative, arg_types: Sequence[types.Type], vectormath: bool = False
 ) -> tuple[ir.Function, list[Record]]:
     """The IR whose text `source` gives, and what the passes noted while it was made."""
+    if derivative.strategy.machine == "cuda":
+        with recording() as records:
+            made = released(_built(derivative, tuple(map(as_numbers, arg_types))))
+        return made, records
     with recording() as records:
         made = _tuned(derivative, _built(derivative, tuple(arg_types)), vectormath)
     return made, records
+
+
+def launches(derivative: Derivative, arg_types: Sequence[types.Type]) -> list[tuple[str, str, str, str]]:
+    """What a derivative for a GPU launches, in order: the kernel, its line, its threads, how it adds up."""
+    made = released(build(derivative, tuple(map(as_numbers, arg_types))))
+    return launch_table(planned(made, numbers(made, arg_types)))
 
 
 def build(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:

@@ -47,6 +47,20 @@ def spread(*extents: int) -> Grid:
     return tuple(found), block, stream
 
 
+def share(*extents: int) -> Grid:
+    """As `cover`, but along the last axis about as many threads as the root of its trips: they take several each, and
+    what they add up is added up by one thread then."""
+    grid, block, stream = cover(*extents)
+    wanted = -(-math.isqrt(max(0, extents[-1])) // block[-1])
+    most = max(1, MOST_BLOCKS // math.prod(grid[:-1]))
+    return (*grid[:-1], max(1, min(grid[-1], wanted, most))), block, stream
+
+
+def row_count(shape: Grid) -> int:
+    """How many threads a launch has along its last axis."""
+    return shape[0][-1] * shape[1][-1]
+
+
 def _block(extents: tuple[int, ...]) -> tuple[int, ...]:
     """THREADS threads: as wide as there are trips along x, and no wider than a warp if there are more axes."""
     if len(extents) == 1:

@@ -25,6 +25,7 @@ from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.effects import is_check
 from adjit.transform.analysis.trip_counts import literal_trips
 from adjit.transform.analysis.trips import Serial, Sharing, Sharings
+from adjit.transform.cuda.additions import Split, split
 from adjit.transform.cuda.callees import in_kernel
 from adjit.transform.cuda.slots import Place, places
 from adjit.transform.ir.types import array_type_of, is_scalar
@@ -42,6 +43,7 @@ class Nest:
     atomic: the memory that several threads may add to, by alias class
     own:    the arrays of which no two threads touch one element
     places: of the arrays that each thread has for itself
+    split: additions that a thread adds up itself over the trips of one of the loops
     """
 
     loops: tuple[ir.For, ...]
@@ -49,6 +51,22 @@ class Nest:
     atomic: frozenset[ir.Operand]
     own: tuple[ir.Var, ...]
     places: tuple[Place, ...]
+    split: Split | None = None
+
+    def additions(self, aliases: Aliases) -> list[tuple[str, tuple[ir.Var, ...]]]:
+        """What is done about each array and sum that the nest changes, and which those are."""
+        apart = set(self.split.stores) if self.split else set()
+        adds = [op for op in self.outer.body.inside if isinstance(op, ir.Store) and op.add and op not in apart]
+        shared = dict.fromkeys(op.array for op in adds if aliases.find(op.array) in self.atomic)
+        split = dict.fromkeys(store.array for store in apart)
+        found = [
+            ("own elements", self.own),
+            ("sums, a part for each block", tuple(slot.out for slot in self.outer.slots)),
+            ("each thread adds up its trips, a second launch those sums", split),
+            ("atomic additions", shared),
+            ("each thread's own", tuple(place.made.out for place in self.places)),
+        ]
+        return [(text, tuple(v for v in arrays if isinstance(v, ir.Var))) for text, arrays in found if arrays]
 
     @property
     def outer(self) -> ir.For:
@@ -68,6 +86,9 @@ class Nest:
             if isinstance(op, ir.Load | ir.Store) and op.index:
                 last.update({k for counter, k in counters.items() if _depends(op.index[-1], counter, made)})
         order = sorted(counters.values(), key=lambda k: (last[k], k), reverse=True)
+        if self.split is not None:
+            order.remove(self.split.loop)
+            return (order[0], *sorted(order[1:], reverse=True), self.split.loop)
         return (order[0], *sorted(order[1:], reverse=True))
 
 
@@ -162,9 +183,14 @@ class Mapping:
             loops.append(inner)
             sunk.append(before)
             sharings.append(shared)
-        atomic = {self._aliases.find(v) for s in sharings for v in (*s.added, *s.shared)}
+        meeting: dict[ir.Operand, set[int]] = {}
+        for k, shared in enumerate(sharings):
+            for v in (*shared.added, *shared.shared):
+                meeting.setdefault(self._aliases.find(v), set()).add(k)
+        apart = split(loops, meeting, self._aliases)
+        atomic = set(meeting) - ({self._aliases.find(s.array) for s in apart.stores} if apart else set())
         plain = dict.fromkeys(v for s in sharings for v in s.disjoint if self._aliases.find(v) not in atomic)
-        return Nest(tuple(loops), tuple(sunk), frozenset(atomic), tuple(plain), own)
+        return Nest(tuple(loops), tuple(sunk), frozenset(atomic), tuple(plain), own, apart)
 
     def _sharing(self, loop: ir.For) -> Sharing | None:
         if any(map(_stays_outside, loop.body.inside)):

@@ -39,6 +39,7 @@ from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.checks_first import checked_first
 from adjit.transform.sweeps.clears import leave_out_fills
 
+_EACH, _SEVERAL = "a thread a trip", "several trips a thread"
 _PRODUCTS = (2.0, 3.0, 4.0, -1.0, -2.0)  # exponents that are products, which a call of pow is not
 _SHAPE = types.intp  # of what the host passes to launches: no kernel sees it, so any type of a number will do
 
@@ -50,6 +51,18 @@ class Plan:
     host: ir.Function
     kernels: tuple[ir.Function, ...]
     on_host: frozenset[ir.Var]
+    launches: tuple[Launched, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Launched:
+    """A launch, for whoever asks: by how many threads, for trips of these counts, x first, and what is added how."""
+
+    kernel: ir.Function
+    origin: ir.Origin | None
+    threads: str
+    trips: tuple[ir.Operand, ...]
+    additions: tuple[tuple[str, tuple[ir.Var, ...]], ...] = ()
 
 
 def planned(function: ir.Function, on_device: Collection[ir.Var] = ()) -> Plan:
@@ -151,6 +164,7 @@ class _Outline:
         self.cells: dict[ir.Var, ir.Var] = {}  # of each number on the device
         self.on_host: dict[ir.Var, ir.Var] = {}  # what was read back
         self.kernels: list[ir.Function] = []
+        self.launches: list[Launched] = []
         self.names: set[str] = {function.name}
         self.is_reverse = False
         self.tail = _Tail()
@@ -238,7 +252,8 @@ class _Outline:
         params = tuple(ir.map_tree(self.parameter, tree) for tree in self.function.params)
         allocs = (op.out for op in host.inside if isinstance(op, ir.Alloc))
         kept = frozenset(out for out in allocs if self.aliases.find(out) in self.mapping.on_host)
-        return Plan(dataclasses.replace(self.function, params=params, body=host), tuple(self.kernels), kept)
+        made = dataclasses.replace(self.function, params=params, body=host)
+        return Plan(made, tuple(self.kernels), kept, tuple(self.launches))
 
     def parameter(self, leaf: ir.Var) -> ir.Var:
         return self.cells[leaf] if leaf in self.given else leaf
@@ -385,12 +400,21 @@ class _Outline:
         name = self.name(nest.outer.origin)
         axes = [self.axis(nest.loops[k], builder) for k in nest.axes]
         is_spread = bool(nest.outer.slots) or any(not place.is_local for place in nest.places)
-        callee = callees.SPREAD if is_spread else callees.COVER
+        callee = callees.SHARE if nest.split else callees.SPREAD if is_spread else callees.COVER
         shape = builder.call(callee, *(axis.trips for axis in axes), type=_SHAPE, name="blocks")
         found = self.parts(nest, shape, builder)
         slots = {place: self.slots(place, shape, builder) for place in nest.places if not place.is_local}
-        body = _KernelBody(nest, axes, found, slots, is_spread, self.aliases)
-        self.emit_kernel(name, body.ops, shape, nest.outer.origin, builder)
+        rows = [] if nest.split is None else [self.rows(s, axes, shape, builder) for s in nest.split.stores]
+        body = _KernelBody(nest, axes, found, slots, rows, is_spread, self.aliases)
+        additions = nest.additions(self.aliases)
+        text = "; ".join(f"{', '.join(['{}'] * len(about))}: {what}" for what, about in additions)
+        note = ir.Comment(text=text, about=tuple(v for _, about in additions for v in about))
+        self.emit_kernel(name, [note, *body.ops], shape, nest.outer.origin, builder)
+        how = _SEVERAL if nest.split or is_spread else _EACH
+        trips = tuple(axis.trips for axis in axes)
+        self.launches.append(Launched(self.kernels[-1], nest.outer.origin, how, trips, tuple(additions)))
+        for s, parts in zip(nest.split.stores if nest.split else (), rows, strict=True):
+            self.add_rows(s, parts, axes[:-1], builder)
         self.tail.sums += found
         self.tail.origin, self.tail.after = nest.outer.origin, name
 
@@ -402,6 +426,42 @@ class _Outline:
         if loop.step != ir.integer(1):
             return _Axis(loop, ir.integer(0), trips, trips, True)
         return _Axis(loop, loop.start, loop.stop, loop.stop if loop.start == ir.integer(0) else trips)
+
+    def rows(self, store: ir.Store, axes: Sequence[_Axis], shape: ir.Operand, builder: Writer) -> ir.Var:
+        """Room for what each thread along the last axis adds to the elements."""
+        count = builder.call(callees.ROW_COUNT, shape, type=types.intp, name="rows")
+        extents = [axis.stop for axis in axes[:-1]]
+        name = f"{ir.name_of(store.array, 'sums')}_parts"
+        made = ir.Var(name, types.Array(store.value.type, len(axes), "C"))
+        builder.emit(ir.Alloc(shape=(count, *extents), out=made, origin=store.origin))
+        return made
+
+    def add_rows(self, store: ir.Store, parts: ir.Var, axes: Sequence[_Axis], builder: Writer) -> None:
+        """A launch of its own, which adds up those rows in their order."""
+        inner = ir.Builder(store.origin)
+        counters = {axis.counter: ir.Var(axis.counter.name, types.int64) for axis in axes}
+        type_ = store.value.type
+
+        def added(row: ir.Var, total: ir.Var) -> Sequence[ir.Operand]:
+            part = inner.load(parts, (row, *counters.values()))
+            return [inner.call(operator.add, total, part, type=type_, name=total.name)]
+
+        (total,) = inner.fold(inner.extent(parts, 0), "row", [typed_const(0, type_)], [ir.Var("total", type_)], added)
+        index = [ir.substituted_operand(i, counters) for i in store.index]
+        inner.store(store.array, index, total, add=True)
+        ops: Sequence[ir.Op] = inner.ops
+        loops: list[ir.For] = []
+        for axis in axes:
+            body = ir.Region((counters[axis.counter],), tuple(ops), ())
+            loops.insert(0, ir.For(start=axis.start, stop=axis.stop, body=body, origin=store.origin))
+            ops = [loops[0]]
+        nest = Nest(tuple(loops), ((),) * (len(loops) - 1), frozenset(), (), ())
+        found = [_Axis(loops[k], loops[k].start, loops[k].stop, loops[k].stop) for k in nest.axes]
+        shape = builder.call(callees.COVER, *(axis.trips for axis in found), type=_SHAPE, name="blocks")
+        made = _KernelBody(nest, found, [], {}, [], False, self.aliases)
+        self.emit_kernel(self.name(store.origin, "_sums"), made.ops, shape, store.origin, builder)
+        trips = tuple(axis.trips for axis in found)
+        self.launches.append(Launched(self.kernels[-1], store.origin, _EACH, trips))
 
     def slots(self, place: Place, shape: ir.Operand, builder: Writer) -> ir.Var:
         """Room for an array of each thread's."""
@@ -470,6 +530,8 @@ class _Outline:
         callee = callees.ONE_BLOCK if before else callees.ONE_THREAD
         shape = builder.call(callee, type=_SHAPE, name="blocks")
         self.emit_kernel(name, ops, shape, tail.origin or first, builder)
+        how = "one block" if before else "one thread"
+        self.launches.append(Launched(self.kernels[-1], tail.origin or first, how, ()))
 
     def emit_kernel(
         self, name: str, ops: Sequence[ir.Op], shape: ir.Operand, origin: ir.Origin | None, builder: Writer
@@ -517,10 +579,15 @@ class _KernelBody:
         axes: Sequence[_Axis],
         sums: Sequence[_Sum],
         slots: dict[Place, ir.Var],
+        rows: Sequence[ir.Var],
         is_spread: bool,
         aliases: Aliases,
     ):
         self.nest, self.axes, self.sums, self.slots, self.aliases = nest, axes, sums, slots, aliases
+        self.rows, self.apart = rows, nest.split.stores if nest.split else ()
+        # a thread makes all its trips along the axis that is split at once, and keeps what they add
+        last = len(axes) - 1
+        self.nesting = [*range(last - 1, -1, -1), last] if nest.split else list(range(last, -1, -1))
         self.builder = builder = Writer(nest.outer.origin)
         self.known: dict[ir.Var, ir.Operand] = {}
         self.is_strided = [is_spread or k > 0 for k in range(len(axes))]
@@ -535,7 +602,7 @@ class _KernelBody:
         if any(self.is_strided):
             self.strides = self.coordinates(callees.GRID_SIZE, ["stride", "row_stride", "plane_stride"][: len(axes)])
         # from the slowest axis to the fastest
-        totals = self.level(len(axes) - 1, [typed_const(0, s.out.type) for s in sums])
+        totals = self.level(0, [typed_const(0, s.out.type) for s in sums])
         for s, total in zip(sums, totals, strict=True):
             args = (total, s.own_parts(builder))
             builder.emit(ir.Call(callee=callees.BLOCK_SUM, args=args, outs=(), effect=True))
@@ -546,10 +613,11 @@ class _KernelBody:
         self.builder.emit(ir.Call(callee=callee, args=(ir.integer(len(names)),), outs=outs))
         return outs
 
-    def level(self, axis: int, totals: Sequence[ir.Operand]) -> Sequence[ir.Operand]:
+    def level(self, depth: int, totals: Sequence[ir.Operand]) -> Sequence[ir.Operand]:
         """The trips along an axis, and those inside."""
-        if axis < 0:
+        if depth == len(self.nesting):
             return self.trip(totals)
+        axis = self.nesting[depth]
         own, builder = self.axes[axis], self.builder
         first: ir.Operand = self.places[axis]
         if own.start != ir.integer(0):
@@ -558,26 +626,37 @@ class _KernelBody:
             test = builder.call(operator.lt, first, own.stop, type=types.boolean, name="is_inside")
             with builder.when(test):
                 self.count(own, first)
-                self.level(axis - 1, ())
+                self.level(depth + 1, ())
             return ()
-        at, inside = ir.Var(own.counter.name, types.int64), [dataclasses.replace(s.out) for s in self.sums]
-        args = (at, *inside)
-        with builder.region() as tests:
-            # that it is not negative is for the compiler to know
-            some = builder.call(operator.le, ir.integer(0), at, type=types.boolean, name="is_some")
-            with builder.region() as rest:
-                high = builder.call(operator.lt, at, own.stop, type=types.boolean, name="is_inside")
-            both, no = ir.Var("is_inside", types.boolean), ir.Region((), (), (ir.boolean(False),))
-            builder.emit(ir.If(condition=some, then=ir.Region((), tuple(rest), (high,)), orelse=no, outs=(both,)))
-        test_region = ir.Cloner().region(ir.Region(args, tuple(tests), (both,)))
+        is_split = self.rows and depth + 1 == len(self.nesting)
+        kept = [ir.Var(f"{ir.name_of(s.array, 'item')}_sum", s.value.type) for s in self.apart] if is_split else []
+        inits = [*totals, *(typed_const(0, var.type) for var in kept)]
+        at = ir.Var(own.counter.name, types.int64)
+        args = (at, *(dataclasses.replace(s.out) for s in self.sums), *kept)
         with builder.region() as ops:
             self.count(own, at)
-            found = self.level(axis - 1, inside)
+            found = self.level(depth + 1, args[1:])
             further = builder.call(operator.add, at, self.strides[axis], type=types.int64, name=at.name)
         outs = tuple(dataclasses.replace(arg) for arg in args)
         body = ir.Region(args, tuple(ops), (further, *found))
-        builder.emit(ir.While(inits=(first, *totals), test=test_region, body=body, outs=outs))
-        return outs[1:]
+        test_region = self.inside(args, at, own.stop)
+        builder.emit(ir.While(inits=(first, *inits), test=test_region, body=body, outs=outs))
+        if is_split:
+            others = [ir.substituted_operand(a.counter, self.known) for a in self.axes[:-1]]
+            for parts, total in zip(self.rows, outs[1 + len(self.sums) :], strict=True):
+                builder.store(parts, (self.places[axis], *others), total)
+        return outs[1 : 1 + len(self.sums)]
+
+    def inside(self, args: Sequence[ir.Var], at: ir.Var, stop: ir.Operand) -> ir.Region:
+        """Whether a place is before the end; that it is not negative is for the compiler to know."""
+        builder = self.builder
+        with builder.region() as tests:
+            some = builder.call(operator.le, ir.integer(0), at, type=types.boolean, name="is_some")
+            with builder.region() as rest:
+                high = builder.call(operator.lt, at, stop, type=types.boolean, name="is_inside")
+            both, no = ir.Var("is_inside", types.boolean), ir.Region((), (), (ir.boolean(False),))
+            builder.emit(ir.If(condition=some, then=ir.Region((), tuple(rest), (high,)), orelse=no, outs=(both,)))
+        return ir.Cloner().region(ir.Region(tuple(args), tuple(tests), (both,)))
 
     def count(self, axis: _Axis, place: ir.Operand) -> None:
         """The loop's counter, from the place in the grid."""
@@ -589,11 +668,20 @@ class _KernelBody:
 
     def trip(self, totals: Sequence[ir.Operand]) -> Sequence[ir.Operand]:
         nest = self.nest
-        self.known.update(zip(nest.inner.body.args[1:], totals, strict=True))
+        own, kept = totals[: len(self.sums)], dict(zip(self.apart, totals[len(self.sums) :], strict=False))
+        self.known.update(zip(nest.inner.body.args[1:], own, strict=True))
         ops = (*(op for ops in nest.sunk for op in ops), *nest.inner.body.ops)
         made = ir.rewritten(ir.Region((), ops, ()), lambda op: self.array(self.addition(op)))
-        self.builder.ops.extend(ir.substituted(op, self.known) for op in made.ops)
-        return [ir.substituted_operand(y, self.known) for y in nest.inner.body.yields]
+        for before, op in zip(ops, made.ops, strict=True) if kept else ((None, op) for op in made.ops):
+            if isinstance(before, ir.Store) and before in kept:
+                value = ir.substituted_operand(before.value, self.known)
+                total = kept[before]
+                name = ir.name_of(total, "total")
+                kept[before] = self.builder.call(operator.add, total, value, type=before.value.type, name=name)
+            else:
+                self.builder.ops.append(ir.substituted(op, self.known))
+        yields = [ir.substituted_operand(y, self.known) for y in nest.inner.body.yields]
+        return [*yields, *kept.values()]
 
     def addition(self, op: ir.Op) -> ir.Op:
         """An addition to what several threads add to is atomic."""

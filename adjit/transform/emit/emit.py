@@ -75,6 +75,19 @@ def variable_names(function: ir.Function) -> Callable[[ir.Var], str]:
     return lambda var: names.get(classes.group(var), var.name) if var in known else var.name
 
 
+def texts_of(function: ir.Function) -> Callable[[ir.Operand], str]:
+    """The text of expressions in the source of `function`."""
+    folding, lowered, classes, names = _lowered(function)
+    known = function.body.defines
+    found = Globals([*names.values(), identifier(function.name)])
+
+    def name_of(var: ir.Var) -> str:
+        return names.get(classes.group(var), var.name) if var in known and classes.has(var) else var.name
+
+    expressions = Expressions(name_of, folding, found, None, lowered.wholes)
+    return expressions.text
+
+
 def _lowered(function: ir.Function) -> tuple[Folding, Program, Classes, dict[Group, str]]:
     folding = Folding(function)
     lowered = program(function, folding)

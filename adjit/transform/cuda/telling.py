@@ -1,0 +1,24 @@
+"""A plan in words: a table of its launches.
+
+In: a `Plan`. Out: rows of text: the kernel, the user's line, how many threads and for what, how arrays are added to.
+
+    misfit_grad_L15    L15    several trips a thread, for x.size trips    x_bar, w_bar: own elements; a_bar_sum: ...
+"""
+
+from __future__ import annotations
+
+from adjit.transform.cuda.outline import Plan
+from adjit.transform.emit import texts_of
+
+
+def launch_table(plan: Plan) -> list[tuple[str, str, str, str]]:
+    """A row for each kernel, in the order of their launches; then one for each number that the host waits for."""
+    text = texts_of(plan.host)
+    rows = []
+    for made in plan.launches:
+        trips = " by ".join(text(operand) for operand in reversed(made.trips))
+        threads = f"{made.threads}, for {trips} trips" if made.trips else made.threads
+        additions = "; ".join(f"{', '.join(v.name for v in about)}: {what}" for what, about in made.additions)
+        line = "" if made.origin is None else f"L{made.origin.line}"
+        rows.append((made.kernel.name, line, threads, additions))
+    return rows
