@@ -23,8 +23,7 @@ MAY_IMPORT = {
     "transform.kinds transform.machine transform.rewrite transform.source transform.strategy transform.sweeps",
     "transform.kinds": f"errors runtime.library {IR} transform.derive "
     "transform.machine.threads transform.rewrite transform.source transform.sweeps",
-    "transform.cuda": f"errors runtime.library {TOOLS} transform.emit transform.machine.lanes "
-    "transform.sweeps.clears",
+    "transform.cuda": f"errors runtime.library {TOOLS} transform.emit transform.machine.lanes transform.sweeps.clears",
     "transform.explain": f"runtime.library {TOOLS} transform.derive transform.emit",
     "transform.sweeps": f"errors runtime.library {TOOLS} transform.derive transform.elaborate.values transform.storage "
     "transform.strategy transform.sweeps.clears transform.sweeps.gather",

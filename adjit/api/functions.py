@@ -6,7 +6,8 @@ In: a Python function, a numba dispatcher, or what these return. Out: derived fu
     value, pullback = vjp(forces, x, k)      pullback(seed) == (x_bar, k_bar)
     value, tangent = jvp(forces, (x, k), (x_dot, 0.0))
 
-Every function takes the options `target` ("cpu", or "python" to run the generated code uncompiled), `fastmath`
+Every function takes the options `target` ("cpu"; "python" to run the generated code uncompiled; "cuda" for kernels on
+a GPU, with arrays there), `fastmath`
 (numba's flags), `parallel` (loops over prange run in parallel, where it is proved that they may; the source says so
 of each, and the result does not depend on the number of threads), `vectormath` (elementary functions of our own in
 loops that vectorise; they may differ from libm's by 1 ulp, erfc by 2), `cache` (what is compiled is kept for later

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from adjit.transform.emit.emit import Emitted
 
 
+_NEEDS = "# For a GPU, or NUMBA_ENABLE_CUDASIM=1. It needs adjit, whose device functions and arrays it names."
+
+
 class OnDevice(Specialising, Picklable):
     """A derived function that launches kernels on a GPU: arrays are on the device, the results of kernels as well."""
 
@@ -42,14 +45,16 @@ class OnDevice(Specialising, Picklable):
         bound = derivatives.bound(self.derivative, arguments, keywords)
         given = _given(self.derivative, list(self.__signature__.parameters), bound)
 
-        from adjit.runtime.cuda import arrays
+        from adjit.runtime.cuda import arrays, streams
 
-        try:
-            found = self.strict(*given)
-        except Stretched:
-            if self.derivative.stretches:
-                raise
-            found = self.stretching.strict(*given)
+        # what the caller chose with `adjit.cuda.on` comes first
+        with streams.on(streams.current() or arrays.stream_for(bound)):
+            try:
+                found = self.strict(*given)
+            except Stretched:
+                if self.derivative.stretches:
+                    raise
+                found = self.stretching.strict(*given)
         return arrays.as_first(found, bound)
 
     def of_leaves(self, *arguments: Any) -> Any:
@@ -73,7 +78,7 @@ class OnDevice(Specialising, Picklable):
         """The generated source for these arguments: a module with kernels and the function that launches them."""
         from adjit.transform.emit import module_text
 
-        return module_text(self.emitted(*arguments), is_tuned=True)
+        return module_text(self.emitted(*arguments), is_tuned=True, needs=_NEEDS)
 
     def explain(self, *arguments: Any) -> Explanation:
         """What was decided for these arguments, and why, with a table of the launches."""

@@ -16,7 +16,7 @@ import numpy as np
 from numba import from_dtype, types
 
 from adjit.errors import WrongDevice
-from adjit.runtime.cuda.backend import alias, as_device_array
+from adjit.runtime.cuda.backend import alias, as_device_array, cuda
 
 
 def is_device_array(value: Any) -> bool:
@@ -50,10 +50,25 @@ def taken(value: Any) -> Any:
     return as_device_array(value)
 
 
+def stream_for(arguments: Sequence[Any]) -> Any:
+    """The stream that the library of the first array launches on now; 0 for the default one."""
+    kind = _first(arguments)
+    if kind == "cupy":
+        place = sys.modules["cupy"].cuda.get_current_stream().ptr
+    elif kind == "torch":
+        place = sys.modules["torch"].cuda.current_stream().cuda_stream
+    else:
+        place = 0
+    return cuda.external_stream(place) if place else 0
+
+
+def _first(arguments: Sequence[Any]) -> str:
+    return next((_library(a) for a in _flat(arguments) if is_device_array(a)), "numba")
+
+
 def as_first(result: Any, arguments: Sequence[Any]) -> Any:
     """Results as arrays of the library whose array is the first among the arguments."""
-    kind = next((_library(a) for a in _flat(arguments) if is_device_array(a)), "numba")
-    return _converted(result, kind)
+    return _converted(result, _first(arguments))
 
 
 def _flat(values: Sequence[Any]) -> list[Any]:

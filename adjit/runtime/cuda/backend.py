@@ -6,12 +6,14 @@ In: nothing. Out: `cuda`, as kernels name it, and what of its driver is needed; 
 from __future__ import annotations
 
 import importlib.util
+import math
 from typing import Any
 
 import numpy as np
 from numba import config
 
 from adjit.errors import Unsupported
+from adjit.runtime.cuda.pool import Pool
 
 SIMULATED = bool(config.ENABLE_CUDASIM)  # type: ignore[attr-defined]
 
@@ -31,9 +33,24 @@ def _imported() -> Any:
 cuda = _imported()
 
 
-def allocated(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-    """A fresh array on the device, in C order, with nothing stored in it."""
-    return cuda.device_array(shape, dtype)
+def backend() -> str:
+    """What compiles kernels: "numba-cuda", or "simulator" where numba only simulates a GPU."""
+    return "simulator" if SIMULATED else "numba-cuda"
+
+
+def allocated(shape: tuple[int, ...], dtype: np.dtype[Any], stream: Any) -> Any:
+    """An array on the device, in C order, with nothing stored in it, for kernels on this stream."""
+    size = math.prod(shape) * dtype.itemsize
+    if SIMULATED or not size:
+        return cuda.device_array(shape, dtype)
+    block = pool.take(size, int(stream) if stream else 0)
+    interface = block.memory.__cuda_array_interface__
+    described = {**interface, "shape": shape, "strides": None, "typestr": dtype.str, "stream": None}
+    return cuda.as_cuda_array(_Part(described, block), sync=False)
+
+
+def _raw(size: int) -> Any:
+    return cuda.device_array(size, np.uint8)
 
 
 def as_device_array(value: Any) -> Any:
@@ -48,6 +65,9 @@ def alias(array: Any) -> np.ndarray[Any, Any]:
     if SIMULATED:
         own: np.ndarray[Any, Any] = array._ary
         return own
+    if not array.size:
+        # there is no memory to describe
+        return np.empty(array.shape, array.dtype)
     return np.asarray(_Described(array.__cuda_array_interface__))
 
 
@@ -55,6 +75,8 @@ def view(base: Any, seen: np.ndarray[Any, Any]) -> Any:
     """The part of an array on the device that `seen` shows of its alias."""
     if SIMULATED:
         return type(base)(seen)
+    if not seen.size:
+        return cuda.device_array(seen.shape, seen.dtype)
     place = seen.__array_interface__["data"][0]
     described = {
         "shape": seen.shape,
@@ -73,6 +95,9 @@ def set_to_zero(array: Any, stream: Any) -> None:
         array._ary[...] = 0
     elif array.size:
         cuda.driver.device_memset(array, 0, array.nbytes, stream=stream)
+
+
+pool = Pool(_raw)
 
 
 class _Described:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
 from adjit.errors import Aliased, TypeMismatch
-from adjit.runtime.cuda.backend import SIMULATED, alias, allocated, cuda, set_to_zero, view
+from adjit.runtime.cuda.backend import SIMULATED, alias, allocated, cuda, pool, set_to_zero, view
 from adjit.runtime.cuda.device import THREADS
 from adjit.runtime.cuda.streams import current
 
@@ -23,7 +23,7 @@ Shape = int | tuple[int, ...]
 def empty(shape: Shape, dtype: Any = np.float64) -> Any:
     """An array with nothing stored in it."""
     extents = shape if isinstance(shape, tuple) else (shape,)
-    return allocated(tuple(max(0, int(n)) for n in extents), np.dtype(dtype))
+    return allocated(tuple(max(0, int(n)) for n in extents), np.dtype(dtype), current())
 
 
 def zeros(shape: Shape, dtype: Any = np.float64) -> Any:
@@ -131,6 +131,11 @@ def check_separate(left: Any, right: Any) -> None:
     one, other = byte_bounds(alias(left)), byte_bounds(alias(right))
     if alias(left).size and alias(right).size and one[0] < other[1] and other[0] < one[1]:
         raise Aliased("two arguments share memory and the function writes into one of them")
+
+
+def clear_workspaces() -> None:
+    """Lets go of the memory on the device that earlier arrays gave back."""
+    pool.clear()
 
 
 def _flat(array: Any) -> Any:

@@ -66,7 +66,12 @@ class Nest:
             ("atomic additions", shared),
             ("each thread's own", tuple(place.made.out for place in self.places)),
         ]
-        return [(text, tuple(v for v in arrays if isinstance(v, ir.Var))) for text, arrays in found if arrays]
+        # several values may be called the same
+        return [
+            (text, tuple({v.name: v for v in arrays if isinstance(v, ir.Var)}.values()))
+            for text, arrays in found
+            if arrays
+        ]
 
     @property
     def outer(self) -> ir.For:

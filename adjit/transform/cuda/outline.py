@@ -46,12 +46,16 @@ _SHAPE = types.intp  # of what the host passes to launches: no kernel sees it, s
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """The host's function, the kernels that it launches, in order, and the arrays that it keeps for itself."""
+    """The host's function, the kernels that it launches, in order, and the arrays that it keeps for itself.
+
+    reads: the numbers that the host waits for, with the place of what needs them.
+    """
 
     host: ir.Function
     kernels: tuple[ir.Function, ...]
     on_host: frozenset[ir.Var]
     launches: tuple[Launched, ...]
+    reads: tuple[tuple[str, ir.Origin | None], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,6 +169,7 @@ class _Outline:
         self.on_host: dict[ir.Var, ir.Var] = {}  # what was read back
         self.kernels: list[ir.Function] = []
         self.launches: list[Launched] = []
+        self.reads: list[tuple[str, ir.Origin | None]] = []
         self.names: set[str] = {function.name}
         self.is_reverse = False
         self.tail = _Tail()
@@ -253,7 +258,7 @@ class _Outline:
         allocs = (op.out for op in host.inside if isinstance(op, ir.Alloc))
         kept = frozenset(out for out in allocs if self.aliases.find(out) in self.mapping.on_host)
         made = dataclasses.replace(self.function, params=params, body=host)
-        return Plan(made, tuple(self.kernels), kept, tuple(self.launches))
+        return Plan(made, tuple(self.kernels), kept, tuple(self.launches), tuple(self.reads))
 
     def parameter(self, leaf: ir.Var) -> ir.Var:
         return self.cells[leaf] if leaf in self.given else leaf
@@ -296,7 +301,7 @@ class _Outline:
             operands = [op.tape, self.host(op.index, builder)]
             builder.emit(ir.with_parts(op, operands, [], [self.new_cell(op.out)]))
         else:
-            operands = [self.host(o, builder) for o in op.operands]
+            operands = [self.host(o, builder, op.origin) for o in op.operands]
             builder.emit(ir.with_parts(op, operands, [], op.results))
 
     def refuse(self, op: ir.Op) -> None:
@@ -336,11 +341,11 @@ class _Outline:
             with builder.region() as ops:
                 self.region(region, builder)
                 carried = [handed(y, name) for y, name in zip(region.yields, names, strict=False)]
-                rest = [self.host(y, builder) for y in region.yields[len(names) :]]
+                rest = [self.host(y, builder, op.origin) for y in region.yields[len(names) :]]
             return ir.Region(tuple(args), tuple(ops), (*carried, *rest))
 
         if isinstance(op, ir.If):
-            condition = self.host(op.condition, builder)
+            condition = self.host(op.condition, builder, op.origin)
             regions = [inner(region, (), op.outs) for region in op.regions]
             builder.emit(ir.with_parts(op, (condition,), regions, [named(out) for out in op.outs]))
             return
@@ -348,7 +353,7 @@ class _Outline:
         carried = [slot.arg for slot in op.slots]
         inits = [handed(slot.init, slot.arg) for slot in op.slots]
         if isinstance(op, ir.For):
-            bounds = [self.host(o, builder) for o in (op.start, op.stop, op.step)]
+            bounds = [self.host(o, builder, op.origin) for o in (op.start, op.stop, op.step)]
             args = (op.body.args[0], *map(named, carried))
             regions, operands = [inner(op.body, args, carried)], [*bounds[:2], bounds[2], *inits]
         else:
@@ -374,12 +379,13 @@ class _Outline:
         options = (("dtype", operand.type),)
         return builder.call(callees.NUMBER, operand, type=_cell_type(operand.type), name=name, options=options)
 
-    def host(self, operand: ir.Operand, builder: Writer) -> ir.Operand:
+    def host(self, operand: ir.Operand, builder: Writer, origin: ir.Origin | None = None) -> ir.Operand:
         """The operand as the host has it; a number on the device is read, which waits for the kernels before."""
         if operand not in self.on_device:
             return operand
         assert isinstance(operand, ir.Var)
         self.flush(builder)
+        self.reads.append((operand.name, origin))
         out = dataclasses.replace(operand)
         builder.emit(ir.Call(callee=callees.READ, args=(self.cells[operand],), outs=(out,), effect=True))
         return out

@@ -7,6 +7,9 @@ In: a `Plan`. Out: rows of text: the kernel, the user's line, how many threads a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from adjit.transform import ir
 from adjit.transform.cuda.outline import Plan
 from adjit.transform.emit import texts_of
 
@@ -18,7 +21,16 @@ def launch_table(plan: Plan) -> list[tuple[str, str, str, str]]:
     for made in plan.launches:
         trips = " by ".join(text(operand) for operand in reversed(made.trips))
         threads = f"{made.threads}, for {trips} trips" if made.trips else made.threads
-        additions = "; ".join(f"{', '.join(v.name for v in about)}: {what}" for what, about in made.additions)
-        line = "" if made.origin is None else f"L{made.origin.line}"
-        rows.append((made.kernel.name, line, threads, additions))
+        additions = "; ".join(f"{', '.join(_names(about))}: {what}" for what, about in made.additions)
+        rows.append((made.kernel.name, _line(made.origin), threads, additions))
+    for name, origin in plan.reads:
+        rows.append(("", _line(origin), "the host waits", f"for {name}, which a kernel makes"))
     return rows
+
+
+def _names(about: Sequence[ir.Var]) -> Sequence[str]:
+    return list(dict.fromkeys(v.name for v in about))
+
+
+def _line(origin: ir.Origin | None) -> str:
+    return "" if origin is None else f"L{origin.line}"

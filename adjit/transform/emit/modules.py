@@ -30,7 +30,7 @@ _NEEDS_ADJIT = "# Tuned code: it needs adjit, whose workspaces and elementary fu
 _NEEDS_SCIPY = "# It needs SciPy, whose special functions it calls."
 
 
-def module_text(emitted: Emitted, decorator: str = "", is_tuned: bool = False) -> str:
+def module_text(emitted: Emitted, decorator: str = "", is_tuned: bool = False, needs: str = _NEEDS_ADJIT) -> str:
     """The text under all that it needs, to be saved as a module; ends like `@njit(nogil=True)\\ndef energy_grad(x):`.
 
     A global that no module has under its own name is mentioned in a comment; frozen arrays are written out, and so
@@ -40,7 +40,7 @@ def module_text(emitted: Emitted, decorator: str = "", is_tuned: bool = False) -
     if decorator:
         head.add("njit", njit)
     paragraphs = head.paragraphs()
-    first = (_NEEDS_ADJIT if paragraphs[2] else "", _NEEDS_SCIPY if head.calls_special else "")
+    first = (needs if paragraphs[2] else "", _NEEDS_SCIPY if head.calls_special else "")
     parts = [
         "\n".join(filter(None, (*first, "\n\n".join(filter(None, paragraphs))))),
         *head.definitions.values(),

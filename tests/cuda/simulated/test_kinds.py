@@ -1,5 +1,7 @@
 """Single precision, sizes at the edge, the other kinds of derivatives, and what callers give and get."""
 
+import runpy
+
 import numpy as np
 import pytest
 from numba import cuda
@@ -140,6 +142,26 @@ def test_seeds_and_vectors_are_like_what_they_belong_to():
             pullback(wrong)
     with pytest.raises(adjit.TypeMismatch, match="the vector along 'x'"):
         adjit.hvp(norm, target="cuda")(x, np.ones(4))
+
+
+def test_a_limit_of_memory():
+    p0, k, _ = arguments(FUNCTIONS["seep"][1], np.float64)
+    limited = adjit.grad(seep, wrt=("p0", "k"), target="cuda", memory_limit="3 KB")
+    assert "checkpoint_distance" in limited.source("float64[:], float64[:], int64")
+    assert_close(on_host(limited(on_device(p0), on_device(k), 7)), adjit.grad(seep, wrt=("p0", "k"))(p0, k, 7), 1e-12)
+
+
+def test_the_source_runs_as_it_is_printed(tmp_path):
+    x, d, w, a = (on_device(v) for v in arguments(FUNCTIONS["misfit"][1], np.float64))
+    gradient = adjit.grad(misfit, wrt=("x", "a"), target="cuda")
+    file = tmp_path / "misfit_grad.py"
+    file.write_text(gradient.source(x, d, w, a))
+    found = runpy.run_path(str(file))["misfit_grad"](x, d, w, a)
+    assert_close(on_host(found), on_host(gradient(x, d, w, a)), 0.0)
+
+
+def test_what_compiles_is_told():
+    assert adjit.cuda.backend() == "simulator"
 
 
 def test_streams_are_where_launches_go():
