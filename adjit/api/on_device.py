@@ -21,7 +21,7 @@ from adjit.api.notation import to_text
 from adjit.api.options import Options
 from adjit.api.trees import Template, conform, is_on_device, leaves, map_leaves, template, zero
 from adjit.errors import Stretched, Unsupported, WrongCall
-from adjit.runtime.backend.dispatcher import Picklable, compiler_lock
+from adjit.runtime.backend.dispatcher import Picklable, compiler_lock, without_collections
 from adjit.transform.source import derivative as derivatives
 from adjit.transform.source.derivative import Derivative, shown
 
@@ -87,6 +87,12 @@ class OnDevice(Specialising, Picklable):
         found = super().explain(*arguments)
         given = self._specialised(self._types_of(arguments))
         return dataclasses.replace(found, launches=tuple(pipeline.launches(self.derivative, given)))
+
+    def _emitted(self, derivative: Derivative, given: tuple[types.Type, ...]) -> Emitted:
+        from adjit.transform import pipeline
+
+        with without_collections():
+            return pipeline.source(derivative, given, fastmath=self.options.fastmath is True)
 
     def _made_for(self, arguments: Sequence[Any]) -> Any:
         given = tuple(map(self._type_of, arguments))

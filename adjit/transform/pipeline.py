@@ -30,11 +30,14 @@ from adjit.transform.strategy import CHEAPEST, Strategy
 from adjit.transform.sweeps import transposed_tangent
 
 
-def source(derivative: Derivative, arg_types: Sequence[types.Type], vectormath: bool = False) -> Emitted:
-    """The source of a derivative for these argument types. `vectormath`: with vectorisable elementary functions."""
+def source(
+    derivative: Derivative, arg_types: Sequence[types.Type], vectormath: bool = False, fastmath: bool = False
+) -> Emitted:
+    """The source of a derivative for these argument types. `vectormath`: with vectorisable elementary functions;
+    `fastmath`: what kernels are compiled with, which their source says."""
     if derivative.strategy.machine == "cuda":
         made = released(build(derivative, tuple(map(as_numbers, arg_types))))
-        return emit_plan(planned(made, numbers(made, arg_types)))
+        return emit_plan(planned(made, numbers(made, arg_types)), fastmath)
     made = _tuned(derivative, build(derivative, tuple(arg_types)), vectormath)
     return emit(made, in_workspace=derivative.strategy.tuned and derivative.strategy.uses("workspace"))
 

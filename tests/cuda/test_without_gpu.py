@@ -56,3 +56,10 @@ def test_source_needs_no_gpu():
     assert "from adjit.cuda import" in text
     compile(text, "<source>", "exec")
     assert np.sum([line.startswith("@cuda.jit(") for line in text.splitlines()]) == 2
+
+
+def test_fastmath_is_handed_on():
+    types = "float64[:], float64[:], float64[:], float64[:]"
+    assert "fastmath" not in adjit.grad(misfit, target="cuda").source(types)
+    text = adjit.grad(misfit, target="cuda", fastmath=True).source(types)
+    assert text.count("fastmath=True") == text.count("@cuda.jit(")

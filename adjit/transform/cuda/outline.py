@@ -24,7 +24,7 @@ from numba import types
 
 from adjit.errors import Unsupported
 from adjit.transform import ir
-from adjit.transform.analysis.affine import Iterations
+from adjit.transform.analysis.affine import Affine, Iterations
 from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.effects import is_check
 from adjit.transform.analysis.trip_counts import count_trips
@@ -166,7 +166,6 @@ class _Outline:
         self.made = function.body.made
         self.bounds = function.analysis(Iterations).bounds
         self.cells: dict[ir.Var, ir.Var] = {}  # of each number on the device
-        self.on_host: dict[ir.Var, ir.Var] = {}  # what was read back
         self.kernels: list[ir.Function] = []
         self.launches: list[Launched] = []
         self.reads: list[tuple[str, ir.Origin | None]] = []
@@ -425,13 +424,24 @@ class _Outline:
         self.tail.origin, self.tail.after = nest.outer.origin, name
 
     def axis(self, loop: ir.For, builder: Writer) -> _Axis:
-        if loop.step == ir.integer(-1) and (bounds := self.bounds(loop)) is not None:
-            start, stop = (builder.integer(end) for end in bounds)
-            return _Axis(loop, start, stop, builder.integer(bounds[1].plus(bounds[0], -1)))
+        ends = [self.host(o, builder, loop.origin) for o in (loop.start, loop.stop, loop.step)]
+        if not ir.same(ends, (loop.start, loop.stop, loop.step)):
+            # how many threads there are is for the host to know
+            start, stop, step = ends
+            loop = dataclasses.replace(loop, start=start, stop=stop, step=step)
+        elif (bounds := self.backwards(loop)) is not None:
+            first, last = (builder.integer(end) for end in bounds)
+            return _Axis(loop, first, last, builder.integer(bounds[1].plus(bounds[0], -1)))
         trips = count_trips(builder, loop)
         if loop.step != ir.integer(1):
             return _Axis(loop, ir.integer(0), trips, trips, True)
         return _Axis(loop, loop.start, loop.stop, loop.stop if loop.start == ir.integer(0) else trips)
+
+    def backwards(self, loop: ir.For) -> tuple[Affine, Affine] | None:
+        """The bounds of a loop that counts down by one, as the host knows them: its trips may as well ascend."""
+        found = self.bounds(loop) if loop.step == ir.integer(-1) else None
+        symbols = [] if found is None else [symbol for end in found for symbol in end.terms]
+        return None if any(isinstance(s, ir.Var) and s in self.on_device for s in symbols) else found
 
     def rows(self, store: ir.Store, axes: Sequence[_Axis], shape: ir.Operand, builder: Writer) -> ir.Var:
         """Room for what each thread along the last axis adds to the elements."""
@@ -472,7 +482,16 @@ class _Outline:
     def slots(self, place: Place, shape: ir.Operand, builder: Writer) -> ir.Var:
         """Room for an array of each thread's."""
         threads = builder.call(callees.THREAD_COUNT, shape, type=types.intp, name="threads")
-        extents = [builder.integer(extent) for extent in place.shape]
+        known = {
+            symbol: self.host(symbol, builder, place.made.origin)
+            for extent in place.shape
+            for symbol in extent.terms
+            if isinstance(symbol, ir.Var)
+        }
+        extents = [
+            builder.integer(extent.substituted({s: Affine({o: 1}) for s, o in known.items() if isinstance(o, ir.Var)}))
+            for extent in place.shape
+        ]
         made = ir.Var(f"{place.made.out.name}_slots", place.type)
         shapes = (threads, *extents) if place.is_first else (*extents, threads)
         builder.emit(ir.Alloc(shape=shapes, out=made, origin=place.made.origin))

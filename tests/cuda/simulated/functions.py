@@ -397,6 +397,29 @@ def pair_of_results(x, c):
     return np.sum(x * c), x * c
 
 
+def first_so_many(x, count):
+    # how many trips there are stands in an array
+    total = 0.0
+    y = np.zeros(x.size)
+    for i in range(count[0]):
+        y[i] = x[i] * x[i]
+    for i in range(count[1], count[0]):
+        total += x[i]
+    return total * np.sum(y)
+
+
+def last_where(x, c):
+    # a number that kernels make, and integers with it, in branches and loops of the host
+    best = 0.0
+    place = 0
+    for t in range(3):
+        s = np.sum(x) * (t + 1)
+        if s > c:
+            best = s * c
+            place = t
+    return best * best + place * c
+
+
 INDICES = np.array([3, 1, 1, 0, 6, 5, 3, 2, 2, 4, 6])
 EDGES = np.array([[0, 1], [1, 2], [2, 3], [3, 4], [4, 0], [1, 4]])
 ORDER = np.array([4, 2, 0, 1, 3, 6, 5])
@@ -452,5 +475,7 @@ FUNCTIONS = {
     "corners": (corners, [[3, 4]]),
     "transposed_views": (transposed_views, [[4, 5]]),
     "with_global": (with_global, [[11]]),
+    "first_so_many": (first_so_many, [[9], np.array([6, 2])]),
+    "last_where": (last_where, [[9], 5.5]),
     "pair_of_results": (pair_of_results, [[9], 0.7]),
 }
