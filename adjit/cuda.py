@@ -17,8 +17,8 @@ _HOMES = {
     "device": "THREADS block_sum cbrt ceil degrees floor fmax fmin greater heaviside lesser logaddexp logaddexp2 "
     "logical_and logical_or maximum minimum radians rint sign signbit sum_of_parts trunc",
     "launch": "cover one_block one_thread parts row_count share spread thread_count",
-    "memory": "check_output check_separate clear_workspaces constant copy copy_in_f_order empty empty_like full "
-    "full_like number ones ones_like read transposed zeros zeros_like",
+    "memory": "arange check_output check_separate clear_workspaces constant copy copy_in_f_order empty empty_like full "
+    "full_like linspace number ones ones_like read transposed zeros zeros_like",
     "streams": "current on",
 }
 _MODULES = {name: module for module, names in _HOMES.items() for name in names.split()}

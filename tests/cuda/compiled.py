@@ -11,6 +11,13 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numba
+import numpy as np
+
+from adjit.api.dispatch import derive
+from adjit.api.notation import to_text, to_types
+from adjit.api.options import make_options
+from adjit.transform import ir, pipeline
+from adjit.transform.source.derivative import Derivative
 
 PTXAS = next(iter(Path(numba.__file__).parents[1].glob("nvidia/*/bin/ptxas")), None)
 
@@ -34,6 +41,25 @@ class Code:
     @property
     def calls(self):
         return len(re.findall(r"^\s*call", self.ptx, re.M))
+
+
+def adjoint(function, shapes, dtype):
+    """The adjoint of a function of the table, and the types of its arguments and of a seed."""
+    types = [_type(shape, dtype) for shape in shapes]
+    wrt = tuple(k for k, shape in enumerate(shapes) if isinstance(shape, list | float))
+    primal = pipeline.build(Derivative(function, "primal"), tuple(to_types(", ".join(types))))
+    seed = ir.map_tree(lambda k: to_text(primal.body.yields[k].type), primal.result)
+    derived = derive(Derivative(function, "vjp", wrt), make_options({"target": "cuda"}))
+    return derived, ", ".join([*types, seed if isinstance(seed, str) else f"({', '.join(seed)})"])
+
+
+def _type(shape, dtype):
+    if isinstance(shape, list):
+        count = len(shape[0]) if isinstance(shape[0], tuple) else len(shape)
+        return f"{dtype}[{', '.join([':'] * count)}]"
+    if isinstance(shape, np.ndarray):
+        return f"int64[{', '.join([':'] * shape.ndim)}]"
+    return "float64" if isinstance(shape, float) else "int64"
 
 
 def report(derived, types, cc=(9, 0)):

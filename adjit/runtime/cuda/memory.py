@@ -107,6 +107,21 @@ def read(cell: Any) -> Any:
     return found[()]
 
 
+def arange(*ends: float, dtype: Any) -> Any:
+    """NumPy's arange, made by the host."""
+    return sent(np.arange(*ends).astype(dtype, copy=False))
+
+
+def linspace(start: float, stop: float, num: int, dtype: Any) -> Any:
+    """NumPy's linspace, made by the host."""
+    return sent(np.linspace(start, stop, num).astype(dtype, copy=False))
+
+
+def sent(array: np.ndarray[Any, Any]) -> Any:
+    """A copy of an array of the host's on the device."""
+    return cuda.to_device(array, stream=current())
+
+
 _constants: dict[int, tuple[np.ndarray[Any, Any], Any]] = {}
 
 

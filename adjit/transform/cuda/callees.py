@@ -89,7 +89,8 @@ def _table() -> dict[Any, Any]:
 _TABLE = _table()
 # what the host does about arrays on the device
 ON_HOST: dict[Any, External] = {
-    check_output: ir.external(OURS, "check_output"), check_separate: ir.external(OURS, "check_separate")
+    check_output: ir.external(OURS, "check_output"), check_separate: ir.external(OURS, "check_separate"),
+    np.arange: ir.external(OURS, "arange"), np.linspace: ir.external(OURS, "linspace"),
 }  # fmt: skip
 _OPERATOR = frozenset(value for name, value in vars(operator).items() if not name.startswith("_") and callable(value))
 _NO_OPERATOR = frozenset({operator.matmul, operator.imatmul, operator.getitem, operator.contains, operator.concat})

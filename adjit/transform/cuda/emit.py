@@ -158,6 +158,9 @@ class HostExpressions(Expressions):
         if isinstance(callee, ir.External):
             args = [self.text(a) for a in op.args]
             options = dict(op.options)
+            if callee is not op.callee and op.outs:
+                args.append(f"dtype={self.scalar(array_type_of(op.outs[0]).dtype)}")
+                return Text(f"{self.globals.text(callee)}({', '.join(args)})")
             if options.get("dtype", types.float64) != types.float64:
                 args.append(self.static(options["dtype"]))
             return Text(f"{self.globals.text(callee)}({', '.join(args)})")

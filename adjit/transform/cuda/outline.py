@@ -305,7 +305,9 @@ class _Outline:
 
     def refuse(self, op: ir.Op) -> None:
         """Unsupported for what the host does not do on a device."""
-        if not isinstance(op, ir.Call) or op.callee in callees.ON_HOST or is_check(op):
+        if not isinstance(op, ir.Call) or is_check(op):
+            return
+        if op.callee in callees.ON_HOST and not set(dict(op.options)) - {"dtype"}:
             return
         place, name = ir.place_of(op.origin), callee_name(op.callee)
         if op.effect and not isinstance(op.callee, ir.Said) and not is_ours(op.callee):

@@ -420,6 +420,11 @@ def last_where(x, c):
     return best * best + place * c
 
 
+def on_a_grid(x, n):
+    t = np.linspace(0.0, 1.0, n)
+    return np.sum(np.arange(n) * x) + np.sum(np.exp(t) * x)
+
+
 INDICES = np.array([3, 1, 1, 0, 6, 5, 3, 2, 2, 4, 6])
 EDGES = np.array([[0, 1], [1, 2], [2, 3], [3, 4], [4, 0], [1, 4]])
 ORDER = np.array([4, 2, 0, 1, 3, 6, 5])
@@ -475,6 +480,7 @@ FUNCTIONS = {
     "corners": (corners, [[3, 4]]),
     "transposed_views": (transposed_views, [[4, 5]]),
     "with_global": (with_global, [[11]]),
+    "on_a_grid": (on_a_grid, [[9], 9]),
     "first_so_many": (first_so_many, [[9], np.array([6, 2])]),
     "last_where": (last_where, [[9], 5.5]),
     "pair_of_results": (pair_of_results, [[9], 0.7]),
