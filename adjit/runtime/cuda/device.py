@@ -63,6 +63,102 @@ def sum_of_parts(parts):
     return total
 
 
+@cuda.jit(device=True)
+def block_max(value, parts):
+    """Stores the greatest `value` of the block, nan if one is, as its part. All threads call it."""
+    part = cuda.shared.array(THREADS, parts.dtype)
+    t = cuda.threadIdx.x + cuda.blockDim.x * (cuda.threadIdx.y + cuda.blockDim.y * cuda.threadIdx.z)
+    part[t] = value
+    cuda.syncthreads()
+    half = THREADS // 2
+    while half > 0:
+        if t < half:
+            other = part[t + half]
+            if other > part[t] or other != other:
+                part[t] = other
+        cuda.syncthreads()
+        half //= 2
+    if t == 0:
+        block = cuda.blockIdx.x + cuda.gridDim.x * (cuda.blockIdx.y + cuda.gridDim.y * cuda.blockIdx.z)
+        parts[block] = part[0]
+    # the memory is that of the next call, too
+    cuda.syncthreads()
+
+
+@cuda.jit(device=True)
+def max_of_parts(parts):
+    """The greatest of the parts, nan if one is. One block calls it, with all its threads."""
+    part = cuda.shared.array(THREADS, parts.dtype)
+    t = cuda.threadIdx.x
+    # what a block starts from may be taken more than once
+    own = parts[min(t, parts.size - 1)]
+    for block in range(t, parts.size, THREADS):
+        other = parts[block]
+        if other > own or other != other:
+            own = other
+    part[t] = own
+    cuda.syncthreads()
+    half = THREADS // 2
+    while half > 0:
+        if t < half:
+            other = part[t + half]
+            if other > part[t] or other != other:
+                part[t] = other
+        cuda.syncthreads()
+        half //= 2
+    total = part[0]
+    cuda.syncthreads()
+    return total
+
+
+@cuda.jit(device=True)
+def block_min(value, parts):
+    """Stores the least `value` of the block, nan if one is, as its part. All threads call it."""
+    part = cuda.shared.array(THREADS, parts.dtype)
+    t = cuda.threadIdx.x + cuda.blockDim.x * (cuda.threadIdx.y + cuda.blockDim.y * cuda.threadIdx.z)
+    part[t] = value
+    cuda.syncthreads()
+    half = THREADS // 2
+    while half > 0:
+        if t < half:
+            other = part[t + half]
+            if other < part[t] or other != other:
+                part[t] = other
+        cuda.syncthreads()
+        half //= 2
+    if t == 0:
+        block = cuda.blockIdx.x + cuda.gridDim.x * (cuda.blockIdx.y + cuda.gridDim.y * cuda.blockIdx.z)
+        parts[block] = part[0]
+    # the memory is that of the next call, too
+    cuda.syncthreads()
+
+
+@cuda.jit(device=True)
+def min_of_parts(parts):
+    """The least of the parts, nan if one is. One block calls it, with all its threads."""
+    part = cuda.shared.array(THREADS, parts.dtype)
+    t = cuda.threadIdx.x
+    # what a block starts from may be taken more than once
+    own = parts[min(t, parts.size - 1)]
+    for block in range(t, parts.size, THREADS):
+        other = parts[block]
+        if other < own or other != other:
+            own = other
+    part[t] = own
+    cuda.syncthreads()
+    half = THREADS // 2
+    while half > 0:
+        if t < half:
+            other = part[t + half]
+            if other < part[t] or other != other:
+                part[t] = other
+        cuda.syncthreads()
+        half //= 2
+    total = part[0]
+    cuda.syncthreads()
+    return total
+
+
 # ------------------------------------------------------------------------------------------------- numbers
 
 # the simulator's numbers are NumPy's, and its functions have to be, where those of `math` give integers or raise

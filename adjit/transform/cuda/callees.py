@@ -37,8 +37,15 @@ THREAD_COUNT = ir.external(OURS, "thread_count")
 ONE_BLOCK = ir.external(OURS, "one_block")
 ONE_THREAD = ir.external(OURS, "one_thread")
 PARTS = ir.external(OURS, "parts")
-BLOCK_SUM = ir.external(OURS, "block_sum")
-SUM_OF_PARTS = ir.external(OURS, "sum_of_parts")
+# of the threads of a block, and of the blocks of a launch: sums, greatest and least values
+OF_BLOCK = {
+    None: ir.external(OURS, "block_sum"), "greatest": ir.external(OURS, "block_max"),
+    "least": ir.external(OURS, "block_min"),
+}  # fmt: skip
+OF_PARTS = {
+    None: ir.external(OURS, "sum_of_parts"), "greatest": ir.external(OURS, "max_of_parts"),
+    "least": ir.external(OURS, "min_of_parts"),
+}  # fmt: skip
 NUMBER = ir.external(OURS, "number")
 READ = ir.external(OURS, "read")
 CONSTANT = ir.external(OURS, "constant")

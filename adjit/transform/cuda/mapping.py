@@ -25,7 +25,7 @@ from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.effects import is_check
 from adjit.transform.analysis.trip_counts import literal_trips
 from adjit.transform.analysis.trips import Serial, Sharing, Sharings
-from adjit.transform.cuda.additions import Split, split
+from adjit.transform.cuda.additions import Split, extreme, split
 from adjit.transform.cuda.callees import in_kernel
 from adjit.transform.cuda.slots import Place, places
 from adjit.transform.ir.types import array_type_of, is_scalar
@@ -61,7 +61,7 @@ class Nest:
         split = dict.fromkeys(store.array for store in apart)
         found = [
             ("own elements", self.own),
-            ("sums, a part for each block", tuple(slot.out for slot in self.outer.slots)),
+            (f"{extreme(self.outer) or 'sums'}, a part for each block", tuple(slot.out for slot in self.outer.slots)),
             ("each thread adds up its trips, a second launch those sums", split),
             ("atomic additions", shared),
             ("each thread's own", tuple(place.made.out for place in self.places)),
@@ -201,6 +201,8 @@ class Mapping:
         if any(map(_stays_outside, loop.body.inside)):
             return None
         found = self._sharings.of(loop)
+        if isinstance(found, Serial) and extreme(loop) is not None:
+            return Sharing((), (), {}, loop.body.args[1:])
         if isinstance(found, Serial):
             self.serial[loop] = found
             return None

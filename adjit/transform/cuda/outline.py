@@ -29,6 +29,7 @@ from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.effects import is_check
 from adjit.transform.analysis.trip_counts import count_trips
 from adjit.transform.cuda import callees
+from adjit.transform.cuda.additions import Extreme, extreme
 from adjit.transform.cuda.mapping import Mapping, Nest
 from adjit.transform.cuda.slots import Place
 from adjit.transform.ir.printing import callee_name
@@ -133,12 +134,21 @@ def _cell_type(type_: ir.Type) -> types.Array:
 
 @dataclass(frozen=True)
 class _Sum:
-    """A sum of a launch: the number, what it starts from, and where its parts are: the rows of an array."""
+    """A sum of a launch: the number, what it starts from, and where its parts are: the rows of an array.
+
+    extreme: it is no sum, but the greatest or the least value, from what it starts from on
+    """
 
     out: ir.Var
     init: ir.Operand
     parts: ir.Var
     row: int
+    extreme: Extreme | None = None
+
+    @property
+    def first(self) -> ir.Operand:
+        """What a thread starts from."""
+        return typed_const(0, self.out.type) if self.extreme is None else self.init
 
     def own_parts(self, builder: ir.Builder) -> ir.Var:
         """The row of its parts."""
@@ -517,7 +527,7 @@ class _Outline:
             )
             builder.emit(call)
             for row, slot in enumerate(slots):
-                found[slot.out] = _Sum(slot.out, slot.init, made, row)
+                found[slot.out] = _Sum(slot.out, slot.init, made, row, extreme(nest.outer))
         return [found[slot.out] for slot in nest.outer.slots]
 
     def flush(self, builder: Writer) -> None:
@@ -531,11 +541,11 @@ class _Outline:
         before: list[ir.Op] = []
         ops: list[ir.Op] = []
         for s in tail.sums:
-            is_zero = ir.is_literal(s.init, 0)
+            is_zero = s.extreme is not None or ir.is_literal(s.init, 0)
             total = s.out if is_zero else dataclasses.replace(s.out)
             heading = ir.Builder()
             args = (s.own_parts(heading),)
-            heading.emit(ir.Call(callee=callees.SUM_OF_PARTS, args=args, outs=(total,), effect=True))
+            heading.emit(ir.Call(callee=callees.OF_PARTS[s.extreme], args=args, outs=(total,), effect=True))
             before += heading.ops
             if not is_zero:
                 ops.append(ir.Call(callee=operator.add, args=(s.init, total), outs=(s.out,)))
@@ -629,10 +639,10 @@ class _KernelBody:
         if any(self.is_strided):
             self.strides = self.coordinates(callees.GRID_SIZE, ["stride", "row_stride", "plane_stride"][: len(axes)])
         # from the slowest axis to the fastest
-        totals = self.level(0, [typed_const(0, s.out.type) for s in sums])
+        totals = self.level(0, [s.first for s in sums])
         for s, total in zip(sums, totals, strict=True):
             args = (total, s.own_parts(builder))
-            builder.emit(ir.Call(callee=callees.BLOCK_SUM, args=args, outs=(), effect=True))
+            builder.emit(ir.Call(callee=callees.OF_BLOCK[s.extreme], args=args, outs=(), effect=True))
         self.ops = builder.ops
 
     def coordinates(self, callee: ir.External, names: Sequence[str]) -> tuple[ir.Var, ...]:

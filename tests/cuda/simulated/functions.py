@@ -425,6 +425,19 @@ def on_a_grid(x, n):
     return np.sum(np.arange(n) * x) + np.sum(np.exp(t) * x)
 
 
+def log_sum_exp(x):
+    m = np.max(x)
+    return m + np.log(np.sum(np.exp(x - m)))
+
+
+def spread_of(x):
+    low = 1e30
+    for i in range(x.size):
+        if x[i] * x[i] < low:
+            low = x[i] * x[i]
+    return np.max(x) - low
+
+
 INDICES = np.array([3, 1, 1, 0, 6, 5, 3, 2, 2, 4, 6])
 EDGES = np.array([[0, 1], [1, 2], [2, 3], [3, 4], [4, 0], [1, 4]])
 ORDER = np.array([4, 2, 0, 1, 3, 6, 5])
@@ -481,6 +494,8 @@ FUNCTIONS = {
     "transposed_views": (transposed_views, [[4, 5]]),
     "with_global": (with_global, [[11]]),
     "on_a_grid": (on_a_grid, [[9], 9]),
+    "log_sum_exp": (log_sum_exp, [[53]]),
+    "spread_of": (spread_of, [[53]]),
     "first_so_many": (first_so_many, [[9], np.array([6, 2])]),
     "last_where": (last_where, [[9], 5.5]),
     "pair_of_results": (pair_of_results, [[9], 0.7]),

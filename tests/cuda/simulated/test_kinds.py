@@ -144,6 +144,16 @@ def test_seeds_and_vectors_are_like_what_they_belong_to():
         adjit.hvp(norm, target="cuda")(x, np.ones(4))
 
 
+def test_extremes_are_of_all_elements():
+    for place in range(0, 53, 4):
+        x = np.linspace(0.0, 1.0, 53)
+        x[place] = 2.0
+        assert on_host(adjit.jvp(np.max, (on_device(x),), (on_device(x),), target="cuda")) == (2.0, 2.0)
+        assert on_host(adjit.jvp(np.min, (on_device(-x),), (on_device(x),), target="cuda")) == (-2.0, 2.0)
+        x[place] = np.nan
+        assert np.isnan(on_host(adjit.jvp(np.max, (on_device(x),), (on_device(x),), target="cuda"))[0])
+
+
 def test_a_limit_of_memory():
     p0, k, _ = arguments(FUNCTIONS["seep"][1], np.float64)
     limited = adjit.grad(seep, wrt=("p0", "k"), target="cuda", memory_limit="3 KB")
