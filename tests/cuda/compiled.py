@@ -3,6 +3,7 @@
 report(adjit.grad(misfit, target="cuda"), "float64[:], ...")      by kernel, its `Code`
 """
 
+import contextlib
 import os
 import re
 import subprocess
@@ -65,7 +66,6 @@ def _type(shape, dtype):
 def report(derived, types, cc=(9, 0)):
     """The code of each kernel of a derivative for these types."""
     from numba import cuda
-    from numba.cuda import dispatcher
     from numba.cuda import types as cuda_types
 
     from adjit.runtime.cuda.launch import resolved
@@ -82,16 +82,35 @@ def report(derived, types, cc=(9, 0)):
 
     scope = {name: resolved(value) for name, value in emitted.globals.items()} | {"_jit": jit}
     exec(compile(emitted.text.replace("@cuda.jit(", "@_jit("), "<kernels>", "exec"), scope)
-    # a device function asks the driver for the compute capability that the kernel is compiled for
-    before = dispatcher.get_current_device
-    dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=cc)
-    try:
-        codes = {}
+    codes = {}
+    with _told(cc):
         for name, (function, signature) in found.items():
             given = eval(signature.removeprefix("void"), {}, vars(cuda_types))
             ptx, _ = cuda.compile_ptx(function, given if isinstance(given, tuple) else (given,), cc=cc)
             codes[name] = Code(ptx, *_assembled(ptx, cc))
-        return codes
+    return codes
+
+
+def compiled(text, names, types, cc=(9, 0)):
+    """The PTX of a kernel of our own."""
+    from numba import cuda
+    from numba.cuda import types as cuda_types
+
+    scope = {"cuda": cuda, **names}
+    exec(compile(text, "<kernel>", "exec"), scope)
+    with _told(cc):
+        return cuda.compile_ptx(scope["kernel"], (eval(types, {}, vars(cuda_types)),), cc=cc)[0]
+
+
+@contextlib.contextmanager
+def _told(cc):
+    """A device function asks the driver for the compute capability that the kernel is compiled for."""
+    from numba.cuda import dispatcher
+
+    before = dispatcher.get_current_device
+    dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=cc)
+    try:
+        yield
     finally:
         dispatcher.get_current_device = before
 

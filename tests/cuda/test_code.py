@@ -4,6 +4,7 @@ import importlib.util
 
 import pytest
 
+import adjit
 from tests.cuda.simulated.functions import FUNCTIONS
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("numba_cuda") is None, reason="needs numba-cuda")
@@ -47,6 +48,20 @@ def test_an_older_device(name):
 @pytest.mark.parametrize("name", SINGLE)
 def test_single_precision_stays_so(name):
     assert sum(code.doubles for code in codes(name, "float32").values()) <= SINGLE[name]
+
+
+ONE = "cbrt ceil degrees floor radians rint sign signbit trunc".split()
+TWO = "fmax fmin greater heaviside lesser logaddexp logaddexp2 maximum minimum logical_and logical_or".split()
+
+
+@pytest.mark.parametrize("type_", ["float64", "float32"])
+def test_device_functions_compile(type_):
+    from tests.cuda.compiled import compiled
+
+    lines = [f"    total += {name}(x[i])" for name in ONE] + [f"    total += {name}(x[i], x[i + 1])" for name in TWO]
+    lines.append("    total += is_inside(i, x.size)")
+    text = "def kernel(x):\n    i = cuda.grid(1)\n    total = 0.0\n" + "\n".join(lines) + "\n    x[i] = total\n"
+    assert compiled(text, {name: getattr(adjit.cuda, name) for name in (*ONE, *TWO, "is_inside")}, f"{type_}[::1]")
 
 
 def test_powers_of_whole_numbers_are_products():

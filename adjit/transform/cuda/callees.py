@@ -13,14 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from adjit.runtime.library import (
-    check_output,
-    check_separate,
-    held,
-    is_inside,
-    reassociable_add,
-    reassociable_sub,
-)
+from adjit.runtime.library import check_output, check_separate, is_inside
 from adjit.transform import ir
 from adjit.transform.ir.launches import External
 
@@ -89,8 +82,8 @@ def _table() -> dict[Any, Any]:
     # of integers Python's, of floats with Python's choice among nan and equal ones
     found |= {max: ir.external(OURS, "greater"), min: ir.external(OURS, "lesser")}
     found |= {math.floor: found[np.floor], math.ceil: found[np.ceil], math.trunc: found[np.trunc]}
-    own_too = (ir.cast, ir.select, held, is_inside, reassociable_add, reassociable_sub)
-    return found | {callee: callee for callee in own_too}
+    found[is_inside] = ir.external(OURS, "is_inside")
+    return found | {callee: callee for callee in (ir.cast, ir.select)}
 
 
 _TABLE = _table()

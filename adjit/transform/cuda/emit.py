@@ -108,7 +108,7 @@ class KernelExpressions(Expressions):
             text = self.globals.text(callee)
             text = text if callee.name.endswith((".x", ".y", ".z")) else f"{text}({args})"
             return Text(f"{self.globals.builtin('int')}({text})" if op.callee in _AS_INTEGERS else text)
-        if callee in INFIX or callee in PREFIX or callee is op.callee:
+        if callee in INFIX or callee in PREFIX or callee in (ir.cast, ir.select) or callee is op.callee:
             return super().call(op if callee is op.callee else _calling(op, callee))
         return Text(f"{self.globals.text(callee)}({', '.join(self.text(a) for a in op.args)})")
 

@@ -438,6 +438,13 @@ def spread_of(x):
     return np.max(x) - low
 
 
+def converted(x, k):
+    y = np.empty_like(x)
+    for i in range(x.size):
+        y[i] = float(int(x[i] * 8.0)) * x[i] + float(k) + (x[-i] if x[i] > 0.5 else 0.0) + max(x[i], 0.3) + abs(x[i])
+    return y + np.sign(x) * np.heaviside(x, 0.5) + np.logaddexp(x, 0.3) + np.maximum(x, 0.4) + np.floor(3.0 * x) * x
+
+
 INDICES = np.array([3, 1, 1, 0, 6, 5, 3, 2, 2, 4, 6])
 EDGES = np.array([[0, 1], [1, 2], [2, 3], [3, 4], [4, 0], [1, 4]])
 ORDER = np.array([4, 2, 0, 1, 3, 6, 5])
@@ -494,6 +501,7 @@ FUNCTIONS = {
     "transposed_views": (transposed_views, [[4, 5]]),
     "with_global": (with_global, [[11]]),
     "on_a_grid": (on_a_grid, [[9], 9]),
+    "converted": (converted, [[19], 3]),
     "log_sum_exp": (log_sum_exp, [[53]]),
     "spread_of": (spread_of, [[53]]),
     "first_so_many": (first_so_many, [[9], np.array([6, 2])]),
