@@ -445,6 +445,13 @@ def converted(x, k):
     return y + np.sign(x) * np.heaviside(x, 0.5) + np.logaddexp(x, 0.3) + np.maximum(x, 0.4) + np.floor(3.0 * x) * x
 
 
+def largest_of_rows(a):
+    y = np.empty(a.shape[0])
+    for i in prange(a.shape[0]):
+        y[i] = np.max(a[i]) * a[i, 0]
+    return y
+
+
 INDICES = np.array([3, 1, 1, 0, 6, 5, 3, 2, 2, 4, 6])
 EDGES = np.array([[0, 1], [1, 2], [2, 3], [3, 4], [4, 0], [1, 4]])
 ORDER = np.array([4, 2, 0, 1, 3, 6, 5])
@@ -502,6 +509,7 @@ FUNCTIONS = {
     "with_global": (with_global, [[11]]),
     "on_a_grid": (on_a_grid, [[9], 9]),
     "converted": (converted, [[19], 3]),
+    "largest_of_rows": (largest_of_rows, [[7, 4]]),
     "log_sum_exp": (log_sum_exp, [[53]]),
     "spread_of": (spread_of, [[53]]),
     "first_so_many": (first_so_many, [[9], np.array([6, 2])]),

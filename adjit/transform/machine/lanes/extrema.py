@@ -33,22 +33,23 @@ _BETTER = {np.max: operator.gt, np.amax: operator.gt, np.min: operator.lt, np.am
 
 def write_extrema(function: ir.Function, everywhere: bool = False) -> ir.Function:
     """The function with its greatest and least elements in loops, or `everywhere`, taken by loops."""
-    found = (op for op in _inside_loops(function.body, everywhere) if _is_extremum(op, function.body.made))
+    calls = _inside_loops(function.body, everywhere, everywhere)
+    found = (op for op in calls if _is_extremum(op, function.body.made))
     made: dict[ir.Op, Sequence[ir.Op]] = {op: _written(op, function.body.made) for op in found}
     if not made:
         return function
     return eliminate_dead(simplify(dataclasses.replace(function, body=ir.replaced(function.body, made))))
 
 
-def _inside_loops(region: ir.Region, in_loop: bool) -> Iterator[ir.Call]:
+def _inside_loops(region: ir.Region, in_loop: bool, in_threads: bool) -> Iterator[ir.Call]:
     """What takes a greatest or least element inside of a loop, of whatever."""
     for op in region.ops:
         if in_loop and isinstance(op, ir.Call) and op.callee in _BETTER:
             yield op
         # what threads raise does not get out of them
-        elif not isinstance(op, ir.For) or not op.parallel:
+        elif in_threads or not isinstance(op, ir.For) or not op.parallel:
             for inner in op.regions:
-                yield from _inside_loops(inner, in_loop or isinstance(op, ir.For | ir.While))
+                yield from _inside_loops(inner, in_loop or isinstance(op, ir.For | ir.While), in_threads)
 
 
 def _is_extremum(op: ir.Call, made: Mapping[ir.Operand, ir.Op]) -> bool:
