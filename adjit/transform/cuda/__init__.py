@@ -6,7 +6,8 @@ In: a derivative. Out: its `Plan`, and the text of that, one module.
 """
 
 from adjit.transform.cuda.emit import emit_plan
-from adjit.transform.cuda.outline import Plan, as_numbers, numbers, planned
+from adjit.transform.cuda.outline import planned
+from adjit.transform.cuda.plan import Plan, as_numbers, numbers
 from adjit.transform.cuda.telling import launch_table
 
 __all__ = ["Plan", "as_numbers", "emit_plan", "launch_table", "numbers", "planned"]

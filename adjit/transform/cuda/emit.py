@@ -21,7 +21,7 @@ from numba import types
 from adjit.errors import InternalError, Unsupported
 from adjit.transform import ir
 from adjit.transform.cuda.callees import ON_HOST, OURS, in_kernel
-from adjit.transform.cuda.outline import Plan
+from adjit.transform.cuda.plan import Plan
 from adjit.transform.emit import Emitted, emit
 from adjit.transform.emit.expression import INFIX, PREFIX, Expressions, Text, parenthesised
 from adjit.transform.emit.wrapping import INDENT, WIDTH

@@ -17,8 +17,7 @@ from __future__ import annotations
 
 import dataclasses
 import operator
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
 
 from numba import types
 
@@ -29,11 +28,14 @@ from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.effects import is_check
 from adjit.transform.analysis.trip_counts import count_trips
 from adjit.transform.cuda import callees
-from adjit.transform.cuda.additions import Extreme, extreme
+from adjit.transform.cuda.additions import extreme
+from adjit.transform.cuda.kernel_body import Axis, KernelBody, Sum
 from adjit.transform.cuda.mapping import Mapping, Nest
+from adjit.transform.cuda.parameters import Parameters
+from adjit.transform.cuda.plan import Launched, Plan, cell_type
 from adjit.transform.cuda.slots import Place
 from adjit.transform.ir.printing import callee_name
-from adjit.transform.ir.types import is_scalar, tuple_parts, tuple_type, typed_const
+from adjit.transform.ir.types import is_scalar, typed_const
 from adjit.transform.machine.lanes import write_extrema
 from adjit.transform.rewrite.affine_ops import Writer
 from adjit.transform.rewrite.checked import checked
@@ -43,31 +45,6 @@ from adjit.transform.sweeps.clears import leave_out_fills
 _EACH, _SEVERAL = "a thread a trip", "several trips a thread"
 _PRODUCTS = (2.0, 3.0, 4.0, -1.0, -2.0)  # exponents that are products, which a call of pow is not
 _SHAPE = types.intp  # of what the host passes to launches: no kernel sees it, so any type of a number will do
-
-
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """The host's function, the kernels that it launches, in order, and the arrays that it keeps for itself.
-
-    reads: the numbers that the host waits for, with the place of what needs them.
-    """
-
-    host: ir.Function
-    kernels: tuple[ir.Function, ...]
-    on_host: frozenset[ir.Var]
-    launches: tuple[Launched, ...]
-    reads: tuple[tuple[str, ir.Origin | None], ...]
-
-
-@dataclass(frozen=True, eq=False)
-class Launched:
-    """A launch, for whoever asks: by how many threads, for trips of these counts, x first, and what is added how."""
-
-    kernel: ir.Function
-    origin: ir.Origin | None
-    threads: str
-    trips: tuple[ir.Operand, ...]
-    additions: tuple[tuple[str, tuple[ir.Var, ...]], ...] = ()
 
 
 def planned(function: ir.Function, on_device: Collection[ir.Var] = ()) -> Plan:
@@ -100,66 +77,11 @@ def _for_kernels(op: ir.Op) -> ir.Op | Sequence[ir.Op]:
     return op
 
 
-def numbers(function: ir.Function, given: Sequence[types.Type]) -> list[ir.Var]:
-    """The parameters that are numbers and are given as arrays of shape ()."""
-    found: list[ir.Var] = []
-    for tree, type_ in zip(function.params, given, strict=True):
-        parts = [type_] if not isinstance(type_, types.BaseTuple) else _leaves(type_)
-        own = ir.leaves(tree)
-        if len(own) == len(parts):
-            found += [leaf for leaf, part in zip(own, parts, strict=True) if _is_cell(part) and is_scalar(leaf.type)]
-    return found
-
-
-def as_numbers(type_: types.Type) -> types.Type:
-    """The type of an argument as the program has it: an array of shape () is a number."""
-    if isinstance(type_, types.BaseTuple):
-        return tuple_type([as_numbers(part) for part in tuple_parts(type_)])
-    return type_.dtype if _is_cell(type_) else type_  # type: ignore[attr-defined]
-
-
-def _leaves(type_: types.Type) -> list[types.Type]:
-    if isinstance(type_, types.BaseTuple):
-        return [leaf for part in tuple_parts(type_) for leaf in _leaves(part)]
-    return [type_]
-
-
-def _is_cell(type_: types.Type) -> bool:
-    return isinstance(type_, types.Array) and type_.ndim == 0
-
-
-def _cell_type(type_: ir.Type) -> types.Array:
-    return types.Array(type_, 0, "C")
-
-
-@dataclass(frozen=True)
-class _Sum:
-    """A sum of a launch: the number, what it starts from, and where its parts are: the rows of an array.
-
-    extreme: it is no sum, but the greatest or the least value, from what it starts from on
-    """
-
-    out: ir.Var
-    init: ir.Operand
-    parts: ir.Var
-    row: int
-    extreme: Extreme | None = None
-
-    @property
-    def first(self) -> ir.Operand:
-        """What a thread starts from."""
-        return typed_const(0, self.out.type) if self.extreme is None else self.init
-
-    def own_parts(self, builder: ir.Builder) -> ir.Var:
-        """The row of its parts."""
-        return builder.slice(self.parts, (ir.At(ir.integer(self.row)), ir.Span()), "own_parts")
-
-
 class _Tail:
     """What waits for the next launch: sums whose parts are there, and statements for one thread."""
 
     def __init__(self) -> None:
-        self.sums: list[_Sum] = []
+        self.sums: list[Sum] = []
         self.ops: list[ir.Op] = []
         self.origin: ir.Origin | None = None
         self.after: str = ""  # the kernel that made the parts
@@ -320,7 +242,7 @@ class _Outline:
         if op.callee in callees.ON_HOST and not set(dict(op.options)) - {"dtype"}:
             return
         place, name = ir.place_of(op.origin), callee_name(op.callee)
-        if op.effect and not isinstance(op.callee, ir.Said) and not is_ours(op.callee):
+        if op.effect and not isinstance(op.callee, ir.Said) and not _is_ours(op.callee):
             raise Unsupported(
                 f"{name}, which draws random numbers, for a GPU",
                 place,
@@ -375,7 +297,7 @@ class _Outline:
     # ---------------------------------------------------------------------------------------------- numbers
 
     def new_cell(self, number: ir.Var) -> ir.Var:
-        made = self.cells[number] = dataclasses.replace(number, type=_cell_type(number.type))
+        made = self.cells[number] = dataclasses.replace(number, type=cell_type(number.type))
         return made
 
     def cell(self, operand: ir.Operand, builder: Writer) -> ir.Operand:
@@ -388,7 +310,7 @@ class _Outline:
             return self.cells[operand]
         name = ir.name_of(operand, "number")
         options = (("dtype", operand.type),)
-        return builder.call(callees.NUMBER, operand, type=_cell_type(operand.type), name=name, options=options)
+        return builder.call(callees.NUMBER, operand, type=cell_type(operand.type), name=name, options=options)
 
     def host(self, operand: ir.Operand, builder: Writer, origin: ir.Origin | None = None) -> ir.Operand:
         """The operand as the host has it; a number on the device is read, which waits for the kernels before."""
@@ -422,7 +344,7 @@ class _Outline:
         found = self.parts(nest, shape, builder)
         slots = {place: self.slots(place, shape, builder) for place in nest.places if not place.is_local}
         rows = [] if nest.split is None else [self.rows(s, axes, shape, builder) for s in nest.split.stores]
-        body = _KernelBody(nest, axes, found, slots, rows, is_spread, self.aliases)
+        body = KernelBody(nest, axes, found, slots, rows, is_spread, self.aliases)
         additions = nest.additions(self.aliases)
         text = "; ".join(f"{', '.join(['{}'] * len(about))}: {what}" for what, about in additions)
         note = ir.Comment(text=text, about=tuple(v for _, about in additions for v in about))
@@ -435,7 +357,7 @@ class _Outline:
         self.tail.sums += found
         self.tail.origin, self.tail.after = nest.outer.origin, name
 
-    def axis(self, loop: ir.For, builder: Writer) -> _Axis:
+    def axis(self, loop: ir.For, builder: Writer) -> Axis:
         ends = [self.host(o, builder, loop.origin) for o in (loop.start, loop.stop, loop.step)]
         if not ir.same(ends, (loop.start, loop.stop, loop.step)):
             # how many threads there are is for the host to know
@@ -443,11 +365,11 @@ class _Outline:
             loop = dataclasses.replace(loop, start=start, stop=stop, step=step)
         elif (bounds := self.backwards(loop)) is not None:
             first, last = (builder.integer(end) for end in bounds)
-            return _Axis(loop, first, last, builder.integer(bounds[1].plus(bounds[0], -1)))
+            return Axis(loop, first, last, builder.integer(bounds[1].plus(bounds[0], -1)))
         trips = count_trips(builder, loop)
         if loop.step != ir.integer(1):
-            return _Axis(loop, ir.integer(0), trips, trips, True)
-        return _Axis(loop, loop.start, loop.stop, loop.stop if loop.start == ir.integer(0) else trips)
+            return Axis(loop, ir.integer(0), trips, trips, True)
+        return Axis(loop, loop.start, loop.stop, loop.stop if loop.start == ir.integer(0) else trips)
 
     def backwards(self, loop: ir.For) -> tuple[Affine, Affine] | None:
         """The bounds of a loop that counts down by one, as the host knows them: its trips may as well ascend."""
@@ -455,7 +377,7 @@ class _Outline:
         symbols = [] if found is None else [symbol for end in found for symbol in end.terms]
         return None if any(isinstance(s, ir.Var) and s in self.on_device for s in symbols) else found
 
-    def rows(self, store: ir.Store, axes: Sequence[_Axis], shape: ir.Operand, builder: Writer) -> ir.Var:
+    def rows(self, store: ir.Store, axes: Sequence[Axis], shape: ir.Operand, builder: Writer) -> ir.Var:
         """Room for what each thread along the last axis adds to the elements."""
         count = builder.call(callees.ROW_COUNT, shape, type=types.intp, name="rows")
         extents = [axis.stop for axis in axes[:-1]]
@@ -464,7 +386,7 @@ class _Outline:
         builder.emit(ir.Alloc(shape=(count, *extents), out=made, origin=store.origin))
         return made
 
-    def add_rows(self, store: ir.Store, parts: ir.Var, axes: Sequence[_Axis], builder: Writer) -> None:
+    def add_rows(self, store: ir.Store, parts: ir.Var, axes: Sequence[Axis], builder: Writer) -> None:
         """A launch of its own, which adds up those rows in their order."""
         inner = ir.Builder(store.origin)
         counters = {axis.counter: ir.Var(axis.counter.name, types.int64) for axis in axes}
@@ -484,9 +406,9 @@ class _Outline:
             loops.insert(0, ir.For(start=axis.start, stop=axis.stop, body=body, origin=store.origin))
             ops = [loops[0]]
         nest = Nest(tuple(loops), ((),) * (len(loops) - 1), frozenset(), (), ())
-        found = [_Axis(loops[k], loops[k].start, loops[k].stop, loops[k].stop) for k in nest.axes]
+        found = [Axis(loops[k], loops[k].start, loops[k].stop, loops[k].stop) for k in nest.axes]
         shape = builder.call(callees.COVER, *(axis.trips for axis in found), type=_SHAPE, name="blocks")
-        made = _KernelBody(nest, found, [], {}, [], False, self.aliases)
+        made = KernelBody(nest, found, [], {}, [], False, self.aliases)
         self.emit_kernel(self.name(store.origin, "_sums"), made.ops, shape, store.origin, builder)
         trips = tuple(axis.trips for axis in found)
         self.launches.append(Launched(self.kernels[-1], store.origin, _EACH, trips))
@@ -509,12 +431,12 @@ class _Outline:
         builder.emit(ir.Alloc(shape=shapes, out=made, origin=place.made.origin))
         return made
 
-    def parts(self, nest: Nest, shape: ir.Operand, builder: Writer) -> list[_Sum]:
+    def parts(self, nest: Nest, shape: ir.Operand, builder: Writer) -> list[Sum]:
         """Room for the parts of the sums, an array for each type."""
         by_type: dict[ir.Type, list[ir.Slot]] = {}
         for slot in nest.outer.slots:
             by_type.setdefault(slot.arg.type, []).append(slot)
-        found: dict[ir.Var, _Sum] = {}
+        found: dict[ir.Var, Sum] = {}
         for type_, slots in by_type.items():
             name = f"{slots[0].out.name}_parts"
             made = ir.Var(name, types.Array(type_, 2, "C"))
@@ -527,7 +449,7 @@ class _Outline:
             )
             builder.emit(call)
             for row, slot in enumerate(slots):
-                found[slot.out] = _Sum(slot.out, slot.init, made, row, extreme(nest.outer))
+                found[slot.out] = Sum(slot.out, slot.init, made, row, extreme(nest.outer))
         return [found[slot.out] for slot in nest.outer.slots]
 
     def flush(self, builder: Writer) -> None:
@@ -573,7 +495,7 @@ class _Outline:
     def emit_kernel(
         self, name: str, ops: Sequence[ir.Op], shape: ir.Operand, origin: ir.Origin | None, builder: Writer
     ) -> None:
-        parameters = _Parameters(self, ops)
+        parameters = Parameters(self.function, self.cells, ops)
         heading = [ir.Comment(text=ir.REVERSE_SWEEP)] if self.is_reverse else []
         body = ir.Region(tuple(parameters.vars), (*heading, *parameters.head, *parameters.ops), ())
         params = tuple(parameters.vars)
@@ -589,241 +511,7 @@ class _Outline:
         return operand
 
 
-@dataclass(frozen=True, eq=False)
-class _Axis:
-    """An axis of a grid: a loop, its trips ascending from `start` to before `stop`, and how many they are.
-
-    is_counted: those are the numbers of its trips, and the counter follows from them.
-    """
-
-    loop: ir.For
-    start: ir.Operand
-    stop: ir.Operand
-    trips: ir.Operand
-    is_counted: bool = False
-
-    @property
-    def counter(self) -> ir.Var:
-        return self.loop.body.args[0]
-
-
-class _KernelBody:
-    """The operations of a kernel that runs the trips of a nest: a thread each, or, with sums, several a thread."""
-
-    def __init__(
-        self,
-        nest: Nest,
-        axes: Sequence[_Axis],
-        sums: Sequence[_Sum],
-        slots: dict[Place, ir.Var],
-        rows: Sequence[ir.Var],
-        is_spread: bool,
-        aliases: Aliases,
-    ):
-        self.nest, self.axes, self.sums, self.slots, self.aliases = nest, axes, sums, slots, aliases
-        self.rows, self.apart = rows, nest.split.stores if nest.split else ()
-        # a thread makes all its trips along the axis that is split at once, and keeps what they add
-        last = len(axes) - 1
-        self.nesting = [*range(last - 1, -1, -1), last] if nest.split else list(range(last, -1, -1))
-        self.builder = builder = Writer(nest.outer.origin)
-        self.known: dict[ir.Var, ir.Operand] = {}
-        self.is_strided = [is_spread or k > 0 for k in range(len(axes))]
-        self.own: dict[ir.Op, Place] = {place.made: place for place in nest.places}
-        if slots:
-            self.thread = builder.call(callees.GRID, ir.integer(1), type=types.int64, name="thread")
-        inside = set(nest.outer.body.inside)
-        for place in nest.places:
-            if place.made not in inside:
-                builder.ops.extend(self.array(place.made))
-        self.places = self.coordinates(callees.GRID, [axis.counter.name for axis in axes])
-        if any(self.is_strided):
-            self.strides = self.coordinates(callees.GRID_SIZE, ["stride", "row_stride", "plane_stride"][: len(axes)])
-        # from the slowest axis to the fastest
-        totals = self.level(0, [s.first for s in sums])
-        for s, total in zip(sums, totals, strict=True):
-            args = (total, s.own_parts(builder))
-            builder.emit(ir.Call(callee=callees.OF_BLOCK[s.extreme], args=args, outs=(), effect=True))
-        self.ops = builder.ops
-
-    def coordinates(self, callee: ir.External, names: Sequence[str]) -> tuple[ir.Var, ...]:
-        outs = tuple(ir.Var(name, types.int64) for name in names)
-        self.builder.emit(ir.Call(callee=callee, args=(ir.integer(len(names)),), outs=outs))
-        return outs
-
-    def level(self, depth: int, totals: Sequence[ir.Operand]) -> Sequence[ir.Operand]:
-        """The trips along an axis, and those inside."""
-        if depth == len(self.nesting):
-            return self.trip(totals)
-        axis = self.nesting[depth]
-        own, builder = self.axes[axis], self.builder
-        first: ir.Operand = self.places[axis]
-        if own.start != ir.integer(0):
-            first = builder.call(operator.add, first, own.start, type=types.int64, name=own.counter.name)
-        if not self.is_strided[axis]:
-            test = builder.call(operator.lt, first, own.stop, type=types.boolean, name="is_inside")
-            with builder.when(test):
-                self.count(own, first)
-                self.level(depth + 1, ())
-            return ()
-        is_split = self.rows and depth + 1 == len(self.nesting)
-        kept = [ir.Var(f"{ir.name_of(s.array, 'item')}_sum", s.value.type) for s in self.apart] if is_split else []
-        inits = [*totals, *(typed_const(0, var.type) for var in kept)]
-        at = ir.Var(own.counter.name, types.int64)
-        args = (at, *(dataclasses.replace(s.out) for s in self.sums), *kept)
-        with builder.region() as ops:
-            self.count(own, at)
-            found = self.level(depth + 1, args[1:])
-            further = builder.call(operator.add, at, self.strides[axis], type=types.int64, name=at.name)
-        outs = tuple(dataclasses.replace(arg) for arg in args)
-        body = ir.Region(args, tuple(ops), (further, *found))
-        test_region = self.inside(args, at, own.stop)
-        builder.emit(ir.While(inits=(first, *inits), test=test_region, body=body, outs=outs))
-        if is_split:
-            others = [ir.substituted_operand(a.counter, self.known) for a in self.axes[:-1]]
-            for parts, total in zip(self.rows, outs[1 + len(self.sums) :], strict=True):
-                builder.store(parts, (self.places[axis], *others), total)
-        return outs[1 : 1 + len(self.sums)]
-
-    def inside(self, args: Sequence[ir.Var], at: ir.Var, stop: ir.Operand) -> ir.Region:
-        """Whether a place is before the end; that it is not negative is for the compiler to know."""
-        builder = self.builder
-        with builder.region() as tests:
-            some = builder.call(operator.le, ir.integer(0), at, type=types.boolean, name="is_some")
-            with builder.region() as rest:
-                high = builder.call(operator.lt, at, stop, type=types.boolean, name="is_inside")
-            both, no = ir.Var("is_inside", types.boolean), ir.Region((), (), (ir.boolean(False),))
-            builder.emit(ir.If(condition=some, then=ir.Region((), tuple(rest), (high,)), orelse=no, outs=(both,)))
-        return ir.Cloner().region(ir.Region(tuple(args), tuple(tests), (both,)))
-
-    def count(self, axis: _Axis, place: ir.Operand) -> None:
-        """The loop's counter, from the place in the grid."""
-        if not axis.is_counted:
-            self.known[axis.counter] = place
-            return
-        offset = self.builder.call(operator.mul, axis.loop.step, place, type=types.int64, name="offset")
-        self.builder.emit(ir.Call(callee=operator.add, args=(axis.loop.start, offset), outs=(axis.counter,)))
-
-    def trip(self, totals: Sequence[ir.Operand]) -> Sequence[ir.Operand]:
-        nest = self.nest
-        own, kept = totals[: len(self.sums)], dict(zip(self.apart, totals[len(self.sums) :], strict=False))
-        self.known.update(zip(nest.inner.body.args[1:], own, strict=True))
-        ops = (*(op for ops in nest.sunk for op in ops), *nest.inner.body.ops)
-        made = ir.rewritten(ir.Region((), ops, ()), lambda op: self.array(self.addition(op)))
-        for before, op in zip(ops, made.ops, strict=True) if kept else ((None, op) for op in made.ops):
-            if isinstance(before, ir.Store) and before in kept:
-                value = ir.substituted_operand(before.value, self.known)
-                total = kept[before]
-                name = ir.name_of(total, "total")
-                kept[before] = self.builder.call(operator.add, total, value, type=before.value.type, name=name)
-            else:
-                self.builder.ops.append(ir.substituted(op, self.known))
-        yields = [ir.substituted_operand(y, self.known) for y in nest.inner.body.yields]
-        return [*yields, *kept.values()]
-
-    def addition(self, op: ir.Op) -> ir.Op:
-        """An addition to what several threads add to is atomic."""
-        if not isinstance(op, ir.Store) or not op.add or self.aliases.find(op.array) not in self.nest.atomic:
-            return op
-        return dataclasses.replace(op, atomic=True)
-
-    def array(self, op: ir.Op) -> Sequence[ir.Op]:
-        """What makes an array of the thread's own, in the place of what makes one in the program; other operations."""
-        place = self.own.get(op)
-        if place is None:
-            return [op]
-        builder = ir.Builder(op.origin)
-        out = place.made.out
-        if place.is_local:
-            extents = tuple(ir.integer(extent.constant) for extent in place.shape)
-            builder.emit(ir.Alloc(shape=extents, out=out))
-        else:
-            builder.emit(ir.Slice(base=self.slots[place], selectors=place.selectors(self.thread), out=out))
-        if isinstance(op, ir.Copy):
-            source = op.source
-            builder.nest(builder.shape(out), lambda at: builder.store(out, at, builder.load(source, at)))
-        elif isinstance(op, ir.Alloc) and op.fill is not None:
-            fill = op.fill
-            builder.nest(builder.shape(out), lambda at: builder.store(out, at, fill))
-        return builder.ops
-
-
-class _Parameters:
-    """What a kernel is given: the arrays and numbers that its operations read and do not make.
-
-    head: operations before all others, which load numbers from their cells, or work integers out of extents.
-    """
-
-    def __init__(self, outline: _Outline, ops: Sequence[ir.Op]):
-        self._outline = outline
-        self.constants: dict[ir.Const, ir.Var] = {}
-        self.ops = [self._without_constants(op) for op in ops]
-        self.head: list[ir.Op] = []
-        self.vars: list[ir.Var] = []
-        self.arguments: list[ir.Operand] = []
-        free = ir.free_vars(ir.Region((), tuple(self.ops), ()))
-        given = {var: k for k, var in enumerate(outline.function.body.args)}
-        arrays = [v for v in free if ir.is_array(v)]
-        arrays.sort(key=lambda v: given.get(v, len(given)))
-        by_var = {var: const for const, var in self.constants.items()}
-        for v in arrays:
-            self._give(v, by_var.get(v, v))
-        known = set(arrays)
-        for v in free:
-            if v in known:
-                continue
-            if v in outline.on_device:
-                self._load(v)
-            elif not self._again(v, known):
-                self._give(v, v)
-                known.add(v)
-        self.names = _unique(v.name for v in self.vars)
-
-    def _without_constants(self, op: ir.Op) -> ir.Op:
-        def array(operand: ir.Operand) -> ir.Operand:
-            if not isinstance(operand, ir.Const) or not ir.is_array(operand):
-                return operand
-            return self.constants.setdefault(operand, ir.Var("constant", operand.type))
-
-        def made(inner: ir.Op) -> ir.Op:
-            return ir.with_parts(inner, [array(o) for o in inner.operands], inner.regions, inner.results)
-
-        return ir.rewritten_op(op, made)
-
-    def _give(self, var: ir.Var, argument: ir.Operand) -> None:
-        self.vars.append(var)
-        self.arguments.append(argument)
-
-    def _load(self, number: ir.Var) -> None:
-        cell = self._outline.cells[number]
-        if cell not in self.vars:
-            self._give(cell, cell)
-        self.head.append(ir.Load(array=cell, index=(), out=number))
-
-    def _again(self, var: ir.Var, known: set[ir.Var]) -> bool:
-        """Whether an integer is worked out in the kernel, from the extents of its arrays."""
-        ops: list[ir.Op] = []
-        if not self._made_of_extents(var, known, ops):
-            return False
-        self.head += ops
-        known.update(out for op in ops for out in op.results)
-        return True
-
-    def _made_of_extents(self, operand: ir.Operand, known: set[ir.Var], ops: list[ir.Op]) -> bool:
-        if isinstance(operand, ir.Const) or operand in known or any(operand in op.results for op in ops):
-            return True
-        op = self._outline.made.get(operand)
-        is_known = False
-        if isinstance(op, ir.Extent):
-            is_known = op.array in known
-        elif isinstance(op, ir.Call) and op.callee in (operator.add, operator.sub):
-            is_integer = isinstance(op.outs[0].type, types.Integer)
-            is_known = is_integer and all(self._made_of_extents(a, known, ops) for a in op.args)
-        if op is not None and is_known:
-            ops.append(op)
-        return is_known
-
-
-def is_ours(callee: object) -> bool:
+def _is_ours(callee: object) -> bool:
     """Whether it is a function of this library, which checks something."""
     return str(getattr(callee, "__module__", "")).partition(".")[0] == "adjit"
 
@@ -840,14 +528,3 @@ def _without_unread(region: ir.Region) -> ir.Region:
 
     made = ir.rewritten(region, lambda op: () if is_unread(op) else op)
     return made if made is region else _without_unread(made)
-
-
-def _unique(names: Iterable[str]) -> tuple[str, ...]:
-    found: list[str] = []
-    for name in names:
-        own, count = name, 1
-        while own in found:
-            count += 1
-            own = f"{name}_{count}"
-        found.append(own)
-    return tuple(found)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from adjit.transform import ir
-from adjit.transform.cuda.outline import Plan
+from adjit.transform.cuda.plan import Plan
 from adjit.transform.emit import texts_of
 
 
