@@ -190,6 +190,10 @@ def test_random_programs(seed, tmp_path):
         wanted = stepped(*_copied(arguments))
     except adjit.AdjitError:
         return
+    except ValueError as fault:
+        if "only turns out to be" not in str(fault):
+            raise
+        return
     path = tmp_path / "saved.py"
     adjit.grad(function, wrt=wrt).save(path, *arguments)
     assert "import adjit" not in path.read_text("utf-8")

@@ -205,6 +205,8 @@ def _leaves(ctx: Context, shape: Shape, given: Value) -> list[ir.Operand]:
         return [*operands_in(_number(ctx, array))]
     if shape.kind == "complex":
         number = _number(ctx, given)
+        if is_array(number) and not isinstance(number, Complex):
+            raise _differs(ctx)
         return [*operands_in(number if is_array(number) else complexes.promote(ctx, number))]
     made = materialise(ctx, given)
     if shape.kind != "leaf" or not isinstance(made, ir.Var | ir.Const):
