@@ -112,7 +112,7 @@ class _Fusion:
     # ------------------------------------------------------------------------------------------- is it worth while
 
     def is_candidate(self, first: ir.For, second: ir.For) -> bool:
-        if first.stops or second.stops or first.parallel != second.parallel:
+        if first.stops or second.stops or (first.parallel, first.level) != (second.parallel, second.level):
             return False
         if (first.start, first.stop, first.step) != (second.start, second.stop, second.step):
             return False

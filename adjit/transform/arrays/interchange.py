@@ -162,6 +162,8 @@ class _View:
     def _may_turn(self, outer: ir.For, inner: ir.For) -> bool:
         if outer.stops or outer.parallel or outer.snapshots is not None or inner.outs or inner.step != ir.integer(1):
             return False
+        if outer.level is not None or inner.level is not None:
+            return False
         if outer.body.defines.intersection((inner.start, inner.stop)):
             return False
         aliases = self.function.analysis(Aliases)

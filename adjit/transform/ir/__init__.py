@@ -19,6 +19,7 @@ from adjit.transform.ir.control import (
     Comment,
     For,
     If,
+    Level,
     Raise,
     Slot,
     While,

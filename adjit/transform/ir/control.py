@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from adjit.transform.ir.core import Op, Operand, Region, Var, integer
 from adjit.transform.ir.nodes import node, once, operand, operands, region, results
 
 _Control = TypeVar("_Control", bound="If | For | While")
 _Loop = TypeVar("_Loop", bound="For | While")
+Level = Literal["blocks", "threads"]
 
 
 class Slot(NamedTuple):
@@ -50,6 +51,7 @@ class For(Op):
     order_free: the trips may run in any order (up to rounding of sums), as those of whole-array statements may.
     parallel:   the user wrote prange; in what is emitted, the trips run at the same time.
     over_chunks: a loop of the compiler's own, over chunks of the trips of a loop of the program's.
+    level:      the trips are blocks of a kernel, or the threads of one; nested loops of one level are the axes z, y, x.
     pair:       what a loop of the forward sweep and its mirror in the reverse sweep (`is_mirror`) have in common.
     snapshots:  the trips are run again in the reverse sweep, from that many snapshots; 0 leaves their number open.
     """
@@ -64,6 +66,7 @@ class For(Op):
     order_free: bool = False
     parallel: bool = False
     over_chunks: bool = False
+    level: Level | None = None
     pair: object = None
     is_mirror: bool = False
     snapshots: int | None = None

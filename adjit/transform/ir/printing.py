@@ -153,7 +153,8 @@ class _Printer:
                 bounds = f"({self.operands((op.start, op.stop, op.step))})"
                 counters = self.definitions(op.body.args[:1])
                 carrying = self._carrying(op.body.args[1:], op.inits)
-                return " ".join([f"for {counters} in {bounds}", *carrying, *flags])
+                level = [] if op.level is None else [f"over {op.level}"]
+                return " ".join([f"for {counters} in {bounds}", *level, *carrying, *flags])
             case ir.While():
                 flags = ["stops"] if op.stops else []
                 return " ".join(["while", *self._carrying(op.test.args, op.inits), *flags])

@@ -39,6 +39,7 @@ class _Verifier:
         self._visible: set[ir.Var] = set()  # in this region and those around it
         self._region: ir.Region | None = None
         self._op: ir.Op | None = None
+        self._levels: list[str] = []  # of the loops around
 
     def fail(self, problem: str) -> NoReturn:
         where = "" if self._op is None else f", in: {op_text(self._op)}"
@@ -61,8 +62,11 @@ class _Verifier:
                 self.read(operand)
             self.memory(op)
             self.control(op)
+            levels = self._levels
+            self._levels = self.levels(op)
             for inner in op.regions:
                 self.region(inner)
+            self._levels = levels
             for out in op.results:
                 self.define(out)
         self._op = None
@@ -196,6 +200,16 @@ class _Verifier:
                     self.boolean("the condition", condition)
                 # passes see variables through `operands`, which the arguments of an exception are not among
                 self.check(not any(isinstance(a, ir.Var) for a in args), "an exception has a variable as argument")
+
+    def levels(self, op: ir.Op) -> list[str]:
+        """The levels of the loops around what is inside an operation: threads in blocks, up to three axes of each."""
+        if not isinstance(op, ir.For) or op.level is None:
+            return self._levels
+        self.check(not op.stops, f"a loop over {op.level} that stops")
+        self.check(op.level == "blocks" or "blocks" in self._levels, "threads outside of blocks")
+        self.check(op.level == "threads" or "threads" not in self._levels, "blocks in a thread")
+        self.check(self._levels.count(op.level) < 3, f"{op.level} of more than three axes")
+        return [*self._levels, op.level]
 
     def carried(self, op: ir.For | ir.While, args: Sequence[ir.Var]) -> None:
         """What a loop starts from, its body calls and hands on, and what is left in the end."""

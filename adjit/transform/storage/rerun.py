@@ -229,7 +229,9 @@ class Rerun:
         carried = list(map(ir.Slot, item.inits, item.args, map(cloner.operand, trip.body.yields), item.outs))
         carried += [ir.Slot(slot.out, ends[k], starts[k], dataclasses.replace(slot.arg)) for k, slot in passed.items()]
         body = ir.Region((counter,), tuple(builder.ops), ())
-        made = ir.For(start=start, stop=stop, step=step, body=body, parallel=loop.parallel, origin=loop.origin)
+        made = ir.For(
+            start=start, stop=stop, step=step, body=body, parallel=loop.parallel, level=loop.level, origin=loop.origin
+        )
         return [*before.ops, ir.with_slots(made, [*carried, *more])]
 
     def _trip(self, shadows: Mapping[ir.Operand, ir.Var]) -> Sweeps:

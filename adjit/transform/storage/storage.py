@@ -308,7 +308,7 @@ class _Storage:
         loop = ir.For(
             start=start, stop=stop, step=step, body=ir.Region((counter,), tuple(inner.ops), ()),
             order_free=isinstance(op, ir.For) and op.order_free, origin=op.origin, pair=op, is_mirror=True,
-            parallel=isinstance(op, ir.For) and op.parallel,
+            parallel=isinstance(op, ir.For) and op.parallel, level=op.level if isinstance(op, ir.For) else None,
         )  # fmt: skip
         self.put(scope, ir.with_slots(loop, carried))
 

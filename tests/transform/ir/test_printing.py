@@ -1,6 +1,8 @@
 """The IR as text: one example with each kind of operation, and names that do not depend on the run."""
 
+from adjit.transform import ir
 from adjit.transform.ir.printing import to_text
+from tests.transform.building import I
 from tests.transform.ir.test_verify import everything
 
 EXPECTED = """\
@@ -49,3 +51,12 @@ def test_text_of_everything():
 
 def test_equal_programs_have_equal_text():
     assert to_text(everything()) == to_text(everything())
+
+
+def test_levels_are_told():
+    def over(level: ir.Level, *ops: ir.Op) -> ir.For:
+        return ir.For(stop=ir.integer(4), body=ir.Region((ir.Var(level[0], I),), ops, ()), level=level)
+
+    text = to_text(ir.Function("f", (), (), ir.Region((), (over("blocks", over("threads")),), ()), ()))
+    assert "for %b:int64 in (0, 4, 1) over blocks {" in text
+    assert "for %t:int64 in (0, 4, 1) over threads {" in text

@@ -72,6 +72,11 @@ def a_for(init, arg, handed, out, stops=False):
     return ir.For(start=ZERO, stop=ZERO, step=ZERO, inits=(init,), body=body, outs=(out,), stops=stops)
 
 
+def over(level: ir.Level, *ops: ir.Op, stops: bool = False) -> ir.For:
+    body = ir.Region((ir.Var("i", I),), ops, (TRUE,) if stops else ())
+    return ir.For(stop=ZERO, body=body, level=level, stops=stops)
+
+
 BREACHES = {
     "x is read before it is defined": lambda: in_body(results=(X,)),
     "x is read out of its region": lambda: in_body(
@@ -130,6 +135,10 @@ BREACHES = {
     "1 extents for 2 axes": lambda: in_body(ir.Alloc(shape=(ZERO,), out=ir.Var("b", MATRIX))),
     "1 names for 0 parameters": lambda: ir.Function("f", ("x",), (), EMPTY, ()),
     "the parameters of f are not the arguments": lambda: ir.Function("f", ("x",), (X,), EMPTY, ()),
+    "threads outside of blocks": lambda: in_body(over("threads")),
+    "blocks in a thread": lambda: in_body(over("blocks", over("threads", over("blocks")))),
+    "blocks of more than three axes": lambda: in_body(over("blocks", over("blocks", over("blocks", over("blocks"))))),
+    "a loop over blocks that stops": lambda: in_body(over("blocks", stops=True)),
     "the result of f names 0": lambda: ir.Function("f", (), (), EMPTY, 0),
 }
 
