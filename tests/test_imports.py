@@ -17,10 +17,13 @@ MAY_IMPORT = {
     "__init__": "api errors rules runtime.backend transform.source",
     "__main__": "cli",
     "cli": "api errors transform.source",
-    "api": f"errors rules runtime runtime.backend runtime.library {IR} transform.emit transform.explain "
-    "transform.pipeline transform.rewrite transform.source transform.strategy",
-    "transform.pipeline": f"{IR} transform.arrays transform.derive transform.elaborate transform.emit transform.kinds "
-    "transform.machine transform.rewrite transform.source transform.strategy transform.sweeps",
+    "cuda": "api",
+    "api": f"errors rules runtime runtime.backend runtime.library {IR} transform.cuda transform.elaborate "
+    "transform.emit transform.explain transform.pipeline transform.rewrite transform.source transform.strategy",
+    "transform.pipeline": f"{IR} transform.arrays transform.cuda transform.derive transform.elaborate transform.emit "
+    "transform.kinds transform.machine transform.rewrite transform.source transform.strategy transform.sweeps",
+    "transform.cuda": f"errors {TOOLS} transform.derive transform.elaborate transform.source transform.strategy "
+    "transform.sweeps",
     "transform.kinds": f"errors runtime.library {IR} transform.derive "
     "transform.machine.threads transform.rewrite transform.source transform.sweeps",
     "transform.explain": f"runtime.library {TOOLS} transform.derive transform.emit",

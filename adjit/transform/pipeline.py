@@ -16,8 +16,9 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.arrays import shape
+from adjit.transform.cuda import Asked, derived_kernel, nest, without_levels
 from adjit.transform.derive import Compiler
-from adjit.transform.elaborate import elaborate, without_comments
+from adjit.transform.elaborate import elaborate, elaborate_kernel, without_comments
 from adjit.transform.emit import Emitted, emit
 from adjit.transform.kinds import IN_HALVES, derived, values_in
 from adjit.transform.machine import guarded, tune
@@ -86,3 +87,34 @@ def _tuned(derivative: Derivative, function: ir.Function, vectormath: bool) -> i
     if not derivative.boundscheck and not derivative.nancheck:
         return made
     return checked(guarded(made, derivative.boundscheck, derivative.nancheck), "guarded")
+
+
+# ------------------------------------------------------------------------------------------------------------- kernels
+
+
+def kernel_source(asked: Asked, arg_types: Sequence[types.Type], given: Sequence[types.Type]) -> Emitted:
+    """The source of what is asked of a kernel, for arguments and shadows of these types."""
+    return emitted_kernel(asked, build_kernel(asked, arg_types, given))
+
+
+def emitted_kernel(asked: Asked, made: ir.Function) -> Emitted:
+    """The source of what `build_kernel` makes."""
+    return emit(made, in_workspace=asked.strategy.tuned and asked.strategy.uses("workspace"))
+
+
+def explained_kernel(
+    asked: Asked, arg_types: Sequence[types.Type], given: Sequence[types.Type]
+) -> tuple[ir.Function, list[Record]]:
+    """The IR whose text `kernel_source` gives, and what the passes noted while it was made."""
+    with recording() as records:
+        made = build_kernel(asked, arg_types, given)
+    return made, records
+
+
+def build_kernel(asked: Asked, arg_types: Sequence[types.Type], given: Sequence[types.Type]) -> ir.Function:
+    """Its IR."""
+    elaborated = checked(elaborate_kernel(asked.kernel, arg_types, asked.launched, build), "elaborated")
+    function = shape(nest(elaborated), True, asked.strategy, False)
+    compiler = Compiler(_primal_of, build, transposed_tangent)
+    made = without_levels(derived_kernel(asked, function, given, compiler))
+    return tune(released(made), range(len(made.body.yields) - len(given)), asked.strategy, False, False, False)

@@ -22,7 +22,7 @@ from adjit.transform.analysis.extents import extent_source, sliced
 
 Loop = ir.For | ir.While
 # A loop stands for its counter, a variable for an integer fixed before all loops, a pair for an array's extent along
-# an axis. Other objects stand for integers of which nothing is known.
+# an axis, a Count for a parameter that is never below zero. Other objects stand for indices of which nothing is known.
 Symbol = Hashable
 Chain = tuple[tuple[ir.Op, int], ...]  # operations from the outside in, and which region of each
 
@@ -34,6 +34,13 @@ _RELATIONS = {
     operator.eq: ("=", "!="),
     operator.ne: ("!=", "="),
 }
+
+
+@dataclass(frozen=True)
+class Count:
+    """A parameter that is never below zero."""
+
+    var: ir.Var
 
 
 class Affine:
@@ -148,6 +155,7 @@ class Iterations:
     def __init__(self, function: ir.Function):
         self.places: dict[ir.Op, Place] = {}
         self.definitions = function.body.made
+        self._counts = frozenset(function.counts)
         self._scopes: dict[ir.Var, tuple[Loop, ...]] = dict.fromkeys(function.body.args, ())
         self._counters: dict[ir.Var, ir.For] = {}
         self._values: dict[ir.Var, Affine | None] = {}
@@ -157,6 +165,7 @@ class Iterations:
         self._pushed: dict[ir.Operand, list[ir.Operand]] = {}
         self._handed_on: set[ir.Operand] = set()
         self._equalities = Equalities()
+        self._values.update((v, Affine({Count(v): 1})) for v in function.counts)
         self._walk(function.body, (), ())
         self._checks(function.body.ops)
 
@@ -170,7 +179,7 @@ class Iterations:
                 self._equalities.equate(right, left)
             elif not isinstance(op, ir.Extent | ir.Comment):
                 break
-        self._values.clear()
+        self._values = {v: found for v, found in self._values.items() if v in self._counts}
 
     def _walk(self, region: ir.Region, chain: Chain, loops: tuple[Loop, ...]) -> None:
         self._handed_on.update(filter(_is_tape, region.yields))
@@ -241,6 +250,8 @@ class Iterations:
         for symbol, factor in value.terms.items():
             if isinstance(symbol, ir.For):
                 term = self._of_counter(symbol, factor)
+            elif isinstance(symbol, Count):
+                term = Affine({symbol.var: factor})
             else:
                 term = Affine({symbol: factor}) if isinstance(symbol, ir.Var | tuple) else None
             if term is None:

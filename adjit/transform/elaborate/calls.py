@@ -33,6 +33,7 @@ from adjit.transform.elaborate.builtin_calls import ALONG_AXES, INTRINSICS, METH
 from adjit.transform.elaborate.containers import list_method
 from adjit.transform.elaborate.control import checkpointed, either_value
 from adjit.transform.elaborate.derivatives import InnerPullback, arguments, asked, called, placed, pulled
+from adjit.transform.elaborate.kernels import CudaName, attribute_of_cuda, call_of_cuda, in_kernel
 from adjit.transform.elaborate.operators import applied, product, spelt_out, truth
 from adjit.transform.elaborate.python_library import is_cached, of_text
 from adjit.transform.elaborate.records import (
@@ -94,6 +95,8 @@ from adjit.transform.source.parameters import by_name, misfit
 def attribute(frame: Frame, owner: Value, name: str) -> Value:
     """`owner.name`."""
     ctx = frame.ctx
+    if isinstance(owner, Static) and (of_cuda := attribute_of_cuda(frame, owner, name)) is not None:
+        return of_cuda
     if isinstance(owner, Record):
         return attribute_of_record(frame, owner, name)
     if isinstance(owner, Running):
@@ -142,6 +145,10 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
     if not isinstance(function, Static):
         raise ctx.unsupported(f"a call of {described(function)}", "Call a function.")
     callee = function.value
+    if isinstance(callee, CudaName):
+        return call_of_cuda(frame, callee.name, args, named)
+    if ctx.kernel is not None:
+        callee = in_kernel(callee)
     if is_cached(callee):
         return call(frame, Static(callee.__wrapped__), args, named)
     if isinstance(callee, FunctionType) and callee in KNOWN:

@@ -1,0 +1,13 @@
+"""Kernels and their derivatives: blocks around stretches of threads, as the loops that they are.
+
+In: a `@cuda.jit` kernel, how it is launched and the types of its arguments. Out: a function of the IR that does what
+the launch does, or what its tangent or adjoint does, to the arrays of the caller's.
+
+    kernel ──► elaborate ──► stretches ──► shape ──► forward, or reverse of a block ──► sweeps ──► tune
+"""
+
+from adjit.transform.cuda.derived import Asked, derived_kernel
+from adjit.transform.cuda.launches import without_levels
+from adjit.transform.cuda.stretches import nest
+
+__all__ = ["Asked", "derived_kernel", "nest", "without_levels"]
