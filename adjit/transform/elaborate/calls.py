@@ -167,6 +167,7 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
     if callee is functools.partial and args:
         return partial(frame, args, named)
     is_own = _is_hashable(callee) and callee in INTRINSICS
+    is_own |= isinstance(callee, types.Type)  # which converts
     found = None if is_own or _is_of_library(callee) else called_object(frame, callee, args, named)
     if found is not None:
         return found

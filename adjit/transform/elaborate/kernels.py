@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from types import FunctionType, ModuleType
 from typing import Any
 
-import libcst as cst
 import numpy as np
 from numba import types
 
@@ -101,7 +100,8 @@ def kernel_of(launched: Launched, blocks: Sequence[ir.Var], shared_bytes: ir.Var
     """A kernel to be elaborated, with these parameters."""
     zero = ir.integer(0)
     indices = [ir.Var(name, types.intp) for name in ("block", "block_y", "block_z")[: launched.axes]]
-    threads = [ir.Var(name, types.intp) if n > 1 else zero for name, n in zip(["t", "ty", "tz"], launched.block)]
+    named = zip(("t", "ty", "tz"), launched.block, strict=True)
+    threads = [ir.Var(name, types.intp) if n > 1 else zero for name, n in named]
     there: list[ir.Operand] = [*indices, *[zero] * (3 - launched.axes)]
     return Kernel(launched, tuple(blocks), shared_bytes, tuple(there), tuple(threads))
 
@@ -315,7 +315,7 @@ def _atomic(frame: Frame, args: list[Value], named: dict[str, Value], callee: An
     array, index, value = bound(frame, name, "array index value:number", args, named)
     if not isinstance(array, ir.Var) or not is_array(array):
         raise ctx.mismatch(f"{name} to {described(array)}", "Give it an array.")  # type: ignore[arg-type]
-    if not (isinstance(ctx.node, cst.Expr) and isinstance(ctx.node.value, cst.Call)):
+    if ctx.node is not ctx.statement:
         raise ctx.unsupported(
             f"the result of {name}",
             "Find the places in a kernel of its own, and keep them in an integer array.",
