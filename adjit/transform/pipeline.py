@@ -16,7 +16,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.arrays import shape
-from adjit.transform.cuda import Asked, derived_kernel, nest, without_levels
+from adjit.transform.cuda import Asked, check_races, check_shared, derived_kernel, nest, without_levels
 from adjit.transform.derive import Compiler
 from adjit.transform.elaborate import elaborate, elaborate_kernel, without_comments
 from adjit.transform.emit import Emitted, emit
@@ -114,7 +114,9 @@ def explained_kernel(
 def build_kernel(asked: Asked, arg_types: Sequence[types.Type], given: Sequence[types.Type]) -> ir.Function:
     """Its IR."""
     elaborated = checked(elaborate_kernel(asked.kernel, arg_types, asked.launched, build), "elaborated")
-    function = shape(nest(elaborated), True, asked.strategy, False)
+    function = shape(checked(nest(elaborated), "nest"), True, asked.strategy, False)
+    check_races(function)
+    check_shared(function, asked.kind != "primal")
     compiler = Compiler(_primal_of, build, transposed_tangent)
     made = without_levels(derived_kernel(asked, function, given, compiler))
     return tune(released(made), range(len(made.body.yields) - len(given)), asked.strategy, False, False, False)

@@ -255,7 +255,7 @@ def _worker(region: ir.Region, known: dict[ir.Operand, int]) -> Callable[[ir.Ope
             return int(operand.value)
         if operand not in known:
             op: Any = made[operand]
-            given = [work(a) for a in op.args]
+            given: list[Any] = [work(a) for a in op.args]
             callee = int if op.callee is ir.cast else ir.canonical(op.callee)
             try:
                 known[operand] = int(callee(*given))

@@ -33,7 +33,7 @@ from adjit.transform.elaborate.builtin_calls import ALONG_AXES, INTRINSICS, METH
 from adjit.transform.elaborate.containers import list_method
 from adjit.transform.elaborate.control import checkpointed, either_value
 from adjit.transform.elaborate.derivatives import InnerPullback, arguments, asked, called, placed, pulled
-from adjit.transform.elaborate.kernels import CudaName, attribute_of_cuda, call_of_cuda, in_kernel
+from adjit.transform.elaborate.kernels import CudaName, attribute_of_cuda, call_of_cuda, check_called, in_kernel
 from adjit.transform.elaborate.operators import applied, product, spelt_out, truth
 from adjit.transform.elaborate.python_library import is_cached, of_text
 from adjit.transform.elaborate.records import (
@@ -148,6 +148,7 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
     if isinstance(callee, CudaName):
         return call_of_cuda(frame, callee.name, args, named)
     if ctx.kernel is not None:
+        check_called(ctx, callee)
         callee = in_kernel(callee)
     if is_cached(callee):
         return call(frame, Static(callee.__wrapped__), args, named)

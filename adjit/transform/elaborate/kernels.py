@@ -16,6 +16,7 @@ import dataclasses
 import functools
 import math
 import operator
+import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import FunctionType, ModuleType
@@ -403,6 +404,28 @@ def in_kernel(callee: Any) -> Any:
         return _ROUNDING.get(callee, callee)
     own = getattr(callee, "py_func", None)
     return own if isinstance(own, FunctionType) else callee
+
+
+def check_called(ctx: Context, callee: Any) -> None:
+    """Refuses what a kernel may not call, or what has no derivative there."""
+    home, owner = str(getattr(callee, "__module__", "")), getattr(callee, "__self__", None)
+    draws = isinstance(owner, random.Random | np.random.RandomState | np.random.Generator)
+    if draws or home.endswith("cuda.random"):
+        raise ctx.unsupported(
+            "a random number that is drawn in a kernel",
+            "Draw the numbers before the launch, and pass them in an array.",
+            why="Its adjoint would draw others.",
+        )
+    if is_kernel(callee):
+        raise ctx.unsupported(
+            f"a kernel that calls another one, {callee.__name__}",
+            "Launch both from the host, or make that one a device function: @cuda.jit(device=True).",
+        )
+
+
+def is_kernel(thing: Any) -> bool:
+    """Whether it is a `@cuda.jit` function to be launched."""
+    return getattr(thing, "targetoptions", {}).get("device", True) is False
 
 
 def check_result(source: FunctionSource, value: Value) -> None:

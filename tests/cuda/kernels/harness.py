@@ -1,4 +1,4 @@
-"""The checks of a kernel's derivatives: tangent against differences, adjoint against tangent, what is left as it was."""
+"""The checks of a kernel: tangent against differences, adjoint against tangent, and what is left as it was."""
 
 import numpy as np
 
