@@ -112,11 +112,16 @@ def explained_kernel(
 
 
 def build_kernel(asked: Asked, arg_types: Sequence[types.Type], given: Sequence[types.Type]) -> ir.Function:
-    """Its IR."""
+    """Its IR, for the CPU."""
+    made = without_levels(derived_nest(asked, arg_types, given))
+    return tune(released(made), range(len(made.body.yields) - len(given)), asked.strategy, False, False, False)
+
+
+def derived_nest(asked: Asked, arg_types: Sequence[types.Type], given: Sequence[types.Type]) -> ir.Function:
+    """Its IR, with loops that say what are blocks and what are threads."""
     elaborated = checked(elaborate_kernel(asked.kernel, arg_types, asked.launched, build), "elaborated")
     function = shape(checked(nest(elaborated), "nest"), True, asked.strategy, False)
     check_races(function)
     check_shared(function, asked.kind != "primal")
     compiler = Compiler(_primal_of, build, transposed_tangent)
-    made = without_levels(derived_kernel(asked, function, given, compiler))
-    return tune(released(made), range(len(made.body.yields) - len(given)), asked.strategy, False, False, False)
+    return derived_kernel(asked, function, given, compiler)

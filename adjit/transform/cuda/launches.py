@@ -95,20 +95,44 @@ class Launch:
 
 
 def launch_in(function: ir.Function) -> Launch | None:
-    """The launch that the function is; None if it has none."""
+    """The launch that the function is; None if it has none.
+
+    What a block does besides one loop over its threads, if that is pure, each thread does by itself.
+    """
     *before, last = function.body.ops or (None,)
     if not isinstance(last, ir.For) or last.outs:
         return None
-    loops = [last]
-    while len(inner := loops[-1].body.ops) == 1 and _is_of_launch(inner[0], last):
-        (found,) = inner
-        assert isinstance(found, ir.For)
-        loops.append(found)
+    loops, shared = [last], list[ir.Op]()
+    while loops[-1].body.ops:
+        *first, inner = loops[-1].body.ops
+        if (
+            not isinstance(inner, ir.For)
+            or inner.outs
+            or not _follows(loops[-1], inner)
+            or not all(map(_is_pure, first))
+        ):
+            break
+        shared += first
+        loops.append(inner)
+    trip = ir.with_ops(loops[-1].body, (*shared, *loops[-1].body.ops))
+    loops[-1] = dataclasses.replace(loops[-1], body=trip)
     return Launch(function, tuple(op for op in before if op is not None), tuple(loops))
 
 
-def _is_of_launch(op: ir.Op, outermost: ir.For) -> bool:
-    return isinstance(op, ir.For) and not op.outs and op.level == outermost.level and op.parallel == outermost.parallel
+def _follows(outer: ir.For, inner: ir.For) -> bool:
+    """Whether the inner loop is one of the launch, as the one around it is."""
+    if outer.level is None:
+        return inner.level is None and outer.parallel and inner.parallel
+    return inner.level is not None
+
+
+def _is_pure(op: ir.Op) -> bool:
+    """Whether it may be done by each thread as well as once by all."""
+    if isinstance(op, ir.Comment):
+        return True
+    if isinstance(op, ir.Call):
+        return not op.effect and not any(map(ir.is_reference, op.outs))
+    return isinstance(op, (ir.Load, ir.Extent, *ir.VIEWS))
 
 
 def without_levels(function: ir.Function) -> ir.Function:

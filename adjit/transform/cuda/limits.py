@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 from numba import types
 
@@ -42,6 +43,6 @@ def _shared(region: ir.Region) -> Iterator[ir.Alloc]:
 
 
 def _bytes(op: ir.Alloc, has_shadows: bool) -> int:
-    dtype = array_type_of(op.out).dtype
-    own = math.prod(int(n.value) for n in op.shape if isinstance(n, ir.Const)) * dtype.bitwidth // 8
+    dtype: Any = array_type_of(op.out).dtype
+    own = math.prod(int(n.value) for n in op.shape if isinstance(n, ir.Const)) * int(dtype.bitwidth) // 8
     return own * (2 if has_shadows and isinstance(dtype, types.Float) else 1)
