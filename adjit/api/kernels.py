@@ -186,6 +186,8 @@ class DerivedKernel:
         made = self._made.get(asked)
         if made is None:
             made = self._made.setdefault(asked, _Made(self, asked))
+        if 0 in grid:
+            return
         made.run(arguments, unread, [*grid, shared_bytes], [shadows[k] for k in sorted(shadows)])
 
     def _bound(self, args: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:

@@ -16,7 +16,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.arrays import shape
-from adjit.transform.cuda import Asked, check_races, check_shared, derived_kernel, nest, without_levels
+from adjit.transform.cuda import Asked, by_elements, check_races, check_shared, derived_kernel, nest, without_levels
 from adjit.transform.derive import Compiler
 from adjit.transform.elaborate import elaborate, elaborate_kernel, without_comments
 from adjit.transform.emit import Emitted, emit
@@ -25,6 +25,7 @@ from adjit.transform.machine import guarded, tune
 from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.notes import Record, recording
 from adjit.transform.rewrite.released import released
+from adjit.transform.rewrite.simplify import simplify
 from adjit.transform.source.derivative import Derivative, at_level
 from adjit.transform.strategy import CHEAPEST, Strategy
 from adjit.transform.sweeps import transposed_tangent
@@ -120,8 +121,9 @@ def build_kernel(asked: Asked, arg_types: Sequence[types.Type], given: Sequence[
 def derived_nest(asked: Asked, arg_types: Sequence[types.Type], given: Sequence[types.Type]) -> ir.Function:
     """Its IR, with loops that say what are blocks and what are threads."""
     elaborated = checked(elaborate_kernel(asked.kernel, arg_types, asked.launched, build), "elaborated")
-    function = shape(checked(nest(elaborated), "nest"), True, asked.strategy, False)
-    check_races(function)
-    check_shared(function, asked.kind != "primal")
+    nested = checked(simplify(checked(nest(elaborated), "nest")), "simplified")
+    check_races(nested)
+    check_shared(nested, asked.kind != "primal")
+    function = shape(checked(by_elements(nested), "by elements"), True, asked.strategy, False)
     compiler = Compiler(_primal_of, build, transposed_tangent)
     return derived_kernel(asked, function, given, compiler)

@@ -7,9 +7,10 @@ the launch does, or what its tangent or adjoint does, to the arrays of the calle
 """
 
 from adjit.transform.cuda.derived import Asked, derived_kernel
+from adjit.transform.cuda.elements import by_elements
 from adjit.transform.cuda.launches import without_levels
 from adjit.transform.cuda.limits import check_shared
 from adjit.transform.cuda.races import check_races
 from adjit.transform.cuda.stretches import nest
 
-__all__ = ["Asked", "check_races", "check_shared", "derived_kernel", "nest", "without_levels"]
+__all__ = ["Asked", "by_elements", "check_races", "check_shared", "derived_kernel", "nest", "without_levels"]

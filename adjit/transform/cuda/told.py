@@ -37,6 +37,7 @@ _WORKED_OUT = {
     operator.rshift, operator.and_, operator.or_, operator.xor, operator.not_, operator.eq, operator.ne, operator.lt,
     operator.le, operator.gt, operator.ge, min, max, abs, bool, ir.cast,
 }  # fmt: skip
+_NEVER_FAIL = {operator.add, operator.sub, operator.mul, operator.neg, min, max}
 _ENDS = {operator.lt: 0, operator.le: 1}
 
 
@@ -61,9 +62,11 @@ class _Telling:
         if isinstance(op, ir.While) and any(isinstance(o, ir.Call) and o.effect for o in op.test.inside):
             return _tested_in_trips(op)
         found = self.worked_out(op)
-        if found is not None:
-            return found
-        return (self.counted(op) if isinstance(op, ir.While) else None) or (op,)
+        if found is not None or isinstance(op, ir.For):
+            return (op,) if found is None else found
+        fixed, loop = _without_fixed(op)
+        counted = self.counted(loop)
+        return (op,) if counted is None else (*fixed, *counted)
 
     # -------------------------------------------------------------------------------------- run while compiling
 
@@ -194,6 +197,24 @@ def _tested_in_trips(loop: ir.While) -> Sequence[ir.Op]:
     body = ir.Region((*loop.body.args, arg), (*loop.body.ops, *after.ops), (*loop.body.yields, following))
     made = dataclasses.replace(loop, inits=(*loop.inits, first), test=test, body=body, outs=(*loop.outs, out))
     return (*before.ops, made)
+
+
+def _without_fixed(loop: ir.While) -> tuple[list[ir.Op], ir.While]:
+    """Integers that a loop works out anew, which are the same in each trip; and the loop without them."""
+    inside = loop.test.defines | loop.body.defines
+    fixed, moved = list[ir.Op](), set[ir.Operand]()
+    regions: list[ir.Region] = []
+    for region in loop.regions:
+        left: list[ir.Op] = []
+        for op in region.ops:
+            is_known = isinstance(op, ir.Extent) or (isinstance(op, ir.Call) and op.callee in _NEVER_FAIL)
+            if is_known and all(map(_is_whole, op.results)) and all(o not in inside or o in moved for o in op.operands):
+                fixed.append(op)
+                moved.update(op.results)
+            else:
+                left.append(op)
+        regions.append(ir.with_ops(region, left))
+    return fixed, ir.with_regions(loop, regions)
 
 
 def _is_whole(operand: ir.Operand) -> bool:
