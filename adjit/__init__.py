@@ -15,6 +15,7 @@ from adjit.errors import (
     NoRule,
     NotCached,
     NotScalar,
+    Race,
     SourceUnavailable,
     TypeMismatch,
     Unsupported,
@@ -26,7 +27,7 @@ from adjit.runtime.backend.pool import clear_workspaces, workspace_bytes
 from adjit.transform.source.marks import checkpoint
 
 __all__ = [
-    "AdjitError", "Aliased", "InternalError", "NoRule", "NotCached", "NotScalar", "SourceUnavailable",
+    "AdjitError", "Aliased", "InternalError", "NoRule", "NotCached", "NotScalar", "Race", "SourceUnavailable",
     "TypeMismatch", "Unsupported", "Unwritten", "WrongCall", "WrongWrt", "cache_info", "check_grads", "checkpoint",
     "clear_cache", "clear_workspaces", "grad", "hessian", "hvp", "jacfwd", "jacobian", "jacrev", "jvp", "rules",
     "stop_gradient", "value_and_grad", "vjp", "workspace_bytes",

@@ -18,12 +18,12 @@ MAY_IMPORT = {
     "__main__": "cli",
     "cli": "api errors transform.source",
     "cuda": "api",
-    "api": f"errors rules runtime runtime.backend runtime.library {IR} transform.cuda transform.elaborate "
+    "api": f"errors rules runtime runtime.backend runtime.cuda runtime.library {IR} transform.cuda transform.elaborate "
     "transform.emit transform.explain transform.pipeline transform.rewrite transform.source transform.strategy",
     "transform.pipeline": f"{IR} transform.arrays transform.cuda transform.derive transform.elaborate transform.emit "
     "transform.kinds transform.machine transform.rewrite transform.source transform.strategy transform.sweeps",
-    "transform.cuda": f"errors {TOOLS} transform.derive transform.elaborate transform.source transform.strategy "
-    "transform.sweeps",
+    "transform.cuda": f"errors runtime.cuda {TOOLS} transform.derive transform.elaborate transform.source "
+    "transform.strategy transform.sweeps",
     "transform.kinds": f"errors runtime.library {IR} transform.derive "
     "transform.machine.threads transform.rewrite transform.source transform.sweeps",
     "transform.explain": f"runtime.library {TOOLS} transform.derive transform.emit",
@@ -52,6 +52,7 @@ MAY_IMPORT = {
     "transform": "",
     "runtime": "",
     "runtime.backend": "errors runtime.library",
+    "runtime.cuda": "",
     "runtime.library": "errors",
     "runtime.vectormath": "",
     "rules.of_scipy": "rules",

@@ -16,7 +16,16 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.arrays import shape
-from adjit.transform.cuda import Asked, by_elements, check_races, check_shared, derived_kernel, nest, without_levels
+from adjit.transform.cuda import (
+    Asked,
+    by_elements,
+    check_races,
+    check_shared,
+    derived_kernel,
+    nest,
+    telling,
+    without_levels,
+)
 from adjit.transform.derive import Compiler
 from adjit.transform.elaborate import elaborate, elaborate_kernel, without_comments
 from adjit.transform.emit import Emitted, emit
@@ -120,10 +129,19 @@ def build_kernel(asked: Asked, arg_types: Sequence[types.Type], given: Sequence[
 
 def derived_nest(asked: Asked, arg_types: Sequence[types.Type], given: Sequence[types.Type]) -> ir.Function:
     """Its IR, with loops that say what are blocks and what are threads."""
-    elaborated = checked(elaborate_kernel(asked.kernel, arg_types, asked.launched, build), "elaborated")
-    nested = checked(simplify(checked(nest(elaborated), "nest")), "simplified")
+    nested = _nest(asked, arg_types)
     check_races(nested)
     check_shared(nested, asked.kind != "primal")
     function = shape(checked(by_elements(nested), "by elements"), True, asked.strategy, False)
     compiler = Compiler(_primal_of, build, transposed_tangent)
     return derived_kernel(asked, function, given, compiler)
+
+
+def watched_source(asked: Asked, arg_types: Sequence[types.Type]) -> Emitted:
+    """The source of the kernel's own nest, which notes who touches which element: for plain Python."""
+    return emit(without_levels(telling(_nest(asked, arg_types))), in_workspace=False)
+
+
+def _nest(asked: Asked, arg_types: Sequence[types.Type]) -> ir.Function:
+    elaborated = checked(elaborate_kernel(asked.kernel, arg_types, asked.launched, build), "elaborated")
+    return checked(simplify(checked(nest(elaborated), "nest")), "simplified")

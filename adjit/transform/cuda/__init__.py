@@ -12,5 +12,6 @@ from adjit.transform.cuda.launches import without_levels
 from adjit.transform.cuda.limits import check_shared
 from adjit.transform.cuda.races import check_races
 from adjit.transform.cuda.stretches import nest
+from adjit.transform.cuda.watching import telling
 
-__all__ = ["Asked", "by_elements", "check_races", "check_shared", "derived_kernel", "nest", "without_levels"]
+__all__ = ["Asked", "by_elements", "check_races", "check_shared", "derived_kernel", "nest", "telling", "without_levels"]

@@ -134,7 +134,13 @@ class _Elements:
         if len(axes) != 1 or not ops:
             return None
         (axis,), (*first, loop) = axes, ops
-        if not isinstance(loop, ir.For) or loop.start is not axis.index or loop.outs or loop.stops or self.readers[axis.index] != [loop]:
+        if (
+            not isinstance(loop, ir.For)
+            or loop.start is not axis.index
+            or loop.outs
+            or loop.stops
+            or self.readers[axis.index] != [loop]
+        ):
             return None
         before, around, inside = self._split(first)
         builder = ir.Builder(loop.origin)
