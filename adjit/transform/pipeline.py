@@ -23,6 +23,7 @@ from adjit.transform.cuda import (
     check_shared,
     derived_kernel,
     nest,
+    see_through_tiles,
     telling,
     without_levels,
 )
@@ -132,6 +133,8 @@ def derived_nest(asked: Asked, arg_types: Sequence[types.Type], given: Sequence[
     nested = _nest(asked, arg_types)
     check_races(nested)
     check_shared(nested, asked.kind != "primal")
+    if asked.strategy.uses("tiles"):
+        nested = checked(simplify(see_through_tiles(nested)), "seen through")
     function = shape(checked(by_elements(nested), "by elements"), True, asked.strategy, False)
     compiler = Compiler(_primal_of, build, transposed_tangent)
     return derived_kernel(asked, function, given, compiler)

@@ -334,6 +334,10 @@ class Iterations:
 
     # ------------------------------------------------------------------------------------------- which trips are made
 
+    def conditions(self, condition: ir.Operand, holds: bool) -> list[Constraint] | None:
+        """The constraints that hold exactly where a condition does, or does not; None if they are not known."""
+        return self._conditions(condition, holds)
+
     def domain(self, chain: Chain) -> tuple[Constraint, ...]:
         """What holds of the counters wherever the innermost region of the chain is run."""
         found = self._domains.get(chain)
@@ -348,10 +352,10 @@ class Iterations:
             if isinstance(op, ir.For | ir.If):
                 yield from self._bound(op) if isinstance(op, ir.For) else self._condition(op, number)
 
-    def is_certain(self, op: ir.Op) -> bool:
-        """Whether the constraints of `domain` say exactly when the regions of `op` are run."""
+    def is_certain(self, op: ir.Op, number: int = 0) -> bool:
+        """Whether the constraints of `domain` say exactly when that region of `op` is run."""
         if isinstance(op, ir.If):
-            return bool(self._condition(op, 0))
+            return self._conditions(op.condition, number == 0) not in (None, [])
         return isinstance(op, ir.For) and not op.stops and bool(self._bound(op))
 
     def _bound(self, loop: ir.For) -> list[Constraint]:
@@ -385,13 +389,34 @@ class Iterations:
         return None if extent is None else extent.plus(ONE, -selector.left_out)
 
     def _condition(self, branch: ir.If, number: int) -> list[Constraint]:
-        test = self.definitions.get(branch.condition)
+        return self._conditions(branch.condition, number == 0) or []
+
+    def _conditions(self, condition: ir.Operand, holds: bool) -> list[Constraint] | None:
+        """The constraints that hold exactly where a condition does, or does not; None if they are not known.
+
+        `a and b` is a branch that yields b where a holds, and False elsewhere.
+        """
+        test = self.definitions.get(condition)
+        if isinstance(test, ir.If):
+            place = test.outs.index(condition)
+            yes, no = test.then.yields[place], test.orelse.yields[place]
+            if holds and no == ir.boolean(False):
+                return self._both(self._conditions(test.condition, True), self._conditions(yes, True))
+            if not holds and yes == ir.boolean(True):
+                return self._both(self._conditions(test.condition, False), self._conditions(no, False))
+            return None
+        if isinstance(test, ir.Call) and test.callee is operator.not_:
+            return self._conditions(test.args[0], not holds)
         if not isinstance(test, ir.Call) or len(test.args) != 2:
-            return []
+            return None
         relations = _RELATIONS.get(ir.canonical(test.callee))
         if relations is None or not all(isinstance(a.type, types.Integer) for a in test.args):
-            return []
+            return None
         left, right = (self.value(a) for a in test.args)
         if left is None or right is None:
-            return []
-        return [Constraint(left.plus(right, -1), relations[number])]
+            return None
+        return [Constraint(left.plus(right, -1), relations[0 if holds else 1])]
+
+    @staticmethod
+    def _both(one: list[Constraint] | None, other: list[Constraint] | None) -> list[Constraint] | None:
+        return None if one is None or other is None else [*one, *other]

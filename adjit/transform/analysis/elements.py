@@ -193,6 +193,11 @@ class IndexModel:
         write = self._accesses.write(store)
         return any(self._meets_in_other_trip(loop, access, write, beyond) for access in self._accesses.touched(op))
 
+    def holds_at(self, op: ir.Op, constraint: Constraint) -> bool:
+        """Whether a constraint, `>=` or `<`, holds wherever an operation is run."""
+        chain = self.iterations.places[op].chain
+        return self._accesses.holds(chain, constraint.value, constraint.relation)
+
     def surely_meet(self, loops: Sequence[ir.For], one: ir.Op, other: ir.Op) -> bool:
         """Whether two trips of nested loops touch one element, in one trip of the loops around, whatever the sizes are.
 
@@ -206,7 +211,7 @@ class IndexModel:
             return False
         places, text = self.iterations.places, self._text
         chains = (places[one.op].chain, places[other.op].chain)
-        if not all(self.iterations.is_certain(op) for chain in chains for op, _ in chain):
+        if not all(self.iterations.is_certain(*inside) for chain in chains for inside in chain):
             return False
         apart = " or ".join(f"{text.name(loop, 'r')} != {text.name(loop, 'w')}" for loop in loops)
         conditions = [text.equal(places[loops[0]].loops, "r", "w"), f"({apart})"]
@@ -336,7 +341,7 @@ class IndexModel:
         prefix, first = next(iter(others.items()))
         conditions = [*conditions, *text.domain(access, "k"), *text.same_element(first, prefix, access, "k")]
         for k in range(depth, len(chain)):
-            if not self.iterations.is_certain(chain[k][0]):
+            if not self.iterations.is_certain(*chain[k]):
                 runs = (self._shared_run(chain[: k + 1], other, prefix) for prefix, other in others.items())
                 shown = [run for found in runs for run in found]
                 if not shown:

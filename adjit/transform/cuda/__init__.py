@@ -8,10 +8,21 @@ the launch does, or what its tangent or adjoint does, to the arrays of the calle
 
 from adjit.transform.cuda.derived import Asked, derived_kernel
 from adjit.transform.cuda.elements import by_elements
+from adjit.transform.cuda.forwarding import see_through_tiles
 from adjit.transform.cuda.launches import without_levels
 from adjit.transform.cuda.limits import check_shared
 from adjit.transform.cuda.races import check_races
 from adjit.transform.cuda.stretches import nest
 from adjit.transform.cuda.watching import telling
 
-__all__ = ["Asked", "by_elements", "check_races", "check_shared", "derived_kernel", "nest", "telling", "without_levels"]
+__all__ = [
+    "Asked",
+    "by_elements",
+    "check_races",
+    "check_shared",
+    "derived_kernel",
+    "nest",
+    "see_through_tiles",
+    "telling",
+    "without_levels",
+]
