@@ -59,8 +59,8 @@ class _Elements:
 
     def made(self) -> Sequence[ir.Op] | None:
         """The operations of the function over elements."""
-        if any(isinstance(op, ir.Alloc) and not _is_in(op, self.body) for op in self.function.body.inside):
-            return None
+        if any(isinstance(op, ir.For) and op.level is not None for op in self.body.inside):
+            return None  # there is more than one stretch, or an array of the block
         axes = self.axes()
         if axes is None:
             return None
@@ -321,7 +321,3 @@ def _changes(op: ir.Op) -> bool:
     """Whether an operation does more than to compute numbers, or reads elements, which may not be there."""
     inside = list(ir.with_inner(op))
     return any(has_effect(o) or o.memory_written is not None or isinstance(o, ir.Load | ir.Alloc) for o in inside)
-
-
-def _is_in(op: ir.Op, region: ir.Region) -> bool:
-    return any(op is other for other in region.inside)

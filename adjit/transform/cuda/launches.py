@@ -72,13 +72,23 @@ class Launch:
     def _made_before(self) -> set[ir.Var]:
         return {out for op in self.before for out in op.results}
 
+    def _headed(self, comment: ir.Comment) -> Sequence[ir.Comment]:
+        """The heading of a sweep as one of what a block does, or a trip, which begins without."""
+        is_block = self.loops[-1].level == "blocks"
+        if comment.text == ir.FORWARD_SWEEP:
+            return [dataclasses.replace(comment, text=ir.BLOCK_AGAIN)] if is_block else []
+        if comment.text == ir.REVERSE_SWEEP:
+            return [dataclasses.replace(comment, text=ir.REVERSE_BLOCK if is_block else ir.REVERSE_TRIP)]
+        return [comment]
+
     def _nest(
         self, builder: ir.Builder, depth: int, trip: ir.Function, values: Sequence[ir.Operand]
     ) -> Sequence[ir.Operand]:
         """The loops from a depth on; what they carry starts from these values, and is what they leave in the end."""
         if depth == len(self.loops):
             for op in trip.body.ops:
-                builder.emit(op)
+                for made in self._headed(op) if isinstance(op, ir.Comment) else (op,):
+                    builder.emit(made)
             return [
                 builder.call(operator.add, value, bar, type=bar.type, name=ir.name_of(bar, "sum"))
                 for value, bar in zip(values, trip.body.yields, strict=True)
