@@ -9,7 +9,7 @@ the launch does, or what its tangent or adjoint does, to the arrays of the calle
 from adjit.transform.cuda.derived import Asked, derived_kernel
 from adjit.transform.cuda.elements import by_elements
 from adjit.transform.cuda.forwarding import see_through_tiles
-from adjit.transform.cuda.launches import without_levels
+from adjit.transform.cuda.launches import alone, without_levels
 from adjit.transform.cuda.limits import check_shared
 from adjit.transform.cuda.races import check_races
 from adjit.transform.cuda.stretches import nest
@@ -17,6 +17,7 @@ from adjit.transform.cuda.watching import telling
 
 __all__ = [
     "Asked",
+    "alone",
     "by_elements",
     "check_races",
     "check_shared",
