@@ -49,7 +49,8 @@ def reverse(
     """
     outputs = [y for y, seed in zip(function.body.yields, seeds, strict=True) if seed is not None]
     activity = Activity(function, wrt, (*outputs, *given))
-    note(Differentiated(function, tuple(wrt), tuple(k for k, seed in enumerate(seeds) if seed is not None)))
+    pairs = enumerate(zip(function.body.yields, seeds, strict=True))
+    note(Differentiated(function, tuple(wrt), tuple(k for k, (y, seed) in pairs if seed is not None or y in given)))
     shadows = Shadows(function, activity, SUFFIX, given)
     return _Reverse(shadows, activity, compiler, given).run(wrt, seeds)
 

@@ -223,6 +223,8 @@ def _elaborated(
     )
     _check_stores(made, source, around)
     made, same = without_detached(made)
+    kernel = ctx.kernel
+    made = made if kernel is None else _yielding_what_it_stores(made, kernel.launched.axes + 1)
     parts = ((name, origin, part) for name, origin, value in ctx.bound for part in parts_of(value))
     bound = (
         (name, origin, ir.substituted_operand(naming.operand(part), same))
@@ -230,9 +232,7 @@ def _elaborated(
         if isinstance(part, ir.Var | ir.Const)
     )
     note(Elaborated(made, tuple(bound)))
-    kernel = ctx.kernel
-    own = _without_side_effects(made) if kernel is None else _yielding_what_it_stores(made, kernel.launched.axes + 1)
-    return defined_where_measured(own)
+    return defined_where_measured(made if kernel is not None else _without_side_effects(made))
 
 
 def _yielding_what_it_stores(function: ir.Function, hidden: int) -> ir.Function:
