@@ -312,6 +312,18 @@ def rows(x, y):
             y[i, j] = math.exp(own[j] - largest) / total
 
 
+@cuda.jit(device=True)
+def powers(x, n):
+    return 1.0 if n < 1 else x * powers(x, n - 1)
+
+
+@cuda.jit
+def recursive(x, y):
+    i = cuda.grid(1)
+    if i < x.size:
+        y[i] = powers(x[i], i)
+
+
 @cuda.jit
 def nothing(x, y):
     i = cuda.grid(1)
@@ -389,6 +401,7 @@ CASES = {
     "swapped": (swapped, (2, 8), lambda g: (normal(g, 13), normal(g, 13))),
     "rows": (rows, (2, 8), lambda g: (normal(g, 13, 5), normal(g, 13, 5))),
     "rows, strided": (rows, (2, 8), lambda g: (normal(g, 13, 10)[:, ::2], normal(g, 13, 5))),
+    "recursive": (recursive, (2, 8), lambda g: (normal(g, 13), normal(g, 13))),
     "nothing": (nothing, (2, 8), lambda g: (normal(g, 13), normal(g, 13))),
     "constants": (constants, (2, 8), lambda g: (normal(g, 13), normal(g, 13))),
 }  # fmt: skip

@@ -179,17 +179,6 @@ def returns(x, y):
     return x[cuda.grid(1)]
 
 
-@cuda.jit(device=True)
-def factorial(n):
-    return 1.0 if n < 1 else n * factorial(n - 1)
-
-
-@cuda.jit
-def recursive(x, y):
-    i = cuda.grid(1)
-    y[i] = factorial(i) * x[i]
-
-
 @cuda.jit
 def host_array(x, y):
     i = cuda.grid(1)
@@ -258,7 +247,6 @@ REFUSED = {
     "too much local memory": (too_much_local, "a local array of 4800 bytes", "axis for the threads"),
     "shared shape": (shared_of_run_time, "known at run time only", "Give literals"),
     "result": (returns, "returns a value", "Store it"),
-    "recursion": (recursive, "calls itself", "loop"),
     "device array": (host_array, "which is the host's", "before the launch"),
     "unknown name": (unknown_name, "cuda.reverse_of_time", "atomic additions"),
     "four axes": (four_axes, "not 1, 2 or 3", "literal"),
