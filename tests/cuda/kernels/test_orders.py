@@ -56,7 +56,11 @@ ORDERS = {"backwards": turned, "shuffled": shuffled}
 def of_nest(kind, name, order=None):
     """What a derived launch leaves in the arguments and the shadows."""
     kernel, launch, arguments = CASES[name]
-    given = copies(arguments(np.random.default_rng(3)))
+    return launched(kernel, launch, arguments(np.random.default_rng(3)), kind, order)
+
+
+def launched(kernel, launch, arguments, kind, order=None):
+    given = copies(arguments)
     active = [k for k, a in enumerate(given) if is_float(a)]
     g = np.random.default_rng(5)
     shadows = [shadow(given[k], g.normal(size=np.shape(given[k]))) for k in active]
@@ -67,7 +71,7 @@ def of_nest(kind, name, order=None):
     if order is not None:
         made = ir.with_body(made, ir.rewritten(made.body, ORDERS[order]))
     emitted = emit(without_levels(made))
-    run = load(emitted.text, emitted.globals, emitted.name, f"{name} {order}", is_plain=True)
+    run = load(emitted.text, emitted.globals, emitted.name, f"{kernel.__name__} {order}", is_plain=True)
     with np.errstate(all="ignore"):
         run(*given, *grid, launch[3] if len(launch) > 3 else 0, *shadows)
     return [a for a in (*given, *shadows) if isinstance(a, np.ndarray)]
