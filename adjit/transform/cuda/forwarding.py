@@ -38,25 +38,41 @@ class _Slot:
     axis: int
 
 
+@dataclass(frozen=True)
+class _Guard:
+    """That `sign` times the index along an axis of what is behind the tile, and `rest`, is in a relation to zero."""
+
+    axis: int
+    sign: int
+    rest: Affine
+    relation: str
+
+    def of(self, element: Form) -> Constraint:
+        """The condition on an element."""
+        return Constraint(self.rest.plus(element[self.axis], self.sign), self.relation)
+
+
 @dataclass(eq=False)
 class _Filled:
-    """What a store fills a tile with: elements of `source` at `form`, in terms of the place in the tile, where all
-    `guards` hold; else `otherwise`."""
+    """What a store fills a tile with: at `place`, the element `element` of what `load` loads from, where all `guards`
+    hold; else `otherwise`. `form`: the element in terms of the place, as far as that tells it."""
 
-    store: ir.Store
     load: ir.Load
-    source: ir.Operand
+    place: Form
+    element: Form
     form: Form
-    guards: tuple[Constraint, ...]
+    guards: frozenset[_Guard]
     otherwise: ir.Const | None
 
 
 @dataclass(eq=False)
 class _Cache:
-    """A tile, and what stands for its elements."""
+    """A tile: its elements are those of `source` at `form` where all guards hold, else `otherwise`."""
 
-    filled: _Filled
-    guards: tuple[Constraint, ...]
+    source: ir.Operand
+    form: Form
+    guards: tuple[_Guard, ...]
+    otherwise: ir.Const | None
 
 
 def see_through_tiles(function: ir.Function) -> ir.Function:
@@ -156,15 +172,35 @@ class _Search:
         elements = [self.iterations.value(i) for i in op.index]
         if None in places or None in elements:
             return None
-        told = self.solved([p for p in places if p is not None])
-        if told is None:
+        equal = self.equalities(store)
+        where = tuple(p.substituted(equal) for p in places if p is not None)
+        element = tuple(e.substituted(equal) for e in elements if e is not None)
+        told = self.solved(where)
+        own = [self.guard(_normal(g), element, equal) for g in guards]
+        if told is None or None in own:
             return None
-        form = tuple(e.substituted(told) for e in elements if e is not None)
-        bounds = tuple(Constraint(g.value.substituted(told), g.relation) for g in guards)
-        symbols = {s for entry in (*form, *(b.value for b in bounds)) for s in entry.terms}
-        if symbols & self.threads:
-            return None
-        return _Filled(store, op, op.array, form, bounds, otherwise)
+        form = tuple(e.substituted(told) for e in element)
+        return _Filled(op, where, element, form, frozenset(g for g in own if g is not None), otherwise)
+
+    def equalities(self, store: ir.Store) -> dict[Any, Affine]:
+        """The threads that are told by a condition around the store, as in `if t == 0: tile[0] = ...`."""
+        told: dict[Any, Affine] = {}
+        for constraint in self.iterations.domain(self.iterations.places[store].chain):
+            own = [s for s in constraint.value.terms if s in self.threads]
+            if constraint.relation == "=" and len(own) == 1 and abs(constraint.value.terms[own[0]]) == 1:
+                factor = constraint.value.terms[own[0]]
+                told[own[0]] = constraint.value.plus(Affine({own[0]: factor}), -1).times(-factor)
+        return told
+
+    def guard(self, constraint: Constraint, element: Form, equal: Mapping[Any, Affine]) -> _Guard | None:
+        """A condition as one on the element; None if it is about something else."""
+        value = constraint.value.substituted(equal)
+        for axis, index in enumerate(element):
+            for sign in (1, -1):
+                rest = value.plus(index, -sign)
+                if not any(s in self.threads for s in rest.terms):
+                    return _Guard(axis, sign, rest, constraint.relation)
+        return None
 
     def solved(self, places: Sequence[Affine]) -> dict[Any, Affine] | None:
         """What a place in the tile says of the thread that stores there: each counter, in terms of the place."""
@@ -184,31 +220,29 @@ class _Search:
 
     def joint(self, filled: Sequence[_Filled]) -> _Cache | None:
         """One map for all stores, if there is one."""
-        first = filled[0]
-        if any(f.source is not first.source or f.form != first.form for f in filled):
+        told = [f for f in filled if not any(s in self.threads for entry in f.form for s in entry.terms)]
+        if not told:
             return None
-        otherwise = {f.otherwise for f in filled if f.otherwise is not None}
-        if len({(c.value, str(c.type)) for c in otherwise}) > 1:
+        first = max(told, key=lambda f: len({s for entry in f.form for s in entry.terms if isinstance(s, _Slot)}))
+        otherwise = {(f.otherwise.value, str(f.otherwise.type)): f.otherwise for f in filled if f.otherwise is not None}
+        if len(otherwise) > 1:
             return None
-        guards: dict[tuple[Affine, str], Constraint] = {}
+        guards = list(dict.fromkeys(guard for f in filled for guard in f.guards))
         for one in filled:
-            guards.update(((g.value, g.relation), g) for g in map(_normal, one.guards))
-        for one in filled:
-            own = {(g.value, g.relation) for g in map(_normal, one.guards)}
-            for key, guard in guards.items():
-                if key not in own and not self.holds_where_filled(one, guard):
-                    return None
-        if guards and not otherwise:
-            return None
-        named = next((f for f in filled if f.otherwise is not None), first)
-        return _Cache(named, tuple(guards.values()))
+            there = dict[Any, Affine]((_Slot(axis), place) for axis, place in enumerate(one.place))
+            is_same = tuple(entry.substituted(there) for entry in first.form) == one.element
+            others = [guard.of(one.element) for guard in guards if guard not in one.guards]
+            if (
+                one.load.array is not first.load.array
+                or not is_same
+                or not all(self.holds(one.load, g) for g in others)
+            ):
+                return None
+        return _Cache(first.load.array, first.form, tuple(guards), next(iter(otherwise.values()), None))
 
-    def holds_where_filled(self, one: _Filled, guard: Constraint) -> bool:
-        """Whether a guard of another store holds wherever this one stores an element."""
-        places = [self.iterations.value(i) for i in one.store.index]
-        known = {_Slot(axis): place for axis, place in enumerate(places) if place is not None}
-        value = guard.value.substituted(known)
-        return guard.relation in (">=", "<") and self.model.holds_at(one.load, Constraint(value, guard.relation))
+    def holds(self, op: ir.Op, constraint: Constraint) -> bool:
+        """Whether it is sure to hold wherever an operation is run."""
+        return constraint.relation in (">=", "<") and self.model.holds_at(op, constraint)
 
 
 def _normal(constraint: Constraint) -> Constraint:
@@ -258,13 +292,18 @@ class _Rewritten:
         for axis, index in enumerate(op.index):
             value = self.search.iterations.value(index)
             places[_Slot(axis)] = Affine({index: 1}) if value is None else value
-        element = tuple(writer.integer(entry.substituted(places)) for entry in cache.filled.form)
-        load = dataclasses.replace(op, array=cache.filled.source, index=element)
-        conditions = [self.condition(writer, g.value.substituted(places), g.relation) for g in cache.guards]
+        element = tuple(entry.substituted(places) for entry in cache.form)
+        load = dataclasses.replace(op, array=cache.source, index=tuple(map(writer.integer, element)))
+        left = [c for guard in cache.guards if not self.is_sure(op, c := guard.of(element))]
+        conditions = [self.condition(writer, c.value, c.relation) for c in left]
         if not conditions:
             return (*writer.ops, load)
-        assert cache.filled.otherwise is not None
-        return (*writer.ops, *_guarded(load, conditions, cache.filled.otherwise))
+        assert cache.otherwise is not None
+        return (*writer.ops, *_guarded(load, conditions, cache.otherwise))
+
+    def is_sure(self, op: ir.Op, constraint: Constraint) -> bool:
+        """Whether the condition holds wherever the tile is loaded from."""
+        return not any(isinstance(s, ir.Var) for s in constraint.value.terms) and self.search.holds(op, constraint)
 
     def condition(self, writer: _Written, value: Affine, relation: str) -> ir.Operand:
         """`value relation 0`, with what is subtracted on the right."""

@@ -64,7 +64,6 @@ STRUCTURES = {
     "log sum exp": (5, ["exp_tape", "part", "part_bar"], []),
     "staged": (6, ["acc_kept", "acc_kept_bar", "tile", "tile_bar", "y_item_tape"], [["tile_bar"]]),
     "transposed": (2, ["tile", "tile_bar"], []),
-    "blur": (3, ["tile", "tile_bar"], [["tile_bar"]]),
 }
 
 
@@ -78,12 +77,16 @@ def test_adjoints_with_barriers(name):
     assert [shared for loop in found if (shared := shared_additions(made, loop))] == additions
 
 
-def test_a_tile_that_is_a_cache_is_seen_through():
-    made = nest_of("fir")
+@pytest.mark.parametrize("name", ["fir", "blur"])
+def test_a_tile_that_is_a_cache_is_seen_through(name):
+    made = nest_of(name)
     assert not list(stretches(made.body))
     (loop,) = [op for op in made.body.ops if isinstance(op, ir.For)]
     assert loop.parallel
     assert not any(isinstance(op, ir.Alloc) for op in made.body.inside)
+
+
+def test_a_tile_that_is_not_seen_through_has_a_shadow():
     mechanical = nest_of("fir", MECHANICAL)
     assert len(list(stretches(mechanical.body))) == 3
     assert sorted(arrays_of_block(mechanical.body)) == ["tile", "tile_bar", "y_item_tape"]
