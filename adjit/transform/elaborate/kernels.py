@@ -300,14 +300,15 @@ def _array(frame: Frame, name: str, args: list[Value], named: dict[str, Value]) 
     """The literal shape and the element type of an array."""
     shape, kind, _ = bound(frame, name, "shape dtype alignment?", args, named)
     items = shape.items if isinstance(shape, TupleValue) else (shape,)
-    if not all(isinstance(n, ir.Const) and isinstance(n.type, types.Integer) for n in items):
+    known = [int(n.value) for n in items if isinstance(n, ir.Const) and isinstance(n.type, types.Integer)]
+    if len(known) < len(items):
         raise frame.ctx.unsupported(
             f"{name} of a shape that is known at run time only", "Give literals, or globals of the module."
         )
     found = dtype_argument(frame, kind, types.float64)
     if not isinstance(found, types.Float | types.Integer | types.Boolean):
         raise frame.ctx.unsupported(f"{name} of {found}", "Use one array of real numbers for each part.")
-    return tuple(int(n.value) for n in items), found  # type: ignore[union-attr]
+    return tuple(known), found
 
 
 def _atomic(frame: Frame, args: list[Value], named: dict[str, Value], callee: Any) -> Value:
