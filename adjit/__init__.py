@@ -15,6 +15,7 @@ from adjit.errors import (
     NoRule,
     NotCached,
     NotScalar,
+    Race,
     SourceUnavailable,
     TypeMismatch,
     Unsupported,
@@ -36,8 +37,8 @@ def __getattr__(name: str) -> object:
 
 
 __all__ = [
-    "AdjitError", "Aliased", "InternalError", "NoRule", "NotCached", "NotScalar", "SourceUnavailable",
+    "AdjitError", "Aliased", "InternalError", "NoRule", "NotCached", "NotScalar", "Race", "SourceUnavailable",
     "TypeMismatch", "Unsupported", "Unwritten", "WrongCall", "WrongDevice", "WrongWrt", "cache_info", "check_grads",
-    "checkpoint", "clear_cache", "clear_workspaces", "grad", "hessian", "hvp", "jacfwd", "jacobian", "jacrev", "jvp",
-    "rules", "stop_gradient", "value_and_grad", "vjp", "workspace_bytes",
+    "checkpoint", "clear_cache", "clear_workspaces", "grad", "hessian", "hvp", "jacfwd", "jacobian", "jacrev",
+    "jvp", "rules", "stop_gradient", "value_and_grad", "vjp", "workspace_bytes",
 ]  # fmt: skip

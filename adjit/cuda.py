@@ -1,6 +1,9 @@
-"""What generated code for a GPU calls, and what users need beside `target="cuda"`.
+"""Derivatives of `@cuda.jit` kernels, what generated code for a GPU calls, and what users need beside `target="cuda"`.
 
-In: arrays on a device. Out: the same; the backend is imported when the first of these is asked for, not before.
+What is named here is imported when it is asked for first, and the backend not before.
+
+    adjoint = adjit.cuda.adjoint(kernel)
+    adjoint[grid, block](x, y, y_bar=y_bar, x_bar=x_bar)
 
     from adjit.cuda import cover, empty_like        as generated text has it
     with adjit.cuda.on(stream): gradient(x, y)      launches go to that stream
@@ -22,7 +25,8 @@ _HOMES = {
     "full_like linspace number ones ones_like read transposed zeros zeros_like",
     "streams": "current on",
 }
-_MODULES = {name: module for module, names in _HOMES.items() for name in names.split()}
+_MODULES = {name: f"adjit.runtime.cuda.{module}" for module, names in _HOMES.items() for name in names.split()}
+_MODULES |= dict.fromkeys(("adjoint", "tangent"), "adjit.api.kernels")
 
 __all__ = sorted(_MODULES)
 
@@ -30,7 +34,7 @@ __all__ = sorted(_MODULES)
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module 'adjit.cuda' has no attribute {name!r}")
-    module = importlib.import_module(f"adjit.runtime.cuda.{_MODULES[name]}")
+    module = importlib.import_module(_MODULES[name])
     found = globals()[name] = getattr(module, name)
     return found
 

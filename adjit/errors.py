@@ -119,6 +119,10 @@ class Aliased(AdjitError):
     usual = "Pass a copy of one of them."
 
 
+class Race(AdjitError):
+    """Two threads of a kernel touch one element, which one of them stores to. Found with ADJIT_CUDA_CHECK=1."""
+
+
 class Stretched(AdjitError):
     """Arrays are combined whose lengths differ, in code made for lengths that agree. Users of `source` alone see it."""
 

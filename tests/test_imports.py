@@ -17,10 +17,14 @@ MAY_IMPORT = {
     "__init__": "api errors rules runtime.backend transform.source",
     "__main__": "cli",
     "cli": "api errors transform.source",
-    "api": f"errors rules runtime runtime.backend runtime.cuda runtime.library {IR} transform.emit transform.explain "
-    "transform.pipeline transform.rewrite transform.source transform.strategy",
+    "cuda": "",
+    "api": f"errors rules runtime runtime.backend runtime.cuda runtime.library {IR} transform.elaborate transform.emit "
+    "transform.explain transform.kernels transform.pipeline transform.rewrite transform.source transform.strategy",
     "transform.pipeline": f"{IR} transform.arrays transform.cuda transform.derive transform.elaborate transform.emit "
-    "transform.kinds transform.machine transform.rewrite transform.source transform.strategy transform.sweeps",
+    "transform.kernels transform.kinds transform.machine transform.rewrite transform.source transform.strategy "
+    "transform.sweeps",
+    "transform.kernels": f"errors runtime.cuda {TOOLS} transform.derive transform.elaborate transform.source "
+    "transform.strategy transform.sweeps",
     "transform.kinds": f"errors runtime.library {IR} transform.derive "
     "transform.machine.threads transform.rewrite transform.source transform.sweeps",
     "transform.cuda": f"errors runtime.library {TOOLS} transform.emit transform.machine.lanes transform.sweeps.clears",
@@ -48,7 +52,6 @@ MAY_IMPORT = {
     IR: "errors runtime.backend runtime.library",
     "transform.strategy": "",
     "transform": "",
-    "cuda": "",
     "runtime.cuda": "errors runtime",
     "runtime": "",
     "runtime.backend": "errors runtime.library",

@@ -383,7 +383,7 @@ class Derived(Specialising, SpecialisedDispatcher):
 
     def __init__(self, derivative: Derivative, options: Options) -> None:
         self._describe(derivative, options)
-        stub = _stub(root(derivative), self.__signature__)
+        stub = stub_of(root(derivative), self.__signature__)
         super().__init__(stub, options.for_numba())
         if options.cache:
             self._cache = DerivativeCache(derivative, options, str(getattr(root(derivative), "__name__", "function")))
@@ -586,7 +586,7 @@ class Interpreted(Specialising, Picklable):
 # -------------------------------------------------------------------------------------------------------- parameters
 
 
-def _stub(function: Any, signature: inspect.Signature) -> FunctionType:
+def stub_of(function: Any, signature: inspect.Signature) -> FunctionType:
     """A function with these parameters for numba to look at; it never runs."""
     name = getattr(function, "__name__", "")
     name = name if name.isidentifier() else "anonymous"

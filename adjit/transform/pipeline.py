@@ -18,13 +18,25 @@ from adjit.transform import ir
 from adjit.transform.arrays import shape
 from adjit.transform.cuda import as_numbers, emit_plan, launch_table, numbers, planned
 from adjit.transform.derive import Compiler
-from adjit.transform.elaborate import elaborate, without_comments
+from adjit.transform.elaborate import elaborate, elaborate_kernel, without_comments
 from adjit.transform.emit import Emitted, emit
+from adjit.transform.kernels import (
+    Asked,
+    by_elements,
+    check_races,
+    check_shared,
+    derived_kernel,
+    nest,
+    see_through_tiles,
+    telling,
+    without_levels,
+)
 from adjit.transform.kinds import IN_HALVES, derived, values_in
 from adjit.transform.machine import guarded, tune
 from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.notes import Record, recording
 from adjit.transform.rewrite.released import released
+from adjit.transform.rewrite.simplify import simplify
 from adjit.transform.source.derivative import Derivative, at_level
 from adjit.transform.strategy import CHEAPEST, Strategy
 from adjit.transform.sweeps import transposed_tangent
@@ -103,3 +115,53 @@ def _tuned(derivative: Derivative, function: ir.Function, vectormath: bool) -> i
     if not derivative.boundscheck and not derivative.nancheck:
         return made
     return checked(guarded(made, derivative.boundscheck, derivative.nancheck), "guarded")
+
+
+# ------------------------------------------------------------------------------------------------------------- kernels
+
+
+def kernel_source(asked: Asked, arg_types: Sequence[types.Type], given: Sequence[types.Type]) -> Emitted:
+    """The source of what is asked of a kernel, for arguments and shadows of these types."""
+    return emitted_kernel(asked, build_kernel(asked, arg_types, given))
+
+
+def emitted_kernel(asked: Asked, made: ir.Function) -> Emitted:
+    """The source of what `build_kernel` makes."""
+    return emit(made, in_workspace=asked.strategy.tuned and asked.strategy.uses("workspace"))
+
+
+def explained_kernel(
+    asked: Asked, arg_types: Sequence[types.Type], given: Sequence[types.Type]
+) -> tuple[ir.Function, list[Record]]:
+    """The IR whose text `kernel_source` gives, and what the passes noted while it was made."""
+    with recording() as records:
+        made = build_kernel(asked, arg_types, given)
+    return made, records
+
+
+def build_kernel(asked: Asked, arg_types: Sequence[types.Type], given: Sequence[types.Type]) -> ir.Function:
+    """Its IR, for the CPU."""
+    made = without_levels(derived_nest(asked, arg_types, given))
+    return tune(released(made), range(len(made.body.yields) - len(given)), asked.strategy, False, False, False)
+
+
+def derived_nest(asked: Asked, arg_types: Sequence[types.Type], given: Sequence[types.Type]) -> ir.Function:
+    """Its IR, with loops that say what are blocks and what are threads."""
+    nested = _nest(asked, arg_types)
+    check_races(nested)
+    check_shared(nested, asked.kind != "primal")
+    if asked.strategy.uses("tiles"):
+        nested = checked(simplify(see_through_tiles(nested)), "seen through")
+    function = shape(checked(by_elements(nested), "by elements"), True, asked.strategy, False)
+    compiler = Compiler(_primal_of, build, transposed_tangent)
+    return derived_kernel(asked, function, given, compiler)
+
+
+def watched_source(asked: Asked, arg_types: Sequence[types.Type]) -> Emitted:
+    """The source of the kernel's own nest, which notes who touches which element: for plain Python."""
+    return emit(without_levels(telling(_nest(asked, arg_types))), in_workspace=False)
+
+
+def _nest(asked: Asked, arg_types: Sequence[types.Type]) -> ir.Function:
+    elaborated = checked(elaborate_kernel(asked.kernel, arg_types, asked.launched, build), "elaborated")
+    return checked(simplify(checked(nest(elaborated), "nest")), "simplified")

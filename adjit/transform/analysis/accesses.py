@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import islpy as isl
 
 from adjit.transform import ir
-from adjit.transform.analysis.affine import ONE, Affine, Chain, Constraint, Iterations, Symbol, loops_in
+from adjit.transform.analysis.affine import ONE, Affine, Chain, Constraint, Count, Iterations, Symbol, loops_in
 from adjit.transform.analysis.alias import FRESH
 from adjit.transform.analysis.extents import ndim
 
@@ -65,7 +65,7 @@ class Text:
     def set(self, dimensions: Sequence[str], conditions: Sequence[str]) -> str:
         inside = " and ".join(conditions)
         sizes = [(symbol, name) for symbol, name in self._sizes.items() if re.search(rf"\b{name}\b", inside)]
-        extents = "".join(f" and {name} >= 0" for symbol, name in sizes if isinstance(symbol, tuple))
+        extents = "".join(f" and {name} >= 0" for symbol, name in sizes if isinstance(symbol, tuple | Count))
         names = ", ".join(name for _, name in sizes)
         return f"[{names}] -> {{ [{', '.join(dimensions)}] : {inside or TRUE}{extents} }}"
 

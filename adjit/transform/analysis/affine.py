@@ -22,7 +22,7 @@ from adjit.transform.analysis.extents import extent_source, sliced
 
 Loop = ir.For | ir.While
 # A loop stands for its counter, a variable for an integer fixed before all loops, a pair for an array's extent along
-# an axis. Other objects stand for integers of which nothing is known.
+# an axis, a Count for a parameter that is never below zero. Other objects stand for indices of which nothing is known.
 Symbol = Hashable
 Chain = tuple[tuple[ir.Op, int], ...]  # operations from the outside in, and which region of each
 
@@ -34,6 +34,13 @@ _RELATIONS = {
     operator.eq: ("=", "!="),
     operator.ne: ("!=", "="),
 }
+
+
+@dataclass(frozen=True)
+class Count:
+    """A parameter that is never below zero."""
+
+    var: ir.Var
 
 
 class Affine:
@@ -148,6 +155,7 @@ class Iterations:
     def __init__(self, function: ir.Function):
         self.places: dict[ir.Op, Place] = {}
         self.definitions = function.body.made
+        self._counts = frozenset(function.counts)
         self._scopes: dict[ir.Var, tuple[Loop, ...]] = dict.fromkeys(function.body.args, ())
         self._counters: dict[ir.Var, ir.For] = {}
         self._values: dict[ir.Var, Affine | None] = {}
@@ -157,6 +165,7 @@ class Iterations:
         self._pushed: dict[ir.Operand, list[ir.Operand]] = {}
         self._handed_on: set[ir.Operand] = set()
         self._equalities = Equalities()
+        self._values.update((v, Affine({Count(v): 1})) for v in function.counts)
         self._walk(function.body, (), ())
         self._checks(function.body.ops)
 
@@ -170,7 +179,7 @@ class Iterations:
                 self._equalities.equate(right, left)
             elif not isinstance(op, ir.Extent | ir.Comment):
                 break
-        self._values.clear()
+        self._values = {v: found for v, found in self._values.items() if v in self._counts}
 
     def _walk(self, region: ir.Region, chain: Chain, loops: tuple[Loop, ...]) -> None:
         self._handed_on.update(filter(_is_tape, region.yields))
@@ -241,6 +250,8 @@ class Iterations:
         for symbol, factor in value.terms.items():
             if isinstance(symbol, ir.For):
                 term = self._of_counter(symbol, factor)
+            elif isinstance(symbol, Count):
+                term = Affine({symbol.var: factor})
             else:
                 term = Affine({symbol: factor}) if isinstance(symbol, ir.Var | tuple) else None
             if term is None:
@@ -323,6 +334,10 @@ class Iterations:
 
     # ------------------------------------------------------------------------------------------- which trips are made
 
+    def conditions(self, condition: ir.Operand, holds: bool) -> list[Constraint] | None:
+        """The constraints that hold exactly where a condition does, or does not; None if they are not known."""
+        return self._conditions(condition, holds)
+
     def domain(self, chain: Chain) -> tuple[Constraint, ...]:
         """What holds of the counters wherever the innermost region of the chain is run."""
         found = self._domains.get(chain)
@@ -337,10 +352,10 @@ class Iterations:
             if isinstance(op, ir.For | ir.If):
                 yield from self._bound(op) if isinstance(op, ir.For) else self._condition(op, number)
 
-    def is_certain(self, op: ir.Op) -> bool:
-        """Whether the constraints of `domain` say exactly when the regions of `op` are run."""
+    def is_certain(self, op: ir.Op, number: int = 0) -> bool:
+        """Whether the constraints of `domain` say exactly when that region of `op` is run."""
         if isinstance(op, ir.If):
-            return bool(self._condition(op, 0))
+            return self._conditions(op.condition, number == 0) not in (None, [])
         return isinstance(op, ir.For) and not op.stops and bool(self._bound(op))
 
     def _bound(self, loop: ir.For) -> list[Constraint]:
@@ -374,13 +389,34 @@ class Iterations:
         return None if extent is None else extent.plus(ONE, -selector.left_out)
 
     def _condition(self, branch: ir.If, number: int) -> list[Constraint]:
-        test = self.definitions.get(branch.condition)
+        return self._conditions(branch.condition, number == 0) or []
+
+    def _conditions(self, condition: ir.Operand, holds: bool) -> list[Constraint] | None:
+        """The constraints that hold exactly where a condition does, or does not; None if they are not known.
+
+        `a and b` is a branch that yields b where a holds, and False elsewhere.
+        """
+        test = self.definitions.get(condition)
+        if isinstance(test, ir.If):
+            place = test.outs.index(condition)
+            yes, no = test.then.yields[place], test.orelse.yields[place]
+            if holds and no == ir.boolean(False):
+                return self._both(self._conditions(test.condition, True), self._conditions(yes, True))
+            if not holds and yes == ir.boolean(True):
+                return self._both(self._conditions(test.condition, False), self._conditions(no, False))
+            return None
+        if isinstance(test, ir.Call) and test.callee is operator.not_:
+            return self._conditions(test.args[0], not holds)
         if not isinstance(test, ir.Call) or len(test.args) != 2:
-            return []
+            return None
         relations = _RELATIONS.get(ir.canonical(test.callee))
         if relations is None or not all(isinstance(a.type, types.Integer) for a in test.args):
-            return []
+            return None
         left, right = (self.value(a) for a in test.args)
         if left is None or right is None:
-            return []
-        return [Constraint(left.plus(right, -1), relations[number])]
+            return None
+        return [Constraint(left.plus(right, -1), relations[0 if holds else 1])]
+
+    @staticmethod
+    def _both(one: list[Constraint] | None, other: list[Constraint] | None) -> list[Constraint] | None:
+        return None if one is None or other is None else [*one, *other]

@@ -193,6 +193,34 @@ class IndexModel:
         write = self._accesses.write(store)
         return any(self._meets_in_other_trip(loop, access, write, beyond) for access in self._accesses.touched(op))
 
+    def holds_at(self, op: ir.Op, constraint: Constraint) -> bool:
+        """Whether a constraint, `>=` or `<`, holds wherever an operation is run."""
+        chain = self.iterations.places[op].chain
+        return self._accesses.holds(chain, constraint.value, constraint.relation)
+
+    def surely_meet(self, loops: Sequence[ir.For], one: ir.Op, other: ir.Op) -> bool:
+        """Whether two trips of nested loops touch one element, in one trip of the loops around, whatever the sizes are.
+
+        Arrays have at least a few elements. False where something is not known, or it depends on sizes.
+        """
+        pairs = ((a, b) for a in self._accesses.touched(one) for b in self._accesses.touched(other))
+        return any(self._surely_meet(loops, a, b) for a, b in pairs)
+
+    def _surely_meet(self, loops: Sequence[ir.For], one: Access, other: Access) -> bool:
+        if one.root is not other.root or not one.is_root or one.unknowns or other.unknowns:
+            return False
+        places, text = self.iterations.places, self._text
+        chains = (places[one.op].chain, places[other.op].chain)
+        if not all(self.iterations.is_certain(*inside) for chain in chains for inside in chain):
+            return False
+        apart = " or ".join(f"{text.name(loop, 'r')} != {text.name(loop, 'w')}" for loop in loops)
+        conditions = [text.equal(places[loops[0]].loops, "r", "w"), f"({apart})"]
+        conditions += text.same_element(one, "r", other, "w")
+        dimensions, known = self._known(r=one, w=other)
+        inside = " and ".join([*conditions, *known])
+        some = text.at_least(SOME, [inside])
+        return is_empty(text.set([], some), text.set([], [f"(exists ({', '.join(dimensions)} : {inside}))"]))
+
     def element(self, store: ir.Store) -> tuple[ir.Operand, tuple[Affine, ...]] | None:
         """The array where its memory is named first, and the element of it, counted from the front, if affine."""
         access = self._accesses.write(store)
@@ -313,7 +341,7 @@ class IndexModel:
         prefix, first = next(iter(others.items()))
         conditions = [*conditions, *text.domain(access, "k"), *text.same_element(first, prefix, access, "k")]
         for k in range(depth, len(chain)):
-            if not self.iterations.is_certain(chain[k][0]):
+            if not self.iterations.is_certain(*chain[k]):
                 runs = (self._shared_run(chain[: k + 1], other, prefix) for prefix, other in others.items())
                 shown = [run for found in runs for run in found]
                 if not shown:

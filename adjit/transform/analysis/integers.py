@@ -57,9 +57,10 @@ class Naturals:
 
     def __init__(self, function: ir.Function):
         self._made = {**function.body.made, **function.analysis(Uses).counters}
+        self._counts = function.counts
 
     def __contains__(self, operand: ir.Operand) -> bool:
-        return is_natural(operand, self._made)
+        return operand in self._counts or is_natural(operand, self._made)
 
     def counts(self, loop: ir.For) -> bool:
         """Whether the counter is a natural number in each trip."""

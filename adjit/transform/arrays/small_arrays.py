@@ -116,7 +116,7 @@ class _Dissolving:
                 yield element
 
     def op(self, op: ir.Op, done: list[ir.Op]) -> None:
-        if isinstance(op, ir.For) and self.is_short(op):
+        if isinstance(op, ir.For) and self.is_short(op) and not _has_level(op):
             self.unrolled(op, done)
         elif isinstance(op, ir.Load | ir.Store | ir.Extent) and self.is_small(op.array):
             self.element(op, done)
@@ -205,3 +205,8 @@ class _Dissolving:
             carried = [self.operand(cloner.operand(y)) for y in op.body.yields]
         for out, last in zip(op.outs, carried, strict=True):
             self.mapping[out] = last
+
+
+def _has_level(loop: ir.For) -> bool:
+    """Whether it is about blocks or threads, which stay loops."""
+    return any(isinstance(op, ir.For) and op.level is not None for op in ir.with_inner(loop))

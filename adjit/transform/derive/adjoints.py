@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from numba import types
@@ -49,7 +49,7 @@ class Compiler(NamedTuple):
 class Adjoints:
     """What the passes over operations add contributions to."""
 
-    def __init__(self, shadows: Shadows, activity: Activity, compiler: Compiler):
+    def __init__(self, shadows: Shadows, activity: Activity, compiler: Compiler, given: Mapping[ir.Var, ir.Var]):
         self.function = shadows.forward
         self.in_forward = shadows.of
         self.renewed = shadows.renewed
@@ -61,7 +61,7 @@ class Adjoints:
         self.builder = ir.Builder()
         self.bars: dict[ir.Var, ir.Operand] = {}
         self.opening: dict[ir.Region, Group] = {}
-        self.shadow_of: dict[ir.Operand, ir.Var] = {}
+        self.shadow_of: dict[ir.Operand, ir.Var] = dict(given.items())
         self.made: dict[ir.Var, tuple[ir.Region, ir.Op | None]] = {}
         # how deep in loops and branches; arrays that have views; buffers that were handed over
         self.depth = 0

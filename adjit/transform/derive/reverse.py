@@ -15,7 +15,8 @@ Arrays have a shadow with the same aliasing: a load adds into it, a store takes 
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from numba import types
 
@@ -35,14 +36,23 @@ from adjit.transform.rewrite.notes import Differentiated, note
 
 
 def reverse(
-    function: ir.Function, wrt: Sequence[ir.Var], seeds: Sequence[ir.Operand | None], compiler: Compiler
+    function: ir.Function,
+    wrt: Sequence[ir.Var],
+    seeds: Sequence[ir.Operand | None],
+    compiler: Compiler,
+    given: Mapping[ir.Var, ir.Var] = MappingProxyType({}),
 ) -> Sweeps:
-    """The adjoint with respect to the arguments `wrt`; `seeds` has the adjoint of each yield, None if it has none."""
+    """The adjoint with respect to the arguments `wrt`; `seeds` has the adjoint of each yield, None if it has none.
+
+    `given`: the shadows that the caller holds of arguments which the function stores to, or only reads. They are
+    parameters of the function, too; they start as the adjoints of what is in the arguments in the end.
+    """
     outputs = [y for y, seed in zip(function.body.yields, seeds, strict=True) if seed is not None]
-    activity = Activity(function, wrt, outputs)
-    note(Differentiated(function, tuple(wrt), tuple(k for k, seed in enumerate(seeds) if seed is not None)))
-    shadows = Shadows(function, activity, SUFFIX)
-    return _Reverse(shadows, activity, compiler).run(wrt, seeds)
+    activity = Activity(function, wrt, (*outputs, *given))
+    pairs = enumerate(zip(function.body.yields, seeds, strict=True))
+    note(Differentiated(function, tuple(wrt), tuple(k for k, (y, seed) in pairs if seed is not None or y in given)))
+    shadows = Shadows(function, activity, SUFFIX, given)
+    return _Reverse(shadows, activity, compiler, given).run(wrt, seeds)
 
 
 class _Reverse(Adjoints):

@@ -10,6 +10,8 @@ shadow.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from numba import types
 
@@ -115,7 +117,13 @@ class Shadows(Beside):
     `renewed`: results of loops whose shadows the reverse loop makes anew.
     """
 
-    def __init__(self, function: ir.Function, activity: Activity, suffix: str):
+    def __init__(
+        self,
+        function: ir.Function,
+        activity: Activity,
+        suffix: str,
+        given: Mapping[ir.Var, ir.Var] = MappingProxyType({}),
+    ):
         self._activity = activity
         self._suffix = suffix
         self.of: dict[ir.Operand, ir.Var] = {}
@@ -125,7 +133,9 @@ class Shadows(Beside):
         self.builder = ir.Builder()
         body = function.body
         for p in body.args:
-            if p in self.of:
+            if p in given and p in self.of:
+                self.of[p] = given[p]
+            elif p in self.of:
                 self.builder.emit(zeros_like(p, self.of[p]))
         self.region(body)
         self.forward = ir.with_body(function, ir.with_ops(body, self.builder.ops))

@@ -5,6 +5,7 @@ In: a function and the types of its arguments. Out: a function of the IR.
     elaborate(energy, (float64,), ...)      y = x * x      ->      %y:float64 = call mul(%x, %x)
 """
 
-from adjit.transform.elaborate.entry import elaborate, without_comments
+from adjit.transform.elaborate.entry import elaborate, elaborate_kernel, without_comments
+from adjit.transform.elaborate.kernels import Launched
 
-__all__ = ["elaborate", "without_comments"]
+__all__ = ["Launched", "elaborate", "elaborate_kernel", "without_comments"]

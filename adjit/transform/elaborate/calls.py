@@ -33,6 +33,7 @@ from adjit.transform.elaborate.builtin_calls import ALONG_AXES, INTRINSICS, METH
 from adjit.transform.elaborate.containers import list_method
 from adjit.transform.elaborate.control import checkpointed, either_value
 from adjit.transform.elaborate.derivatives import InnerPullback, arguments, asked, called, placed, pulled
+from adjit.transform.elaborate.kernels import CudaName, attribute_of_cuda, call_of_cuda, check_called, in_kernel
 from adjit.transform.elaborate.operators import applied, product, spelt_out, truth
 from adjit.transform.elaborate.python_library import is_cached, of_text
 from adjit.transform.elaborate.records import (
@@ -94,6 +95,8 @@ from adjit.transform.source.parameters import by_name, misfit
 def attribute(frame: Frame, owner: Value, name: str) -> Value:
     """`owner.name`."""
     ctx = frame.ctx
+    if isinstance(owner, Static) and (of_cuda := attribute_of_cuda(frame, owner, name)) is not None:
+        return of_cuda
     if isinstance(owner, Record):
         return attribute_of_record(frame, owner, name)
     if isinstance(owner, Running):
@@ -142,6 +145,11 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
     if not isinstance(function, Static):
         raise ctx.unsupported(f"a call of {described(function)}", "Call a function.")
     callee = function.value
+    if isinstance(callee, CudaName):
+        return call_of_cuda(frame, callee.name, args, named)
+    if ctx.kernel is not None:
+        check_called(ctx, callee)
+        callee = in_kernel(callee)
     if is_cached(callee):
         return call(frame, Static(callee.__wrapped__), args, named)
     if isinstance(callee, FunctionType) and callee in KNOWN:
@@ -160,6 +168,7 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
     if callee is functools.partial and args:
         return partial(frame, args, named)
     is_own = _is_hashable(callee) and callee in INTRINSICS
+    is_own |= isinstance(callee, types.Type)  # which converts
     found = None if is_own or _is_of_library(callee) else called_object(frame, callee, args, named)
     if found is not None:
         return found

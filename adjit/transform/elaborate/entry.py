@@ -30,6 +30,7 @@ from adjit.transform.elaborate.control import RETURN, VALUE, flag
 from adjit.transform.elaborate.derivatives import Moved, arguments, placed
 from adjit.transform.elaborate.detached import without_detached
 from adjit.transform.elaborate.expressions import evaluate
+from adjit.transform.elaborate.kernels import Launched, check_result, in_threads, kernel_of
 from adjit.transform.elaborate.recursion import as_loop
 from adjit.transform.elaborate.statements import block, collected, comprehension, for_each
 from adjit.transform.elaborate.syntax import always_returns, assigned, inside, nonlocals
@@ -69,7 +70,7 @@ from adjit.transform.elaborate.whole_arrays.shaping import copied_whole
 from adjit.transform.ir.types import part_type, tuple_parts, tuple_type, unliteral
 from adjit.transform.rewrite.defined import defined_where_measured
 from adjit.transform.rewrite.notes import Elaborated, note
-from adjit.transform.source.derivative import Enclosed, Structured
+from adjit.transform.source.derivative import Enclosed, Structured, unused
 from adjit.transform.source.reading import FunctionSource, read_source
 from adjit.transform.source.structures import Layout
 from adjit.transform.source.structures import count as leaf_count_of
@@ -99,6 +100,32 @@ def elaborate(function: Any, arg_types: Sequence[types.Type], build_derivative: 
             return own | {n: structured(ctx, layout, given[n], parts) for n, layout in laid if layout is not None}
 
         return _elaborated(ctx, source, (*names, *further), arg_types, variables)
+
+    return _in_context(build_derivative, run)
+
+
+def elaborate_kernel(
+    function: Any, arg_types: Sequence[types.Type], launched: Launched, build_derivative: BuildDerivative
+) -> ir.Function:
+    """The typed IR of a `@cuda.jit` kernel: loops over blocks and threads around what one thread does.
+
+    It yields the arrays that it stores to, which are its caller's. After its own parameters come the number of blocks
+    along each axis, and the bytes of dynamic shared memory. Barriers and shared arrays are calls in it.
+    """
+    source = read_source(function)
+    names = tuple(source.parameters.parameters)
+    hidden: list[str] = []
+    for name in (*("blocks", "blocks_y", "blocks_z")[: launched.axes], "shared_bytes"):
+        hidden.append(unused(name, (*names, *hidden)))
+
+    def run(ctx: Context) -> ir.Function:
+        def variables(given: dict[str, Value]) -> dict[str, Value]:
+            own: list[Any] = [given[name] for name in hidden]
+            ctx.kernel = kernel_of(launched, own[:-1], own[-1])
+            return {name: given[name] for name in names}
+
+        further = [types.intp] * len(hidden)
+        return _elaborated(ctx, source, (*names, *hidden), (*arg_types, *further), variables)
 
     return _in_context(build_derivative, run)
 
@@ -162,8 +189,10 @@ def _elaborated(
         ctx.given = frozenset(leaves)
         values = {name: value for name, (_, value) in zip(names, given, strict=True)}
         try:
-            result = _body(ctx, source, variables(values), False, False)
-            if isinstance(result, Maybe):
+            seen_by_body = variables(values)
+            with in_threads(ctx) if ctx.kernel is not None else contextlib.nullcontext():
+                result = _body(ctx, source, seen_by_body, False, False)
+            if isinstance(result, Maybe) and ctx.kernel is None:
                 error = ir.Raise(exception=TypeError, args=("the result is None",), condition=result.is_there)
                 ctx.builder.emit(error)
                 result = result.value
@@ -177,6 +206,8 @@ def _elaborated(
                 "Python's stack does not go that deep (see sys.setrecursionlimit).",
                 "Take it apart into several statements.",
             ) from error
+        if ctx.kernel is not None:
+            check_result(source, result)
         tree, yields = result_of(source, result)
         yields = [_owned(ctx, y, leaves) for y in yields]
     naming = _Naming(ctx.called)
@@ -192,6 +223,8 @@ def _elaborated(
     )
     _check_stores(made, source, around)
     made, same = without_detached(made)
+    kernel = ctx.kernel
+    made = made if kernel is None else _yielding_what_it_stores(made, kernel.launched.axes + 1)
     parts = ((name, origin, part) for name, origin, value in ctx.bound for part in parts_of(value))
     bound = (
         (name, origin, ir.substituted_operand(naming.operand(part), same))
@@ -199,7 +232,18 @@ def _elaborated(
         if isinstance(part, ir.Var | ir.Const)
     )
     note(Elaborated(made, tuple(bound)))
-    return defined_where_measured(_without_side_effects(made))
+    return defined_where_measured(made if kernel is not None else _without_side_effects(made))
+
+
+def _yielding_what_it_stores(function: ir.Function, hidden: int) -> ir.Function:
+    """A kernel that yields the arguments that it stores to, so that every pass sees that what is in them counts.
+
+    hidden: how many parameters, the last ones, are numbers of blocks and of bytes.
+    """
+    stored = named_by(function, _stores(function).values())
+    yields = tuple(p for p in function.body.args if ir.is_array(p) and p in stored)
+    counts = tuple(p for p in function.body.args[-hidden:])
+    return dataclasses.replace(function, body=ir.with_ops(function.body, function.body.ops, yields), counts=counts)
 
 
 class _Naming(ir.Cloner):

@@ -25,6 +25,7 @@ from adjit.transform.elaborate import tables
 from adjit.transform.elaborate.calls import attribute, call, takes_none
 from adjit.transform.elaborate.containers import get_item, listed
 from adjit.transform.elaborate.control import either_value
+from adjit.transform.elaborate.kernels import is_kernel
 from adjit.transform.elaborate.operators import BINARY, COMPARISONS, UNARY, binary, both, compare, either, truth, unary
 from adjit.transform.elaborate.python_builtins import so_many
 from adjit.transform.elaborate.records import keys, opened
@@ -437,6 +438,8 @@ def _subscript(frame: Frame, node: cst.Subscript) -> Value:
         # of NumPy's numbers, and of the elements that np.nditer gives
         return base
     if not is_array(base):
+        if isinstance(base, Static) and is_kernel(base.value):
+            raise ctx.unsupported("a kernel that is launched inside a function", "Launch it from what calls both.")
         raise ctx.unsupported(f"a subscript of {described(base)}", "Index an array or a tuple.")
     return indexing.read(ctx, indexing.resolve(ctx, settled(ctx, base, mark), entries))
 

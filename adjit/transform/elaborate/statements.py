@@ -120,6 +120,7 @@ def _leave(frame: Frame, node: cst.Break | cst.Continue) -> None:
 
 def _expression(frame: Frame, node: cst.Expr) -> None:
     if not isinstance(node.value, cst.SimpleString | cst.ConcatenatedString):
+        frame.ctx.statement = node.value
         evaluate(frame, node.value)
 
 

@@ -69,7 +69,7 @@ class Layout:
                     self._end = len(self.lines)
                 if self._heads_something(statements[position + 1 :]):
                     self._note(statement.op, indent)
-                self._is_reverse = self._is_reverse or statement.op.text in (ir.REVERSE_SWEEP, ir.REVERSE_TRIP)
+                self._is_reverse = self._is_reverse or statement.op.text in ir.REVERSED
                 heading = None
                 continue
             start = len(self.lines)

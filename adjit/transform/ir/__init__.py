@@ -12,10 +12,13 @@ things are resolved by the front end and do not occur here.
 
 from adjit.transform.ir.builder import Builder, element_name
 from adjit.transform.ir.control import (
+    BLOCK_AGAIN,
     FORWARD_SWEEP,
     HEADINGS,
+    REVERSE_BLOCK,
     REVERSE_SWEEP,
     REVERSE_TRIP,
+    REVERSED,
     Comment,
     For,
     If,

@@ -99,9 +99,12 @@ class Raise(Op):
     condition: Operand | None = operand(default=None)
 
 
-# The headings of the two sweeps, and of the second half of a trip that does both.
+# The headings of the two sweeps, of the second half of a trip that does both, and of the halves of a block.
 FORWARD_SWEEP, REVERSE_SWEEP, REVERSE_TRIP = "---- forward sweep", "---- reverse sweep", "---- reverse of the trip"
-HEADINGS = (FORWARD_SWEEP, REVERSE_SWEEP, REVERSE_TRIP)
+BLOCK_AGAIN, REVERSE_BLOCK = "---- the block again", "---- reverse of the block"
+HEADINGS = (FORWARD_SWEEP, REVERSE_SWEEP, REVERSE_TRIP, BLOCK_AGAIN, REVERSE_BLOCK)
+# where what follows is the reverse of the user's statements
+REVERSED = (REVERSE_SWEEP, REVERSE_TRIP, REVERSE_BLOCK)
 
 
 @node

@@ -295,7 +295,8 @@ class Function(Analysed):
 
     `result` is the tree of the returned value: an integer k stands for `body.yields[k]`, None for None.
     `overlapping`: groups of parameters that may be names of one memory; others never are. `comments`: the user's, in
-    order.
+    order. `counts`: integers among the parameters that are never below zero, such as the counter of a loop of which the
+    function is one trip.
     """
 
     name: str
@@ -307,6 +308,7 @@ class Function(Analysed):
     origin: Origin | None = None
     overlapping: tuple[tuple[Var, ...], ...] = ()
     comments: tuple[UserComment, ...] = ()
+    counts: tuple[Var, ...] = ()
 
 
 Tree = Any  # nested tuples; the leaves of a parameter are Vars, those of a result integers into `body.yields`

@@ -24,10 +24,10 @@ class Role:
     """What an array is made for that the user's program has not; `of`: the value or array that it belongs to, or loop.
 
     tape: values of all trips; snapshots: what trips start from, to run them again; shadow: adjoints or tangents of an
-    array; axes: the user's own array, with axes for loops.
+    array; axes: the user's own array, with axes for loops; kept: a value that threads keep from one stretch to another.
     """
 
-    kind: Literal["tape", "snapshots", "shadow", "axes"]
+    kind: Literal["tape", "snapshots", "shadow", "axes", "kept"]
     of: object = None
 
 

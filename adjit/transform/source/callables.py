@@ -32,6 +32,10 @@ def python_function(function: object) -> FunctionType:
         function = function.py_func
     if isinstance(function, FunctionType):
         return function
+    # the dispatchers of kernels, and the simulator's, are others than numba's
+    own = getattr(function, "py_func", None)
+    if isinstance(own, FunctionType):
+        return own
     raise _no_function(function)
 
 

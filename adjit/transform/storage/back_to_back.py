@@ -130,6 +130,9 @@ class _Fusion:
             if not is_sum(arg, yielded, mirror.body):
                 return f"a trip's `{arg.name}` comes from the trip after it, and is not only added to"
         reverse = self.effects[b]
+        if loop.level == "threads":
+            # between two barriers no thread touches what another one stores to
+            return ""
         stored = reverse.writes | (reverse.adds & reverse.reads)
         # in their order: the first one is the reason
         for memory in dict.fromkeys(map(self.aliases.find, mirror.body.memory_written)):

@@ -176,10 +176,16 @@ class Primal:
         return [store for store in self.stores.get(memory, ()) if self.may_follow(reader, store)]
 
     def stored_values(self) -> dict[ir.Var, ir.Store]:
-        """Numbers that are stored, in the region that makes them, in memory that nothing overwrites afterwards."""
+        """Numbers that are stored, in the region that makes them, in memory that nothing overwrites afterwards.
+
+        What is stored in an argument is not looked for there: where that is the caller's, nothing is stored after all.
+        """
         found: dict[ir.Var, ir.Store] = {}
+        callers = {self.aliases.find(p) for p in self.top.args if ir.is_reference(p)}
         for op in ir.walk(self.top):
             if not isinstance(op, ir.Store) or op.add or not isinstance(op.value, ir.Var) or op.value in found:
+                continue
+            if self.aliases.find(op.array) in callers:
                 continue
             region, _ = self.made[op.value]
             if region is self.region_of[op] and region is not self.top and not self._is_overwritten(op):

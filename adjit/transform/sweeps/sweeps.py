@@ -9,7 +9,7 @@ loops run their trips again is known only when it is seen which keep tapes; then
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from adjit.transform import ir
 from adjit.transform.derive.mirror import Sweeps
@@ -32,10 +32,19 @@ from adjit.transform.sweeps.gather import gather, move_stores
 
 
 def both_sweeps(
-    sweeps: Sweeps, extra: Sequence[ir.Var], with_value: bool, limit: int | None, strategy: Strategy
+    sweeps: Sweeps,
+    extra: Sequence[ir.Var],
+    with_value: bool,
+    limit: int | None,
+    strategy: Strategy,
+    around: Callable[[ir.Function], ir.Function] = lambda made: made,
 ) -> ir.Function:
-    """Both sweeps in one function, trips back to back where that can be. `limit`: bytes for snapshots of loops."""
+    """Both sweeps in one function, trips back to back where that can be. `limit`: bytes for snapshots of loops.
+
+    `around`: puts them into loops, if they are those of one trip.
+    """
     joint, made = _stored(sweeps, extra, with_value, limit, strategy, strategy.uses("fuse"))
+    made = around(made)
     if strategy.uses("promote"):
         made = checked(promote_sums(made, joint.shadows.values()), "promoted")
     return _finished(made, limit, strategy)

@@ -135,7 +135,6 @@ BREACHES = {
     "1 extents for 2 axes": lambda: in_body(ir.Alloc(shape=(ZERO,), out=ir.Var("b", MATRIX))),
     "1 names for 0 parameters": lambda: ir.Function("f", ("x",), (), EMPTY, ()),
     "the parameters of f are not the arguments": lambda: ir.Function("f", ("x",), (X,), EMPTY, ()),
-    "threads outside of blocks": lambda: in_body(over("threads")),
     "blocks in a thread": lambda: in_body(over("blocks", over("threads", over("blocks")))),
     "blocks of more than three axes": lambda: in_body(over("blocks", over("blocks", over("blocks", over("blocks"))))),
     "a loop over blocks that stops": lambda: in_body(over("blocks", stops=True)),

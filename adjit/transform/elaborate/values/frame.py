@@ -68,7 +68,9 @@ class Context:
         self.wants_known = False
         self.trips: ir.Operand | None = None  # how many the innermost loop makes, where that is known
         self.node: cst.CSTNode | None = None
+        self.statement: cst.CSTNode | None = None  # the last expression that was a statement, whose value goes unread
         self.in_prange = False
+        self.kernel: Any = None  # the one whose thread is elaborated, of kernels.py
         # whether the copies that stand for views are noted, as they are in functions of the user's and not in rules
         self.notes_views = False
         # and in what order NumPy makes arrays: in the user's text alone, as what a decomposition makes is not NumPy's

@@ -436,11 +436,11 @@ def update(ctx: Context, place: Place | Pair, operation: Any, value: Value, mark
             old = inserted(ctx, mark, lambda: read(ctx, place))
         added = _as_addition(ctx, operation, value)
         if old is None and added is not None and added.type == kind:
-            ctx.builder.store(array, place.index, added, add=True)
+            ctx.builder.store(array, place.index, added, add=True, promised=ctx.kernel is not None)
             return
         old = operand(ctx, read(ctx, place) if old is None else old)
         new = scalars.scalar(ctx, operation, (old, value))
-        ctx.builder.store(array, place.index, scalars.cast(ctx, new, kind))
+        ctx.builder.store(array, place.index, scalars.cast(ctx, new, kind), promised=ctx.kernel is not None)
     elif place.kind == "view":
         store_all(ctx, array, value, operation)
     else:

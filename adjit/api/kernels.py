@@ -1,0 +1,381 @@
+"""Tangents and adjoints of `@cuda.jit` kernels, launched as kernels are.
+
+In: a kernel. Out: a `DerivedKernel`, made anew for each shape of a block and tuple of types.
+
+    adjoint = adjit.cuda.adjoint(fir)
+    adjoint[grid, block](x, h, y, y_bar=y_bar, x_bar=x_bar, h_bar=h_bar)
+
+What runs is the nest: loops over blocks and threads, on NumPy's arrays.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numba import config, types
+
+from adjit.api.arguments import check_value, specialised, type_of
+from adjit.api.dispatch import stub_of
+from adjit.api.notation import to_text, to_types
+from adjit.api.options import Options, make_options
+from adjit.errors import AdjitError, InternalError, Race, TypeMismatch, WrongCall, WrongWrt
+from adjit.runtime.backend.dispatcher import SpecialisedDispatcher, compiler_lock, without_collections
+from adjit.runtime.compile import load
+from adjit.runtime.library import check_separate
+from adjit.transform import ir
+from adjit.transform.ir.types import array_type, writable
+from adjit.transform.source.callables import python_function, signature
+from adjit.transform.source.derivative import unused
+from adjit.transform.source.parameters import by_name
+
+if TYPE_CHECKING:
+    from adjit.api.explain import Explanation
+    from adjit.transform.kernels import Asked
+
+SUFFIXES = {"primal": "", "tangent": "_dot", "adjoint": "_bar"}
+MOST_THREADS = 1024  # of a block
+
+
+def adjoint(kernel: Any, **options: Any) -> DerivedKernel:
+    """The adjoint of a `@cuda.jit` kernel: `adjoint(kernel)[grid, block](*arguments, x_bar=..., y_bar=...)`.
+
+    The arguments hold what they held before the kernel was launched, and stay so. Shadows are given by name, for a
+    number as an array of one element; which are says what is differentiated. Those of arrays that the kernel loads are
+    added to; those of elements that it overwrites are used and cleared; those of elements that it adds to are only
+    read. An argument whose elements the adjoint does not read may be None if its shadow is given. `grid` and `block`
+    are numbers or tuples of up to three, and may be followed by a stream and the bytes of dynamic shared memory.
+
+    target: "cpu", compiled by numba, or "python". WrongCall where a shadow is missing; Unsupported, at its line, what
+    adjit does not take; Aliased where arguments overlap.
+    """
+    return DerivedKernel(kernel, "adjoint", make_options(options))
+
+
+def tangent(kernel: Any, **options: Any) -> DerivedKernel:
+    """The tangent of a `@cuda.jit` kernel: `tangent(kernel)[grid, block](*arguments, x_dot=..., y_dot=...)`.
+
+    It does what the kernel does, and beside it what that does to the tangents: of an array that is stored to, both are
+    changed. Otherwise as `adjoint`.
+    """
+    return DerivedKernel(kernel, "tangent", make_options(options))
+
+
+class DerivedKernel:
+    """The tangent or the adjoint of a kernel, to be launched; `kind`: "tangent", "adjoint", or "primal", the kernel."""
+
+    def __init__(self, kernel: Any, kind: Literal["primal", "tangent", "adjoint"], options: Options) -> None:
+        self.kernel, self.kind, self.options = kernel, kind, options
+        self.function = python_function(kernel)
+        self.parameters = list(signature(self.function).parameters)
+        taken = list(self.parameters)
+        self._shadow_names: list[str] = []
+        for name in self.parameters:
+            self._shadow_names.append(unused(name + SUFFIXES[kind], taken))
+            taken.append(self._shadow_names[-1])
+        self._made: dict[Asked, _Made] = {}
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} of the kernel {self.function.__name__}>"
+
+    def __getitem__(self, configuration: Any) -> Callable[..., None]:
+        grid, block, shared_bytes = _configuration(configuration)
+
+        def launch(*arguments: Any, **named: Any) -> None:
+            self._run(grid, block, shared_bytes, arguments, named)
+
+        return launch
+
+    def source(
+        self,
+        *arguments: Any,
+        block: Any,
+        axes: int | None = None,
+        wrt: Sequence[str] | None = None,
+        tuned: bool = False,
+    ) -> str:
+        """The generated source for these arguments: values, numba types or text such as "float64[::1], int".
+
+        `axes`: of the grid, by default as many as the block has. `wrt`: the parameters that have shadows; by default
+        all that are floats. `tuned=True` shows what is compiled.
+        """
+        from adjit.transform import pipeline
+
+        given, asked = self._types(arguments, block, axes, wrt)
+        asked = dataclasses.replace(asked, strategy=dataclasses.replace(asked.strategy, tuned=tuned))
+        with compiler_lock, without_collections():
+            return pipeline.kernel_source(asked, *given).text
+
+    def explain(
+        self, *arguments: Any, block: Any, axes: int | None = None, wrt: Sequence[str] | None = None
+    ) -> Explanation:
+        """What was decided for these arguments, and why; the parameters are those of `source`."""
+        from adjit.api.explain import explanation
+        from adjit.transform import pipeline
+
+        given, asked = self._types(arguments, block, axes, wrt)
+        with compiler_lock:
+            made, records = pipeline.explained_kernel(asked, *given)
+            return explanation(made, records, [leaf.type for leaf in made.body.args], None)
+
+    def _types(
+        self, arguments: Sequence[Any], block: Any, axes: int | None, wrt: Sequence[str] | None
+    ) -> tuple[tuple[list[types.Type], list[types.Type]], Asked]:
+        """The types of the arguments and of the shadows, and what is asked for."""
+        found: list[types.Type] = []
+        for argument in arguments:
+            if isinstance(argument, str):
+                found += to_types(argument)
+            else:
+                found.append(argument if isinstance(argument, types.Type) else specialised(type_of(argument)))
+        if len(found) != len(self.parameters):
+            raise WrongCall(
+                f"types of {len(found)} arguments are given, {len(self.parameters)} are needed",
+                why=f"The parameters are {', '.join(self.parameters)}.",
+                instead="Give a type for each.",
+            )
+        for name in wrt or ():
+            if name not in self.parameters or not ir.is_float(found[self.parameters.index(name)]):
+                raise WrongWrt(
+                    f"{self.function.__name__} has no parameter {name!r} to differentiate with respect to",
+                    instead="Name numbers and arrays that are floats.",
+                )
+        positions = [
+            k
+            for k, (name, type_) in enumerate(zip(self.parameters, found, strict=True))
+            if self.kind != "primal" and ir.is_float(type_) and (wrt is None or name in wrt)
+        ]
+        shadows = [_shadow_type(found[k]) for k in positions]
+        shape = _extents("block", block)
+        return (found, shadows), self._asked(shape, axes or _rank(block), positions)
+
+    def _asked(self, block: tuple[int, int, int], axes: int, positions: Sequence[int]) -> Asked:
+        from adjit.transform.elaborate import Launched
+        from adjit.transform.kernels import Asked
+
+        return Asked(self.kernel, self.kind, Launched(block, axes), tuple(positions), self.options.strategy)
+
+    # ------------------------------------------------------------------------------------------------------- a launch
+
+    def _run(
+        self, grid: Sequence[int], block: tuple[int, int, int], shared_bytes: int, args: Sequence[Any], named: Any
+    ) -> None:
+        shadows = {k: named.pop(name) for k, name in enumerate(self._shadow_names) if name in named}
+        shadows = {k: shadow for k, shadow in shadows.items() if shadow is not None}
+        arguments = self._bound(args, named)
+        unread = [k for k, value in enumerate(arguments) if value is None and k in shadows]
+        for k in unread:
+            # what it is asked for is its shape
+            arguments[k] = shadows[k]
+        for name, value in zip(self.parameters, arguments, strict=True):
+            check_value(f"{self.kind}({self.function.__name__})", name, value)
+        for k, shadow in shadows.items():
+            self._check_shadow(k, arguments[k], shadow)
+        if self.kind != "primal" and not shadows:
+            raise WrongCall(
+                f"{self.kind}({self.function.__name__}) is called without a shadow",
+                why=f"Shadows are {', '.join(self._shadow_names)}: those that are given say what is differentiated.",
+                instead="Give some by name.",
+            )
+        asked = self._asked(block, len(grid), sorted(shadows))
+        made = self._made.get(asked)
+        if made is None:
+            made = self._made.setdefault(asked, _Made(self, asked))
+        if 0 in grid:
+            return
+        if os.environ.get("ADJIT_CUDA_CHECK"):
+            self._check_races(asked, arguments, [*grid, shared_bytes])
+        made.run(arguments, unread, [*grid, shared_bytes], [shadows[k] for k in sorted(shadows)])
+
+    def _check_races(self, asked: Asked, arguments: Sequence[Any], grid: Sequence[int]) -> None:
+        """Race if the kernel, launched on copies of these arguments, has one."""
+        from adjit.runtime.cuda.check import Notes, watch
+        from adjit.transform import pipeline
+
+        notes, name = Notes(), self.function.__name__
+        with compiler_lock:
+            emitted = pipeline.watched_source(asked, [specialised(type_of(a)) for a in arguments])
+            run = load(emitted.text, emitted.globals, emitted.name, f"{name} watched", is_plain=True)
+        pairs = zip(self.parameters, arguments, strict=True)
+        given = [watch(a.copy(), notes, f"`{n}`") if isinstance(a, np.ndarray) else a for n, a in pairs]
+        with np.errstate(all="ignore"):
+            run(*given, *grid, notes)
+        faults = notes.faults()
+        if faults:
+            raise Race(
+                f"the kernel {name} has a race: {faults[0]}",
+                why="" if len(faults) == 1 else f"And: {faults[1]}.",
+                instead="Put cuda.syncthreads() between the two, or use cuda.atomic.add, or another element.",
+            )
+
+    def _bound(self, args: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
+        unknown = next((name for name in named if name not in self.parameters), None)
+        if unknown is not None:
+            raise WrongCall(
+                f"{self.function.__name__} has no parameter `{unknown}`",
+                why=f"The parameters are {', '.join(self.parameters)}, and shadows {', '.join(self._shadow_names)}.",
+                instead="Look for the right name.",
+            )
+        try:
+            return list(inspect.signature(self.function).bind(*args, **named).args)
+        except TypeError as fault:
+            raise WrongCall(f"{self.function.__name__}: {fault}", instead="Give each argument one value.") from None
+
+    def _check_shadow(self, position: int, value: Any, shadow: Any) -> None:
+        name, own = self._shadow_names[position], self.parameters[position]
+        is_number = not isinstance(value, np.ndarray)
+        kind = np.dtype(type(value)) if is_number else value.dtype
+        if kind.kind != "f":
+            raise WrongWrt(f"`{name}` is given, but {own} is no float", instead="Leave it out.")
+        shape = (1,) if is_number else value.shape
+        fits = isinstance(shadow, np.ndarray) and shadow.shape == shape and shadow.dtype == kind
+        if not fits or not shadow.flags.writeable:
+            given = (
+                f"{shadow.dtype} of shape {shadow.shape}" if isinstance(shadow, np.ndarray) else type(shadow).__name__
+            )
+            raise TypeMismatch(
+                f"`{name}` is {given}, and not a writable array of {kind} of shape {shape}",
+                why="A shadow has the shape and the type of its argument; that of a number has one element.",
+                instead=f"Give np.zeros({shape}, np.{kind}), or what flows into it.",
+            )
+
+
+class _Made:
+    """What is asked for, for all types of arguments."""
+
+    def __init__(self, owner: DerivedKernel, asked: Asked) -> None:
+        self.owner, self.asked = owner, asked
+        grid = ("blocks", "blocks_y", "blocks_z")[: asked.launched.axes]
+        shadows = [owner._shadow_names[k] for k in asked.shadows]
+        self.names = [*owner.parameters, *grid, "shared_bytes", *shadows]
+        self.functions: dict[tuple[types.Type, ...], ir.Function] = {}
+        self.is_plain = owner.options.target == "python" or bool(config.DISABLE_JIT)  # type: ignore[attr-defined]
+        names = by_name([f"p{k}" for k in range(len(self.names))])
+        self.compiled = (
+            None if self.is_plain else _Compiled(stub_of(owner.function, names), owner.options, self.specialise)
+        )
+        self.plain: dict[tuple[types.Type, ...], FunctionType] = {}
+
+    def run(
+        self, arguments: Sequence[Any], unread: Sequence[int], grid: Sequence[int], shadows: Sequence[np.ndarray]
+    ) -> None:
+        given = (*arguments, *grid, *shadows)
+        key = tuple(specialised(type_of(value)) for value in given)
+        if key not in self.functions:
+            with compiler_lock:
+                self.function(key)
+        made = self.functions[key]
+        self._check_separate(made, given, unread)
+        if unread:
+            self._check_unread(made, unread)
+        if self.compiled is not None:
+            self.compiled(*given)
+            return
+        if key not in self.plain:
+            with compiler_lock:
+                self.plain[key] = self.specialise(key)
+        with np.errstate(all="ignore"):
+            self.plain[key](*given)
+
+    def function(self, key: tuple[types.Type, ...]) -> ir.Function:
+        from adjit.transform import pipeline
+
+        found = self.functions.get(key)
+        if found is None:
+            count = len(self.owner.parameters)
+            given = key[len(key) - len(self.asked.shadows) :]
+            with without_collections():
+                found = self.functions[key] = pipeline.build_kernel(self.asked, key[:count], given)
+        return found
+
+    def specialise(self, key: tuple[types.Type, ...]) -> FunctionType:
+        from adjit.transform import pipeline
+
+        emitted = pipeline.emitted_kernel(self.asked, self.function(key))
+        title = f"{emitted.name} {', '.join(map(to_text, key))} {'x'.join(map(str, self.asked.launched.block))}"
+        names = {n: v.copy() if isinstance(v, np.ndarray) else v for n, v in emitted.globals.items()}
+        return load(emitted.text, names, emitted.name, title, is_plain=self.is_plain)
+
+    def _check_separate(self, made: ir.Function, given: Sequence[Any], unread: Sequence[int]) -> None:
+        """Aliased where memory that is stored to is that of two arguments."""
+        changed = set(made.body.yields)
+        pairs = zip(made.body.args, given, strict=True)
+        arrays = [(p, value) for k, (p, value) in enumerate(pairs) if ir.is_array(p) and k not in unread]
+        for k, (p, value) in enumerate(arrays):
+            for q, other in arrays[:k]:
+                if p in changed or q in changed:
+                    check_separate(value, other)
+
+    def _check_unread(self, made: ir.Function, unread: Sequence[int]) -> None:
+        read = {array for op in made.body.inside for array in op.memory_read}
+        for k in unread:
+            if made.body.args[k] in read:
+                name = self.owner.parameters[k]
+                raise WrongCall(
+                    f"`{name}` is None, and {self.owner.kind}({self.owner.function.__name__}) reads its elements",
+                    instead="Pass the array as it was before the kernel was launched.",
+                )
+
+
+class _Compiled(SpecialisedDispatcher):
+    """What is compiled by numba at its first call with new types."""
+
+    def __init__(self, own: FunctionType, options: Options, make: Callable[..., FunctionType]) -> None:
+        super().__init__(own, options.for_numba())
+        self._make = make
+
+    def _specialise(self, given: Sequence[types.Type]) -> FunctionType:
+        return self._make(tuple(map(specialised, given)))
+
+    def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
+        try:
+            return super()._compile_for_args(*args, **kws)  # type: ignore[misc]
+        except InternalError:
+            raise
+        except AdjitError as fault:
+            raise fault.with_traceback(None) from None
+
+
+# ------------------------------------------------------------------------------------------------------- configurations
+
+
+def _configuration(given: Any) -> tuple[tuple[int, ...], tuple[int, int, int], int]:
+    """The grid, the block and the bytes of shared memory of `kernel[grid, block, stream, bytes]`."""
+    items = given if isinstance(given, tuple) else (given,)
+    if not 2 <= len(items) <= 4:
+        raise WrongCall(
+            f"a launch with {len(items)} entries in brackets",
+            why="They are the grid and the block, then a stream and the bytes of dynamic shared memory.",
+            instead="Write kernel[grid, block](...).",
+        )
+    grid, shared_bytes = items[0], items[3] if len(items) == 4 else 0
+    sizes = tuple(grid) if isinstance(grid, tuple | list) else (grid,)
+    _extents("grid", grid)
+    return tuple(int(n) for n in sizes), _extents("block", items[1]), int(shared_bytes)
+
+
+def _rank(given: Any) -> int:
+    return len(given) if isinstance(given, tuple | list) else 1
+
+
+def _extents(what: str, given: Any) -> tuple[int, int, int]:
+    sizes = tuple(given) if isinstance(given, tuple | list) else (given,)
+    fits = 1 <= len(sizes) <= 3 and all(isinstance(n, int | np.integer) and n >= (what == "block") for n in sizes)
+    if not fits or (what == "block" and math.prod(map(int, sizes)) > MOST_THREADS):
+        raise WrongCall(
+            f"the {what} {given!r}",
+            why=f"A block has up to {MOST_THREADS:,} threads." if what == "block" else "",
+            instead="Give a number, or a tuple of up to three.",
+        )
+    x, y, z = (*(int(n) for n in sizes), 1, 1)[:3]
+    return x, y, z
+
+
+def _shadow_type(type_: types.Type) -> types.Type:
+    return writable(type_) if isinstance(type_, types.Array) else array_type(type_, 1)

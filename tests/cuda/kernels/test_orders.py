@@ -1,0 +1,91 @@
+"""Between two barriers the order of the threads is of no account: forwards, backwards and shuffled loops agree.
+
+A race of an adjoint shows here, where one thread reads what another one is yet to store, or clears what it is yet to
+add to.
+"""
+
+import dataclasses
+import operator
+
+import numpy as np
+import pytest
+from numba import types
+
+from adjit.api.arguments import specialised, type_of
+from adjit.runtime.compile import load
+from adjit.transform import ir
+from adjit.transform.elaborate import Launched
+from adjit.transform.emit import emit
+from adjit.transform.kernels import Asked, without_levels
+from adjit.transform.pipeline import derived_nest
+from adjit.transform.strategy import READABLE
+from tests.cuda.kernels.harness import copies, is_float, shadow
+from tests.cuda.kernels.test_kernels import CASES
+
+
+def turned(op):
+    """A loop over threads or blocks that runs from last to first."""
+    if not isinstance(op, ir.For) or op.level is None:
+        return op
+    b = ir.Builder()
+    first = b.call(operator.sub, op.stop, op.step, type=types.intp)
+    last = b.call(operator.sub, op.start, op.step, type=types.intp)
+    step = ir.integer(-op.step.value)
+    return (*b.ops, dataclasses.replace(op, start=first, stop=last, step=step))
+
+
+def shuffled(op):
+    """A loop over threads in an order in which neighbours are apart."""
+    if not isinstance(op, ir.For) or op.level != "threads":
+        return op
+    trips = range(op.start.value, op.stop.value, op.step.value)
+    factor = next(k for k in (5, 7, 3, 11, 1) if np.gcd(k, len(trips)) == 1)
+    b, counter = ir.Builder(), ir.Var("turn", types.intp)
+    far = b.call(operator.mul, counter, ir.integer(factor), type=types.intp)
+    far = b.call(operator.add, far, ir.integer(3), type=types.intp)
+    far = b.call(operator.mod, far, ir.integer(len(trips)), type=types.intp)
+    far = b.call(operator.mul, far, op.step, type=types.intp)
+    b.emit(ir.Call(callee=operator.add, args=(far, op.start), outs=op.body.args[:1]))
+    body = ir.Region((counter, *op.body.args[1:]), (*b.ops, *op.body.ops), op.body.yields)
+    return dataclasses.replace(op, start=ir.integer(0), stop=ir.integer(len(trips)), step=ir.integer(1), body=body)
+
+
+ORDERS = {"backwards": turned, "shuffled": shuffled}
+
+
+def of_nest(kind, name, order=None):
+    """What a derived launch leaves in the arguments and the shadows."""
+    kernel, launch, arguments = CASES[name]
+    return launched(kernel, launch, arguments(np.random.default_rng(3)), kind, order)
+
+
+def launched(kernel, launch, arguments, kind, order=None):
+    given = copies(arguments)
+    active = [k for k, a in enumerate(given) if is_float(a)]
+    g = np.random.default_rng(5)
+    shadows = [shadow(given[k], g.normal(size=np.shape(given[k]))) for k in active]
+    grid, block = (tuple(np.atleast_1d(n).tolist()) for n in launch[:2])
+    asked = Asked(kernel, kind, Launched((*block, 1, 1)[:3], len(grid)), tuple(active), READABLE)
+    types_ = [[specialised(type_of(a)) for a in each] for each in (given, shadows)]
+    made = derived_nest(asked, *types_)
+    if order is not None:
+        made = ir.with_body(made, ir.rewritten(made.body, ORDERS[order]))
+    emitted = emit(without_levels(made))
+    run = load(emitted.text, emitted.globals, emitted.name, f"{kernel.__name__} {order}", is_plain=True)
+    with np.errstate(all="ignore"):
+        run(*given, *grid, launch[3] if len(launch) > 3 else 0, *shadows)
+    return [a for a in (*given, *shadows) if isinstance(a, np.ndarray)]
+
+
+# what the threads of its trips keep, of which nobody knows how many there are, is in lists in their order
+IN_ORDER = {"until small"}
+
+
+@pytest.mark.parametrize("name", sorted(CASES.keys() - IN_ORDER))
+@pytest.mark.parametrize("kind", ["tangent", "adjoint"])
+def test_threads_in_any_order(kind, name):
+    expected = of_nest(kind, name)
+    for order in ORDERS:
+        for one, other in zip(expected, of_nest(kind, name, order), strict=True):
+            tolerance = 1e-5 if one.dtype == np.float32 else 1e-12
+            np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance)
