@@ -188,11 +188,8 @@ def test_random_programs(seed, tmp_path):
     stepped = adjit.grad(function, wrt=wrt, target="python")
     try:
         wanted = stepped(*_copied(arguments))
-    except adjit.AdjitError:
-        return
-    except ValueError as fault:
-        if "only turns out to be" not in str(fault):
-            raise
+    except (adjit.AdjitError, NotImplementedError):
+        # what a rule cannot do with arguments of these shapes is known when they are there
         return
     path = tmp_path / "saved.py"
     adjit.grad(function, wrt=wrt).save(path, *arguments)

@@ -394,18 +394,20 @@ def _squeeze(frame: Frame, owner: Value, axis: Value | None) -> Value:
             why="How many axes are left has to be known to compile it.",
         )
     for k, extent in enumerate(shape):
+        kind: type[Exception] = ValueError
         if k in axes:
             holds = scalars.scalar(ctx, operator.eq, (extent, ir.integer(1)))
             message = "cannot select an axis to squeeze out which has size not equal to one"
         elif given is None:
-            holds = scalars.scalar(ctx, operator.ne, (extent, ir.integer(1)))
+            # of what rank the result is depends on the extents, and is part of what is compiled
+            kind, holds = NotImplementedError, scalars.scalar(ctx, operator.ne, (extent, ir.integer(1)))
             message = "np.squeeze of an axis that only turns out to be of one element: name it, axis=..."
         else:
             continue
         if isinstance(holds, ir.Const) and not holds.value:
             raise ctx.mismatch("np.squeeze of an axis that is not of one element", "Name one that is.")
         if not isinstance(holds, ir.Const):
-            ctx.builder.emit(ir.Raise(exception=ValueError, args=(message,), condition=holds))
+            ctx.builder.emit(ir.Raise(exception=kind, args=(message,), condition=holds))
     first = ir.integer(0)
     if isinstance(owner, Lazy):
         lazy, left = owner, [k for k in range(rank) if k not in axes]
