@@ -26,7 +26,7 @@ import dataclasses
 import functools
 import inspect
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
@@ -35,7 +35,28 @@ import libcst as cst
 
 from adjit import errors
 from adjit.runtime.backend import is_dispatcher
-from adjit.transform.elaborate.syntax import always_leaves, assigned, body_of, contains, else_of, inside
+from adjit.transform.elaborate.new_nodes import (
+    append,
+    branch,
+    call_of,
+    compared,
+    equal,
+    integer,
+    is_name,
+    length,
+)
+from adjit.transform.elaborate.syntax import (
+    always_leaves,
+    assigned,
+    body_of,
+    clauses,
+    contains,
+    else_of,
+    inside,
+    names_read,
+    operands,
+    read_before,
+)
 from adjit.transform.source.callables import python_function
 from adjit.transform.source.reading import FunctionSource, read_source
 
@@ -188,24 +209,24 @@ class _Machine:
         blocks = []
         for step in sorted(self.steps):
             self.current = self.owner[step]
-            back = [self._assign(n, _call(self.stacks[n], "pop")) for n in self._saved(step, live)]
+            back = [self._assign(n, call_of(self.stacks[n], "pop")) for n in self._saved(step, live)]
             body = [*back, *self._written(self.steps[step], live)]
-            blocks.append(_if(_equal(cst.Name(self.step), _integer(step)), body))
-        is_empty = _equal(_length(cst.Name(self.steps_left)), _integer(0))
-        next_step = self._assign(self.step, _call(self.steps_left, "pop"))
-        ended = _equal(cst.Name(self.step), _integer(RETURN))
-        blocks.append(_if(ended, [_if(is_empty, [cst.SimpleStatementLine([cst.Break()])]), next_step]))
+            blocks.append(branch(equal(cst.Name(self.step), integer(step)), body))
+        is_empty = equal(length(cst.Name(self.steps_left)), integer(0))
+        next_step = self._assign(self.step, call_of(self.steps_left, "pop"))
+        ended = equal(cst.Name(self.step), integer(RETURN))
+        blocks.append(branch(ended, [branch(is_empty, [cst.SimpleStatementLine([cst.Break()])]), next_step]))
         stacked = sorted({name for step in self.resumed for name in self._saved(step, live)})
         lists = [self._assign(name, cst.List([])) for name in (*(self.stacks[n] for n in stacked), self.steps_left)]
-        is_endless = _compared(_length(cst.Name(self.steps_left)), cst.GreaterThan(), _integer(DEEPEST))
+        is_endless = compared(length(cst.Name(self.steps_left)), cst.GreaterThan(), integer(DEEPEST))
         message = cst.SimpleString(repr(f"{self.root.name} calls itself more than {DEEPEST} calls deep"))
         error = cst.Raise(cst.Call(cst.Name("RecursionError"), [cst.Arg(message)]))
-        blocks.insert(0, _if(is_endless, [cst.SimpleStatementLine([error])]))
+        blocks.insert(0, branch(is_endless, [cst.SimpleStatementLine([error])]))
         loop = cst.While(cst.Name("True"), cst.IndentedBlock(blocks))
         inner = (node for member in self.members.values() for node in inside(member.node.body))
         gives = any(isinstance(node, cst.Return) and node.value is not None for node in inner)
         end = [cst.SimpleStatementLine([cst.Return(cst.Name(self.returned))])] if gives else []
-        body = [*lists, self._assign(self.step, _integer(self.entries[self.root.name])), loop, *end]
+        body = [*lists, self._assign(self.step, integer(self.entries[self.root.name])), loop, *end]
         node = first.with_changes(body=cst.IndentedBlock(body))
         self.current = self.root
         self._adopt(node, first)
@@ -339,7 +360,7 @@ class _Machine:
         if node.value is None:
             return [_Back(None, of)]
         if self._is_site(node.value):
-            return self._call(node.value, None, of)
+            return self._called_here(node.value, None, of)
         return self._value(node.value, lambda value: [_Back(value, of)], of)
 
     def _leave(self, node: Any, rest: Any, then: Any, loop: _Loop, of: Any) -> list[Any]:
@@ -385,11 +406,11 @@ class _Machine:
         if not self._is_site(node.value):
             return self._value(node.value, lambda value: self.run(rest, then, loop), of)
         if not rest and isinstance(then, _Back) and then.value is None:
-            return self._call(node.value, None, of)
+            return self._called_here(node.value, None, of)
         step = self._new_step(lambda: self.run(rest, then, loop))
-        return self._call(node.value, step, of)
+        return self._called_here(node.value, step, of)
 
-    def _if(self, node: cst.If, rest: Any, then: Any, loop: _Loop, of: Any) -> list[Any]:
+    def _branched(self, node: cst.If, rest: Any, then: Any, loop: _Loop, of: Any) -> list[Any]:
         yes, no = body_of(node.body), else_of(node)
         if always_leaves(yes):
             no = [*no, *rest]
@@ -436,32 +457,32 @@ class _Machine:
     def _trips(self, iterated: cst.BaseExpression, node: cst.For, of: Any) -> tuple[Any, Any, Any, Any]:
         """A loop as one with a counter: what it starts from, the test, the item, and what counts."""
         counter = self.temporary("counter")
-        if isinstance(iterated, cst.Call) and _is_name(iterated.func, "range"):
+        if isinstance(iterated, cst.Call) and is_name(iterated.func, "range"):
             given = [arg.value for arg in iterated.args]
             if any(arg.keyword is not None or arg.star for arg in iterated.args) or not 1 <= len(given) <= 3:
                 raise self._refused("in a loop over such a range", node)
-            start, stop = ([_integer(0)] if len(given) == 1 else []) + given[:2]
-            step: cst.BaseExpression = given[2] if len(given) == 3 else _integer(1)
+            start, stop = ([integer(0)] if len(given) == 1 else []) + given[:2]
+            step: cst.BaseExpression = given[2] if len(given) == 3 else integer(1)
             last, width = self.temporary("last"), self.temporary("width")
             count, end = cst.Name(counter), cst.Name(last)
-            up: cst.BaseExpression = _compared(count, cst.LessThan(), end)
-            down = _compared(count, cst.GreaterThan(), end)
+            up: cst.BaseExpression = compared(count, cst.LessThan(), end)
+            down = compared(count, cst.GreaterThan(), end)
             if len(given) < 3 or isinstance(step, cst.Integer):
                 test, by, begin = up, step, [(counter, start), (last, stop)]
             elif isinstance(step, cst.UnaryOperation) and isinstance(step.expression, cst.Integer):
                 test, by, begin = down, step, [(counter, start), (last, stop)]
             else:
                 by = cst.Name(width)
-                is_up = _compared(by, cst.GreaterThan(), _integer(0))
+                is_up = compared(by, cst.GreaterThan(), integer(0))
                 test = cst.IfExp(is_up, up, down)
                 begin = [(counter, start), (last, stop), (width, step)]
             item: cst.BaseExpression = cst.Name(counter)
         else:
             items = self.temporary("items")
-            begin = [(items, iterated), (counter, _integer(0))]
-            test = _compared(cst.Name(counter), cst.LessThan(), _length(cst.Name(items)))
+            begin = [(items, iterated), (counter, integer(0))]
+            test = compared(cst.Name(counter), cst.LessThan(), length(cst.Name(items)))
             item = cst.Subscript(cst.Name(items), [cst.SubscriptElement(cst.Index(cst.Name(counter)))])
-            by = _integer(1)
+            by = integer(1)
         more = cst.AugAssign(cst.Name(counter), cst.AddAssign(), by)
         return begin, test, item, cst.SimpleStatementLine([more])
 
@@ -474,7 +495,7 @@ class _Machine:
         if self._is_site(node):
             assert isinstance(node, cst.Call)
             step = self._new_step(lambda: go_on(cst.Name(self.returned)))
-            return self._call(node, step, of)
+            return self._called_here(node, step, of)
         if isinstance(node, cst.IfExp):
             chosen = self.temporary("chosen")
             join = _Goto(self._new_step(lambda: go_on(cst.Name(chosen))))
@@ -499,7 +520,7 @@ class _Machine:
             return self._value(node.left, second, of)
         if (
             isinstance(node, cst.Call)
-            and _is_name(node.func, "sum")
+            and is_name(node.func, "sum")
             and isinstance(node.args[0].value, cst.GeneratorExp)
         ):
             return self._sum(node, go_on, of)
@@ -507,7 +528,7 @@ class _Machine:
             raise self._refused("inside a comprehension or lambda", node, "Write a `for` loop.")
         if isinstance(node, cst.Comparison) and len(node.comparisons) > 1:
             raise self._refused("in a chain of comparisons", node, "Call it before, and give the result a name.")
-        parts = list(_operands(node))
+        parts = list(operands(node))
 
         def put_together(values: Sequence[cst.BaseExpression]) -> list[Any]:
             new: dict[cst.CSTNode, cst.BaseExpression] = dict(zip(parts, values, strict=True))
@@ -544,7 +565,7 @@ class _Machine:
         assert isinstance(generator, cst.GeneratorExp)
         total = self.temporary("total")
         bound = {
-            name for clause in _clauses(generator.for_in) for name in assigned([cst.AssignTarget(clause.target)]).names
+            name for clause in clauses(generator.for_in) for name in assigned([cst.AssignTarget(clause.target)]).names
         }
         new = {name: self.temporary(name) for name in sorted(bound)}
 
@@ -559,7 +580,7 @@ class _Machine:
                 else loops(clause.inner_for_in)
             )
             for condition in reversed(clause.ifs):
-                inner = _if(condition.test, [inner])
+                inner = branch(condition.test, [inner])
             return cst.For(clause.target, clause.iter, cst.IndentedBlock([inner]))
 
         loop = loops(generator.for_in)
@@ -571,9 +592,9 @@ class _Machine:
         def started(first: cst.BaseExpression) -> list[Any]:
             return [_Plain(self._assign(total, first), of), *self.run([loop], join, None)]
 
-        return self._value(node.args[1].value if len(node.args) > 1 else _integer(0), started, of)
+        return self._value(node.args[1].value if len(node.args) > 1 else integer(0), started, of)
 
-    def _call(self, node: cst.BaseExpression, then: int | None, of: Any) -> list[Any]:
+    def _called_here(self, node: cst.BaseExpression, then: int | None, of: Any) -> list[Any]:
         assert isinstance(node, cst.Call)
         member = _target(node, self.members)
         assert member is not None
@@ -608,14 +629,14 @@ class _Machine:
             if isinstance(item, _Goto):
                 needed = live[item.step]
             elif isinstance(item, _Back):
-                needed = frozenset() if item.value is None else frozenset(_names_read(item.value))
+                needed = frozenset() if item.value is None else frozenset(names_read(item.value))
             elif isinstance(item, _CallSite):
                 needed = frozenset() if item.then is None else live[item.then]
-                needed |= {name for value in item.arguments.values() for name in _names_read(value)}
+                needed |= {name for value in item.arguments.values() for name in names_read(value)}
             elif isinstance(item, _Branch):
-                needed = self._before(item.yes, live) | self._before(item.no, live) | {*_names_read(item.test)}
+                needed = self._before(item.yes, live) | self._before(item.no, live) | {*names_read(item.test)}
             else:
-                needed = _read_before(item.statement, needed)
+                needed = read_before(item.statement, needed)
         return needed & self.own
 
     def _saved(self, step: int, live: Mapping[int, frozenset[str]]) -> list[str]:
@@ -638,18 +659,18 @@ class _Machine:
             is_part = isinstance(item.statement, cst.BaseSmallStatement)
             return [cst.SimpleStatementLine([item.statement]) if is_part else item.statement]
         if isinstance(item, _Goto):
-            return [self._assign(self.step, _integer(item.step))]
+            return [self._assign(self.step, integer(item.step))]
         if isinstance(item, _Back):
             value = [] if item.value is None else [self._assign(self.returned, item.value)]
-            return [*value, self._assign(self.step, _integer(RETURN))]
+            return [*value, self._assign(self.step, integer(RETURN))]
         if isinstance(item, _Branch):
-            return [_if(item.test, self._written(item.yes, live), self._written(item.no, live))]
+            return [branch(item.test, self._written(item.yes, live), self._written(item.no, live))]
         saved = [] if item.then is None else self._saved(item.then, live)
-        lines = [_append(self.stacks[name], cst.Name(name)) for name in saved]
+        lines = [append(self.stacks[name], cst.Name(name)) for name in saved]
         if item.then is not None:
-            lines.append(_append(self.steps_left, _integer(item.then)))
+            lines.append(append(self.steps_left, integer(item.then)))
         given = {item.member.renamed[name]: value for name, value in item.arguments.items() if name not in self.fixed}
-        changed = {name: value for name, value in given.items() if not _is_name(value, name)}
+        changed = {name: value for name, value in given.items() if not is_name(value, name)}
         if len(changed) == 1:
             ((name, value),) = changed.items()
             lines.append(self._assign(name, value))
@@ -657,7 +678,7 @@ class _Machine:
             names = cst.Tuple([cst.Element(cst.Name(name)) for name in changed])
             values = cst.Tuple([cst.Element(value) for value in changed.values()])
             lines.append(cst.SimpleStatementLine([cst.Assign([cst.AssignTarget(names)], values)]))
-        return [*lines, self._assign(self.step, _integer(self.entries[item.member.name]))]
+        return [*lines, self._assign(self.step, integer(self.entries[item.member.name]))]
 
     _HANDLERS: Mapping[type, Callable[..., list[Any]]] = {
         cst.Return: _return,
@@ -667,7 +688,7 @@ class _Machine:
         cst.AnnAssign: _assignment,
         cst.AugAssign: _augmented,
         cst.Expr: _expression,
-        cst.If: _if,
+        cst.If: _branched,
         cst.While: _while,
         cst.For: _for,
     }
@@ -715,7 +736,7 @@ def _bound(member: _Member, call: cst.Call) -> dict[str, cst.BaseExpression]:
             default = nodes[name]
             inner = default.expression if isinstance(default, cst.UnaryOperation) else default
             if not isinstance(inner, cst.Integer | cst.Float) and not any(
-                _is_name(inner, n) for n in ("None", "True", "False")
+                is_name(inner, n) for n in ("None", "True", "False")
             ):
                 raise TypeError(f"`{name}` is left out, whose default is no number")
             given[name] = default
@@ -739,124 +760,5 @@ def _handed_on(members: Sequence[_Member]) -> frozenset[str]:
                     given = _bound(target, node)
                 except TypeError:
                     return frozenset()
-                fixed -= {name for name in fixed if not _is_name(given[name], name)}
+                fixed -= {name for name in fixed if not is_name(given[name], name)}
     return frozenset(fixed)
-
-
-# ---------------------------------------------------------------------------------------------------- what reads a name
-
-
-def _operands(node: cst.CSTNode) -> Iterator[cst.BaseExpression]:
-    """The expressions directly in another, in the order in which they are evaluated."""
-    skipped = _skipped(node)
-    for child in node.children:
-        if child is skipped or (isinstance(node, cst.Call) and child is node.func and isinstance(child, cst.Name)):
-            continue
-        is_method = isinstance(node, cst.Call) and child is node.func and isinstance(child, cst.Attribute)
-        if isinstance(child, cst.BaseExpression) and not is_method:
-            yield child
-        else:
-            yield from _operands(child)
-
-
-def _skipped(node: cst.CSTNode) -> cst.CSTNode | None:
-    """The name in a node that is no variable."""
-    if isinstance(node, cst.Attribute):
-        return node.attr
-    if isinstance(node, cst.Arg):
-        return node.keyword
-    return node.name if isinstance(node, cst.FunctionDef | cst.Param) else None
-
-
-def _names_read(node: cst.CSTNode) -> Iterator[str]:
-    """The variables that an expression or the whole of a statement reads."""
-    if isinstance(node, cst.Name):
-        yield node.value
-        return
-    if isinstance(node, cst.AssignTarget | cst.CompFor) and isinstance(node.target, cst.Name | cst.Tuple | cst.List):
-        skipped: Any = node.target
-    elif isinstance(node, cst.For | cst.AnnAssign) and isinstance(node.target, cst.Name | cst.Tuple | cst.List):
-        skipped = node.target
-    else:
-        skipped = _skipped(node)
-    own: set[str] = set()
-    if isinstance(node, cst.BaseComp):
-        own = {*assigned([cst.AssignTarget(clause.target) for clause in _clauses(node.for_in)]).names}
-    elif isinstance(node, cst.Lambda):
-        own = {param.name.value for param in node.params.params}
-    for child in node.children:
-        if child is not skipped:
-            yield from (name for name in _names_read(child) if name not in own)
-
-
-def _clauses(first: cst.CompFor) -> Iterator[cst.CompFor]:
-    clause: cst.CompFor | None = first
-    while clause is not None:
-        yield clause
-        clause = clause.inner_for_in
-
-
-def _read_before(node: Any, after: frozenset[str]) -> frozenset[str]:
-    """The variables that a statement reads before it assigns them, or that are read after it; those `after` are."""
-    if isinstance(node, cst.SimpleStatementLine | cst.BaseSuite | cst.Else):
-        body = body_of(node.body) if isinstance(node, cst.Else) else list(node.body)
-        return _read_before_all(body, after)
-    if isinstance(node, cst.If):
-        other = after if node.orelse is None else _read_before(node.orelse, after)
-        return _read_before(node.body, after) | other | {*_names_read(node.test)}
-    if isinstance(node, cst.For | cst.While):
-        head = frozenset(_names_read(node.iter if isinstance(node, cst.For) else node.test))
-        ended = after if node.orelse is None else _read_before(node.orelse, after)
-        around = head | ended | after
-        own = frozenset(assigned([cst.AssignTarget(node.target)]).names) if isinstance(node, cst.For) else frozenset()
-        once = _read_before(node.body, around)
-        return around | (_read_before(node.body, around | once) - own)
-    if isinstance(node, cst.Assign | cst.AnnAssign):
-        return (after - {*assigned([node]).names}) | {*_names_read(node)}
-    return after | {*_names_read(node)}
-
-
-def _read_before_all(statements: Iterable[Any], after: frozenset[str]) -> frozenset[str]:
-    for statement in reversed(list(statements)):
-        after = _read_before(statement, after)
-    return after
-
-
-# ------------------------------------------------------------------------------------------------------------ new nodes
-
-
-def _is_name(node: Any, name: str) -> bool:
-    return isinstance(node, cst.Name) and node.value == name
-
-
-def _is_generated(node: cst.BaseExpression) -> bool:
-    return isinstance(node, cst.GeneratorExp)
-
-
-def _integer(value: int) -> cst.BaseExpression:
-    return cst.Integer(str(value)) if value >= 0 else cst.UnaryOperation(cst.Minus(), cst.Integer(str(-value)))
-
-
-def _compared(left: cst.BaseExpression, operator: Any, right: cst.BaseExpression) -> cst.Comparison:
-    return cst.Comparison(left, [cst.ComparisonTarget(operator, right)])
-
-
-def _equal(left: cst.BaseExpression, right: cst.BaseExpression) -> cst.Comparison:
-    return _compared(left, cst.Equal(), right)
-
-
-def _length(node: cst.BaseExpression) -> cst.Call:
-    return cst.Call(cst.Name("len"), [cst.Arg(node)])
-
-
-def _call(owner: str, method: str, *args: cst.BaseExpression) -> cst.Call:
-    return cst.Call(cst.Attribute(cst.Name(owner), cst.Name(method)), [cst.Arg(arg) for arg in args])
-
-
-def _append(owner: str, value: cst.BaseExpression) -> cst.SimpleStatementLine:
-    return cst.SimpleStatementLine([cst.Expr(_call(owner, "append", value))])
-
-
-def _if(test: cst.BaseExpression, yes: Sequence[Any], no: Sequence[Any] = ()) -> cst.If:
-    other = cst.Else(cst.IndentedBlock(list(no))) if no else None
-    return cst.If(test, cst.IndentedBlock(list(yes)), other)

@@ -40,7 +40,7 @@ from adjit.transform.elaborate.expressions import (
 from adjit.transform.elaborate.matching import match
 from adjit.transform.elaborate.operators import truth
 from adjit.transform.elaborate.python_builtins import iteration, known_items, length
-from adjit.transform.elaborate.syntax import always_leaves, assigned, body_of, contains, else_of
+from adjit.transform.elaborate.syntax import always_leaves, assigned, body_of, clauses, contains, else_of
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Context, Frame
 from adjit.transform.elaborate.values.lists import contents, elements, kept
@@ -343,7 +343,7 @@ def comprehension(frame: Frame, node: cst.ListComp | cst.GeneratorExp, is_first_
     `is_first_alone`: nothing is computed after the first item.
     """
     made = kept(frame, TupleValue((), is_list=True))
-    own = assigned([cst.AssignTarget(clause.target) for clause in _clauses(node.for_in)]).names
+    own = assigned([cst.AssignTarget(clause.target) for clause in clauses(node.for_in)]).names
     outer = {name: frame.env[name] for name in own if name in frame.env}
 
     def clause(part: cst.CompFor, then: Callable[[], None]) -> None:
@@ -364,16 +364,12 @@ def comprehension(frame: Frame, node: cst.ListComp | cst.GeneratorExp, is_first_
             _append(frame, made, evaluate(frame, node.elt))
 
     local, frame.local_names = frame.local_names, frame.local_names | set(own)
-    run(_clauses(node.for_in))
+    run(clauses(node.for_in))
     frame.local_names = local
     for name in own:
         frame.env.pop(name, None)
     frame.env.update(outer)
     return seen(frame.env, made)
-
-
-def _clauses(part: cst.CompFor | None) -> list[cst.CompFor]:
-    return [] if part is None else [part, *_clauses(part.inner_for_in)]
 
 
 def _where(frame: Frame, tests: Sequence[cst.BaseExpression], then: Callable[[], None]) -> None:

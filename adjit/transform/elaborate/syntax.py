@@ -118,3 +118,77 @@ def contains(node: cst.CSTNode, kind: type[cst.CSTNode]) -> bool:
     if isinstance(node, cst.FunctionDef | cst.Lambda):
         return False
     return any(contains(child, kind) for child in node.children)
+
+
+def clauses(part: cst.CompFor | None) -> list[cst.CompFor]:
+    """The `for` clauses of a comprehension, from its first."""
+    return [] if part is None else [part, *clauses(part.inner_for_in)]
+
+
+def operands(node: cst.CSTNode) -> Iterator[cst.BaseExpression]:
+    """The expressions directly in another, in the order in which they are evaluated."""
+    skipped = _skipped(node)
+    for child in node.children:
+        if child is skipped or (isinstance(node, cst.Call) and child is node.func and isinstance(child, cst.Name)):
+            continue
+        is_method = isinstance(node, cst.Call) and child is node.func and isinstance(child, cst.Attribute)
+        if isinstance(child, cst.BaseExpression) and not is_method:
+            yield child
+        else:
+            yield from operands(child)
+
+
+def _skipped(node: cst.CSTNode) -> cst.CSTNode | None:
+    """The name in a node that is no variable."""
+    if isinstance(node, cst.Attribute):
+        return node.attr
+    if isinstance(node, cst.Arg):
+        return node.keyword
+    return node.name if isinstance(node, cst.FunctionDef | cst.Param) else None
+
+
+def names_read(node: cst.CSTNode) -> Iterator[str]:
+    """The variables that an expression or the whole of a statement reads."""
+    if isinstance(node, cst.Name):
+        yield node.value
+        return
+    if isinstance(node, cst.AssignTarget | cst.CompFor) and isinstance(node.target, cst.Name | cst.Tuple | cst.List):
+        skipped: Any = node.target
+    elif isinstance(node, cst.For | cst.AnnAssign) and isinstance(node.target, cst.Name | cst.Tuple | cst.List):
+        skipped = node.target
+    else:
+        skipped = _skipped(node)
+    own: set[str] = set()
+    if isinstance(node, cst.BaseComp):
+        own = {*assigned([cst.AssignTarget(clause.target) for clause in clauses(node.for_in)]).names}
+    elif isinstance(node, cst.Lambda):
+        own = {param.name.value for param in node.params.params}
+    for child in node.children:
+        if child is not skipped:
+            yield from (name for name in names_read(child) if name not in own)
+
+
+def read_before(node: Any, after: frozenset[str]) -> frozenset[str]:
+    """The variables that a statement reads before it assigns them, or that are read after it; those `after` are."""
+    if isinstance(node, cst.SimpleStatementLine | cst.BaseSuite | cst.Else):
+        body = body_of(node.body) if isinstance(node, cst.Else) else list(node.body)
+        return _read_before_all(body, after)
+    if isinstance(node, cst.If):
+        other = after if node.orelse is None else read_before(node.orelse, after)
+        return read_before(node.body, after) | other | {*names_read(node.test)}
+    if isinstance(node, cst.For | cst.While):
+        head = frozenset(names_read(node.iter if isinstance(node, cst.For) else node.test))
+        ended = after if node.orelse is None else read_before(node.orelse, after)
+        around = head | ended | after
+        own = frozenset(assigned([cst.AssignTarget(node.target)]).names) if isinstance(node, cst.For) else frozenset()
+        once = read_before(node.body, around)
+        return around | (read_before(node.body, around | once) - own)
+    if isinstance(node, cst.Assign | cst.AnnAssign):
+        return (after - {*assigned([node]).names}) | {*names_read(node)}
+    return after | {*names_read(node)}
+
+
+def _read_before_all(statements: Iterable[Any], after: frozenset[str]) -> frozenset[str]:
+    for statement in reversed(list(statements)):
+        after = read_before(statement, after)
+    return after
