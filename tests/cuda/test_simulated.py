@@ -14,11 +14,12 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 
 
+@pytest.mark.parametrize("which", ["not long", pytest.param("long", marks=pytest.mark.long)])
 @pytest.mark.parametrize("file", sorted(path.name for path in (HERE / "simulated").glob("test_*.py")))
-def test_in_the_simulator(file):
+def test_in_the_simulator(file, which):
     environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "PYTEST_ADDOPTS": ""}
     environment.pop("PYTEST_XDIST_WORKER", None)
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", "-m", which]
     run = subprocess.run(
         [*command, str(HERE / "simulated" / file)], cwd=ROOT, env=environment, capture_output=True, text=True
     )

@@ -17,7 +17,9 @@ from tests.random_programs.writing import write
 EVERY_COMPILED = 25
 
 
-@pytest.mark.parametrize("first", range(0, 100, 10))
+@pytest.mark.parametrize(
+    "first", [*range(0, 50, 10), *(pytest.param(first, marks=pytest.mark.long) for first in range(50, 100, 10))]
+)
 def test_some_random_programs(first: int) -> None:
     """The same ones in each run; `make fuzz` and `make test-long` have others."""
     counts: Counter[Outcome] = Counter()

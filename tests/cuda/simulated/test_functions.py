@@ -6,8 +6,11 @@ import pytest
 from tests.cuda.simulated.checks import arguments, check
 from tests.cuda.simulated.functions import FUNCTIONS
 
+# every other one is left to the long run
+NAMES = [pytest.param(name, marks=[pytest.mark.long] if k % 2 else []) for k, name in enumerate(FUNCTIONS)]
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+
+@pytest.mark.parametrize("name", NAMES)
 def test_tangent_and_adjoint(name):
     function, shapes = FUNCTIONS[name]
     check(function, arguments(shapes, np.float64), np.float64)

@@ -16,13 +16,13 @@ SINGLE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", SINGLE)
+@pytest.mark.parametrize("name", [*SINGLE[:5], *(pytest.param(name, marks=pytest.mark.long) for name in SINGLE[5:])])
 def test_single_precision(name):
     function, shapes = FUNCTIONS[name]
     check(function, arguments(shapes, np.float32), np.float32)
 
 
-@pytest.mark.parametrize("n", [0, 1, 16, 17, 48, 49])
+@pytest.mark.parametrize("n", [0, 1, 17, *(pytest.param(n, marks=pytest.mark.long) for n in (16, 48, 49))])
 @pytest.mark.parametrize("function, others", [(chain, 1), (two_sums, 1), (in_threads, 0)])
 def test_sizes_that_fill_blocks_and_leave_them_part_full(function, others, n):
     x = np.random.default_rng(n).uniform(0.1, 0.9, n)
@@ -144,6 +144,7 @@ def test_seeds_and_vectors_are_like_what_they_belong_to():
         adjit.hvp(norm, target="cuda")(x, np.ones(4))
 
 
+@pytest.mark.long
 def test_extremes_are_of_all_elements():
     for place in range(0, 53, 4):
         x = np.linspace(0.0, 1.0, 53)
