@@ -101,6 +101,19 @@ def kept_by_callers(x, n):
     return changes_what_its_caller_keeps(x * 1.0, n)
 
 
+def changes_one_of_two(t, b, n):
+    if n <= 0:
+        return t[0]
+    own = 0.5 * changes_one_of_two(t, b, n - 1)
+    b *= 2.0
+    return t[1] * own
+
+
+def one_array_under_two_names(x, n):
+    e = x * 1.0
+    return changes_one_of_two(e, e, n)
+
+
 @pytest.mark.parametrize(
     ("function", "message", "first"),
     [
@@ -113,7 +126,8 @@ def kept_by_callers(x, n):
         (with_a_default_array, "`w` is left out, whose default is no number", 0.5),
         (with_a_star, r"with other arguments than it takes \(`\*` or `\*\*` in the call\)", 0.5),
         (lambda_that_calls_itself, "<lambda> calls itself", 0.5),
-        (kept_by_callers, "a store into memory that an item of a list that grows shares", np.ones(5)),
+        (kept_by_callers, "an array that is kept for after a recursive call, where arrays are changed", np.ones(5)),
+        (one_array_under_two_names, "an array that is kept for after a recursive call", np.ones(3)),
     ],
 )
 def test_refused(function, message: str, first) -> None:

@@ -23,6 +23,7 @@ from adjit.transform.elaborate.operators import applied
 from adjit.transform.elaborate.operators import binary as by_operator
 from adjit.transform.elaborate.ordering import ORDERING
 from adjit.transform.elaborate.python_library import PYTHON_LIBRARY
+from adjit.transform.elaborate.recursion import held_number
 from adjit.transform.elaborate.reductions import ALONG_AXES as ALONG_AXES
 from adjit.transform.elaborate.reductions import REDUCTION_METHODS, REDUCTIONS, into
 from adjit.transform.elaborate.tables import TABLES
@@ -38,6 +39,7 @@ from adjit.transform.elaborate.values.values import (
     is_array,
     is_complex,
     ndim,
+    parts_of,
 )
 from adjit.transform.elaborate.values.whole import whole_call
 from adjit.transform.elaborate.whole_arrays.creation import CREATION
@@ -120,7 +122,19 @@ def _in_place(function: Any) -> Handler:
 
 _DOT = takes("np.dot", "a:value b:value out:array?", _dot)
 
+
+def _held_number(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+    if any(is_array(part) for part in parts_of(args[0])):
+        raise frame.ctx.unsupported(
+            "an array that is kept for after a recursive call, where arrays are changed in place",
+            "Hand it on in every call under the name of the parameter, or write a loop.",
+            why="It would be kept as a copy.",
+        )
+    return args[0]
+
+
 INTRINSICS: dict[Any, Handler] = {
+    held_number: _held_number,
     **CREATION,
     **SHAPING,
     **python_builtins.PYTHON_BUILTINS,

@@ -60,6 +60,12 @@ from adjit.transform.elaborate.syntax import (
 from adjit.transform.source.callables import python_function
 from adjit.transform.source.reading import FunctionSource, read_source
 
+
+def held_number(value: Any) -> Any:
+    """What goes to a stack where arrays are stored to: a copy there would not be the array that is stored to."""
+    return value
+
+
 RETURN = -1  # the step that goes back to the caller
 DEEPEST = 1_000_000  # calls that wait for others; more of them are taken to have no end
 
@@ -194,6 +200,8 @@ class _Machine:
         self.entries = {name: k for k, name in enumerate(self.members)}
         self.count = itertools.count(len(self.members))
         self.step, self.returned, self.steps_left = map(self.fresh, ("step", "returned", "steps"))
+        self.held = self.fresh("held_number")
+        self.stores = any(map(_may_store, nodes))
         self.stacks = {name: self.fresh(f"{name}_stack") for name in sorted(self.own)}
         self.stands_for: dict[cst.CSTNode, tuple[FunctionSource, cst.CSTNode]] = {}
         self.steps: dict[int, list[Any]] = {}
@@ -233,7 +241,8 @@ class _Machine:
         for member in self.members.values():
             if member is not self.root:
                 self.stands_for |= {each: (member.source, each) for each in inside(member.node, ())}
-        return dataclasses.replace(self.root.source, node=node, stands_for=self.stands_for)
+        closure = {**self.root.source.closure, self.held: held_number}
+        return dataclasses.replace(self.root.source, node=node, closure=closure, stands_for=self.stands_for)
 
     # ----------------------------------------------------------------------------------------------------------- names
 
@@ -644,6 +653,9 @@ class _Machine:
 
     # --------------------------------------------------------------------------------------------------------- as text
 
+    def _held(self, value: cst.BaseExpression) -> cst.BaseExpression:
+        return cst.Call(cst.Name(self.held), [cst.Arg(value)]) if self.stores else value
+
     def _written(self, items: Sequence[Any], live: Mapping[int, frozenset[str]]) -> list[Any]:
         made: list[Any] = []
         for item in items:
@@ -666,7 +678,7 @@ class _Machine:
         if isinstance(item, _Branch):
             return [branch(item.test, self._written(item.yes, live), self._written(item.no, live))]
         saved = [] if item.then is None else self._saved(item.then, live)
-        lines = [append(self.stacks[name], cst.Name(name)) for name in saved]
+        lines = [append(self.stacks[name], self._held(cst.Name(name))) for name in saved]
         if item.then is not None:
             lines.append(append(self.steps_left, integer(item.then)))
         given = {item.member.renamed[name]: value for name, value in item.arguments.items() if name not in self.fixed}
@@ -741,6 +753,15 @@ def _bound(member: _Member, call: cst.Call) -> dict[str, cst.BaseExpression]:
                 raise TypeError(f"`{name}` is left out, whose default is no number")
             given[name] = default
     return dict(given)
+
+
+def _may_store(node: cst.CSTNode) -> bool:
+    """Whether a node may change an array in place."""
+    if isinstance(node, cst.AugAssign):
+        return True
+    if isinstance(node, cst.AssignTarget | cst.For | cst.CompFor):
+        return any(isinstance(each, cst.Subscript | cst.Attribute) for each in inside(node.target, ()))
+    return isinstance(node, cst.Expr) and isinstance(node.value, cst.Call)
 
 
 def _parameters(node: cst.FunctionDef) -> list[cst.Param]:
