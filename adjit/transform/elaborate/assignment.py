@@ -160,7 +160,7 @@ def assign(frame: Frame, target: cst.BaseExpression, value: Value, is_item: bool
     if isinstance(target, cst.Name):
         bind(frame, target.value, value, is_item)
         return
-    value = there(frame, value, "the value")
+    value = there(ctx, value, "the value")
     if isinstance(target, cst.Tuple | cst.List):
         starred = [k for k, e in enumerate(target.elements) if isinstance(e, cst.StarredElement)]
         items = _unpacked(frame, value, len(target.elements), starred[0] if starred else None)

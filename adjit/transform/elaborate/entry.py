@@ -29,7 +29,7 @@ from adjit.transform.elaborate.calls import attribute, call
 from adjit.transform.elaborate.control import RETURN, VALUE, flag
 from adjit.transform.elaborate.derivatives import Moved, arguments, placed
 from adjit.transform.elaborate.detached import without_detached
-from adjit.transform.elaborate.expressions import evaluate
+from adjit.transform.elaborate.expressions import evaluate, there
 from adjit.transform.elaborate.kernels import Launched, check_result, in_threads, kernel_of
 from adjit.transform.elaborate.recursion import as_loop
 from adjit.transform.elaborate.statements import block, collected, comprehension, for_each
@@ -51,7 +51,6 @@ from adjit.transform.elaborate.values.values import (
     LEAF,
     Complex,
     Grown,
-    Maybe,
     Number,
     Record,
     Running,
@@ -192,10 +191,8 @@ def _elaborated(
             seen_by_body = variables(values)
             with in_threads(ctx) if ctx.kernel is not None else contextlib.nullcontext():
                 result = _body(ctx, source, seen_by_body, False, False)
-            if isinstance(result, Maybe) and ctx.kernel is None:
-                error = ir.Raise(exception=TypeError, args=("the result is None",), condition=result.is_there)
-                ctx.builder.emit(error)
-                result = result.value
+            if ctx.kernel is None:
+                result = there(ctx, result, "the result")
         except RecursionError as error:
             if (repeated := _called_by_itself(ctx)) is not None:
                 raise RecursesAtRunTime(repeated) from None

@@ -33,7 +33,7 @@ from adjit.transform.elaborate.saying import SAYING, said
 from adjit.transform.elaborate.syntax import contains, nonlocals
 from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.elementwise import copied, materialise
-from adjit.transform.elaborate.values.frame import Frame, Guess, LocalFunction, wrap
+from adjit.transform.elaborate.values.frame import Context, Frame, Guess, LocalFunction, wrap
 from adjit.transform.elaborate.values.lists import elements, joined, kept
 from adjit.transform.elaborate.values.order import in_order, settled
 from adjit.transform.elaborate.values.record_arrays import field_of, has_fields, is_records, part_of_records
@@ -62,10 +62,8 @@ from adjit.transform.source.callables import python_function, signature
 
 def evaluate(frame: Frame, node: cst.BaseExpression) -> Value:
     """The value of an expression; TypeError where it is None as it runs."""
-    found = whole(frame, node)
-    if not isinstance(found, Maybe):
-        return found
-    return there(frame, found, f"`{node.value}`" if isinstance(node, cst.Name) else "what is used as a value")
+    what = f"`{node.value}`" if isinstance(node, cst.Name) else "what is used as a value"
+    return there(frame.ctx, whole(frame, node), what)
 
 
 def whole(frame: Frame, node: cst.BaseExpression) -> Value:
@@ -89,12 +87,12 @@ def condition(frame: Frame, node: cst.BaseExpression) -> ir.Operand:
     return truth(frame, whole(frame, node))
 
 
-def there(frame: Frame, value: Value, what: str) -> Value:
+def there(ctx: Context, value: Value, what: str) -> Value:
     """A value that is not None; what may be None raises TypeError when it is, as in Python."""
     if not isinstance(value, Maybe):
         return value
     error = ir.Raise(exception=TypeError, args=(f"{what} is None",), condition=value.is_there)
-    frame.ctx.builder.emit(error)
+    ctx.builder.emit(error)
     return value.value
 
 
@@ -462,7 +460,7 @@ def _call(frame: Frame, node: cst.Call) -> Value:
     named: dict[str, Value] = {}
     if not takes_none(function):
         shown = (a.value.value if isinstance(a.value, cst.Name) else "an argument" for a in node.args)
-        values = [there(frame, value, f"`{name}`") for value, name in zip(values, shown, strict=True)]
+        values = [there(frame.ctx, value, f"`{name}`") for value, name in zip(values, shown, strict=True)]
     for argument, value in zip(node.args, values, strict=True):
         if argument.star == "*":
             positional.extend(_starred(frame, function, value, node, argument))
