@@ -27,7 +27,7 @@ from adjit.transform.elaborate.records import set_attribute
 from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.elementwise import materialise, store_all
 from adjit.transform.elaborate.values.frame import Frame, Once
-from adjit.transform.elaborate.values.lists import kept
+from adjit.transform.elaborate.values.names import kept
 from adjit.transform.elaborate.values.order import settled
 from adjit.transform.elaborate.values.values import (
     Grown,

@@ -24,26 +24,29 @@ from adjit.transform.elaborate.values.elementwise import copied, materialise
 from adjit.transform.elaborate.values.frame import Context, Frame, as_index
 from adjit.transform.elaborate.values.lists import (
     appended,
-    changed,
-    changes_rows,
     contents,
     elements,
     fitted,
     grown,
-    item,
     joined,
     part_of_list,
     store_item,
 )
+from adjit.transform.elaborate.values.names import changed, changes_rows, item, known_in
+from adjit.transform.elaborate.values.sharing import has_mutable, in_place, puts_away, puts_away_items, shares_items
 from adjit.transform.elaborate.values.values import (
     LEAF,
+    Cell,
     Grown,
     List,
+    Record,
     SliceValue,
     Static,
     Table,
     TupleValue,
     Value,
+    View,
+    Within,
     described,
     is_array,
     is_list,
@@ -51,7 +54,8 @@ from adjit.transform.elaborate.values.values import (
     item_of,
     leaves_of,
     ndim,
-    parts_of,
+    pairs_of,
+    seen,
     structure,
 )
 from adjit.transform.ir.types import is_integer
@@ -63,6 +67,7 @@ def get_item(frame: Frame, base: List, entries: Sequence[Value]) -> Value:
     (entry,) = entries if len(entries) == 1 else (None,)
     if isinstance(base, Grown):
         if isinstance(entry, SliceValue):
+            shares_items(ctx, base)
             return part_of_list(ctx, base, entry.span)
         if entry is not None and is_number(entry):
             return item(ctx, base, _from_start(frame, base, entry))
@@ -84,9 +89,30 @@ def get_item(frame: Frame, base: List, entries: Sequence[Value]) -> Value:
         if all(functions_in(one) and not is_text(one) for one in base.items):
             return _chosen(frame, base, entry, functools.partial(either_value, frame))
         if item_of(*(structure(one) for one in base.items)) is not None and _is_even(ctx, base):
-            whole = grown(ctx, base)
+            whole = _as_grown(frame, base)
             return item(ctx, whole, _from_start(frame, whole, entry))
     raise ctx.not_constant("a tuple indexed with a value that is not constant", "Use an array, or a constant index.")
+
+
+def _as_grown(frame: Frame, base: TupleValue) -> Grown:
+    """A list of known items as one that grows, as an item is asked for by a place that is known at run time."""
+    ctx, cell = frame.ctx, base.cell
+    whole = grown(ctx, base)
+    if ctx.items_change and has_mutable(whole.item) and isinstance(cell, Cell | View):
+        # items are changed where they are: from now on the list is kept so
+        state = seen(frame.env, cell.cell if isinstance(cell, View) else cell)
+        state = Table("dict", pairs_of(state)) if isinstance(state, Record) else state
+        assert isinstance(state, TupleValue | Table)
+        pairs = state.items if isinstance(state, Table) else state
+        puts_away_items(ctx, pairs)
+        made = grown(ctx, pairs)
+        owner = dataclasses.replace(state, cell=cell.cell if isinstance(cell, View) else cell)
+        becomes = dataclasses.replace(state, items=made) if isinstance(state, Table) else made
+        changed(frame, owner, becomes, "a subscript", keeps_places=True)
+        found = seen(frame.env, cell)
+        assert isinstance(found, Grown)
+        return found
+    return dataclasses.replace(whole, cell=cell)
 
 
 def _is_even(ctx: Context, base: TupleValue) -> bool:
@@ -145,6 +171,8 @@ def set_item(frame: Frame, base: Value, entries: Sequence[Value], value: Value) 
         changed(frame, base, TupleValue(tuple(items), is_list=True), "a store into an item")
         return
     # the numbers of a list that grows are stored in place: nobody else has that memory
+    puts_away_items(ctx, base)
+    puts_away(ctx, value)
     whole = fitted(ctx, base, value)
     changes_rows(ctx, whole)
     changed(frame, base, whole, "a store into an item")
@@ -168,7 +196,9 @@ def list_method(frame: Frame, owner: List, name: str, args: Sequence[Value], nam
 
 
 def append(frame: Frame, owner: List, given: Value) -> Value:
-    changed(frame, owner, longer(frame, owner, given), "`append`")
+    changed(frame, owner, longer(frame, owner, given), "`append`", keeps_places=True)
+    if isinstance(owner, Grown) and isinstance(owner.cell, Cell):
+        known_in(frame, given, Within(owner.cell, owner.count))
     return Static(None)
 
 
@@ -177,13 +207,14 @@ def longer(frame: Frame, owner: List, given: Value) -> List:
     ctx = frame.ctx
     if isinstance(owner, TupleValue):
         return TupleValue((*owner.items, given), is_list=True)
+    puts_away(ctx, given)
     whole, choose = fitted(ctx, owner, given), functools.partial(either_value, frame)
     return appended(ctx, whole, given, choose, ctx.trips or ir.integer(4))
 
 
 def extended(frame: Frame, owner: List, given: Value, what: str = "`extend`") -> Value:
     """`owner += given`."""
-    changed(frame, owner, joined(frame.ctx, owner, listed(frame, given)), what)
+    changed(frame, owner, joined(frame.ctx, owner, listed(frame, given)), what, keeps_places=True)
     return Static(None)
 
 
@@ -215,8 +246,7 @@ def _pop(frame: Frame, owner: List, place: Value | None = None) -> Value:
     if index == ir.integer(-1):
         changes_rows(ctx, whole)
         count = scalars.scalar(ctx, operator.sub, (whole.count, ir.integer(1)), "count")
-        if not all(map(is_number, parts_of(found))):
-            found = copied_item(frame, found)
+        found = copied_item(frame, found)
         changed(frame, owner, Grown(whole.item, whole.buffers, count), "`pop`")
         return found
     at = _from_start(frame, whole, index)
@@ -236,6 +266,8 @@ def copied_item(frame: Frame, value: Value) -> Value:
     """An item that leaves a list, or its place in it: memory of its own."""
     if isinstance(value, TupleValue):
         return TupleValue(tuple(copied_item(frame, one) for one in value.items), value.is_list, value.fields)
+    if isinstance(value, Record):
+        return dataclasses.replace(value, items=tuple(copied_item(frame, one) for one in value.items), cell=None)
     if isinstance(value, Grown):
         return part_of_list(frame.ctx, value, ir.Span())
     return copied(frame.ctx, value) if is_array(value) else value
@@ -251,7 +283,8 @@ def _copy(frame: Frame, owner: List) -> Value:
 
 
 def _reverse(frame: Frame, owner: List) -> Value:
-    made = get_item(frame, owner, [SliceValue(ir.Span(step=ir.integer(-1)))])
+    with in_place(frame.ctx):
+        made = get_item(frame, owner, [SliceValue(ir.Span(step=ir.integer(-1)))])
     assert isinstance(made, List)
     changed(frame, owner, made, "`reverse`")
     return Static(None)
@@ -260,7 +293,8 @@ def _reverse(frame: Frame, owner: List) -> Value:
 def _sort(frame: Frame, owner: List, args: Sequence[Value], named: dict[str, Value]) -> Value:
     if args:
         raise frame.ctx.fail(errors.WrongCall, "`sort` of a list with arguments by position", instead="Name them.")
-    made = frame.ctx.call(frame, Static(sorted), [owner], named)
+    with in_place(frame.ctx):
+        made = frame.ctx.call(frame, Static(sorted), [owner], named)
     assert isinstance(made, List)
     changed(frame, owner, made, "`sort`")
     return Static(None)
@@ -298,6 +332,7 @@ def listed(frame: Frame, value: Value) -> List:
     value = contents(ctx, drained(frame, value))
     value = materialise(ctx, elements(ctx, value) if not is_list(value) else value)
     if isinstance(value, Grown):
+        shares_items(ctx, value)
         return part_of_list(ctx, value, ir.Span())
     if isinstance(value, TupleValue):
         return TupleValue(value.items, is_list=True)

@@ -18,7 +18,7 @@ from numba import types
 
 from adjit import errors
 from adjit.transform import ir
-from adjit.transform.elaborate.values import complexes, lists, scalars
+from adjit.transform.elaborate.values import complexes, lists, scalars, sharing
 from adjit.transform.elaborate.values.choices import any_of, as_one_of, functions_in, number_type
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import ANYWHERE, Context, Frame, Guess
@@ -105,11 +105,15 @@ def conditional(frame: Frame, condition: ir.Operand, then: Callable[[], None], o
     ctx = frame.ctx
     before, origin = frame.env, ctx.builder.origin
     sides: list[_Side] = []
+    put_away = ctx.put_away
+    found: set[str] = set()
     for run in (then, orelse):
-        frame.env = dict(before)
+        frame.env, ctx.put_away = dict(before), set(put_away)
         with ctx.builder.region() as ops:
             _run(frame, run)
         sides.append(_Side(ops, frame.env, []))
+        found |= ctx.put_away
+    ctx.put_away = found
     ctx.builder.origin = origin  # that of the last statement in a branch until now
     frame.env = {}
     outs: list[ir.Var] = []
@@ -198,6 +202,7 @@ def _join(ctx: Context, name: str, held: Sequence[Value | None], sides: Sequence
     for side, value in zip(sides, held, strict=True):
         if value is not None and shape is not None:
             with _at_end_of(ctx, side.ops):
+                _puts_away(ctx, shape, value)
                 leaves = _leaves_as(ctx, shape, value)
             found += [] if leaves is None else [leaves]
     if shape is None or len(found) < len(known):
@@ -268,6 +273,12 @@ def _leaves_as(ctx: Context, shape: Shape, value: Value) -> list[ir.Operand] | N
     if isinstance(value.type, types.Array):
         return None
     return [value, typed_const(0.0, value.type if isinstance(value.type, types.Float) else types.float64)]
+
+
+def _puts_away(ctx: Context, shape: Shape, value: Value) -> None:
+    """Takes note of what is in a list that becomes one that grows."""
+    if shape.kind in ("grown", "table"):
+        sharing.puts_away_items(ctx, value)
 
 
 def _variable(name: str, type_: types.Type) -> ir.Var:
@@ -463,6 +474,7 @@ def tried(frame: Frame, run: Callable[[], None], is_strict: bool = False) -> boo
     before, state, depth = dict(frame.env), (frame.in_loop, frame.earlier, frame.sought), len(ctx.active_calls)
     held = ctx.frame, ctx.node, ctx.builder.origin, ctx.in_prange, ctx.trips, ctx.cells, len(ctx.bound)
     places, wants_known = len(ctx.call_places), ctx.wants_known
+    lists_taken = set(ctx.put_away), {name: set(known) for name, known in ctx.changes.items()}
     try:
         ctx.wants_known = wants_known or is_strict
         with ctx.builder.region() as ops:
@@ -472,6 +484,7 @@ def tried(frame: Frame, run: Callable[[], None], is_strict: bool = False) -> boo
             raise
         frame.env, (frame.in_loop, frame.earlier, frame.sought) = before, state
         ctx.frame, ctx.node, ctx.builder.origin, ctx.in_prange, ctx.trips, ctx.cells, bound = held
+        ctx.put_away, ctx.changes = lists_taken
         del ctx.active_calls[depth:], ctx.call_places[places:], ctx.bound[bound:]
         return False
     finally:
@@ -604,6 +617,7 @@ def _finish(
         # control has not left when the loop is entered
         start: Sequence[ir.Operand | None] = [ir.boolean(False) if name in FLAGS else None] * len(slot.types)
         if initial is not None:
+            _puts_away(ctx, slot.shape, initial)
             start = _leaves_as(ctx, slot.shape, initial) or start
         if name in rooms and count is not None:
             start = _with_room(frame, start, slot.types, rooms[name], count())

@@ -26,7 +26,7 @@ from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Context, Frame, LocalFunction, wrap
 from adjit.transform.elaborate.values.handlers import bound as taken
-from adjit.transform.elaborate.values.lists import unnamed
+from adjit.transform.elaborate.values.names import unnamed
 from adjit.transform.elaborate.values.values import (
     Complex,
     Grown,

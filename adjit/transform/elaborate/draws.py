@@ -23,7 +23,7 @@ from adjit.transform import ir
 from adjit.transform.elaborate.values.arrays import array_of
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Context, Frame, wrap
-from adjit.transform.elaborate.values.lists import changed
+from adjit.transform.elaborate.values.names import changed
 from adjit.transform.elaborate.values.values import (
     Record,
     Static,

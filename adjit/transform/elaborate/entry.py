@@ -40,12 +40,13 @@ from adjit.transform.elaborate.values.frame import (
     Context,
     Frame,
     Guess,
+    ItemsChange,
     LocalFunction,
     RecursesAtRunTime,
     RowsChange,
     wrap,
 )
-from adjit.transform.elaborate.values.lists import kept
+from adjit.transform.elaborate.values.names import kept, read_items
 from adjit.transform.elaborate.values.record_arrays import records_of
 from adjit.transform.elaborate.values.values import (
     LEAF,
@@ -130,16 +131,18 @@ def elaborate_kernel(
 
 
 def _in_context(build_derivative: BuildDerivative, run: Callable[[Context], ir.Function]) -> ir.Function:
-    """What `run` makes: items of lists are as they are where a variable takes them, if nothing replaces them, and calls
-    of functions by themselves are written out, if they come to an end."""
-    owns_rows, recursive = False, list[object]()
+    """What `run` makes: items of lists are as they are where a variable takes them, if nothing replaces them or changes
+    what is in them, and calls of functions by themselves are written out, if they come to an end."""
+    owns_rows, items_change, recursive = False, False, list[object]()
     while True:
         ctx = new_context(build_derivative)
-        ctx.owns_rows, ctx.recursive = owns_rows, dict.fromkeys(recursive)
+        ctx.owns_rows, ctx.items_change, ctx.recursive = owns_rows, items_change, dict.fromkeys(recursive)
         try:
             return run(ctx)
         except RowsChange:
             owns_rows = True
+        except ItemsChange:
+            items_change = True
         except RecursesAtRunTime as found:
             recursive.append(found.function)
 
@@ -265,7 +268,7 @@ def new_context(build_derivative: BuildDerivative) -> Context:
     ctx = Context()
     ctx.inline = functools.partial(_inline, ctx)
     ctx.inline_derivative = functools.partial(_inline_derivative, ctx, build_derivative)
-    ctx.for_each = for_each
+    ctx.for_each, ctx.read_items = for_each, read_items
     ctx.collected, ctx.comprehension, ctx.call, ctx.attribute = collected, comprehension, call, attribute
     ctx.run_local = functools.partial(_run_local, ctx)
     ctx.elaborate_local = _elaborate_local

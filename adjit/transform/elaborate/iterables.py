@@ -35,7 +35,8 @@ from adjit.transform.elaborate.values.elementwise import (
 )
 from adjit.transform.elaborate.values.frame import Frame, as_index
 from adjit.transform.elaborate.values.handlers import Handler, dtype_argument, takes
-from adjit.transform.elaborate.values.lists import changed, elements, joined, kept
+from adjit.transform.elaborate.values.lists import elements, joined
+from adjit.transform.elaborate.values.names import changed, kept
 from adjit.transform.elaborate.values.values import (
     LEAF,
     Cell,
@@ -50,6 +51,7 @@ from adjit.transform.elaborate.values.values import (
     TupleValue,
     Value,
     View,
+    Within,
     described,
     dtype,
     is_array,
@@ -300,7 +302,7 @@ def _iter(frame: Frame, iterable: Value) -> Value:
     return Table("iterator", whole, limit=ir.integer(0))
 
 
-def _is_named(frame: Frame, cell: Cell | View | None) -> bool:
+def _is_named(frame: Frame, cell: Cell | Within | View | None) -> bool:
     """Whether a variable, or what one holds, has that list."""
     return cell is not None and any(part == cell for value in frame.env.values() for part in parts_of(value))
 

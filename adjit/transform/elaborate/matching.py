@@ -26,7 +26,7 @@ from adjit.transform.elaborate.records import attribute_of_record, is_instance, 
 from adjit.transform.elaborate.syntax import body_of
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Frame
-from adjit.transform.elaborate.values.lists import kept
+from adjit.transform.elaborate.values.names import kept
 from adjit.transform.elaborate.values.values import Grown, Record, Static, TupleValue, Value, seen
 
 Names = dict[str, Value]

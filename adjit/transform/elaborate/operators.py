@@ -19,7 +19,7 @@ from numba import types
 from adjit.rules.registry import class_of
 from adjit.transform import ir
 from adjit.transform.elaborate.records import call_method, opened
-from adjit.transform.elaborate.values import complexes, lists, scalars
+from adjit.transform.elaborate.values import complexes, lists, scalars, sharing
 from adjit.transform.elaborate.values.arrays import array_of
 from adjit.transform.elaborate.values.choices import holds_for, is_option
 from adjit.transform.elaborate.values.elementwise import elementwise, materialise, operand, paired
@@ -80,6 +80,8 @@ def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
     """`left callee right`, arithmetic or comparison."""
     ctx = frame.ctx
     if is_list(left) and is_list(right) and callee is operator.add:
+        sharing.shares_items(ctx, left)
+        sharing.shares_items(ctx, right)
         return lists.joined(ctx, left, right)
     if isinstance(right, TupleValue) and callee is operator.mul and is_number(left):
         left, right = right, left

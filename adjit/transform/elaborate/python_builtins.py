@@ -39,7 +39,8 @@ from adjit.transform.elaborate.values.elementwise import elementwise, materialis
 from adjit.transform.elaborate.values.frame import Context, Frame, as_index, static_items, wrap
 from adjit.transform.elaborate.values.handlers import Handler, operands_of, takes
 from adjit.transform.elaborate.values.lists import contents, elements
-from adjit.transform.elaborate.values.lists import item as list_item
+from adjit.transform.elaborate.values.names import current
+from adjit.transform.elaborate.values.names import item as list_item
 from adjit.transform.elaborate.values.record_arrays import is_records, rows
 from adjit.transform.elaborate.values.values import (
     Complex,
@@ -319,7 +320,7 @@ def _item(frame: Frame, iterated: Value, counter: ir.Operand) -> Value:
     if isinstance(iterated, Static) and is_records(iterated):
         iterated = rows(ctx, iterated)
     if isinstance(iterated, Grown):
-        return list_item(ctx, iterated, counter)
+        return list_item(ctx, current(frame, iterated), counter)
     return indexing.read(ctx, indexing.resolve(ctx, iterated, (counter,)))
 
 

@@ -29,7 +29,7 @@ from adjit.transform.elaborate.derivatives import arguments
 from adjit.transform.elaborate.draws import drawn
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Context, Frame, wrap
-from adjit.transform.elaborate.values.lists import changed, kept
+from adjit.transform.elaborate.values.names import changed, kept, state_of
 from adjit.transform.elaborate.values.values import (
     Complex,
     Method,
@@ -142,7 +142,7 @@ def _setdefault(frame: Frame, owner: Record, key: Value, default: Value | None =
     if name not in owner.keys:
         changed(frame, owner, owner.with_item(name, default or Static(None)), "`setdefault`")
     assert owner.cell is not None
-    now = seen(frame.env, owner.cell)
+    now = state_of(frame, owner.cell)
     assert isinstance(now, Record)
     return now.items[now.keys.index(name)]
 

@@ -43,7 +43,8 @@ from adjit.transform.elaborate.python_builtins import iteration, known_items, le
 from adjit.transform.elaborate.syntax import always_leaves, assigned, body_of, clauses, contains, else_of
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Context, Frame
-from adjit.transform.elaborate.values.lists import contents, elements, kept
+from adjit.transform.elaborate.values.lists import contents, elements
+from adjit.transform.elaborate.values.names import kept
 from adjit.transform.elaborate.values.order import stored_to
 from adjit.transform.elaborate.values.values import (
     Grown,

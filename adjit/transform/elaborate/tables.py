@@ -49,7 +49,9 @@ from adjit.transform.elaborate.values import algorithms, complexes, scalars
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Context, Frame, as_index
 from adjit.transform.elaborate.values.handlers import Handler, takes
-from adjit.transform.elaborate.values.lists import changed, changes_rows, fitted, grown, item, kept, store_item
+from adjit.transform.elaborate.values.lists import fitted, grown, store_item
+from adjit.transform.elaborate.values.names import changed, changes_rows, item, kept, state_of
+from adjit.transform.elaborate.values.sharing import puts_away, puts_away_items
 from adjit.transform.elaborate.values.values import (
     Grown,
     List,
@@ -156,7 +158,7 @@ def _is_missing(ctx: Context, place: ir.Operand) -> ir.Operand:
 
 
 def _value_at(frame: Frame, value: Table, place: ir.Operand) -> Value:
-    whole = view_of(dataclasses.replace(value, cell=None), "values")
+    whole = view_of(value, "values")
     if isinstance(whole, Grown):
         return item(frame.ctx, whole, place)
     assert isinstance(whole, TupleValue)
@@ -228,7 +230,7 @@ def _with_default(
     is_missing = _is_missing(ctx, place)
     _stored(frame, value, key, default, place, is_new_alone=True)
     assert value.cell is not None
-    whole = seen(frame.env, value.cell)
+    whole = state_of(frame, value.cell)
     assert isinstance(whole, Table)
     return whole, complexes.branch(ctx, is_missing, scalars.ready(count), scalars.ready(place), "place")
 
@@ -260,6 +262,8 @@ def _stored(
         pairs, k = table.items.items, int(place.value)
         becomes(TupleValue((*pairs, pair) if k < 0 else (*pairs[:k], pair, *pairs[k + 1 :]), is_list=True))
         return
+    puts_away_items(frame.ctx, table.items)
+    puts_away(frame.ctx, given)
     whole = fitted(frame.ctx, table.items, pair)
     becomes(whole)
 
@@ -331,7 +335,7 @@ _OF_LISTS = ("insert", "reverse", "sort", "index", "count", "remove")
 
 def now(frame: Frame, value: Record | Table) -> Record | Table:
     """What is in it now."""
-    found = value if value.cell is None else seen(frame.env, value.cell)
+    found = value if value.cell is None else state_of(frame, value.cell)
     assert isinstance(found, Record | Table)
     return found
 

@@ -879,6 +879,27 @@ if <q>:
 <!l>.append(<x2>)
 <!b> = <!l>[0] * len(<!l>)
 
+# items that are lists or objects, and are changed where they are
+<!l> = [[<!e>, <x1>] for <!e> in <v>]
+for <!p> in <!l>:
+    <!p>[1] = <!p>[1] * 0.5 + <!p>[0]
+<!l>[0][0] += <x2>
+<!b> = sum(<!p>[0] * <!p>[1] for <!p> in <!l>)
+
+<!l> = [{"at": <!e>, "speed": <f>} for <!e> in <v>]
+for <i> in range(<n>):
+    for <!p> in <!l>:
+        <!p>["speed"] -= 0.1 * <!p>["at"]
+        <!p>["at"] += 0.1 * <!p>["speed"]
+<!b> = <!l>[-1]["at"] + <!l>[0]["speed"]
+
+<!d> = {}
+for <i> in range(<v>.size):
+    if <i> % 3 not in <!d>:
+        <!d>[<i> % 3] = [0.0, <x1>]
+    <!d>[<i> % 3][0] += <v>[<i>]
+<!b> = sum(<!w>[0] * <!w>[1] for <!w> in <!d>.values())
+
 # dictionaries
 <!d> = {"a": <x1>, "b": <v>}
 <!d>["c"] = <!d>["a"] * 2.0

@@ -17,7 +17,18 @@ from numba import types
 
 from adjit import errors
 from adjit.transform import ir
-from adjit.transform.elaborate.values.values import CELL, Complex, List, Poison, Record, Static, TupleValue, Value, seen
+from adjit.transform.elaborate.values.values import (
+    CELL,
+    Complex,
+    List,
+    Poison,
+    Record,
+    Static,
+    TupleValue,
+    Value,
+    View,
+    seen,
+)
 from adjit.transform.ir.types import const, is_small, type_of, typed_const
 from adjit.transform.source.reading import FunctionSource
 from adjit.transform.source.structures import ARRAYS, known_by
@@ -79,6 +90,13 @@ class Context:
         # taken as it is, and whether an item of a list was replaced or taken out
         self.owns_rows = self.has_taken_rows = self.has_changed_rows = False
         self.own_rows: set[ir.Operand] = set()
+        # whether lists and objects that are items of lists that grow are changed in place, so that who names one reads
+        # it from there; and whether such items went into another list, where they would be the same ones in Python
+        self.items_change = self.items_are_shared = False
+        self.in_place = False  # a list's items are put into another order
+        self.put_away: set[str] = set()  # the cells of lists and objects that such a list has taken as items
+        self.changes: dict[str, set[object]] = {}  # for each cell, the loops in which it is changed
+        self.begun_in: dict[str, tuple[object, ...]] = {}  # and those in which it was made
         # numbers that NumPy gives as views of rank 0
         self.elements_of_views: set[ir.Operand] = set()
         # set by function.py, which knows statements: the body of a Python function on argument values (is it a rule's,
@@ -94,6 +112,8 @@ class Context:
         self.call: Callable[[Frame, Value, Sequence[Value], Mapping[str, Value]], Value]
         self.attribute: Callable[[Frame, Value, str], Value]
         self.for_each: Callable[[Frame, Value, Callable[[Value], None], Sequence[str]], None]
+        # a variable's value with the items of lists that grow as they are now
+        self.read_items: Callable[[Frame, Value], Value]
         self.comprehension: Callable[..., Value]
         self.reads_once: Callable[[Any], tuple[bool, ...]]
 
@@ -348,6 +368,8 @@ class Frame:
         """The value of a local variable, None if there is none of that name."""
         found = self.env.get(name)
         value = found if found is None else seen(self.env, found)
+        if value is not None and (self.ctx.items_change or isinstance(value, View)):
+            value = self.ctx.read_items(self, value)
         if name in self.once and self.once[name].value is found:
             self.once[name].read(self.ctx, name)
         if isinstance(value, Poison) and value.is_deleted:
@@ -420,6 +442,10 @@ class RecursesAtRunTime(Exception):
     def __init__(self, function: object):
         super().__init__(function)
         self.function = function
+
+
+class ItemsChange(Exception):
+    """A list or an object is changed that is an item of a list that grows: who names it has to see that."""
 
 
 class RowsChange(Exception):

@@ -7,8 +7,6 @@ array for each number of an item (or for each array, with an axis in front), and
 
     out = []                          buffer, count = np.empty(0), 0
     for x in a: out.append(x * x)     if count == buffer.size: a longer one;  buffer[count] = x * x;  count += 1
-
-A variable holds a list by its `Cell`, so that all names of one list see what becomes of it.
 """
 
 from __future__ import annotations
@@ -25,10 +23,10 @@ from adjit.transform import ir
 from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.arrays import allocated_part, array_of, shape_of, store
 from adjit.transform.elaborate.values.elementwise import as_lazy, check_fits, copied, materialise, store_all
-from adjit.transform.elaborate.values.frame import KEPT, Context, Frame, RowsChange
+from adjit.transform.elaborate.values.frame import KEPT, Context
+from adjit.transform.elaborate.values.sharing import puts_away_items, shares_items
 from adjit.transform.elaborate.values.values import (
     LEAF,
-    MADE_BEFORE,
     Cell,
     Complex,
     Flat,
@@ -40,12 +38,10 @@ from adjit.transform.elaborate.values.values import (
     Table,
     TupleValue,
     Value,
-    View,
     described,
     dtype,
     is_array,
     is_list,
-    is_mutable,
     item_of,
     object_of,
     operands_in,
@@ -132,8 +128,7 @@ def _view(ctx: Context, array: ir.Operand, selectors: Sequence[ir.Selector], sha
 # ---------------------------------------------------------------------------------------------------------------- items
 
 
-def item(ctx: Context, value: Grown, index: ir.Operand) -> Value:
-    """The item at an index from 0 on."""
+def read_item(ctx: Context, value: Grown, index: ir.Operand) -> Value:
     parts = iter(value.buffers)
 
     def made(shape: Shape) -> Value:
@@ -348,6 +343,8 @@ def joined(ctx: Context, left: List, right: List) -> List:
     shape = item_of(*structure(left).parts, *structure(right).parts)
     if shape is None:
         raise _differs(ctx)
+    puts_away_items(ctx, left)
+    puts_away_items(ctx, right)
     first, second = grown(ctx, left, shape), grown(ctx, right, shape)
     count = scalars.scalar(ctx, operator.add, (first.count, second.count), "count")
     buffers: list[ir.Operand] = []
@@ -393,6 +390,7 @@ def repeated(ctx: Context, value: TupleValue, count: ir.Operand) -> Value:
             f"{described(value)}, repeated as often as is known at run time only", "Use np.full or np.tile."
         )
     one = grown(ctx, value)
+    shares_items(ctx, one)
     times = scalars.scalar(ctx, max, (count, ir.integer(0)), "count")
     buffers: list[ir.Operand] = []
     for buffer in one.buffers:
@@ -405,112 +403,3 @@ def repeated(ctx: Context, value: TupleValue, count: ir.Operand) -> Value:
         )
         buffers.append(out)
     return Grown(one.item, tuple(buffers), times)
-
-
-# ---------------------------------------------------------------------------------------------------- lists under names
-
-
-State = TupleValue | Grown | Record | Table
-
-
-def changed(frame: Frame, value: State, state: State, what: str) -> None:
-    """A list, dictionary or object holds something else now, for all who know it; `what` changes it."""
-    if isinstance(value.cell, View):
-        raise frame.ctx.mismatch(f"{what} of a view of a dictionary", "Make a list of it: `list(...)`.")
-    if value.cell is None:
-        raise frame.ctx.unsupported(
-            f"{what} of {described(value)} that has no one name",
-            "Make another one: `new = [*old, x]`, `new = {**old, 'key': x}`.",
-            why="It was chosen by a condition, or made in the trip before of a loop.",
-        )
-    if value.cell in frame.ctx.defaults:
-        name = frame.ctx.defaults[value.cell]
-        raise frame.ctx.unsupported(
-            f"`{name}` is changed, whose default is {described(value)}",
-            f"Write `{name}=None`, and `if {name} is None: {name} = []` in the function.",
-            why="In Python all calls share it, so that each would start from what the last one left.",
-        )
-    assert isinstance(value.cell, Cell)
-    frame.env[value.cell.key] = held(frame, state)
-
-
-def held(frame: Frame, state: State) -> State:
-    """What is in a list and the like, with the lists in it by their cells."""
-    if isinstance(state, Grown):
-        return dataclasses.replace(state, cell=None)
-    if isinstance(state, Table):
-        items = held(frame, state.items)
-        if state.kind == "iterator":
-            # it goes through the list itself, whatever becomes of that
-            return dataclasses.replace(state, items=kept(frame, state.items), cell=None)  # type: ignore[arg-type]
-        assert isinstance(items, List)
-        return dataclasses.replace(state, items=items, cell=None)
-    return dataclasses.replace(state, items=tuple(kept(frame, one) for one in state.items), cell=None)
-
-
-def kept(frame: Frame, value: Value) -> Value:
-    """A value as a variable holds it: lists by their cells, new ones for lists that have none."""
-    if isinstance(value, ir.Var) and is_array(value) and KEPT in frame.ctx.roots_of(value):
-        return _kept_row(frame.ctx, value)
-    if isinstance(value, TupleValue | Grown) and isinstance(value.cell, View):
-        return value.cell
-    if isinstance(value, TupleValue) and not value.is_list:
-        items = tuple(kept(frame, one) for one in value.items)
-        return value if ir.same(items, value.items) else dataclasses.replace(value, items=items)
-    if not is_mutable(value):
-        return value
-    if value.cell is not None:
-        return value.cell
-    state = held(frame, value)
-    frame.ctx.cells += 1
-    cell = Cell(frame.ctx.cells)
-    if cell.key in frame.env:
-        # one that the trip before made: who still names it has that one
-        for other in frame.ctx.frames:
-            other.env = {name: _without(known, cell) for name, known in other.env.items()}
-    frame.env[cell.key] = state
-    return cell
-
-
-def _kept_row(ctx: Context, row: ir.Var) -> ir.Operand:
-    """An array that is an item of a list, which stays what it is when the list takes another one in its place."""
-    ctx.has_taken_rows = True
-    if not ctx.owns_rows or row in ctx.own_rows:
-        if ctx.has_changed_rows and not ctx.owns_rows:
-            raise RowsChange
-        return row
-    (own,) = operands_in(copied(ctx, row, row.name))
-    assert isinstance(own, ir.Var)
-    ctx.roots[own] |= {KEPT}
-    ctx.own_rows.add(own)
-    return own
-
-
-def changes_rows(ctx: Context, value: Grown) -> None:
-    """Takes note that an item of a list is replaced, or taken out."""
-    if any(len(ctx.shape(buffer)) > 1 for buffer in value.buffers):
-        ctx.has_changed_rows = True
-        if ctx.has_taken_rows and not ctx.owns_rows:
-            raise RowsChange
-
-
-def _without(value: Value, cell: Cell) -> Value:
-    if value == cell or (isinstance(value, View) and value.cell == cell):
-        return MADE_BEFORE
-    if isinstance(value, Table):
-        items = _without(value.items, cell)
-        return dataclasses.replace(value, items=items) if isinstance(items, List | Cell) else items  # type: ignore[arg-type]
-    if isinstance(value, TupleValue | Record):
-        return dataclasses.replace(value, items=tuple(_without(one, cell) for one in value.items))
-    return value
-
-
-def unnamed(value: Value) -> Value:
-    """What is in a value, without the cells of its lists."""
-    if isinstance(value, TupleValue | Record):
-        return dataclasses.replace(value, items=tuple(map(unnamed, value.items)), cell=None)
-    if isinstance(value, Table):
-        items = unnamed(value.items)
-        assert is_list(items)
-        return dataclasses.replace(value, items=items, cell=None)
-    return dataclasses.replace(value, cell=None) if isinstance(value, Grown) else value

@@ -17,7 +17,8 @@ import numpy as np
 
 from adjit.transform import ir
 from adjit.transform.elaborate.values.frame import Context, as_index, wrap
-from adjit.transform.elaborate.values.lists import as_array, item
+from adjit.transform.elaborate.values.lists import as_array
+from adjit.transform.elaborate.values.names import item
 from adjit.transform.elaborate.values.values import (
     LEAF,
     Complex,

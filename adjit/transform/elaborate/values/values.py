@@ -48,7 +48,7 @@ class TupleValue:
     items: tuple[Value, ...]
     is_list: bool = False
     fields: tuple[str, ...] = ()
-    cell: Cell | View | None = None
+    cell: Cell | Within | View | None = None
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Record:
     keys: tuple[Any, ...]
     items: tuple[Value, ...]
     of: type | None = None
-    cell: Cell | None = None
+    cell: Cell | Within | None = None
 
     def get(self, key: Any) -> Value | None:
         return self.items[self.keys.index(key)] if key in self.keys else None
@@ -91,10 +91,23 @@ CELL = "%list"
 
 
 @dataclass(frozen=True)
+class Within:
+    """A list or an object that is an item of a list that grows, or part of one, as the variables hold it that name it.
+
+    cell: of the list, None for one that has no name; index: of the item, from 0 on; path: which part of the item it is,
+    as the places of parts in parts.
+    """
+
+    cell: Cell | None
+    index: ir.Operand
+    path: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
 class View:
     """`d.keys()`, `d.values()` or `d.items()` as a variable holds it: what is in the dictionary now."""
 
-    cell: Cell
+    cell: Cell | Within
     part: str
 
 
@@ -110,7 +123,7 @@ class Table:
     items: List
     default: Static | None = None
     limit: ir.Operand | None = None
-    cell: Cell | None = None
+    cell: Cell | Within | None = None
 
 
 @dataclass(frozen=True)
@@ -121,7 +134,7 @@ class Grown:
     item: Shape
     buffers: tuple[ir.Operand, ...]
     count: ir.Operand
-    cell: Cell | View | None = None
+    cell: Cell | Within | View | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,6 +264,7 @@ Value = (
     | Record
     | Table
     | Cell
+    | Within
     | View
     | Lazy
     | Flat
@@ -267,7 +281,7 @@ MADE_BEFORE = Poison("It is a list that the trip before of a loop made.")
 
 
 def seen(env: Mapping[str, Value], value: Value) -> Value:
-    """A value with what is in its lists now."""
+    """A value with what is in its lists now, but for items of lists that grow, which are read from memory."""
     if isinstance(value, Cell):
         state = env.get(value.key, MADE_BEFORE)
         if isinstance(state, TupleValue | Record):
@@ -277,7 +291,7 @@ def seen(env: Mapping[str, Value], value: Value) -> Value:
             assert isinstance(whole, List)
             return replace(state, items=whole, cell=value)
         return replace(state, cell=value) if isinstance(state, Grown) else state
-    if isinstance(value, View):
+    if isinstance(value, View) and isinstance(value.cell, Cell):
         return view_of(seen(env, value.cell), value.part)
     if isinstance(value, Table):
         whole = seen(env, value.items)
@@ -390,8 +404,9 @@ class Shape:
     """How a value is put together, and its parts.
 
     'leaf', 'tuple', 'list', 'record', 'complex', 'function', 'static' or 'poison'; 'grown', of items like its part;
-    'row', such a list of numbers that is an item of another; 'table', with the list that is its part. fields: the names
-    or keys of its parts; of a table, its kind, its default, and whether it has a limit; of: its class.
+    'row', such a list of numbers that is an item of another; 'table', with the list that is its part; 'within', the
+    place of an item, with its list and path. fields: the names or keys of its parts; of a table, its kind, its default,
+    and whether it has a limit; of: its class.
     """
 
     kind: str
@@ -465,6 +480,8 @@ def structure(value: Value) -> Shape:
         return Shape("record", tuple(structure(v) for v in value.items), value.keys, value.of)
     if isinstance(value, Table):
         return Shape("table", (structure(value.items),), (value.kind, value.default, value.limit is not None))
+    if isinstance(value, Within):
+        return Shape("within", (value.cell, value.path))
     return Shape("poison" if isinstance(value, Poison) else "static", (value,))
 
 
@@ -544,6 +561,8 @@ def leaves_of(value: Value) -> list[ir.Operand]:
         return [value.is_there, *leaves_of(value.value)]
     if isinstance(value, Table):
         return [*leaves_of(value.items), *([] if value.limit is None else [value.limit])]
+    if isinstance(value, Within):
+        return [value.index]
     return [value.which] if isinstance(value, OneOf) else []
 
 
@@ -593,5 +612,8 @@ def rebuild(shape: Shape, operands: Iterable[ir.Operand]) -> Value:
         return OneOf(shape.parts, next(rest))
     if shape.kind == "maybe":
         return Maybe(next(rest), rebuild(shape.parts[0], rest))
+    if shape.kind == "within":
+        cell, path = shape.parts
+        return Within(cell, next(rest), path)
     value: Value = shape.parts[0]
     return value

@@ -1,0 +1,319 @@
+"""How variables name lists, dictionaries and objects, so that all names of one see what becomes of it.
+
+In: a value, what is in it from now on. Out: what a variable holds, what it stands for now.
+
+    a = b = []        both hold one `Cell`; what is in it stands in the environment, by the cell's key
+    p = bodies[i]     the item of a list that grows, where such items are changed: its place, `Within`
+    p.speed += 1.0    a store into the memory of the list
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from adjit.transform import ir
+from adjit.transform.elaborate.values.elementwise import copied
+from adjit.transform.elaborate.values.frame import KEPT, Context, Frame, ItemsChange, RowsChange
+from adjit.transform.elaborate.values.lists import fitted, read_item, store_item
+from adjit.transform.elaborate.values.sharing import are_shared, puts_away, shared_items, takes_note
+from adjit.transform.elaborate.values.values import (
+    MADE_BEFORE,
+    Cell,
+    Grown,
+    List,
+    Poison,
+    Record,
+    Shape,
+    Table,
+    TupleValue,
+    Value,
+    View,
+    Within,
+    described,
+    is_array,
+    is_list,
+    is_mutable,
+    leaf_count,
+    operands_in,
+    seen,
+    view_of,
+)
+
+
+def item(ctx: Context, value: Grown, index: ir.Operand) -> Value:
+    """The item at an index from 0 on; lists and objects in it know where they are."""
+    cell: Cell | Within | View | None = value.cell
+    path: tuple[int, ...] = ()
+    if isinstance(cell, View):
+        path = _PATHS[cell.part]
+        cell = cell.cell
+    # what is within an item is not known by an item of its own
+    return _placed(read_item(ctx, value, index), cell if isinstance(cell, Cell) else None, index, path)
+
+
+_PATHS: Mapping[str, tuple[int, ...]] = {"keys": (0,), "values": (1,), "items": ()}
+
+
+def _placed(value: Value, cell: Cell | None, index: ir.Operand, path: tuple[int, ...]) -> Value:
+    if isinstance(value, TupleValue | Record):
+        items = tuple(_placed(one, cell, index, (*path, k)) for k, one in enumerate(value.items))
+        is_one = is_mutable(value) and not (isinstance(value, Record) and value.of is np.record)
+        return dataclasses.replace(value, items=items, cell=Within(cell, index, path) if is_one else None)
+    return dataclasses.replace(value, cell=Within(cell, index, path)) if isinstance(value, Grown) else value
+
+
+def read_items(frame: Frame, value: Value) -> Value:
+    """A variable's value with the items of lists that grow as they are now."""
+    if isinstance(value, Within):
+        return item_now(frame, value)
+    if isinstance(value, View) and isinstance(value.cell, Within):
+        return view_of(item_now(frame, value.cell), value.part)
+    if isinstance(value, TupleValue) and not value.is_list:
+        return dataclasses.replace(value, items=tuple(read_items(frame, one) for one in value.items))
+    return value
+
+
+def item_now(frame: Frame, place: Within) -> Value:
+    """What is at a place in a list."""
+    whole = _items_at(frame, place)
+    if isinstance(whole, Poison):
+        return whole
+    found: Value = _placed(read_item(frame.ctx, whole, place.index), place.cell, place.index, ())
+    for k in place.path:
+        assert isinstance(found, TupleValue | Record)
+        found = found.items[k]
+    return found
+
+
+def state_of(frame: Frame, cell: Cell | Within) -> Value:
+    """What is in a list, a dictionary or an object now."""
+    return item_now(frame, cell) if isinstance(cell, Within) else seen(frame.env, cell)
+
+
+def _items_at(frame: Frame, place: Within) -> Grown | Poison:
+    """The list around an item."""
+    assert place.cell is not None
+    state = seen(frame.env, place.cell)
+    state = state.items if isinstance(state, Table) else state
+    return state if isinstance(state, Grown) else MADE_BEFORE
+
+
+def current(frame: Frame, value: Grown) -> Grown:
+    """A list that a loop runs through, as it is now."""
+    if not frame.ctx.items_change or not isinstance(value.cell, Cell | View):
+        return value
+    now = seen(frame.env, value.cell)
+    return now if isinstance(now, Grown) and now.item == value.item else value
+
+
+def _store_parts(ctx: Context, value: Grown, index: ir.Operand, old: Value, new: Value, path: tuple[int, ...]) -> None:
+    """A part of an item becomes `new`, which was `old`: what is the same in both is left alone."""
+    shape, first = value.item, 0
+    for k in path:
+        first += sum(map(leaf_count, shape.parts[:k]))
+        shape = shape.parts[k]
+
+    def put(part: Shape, was: Value, given: Value, at: int) -> None:
+        if was == given:
+            return
+        if isinstance(was, TupleValue | Record) and isinstance(given, TupleValue | Record):
+            for own, a, b in zip(part.parts, was.items, given.items, strict=True):
+                put(own, a, b, at)
+                at += leaf_count(own)
+            return
+        puts_away(ctx, given)
+        one = Grown(part, value.buffers[at : at + leaf_count(part)], value.count)
+        changes_rows(ctx, one)
+        store_item(ctx, one, index, given)
+
+    put(shape, old, new, first)
+
+
+State = TupleValue | Grown | Record | Table
+
+
+def changed(frame: Frame, value: State, state: State, what: str, keeps_places: bool = False) -> None:
+    """A list, dictionary or object holds something else now, for all who know it; `what` changes it.
+
+    keeps_places: the items that it had are where they were.
+    """
+    if isinstance(value.cell, Within):
+        _item_changed(frame, value, state, what)
+        return
+    if isinstance(value.cell, View):
+        raise frame.ctx.mismatch(f"{what} of a view of a dictionary", "Make a list of it: `list(...)`.")
+    if value.cell is None:
+        raise frame.ctx.unsupported(
+            f"{what} of {described(value)} that has no one name",
+            "Make another one: `new = [*old, x]`, `new = {**old, 'key': x}`.",
+            why="It was chosen by a condition, or made in the trip before of a loop.",
+        )
+    if value.cell in frame.ctx.defaults:
+        name = frame.ctx.defaults[value.cell]
+        raise frame.ctx.unsupported(
+            f"`{name}` is changed, whose default is {described(value)}",
+            f"Write `{name}=None`, and `if {name} is None: {name} = []` in the function.",
+            why="In Python all calls share it, so that each would start from what the last one left.",
+        )
+    assert isinstance(value.cell, Cell)
+    takes_note(frame.ctx, value, value.cell)
+    if not keeps_places and frame.ctx.items_change:
+        for other in frame.ctx.frames:
+            other.env = {name: _without_places(known, value.cell) for name, known in other.env.items()}
+    frame.env[value.cell.key] = held(frame, state)
+
+
+def held(frame: Frame, state: State) -> State:
+    """What is in a list and the like, with the lists in it by their cells."""
+    if isinstance(state, Grown):
+        return dataclasses.replace(state, cell=None)
+    if isinstance(state, Table):
+        items = held(frame, state.items)
+        if state.kind == "iterator":
+            # it goes through the list itself, whatever becomes of that
+            return dataclasses.replace(state, items=kept(frame, state.items), cell=None)  # type: ignore[arg-type]
+        assert isinstance(items, List)
+        return dataclasses.replace(state, items=items, cell=None)
+    return dataclasses.replace(state, items=tuple(_held_item(frame, one) for one in state.items), cell=None)
+
+
+def _held_item(frame: Frame, value: Value) -> Value:
+    if is_mutable(value) and isinstance(value.cell, Within):
+        are_shared(frame.ctx)
+        value = unnamed(value) if frame.ctx.items_change else value
+    return kept(frame, value)
+
+
+def kept(frame: Frame, value: Value) -> Value:
+    """A value as a variable holds it: lists by their cells, new ones for lists that have none."""
+    if isinstance(value, ir.Var) and is_array(value) and KEPT in frame.ctx.roots_of(value):
+        return _kept_row(frame.ctx, value)
+    if isinstance(value, TupleValue | Grown) and isinstance(value.cell, View):
+        return value.cell
+    if isinstance(value, TupleValue) and not value.is_list:
+        items = tuple(kept(frame, one) for one in value.items)
+        return value if ir.same(items, value.items) else dataclasses.replace(value, items=items)
+    if not is_mutable(value):
+        return value
+    if isinstance(value.cell, Within):
+        # as it is now, where nobody changes it
+        return value.cell if frame.ctx.items_change and value.cell.cell is not None else value
+    if value.cell is not None:
+        return value.cell
+    state = held(frame, value)
+    frame.ctx.cells += 1
+    cell = Cell(frame.ctx.cells)
+    frame.ctx.put_away.discard(cell.key)
+    frame.ctx.changes.pop(cell.key, None)
+    frame.ctx.begun_in[cell.key] = tuple(frame.ctx.loops)
+    if cell.key in frame.env:
+        # one that the trip before made: who still names it has that one
+        for other in frame.ctx.frames:
+            other.env = {name: _without(known, cell) for name, known in other.env.items()}
+    frame.env[cell.key] = state
+    return cell
+
+
+def _kept_row(ctx: Context, row: ir.Var) -> ir.Operand:
+    """An array that is an item of a list, which stays what it is when the list takes another one in its place."""
+    ctx.has_taken_rows = True
+    if not ctx.owns_rows or row in ctx.own_rows:
+        if ctx.has_changed_rows and not ctx.owns_rows:
+            raise RowsChange
+        return row
+    (own,) = operands_in(copied(ctx, row, row.name))
+    assert isinstance(own, ir.Var)
+    ctx.roots[own] |= {KEPT}
+    ctx.own_rows.add(own)
+    return own
+
+
+def changes_rows(ctx: Context, value: Grown) -> None:
+    """Takes note that an item of a list is replaced, or taken out."""
+    if any(len(ctx.shape(buffer)) > 1 for buffer in value.buffers):
+        ctx.has_changed_rows = True
+        if ctx.has_taken_rows and not ctx.owns_rows:
+            raise RowsChange
+
+
+def known_in(frame: Frame, value: Value, place: Within) -> None:
+    """Whoever names a list or an object by a variable names the item that it has become."""
+    cell = value.cell if is_mutable(value) else None
+    if frame.ctx.items_change and isinstance(cell, Cell):
+        for other in frame.ctx.frames:
+            other.env = {name: place if known == cell else known for name, known in other.env.items()}
+
+
+def _item_changed(frame: Frame, value: State, state: State, what: str) -> None:
+    """A list or an object that is an item of a list holds something else now."""
+    ctx, place = frame.ctx, value.cell
+    assert isinstance(place, Within)
+    if place.cell is None:
+        raise ctx.unsupported(
+            f"{what} of {described(value)} that is an item of a list without a name",
+            "Give the list a name, and change its items by that.",
+        )
+    if not ctx.items_change:
+        raise ItemsChange
+    if ctx.items_are_shared:
+        raise shared_items(ctx)
+    whole, state = _items_at(frame, place), dataclasses.replace(state, cell=None)
+    assert isinstance(whole, Grown)
+    given = _with_part(read_item(ctx, whole, place.index), place.path, state)
+    wide = fitted(ctx, whole, given)
+    for key in ctx.put_away & frame.env.keys():
+        frame.env[key] = Poison("A list that grows has taken it as an item, and items of such a list were changed.")
+    takes_note(ctx, value, place.cell)
+    known = frame.env[place.cell.key]
+    around = dataclasses.replace(known, items=wide) if isinstance(known, Table) else wide
+    frame.env[place.cell.key] = held(frame, around)
+    _store_parts(ctx, wide, place.index, value, state, place.path)
+
+
+def _with_part(value: Value, path: Sequence[int], part: Value) -> Value:
+    if not path:
+        return part
+    assert isinstance(value, TupleValue | Record)
+    k = path[0]
+    return dataclasses.replace(
+        value, items=(*value.items[:k], _with_part(value.items[k], path[1:], part), *value.items[k + 1 :])
+    )
+
+
+_MOVED = Poison("It is an item of a list whose items have moved since.")
+
+
+def _without_places(value: Value, cell: Cell) -> Value:
+    """A variable's value, unless it is at a place in this list, which something else is at now."""
+    if isinstance(value, Within):
+        return _MOVED if value.cell == cell else value
+    if isinstance(value, TupleValue):
+        items = tuple(_without_places(one, cell) for one in value.items)
+        return next((one for one in items if one is _MOVED), value)
+    return value
+
+
+def _without(value: Value, cell: Cell) -> Value:
+    place = value.cell if isinstance(value, View) else value
+    if place == cell or (isinstance(place, Within) and place.cell == cell):
+        return MADE_BEFORE
+    if isinstance(value, Table):
+        items = _without(value.items, cell)
+        return dataclasses.replace(value, items=items) if isinstance(items, List | Cell) else items  # type: ignore[arg-type]
+    if isinstance(value, TupleValue | Record):
+        return dataclasses.replace(value, items=tuple(_without(one, cell) for one in value.items))
+    return value
+
+
+def unnamed(value: Value) -> Value:
+    """What is in a value, without the cells of its lists."""
+    if isinstance(value, TupleValue | Record):
+        return dataclasses.replace(value, items=tuple(map(unnamed, value.items)), cell=None)
+    if isinstance(value, Table):
+        items = unnamed(value.items)
+        assert is_list(items)
+        return dataclasses.replace(value, items=items, cell=None)
+    return dataclasses.replace(value, cell=None) if isinstance(value, Grown) else value
