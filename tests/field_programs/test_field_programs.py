@@ -23,9 +23,7 @@ REFUSED: dict[str, str] = {
     "sn_chi2": "scipy.integrate.quad has no derivative here",
     "toggle_switch": "scipy.integrate.solve_ivp has no derivative here",
     "progress_curve": "scipy.integrate.odeint has no derivative here",
-    "lj_mixture": "a list that grows, of items of different kinds",
     "tree_potential": "the type of the result depends on the path taken",
-    "romberg": "`append` of a list of 1 that has no one name",
     "loschmidt": "a list that grows, of items of different kinds",
     "logistic_elbo": "`standard_normal` of a generator of random numbers",
 }

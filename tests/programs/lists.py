@@ -235,3 +235,76 @@ def copies_of_a_state(p, steps):
         path.append(state.copy())
     path = np.array(path)
     return np.sum(path[:, 0] ** 2) + path[-1, 1]
+
+
+@add
+def appends_what_it_pops(x):
+    stack = []
+    for v in x:
+        stack.append(v)
+        if len(stack) > 2:
+            stack.append(stack.pop() * stack.pop() + 1.0)
+    stack[0] += stack.pop()
+    return stack[0] * stack[-1] * len(stack)
+
+
+class Counted:
+    def __init__(self, start):
+        self.count, self.total = 0.0, start
+
+    def step(self):
+        self.count += 1.0
+        return self.total * 0.5
+
+    def go(self):
+        self.total += self.step()
+        return self.total * self.count
+
+
+@add
+def an_object_that_changes_while_its_attribute_does(x):
+    counted = Counted(x[0])
+    counted.go()
+    return counted.go() * x[1]
+
+
+@LISTS.add(lambda: (wave(6),), second=False)
+def arrays_changed_in_the_list(x):
+    parts = []
+    for k in range(3):
+        parts.append(x * k)
+    first = parts[0]
+    parts[0] += x[1]
+    parts[1][2] = x[0]
+    for part in parts:
+        part -= 0.5
+    return sum(np.sum(part**2) for part in parts) + first[3] ** 3
+
+
+@LISTS.add(lambda: (wave(6),), second=False)
+def changed_in_the_list(x):
+    path = []
+    for k in range(3):
+        row = x * k
+        path.append(row)
+        path[0][1] = x[0] ** 2
+    return np.sum(np.array(path) ** 2)
+
+
+@LISTS.add(lambda: (wave(6),), second=False)
+def an_array_changed_under_a_key(x):
+    found = {}
+    for i in range(x.size):
+        found[i % 2] = x * i
+        found[i % 2] += x**2
+    return np.sum(found[0] ** 2) + found[1][2]
+
+
+@LISTS.add(lambda: (wave(6),), second=False)
+def items_that_are_none_by_annotation(x):
+    best: float | None = None
+    for v in x:
+        if best is None or v > best:
+            best = v
+    other: float | None = best
+    return other * 2.0 if other is not None else 0.0

@@ -1,6 +1,5 @@
 """Containers at run time: right in all modes, as Python has their order; what cannot be known is refused."""
 
-import collections
 import heapq
 
 import numpy as np
@@ -88,13 +87,6 @@ def values_of_different_kinds(x):
     return d[0]
 
 
-def lists_by_key(x):
-    d = collections.defaultdict(list)
-    for i in range(x.size):
-        d[i % 2].append(x[i])
-    return sum(d[0])
-
-
 def changes_a_view(x):
     d = {0: x[0]}
     d[x.size] = x[1]
@@ -104,14 +96,6 @@ def changes_a_view(x):
 
 def merged_heaps(x):
     return sum(heapq.merge(list(x), list(x)))
-
-
-def changes_an_array_under_a_key(x):
-    d = {}
-    for i in range(x.size):
-        d[i % 2] = x * i
-        d[i % 2] += x
-    return np.sum(d[0])
 
 
 def leaves_an_iterator_early(x):
@@ -133,10 +117,8 @@ def steps_through_a_map(x):
         (loops_over_a_set, r"the items of a set one after the other(.|\n)*sorted"),
         (asks_for_a_key_that_may_lack, "`get` of a key that is known at run time only, without a default"),
         (values_of_different_kinds, "a list that grows, of items of different kinds"),
-        (lists_by_key, "a list that grows, of items of different kinds"),
         (changes_a_view, "of a view of a dictionary"),
         (merged_heaps, "heapq.merge"),
-        (changes_an_array_under_a_key, "a store into an array that is an item of a list"),
         (leaves_an_iterator_early, "a loop over an iterator that may end early"),
         (steps_through_a_map, "next of a list that grows"),
     ],

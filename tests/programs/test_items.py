@@ -69,7 +69,7 @@ def held_by_an_object(x):
     ("function", "message"),
     [
         (one_list_many_times, "changed after it went into a list that grows"),
-        (changed_under_its_own_name, "more than once, or of another one too"),
+        (changed_under_its_own_name, "more than once, or of another one too|after it went into a list"),
         (in_two_lists, "more than once, or of another one too"),
         (picked_and_changed, "more than once, or of another one too"),
         (repeated_row, "more than once, or of another one too"),

@@ -27,13 +27,22 @@ def changed_after_it_is_appended(x):
     return np.sum(np.array(path))
 
 
-def changed_in_the_list(x):
-    path = []
+def changed_in_the_list_and_read_beside_it(x):
+    path, row = [], x * 2.0
     for k in range(3):
-        row = x * k
-        path.append(row)
-        path[0][1] = x[0]
-    return np.sum(np.array(path))
+        path.append(x * k)
+    path.append(row)
+    path[3][1] = x[0]
+    return row[1]
+
+
+def runs_through_a_walrus_twice(x):
+    return sum(squares := (v * v for v in x)) + sum(squares)
+
+
+def runs_through_an_annotated_iterator_twice(x):
+    squares: object = (v * v for v in x)
+    return sum(squares) + sum(squares)
 
 
 def of_different_kinds(x):
@@ -58,7 +67,9 @@ def of_the_trip_before(x):
     ("function", "message"),
     [
         (changed_after_it_is_appended, "a store into memory that an item of a list that grows shares"),
-        (changed_in_the_list, "a store into an array that is an item of a list"),
+        (changed_in_the_list_and_read_beside_it, "an array that a list has as an item, and that may have been changed"),
+        (runs_through_a_walrus_twice, "`squares`, an iterator, is read in more than one place"),
+        (runs_through_an_annotated_iterator_twice, "`squares`, an iterator, is read in more than one place"),
         (of_different_kinds, "a list that grows, of items of different kinds"),
         (of_the_trip_before, "`append` of a list of 1 that has no one name"),
     ],

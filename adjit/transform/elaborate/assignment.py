@@ -20,14 +20,22 @@ from adjit.transform import ir
 from adjit.transform.elaborate import tables
 from adjit.transform.elaborate.calls import attribute
 from adjit.transform.elaborate.containers import extended, get_item, listed, set_item
-from adjit.transform.elaborate.expressions import evaluate, subscript_entries, subscript_place, there, whole
+from adjit.transform.elaborate.expressions import (
+    evaluate,
+    knows_once,
+    runs_once,
+    subscript_entries,
+    subscript_place,
+    there,
+    whole,
+)
 from adjit.transform.elaborate.operators import BINARY, binary
 from adjit.transform.elaborate.python_builtins import known_items, so_many
 from adjit.transform.elaborate.records import set_attribute
 from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.elementwise import materialise, store_all
-from adjit.transform.elaborate.values.frame import Frame, Once
-from adjit.transform.elaborate.values.names import kept
+from adjit.transform.elaborate.values.frame import Frame
+from adjit.transform.elaborate.values.names import kept, now
 from adjit.transform.elaborate.values.order import settled
 from adjit.transform.elaborate.values.values import (
     Grown,
@@ -38,7 +46,6 @@ from adjit.transform.elaborate.values.values import (
     Places,
     Record,
     SliceValue,
-    Static,
     Table,
     TupleValue,
     Value,
@@ -56,32 +63,22 @@ def assignment(frame: Frame, node: cst.Assign) -> None:
         value = materialise(frame.ctx, value)
     elif isinstance(targets[0], cst.Subscript):
         value = _named_item(frame, targets[0], value)
-    is_once = _is_once(frame, node.value)
+    is_once = runs_once(frame, node.value)
     for target in targets:
         assign(frame, target, value)
         if isinstance(target, cst.Name):
-            frame.once.pop(target.value, None)
+            knows_once(frame, target.value, is_once)
             if is_once:
-                frame.once[target.value] = Once(frame.env[target.value], len(frame.ctx.loops))
                 continue
             # the operation that made it has its name now
             value = frame.lookup(target.value) or value
 
 
-_ONCE = (zip, map, filter, enumerate, reversed)
-
-
-def _is_once(frame: Frame, node: cst.BaseExpression) -> bool:
-    """Whether an expression is what can be run through once, in Python; here it is what it gives."""
-    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Name) or node.func.value in frame.env:
-        return isinstance(node, cst.GeneratorExp)
-    made_by = evaluate(frame, node.func)
-    return isinstance(made_by, Static) and any(made_by.value is one for one in _ONCE)
-
-
 def annotated_assignment(frame: Frame, node: cst.AnnAssign) -> None:
     if node.value is not None:
-        assign(frame, node.target, evaluate(frame, node.value))
+        assign(frame, node.target, whole(frame, node.value))
+        if isinstance(node.target, cst.Name):
+            knows_once(frame, node.target.value, runs_once(frame, node.value))
 
 
 def augmented_assignment(frame: Frame, node: cst.AugAssign) -> None:
@@ -92,21 +89,21 @@ def augmented_assignment(frame: Frame, node: cst.AugAssign) -> None:
         container = evaluate(frame, target.value)
         if isinstance(container, Grown) or (isinstance(container, TupleValue) and container.is_list):
             entries = subscript_entries(frame, target)
-            set_item(
-                frame,
-                container,
-                entries,
-                binary(frame, callee, get_item(frame, container, entries), evaluate(frame, node.value)),
-            )
+            old = get_item(frame, container, entries)
+            value = evaluate(frame, node.value)
+            _updated(frame, old, callee, value, lambda new: set_item(frame, now(frame, container), entries, new))
             return
         if isinstance(container, Record | Table):
             entries = subscript_entries(frame, target)
             old = tables.item_of(frame, container, entries)
             value = evaluate(frame, node.value)
-            # what is in it may have changed since: a default was put there
-            _updated(
-                frame, old, callee, value, lambda new: tables.store(frame, tables.now(frame, container), entries, new)
-            )
+
+            def put(new: Value) -> None:
+                owner = now(frame, container)
+                assert isinstance(owner, Record | Table)
+                tables.store(frame, owner, entries, new)
+
+            _updated(frame, old, callee, value, put)
             return
         place = subscript_place(frame, target, container)
         mark = len(ctx.builder.ops)
@@ -116,7 +113,8 @@ def augmented_assignment(frame: Frame, node: cst.AugAssign) -> None:
     if isinstance(target, cst.Attribute):
         owner, name = evaluate(frame, target.value), target.attr.value
         old = attribute(frame, owner, name)
-        _updated(frame, old, callee, evaluate(frame, node.value), lambda new: set_attribute(frame, owner, name, new))
+        value = evaluate(frame, node.value)
+        _updated(frame, old, callee, value, lambda new: set_attribute(frame, now(frame, owner), name, new))
         return
     assert isinstance(target, cst.Name)
     old = evaluate(frame, target)
@@ -143,7 +141,9 @@ def augmented_assignment(frame: Frame, node: cst.AugAssign) -> None:
 
 
 def _updated(frame: Frame, old: Value, callee: Any, value: Value, store: Callable[[Value], None]) -> None:
-    """`place op= value` of an item of a dictionary or an attribute, which holds `old`."""
+    """`place op= value` of an item of a list or a dictionary, or of an attribute, which holds `old`; `store`: in what
+    is there now, which the value may have changed."""
+    old = now(frame, old)
     if is_list(old) and callee is operator.add:
         extended(frame, old, value, "`+=`")
     elif isinstance(old, Number) and is_array(old):

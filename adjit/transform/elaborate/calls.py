@@ -55,6 +55,7 @@ from adjit.transform.elaborate.values.elementwise import converted, materialise,
 from adjit.transform.elaborate.values.frame import Context, Frame, LocalFunction, wrap
 from adjit.transform.elaborate.values.handlers import bound, element_type, taken
 from adjit.transform.elaborate.values.lists import elements
+from adjit.transform.elaborate.values.names import now
 from adjit.transform.elaborate.values.record_arrays import field, field_of, has_fields, is_records
 from adjit.transform.elaborate.values.scalars import Options
 from adjit.transform.elaborate.values.values import (
@@ -181,8 +182,20 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
     if _is_hashable(callee) and callee in OF_LISTS:
         args = [a.array if isinstance(a, Flat) else a for a in args]
     else:
-        args, named = [elements(ctx, a) for a in args], {name: elements(ctx, value) for name, value in named.items()}
+        seen_by = (
+            functools.partial(elements, ctx) if callee not in _OF_RAGGED else functools.partial(_unless_ragged, ctx)
+        )
+        args, named = [seen_by(a) for a in args], {name: seen_by(value) for name, value in named.items()}
     return _resolved(frame, callee, list(args), dict(named))
+
+
+# What joins the arrays of a list, which may be of different lengths.
+_OF_RAGGED = (np.concatenate, np.hstack)
+
+
+def _unless_ragged(ctx: Context, value: Value) -> Value:
+    """What NumPy sees of a value, but for a list of arrays of different lengths, which is no array."""
+    return value if isinstance(value, Grown) and value.item.kind == "ragged" else elements(ctx, value)
 
 
 def takes_none(function: Value) -> bool:
@@ -571,7 +584,8 @@ def _by_position(frame: Frame, callee: Any, named: Mapping[str, Value]) -> error
 
 def _method(frame: Frame, method: Method, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
     ctx = frame.ctx
-    owner = method.owner
+    # what is computed for the call may have changed it
+    owner = now(frame, method.owner)
     if is_complex(owner):
         found = _complex_method(frame, method, args, named)
         if found is not None:

@@ -26,13 +26,15 @@ from adjit.transform.elaborate.values.lists import (
     appended,
     contents,
     elements,
+    extents_differ,
     fitted,
     grown,
     joined,
     part_of_list,
     store_item,
+    with_width,
 )
-from adjit.transform.elaborate.values.names import changed, changes_rows, item, known_in
+from adjit.transform.elaborate.values.names import append_to_item, changed, changes_rows, item, known_in
 from adjit.transform.elaborate.values.sharing import has_mutable, in_place, puts_away, puts_away_items, shares_items
 from adjit.transform.elaborate.values.values import (
     LEAF,
@@ -98,7 +100,8 @@ def _as_grown(frame: Frame, base: TupleValue) -> Grown:
     """A list of known items as one that grows, as an item is asked for by a place that is known at run time."""
     ctx, cell = frame.ctx, base.cell
     whole = grown(ctx, base)
-    if ctx.items_change and has_mutable(whole.item) and isinstance(cell, Cell | View):
+    is_changed = has_mutable(whole.item) or any(ndim(buffer) > 1 for buffer in whole.buffers)
+    if ctx.items_change and is_changed and isinstance(cell, Cell | View):
         # items are changed where they are: from now on the list is kept so
         state = seen(frame.env, cell.cell if isinstance(cell, View) else cell)
         state = Table("dict", pairs_of(state)) if isinstance(state, Record) else state
@@ -173,7 +176,8 @@ def set_item(frame: Frame, base: Value, entries: Sequence[Value], value: Value) 
     # the numbers of a list that grows are stored in place: nobody else has that memory
     puts_away_items(ctx, base)
     puts_away(ctx, value)
-    whole = fitted(ctx, base, value)
+    extents_differ(ctx, base, value)
+    whole = with_width(ctx, fitted(ctx, base, value), value, functools.partial(either_value, frame))
     changes_rows(ctx, whole)
     changed(frame, base, whole, "a store into an item")
     store_item(ctx, whole, _from_start(frame, whole, index), value)
@@ -196,6 +200,10 @@ def list_method(frame: Frame, owner: List, name: str, args: Sequence[Value], nam
 
 
 def append(frame: Frame, owner: List, given: Value) -> Value:
+    ctx = frame.ctx
+    if isinstance(owner, Grown) and isinstance(owner.cell, Within) and ctx.items_change and ctx.own_extents:
+        append_to_item(frame, owner, given)
+        return Static(None)
     changed(frame, owner, longer(frame, owner, given), "`append`", keeps_places=True)
     if isinstance(owner, Grown) and isinstance(owner.cell, Cell):
         known_in(frame, given, Within(owner.cell, owner.count))
@@ -208,6 +216,7 @@ def longer(frame: Frame, owner: List, given: Value) -> List:
     if isinstance(owner, TupleValue):
         return TupleValue((*owner.items, given), is_list=True)
     puts_away(ctx, given)
+    extents_differ(ctx, owner, given)
     whole, choose = fitted(ctx, owner, given), functools.partial(either_value, frame)
     return appended(ctx, whole, given, choose, ctx.trips or ir.integer(4))
 

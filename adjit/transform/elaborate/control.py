@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from adjit.transform.elaborate.values import complexes, lists, scalars, sharing
 from adjit.transform.elaborate.values.choices import any_of, as_one_of, functions_in, number_type
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import ANYWHERE, Context, Frame, Guess
+from adjit.transform.elaborate.values.names import held_by, kept, mentions, new_cell
 from adjit.transform.elaborate.values.values import (
     CELL,
     LEAF,
@@ -36,6 +38,8 @@ from adjit.transform.elaborate.values.values import (
     Table,
     TupleValue,
     Value,
+    apart,
+    is_mutable,
     joint,
     leaf_count,
     leaves_of,
@@ -92,6 +96,7 @@ class _Side(NamedTuple):
     ops: list[ir.Op]
     env: Env
     yields: list[ir.Operand]
+    put_away: set[str]  # the lists and objects that lists which grow have taken
 
     def region(self) -> ir.Region:
         return ir.Region((), tuple(self.ops), tuple(self.yields))
@@ -106,17 +111,15 @@ def conditional(frame: Frame, condition: ir.Operand, then: Callable[[], None], o
     before, origin = frame.env, ctx.builder.origin
     sides: list[_Side] = []
     put_away = ctx.put_away
-    found: set[str] = set()
     for run in (then, orelse):
         frame.env, ctx.put_away = dict(before), set(put_away)
         with ctx.builder.region() as ops:
             _run(frame, run)
-        sides.append(_Side(ops, frame.env, []))
-        found |= ctx.put_away
-    ctx.put_away = found
+        sides.append(_Side(ops, frame.env, [], ctx.put_away))
     ctx.builder.origin = origin  # that of the last statement in a branch until now
     frame.env = {}
     outs: list[ir.Var] = []
+    alone: list[str] = []  # the variables that alone name a list or an object
     for name in dict.fromkeys(name for side in sides for name in side.env):
         absent = ir.boolean(False) if name in FLAGS else None
         a, b = (side.env.get(name, absent) for side in sides)
@@ -129,6 +132,11 @@ def conditional(frame: Frame, condition: ir.Operand, then: Callable[[], None], o
         a = _from_before(frame, name, b) if a is None else a
         b = _from_before(frame, name, a) if b is None else b
         frame.env[name] = _join(ctx, name, (a, b), sides, outs)
+        if all(_is_alone(frame, name, side.env, side.put_away) for side in sides):
+            alone.append(name)
+    for name in alone:
+        frame.env[name] = kept(frame, frame.env[name])
+    ctx.put_away = set().union(*(side.put_away for side in sides))
     then_region, else_region = (side.region() for side in sides)
     ctx.builder.emit(ir.If(condition=condition, then=then_region, orelse=else_region, outs=tuple(outs)))
     for out, *incoming in zip(outs, *(side.yields for side in sides), strict=True):
@@ -192,16 +200,17 @@ def _join(ctx: Context, name: str, held: Sequence[Value | None], sides: Sequence
     poison = next((value for value in known if isinstance(value, Poison)), None)
     if poison is not None:
         return poison
-    shape = _joint(structure(known[0]), structure(known[-1]))
+    shape = _joint(ctx, structure(known[0]), structure(known[-1]))
     if shape is None:
         # lists that are not the same one: by what is in them
         held = [v if v is None else seen(side.env, v) for side, v in zip(sides, held, strict=True)]
         known = [value for value in held if value is not None]
-        shape = _joint(structure(known[0]), structure(known[-1]))
+        shape = _joint(ctx, structure(known[0]), structure(known[-1]))
     found: list[list[ir.Operand]] = []
     for side, value in zip(sides, held, strict=True):
         if value is not None and shape is not None:
             with _at_end_of(ctx, side.ops):
+                ctx.put_away = side.put_away
                 _puts_away(ctx, shape, value)
                 leaves = _leaves_as(ctx, shape, value)
             found += [] if leaves is None else [leaves]
@@ -224,6 +233,16 @@ def _join(ctx: Context, name: str, held: Sequence[Value | None], sides: Sequence
     return rebuild(shape, made)
 
 
+def _is_alone(frame: Frame, name: str, env: Env, put_away: Collection[str]) -> bool:
+    """Whether this is the only name of a list or an object, so that what becomes of it concerns nobody else."""
+    value = env.get(name)
+    if not isinstance(value, Cell) or value.key in put_away:
+        return False
+    others = (known for other in frame.ctx.frames if other is not frame for known in other.env.values())
+    own = (known for n, known in env.items() if n != name)
+    return not any(mentions(known, value) for known in itertools.chain(own, others))
+
+
 @contextlib.contextmanager
 def _at_end_of(ctx: Context, ops: list[ir.Op]) -> Iterator[None]:
     """What is emitted within it comes after these operations."""
@@ -239,10 +258,11 @@ def _functions(shape: Shape) -> tuple[Static, ...]:
     return functions_in(shape.parts[0]) if shape.kind == "static" else ()
 
 
-def _joint(one: Shape, other: Shape) -> Shape | None:
+def _joint(ctx: Context, one: Shape, other: Shape) -> Shape | None:
     """How a value is put together that is one on a path and the other on another; a function becomes one of several."""
     options = any_of(_functions(one), _functions(other))
-    return Shape("function", options) if options and one != other else joint(one, other)
+    found = Shape("function", options) if options and one != other else joint(one, other)
+    return apart(found) if found is not None and ctx.own_extents else found
 
 
 def _leaves_as(ctx: Context, shape: Shape, value: Value) -> list[ir.Operand] | None:
@@ -375,6 +395,9 @@ def carried_loop(
     slots = {name: _entry_slot(before.get(name)) for name in names}
     outer, outer_sought = frame.earlier, frame.sought
     sought: set[str] = set()
+    put_away, were_shared = set(ctx.put_away), ctx.items_are_shared
+    # the variables that alone name a list or an object, before the loop and after a trip: it has a cell in each trip
+    alone = {name: new_cell(frame) for name in names if name not in before or _is_alone(frame, name, before, put_away)}
     cells = ctx.cells
     for _ in range(16):
         # a list that a trip makes is the same one when the trip is elaborated once more
@@ -382,6 +405,7 @@ def carried_loop(
         ctx.grows = {name: list(known) for name, known in grows.items()}
         args = {name: slot.variables(name) for name, slot in slots.items()}
         frame.env = dict(before)
+        ctx.put_away, ctx.items_are_shared = set(put_away), were_shared
         # what is assigned in an inner loop alone is the outer loop's as well
         earlier: dict[str, Value | None] = {
             n: None for n, s in slots.items() if s.shape is None and not n.startswith("%")
@@ -390,6 +414,9 @@ def carried_loop(
         for name, slot in slots.items():
             if slot.shape is not None:
                 frame.env[name] = rebuild(slot.shape, args[name])
+                held = frame.env[name]
+                if name in alone and is_mutable(held):
+                    frame.env[name] = held_by(frame, alone[name], held)
             elif name not in FLAGS:
                 frame.env.pop(name, None)
         was_in_loop, frame.in_loop = frame.in_loop, True
@@ -399,6 +426,7 @@ def carried_loop(
                     if isinstance(arg.type, types.Array):
                         ctx.new_array(arg, roots=frozenset((ANYWHERE,)))
                 ctx.loops.append(loop)
+                ctx.bodies.append((ops, frozenset(arg for group in args.values() for arg in group)))
                 ctx.roomy |= {(loop, name): tuple(args[name][:-1]) for name in rooms}
                 extra = body()
         except Guess as guess:
@@ -417,16 +445,22 @@ def carried_loop(
             continue
         finally:
             ctx.loops.pop()
+            ctx.bodies.pop()
             frame.in_loop = was_in_loop
             asked = {n: frame.earlier[n] for n in earlier}
             frame.earlier, frame.sought = outer, outer_sought
+        named = [name for name in alone if isinstance(frame.env.get(name), Cell)]
+        if several := [name for name in named if not _is_alone(frame, name, frame.env, ctx.put_away)]:
+            alone = {name: cell for name, cell in alone.items() if name not in several}
+            continue
         if sought:
             for name in sought:
                 found = _entry_slot(frame.env.get(name))
                 slots[name] = _GUESS if found.shape is None else found._replace(guessed=True)
             sought.clear()
             continue
-        if more := _lists_of(before, frame.env, slots):
+        own = {cell.key for cell in alone.values()}
+        if more := {n: slot for n, slot in _lists_of(before, frame.env, slots).items() if n not in own}:
             slots |= more
             continue
         compared, afters = _compared(before, frame.env, slots)
@@ -457,7 +491,7 @@ def carried_loop(
             if found_room != rooms:
                 rooms = found_room
                 continue
-        _finish(frame, before, slots, args, ops, extra, build, rooms, count)
+        _finish(frame, before, slots, args, ops, extra, build, rooms, count, alone)
         return
     raise ctx.mismatch(
         "the types of the variables in this loop do not settle",
@@ -552,7 +586,7 @@ def _wider(ctx: Context, name: str, slot: _Slot, value: Value | None) -> _Slot:
     if slot.shape is None or (slot.guessed and (found.shape != slot.shape or found.types != slot.types)):
         return found
     assert found.shape is not None
-    shape = _joint(slot.shape, found.shape)
+    shape = _joint(ctx, slot.shape, found.shape)
     if shape is not None and shape.kind == "function":
         return _Slot(shape, (number_type(shape.parts),), slot.guessed)
     is_maybe = shape is not None and shape.kind == "maybe"
@@ -600,6 +634,7 @@ def _finish(
     build: Callable[[Trips], ir.Op],
     rooms: Mapping[str, int],
     count: Callable[[], ir.Operand] | None,
+    alone: Collection[str],
 ) -> None:
     ctx, after = frame.ctx, frame.env
     inits: list[ir.Operand] = []
@@ -635,6 +670,8 @@ def _finish(
         shape = slots[name].shape
         assert shape is not None
         frame.env[name] = rebuild(shape, group)
+        if name in alone:
+            frame.env[name] = kept(frame, frame.env[name])
     for out, *incoming in zip(flat_outs, inits, yields, strict=True):
         _note_phi(ctx, out, incoming)
 

@@ -26,7 +26,7 @@ from adjit.runtime.library import check_separate
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases, named_by
 from adjit.transform.elaborate.calls import attribute, call
-from adjit.transform.elaborate.control import RETURN, VALUE, flag
+from adjit.transform.elaborate.control import RETURN, VALUE, either_value, flag
 from adjit.transform.elaborate.derivatives import Moved, arguments, placed
 from adjit.transform.elaborate.detached import without_detached
 from adjit.transform.elaborate.expressions import evaluate, there
@@ -38,6 +38,7 @@ from adjit.transform.elaborate.values.choices import functions_in
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import (
     Context,
+    ExtentsDiffer,
     Frame,
     Guess,
     ItemsChange,
@@ -132,19 +133,23 @@ def elaborate_kernel(
 
 def _in_context(build_derivative: BuildDerivative, run: Callable[[Context], ir.Function]) -> ir.Function:
     """What `run` makes: items of lists are as they are where a variable takes them, if nothing replaces them or changes
-    what is in them, and calls of functions by themselves are written out, if they come to an end."""
-    owns_rows, items_change, recursive = False, False, list[object]()
+    what is in them, and of one shape; calls of functions by themselves are written out, if they come to an end."""
+    owns_rows, items_change, own_extents, recursive = False, False, False, list[object]()
     while True:
         ctx = new_context(build_derivative)
-        ctx.owns_rows, ctx.items_change, ctx.recursive = owns_rows, items_change, dict.fromkeys(recursive)
+        ctx.owns_rows, ctx.items_change, ctx.own_extents = owns_rows, items_change, own_extents
+        ctx.recursive = dict.fromkeys(recursive)
         try:
             return run(ctx)
         except RowsChange:
             owns_rows = True
         except ItemsChange:
             items_change = True
+        except ExtentsDiffer:
+            own_extents = True
         except RecursesAtRunTime as found:
             recursive.append(found.function)
+            own_extents = True  # what calls hand on is often a part of what they got
 
 
 def _elaborate_local(
@@ -268,7 +273,7 @@ def new_context(build_derivative: BuildDerivative) -> Context:
     ctx = Context()
     ctx.inline = functools.partial(_inline, ctx)
     ctx.inline_derivative = functools.partial(_inline_derivative, ctx, build_derivative)
-    ctx.for_each, ctx.read_items = for_each, read_items
+    ctx.for_each, ctx.read_items, ctx.either_value = for_each, read_items, either_value
     ctx.collected, ctx.comprehension, ctx.call, ctx.attribute = collected, comprehension, call, attribute
     ctx.run_local = functools.partial(_run_local, ctx)
     ctx.elaborate_local = _elaborate_local

@@ -33,7 +33,7 @@ from adjit.transform.elaborate.saying import SAYING, said
 from adjit.transform.elaborate.syntax import contains, nonlocals
 from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.elementwise import copied, materialise
-from adjit.transform.elaborate.values.frame import Context, Frame, Guess, LocalFunction, wrap
+from adjit.transform.elaborate.values.frame import Context, Frame, Guess, LocalFunction, Once, wrap
 from adjit.transform.elaborate.values.lists import elements, joined
 from adjit.transform.elaborate.values.names import kept
 from adjit.transform.elaborate.values.order import in_order, settled
@@ -226,10 +226,29 @@ def _items(frame: Frame, value: Value, node: cst.CSTNode, instead: str = _STARRE
     return value.items
 
 
+_ONCE = (zip, map, filter, enumerate, reversed)
+
+
+def runs_once(frame: Frame, node: cst.BaseExpression) -> bool:
+    """Whether an expression is what can be run through once, in Python; here it is what it gives."""
+    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Name) or node.func.value in frame.env:
+        return isinstance(node, cst.GeneratorExp)
+    made_by = evaluate(frame, node.func)
+    return isinstance(made_by, Static) and any(made_by.value is one for one in _ONCE)
+
+
+def knows_once(frame: Frame, name: str, is_once: bool) -> None:
+    """Takes note of whether what a variable holds from now on can be run through once."""
+    frame.once.pop(name, None)
+    if is_once:
+        frame.once[name] = Once(frame.env[name], len(frame.ctx.loops))
+
+
 def _walrus(frame: Frame, node: cst.NamedExpr) -> Value:
     value = materialise(frame.ctx, evaluate(frame, node.value))
     assert isinstance(node.target, cst.Name)
     frame.env[node.target.value] = kept(frame, value)
+    knows_once(frame, node.target.value, runs_once(frame, node.value))
     return frame.lookup(node.target.value) or value
 
 

@@ -49,8 +49,8 @@ from adjit.transform.elaborate.values import algorithms, complexes, scalars
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Context, Frame, as_index
 from adjit.transform.elaborate.values.handlers import Handler, takes
-from adjit.transform.elaborate.values.lists import fitted, grown, store_item
-from adjit.transform.elaborate.values.names import changed, changes_rows, item, kept, state_of
+from adjit.transform.elaborate.values.lists import extents_differ, fitted, grown, store_item, with_width
+from adjit.transform.elaborate.values.names import changed, changes_rows, item, kept, now, state_of
 from adjit.transform.elaborate.values.sharing import puts_away, puts_away_items
 from adjit.transform.elaborate.values.values import (
     Grown,
@@ -264,7 +264,9 @@ def _stored(
         return
     puts_away_items(frame.ctx, table.items)
     puts_away(frame.ctx, given)
-    whole = fitted(frame.ctx, table.items, pair)
+    extents_differ(frame.ctx, table, given)
+    choose = functools.partial(either_value, frame)
+    whole = with_width(frame.ctx, fitted(frame.ctx, table.items, pair), pair, choose)
     becomes(whole)
 
     def put() -> None:
@@ -331,13 +333,6 @@ def method(frame: Frame, owner: Record | Table, name: str, args: Sequence[Value]
 
 _KEYED = ("get", "pop", "setdefault")
 _OF_LISTS = ("insert", "reverse", "sort", "index", "count", "remove")
-
-
-def now(frame: Frame, value: Record | Table) -> Record | Table:
-    """What is in it now."""
-    found = value if value.cell is None else state_of(frame, value.cell)
-    assert isinstance(found, Record | Table)
-    return found
 
 
 def _now(frame: Frame, value: Table) -> Table:

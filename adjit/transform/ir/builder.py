@@ -36,6 +36,12 @@ class Builder:
         """Whether what is emitted now comes after what stands in that list, and sees its results."""
         return any(ops is level for level in self._stack)
 
+    def parted(self, ops: list[Op]) -> tuple[list[Op], list[Op]]:
+        """What stands in an open list and in those opened in it; and what stands around."""
+        depth = next(k for k, level in enumerate(self._stack) if level is ops)
+        inside, around = self._stack[depth:], self._stack[:depth]
+        return [op for level in inside for op in level], [op for level in around for op in level]
+
     def emit(self, op: Op) -> Op:
         if op.origin is None and self.origin is not None:
             op = op.at(self.origin)

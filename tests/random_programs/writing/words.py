@@ -900,6 +900,43 @@ for <i> in range(<v>.size):
     <!d>[<i> % 3][0] += <v>[<i>]
 <!b> = sum(<!w>[0] * <!w>[1] for <!w> in <!d>.values())
 
+<!l> = [<!e> * <x1> for <!e> in <v>]
+<!l>.append(<!l>.pop() * <!l>.pop(0) + <x2>)
+<!l>[0] += <!l>.pop()
+<!b> = <!l>[0] * len(<!l>)
+
+# lists of arrays and lists of lengths of their own
+<!l> = []
+for <i> in range(<v>.size):
+    <!l>.append(<v>[: <i> + 1] * <x1>)
+<!b> = sum(<!w>[-1] * np.sum(<!w>) for <!w> in <!l>) + np.sum(np.concatenate(<!l>))
+
+<!l> = [[] for <i> in range(3)]
+for <i> in range(<v>.size):
+    <!l>[<i> * <i> % 3].append(<v>[<i>] * <x1>)
+<!b> = sum(sum(<!w>) ** 2 for <!w> in <!l>)
+
+<!d> = collections.defaultdict(list)
+for <!e> in <v>:
+    <!d>[int(<!e> > 0.1237)].append(<!e> * <!e>)
+<!b> = <x1>
+for <!w> in <!d>.values():
+    <!b> += sum(<!w>) / len(<!w>)
+
+<!l> = []
+<!p> = [<x1>]
+for <!e> in <v>:
+    if <!e> > 0.1237:
+        <!l>.append(<!p>)
+        <!p> = []
+    <!p>.append(<!e>)
+<!b> = sum(sum(<!w>) ** 2 for <!w> in <!l>) + len(<!p>)
+
+<!l> = [<v> * <i> for <i> in range(<n>)] + [<v> * 1.0]
+<!l>[-1] += <x1>
+<!l>[0][0] = <x2>
+<!b> = sum(np.sum(<!w> * <!w>) for <!w> in <!l>)
+
 # dictionaries
 <!d> = {"a": <x1>, "b": <v>}
 <!d>["c"] = <!d>["a"] * 2.0

@@ -35,6 +35,16 @@ def moved_up(items: Any) -> None:
     items.pop()
 
 
+def common_extent(extents: Any) -> int:
+    """The one extent that all items of a list have; 0 of none. ValueError where they differ."""
+    found = 0
+    for k in range(len(extents)):
+        if k > 0 and extents[k] != found:
+            raise ValueError("the items of the list have different lengths")
+        found = extents[k]
+    return found
+
+
 # ---------------------------------------------------------------------------------------------------------------- heaps
 
 

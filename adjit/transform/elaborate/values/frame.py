@@ -20,13 +20,16 @@ from adjit.transform import ir
 from adjit.transform.elaborate.values.values import (
     CELL,
     Complex,
+    Grown,
     List,
     Poison,
     Record,
     Static,
+    Table,
     TupleValue,
     Value,
     View,
+    leaves_of,
     seen,
 )
 from adjit.transform.ir.types import const, is_small, type_of, typed_const
@@ -93,10 +96,18 @@ class Context:
         # whether lists and objects that are items of lists that grow are changed in place, so that who names one reads
         # it from there; and whether such items went into another list, where they would be the same ones in Python
         self.items_change = self.items_are_shared = False
+        # whether the arrays and lists in lists that grow have extents of their own, each one
+        self.own_extents = False
+        # of each loop around what is elaborated, its operations so far and what it carries
+        self.bodies: list[tuple[list[ir.Op], frozenset[ir.Operand]]] = []
         self.in_place = False  # a list's items are put into another order
         self.put_away: set[str] = set()  # the cells of lists and objects that such a list has taken as items
         self.changes: dict[str, set[object]] = {}  # for each cell, the loops in which it is changed
         self.begun_in: dict[str, tuple[object, ...]] = {}  # and those in which it was made
+        self.row_of: dict[ir.Operand, ir.Operand] = {}  # of which memory of a list an array is an item
+        # the memory that lists which grow have copied as items; and those of it that such a list has changed since
+        self.copied_rows: set[object] = set()
+        self.stale: set[object] = set()
         # numbers that NumPy gives as views of rank 0
         self.elements_of_views: set[ir.Operand] = set()
         # set by function.py, which knows statements: the body of a Python function on argument values (is it a rule's,
@@ -112,6 +123,7 @@ class Context:
         self.call: Callable[[Frame, Value, Sequence[Value], Mapping[str, Value]], Value]
         self.attribute: Callable[[Frame, Value, str], Value]
         self.for_each: Callable[[Frame, Value, Callable[[Value], None], Sequence[str]], None]
+        self.either_value: Callable[[Frame, ir.Operand, Callable[[], Value], Callable[[], Value]], Value]
         # a variable's value with the items of lists that grow as they are now
         self.read_items: Callable[[Frame, Value], Value]
         self.comprehension: Callable[..., Value]
@@ -210,6 +222,33 @@ class Context:
         if isinstance(array, ir.Const):
             return frozenset((id(array.value),))
         return self.roots.get(array, frozenset((ANYWHERE,)))
+
+    def stores_to_row(self, array: ir.Operand) -> None:
+        """Takes note of a store into an array that is an item of a list: who has the array that was put there, in
+        Python, or a copy of the item, does not see it."""
+        buffer = self.row_of.get(array)
+        states = self.frames[-1].lists().values() if self.frames else ()
+        wholes = (state.items if isinstance(state, Table) else state for state in states)
+        if not any(isinstance(one, Grown) and any(b is buffer for b in one.buffers) for one in wholes):
+            if not self.items_change:
+                raise ItemsChange
+            raise self.unsupported(
+                "a store into an array that is an item of a list",
+                "Store into it before it is appended, or store a changed copy: `items[k] = new`.",
+                why="The list may have changed since it was taken from there.",
+            )
+        self.stale |= self.copied_rows
+
+    def refuse_stale(self, name: str, value: Value) -> None:
+        """Refuses to read an array that a list has changed, as one of its items, and that is not that item here."""
+        for leaf in leaves_of(value):
+            is_stale = isinstance(leaf, ir.Var) and not self.stale.isdisjoint((leaf, *(self.roots_of(leaf) - {KEPT})))
+            if is_stale and leaf not in self.row_of:
+                raise self.unsupported(
+                    f"`{name}`, an array that a list has as an item, and that may have been changed there",
+                    "Put a copy into the list: `items.append(x.copy())`, or read it from there.",
+                    why="The list has memory of its own here, in Python the array itself.",
+                )
 
     def is_of_doubtful_type(self, array: ir.Operand) -> bool:
         """Whether its numbers may have other bits in NumPy."""
@@ -372,6 +411,8 @@ class Frame:
             value = self.ctx.read_items(self, value)
         if name in self.once and self.once[name].value is found:
             self.once[name].read(self.ctx, name)
+        if self.ctx.stale and value is not None:
+            self.ctx.refuse_stale(name, value)
         if isinstance(value, Poison) and value.is_deleted:
             raise self.ctx.unsupported(f"`{name}` is read after it may have been deleted", "Leave the `del` out.")
         if isinstance(value, Poison):
@@ -446,6 +487,10 @@ class RecursesAtRunTime(Exception):
 
 class ItemsChange(Exception):
     """A list or an object is changed that is an item of a list that grows: who names it has to see that."""
+
+
+class ExtentsDiffer(Exception):
+    """An array or a list in a list that grows has another extent than the one before: each needs its own."""
 
 
 class RowsChange(Exception):

@@ -13,20 +13,24 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from numba import types
 
 from adjit.transform import ir
 from adjit.transform.elaborate.values import complexes, scalars
+from adjit.transform.elaborate.values.algorithms import common_extent
 from adjit.transform.elaborate.values.arrays import allocated_part, array_of, shape_of, store
 from adjit.transform.elaborate.values.elementwise import as_lazy, check_fits, copied, materialise, store_all
-from adjit.transform.elaborate.values.frame import KEPT, Context
+from adjit.transform.elaborate.values.extents import varies
+from adjit.transform.elaborate.values.frame import KEPT, Context, ExtentsDiffer
 from adjit.transform.elaborate.values.sharing import puts_away_items, shares_items
 from adjit.transform.elaborate.values.values import (
     LEAF,
+    ROW,
     Cell,
     Complex,
     Flat,
@@ -38,11 +42,14 @@ from adjit.transform.elaborate.values.values import (
     Table,
     TupleValue,
     Value,
+    apart,
     described,
     dtype,
     is_array,
     is_list,
     item_of,
+    joint,
+    leaf_count,
     object_of,
     operands_in,
     parts_of,
@@ -98,11 +105,13 @@ def as_array(ctx: Context, value: Grown) -> Value:
     if value.item.kind in ("leaf", "row"):
         # which is an array of its own where anybody keeps it
         return as_lazy(ctx, _used(ctx, value.buffers[0], value.count))
+    if value.item.kind == "ragged":
+        return as_lazy(ctx, _even(ctx, value))
     if value.item.kind == "complex":
         real, imag = (_used(ctx, buffer, value.count) for buffer in value.buffers)
         return as_lazy(ctx, Complex(real, imag))
     columns = [as_array(ctx, Grown(LEAF, (buffer,), value.count)) for buffer in value.buffers]
-    if any(part != LEAF for part in value.item.parts):
+    if not columns or any(part != LEAF for part in value.item.parts):
         raise ctx.unsupported("an array of a list of such items", "Append numbers, arrays, or tuples of numbers.")
     kind = functools.reduce(scalars.wider, map(dtype, columns))
     first = shape_of(ctx, columns[0])
@@ -112,6 +121,18 @@ def as_array(ctx: Context, value: Grown) -> Value:
         at: tuple[ir.Selector, ...] = (ir.Span(), ir.At(ir.integer(k)), *[ir.Span()] * (len(first) - 1))
         store_all(ctx, _view(ctx, out, at, first), column)
     return out
+
+
+def _even(ctx: Context, value: Grown) -> ir.Var:
+    """The arrays that are the items as one array. ValueError, as NumPy has it, where their extents differ."""
+    buffer, *columns = value.buffers
+    extents: list[ir.Operand] = []
+    for column in columns:
+        found = ctx.inline(common_extent, [Grown(LEAF, (column,), value.count)], {}, False, False)
+        assert isinstance(found, ir.Var | ir.Const)
+        extents.append(found)
+    used = (ir.Span(stop=value.count), *(ir.Span(stop=extent) for extent in extents))
+    return _view(ctx, buffer, used, (value.count, *extents))
 
 
 def _used(ctx: Context, buffer: ir.Operand, count: ir.Operand) -> ir.Var:
@@ -138,37 +159,68 @@ def read_item(ctx: Context, value: Grown, index: ir.Operand) -> Value:
             return Record(shape.fields, tuple(map(made, shape.parts)), shape.of)
         if shape.kind == "complex":
             return Complex(_at(ctx, next(parts), index), _at(ctx, next(parts), index))
+        if shape.kind == "ragged":
+            axes, is_a_list = shape.fields
+            buffer = next(parts)
+            own = _at(ctx, buffer, index, [_at(ctx, next(parts), index) for _ in range(axes)])
+            return Grown(LEAF, (own,), ctx.shape(own)[0]) if is_a_list else own
         found = _at(ctx, next(parts), index)
         return Grown(LEAF, (found,), ctx.shape(found)[0]) if shape.kind == "row" else found
 
     return made(value.item)
 
 
-def _at(ctx: Context, buffer: ir.Operand, index: ir.Operand) -> ir.Operand:
+def _at(ctx: Context, buffer: ir.Operand, index: ir.Operand, extents: Sequence[ir.Operand] | None = None) -> ir.Operand:
+    """What a buffer has for an item; `extents`: those of its own that it has."""
     shape = ctx.shape(buffer)
     if len(shape) == 1:
         return ctx.builder.load(buffer, (index,))
-    row = _view(ctx, buffer, (ir.At(index), *[ir.Span()] * (len(shape) - 1)), shape[1:])
+    spans = [ir.Span()] * (len(shape) - 1) if extents is None else [ir.Span(stop=extent) for extent in extents]
+    row = _view(ctx, buffer, (ir.At(index), *spans), shape[1:] if extents is None else extents)
     ctx.roots[row] |= {KEPT}
+    ctx.row_of[row] = buffer
     return row
 
 
 def store_item(ctx: Context, value: Grown, index: ir.Operand, given: Value) -> None:
     """`value[index] = given`, for an index from 0 on."""
-    for buffer, leaf in zip(value.buffers, _leaves(ctx, value.item, given), strict=True):
+    leaves = _leaves(ctx, value.item, given)
+    for k, (buffer, leaf, axes) in enumerate(zip(value.buffers, leaves, _own_axes(value.item), strict=True)):
         shape = ctx.shape(buffer)
         if is_array(leaf) != (len(shape) > 1):
-            raise _differs(ctx)
+            raise differ(ctx)
         if len(shape) == 1:
             ctx.builder.store(buffer, (index,), scalars.cast(ctx, leaf, dtype(buffer)))
         else:
             if len(shape_of(ctx, leaf)) != len(shape) - 1:
-                raise _differs(ctx)
-            row = _at(ctx, buffer, index)
+                raise differ(ctx)
+            row = _at(ctx, buffer, index, leaves[k + 1 : k + 1 + axes] if axes else None)
             assert isinstance(row, ir.Var)
             store_all(ctx, row, leaf)
+            ctx.copied_rows |= {leaf, *(ctx.roots_of(leaf) - {KEPT})}
             # the list has the array itself in Python: what changes it afterwards is refused, if the list is read then
             ctx.detached(buffer, leaf, "an item of a list that grows", always=True, is_kept=True)
+
+
+def _own_axes(shape: Shape) -> list[int]:
+    """For each leaf of an item, how many axes it has whose extents are its own: these are the leaves after it."""
+    if shape.kind == "ragged":
+        return [int(shape.fields[0]), *[0] * int(shape.fields[0])]
+    if shape.kind in ("tuple", "list", "record"):
+        return [axes for part in shape.parts for axes in _own_axes(part)]
+    return [0] * leaf_count(shape)
+
+
+def extents_differ(ctx: Context, value: List | Table, given: Value) -> None:
+    """Makes the items of lists have extents of their own, if that is what this one, which the list takes, will need."""
+    if ctx.own_extents:
+        return
+    before = len(ctx.begun_in.get(value.cell.key, ())) if isinstance(value.cell, Cell) else 0
+    rows = (one for one in parts_of(given) if is_array(one) or isinstance(one, Grown))
+    for row in rows:
+        extents = (row.count,) if isinstance(row, Grown) else shape_of(ctx, row)
+        if any(varies(ctx, extent, before) for extent in extents):
+            raise ExtentsDiffer
 
 
 def fitted(ctx: Context, value: List, given: Value) -> Grown:
@@ -177,6 +229,7 @@ def fitted(ctx: Context, value: List, given: Value) -> Grown:
         # one item more than it has, which is not counted
         whole = grown(ctx, TupleValue((*value.items, given), is_list=True))
         return dataclasses.replace(whole, count=ir.integer(len(value.items)))
+    value = _taking(ctx, value, given)
     leaves = _leaves(ctx, value.item, given)
     pairs = zip(value.buffers, leaves, strict=True)
     kinds = [scalars.wider(dtype(buffer), dtype(leaf)) for buffer, leaf in pairs]
@@ -187,36 +240,57 @@ def fitted(ctx: Context, value: List, given: Value) -> Grown:
     return dataclasses.replace(value, buffers=tuple(buffers))
 
 
+def _taking(ctx: Context, value: Grown, given: Value) -> Grown:
+    """A list as one whose items are put together so that this can be one: lists in it may have any length."""
+    (own,) = structure(value).parts
+    shape = item_of(own, structure(given))
+    if shape in (None, own) or "complex" in (shape.kind, own.kind):
+        return value
+    if not ctx.own_extents:
+        raise ExtentsDiffer
+    return grown(ctx, value, _item_shape(ctx, shape))
+
+
 def _leaves(ctx: Context, shape: Shape, given: Value) -> list[ir.Operand]:
     """The numbers and arrays of an item."""
     is_alike = isinstance(given, Record) if shape.kind == "record" else isinstance(given, TupleValue)
     if is_alike and shape.kind in ("tuple", "list", "record"):
         assert isinstance(given, TupleValue | Record)
         if len(given.items) != len(shape.parts):
-            raise _differs(ctx)
+            raise differ(ctx)
         return [leaf for part, one in zip(shape.parts, given.items, strict=True) for leaf in _leaves(ctx, part, one)]
+    if shape == ROW and is_list(given):
+        # of no items, numbers of any kind
+        array = as_array(ctx, given) if isinstance(given, Grown) else array_of(ctx, given, of_none=types.boolean)
+        (row,) = operands_in(_number(ctx, array))
+        return [row, *shape_of(ctx, row)]
+    if shape.kind == "ragged" and is_array(given):
+        made = materialise(ctx, given)
+        if not isinstance(made, ir.Var | ir.Const) or len(shape_of(ctx, made)) != shape.fields[0]:
+            raise differ(ctx)
+        return [made, *shape_of(ctx, made)]
     if shape.kind == "row" and is_list(given):
         array = as_array(ctx, given) if isinstance(given, Grown) else array_of(ctx, given)
         return [*operands_in(_number(ctx, array))]
     if shape.kind == "complex":
         number = _number(ctx, given)
         if is_array(number) and not isinstance(number, Complex):
-            raise _differs(ctx)
+            raise differ(ctx)
         return [*operands_in(number if is_array(number) else complexes.promote(ctx, number))]
     made = materialise(ctx, given)
     if shape.kind != "leaf" or not isinstance(made, ir.Var | ir.Const):
-        raise _differs(ctx)
+        raise differ(ctx)
     return [made]
 
 
 def _number(ctx: Context, value: Value) -> Number:
     made = materialise(ctx, value)
     if not isinstance(made, Number):
-        raise _differs(ctx)
+        raise differ(ctx)
     return made
 
 
-def _differs(ctx: Context) -> Exception:
+def differ(ctx: Context) -> Exception:
     return ctx.unsupported(
         "a list that grows, of items of different kinds",
         "Give it items of one kind: numbers, arrays of one shape, or tuples of those.",
@@ -229,22 +303,76 @@ def _differs(ctx: Context) -> Exception:
 def grown(ctx: Context, value: TupleValue | Grown, shape: Shape | None = None) -> Grown:
     """A list of known items as one that may grow; `shape`: how its items will be put together."""
     if isinstance(value, Grown):
-        if shape not in (None, value.item):
-            raise _differs(ctx)
-        return value
+        return value if shape in (None, value.item) else _built_as(ctx, value, shape)
     items = [materialise(ctx, one) for one in value.items]
-    shape = item_of(*map(structure, items)) if shape is None else shape
+    shape = _item_shape(ctx, *map(structure, items)) if shape is None else shape
     if shape is None or not items:
-        raise _differs(ctx)
+        raise differ(ctx)
     rows = [_leaves(ctx, shape, one) for one in items]
     count = ir.integer(len(items))
     buffers: list[ir.Operand] = []
-    for column in zip(*rows, strict=True):
-        buffers.append(_buffer(ctx, _number_type(ctx, column), (count, *shape_of(ctx, column[0]))))
+    for column, axes in zip(zip(*rows, strict=True), _own_axes(shape), strict=True):
+        kind, extents = _number_type(ctx, column), [shape_of(ctx, leaf) for leaf in column]
+        if not axes and any(_are_other(*pair) for one in extents for pair in zip(extents[0], one, strict=True)):
+            raise ExtentsDiffer if not ctx.own_extents else differ(ctx)
+        widest = [functools.reduce(functools.partial(_larger, ctx), along) for along in zip(*extents, strict=True)]
+        buffers.append(_buffer(ctx, kind, (count, *(widest if axes else extents[0]))))
     made = Grown(shape, tuple(buffers), count)
     for k, one in enumerate(items):
         store_item(ctx, made, ir.integer(k), one)
     return made
+
+
+def _item_shape(ctx: Context, *shapes: Shape) -> Shape | None:
+    """How the items of a list are put together, which are like these."""
+    found = item_of(*shapes)
+    return apart(Shape("grown", (found,))).parts[0] if found is not None and ctx.own_extents else found
+
+
+def _built_as(ctx: Context, value: Grown, shape: Shape) -> Grown:
+    """A list as one whose items are put together in another way: a list of so many numbers as one of any length."""
+    (own,) = structure(value).parts
+    if joint(own, shape) != shape:
+        raise differ(ctx)
+    parts = iter(value.buffers)
+    buffers = [
+        _buffer(ctx, kind, (value.count, *extents)) for kind, extents in _built_of(ctx, value.item, shape, parts)
+    ]
+    made = Grown(shape, tuple(buffers), value.count)
+    with ctx.builder.loop(value.count, "k") as k:
+        store_item(ctx, made, k, read_item(ctx, value, k))
+    return made
+
+
+def _built_of(
+    ctx: Context, old: Shape, new: Shape, parts: Iterator[ir.Operand]
+) -> Iterator[tuple[types.Type, Sequence[ir.Operand]]]:
+    """For each leaf of an item put together as `new`, its type, and the extents that are enough for what is in
+    `parts`, the leaves of items put together as `old`."""
+    if new.kind == "ragged" and old.kind != "ragged":
+        own = [next(parts) for _ in range(leaf_count(old))]
+        no_kind: types.Type = types.boolean
+        kind = functools.reduce(scalars.wider, map(dtype, own), no_kind)
+        yield kind, [ir.integer(len(own))] if old.kind == "list" else ctx.shape(own[0])[1:]
+        yield from ((types.intp, ()) for _ in range(int(new.fields[0])))
+        return
+    if new.kind != old.kind:
+        raise differ(ctx)
+    if new.kind in ("tuple", "list", "record"):
+        for a, b in zip(old.parts, new.parts, strict=True):
+            yield from _built_of(ctx, a, b, parts)
+        return
+    for buffer in itertools.islice(parts, leaf_count(new)):
+        yield dtype(buffer), ctx.shape(buffer)[1:]
+
+
+def _are_other(one: ir.Operand, other: ir.Operand) -> bool:
+    """Whether two extents are known to differ."""
+    return isinstance(one, ir.Const) and isinstance(other, ir.Const) and one.value != other.value
+
+
+def _larger(ctx: Context, one: ir.Operand, other: ir.Operand) -> ir.Operand:
+    return one if one == other else scalars.scalar(ctx, max, (one, other), "widest")
 
 
 def _buffer(ctx: Context, kind: types.Type, extents: Sequence[ir.Operand]) -> ir.Var:
@@ -261,7 +389,7 @@ def empty_buffer(ctx: Context, kind: types.Type) -> ir.Var:
 def _number_type(ctx: Context, column: Sequence[ir.Operand]) -> types.Type:
     """The type of the numbers in one leaf of all items, which are of one rank."""
     if len({len(shape_of(ctx, leaf)) for leaf in column}) > 1:
-        raise _differs(ctx)
+        raise differ(ctx)
     return functools.reduce(scalars.wider, map(dtype, column))
 
 
@@ -293,19 +421,64 @@ def appended(ctx: Context, value: Grown, given: Value, choose: Callable[..., Val
 
 def _with_room(ctx: Context, value: Grown, given: Value, choose: Callable[..., Value], trips: ir.Operand) -> Grown:
     """The list, in memory that has room for one item more."""
-    leaves = _leaves(ctx, value.item, given)
+    if not value.buffers:
+        return value
+    value = with_width(ctx, value, given, choose)
+    leaves, own = _leaves(ctx, value.item, given), _own_axes(value.item)
     is_full = scalars.scalar(ctx, operator.eq, (ctx.shape(value.buffers[0])[0], value.count), "is_full")
 
     def longer() -> Value:
         doubled = scalars.scalar(ctx, operator.mul, (value.count, ir.integer(2)))
         least = scalars.scalar(ctx, max, (trips, ir.integer(4)))
         capacity = scalars.scalar(ctx, max, (doubled, least), "capacity")
-        pairs = zip(value.buffers, leaves, strict=True)
-        return TupleValue(tuple(_longer(ctx, b, value.count, (capacity, *shape_of(ctx, leaf))) for b, leaf in pairs))
+        extents = (
+            ctx.shape(b)[1:] if axes else shape_of(ctx, leaf)
+            for b, leaf, axes in zip(value.buffers, leaves, own, strict=True)
+        )
+        pairs = zip(value.buffers, extents, strict=True)
+        return TupleValue(tuple(_longer(ctx, b, value.count, (capacity, *found)) for b, found in pairs))
 
     found = choose(is_full, longer, lambda: TupleValue(value.buffers))
     assert isinstance(found, TupleValue)
     return dataclasses.replace(value, buffers=tuple(found.items))  # type: ignore[arg-type]
+
+
+def with_width(ctx: Context, value: Grown, given: Value, choose: Callable[..., Value]) -> Grown:
+    """The list, in memory that has room for the extents of this item."""
+    buffers = list(value.buffers)
+    leaves = _leaves(ctx, value.item, given)
+    for k, axes in enumerate(_own_axes(value.item)):
+        if axes:
+            buffers[k] = as_wide_as(ctx, buffers[k], value.count, leaves[k + 1 : k + 1 + axes], choose)
+    return dataclasses.replace(value, buffers=tuple(buffers))
+
+
+def as_wide_as(
+    ctx: Context, buffer: ir.Operand, count: ir.Operand, extents: Sequence[ir.Operand], choose: Callable[..., Value]
+) -> ir.Operand:
+    rows, *held = ctx.shape(buffer)
+    fits: ir.Operand = ir.boolean(True)
+    for extent, room in zip(extents, held, strict=True):
+        is_in = functools.partial(scalars.scalar, ctx, operator.le, (extent, room), "fits")
+        fits = (
+            is_in()
+            if fits == ir.boolean(True)
+            else complexes.branch(ctx, fits, is_in, lambda: ir.boolean(False), "fits")
+        )
+
+    def wider() -> Value:
+        widths: list[ir.Operand] = []
+        for extent, room in zip(extents, held, strict=True):
+            # twice as much each time
+            doubled = scalars.scalar(ctx, operator.mul, (room, ir.integer(2)))
+            more = functools.partial(scalars.scalar, ctx, max, (extent, doubled), "width")
+            is_more = scalars.scalar(ctx, operator.gt, (extent, room))
+            widths.append(complexes.branch(ctx, is_more, more, scalars.ready(room), "width"))
+        return _longer(ctx, buffer, count, (rows, *widths))
+
+    found = choose(fits, scalars.ready(buffer), wider)
+    assert isinstance(found, ir.Var | ir.Const)
+    return found
 
 
 def roomy(ctx: Context, buffer: ir.Operand | None, kind: types.Type, count: ir.Operand, capacity: ir.Operand) -> ir.Var:
@@ -323,7 +496,7 @@ def _longer(
 ) -> ir.Var:
     """A buffer of these extents, the first items of which are those of this one; `kind`: of its numbers."""
     if buffer is not None and len(ctx.shape(buffer)) != len(extents):
-        raise _differs(ctx)
+        raise differ(ctx)
     known = kind if kind is not None or buffer is None else dtype(buffer)
     assert known is not None
     out = _buffer(ctx, known, extents)
@@ -340,19 +513,22 @@ def joined(ctx: Context, left: List, right: List) -> List:
         return right
     if isinstance(right, TupleValue) and not right.items:
         return left
-    shape = item_of(*structure(left).parts, *structure(right).parts)
+    shape = _item_shape(ctx, *structure(left).parts, *structure(right).parts)
     if shape is None:
-        raise _differs(ctx)
+        raise differ(ctx)
     puts_away_items(ctx, left)
     puts_away_items(ctx, right)
     first, second = grown(ctx, left, shape), grown(ctx, right, shape)
     count = scalars.scalar(ctx, operator.add, (first.count, second.count), "count")
     buffers: list[ir.Operand] = []
-    for a, b in zip(first.buffers, second.buffers, strict=True):
+    for a, b, axes in zip(first.buffers, second.buffers, _own_axes(shape), strict=True):
         kind = widened(a.type, b.type)
         if kind is None:
-            raise _differs(ctx)
-        out = _buffer(ctx, kind.dtype, (count, *ctx.shape(a)[1:]))
+            raise differ(ctx)
+        extents = ctx.shape(a)[1:]
+        if axes:
+            extents = tuple(_larger(ctx, *pair) for pair in zip(extents, ctx.shape(b)[1:], strict=True))
+        out = _buffer(ctx, kind.dtype, (count, *extents))
         buffers.append(out)
         _copy_items(ctx, a, ir.integer(0), first.count, out)
         _copy_items(ctx, b, first.count, second.count, out)
@@ -364,13 +540,14 @@ def _copy_items(ctx: Context, source: ir.Operand, start: ir.Operand, count: ir.O
     rows = as_lazy(ctx, source)
     with ctx.builder.loop(count, "k", order_free=True) as k:
         place = scalars.scalar(ctx, operator.add, (start, k))
-        ctx.builder.nest(
-            ctx.shape(target)[1:], lambda index: store(ctx, target, (place, *index), rows.element((k, *index)))
-        )
+        extents = ctx.shape(source)[1:] if ctx.own_extents else ctx.shape(target)[1:]
+        ctx.builder.nest(extents, lambda index: store(ctx, target, (place, *index), rows.element((k, *index))))
 
 
 def part_of_list(ctx: Context, value: Grown, span: ir.Span) -> Grown:
     """`value[start:stop:step]`, a list of its own."""
+    if not value.buffers:
+        raise differ(ctx)
     buffers: list[ir.Operand] = []
     for buffer in value.buffers:
         used = _used(ctx, buffer, value.count)

@@ -10,14 +10,26 @@ In: a value, what is in it from now on. Out: what a variable holds, what it stan
 from __future__ import annotations
 
 import dataclasses
+import functools
+import operator
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from adjit.transform import ir
-from adjit.transform.elaborate.values.elementwise import copied
-from adjit.transform.elaborate.values.frame import KEPT, Context, Frame, ItemsChange, RowsChange
-from adjit.transform.elaborate.values.lists import fitted, read_item, store_item
+from adjit.transform.elaborate.values import scalars
+from adjit.transform.elaborate.values.elementwise import copied, materialise
+from adjit.transform.elaborate.values.frame import KEPT, Context, ExtentsDiffer, Frame, ItemsChange, RowsChange
+from adjit.transform.elaborate.values.lists import (
+    as_wide,
+    as_wide_as,
+    differ,
+    fitted,
+    grown,
+    read_item,
+    store_item,
+    with_width,
+)
 from adjit.transform.elaborate.values.sharing import are_shared, puts_away, shared_items, takes_note
 from adjit.transform.elaborate.values.values import (
     MADE_BEFORE,
@@ -33,14 +45,18 @@ from adjit.transform.elaborate.values.values import (
     View,
     Within,
     described,
+    dtype,
     is_array,
     is_list,
     is_mutable,
+    is_number,
     leaf_count,
     operands_in,
+    ragged,
     seen,
     view_of,
 )
+from adjit.transform.ir.types import array_type
 
 
 def item(ctx: Context, value: Grown, index: ir.Operand) -> Value:
@@ -93,6 +109,14 @@ def state_of(frame: Frame, cell: Cell | Within) -> Value:
     return item_now(frame, cell) if isinstance(cell, Within) else seen(frame.env, cell)
 
 
+def now(frame: Frame, value: Value) -> Value:
+    """A list, a dictionary or an object that was evaluated before something else was, as it is now."""
+    cell = value.cell if is_mutable(value) else None
+    if isinstance(cell, Cell) or (isinstance(cell, Within) and frame.ctx.items_change and cell.cell is not None):
+        return state_of(frame, cell)
+    return value
+
+
 def _items_at(frame: Frame, place: Within) -> Grown | Poison:
     """The list around an item."""
     assert place.cell is not None
@@ -109,27 +133,20 @@ def current(frame: Frame, value: Grown) -> Grown:
     return now if isinstance(now, Grown) and now.item == value.item else value
 
 
-def _store_parts(ctx: Context, value: Grown, index: ir.Operand, old: Value, new: Value, path: tuple[int, ...]) -> None:
-    """A part of an item becomes `new`, which was `old`: what is the same in both is left alone."""
-    shape, first = value.item, 0
-    for k in path:
-        first += sum(map(leaf_count, shape.parts[:k]))
-        shape = shape.parts[k]
-
-    def put(part: Shape, was: Value, given: Value, at: int) -> None:
-        if was == given:
-            return
-        if isinstance(was, TupleValue | Record) and isinstance(given, TupleValue | Record):
-            for own, a, b in zip(part.parts, was.items, given.items, strict=True):
-                put(own, a, b, at)
-                at += leaf_count(own)
-            return
-        puts_away(ctx, given)
-        one = Grown(part, value.buffers[at : at + leaf_count(part)], value.count)
-        changes_rows(ctx, one)
-        store_item(ctx, one, index, given)
-
-    put(shape, old, new, first)
+def _store_parts(ctx: Context, value: Grown, index: ir.Operand, old: Value, new: Value) -> None:
+    """An item becomes `new`, which was `old`: what is the same in both is left alone."""
+    if old == new:
+        return
+    if value.item.kind != "ragged" and isinstance(old, TupleValue | Record) and isinstance(new, TupleValue | Record):
+        first = 0
+        for part, was, given in zip(value.item.parts, old.items, new.items, strict=True):
+            own = Grown(part, value.buffers[first : first + leaf_count(part)], value.count)
+            _store_parts(ctx, own, index, was, given)
+            first += leaf_count(part)
+        return
+    puts_away(ctx, new)
+    changes_rows(ctx, value)
+    store_item(ctx, value, index, new)
 
 
 State = TupleValue | Grown | Record | Table
@@ -203,9 +220,17 @@ def kept(frame: Frame, value: Value) -> Value:
         return value.cell if frame.ctx.items_change and value.cell.cell is not None else value
     if value.cell is not None:
         return value.cell
-    state = held(frame, value)
+    return held_by(frame, new_cell(frame), value)
+
+
+def new_cell(frame: Frame) -> Cell:
     frame.ctx.cells += 1
-    cell = Cell(frame.ctx.cells)
+    return Cell(frame.ctx.cells)
+
+
+def held_by(frame: Frame, cell: Cell, value: State) -> Cell:
+    """The cell, from now on that of this list or object."""
+    state = held(frame, value)
     frame.ctx.put_away.discard(cell.key)
     frame.ctx.changes.pop(cell.key, None)
     frame.ctx.begun_in[cell.key] = tuple(frame.ctx.loops)
@@ -228,6 +253,7 @@ def _kept_row(ctx: Context, row: ir.Var) -> ir.Operand:
     assert isinstance(own, ir.Var)
     ctx.roots[own] |= {KEPT}
     ctx.own_rows.add(own)
+    ctx.copied_rows.add(own)
     return own
 
 
@@ -262,25 +288,77 @@ def _item_changed(frame: Frame, value: State, state: State, what: str) -> None:
         raise shared_items(ctx)
     whole, state = _items_at(frame, place), dataclasses.replace(state, cell=None)
     assert isinstance(whole, Grown)
-    given = _with_part(read_item(ctx, whole, place.index), place.path, state)
-    wide = fitted(ctx, whole, given)
+    if _other_length(value, state):
+        if not ctx.own_extents:
+            raise ExtentsDiffer
+        whole = grown(ctx, whole, _with_rows(whole.item, place.path))
+    part = _part_of(whole, place.path)
+    wide = with_width(ctx, fitted(ctx, part, state), state, functools.partial(ctx.either_value, frame))
+    _takes_part(frame, value, place, whole, wide)
+    _store_parts(ctx, wide, place.index, value, state)
+
+
+def append_to_item(frame: Frame, owner: Grown, given: Value) -> None:
+    """`rows[k].append(x)`, into the memory that a list of rows has for it."""
+    ctx, place = frame.ctx, owner.cell
+    assert isinstance(place, Within)
+    whole, number = _items_at(frame, place), materialise(ctx, given)
+    assert isinstance(whole, Grown)
+    if not is_number(number):
+        raise differ(ctx)
+    part = _part_of(whole, place.path)
+    count = scalars.scalar(ctx, operator.add, (owner.count, ir.integer(1)), "count")
+    rows, counts = part.buffers
+    rows = as_wide(ctx, rows, array_type(scalars.wider(dtype(rows), dtype(number)), 2))
+    rows = as_wide_as(ctx, rows, whole.count, (count,), functools.partial(ctx.either_value, frame))
+    _takes_part(frame, owner, place, whole, dataclasses.replace(part, buffers=(rows, counts)))
+    ctx.builder.store(rows, (place.index, owner.count), scalars.cast(ctx, number, dtype(rows)))
+    ctx.builder.store(counts, (place.index,), count)
+
+
+def _other_length(old: Value, new: Value) -> bool:
+    """Whether a list, or one in an item, has got longer or shorter."""
+    if isinstance(old, TupleValue | Record) and isinstance(new, TupleValue | Record):
+        return len(old.items) != len(new.items) or any(map(_other_length, old.items, new.items))
+    if isinstance(old, Grown) and isinstance(new, Grown):
+        return old.count != new.count
+    return is_list(old) and is_list(new)
+
+
+def _with_rows(shape: Shape, path: Sequence[int]) -> Shape:
+    """How items are put together of which the list at that place may have any length."""
+    if not path:
+        return ragged(shape)
+    k = path[0]
+    parts = (*shape.parts[:k], _with_rows(shape.parts[k], path[1:]), *shape.parts[k + 1 :])
+    return dataclasses.replace(shape, parts=parts)
+
+
+def _part_of(whole: Grown, path: Sequence[int]) -> Grown:
+    """The list of one part of all items."""
+    shape, first = whole.item, 0
+    for k in path:
+        first += sum(map(leaf_count, shape.parts[:k]))
+        shape = shape.parts[k]
+    return Grown(shape, whole.buffers[first : first + leaf_count(shape)], whole.count)
+
+
+def _takes_part(frame: Frame, value: State, place: Within, whole: Grown, part: Grown) -> None:
+    """The list around an item has other memory for this part of all items."""
+    ctx = frame.ctx
+    assert place.cell is not None
+    first, shape = 0, whole.item
+    for k in place.path:
+        first += sum(map(leaf_count, shape.parts[:k]))
+        shape = shape.parts[k]
+    buffers = (*whole.buffers[:first], *part.buffers, *whole.buffers[first + len(part.buffers) :])
+    items = dataclasses.replace(whole, buffers=buffers)
     for key in ctx.put_away & frame.env.keys():
         frame.env[key] = Poison("A list that grows has taken it as an item, and items of such a list were changed.")
     takes_note(ctx, value, place.cell)
     known = frame.env[place.cell.key]
-    around = dataclasses.replace(known, items=wide) if isinstance(known, Table) else wide
+    around = dataclasses.replace(known, items=items) if isinstance(known, Table) else items
     frame.env[place.cell.key] = held(frame, around)
-    _store_parts(ctx, wide, place.index, value, state, place.path)
-
-
-def _with_part(value: Value, path: Sequence[int], part: Value) -> Value:
-    if not path:
-        return part
-    assert isinstance(value, TupleValue | Record)
-    k = path[0]
-    return dataclasses.replace(
-        value, items=(*value.items[:k], _with_part(value.items[k], path[1:], part), *value.items[k + 1 :])
-    )
 
 
 _MOVED = Poison("It is an item of a list whose items have moved since.")
@@ -306,6 +384,11 @@ def _without(value: Value, cell: Cell) -> Value:
     if isinstance(value, TupleValue | Record):
         return dataclasses.replace(value, items=tuple(_without(one, cell) for one in value.items))
     return value
+
+
+def mentions(value: Value, cell: Cell) -> bool:
+    """Whether a variable's value is that list or object, or has it, or is in it."""
+    return _without(value, cell) != value
 
 
 def unnamed(value: Value) -> Value:

@@ -11,8 +11,8 @@ results.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any, TypeGuard
 
@@ -404,18 +404,21 @@ class Shape:
     """How a value is put together, and its parts.
 
     'leaf', 'tuple', 'list', 'record', 'complex', 'function', 'static' or 'poison'; 'grown', of items like its part;
-    'row', such a list of numbers that is an item of another; 'table', with the list that is its part; 'within', the
-    place of an item, with its list and path. fields: the names or keys of its parts; of a table, its kind, its default,
-    and whether it has a limit; of: its class.
+    'row', such a list of numbers that is an item of another; 'ragged', an array, or a list of numbers, that is an item
+    and has extents of its own; 'table', with the list that is its part; 'within', the place of an item, with its list
+    and path. fields: the names or keys of its parts; of a table, its kind, its default, and whether it has a limit; of
+    what is ragged, how many axes it has, and whether it is a list; of: its class; axes: how many a leaf has.
     """
 
     kind: str
     parts: tuple[Any, ...] = ()
     fields: tuple[Any, ...] = ()
     of: type | None = None
+    axes: int = field(default=0, compare=False)
 
 
 LEAF = Shape("leaf")
+ROW = Shape("ragged", fields=(1, True))  # a list of numbers in a list, of a length of its own
 
 
 def described(value: Value) -> str:
@@ -465,7 +468,7 @@ def _described_object(thing: Any) -> str:
 
 def structure(value: Value) -> Shape:
     if isinstance(value, ir.Var | ir.Const):
-        return LEAF
+        return Shape("leaf", axes=value.type.ndim) if isinstance(value.type, types.Array) else LEAF
     if isinstance(value, TupleValue):
         return Shape("list" if value.is_list else "tuple", tuple(structure(v) for v in value.items), value.fields)
     if isinstance(value, Complex):
@@ -475,7 +478,7 @@ def structure(value: Value) -> Shape:
     if isinstance(value, Maybe):
         return Shape("maybe", (structure(value.value),))
     if isinstance(value, Grown):
-        return Shape("grown", (value.item,))
+        return Shape("grown", (_with_axes(value.item, iter(value.buffers)),))
     if isinstance(value, Record):
         return Shape("record", tuple(structure(v) for v in value.items), value.keys, value.of)
     if isinstance(value, Table):
@@ -483,6 +486,17 @@ def structure(value: Value) -> Shape:
     if isinstance(value, Within):
         return Shape("within", (value.cell, value.path))
     return Shape("poison" if isinstance(value, Poison) else "static", (value,))
+
+
+def _with_axes(item: Shape, buffers: Iterator[ir.Operand]) -> Shape:
+    """How an item is put together, with the number of axes that the arrays in it have."""
+    if item.kind == "leaf":
+        return replace(item, axes=ndim(next(buffers)) - 1)
+    if item.kind in ("tuple", "list", "record"):
+        return replace(item, parts=tuple(_with_axes(part, buffers) for part in item.parts))
+    for _ in range(leaf_count(item)):
+        next(buffers)
+    return item
 
 
 def joint(left: Shape, right: Shape) -> Shape | None:
@@ -493,6 +507,9 @@ def joint(left: Shape, right: Shape) -> Shape | None:
         return _maybe(*(shape for shape in (left, right) if shape != _NOTHING))
     if {left.kind, right.kind} == {"leaf", "complex"}:
         return Shape("complex")
+    if "ragged" in (left.kind, right.kind):
+        own, given = (left, right) if left.kind == "ragged" else (right, left)
+        return own if own == ragged(given) else None
     is_alike = left.kind == right.kind and left.kind in ("tuple", "list", "record") and left.of is right.of
     if is_alike and len(left.parts) == len(right.parts) and (left.kind != "record" or left.fields == right.fields):
         parts = [joint(a, b) for a, b in zip(left.parts, right.parts, strict=True)]
@@ -529,21 +546,50 @@ def _as_table(shape: Shape) -> Shape | None:
     return Shape("table", (Shape("list", pairs),), ("dict", None, False))
 
 
+def ragged(shape: Shape) -> Shape:
+    """How an item is put together whose arrays and lists may have other extents than those of the next one."""
+    if shape.kind == "leaf" and shape.axes:
+        return Shape("ragged", fields=(shape.axes, False))
+    if shape.kind == "row" or (shape.kind in ("list", "grown") and all(p == LEAF and not p.axes for p in shape.parts)):
+        return ROW
+    return shape
+
+
+def apart(shape: Shape) -> Shape:
+    """How a list that grows is put together whose items have extents of their own."""
+    if shape.kind in ("table", "maybe"):
+        return replace(shape, parts=tuple(map(apart, shape.parts)))
+    return replace(shape, parts=tuple(map(_own, shape.parts))) if shape.kind == "grown" else shape
+
+
+def _own(item: Shape) -> Shape:
+    if item.kind in ("tuple", "list", "record"):
+        return replace(item, parts=tuple(map(_own, item.parts)))
+    return ragged(item)
+
+
 def item_of(*shapes: Shape) -> Shape | None:
     """How the items of a list that grows are put together, which are like these; None if they differ."""
     found: Shape | None = None
     for shape in shapes:
-        own = Shape("row", shape.parts) if shape.kind == "grown" else shape
-        found = own if found is None else joint(found, own)
+        own: Shape | None = shape if found is None else joint(found, shape)
+        found = None if own is None else _as_item(own)
         if found is None or not _is_of_numbers(found):
             return None
     return found
 
 
+def _as_item(shape: Shape) -> Shape:
+    """The same for an item of a list, in which another list is a row."""
+    if shape.kind in ("tuple", "list", "record"):
+        return replace(shape, parts=tuple(map(_as_item, shape.parts)))
+    return Shape("row", shape.parts) if shape.kind == "grown" else shape
+
+
 def _is_of_numbers(shape: Shape) -> bool:
     if shape.kind == "row":
         return shape.parts == (LEAF,)
-    return shape.kind in ("leaf", "complex") or (
+    return shape.kind in ("leaf", "complex", "ragged") or (
         shape.kind in ("tuple", "list", "record") and all(map(_is_of_numbers, shape.parts))
     )
 
@@ -588,6 +634,8 @@ def leaf_count(shape: Shape) -> int:
     """How many numbers and arrays an item of a list that grows is made of."""
     if shape.kind in ("leaf", "row"):
         return 1
+    if shape.kind == "ragged":
+        return 1 + int(shape.fields[0])
     return 2 if shape.kind == "complex" else sum(map(leaf_count, shape.parts))
 
 

@@ -341,11 +341,7 @@ def writable(ctx: Context, array: ir.Operand) -> ir.Var:
     if isinstance(array, ir.Const):
         raise ctx.unsupported(*CHANGED_GLOBAL)
     if KEPT in ctx.roots_of(array):
-        raise ctx.unsupported(
-            "a store into an array that is an item of a list",
-            "Store into it before it is appended, or store a changed copy: `items[k] = new`.",
-            why="Other names of the array would have to see it.",
-        )
+        ctx.stores_to_row(array)
     return array
 
 
