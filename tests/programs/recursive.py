@@ -346,3 +346,62 @@ def of_rows(a, n):
         return go(k + 1, np.tanh(row + a[k])) * a[k, 0]
 
     return go(0, a[n])
+
+
+def _by_halves(x):
+    if len(x) == 1:
+        return x[0] ** 2
+    middle = len(x) // 2
+    a = _by_halves(x[:middle])
+    b = _by_halves(x[middle:])
+    return a * x[0] + b * x[-1]
+
+
+@RECURSIVE.add(lambda: (wave(6),), second=False)
+def parts_of_an_array(x):
+    return _by_halves(x)
+
+
+def _merged(a, b):
+    out = np.empty(a.size + b.size)
+    i = j = 0
+    for k in range(out.size):
+        if j == b.size or (i < a.size and a[i] < b[j]):
+            out[k] = a[i]
+            i += 1
+        else:
+            out[k] = b[j]
+            j += 1
+    return out
+
+
+def _in_order(x):
+    if x.size <= 1:
+        return x
+    middle = x.size // 2
+    left = _in_order(x[:middle])
+    right = _in_order(x[middle:])
+    return _merged(left, right)
+
+
+@RECURSIVE.add(lambda: (wave(6),), second=False)
+def merge_sort(x):
+    return _in_order(x) @ np.arange(1.0, x.size + 1)
+
+
+def _fourier(x, w):
+    n = len(x)
+    if n == 1:
+        return x
+    even, odd = _fourier(x[::2], w), _fourier(x[1::2], w)
+    out = np.empty(n)
+    for k in range(n // 2):
+        turned = np.cos(2.0 * np.pi * k / n * w) * odd[k]
+        out[k] = even[k] + turned
+        out[k + n // 2] = even[k] - turned
+    return out
+
+
+@RECURSIVE.add(lambda: (wave(8), 1.3), (0, 1), second=False)
+def even_and_odd_parts(x, w):
+    return np.sum(_fourier(x, w) ** 3)

@@ -49,6 +49,7 @@ from adjit.transform.elaborate.syntax import (
     always_leaves,
     assigned,
     body_of,
+    changes_others,
     clauses,
     contains,
     else_of,
@@ -201,7 +202,7 @@ class _Machine:
         self.count = itertools.count(len(self.members))
         self.step, self.returned, self.steps_left = map(self.fresh, ("step", "returned", "steps"))
         self.held = self.fresh("held_number")
-        self.stores = any(map(_may_store, nodes))
+        self.stores = any(changes_others(member.node) for member in members)
         self.stacks = {name: self.fresh(f"{name}_stack") for name in sorted(self.own)}
         self.stands_for: dict[cst.CSTNode, tuple[FunctionSource, cst.CSTNode]] = {}
         self.steps: dict[int, list[Any]] = {}
@@ -753,15 +754,6 @@ def _bound(member: _Member, call: cst.Call) -> dict[str, cst.BaseExpression]:
                 raise TypeError(f"`{name}` is left out, whose default is no number")
             given[name] = default
     return dict(given)
-
-
-def _may_store(node: cst.CSTNode) -> bool:
-    """Whether a node may change an array in place."""
-    if isinstance(node, cst.AugAssign):
-        return True
-    if isinstance(node, cst.AssignTarget | cst.For | cst.CompFor):
-        return any(isinstance(each, cst.Subscript | cst.Attribute) for each in inside(node.target, ()))
-    return isinstance(node, cst.Expr) and isinstance(node.value, cst.Call)
 
 
 def _parameters(node: cst.FunctionDef) -> list[cst.Param]:

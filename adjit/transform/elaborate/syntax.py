@@ -1,4 +1,5 @@
-"""Questions about statements that their syntax answers: where control goes, and which names are assigned.
+"""Questions about statements that their syntax answers: where control goes, which names are assigned, whose memory is
+stored to.
 
 In: nodes of the tree. Out: yes or no, or names.
 
@@ -192,3 +193,97 @@ def _read_before_all(statements: Iterable[Any], after: frozenset[str]) -> frozen
     for statement in reversed(list(statements)):
         after = read_before(statement, after)
     return after
+
+
+# ---------------------------------------------------------------------------------------------------- arrays of its own
+# out = np.empty(n);  out[k] = even[k]     `out` is made here, and only elements of it are read before it is returned
+# even[k] = 0.0                            somebody else may know it
+
+_MAKERS = frozenset(
+    ("empty", "zeros", "ones", "full", "empty_like", "zeros_like", "ones_like", "full_like", "eye", "arange", "copy")
+)
+_ASKED = frozenset(("size", "shape", "ndim", "dtype"))
+_Use = tuple[cst.CSTNode, cst.Name]
+
+
+def changes_others(node: cst.FunctionDef) -> bool:
+    """Whether it may store into an array that is not its own."""
+    nodes = list(inside(node.body))
+    own = _own(nodes)
+    return any(_may_store(each, own) for each in nodes)
+
+
+def _own(nodes: list[cst.CSTNode]) -> frozenset[str]:
+    """The variables that hold numbers, or arrays that are known by this name alone until they are returned."""
+    assigned: dict[str, list[cst.BaseExpression]] = {}
+    for target, value in _assignments(nodes):
+        assigned.setdefault(target.value, []).append(value)
+    numbers = {name for name, values in assigned.items() if all(map(_is_number, values))}
+    arrays = {name for name, values in assigned.items() if all(map(_is_made, values))}
+    stored = [each.target for each in nodes if isinstance(each, cst.AssignTarget | cst.AugAssign | cst.For)]
+    for parent, name in _uses(nodes):
+        if name.value in arrays and not _keeps_to_itself(parent, name, stored):
+            arrays.discard(name.value)
+    return frozenset(numbers | arrays)
+
+
+def _assignments(nodes: list[cst.CSTNode]) -> Iterator[tuple[cst.Name, cst.BaseExpression]]:
+    for node in nodes:
+        targets = [each.target for each in node.targets] if isinstance(node, cst.Assign) else []
+        for target in targets:
+            assert isinstance(node, cst.Assign)
+            if isinstance(target, cst.Name):
+                yield target, node.value
+            elif isinstance(target, cst.Tuple):
+                for each in target.elements:
+                    if isinstance(each.value, cst.Name):
+                        yield each.value, node.value
+        if isinstance(node, cst.AnnAssign) and isinstance(node.target, cst.Name) and node.value is not None:
+            yield node.target, node.value
+        if isinstance(node, cst.For | cst.CompFor | cst.NamedExpr) and isinstance(node.target, cst.Name):
+            yield node.target, node.iter if isinstance(node, cst.For | cst.CompFor) else node.value
+
+
+def _is_number(value: cst.BaseExpression) -> bool:
+    return isinstance(value, cst.Integer | cst.Float)
+
+
+def _is_made(value: cst.BaseExpression) -> bool:
+    """Whether it is a call that makes an array: np.zeros(n), x.copy()."""
+    return isinstance(value, cst.Call) and isinstance(value.func, cst.Attribute) and value.func.attr.value in _MAKERS
+
+
+def _uses(nodes: list[cst.CSTNode]) -> Iterator[_Use]:
+    for parent in nodes:
+        for child in parent.children:
+            if isinstance(child, cst.Name):
+                yield parent, child
+
+
+def _keeps_to_itself(parent: cst.CSTNode, name: cst.Name, stored: Sequence[cst.CSTNode]) -> bool:
+    """Whether a use of an array leaves it without another name."""
+    if isinstance(parent, cst.Subscript) and parent.value is name:
+        parts = (each.slice for each in parent.slice)
+        return any(parent is target for target in stored) or not any(isinstance(part, cst.Slice) for part in parts)
+    if isinstance(parent, cst.Attribute):
+        return parent.value is not name or parent.attr.value in _ASKED
+    is_argument = isinstance(parent, cst.Arg) and parent.value is name
+    return isinstance(parent, cst.AssignTarget | cst.Return | cst.AugAssign | cst.For | cst.CompFor | cst.Param) or (
+        isinstance(parent, cst.Arg) and not is_argument
+    )
+
+
+def _may_store(node: cst.CSTNode, own: frozenset[str]) -> bool:
+    """Whether a statement may change an array in place that is not its own."""
+    if isinstance(node, cst.AugAssign):
+        return not _is_of(node.target, own)
+    if isinstance(node, cst.AssignTarget | cst.For | cst.CompFor):
+        parts = (each for each in inside(node.target, ()) if isinstance(each, cst.Subscript | cst.Attribute))
+        return any(not _is_of(part, own) for part in parts)
+    return isinstance(node, cst.Expr) and isinstance(node.value, cst.Call)
+
+
+def _is_of(target: cst.CSTNode, own: frozenset[str]) -> bool:
+    while isinstance(target, cst.Subscript):
+        target = target.value
+    return isinstance(target, cst.Name) and target.value in own
