@@ -79,6 +79,8 @@ class Context:
         # taken as it is, and whether an item of a list was replaced or taken out
         self.owns_rows = self.has_taken_rows = self.has_changed_rows = False
         self.own_rows: set[ir.Operand] = set()
+        # copies that stand for views in which elements stand several times
+        self.overlapping: set[object] = set()
         # numbers that NumPy gives as views of rank 0
         self.elements_of_views: set[ir.Operand] = set()
         # set by function.py, which knows statements: the body of a Python function on argument values (is it a rule's,
