@@ -1,7 +1,8 @@
 """From the mirror of a function to both sweeps in one: the reverse half of the road.
 
     sweeps ──► storage ──► simplify ──► fuse ──► simplify ──► promotion ──► clears ──► carried clears ──► gather
-           ──► ascending ──► carried clears ──► late stores ──► fills ──► substitution
+           ──► ascending ──► carried clears ──► late stores ──► fills ──► outer products
+           ──► substitution
 
 In: `Sweeps`. Out: a function of the arguments and the seeds, to the value's leaves if asked for and the adjoints. Which
 loops run their trips again is known only when it is seen which keep tapes; then storage is decided once more.
@@ -30,6 +31,7 @@ from adjit.transform.sweeps.clears import (
     promote_sums,
 )
 from adjit.transform.sweeps.gather import gather, move_stores
+from adjit.transform.sweeps.outer_products import through_vectors
 
 
 def both_sweeps(
@@ -106,6 +108,9 @@ def _gathered(function: ir.Function, strategy: Strategy) -> ir.Function:
     once = checked(move_stores(once), "moved") if strategy.uses("late") else once
     function = function if once is function else checked(simplify(once), "simplified")
     function = checked(leave_out_fills(function), "filled") if strategy.uses("fills") else function
+    if strategy.uses("outer"):
+        shorter = through_vectors(function)
+        function = function if shorter is function else checked(simplify(shorter), "through vectors")
     return checked(substitute_elements(function), "substituted") if strategy.uses("substitute") else function
 
 
