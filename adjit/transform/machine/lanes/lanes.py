@@ -226,19 +226,20 @@ def _is_sum_of_rows(loop: ir.For) -> bool:
 
 
 def _goes_along_rows(loop: ir.For, reach: Reach) -> bool:
-    """Whether there is one loop in another, the innermost of which goes along what the trips touch, and all add up
-    adjoints alone: as those may be added up in any order, the innermost loop makes vectors as it is."""
+    """Whether the innermost loops go along what the trips touch, and all add up adjoints alone: as those may be added
+    up in any order, the innermost loops make vectors as they are."""
     inner = [op for op in loop.body.inside if isinstance(op, ir.For) and _sums_adjoints(op, reach)]
     if not inner or len(inner) < sum(bool(op.regions) for op in loop.body.inside):
         return False
-    # what there is beside a loop is done once a row: with more than sums to hand on, that is what lanes are for
-    for outer in (loop, *inner[:-1]):
-        callees = {op.callee for op in outer.body.ops if isinstance(op, ir.Call)}
-        if sum(bool(op.regions) for op in outer.body.ops) > 1 or not callees <= _OF_SUMS:
-            return False
-    innermost = inner[-1]
-    touched = [op.index for op in innermost.body.ops if isinstance(op, ir.Load | ir.Store)]
-    return any(loop.body.args[0] in index[:-1] for index in touched) and _is_along(innermost)
+    innermost = [op for op in inner if not any(o.regions for o in op.body.ops)]
+    for outer in (loop, *inner):
+        if any(op in innermost for op in outer.body.ops):
+            # what there is beside is done once a row: with more than sums to hand on, that is what lanes are for
+            callees = {op.callee for op in outer.body.ops if isinstance(op, ir.Call)}
+            if sum(bool(op.regions) for op in outer.body.ops) > 1 or not callees <= _OF_SUMS:
+                return False
+    touched = [o.index for op in innermost for o in op.body.ops if isinstance(o, ir.Load | ir.Store)]
+    return any(loop.body.args[0] in index[:-1] for index in touched) and all(map(_is_along, innermost))
 
 
 def _sums_adjoints(loop: ir.For, reach: Reach) -> bool:

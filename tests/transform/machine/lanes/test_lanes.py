@@ -513,6 +513,21 @@ def test_sums_of_adjoints_along_rows_are_vectors_as_they_are(function, arguments
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
 
+def normalised_by_channel(x, w):
+    variance = x.var(axis=(0, 2, 3), keepdims=True)
+    return np.sum(w * (x - x.mean(axis=(0, 2, 3), keepdims=True)) / np.sqrt(variance))
+
+
+def test_rows_of_channels_are_vectors_where_only_adjoints_are_added_up():
+    arguments = random(2, 3, 4, 5), random(2, 3, 4, 5)
+    source = adjit.value_and_grad(normalised_by_channel, wrt=(0, 1)).source(*arguments, tuned=True)
+    before, after = source.split("# ---- reverse sweep", 1)
+    # means are values, and added up in their order
+    assert "in range(lanes)" in before
+    assert "in range(lanes)" not in after
+    assert "reassociable_sub(" in after
+
+
 def softmax_of_last(x, w):
     e = np.exp(x - np.max(x, axis=-1, keepdims=True))
     return np.sum(w * (e / np.sum(e, axis=-1, keepdims=True)))
