@@ -198,6 +198,11 @@ def as_view(copy, base, what):
     return copy
 
 
+def overlaps(a):
+    """Whether `a` is known to be a view in which elements stand several times, as in windows. The compiler's own."""
+    return False
+
+
 @decomposition(np.diag)
 def diag(v, k=0):
     if v.ndim == 1:

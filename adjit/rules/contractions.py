@@ -8,6 +8,7 @@ In: the arguments of the NumPy function; axes and subscripts are static. Out: wh
 
 import numpy as np
 
+from adjit.rules.arrays import overlaps
 from adjit.rules.axes import product
 from adjit.rules.registry import builtin, known_when_compiled
 
@@ -17,6 +18,8 @@ general, decomposition = builtin.general, builtin.decomposition
 
 
 def matmul(a, b):
+    if (a.ndim == 1 or b.ndim == 1) and (overlaps(a) or overlaps(b)):
+        return np.dot(a, b)
     if a.ndim <= 2 and b.ndim <= 2:
         return np.dot(a, b)
     if b.ndim <= 2:
@@ -93,6 +96,10 @@ def contracted(a, b, left, first, second, right):
     """The sum over the axes `first` of `a` and `second` of `b`; the others stay, those of `a` before those of `b`."""
     outer_a, outer_b = tuple(a.shape[k] for k in left), tuple(b.shape[k] for k in right)
     inside = product(tuple(a.shape[k] for k in first))
+    if (len(left) == 0 or len(right) == 0) and (overlaps(a) or overlaps(b)):
+        # a matrix with elements that stand in it several times is not written out to be read once
+        factors = np.transpose(a, left + first) * np.transpose(b, right + second)
+        return np.sum(factors, axis=tuple(range(-len(first), 0)))
     if len(left) == 0 and len(right) == 0:
         return np.dot(np.transpose(a, first).ravel(), np.transpose(b, second).ravel())
     if len(left) == 0:

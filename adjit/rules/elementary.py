@@ -117,14 +117,18 @@ partials(max, lambda a, b: (0 if b > a else 1, 1 if b > a else 0))
 partials(min, lambda a, b: (0 if b < a else 1, 1 if b < a else 0))
 
 # Half to each operand where they are equal.
-partials(np.maximum, lambda a, b: (
-    (0.5 if a > b else 0.0) + (0.5 if a >= b else 0.0),
-    (0.5 if b > a else 0.0) + (0.5 if b >= a else 0.0),
-))
-partials(np.minimum, lambda a, b: (
-    (0.5 if a < b else 0.0) + (0.5 if a <= b else 0.0),
-    (0.5 if b < a else 0.0) + (0.5 if b <= a else 0.0),
-))
+def shares_of_greater(a, b):
+    share = 0.5 if a == b else 1.0
+    return share if a >= b else 0.0, share if b >= a else 0.0
+
+
+def shares_of_less(a, b):
+    share = 0.5 if a == b else 1.0
+    return share if a <= b else 0.0, share if b <= a else 0.0
+
+
+partials(np.maximum, shares_of_greater)
+partials(np.minimum, shares_of_less)
 # These pass over nan: all to the other operand.
 partials(np.fmax, lambda a, b: (
     1.0 if a > b or b != b else 0.5 if a == b else 0.0,

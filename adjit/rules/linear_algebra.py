@@ -19,27 +19,18 @@ tangent, linear, adjoint, decomposition = builtin.tangent, builtin.linear, built
 # ------------------------------------------------------------------------------------------------------------- products
 
 
-def product_transpose(a, b, *, y, y_bar):
-    """The adjoint of the left factor."""
-    if a.ndim == 1 and b.ndim == 1:
-        return y_bar * b
-    if a.ndim == 1:
-        return np.dot(b, y_bar)
-    if b.ndim == 1:
-        return np.outer(y_bar, b)
-    return np.dot(y_bar, b.T)
-
-
-def product_transpose_of_right(a, b, *, y, y_bar):
-    if a.ndim == 1 and b.ndim == 1:
-        return y_bar * a
-    if a.ndim == 1:
-        return np.outer(a, y_bar)
-    return np.dot(a.T, y_bar)
-
-
-linear(np.dot, operator.matmul, np.vdot, argument=0, transpose=product_transpose)
-linear(np.dot, operator.matmul, np.vdot, argument=1, transpose=product_transpose_of_right)
+# Expressions where there is no sum, which are added to an adjoint as they are worked out.
+linear(np.dot, operator.matmul, np.vdot, argument=0, transpose=lambda a, b, *, y, y_bar: (
+    y_bar * b if a.ndim == 1 and b.ndim == 1
+    else np.dot(b, y_bar) if a.ndim == 1
+    else y_bar[:, np.newaxis] * b if b.ndim == 1
+    else np.dot(y_bar, b.T)
+))  # fmt: skip
+linear(np.dot, operator.matmul, np.vdot, argument=1, transpose=lambda a, b, *, y, y_bar: (
+    y_bar * a if a.ndim == 1 and b.ndim == 1
+    else a[:, np.newaxis] * y_bar if a.ndim == 1
+    else np.dot(a.T, y_bar)
+))  # fmt: skip
 
 
 tangent(np.dot, operator.matmul, np.vdot)(lambda a, b, a_dot, b_dot, *, y: np.dot(a_dot, b) + np.dot(a, b_dot))

@@ -17,7 +17,7 @@ from typing import Literal
 MECHANISMS = frozenset(
     {
         "carry", "clears", "dissolve", "expand", "extrema", "fills", "fuse", "gather", "hoist", "interchange", "lanes",
-        "late", "maps", "origins", "promote", "reassociate", "multiples", "substitute", "tiles", "upwards",
+        "late", "maps", "origins", "outer", "promote", "reassociate", "multiples", "substitute", "tiles", "upwards",
         "workspace",
     }
 )  # fmt: skip

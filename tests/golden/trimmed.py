@@ -21,16 +21,10 @@ def trimmed_grad(x, lower, upper):
     y_bar = np.zeros_like(y)
     x_bar = np.zeros_like(x)
     # L218: return np.dot(y, y)
-    result = np.empty(x.size)
     for i in range(x.size):
-        result[i] = y[i]
+        y_bar[i] += y[i]
     for i in range(x.size):
-        y_bar[i] += result[i]
-    result = np.empty(x.size)
-    for i in range(x.size):
-        result[i] = y[i]
-    for i in range(x.size):
-        y_bar[i] += result[i]
+        y_bar[i] += y[i]
     # L217: y[:-1] *= upper
     upper_bar = 0.0
     for i in range(x.size - 1):

@@ -8,6 +8,7 @@ import zlib
 import numpy as np
 import pytest
 
+import adjit
 from adjit.rules.registry import lookup
 from tests.rules.table import SCALARS, Row
 
@@ -73,6 +74,14 @@ SPECIAL_POINTS = [
 @pytest.mark.parametrize(("callee", "args", "expected"), SPECIAL_POINTS)
 def test_special_points(callee, args, expected) -> None:
     assert partials_of(callee, *args) == pytest.approx(expected, abs=1e-15)
+
+
+@pytest.mark.parametrize("larger", [np.maximum, max])
+def test_what_is_not_chosen_gets_nothing_of_an_infinite_adjoint(larger) -> None:
+    def root(x: float, y: float) -> float:
+        return math.sqrt(larger(x, y))
+
+    assert adjit.grad(root, wrt=("x", "y"), target="python")(0.0, -0.5) == (np.inf, 0.0)
 
 
 @pytest.mark.parametrize("n", [-1, 2, 3, 2.0])

@@ -31,6 +31,8 @@ _PLAIN = types.Number | types.Boolean | types.RangeType | types.RangeIteratorTyp
 
 _EXTREMES = {np.maximum: ">", np.minimum: "<"}
 
+_OTHER_SIZE = "total size of new array must be unchanged"
+
 _FLOAT_INSTRUCTIONS = {operator.add: "fadd", operator.sub: "fsub", operator.mul: "fmul", operator.truediv: "fdiv"}
 
 
@@ -258,13 +260,61 @@ class GeneratedLower(Lower):
             strides=cgutils.pack_array(builder, [stride for _, stride in kept]),
         )
 
+    def _reshaped(self, resty: types.Array, expr: ir.Expr, kinds: Sequence[types.Type]) -> llvm.Value | None:
+        """A view of other extents of an array in C order. LLVM sees those that are constants, which numba has from
+        memory."""
+        array = self.typeof(expr.func.name).this
+        if array.layout != "C" or not kinds or not all(isinstance(k, types.Integer) for k in kinds):
+            return None
+        builder, one, zero = self.builder, cgutils.intp_t(1), cgutils.intp_t(0)
+        given = self.loadvar(expr.func.name)
+        extents = [
+            cgutils.intp_t(kind.literal_value)
+            if isinstance(kind, types.IntegerLiteral)
+            else self.context.cast(builder, self.loadvar(a.name), kind, types.intp)
+            for a, kind in zip(expr.args, kinds, strict=True)
+        ]
+        size = self._extracted(given, array, "nitems")
+        # the one below zero is as long as it has to be
+        is_open = [builder.icmp_signed("<", extent, zero) for extent in extents]
+        known = functools.reduce(
+            builder.mul, [builder.select(o, one, e) for o, e in zip(is_open, extents, strict=True)]
+        )
+        is_empty = builder.icmp_signed("==", known, zero)
+        rest = builder.select(is_empty, zero, builder.sdiv(size, builder.select(is_empty, one, known)))
+        extents = [builder.select(o, rest, e) for o, e in zip(is_open, extents, strict=True)]
+        count = functools.reduce(builder.add, [builder.zext(o, zero.type) for o in is_open])
+        for fails, message in (
+            (builder.icmp_signed(">", count, one), "multiple negative shape values"),
+            (builder.icmp_signed("!=", functools.reduce(builder.mul, extents), size), _OTHER_SIZE),
+        ):
+            with builder.if_then(fails, likely=False):
+                self.context.call_conv.return_user_exc(builder, ValueError, (message,))
+        strides = [self._extracted(given, array, "itemsize")]
+        for extent in extents[:0:-1]:
+            strides.append(builder.mul(strides[-1], extent))
+        meminfo = self._extracted(given, array, "meminfo")
+        super().incref(types.MemInfoPointer(array.dtype), meminfo)
+        return self._made(
+            resty,
+            meminfo=meminfo,
+            parent=self._extracted(given, array, "parent"),
+            nitems=size,
+            itemsize=strides[0],
+            data=self._extracted(given, array, "data"),
+            shape=cgutils.pack_array(builder, extents),
+            strides=cgutils.pack_array(builder, strides[::-1]),
+        )
+
     # --------------------------------------------------------------------------------------------- ranges and slices
 
     def _call(self, resty: Any, expr: ir.Expr) -> llvm.Value | None:
         callee = getattr(self.typeof(expr.func.name), "typing_key", None)
-        if callee not in (range, slice, *_EXTREMES) or expr.kws or expr.vararg is not None:
+        if callee not in (range, slice, "array.reshape", *_EXTREMES) or expr.kws or expr.vararg is not None:
             return None
         kinds = [self.typeof(a.name) for a in expr.args]
+        if callee == "array.reshape":
+            return self._reshaped(resty, expr, kinds)
         if callee in _EXTREMES:
             return self._extreme(_EXTREMES[callee], resty, expr, kinds)
         if callee is slice and resty == types.slice2_type:
@@ -281,9 +331,10 @@ class GeneratedLower(Lower):
             self.context.cast(self.builder, self.loadvar(a.name), k, resty)
             for a, k in zip(expr.args, kinds, strict=True)
         )
-        # so written, it is one instruction but for nan
-        chosen = self.builder.select(self.builder.fcmp_ordered(order, other, one), other, one)
-        return self.builder.select(self.builder.fcmp_unordered("uno", other, other), other, chosen)
+        is_taken = self.builder.fcmp_ordered(order, other, one)
+        # so written, and not as two choices, it is one instruction but for nan
+        is_taken = self.builder.or_(is_taken, self.builder.fcmp_unordered("uno", other, other))
+        return self.builder.select(is_taken, other, one)
 
     def _slice(self, resty: types.SliceType, expr: ir.Expr, kinds: Sequence[types.Type]) -> llvm.Value | None:
         if len(expr.args) != 2 or not all(isinstance(k, types.Integer | types.NoneType) for k in kinds):

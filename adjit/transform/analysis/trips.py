@@ -121,7 +121,7 @@ class Sharings:
                     self._users.setdefault(self.aliases.find(array), []).append(op)
 
     @functools.cached_property
-    def _reach(self) -> Reach:
+    def reach(self) -> Reach:
         return Reach(self._function, self.aliases, self._values)
 
     # ------------------------------------------------------------------------------------------------- in any order
@@ -288,7 +288,7 @@ class Sharings:
         is_made_here = any(op in self._allocs.get(memory, ()) for op in ir.walk(loop.body))
         if not is_made_here and all(isinstance(op, ir.Store) and op.add for op in inside):
             exact = not isinstance(array_type_of(inside[0].array).dtype, types.Float)
-            return "summed" if exact or not self._reach.has_memory(memory) else None
+            return "summed" if exact or not self.reach.has_memory(memory) else None
         is_alone = memory not in self._handed_out and inside == self._users[memory]
         allocs = self._allocs.get(memory, [])
         if not is_alone or len(allocs) != 1:
@@ -302,7 +302,7 @@ class Sharings:
         if chain is None:
             return None
         names = frozenset(v for v in chain if isinstance(v, ir.Var))
-        is_ordered = isinstance(arg.type, types.Float) and any(map(self._reach.has_var, names))
+        is_ordered = isinstance(arg.type, types.Float) and any(map(self.reach.has_var, names))
         is_inner = any(isinstance(op, ir.For) and any(out in chain for out in op.outs) for op in loop.body.ops)
         return Sum(names, is_ordered, is_inner and not is_ordered)
 

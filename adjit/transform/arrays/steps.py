@@ -9,7 +9,6 @@ stretched; else sizes are checked first. `run_again`: the trips of its loops are
 from __future__ import annotations
 
 from adjit.transform import ir
-from adjit.transform.arrays.cheap_elements import substitute_elements
 from adjit.transform.arrays.fusion import fuse_maps
 from adjit.transform.arrays.in_place import change_in_place, make_all_trips
 from adjit.transform.arrays.interchange import turn_inside_out
@@ -18,6 +17,7 @@ from adjit.transform.arrays.shared_nests import share_nests
 from adjit.transform.arrays.sizes import settle_sizes
 from adjit.transform.arrays.small_arrays import dissolve
 from adjit.transform.arrays.unwritten import check_written
+from adjit.transform.rewrite.cheap_elements import substitute_elements
 from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.counted import tell_counts
 from adjit.transform.rewrite.into_branches import sink

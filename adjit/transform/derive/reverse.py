@@ -94,12 +94,12 @@ class _Reverse(Adjoints):
             if not is_shared:
                 return scalars.scalar(self.context(), operator.truediv, (bar, made.args[1]), name)
         if isinstance(made, ir.If) and len(made.outs) == 1 and not made.then.ops and not made.orelse.ops:
-            # 1 or 0 times the adjoint is the adjoint or nothing: a choice, in which no 0 * inf can arise
+            # a partial or 0 times the adjoint is their product or nothing: a choice, in which no 0 * inf can arise
             sides = (made.then.yields[0], made.orelse.yields[0])
-            for one, zero in (sides, sides[::-1]):
-                if ir.is_literal(one, 1) and ir.is_literal(zero, 0):
-                    chosen = [bar if side is one else typed_const(0, bar.type) for side in sides]
-                    return self.builder.call(ir.select, made.condition, *chosen, type=bar.type, name=name)
+            if any(ir.is_literal(side, 0) for side in sides):
+                zero = typed_const(0, bar.type)
+                chosen = [self.times(side, bar, name) or zero for side in sides]
+                return self.builder.call(ir.select, made.condition, *chosen, type=bar.type, name=name)
         return scalars.scalar(self.context(), operator.mul, (partial, bar), name)
 
     # ---------------------------------------------------------------------------------------------------- regions

@@ -15,6 +15,7 @@ import numpy as np
 from numba import types
 
 from adjit.rules.arrays import as_view
+from adjit.rules.arrays import overlaps as overlapping
 from adjit.rules.axes import normal_axes
 from adjit.runtime.library import held, stop_gradient
 from adjit.transform import ir
@@ -27,7 +28,7 @@ from adjit.transform.elaborate.recursion import held_number
 from adjit.transform.elaborate.reductions import ALONG_AXES as ALONG_AXES
 from adjit.transform.elaborate.reductions import REDUCTION_METHODS, REDUCTIONS, into
 from adjit.transform.elaborate.tables import TABLES
-from adjit.transform.elaborate.values.elementwise import operand, store_all, where
+from adjit.transform.elaborate.values.elementwise import operand, overlaps, store_all, where
 from adjit.transform.elaborate.values.frame import Frame
 from adjit.transform.elaborate.values.handlers import Handler, axes_of, identity, refused, taken, takes
 from adjit.transform.elaborate.values.values import (
@@ -64,7 +65,9 @@ def _dot(frame: Frame, left: Value, right: Value, out: Value | None) -> Value:
         return by_operator(frame, operator.matmul if is_array(left) and is_array(right) else operator.mul, left, right)
     if not is_array(left) or not is_array(right):
         return applied(ctx, operator.mul, (left, right))
-    if max(ndim(left), ndim(right)) > 2:
+    if max(ndim(left), ndim(right)) > 2 or (
+        min(ndim(left), ndim(right)) == 1 and (overlaps(ctx, left) or overlaps(ctx, right))
+    ):
         return into(frame, out, frame.ctx.call(frame, Static(np.tensordot), (left, right, _axes_of_dot(right)), {}))
     product = whole_call(ctx, np.dot, (operand(ctx, left), operand(ctx, right)), "product")
     if out is None:
@@ -85,6 +88,10 @@ def _as_view(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     assert isinstance(what, Static)
     frame.ctx.detached(copy, operand(frame.ctx, base), what.value, always=True, readonly=True)
     return copy
+
+
+def _overlaps(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+    return ir.boolean(overlaps(frame.ctx, args[0]))
 
 
 def _normal_axes(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
@@ -149,6 +156,7 @@ INTRINSICS: dict[Any, Handler] = {
     np.iscomplexobj: takes("np.iscomplexobj", "x:value", lambda frame, value: ir.boolean(is_complex(value))),
     np.isrealobj: takes("np.isrealobj", "x:value", lambda frame, value: ir.boolean(not is_complex(value))),
     as_view: _as_view,
+    overlapping: _overlaps,
     normal_axes: _normal_axes,
     stop_gradient: takes("adjit.stop_gradient", "x:value", _stop_gradient),
 }

@@ -22,7 +22,7 @@ from adjit.transform.elaborate.records import call_method, opened
 from adjit.transform.elaborate.values import complexes, lists, scalars, sharing
 from adjit.transform.elaborate.values.arrays import array_of
 from adjit.transform.elaborate.values.choices import holds_for, is_option
-from adjit.transform.elaborate.values.elementwise import elementwise, materialise, operand, paired
+from adjit.transform.elaborate.values.elementwise import elementwise, materialise, operand, overlaps, paired
 from adjit.transform.elaborate.values.frame import Context, Frame
 from adjit.transform.elaborate.values.values import (
     Complex,
@@ -102,7 +102,8 @@ def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
         if frame.weak:
             left, right = _weak_against(left, right), _weak_against(right, left)
         if callee is operator.matmul:
-            if is_array(left) and is_array(right) and max(ndim(left), ndim(right)) > 2:
+            is_product = is_array(left) and is_array(right)
+            if is_product and (max(ndim(left), ndim(right)) > 2 or overlaps(ctx, left) or overlaps(ctx, right)):
                 return ctx.call(frame, Static(np.matmul), (left, right), {})
             return whole_call(ctx, operator.matmul, (operand(ctx, left), operand(ctx, right)))
         return applied(ctx, callee, (left, right))

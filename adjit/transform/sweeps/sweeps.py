@@ -1,7 +1,8 @@
 """From the mirror of a function to both sweeps in one: the reverse half of the road.
 
     sweeps ──► storage ──► simplify ──► fuse ──► simplify ──► promotion ──► clears ──► carried clears ──► gather
-           ──► ascending ──► carried clears ──► late stores ──► fills
+           ──► ascending ──► carried clears ──► late stores ──► fills ──► outer products
+           ──► substitution
 
 In: `Sweeps`. Out: a function of the arguments and the seeds, to the value's leaves if asked for and the adjoints. Which
 loops run their trips again is known only when it is seen which keep tapes; then storage is decided once more.
@@ -13,6 +14,7 @@ from collections.abc import Callable, Sequence
 
 from adjit.transform import ir
 from adjit.transform.derive.mirror import Sweeps
+from adjit.transform.rewrite.cheap_elements import substitute_elements
 from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.defined import defined_between_sweeps
 from adjit.transform.rewrite.notes import note, recording
@@ -29,6 +31,7 @@ from adjit.transform.sweeps.clears import (
     promote_sums,
 )
 from adjit.transform.sweeps.gather import gather, move_stores
+from adjit.transform.sweeps.outer_products import through_vectors
 
 
 def both_sweeps(
@@ -104,7 +107,11 @@ def _gathered(function: ir.Function, strategy: Strategy) -> ir.Function:
     once = _carried(function, strategy)
     once = checked(move_stores(once), "moved") if strategy.uses("late") else once
     function = function if once is function else checked(simplify(once), "simplified")
-    return checked(leave_out_fills(function), "filled") if strategy.uses("fills") else function
+    function = checked(leave_out_fills(function), "filled") if strategy.uses("fills") else function
+    if strategy.uses("outer"):
+        shorter = through_vectors(function)
+        function = function if shorter is function else checked(simplify(shorter), "through vectors")
+    return checked(substitute_elements(function), "substituted") if strategy.uses("substitute") else function
 
 
 def _carried(function: ir.Function, strategy: Strategy) -> ir.Function:

@@ -242,3 +242,44 @@ def test_extremes_are_those_of_numba(kind):
             assert [type(x) for x in found] == [type(x) for x in right]
             np.testing.assert_array_equal(found, right)
             np.testing.assert_array_equal(np.signbit(found)[~np.isnan(found)], np.signbit(right)[~np.isnan(right)])
+
+
+def reshaped(a, n, m):
+    cut, flat, column = a.reshape(n, 2, m), a.reshape(-1), a.reshape(-1, 1)
+    total = 0.0
+    for i in range(cut.shape[0]):
+        for j in range(cut.shape[1]):
+            for k in range(cut.shape[2]):
+                total += (100 * i + 10 * j + k) * cut[i, j, k]
+    return total, cut.shape, cut.size, flat.shape, column.shape, (cut.strides, flat.strides, column.strides)
+
+
+def test_views_of_other_extents():
+    a = np.cos(np.arange(24.0)).reshape(4, 6)
+    made, wanted = compiled(reshaped), njit(reshaped)
+    for given, n, m in ((a, 3, 4), (a, -1, 2), (a, 2, -1), (a[:0], 0, 7), (a[:0], 3, -1)):
+        (*found, strides), (*expected, of_numba) = made(given, n, m), wanted(given, n, m)
+        assert found == expected
+        assert strides == of_numba or not given.size
+    for n, m, message in ((3, 5, "total size"), (-1, 5, "total size"), (-1, -1, "multiple negative"), (-1, 0, "total")):
+        with pytest.raises(ValueError, match=message):
+            made(a, n, m)
+
+
+def test_views_of_other_extents_keep_what_they_are_views_of():
+    def of_new(n):
+        return np.arange(n).astype(np.float64).reshape(2, -1)
+
+    made = compiled(of_new)
+    made(6)
+    _nrt_python.memsys_enable_stats()
+    try:
+        before = rtsys.get_allocation_stats()
+        found = made(6)
+        np.testing.assert_array_equal(found, np.arange(6.0).reshape(2, 3))
+        del found
+        gc.collect()
+        after = rtsys.get_allocation_stats()
+    finally:
+        _nrt_python.memsys_disable_stats()
+    assert after.alloc - before.alloc == after.free - before.free > 0

@@ -108,6 +108,8 @@ class Context:
         # the memory that lists which grow have copied as items; and those of it that such a list has changed since
         self.copied_rows: set[object] = set()
         self.stale: set[object] = set()
+        # copies that stand for views in which elements stand several times
+        self.overlapping: set[object] = set()
         # numbers that NumPy gives as views of rank 0
         self.elements_of_views: set[ir.Operand] = set()
         # set by function.py, which knows statements: the body of a Python function on argument values (is it a rule's,

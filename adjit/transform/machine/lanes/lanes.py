@@ -19,6 +19,9 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Iterations
+from adjit.transform.analysis.exact import Reach
+from adjit.transform.analysis.sums import partial_sums
+from adjit.transform.analysis.trip_counts import literal_trips
 from adjit.transform.analysis.trips import Sharings
 from adjit.transform.ir.types import array_type, array_type_of
 from adjit.transform.machine.lanes.laid import Blocking
@@ -30,6 +33,8 @@ from adjit.transform.rewrite.axes import Replaced
 # Lanes of a block, at most and at least; elements that all lanes together may keep, which is what fits into a cache.
 MOST_LANES, LEAST_LANES = 64, 16
 ELEMENTS = 32768
+# What there may be beside a loop that hands on sums.
+_OF_SUMS = {operator.add, operator.sub, operator.mul, operator.neg}
 # Pairs of arrays of which LLVM tests at run time whether they overlap, before it vectorises a loop.
 MOST_CHECKS = 128
 
@@ -87,7 +92,12 @@ class _Laying:
             return None
         if _is_sum_of_rows(loop) and not any(s.is_ordered for s in trips.sums):
             return None
+        if _goes_along_rows(loop, self.sharing.reach):
+            return None
         if _counts_by_lane(uniformity) or _checks_by_lane(uniformity):
+            return None
+        inner = [op for op in loop.body.ops if isinstance(op, ir.For) and _lies_closer(op, loop)]
+        if any(self.loop(op) is not None for op in inner):
             return None
         arrays = self.private_arrays(uniformity)
         return None if arrays is None else self.in_lanes(uniformity, arrays)
@@ -215,6 +225,47 @@ def _is_sum_of_rows(loop: ir.For) -> bool:
     return is_alone and not stores and _is_sum_of_rows(inner[0])
 
 
+def _goes_along_rows(loop: ir.For, reach: Reach) -> bool:
+    """Whether the innermost loops go along what the trips touch, and all add up adjoints alone: as those may be added
+    up in any order, the innermost loops make vectors as they are."""
+    inner = [op for op in loop.body.inside if isinstance(op, ir.For) and _sums_adjoints(op, reach)]
+    if not inner or len(inner) < sum(bool(op.regions) for op in loop.body.inside):
+        return False
+    innermost = [op for op in inner if not any(o.regions for o in op.body.ops)]
+    for outer in (loop, *inner):
+        if any(op in innermost for op in outer.body.ops):
+            # what there is beside is done once a row: with more than sums to hand on, that is what lanes are for
+            callees = {op.callee for op in outer.body.ops if isinstance(op, ir.Call)}
+            if sum(bool(op.regions) for op in outer.body.ops) > 1 or not callees <= _OF_SUMS:
+                return False
+    touched = [o.index for op in innermost for o in op.body.ops if isinstance(o, ir.Load | ir.Store)]
+    return any(loop.body.args[0] in index[:-1] for index in touched) and all(map(_is_along, innermost))
+
+
+def _sums_adjoints(loop: ir.For, reach: Reach) -> bool:
+    """Whether all that a loop carries are sums that may be added up in any order."""
+    chains = [partial_sums(s.arg, s.yielded, loop.body) for s in loop.slots]
+    free = (c is not None and not any(isinstance(v, ir.Var) and reach.has_var(v) for v in c) for c in chains)
+    return not loop.stops and all(ir.is_float(arg.type) for arg in loop.body.args[1:]) and all(free)
+
+
+def _is_along(loop: ir.For) -> bool:
+    """Whether a loop, not short for sure, does nothing but arithmetic along the last axes of arrays."""
+    counter, made = loop.body.args[0], loop.body.made
+    trips = literal_trips(loop)
+    if trips is not None and len(trips) < LEAST_LANES:
+        return False
+    for op in loop.body.ops:
+        if isinstance(op, ir.Load | ir.Store):
+            *others, last = op.index or (None,)
+            moves = last is counter
+            if counter in others or any(i in made for i in op.index) or (isinstance(op, ir.Store) and not moves):
+                return False
+        elif not isinstance(op, ir.Call | ir.Comment) or (isinstance(op, ir.Call) and op.effect):
+            return False
+    return True
+
+
 def _leaps(loop: ir.For, counter: ir.Var) -> bool:
     """Whether more of what an innermost loop touches is side by side for the trips around it than for its own."""
     touched = [i.index for i in ir.walk(loop.body) if isinstance(i, ir.Load | ir.Store) and len(i.index) > 1]
@@ -222,6 +273,15 @@ def _leaps(loop: ir.For, counter: ir.Var) -> bool:
     across = sum(index[-1] is counter and inner in index for index in touched)
     along = sum(index[-1] is inner and counter in index for index in touched)
     return _depth(loop.body) == 0 and across > along
+
+
+def _lies_closer(inner: ir.For, loop: ir.For) -> bool:
+    """Whether all that the trips of a loop touch is touched by those of another one in it, and closer together."""
+    if any(op.regions for op in loop.body.ops if op is not inner):
+        return False
+    outer, counter = loop.body.args[0], inner.body.args[0]
+    touched = [op.index for op in loop.body.inside if isinstance(op, ir.Load | ir.Store) and outer in op.index]
+    return all(counter in index and index.index(counter) > index.index(outer) for index in touched)
 
 
 def _counts_by_lane(uniformity: Uniformity) -> bool:

@@ -21,7 +21,7 @@ from adjit.transform.analysis.alias import Aliases
 from adjit.transform.analysis.cost import is_cheap
 
 MOST_OPERATIONS = 8  # that compute the value once more
-MOST_ARRAYS = 1  # that the second nest reads for that, and has not read so far
+MOST_ARRAYS = 1  # that the second nest reads for that, element by element, and has not read so far
 
 
 def move_stores(function: ir.Function) -> ir.Function:
@@ -127,7 +127,7 @@ def made_again(
     None if they are not to be had there: `writes` are the stores to either nest and in between. That nest reads the
     arrays `known` anyway, and has the values `kept`.
     """
-    own = spine[0].body.made
+    own, counters = spine[0].body.made, {loop.body.args[0] for loop in spine}
     carried = {arg for loop in spine for arg in loop.body.args[1:]}
     found: dict[ir.Var, ir.Op] = {}
 
@@ -145,5 +145,7 @@ def made_again(
 
     if not needs(store.value) or len(found) > MOST_OPERATIONS:
         return None
-    new = {op.array for op in found.values() if isinstance(op, ir.Load)} - set(known)
-    return list(found.values()) if len(new) <= MOST_ARRAYS else None
+    loads = [op for op in found.values() if isinstance(op, ir.Load) and op.array not in known]
+    # rows and columns, as of an outer product, are in the cache
+    has_whole = any(counters <= set(op.index) for op in loads)
+    return list(found.values()) if not has_whole or len({op.array for op in loads}) <= MOST_ARRAYS else None

@@ -16,7 +16,7 @@ from adjit.transform.machine.lanes import lanes
 from adjit.transform.strategy import CHEAPEST, Strategy
 
 SIZES = (0, 1, 15, 16, 17, 64, 65, 130)
-SUPPORT = ("check_separate", "same_extent", "reassociable_add", "reassociable_sub")
+SUPPORT = ("check_separate", "same_extent", "some_elements", "reassociable_add", "reassociable_sub")
 lay_lanes = steps.lay_lanes
 
 
@@ -481,3 +481,62 @@ def test_own_rows_are_turned_and_go_back(monkeypatch):
     source = check(flow, (0, 1), arguments, monkeypatch, (0, 1, 17, 65))
     assert "pull_turned[j, lane] = pull_block[lane, j]" in source
     assert "pull_block[lane, j] = pull_turned[j, lane]" in source
+
+
+# -------------------------------------------------------------------------------------- what is along rows, or closer
+
+
+def scaled(alpha, A, x):
+    return np.sum((alpha * A @ x) ** 2)
+
+
+def scaled_rows(A, w, s):
+    total = 0.0
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            total += A[i, j] ** 2 * (w[i] + s)
+    return total
+
+
+@pytest.mark.parametrize("function, arguments", [
+    (scaled, (0.5, random(3, 4), random(4))), (scaled_rows, (random(3, 4), random(3), 0.2)),
+])  # fmt: skip
+def test_sums_of_adjoints_along_rows_are_vectors_as_they_are(function, arguments):
+    made = adjit.value_and_grad(function, wrt=(0, 1, 2))
+    source = made.source(*arguments, tuned=True)
+    assert "in range(lanes)" not in source
+    assert "reassociable_add(" in source
+    value, gradient = made(*arguments)
+    wanted, wanted_gradient = adjit.value_and_grad(function, wrt=(0, 1, 2), target="python")(*arguments)
+    assert value == pytest.approx(wanted, rel=1e-14)
+    for found, expected in zip(gradient, wanted_gradient, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+def normalised_by_channel(x, w):
+    variance = x.var(axis=(0, 2, 3), keepdims=True)
+    return np.sum(w * (x - x.mean(axis=(0, 2, 3), keepdims=True)) / np.sqrt(variance))
+
+
+def test_rows_of_channels_are_vectors_where_only_adjoints_are_added_up():
+    arguments = random(2, 3, 4, 5), random(2, 3, 4, 5)
+    source = adjit.value_and_grad(normalised_by_channel, wrt=(0, 1)).source(*arguments, tuned=True)
+    before, after = source.split("# ---- reverse sweep", 1)
+    # means are values, and added up in their order
+    assert "in range(lanes)" in before
+    assert "in range(lanes)" not in after
+    assert "reassociable_sub(" in after
+
+
+def softmax_of_last(x, w):
+    e = np.exp(x - np.max(x, axis=-1, keepdims=True))
+    return np.sum(w * (e / np.sum(e, axis=-1, keepdims=True)))
+
+
+def test_of_two_loops_that_suit_lanes_the_one_whose_elements_lie_closer_gets_them(monkeypatch):
+    def arguments(size):
+        return random(2, 3, size, 4), random(3, 3, size, 4)[:2]
+
+    source = check(softmax_of_last, (0, 1), arguments, monkeypatch, (1, 16, 65))
+    assert "x_block = x[:, :, k0:k1, :]" in source
+    assert "[:, j0:j1" not in source
