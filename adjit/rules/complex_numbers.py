@@ -24,10 +24,10 @@ def parts(a):
 
 
 builtin.as_of_real(
-    np.append, np.atleast_1d, np.atleast_2d, np.average, np.column_stack, np.concatenate, np.convolve, np.cov, np.cross,
-    np.diagflat, np.diagonal, np.diff, np.dstack, np.ediff1d, np.extract, np.fill_diagonal, np.hstack, np.kron,
-    np.linalg.matrix_power, np.mean, np.outer, np.roll, np.select, np.stack, np.std, np.take, np.trapezoid, np.vander,
-    np.vstack,
+    np.append, np.atleast_1d, np.atleast_2d, np.average, np.column_stack, np.concatenate, np.convolve, np.cov,
+    np.cross, np.diagflat, np.diagonal, np.diff, np.dstack, np.ediff1d, np.einsum, np.extract, np.fill_diagonal,
+    np.hstack, np.inner, np.kron, np.linalg.matrix_power, np.linalg.multi_dot, np.tensordot, np.mean, np.outer,
+    np.roll, np.select, np.stack, np.std, np.take, np.trapezoid, np.vander, np.vstack,
 )  # fmt: skip
 
 # ----------------------------------------------------------------------------------------------------------- reductions

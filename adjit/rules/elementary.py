@@ -38,6 +38,16 @@ partials(np.square, lambda x: 2 * x)
 partials((operator.mod, np.remainder), lambda a, b: (1, -(a // b)))
 builtin.decomposition(np.fix)(lambda x: np.trunc(x))
 builtin.decomposition(builtins.divmod, np.divmod)(lambda a, b: (a // b, a % b))
+
+
+
+@builtin.decomposition(math.modf, np.modf)
+def modf(x):
+    whole = np.trunc(x)
+    # an infinite number has no fraction
+    return np.where(np.isinf(x), 0.0 * np.sign(x), x - whole), whole
+
+
 partials(np.fmod, lambda a, b: (1, -np.trunc(a / b)))
 
 

@@ -57,30 +57,45 @@ def stack(arrays, axis=0):
     return out
 
 
+def is_rows(tup):
+    """Whether what is joined is an array, or a list whose length is known at run time only: its rows."""
+    return not isinstance(tup, (tuple, list))
+
+
 @general(np.hstack)
 def hstack(tup):
+    if is_rows(tup):
+        return tup.copy() if tup.ndim == 1 else np.concatenate(tup, axis=0 if tup.ndim == 2 else 1)
     parts = tuple(np.atleast_1d(a) for a in tup)
     return np.concatenate(parts, axis=0 if parts[0].ndim == 1 else 1)
 
 
 @general(np.vstack)
 def vstack(tup):
+    if is_rows(tup):
+        return tup.reshape(-1, 1).copy() if tup.ndim == 1 else tup.copy() if tup.ndim == 2 else np.concatenate(tup)
     return np.concatenate(tuple(np.atleast_2d(a) for a in tup))
 
 
 @general(np.dstack)
 def dstack(tup):
+    if is_rows(tup):
+        return np.atleast_2d(tup.T)[np.newaxis].copy() if tup.ndim < 3 else np.moveaxis(tup, 0, 2).copy()
     return np.concatenate(tuple(np.atleast_3d(a) for a in tup), axis=2)
 
 
 @general(np.column_stack)
 def column_stack(tup):
+    if is_rows(tup):
+        return np.concatenate(tup, axis=1) if tup.ndim > 2 else np.atleast_2d(tup.T).copy()
     parts = tuple(np.atleast_1d(a) for a in tup)
     return np.concatenate(tuple(a.reshape(-1, 1) if a.ndim == 1 else a for a in parts), axis=1)
 
 
 @decomposition(np.block)
 def block(arrays_in_lists):
+    if is_rows(arrays_in_lists):
+        return np.hstack(arrays_in_lists)
     if not isinstance(arrays_in_lists[0], list):
         return np.concatenate(tuple(np.atleast_1d(a) for a in arrays_in_lists), axis=-1)
     rows = tuple(

@@ -86,7 +86,7 @@ from adjit.transform.elaborate.whole_arrays.generalized import of_guvectorize
 from adjit.transform.elaborate.whole_arrays.shaping import array_attribute, of_parts
 from adjit.transform.elaborate.whole_arrays.ufunc_methods import updated_at
 from adjit.transform.ir.notation import to_text
-from adjit.transform.ir.types import call_type, dtype_of, typed_const
+from adjit.transform.ir.types import call_type, dtype_of, is_integer, typed_const
 from adjit.transform.source.callables import is_distribution, spoken
 from adjit.transform.source.derivative import Derivative
 from adjit.transform.source.marks import DERIVING, Checkpointed
@@ -216,6 +216,8 @@ def _one_of(frame: Frame, function: OneOf, args: Sequence[Value], named: Mapping
 
 def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Value]) -> Value:
     ctx = frame.ctx
+    if _is_hashable(callee) and callee in _OF_FLOATS:
+        args = [_as_floats(ctx, a) if k < _OF_FLOATS[callee] else a for k, a in enumerate(args)]
     if any(map(_has_complex, args)) or getattr(callee, "__module__", "") == "cmath":
         found = _complex_call(frame, callee, args, named)
         if found is not None:
@@ -275,6 +277,24 @@ def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Val
         is_same = is_array(args[0]) and dtype(args[0]) == kind
         return args[0] if is_same else converted(ctx, args[0], element_type(frame, kind))
     return _without_rule(frame, callee, args, named)
+
+
+# Functions that take integers for floats, with how many arguments that are arrays they have.
+_OF_FLOATS = dict.fromkeys((
+    np.linalg.norm, np.linalg.inv, np.linalg.det, np.linalg.slogdet, np.linalg.cholesky, np.linalg.eigh,
+    np.linalg.eigvalsh, np.linalg.eig, np.linalg.eigvals, np.linalg.svd, np.linalg.qr, np.linalg.pinv, np.linalg.cond,
+    np.linalg.matrix_rank,
+), 1) | dict.fromkeys((np.linalg.solve, np.linalg.lstsq), 2)  # fmt: skip
+
+
+def _as_floats(ctx: Context, value: Value) -> Value:
+    """An array of integers, or a list of them, as the floats that NumPy computes with."""
+    if isinstance(value, TupleValue) and all(isinstance(part, ir.Var | ir.Const) for part in parts_of(value)):
+        value = array_of(ctx, value)
+    kind = dtype(value) if is_array(value) else None
+    if kind is None or not (is_integer(kind) or isinstance(kind, types.Boolean)):
+        return value
+    return converted(ctx, value, types.float64)
 
 
 def _run(ctx: Context, function: Any, args: Sequence[Value]) -> Value:
@@ -656,7 +676,7 @@ def _complex_call(frame: Frame, callee: Any, args: list[Value], named: dict[str,
     ctx, name = frame.ctx, getattr(callee, "__name__", str(callee))
     if (isinstance(callee, FunctionType) or is_dispatcher(callee)) and not _is_of_library(callee):
         return None
-    if _makes_derivatives(callee) or hasattr(callee, "_fields"):
+    if _makes_derivatives(callee) or (isinstance(callee, type) and not _is_of_library(callee)):
         return None
     if callee is bool and len(args) == 1:
         return truth(frame, args[0])
@@ -678,6 +698,10 @@ def _complex_call(frame: Frame, callee: Any, args: list[Value], named: dict[str,
         return _by_parts(ctx, args[0], lambda a: _resolved(frame, callee, [a, *args[1:]], named))
     entry = lookup_complex(callee) if _is_hashable(callee) else None
     if entry is not None:
+        if entry.general is not None and entry.decomposition is not None and callee not in ctx.decomposed:
+            expected = inspect.signature(entry.decomposition)
+            if misfit(name, expected, len(args), named):
+                return _decomposed(frame, callee, entry.general, args, named)
         is_along_axes = callee in ALONG_AXES and (len(args) > 1 or named)
         return None if is_along_axes else _by_rule(frame, callee, entry, args, named)
     if _is_hashable(callee) and callee in INTRINSICS:

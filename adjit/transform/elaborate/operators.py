@@ -269,8 +269,11 @@ def truth(frame: Frame, value: Value) -> ir.Operand:
     ctx = frame.ctx
     if is_scalar(value):
         return complexes.truth(ctx, value)
+    if isinstance(value, Record) and value.of is not None:
+        asked = next((name for name in ("__bool__", "__len__") if hasattr(class_of(value.of), name)), None)
+        return ir.boolean(True) if asked is None else truth(frame, call_method(frame, value, asked, [], {}))
     if isinstance(value, Record):
-        return ir.boolean(value.of is not None or bool(value.items))
+        return ir.boolean(bool(value.items))
     if isinstance(value, Table):
         return truth(frame, value.items)
     if isinstance(value, Grown):

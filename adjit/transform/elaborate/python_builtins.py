@@ -143,6 +143,8 @@ def _len(frame: Frame, value: Value) -> Value:
 
 
 def _abs(frame: Frame, value: Value) -> Value:
+    if isinstance(value, Record) and value.of is not None and hasattr(value.of, "__abs__"):
+        return call_method(frame, value, "__abs__", [], {})
     if not is_numeric(value):
         raise frame.ctx.mismatch(f"abs of {described(value)}", "Give a number or an array.")
     if is_array(value):

@@ -14,7 +14,7 @@ import dataclasses
 import functools
 import math
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from adjit.transform import ir
@@ -117,6 +117,25 @@ def _power(frame: Frame, base: Value, exponent: Value, modulus: Value | None) ->
     return written(algorithms.power_modulo)(frame, list(given), {})
 
 
+def _of_whole_numbers(callee: Callable[..., int], names: str, at_run_time: Callable[..., Any]) -> Handler:
+    """A function of integers: what Python gives of constants; a float of others, as its integers have no end."""
+    what = f"math.{callee.__name__}"
+
+    def handle(frame: Frame, *given: Value | None) -> Value:
+        numbers = [a for a in given if a not in (None, Static(None))]
+        if not all(is_number(a) and is_integer(a.type) for a in numbers if a is not None):
+            raise frame.ctx.mismatch(f"{what} of what is no integer", "Convert it: int(...).")
+        if not all(isinstance(a, ir.Const) for a in numbers):
+            return written(at_run_time)(frame, [a for a in numbers if a is not None], {})
+        try:
+            found = callee(*(int(a.value) for a in numbers if isinstance(a, ir.Const)))
+        except ValueError as error:
+            raise frame.ctx.mismatch(f"{what}: {error}", "See Python's math.") from None
+        return wrap(frame.ctx, found if found < 2**63 else float(found))
+
+    return takes(what, names, handle)
+
+
 # ---------------------------------------------------------------------------------------------------------------- texts
 
 
@@ -160,7 +179,11 @@ PYTHON_LIBRARY: dict[Any, Handler] = {
     operator.attrgetter: _attributes,
     copy.copy: takes("copy.copy", "x", _copied),
     copy.deepcopy: takes("copy.deepcopy", "x memo?", _copied_deep),
+    math.comb: _of_whole_numbers(math.comb, "n k", algorithms.comb),
+    math.factorial: _of_whole_numbers(math.factorial, "n", algorithms.factorial),
     math.hypot: _hypot,
+    math.isqrt: _of_whole_numbers(math.isqrt, "n", algorithms.isqrt),
+    math.perm: _of_whole_numbers(math.perm, "n k?", algorithms.perm),
     pow: takes("pow", "base exp mod?", _power),
     str: takes("str", "object?", _text),
 }
