@@ -19,7 +19,7 @@ import libcst as cst
 from adjit.transform import ir
 from adjit.transform.elaborate import tables
 from adjit.transform.elaborate.calls import attribute
-from adjit.transform.elaborate.containers import extended, get_item, listed, set_item
+from adjit.transform.elaborate.containers import drained, extended, get_item, listed, set_item
 from adjit.transform.elaborate.expressions import (
     evaluate,
     knows_once,
@@ -185,7 +185,7 @@ def assign(frame: Frame, target: cst.BaseExpression, value: Value, is_item: bool
 
 def _unpacked(frame: Frame, value: Value, count: int, starred: int | None) -> Sequence[Value]:
     """The items for `count` targets, of which the `starred` one takes all that the others leave."""
-    ctx = frame.ctx
+    ctx, value = frame.ctx, drained(frame, value) if isinstance(value, Record) else value
     items = known_items(frame, value)
     if items is None and starred is not None:
         return _with_rest(frame, listed(frame, value), starred, count - 1 - starred)

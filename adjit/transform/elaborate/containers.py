@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
 import operator
 from collections.abc import Callable, Sequence
 
@@ -324,7 +325,10 @@ _METHODS: dict[str, tuple[int, Callable[..., Value]]] = {
 
 
 def drained(frame: Frame, value: Value) -> Value:
-    """What an iterator has left, after which it has nothing; anything else as it is."""
+    """What an iterator has left, after which it has nothing, or what an object iterates over; else the value."""
+    if isinstance(value, Record) and value.of is not None:
+        method = inspect.getattr_static(value.of, "__iter__", None)
+        return drained(frame, frame.ctx.call(frame, Static(method), [value], {})) if method is not None else value
     if not isinstance(value, Table) or value.kind != "iterator":
         return value
     rest = get_item(frame, dataclasses.replace(value.items, cell=None), [SliceValue(ir.Span(value.limit, None))])

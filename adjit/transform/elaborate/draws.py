@@ -23,7 +23,7 @@ from adjit.transform import ir
 from adjit.transform.elaborate.values.arrays import array_of
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Context, Frame, wrap
-from adjit.transform.elaborate.values.names import changed
+from adjit.transform.elaborate.values.names import changed, under_a_cell
 from adjit.transform.elaborate.values.values import (
     Record,
     Static,
@@ -44,7 +44,7 @@ def seeded(frame: Frame, seed: Value) -> Value:
             "Pass the generator as an argument, or what it draws.",
             why="Its numbers are drawn while the program is compiled, the same at each call.",
         )
-    return _of_state(np.random.default_rng(int(seed.value)))
+    return under_a_cell(frame, _of_state(np.random.default_rng(int(seed.value))))
 
 
 def _of_state(generator: np.random.Generator) -> Record:

@@ -23,12 +23,12 @@ from adjit.runtime.backend import is_dispatcher
 from adjit.transform import ir
 from adjit.transform.elaborate import tables
 from adjit.transform.elaborate.calls import attribute, call, takes_none
-from adjit.transform.elaborate.containers import get_item, listed
+from adjit.transform.elaborate.containers import drained, get_item, listed
 from adjit.transform.elaborate.control import either_value
 from adjit.transform.elaborate.kernels import is_kernel
 from adjit.transform.elaborate.operators import BINARY, COMPARISONS, UNARY, binary, both, compare, either, truth, unary
-from adjit.transform.elaborate.python_builtins import so_many
-from adjit.transform.elaborate.records import keys, opened
+from adjit.transform.elaborate.python_builtins import part_of_range, so_many
+from adjit.transform.elaborate.records import call_method, keys, opened
 from adjit.transform.elaborate.saying import SAYING, said
 from adjit.transform.elaborate.syntax import contains, nonlocals
 from adjit.transform.elaborate.values import complexes, scalars
@@ -44,6 +44,7 @@ from adjit.transform.elaborate.values.values import (
     List,
     Maybe,
     OneOf,
+    Range,
     Record,
     SliceValue,
     Static,
@@ -361,6 +362,9 @@ def _comparison(frame: Frame, node: cst.Comparison) -> Value:
 def _compared(frame: Frame, name: str, left: Value, right: Value) -> Value:
     if name in ("In", "NotIn"):
         whole = opened(frame.ctx, right)
+        if isinstance(whole, Record) and whole.of is not None:
+            is_there = _is_in_object(frame, left, whole)
+            return is_there if name == "In" else scalars.negated(frame.ctx, is_there)
         if isinstance(whole, Record | Grown | Table):
             is_there = tables.contains(frame, tables.as_searched(whole), materialise(frame.ctx, left))
             return is_there if name == "In" else scalars.negated(frame.ctx, is_there)
@@ -369,6 +373,16 @@ def _compared(frame: Frame, name: str, left: Value, right: Value) -> Value:
         if found is not None:
             return found
     return compare(frame, name, left, right)
+
+
+def _is_in_object(frame: Frame, one: Value, owner: Record) -> ir.Operand:
+    """`one in owner`, by the method of its class or by what it iterates over."""
+    assert owner.of is not None
+    if hasattr(owner.of, "__contains__"):
+        return truth(frame, call_method(frame, owner, "__contains__", [one], {}))
+    found = compare(frame, "In", one, drained(frame, owner))
+    assert isinstance(found, ir.Var | ir.Const)
+    return found
 
 
 def _conditional(frame: Frame, node: cst.IfExp) -> Value:
@@ -406,6 +420,8 @@ def subscript_entries(frame: Frame, node: cst.Subscript) -> list[Value]:
             continue
         assert isinstance(element.slice, cst.Index)
         entry = materialise(frame.ctx, evaluate(frame, element.slice.value))
+        if isinstance(entry, Range):
+            entry = materialise(frame.ctx, call(frame, Static(np.arange), (entry.start, entry.stop, entry.step), {}))
         if element.slice.star:
             entries.extend(_items(frame, entry, element, "Put it before a tuple or a list."))
         else:
@@ -444,6 +460,8 @@ def _subscript(frame: Frame, node: cst.Subscript) -> Value:
         return part_of_records(ctx, base, entries)
     if isinstance(base, Static) and isinstance(base.value, ON_GRIDS):
         return on_grid(frame, base.value, entries)
+    if isinstance(base, Range):
+        return part_of_range(frame, base, entries)
     if isinstance(base, Flat):
         selected = indexing.read(ctx, indexing.resolve(ctx, base.array, entries))
         # an iterator has no views
@@ -520,6 +538,8 @@ def _needed(callee: Any) -> list[str] | None:
     """The parameters that a function has to be given by position or name; None if that is not known."""
     if isinstance(callee, np.ufunc):
         return [str(k) for k in range(callee.nin)]
+    if isinstance(callee, type) and issubclass(callee, tuple) and hasattr(callee, "_fields"):
+        return [name for name in callee._fields if name not in getattr(callee, "_field_defaults", {})]
     if isinstance(callee, LocalFunction):
         expected = callee.signature
     elif isinstance(callee, FunctionType) or is_dispatcher(callee):

@@ -22,7 +22,7 @@ from adjit.transform import ir
 from adjit.transform.elaborate.containers import append, get_item, listed
 from adjit.transform.elaborate.control import REDUCED, conditional, either_value
 from adjit.transform.elaborate.operators import binary, both, either, truth
-from adjit.transform.elaborate.python_builtins import known_items, length
+from adjit.transform.elaborate.python_builtins import known_items, length, part_of_range
 from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.arrays import array_of, shape_of
 from adjit.transform.elaborate.values.elementwise import (
@@ -38,6 +38,7 @@ from adjit.transform.elaborate.values.handlers import Handler, dtype_argument, t
 from adjit.transform.elaborate.values.lists import elements, joined
 from adjit.transform.elaborate.values.names import changed, kept
 from adjit.transform.elaborate.values.values import (
+    ENDLESS,
     LEAF,
     Cell,
     Grown,
@@ -57,6 +58,7 @@ from adjit.transform.elaborate.values.values import (
     is_array,
     is_complex,
     is_list,
+    is_number,
     is_numeric,
     leaves_of,
     ndim,
@@ -65,7 +67,7 @@ from adjit.transform.elaborate.values.values import (
     unordered,
 )
 from adjit.transform.elaborate.whole_arrays import indexing
-from adjit.transform.ir.types import array_type_of, typed_const
+from adjit.transform.ir.types import array_type_of, is_integer, typed_const
 
 
 def _reversed(frame: Frame, value: Value) -> Value:
@@ -414,6 +416,72 @@ def _fromiter(frame: Frame, iterable: Value, kind: Value, count: Value | None) -
     return copied(ctx, converted(ctx, array, dtype_argument(frame, kind, dtype(array))))
 
 
+def _count(frame: Frame, start: Value | None, step: Value | None) -> Value:
+    """itertools.count, which a loop has to leave."""
+    first, by = (ir.integer(k) if a is None else a for k, a in enumerate((start, step)))
+    if not all(isinstance(a, ir.Var | ir.Const) and is_number(a) and is_integer(a.type) for a in (first, by)):
+        raise frame.ctx.unsupported("itertools.count of what is no integer", "Count in integers: `x0 + k * dx`.")
+    if not isinstance(by, ir.Const) or by.value <= 0:
+        raise frame.ctx.unsupported("itertools.count by a step that is no positive literal", "Use range.")
+    assert isinstance(first, ir.Var | ir.Const)
+    return Range(first, ENDLESS, by)
+
+
+def _repeat(frame: Frame, thing: Value, times: Value | None) -> Value:
+    """itertools.repeat."""
+    if times is None:
+        raise frame.ctx.unsupported("itertools.repeat without end", "Give the number of times.")
+    return binary(frame, operator.mul, TupleValue((thing,), is_list=True), as_index(frame.ctx, times, "`times`"))
+
+
+def _starmap(frame: Frame, function: Value, iterable: Value) -> Value:
+    """itertools.starmap."""
+
+    def each(row: Value) -> Value:
+        items = known_items(frame, row)
+        if items is None:
+            raise frame.ctx.unsupported("itertools.starmap of what is no tuples", "Write a loop, or a comprehension.")
+        return frame.ctx.call(frame, function, items, {})
+
+    return frame.ctx.collected(frame, iterable, each)
+
+
+def _part(frame: Frame, iterable: Value, span: ir.Span) -> Value:
+    """So many of the items."""
+    if is_array(iterable):
+        return indexing.read(frame.ctx, indexing.resolve(frame.ctx, iterable, [SliceValue(span)]))
+    return get_item(frame, iterable if isinstance(iterable, Grown) else listed(frame, iterable), [SliceValue(span)])
+
+
+def _pairwise(frame: Frame, iterable: Value) -> Value:
+    """itertools.pairwise."""
+    whole = iterable if is_array(iterable) or is_list(iterable) else listed(frame, iterable)
+    return Paired((whole, _part(frame, whole, ir.Span(ir.integer(1), None))))
+
+
+def _islice(frame: Frame, iterable: Value, *ends: Value | None) -> Value:
+    """itertools.islice."""
+    given = [None if end in (None, Static(None)) else as_index(frame.ctx, end, "an end") for end in ends if end]
+    span = ir.Span(None, given[0]) if len(given) == 1 else ir.Span(*given)
+    if any(isinstance(end, ir.Const) and end.value < 0 for end in given):
+        raise frame.ctx.mismatch("itertools.islice of a negative number", "Count from the start.")
+    if isinstance(iterable, Range):
+        whole = dataclasses.replace(iterable, stop=_end_of(frame, iterable, span))
+        return part_of_range(frame, whole, [SliceValue(dataclasses.replace(span, stop=None))])
+    return _part(frame, iterable, span)
+
+
+def _end_of(frame: Frame, whole: Range, span: ir.Span) -> ir.Operand:
+    """Where the items of a range end, of which so many are taken."""
+    if span.stop is None:
+        return whole.stop
+    ahead = scalars.scalar(frame.ctx, operator.mul, (span.stop, whole.step))
+    end = scalars.scalar(frame.ctx, operator.add, (whole.start, ahead))
+    is_up = scalars.scalar(frame.ctx, operator.gt, (whole.step, ir.integer(0)))
+    up, down = (functools.partial(scalars.scalar, frame.ctx, callee, (end, whole.stop), "end") for callee in (min, max))
+    return complexes.branch(frame.ctx, is_up, up, down, "end")
+
+
 ITERABLES: dict[Any, Handler] = {
     reversed: takes("reversed", "sequence", _reversed),
     map: _map,
@@ -425,6 +493,11 @@ ITERABLES: dict[Any, Handler] = {
     itertools.combinations: _picked(itertools.combinations),
     itertools.permutations: _picked(itertools.permutations),
     itertools.product: _product,
+    itertools.count: takes("itertools.count", "start? step?", _count),
+    itertools.repeat: takes("itertools.repeat", "object times?", _repeat),
+    itertools.starmap: takes("itertools.starmap", "function iterable", _starmap),
+    itertools.pairwise: takes("itertools.pairwise", "iterable", _pairwise),
+    itertools.islice: takes("itertools.islice", "iterable first more? step?", _islice),
     itertools.chain: _chain,
     itertools.chain.from_iterable: takes("itertools.chain.from_iterable", "iterable", _chained),
     iter: takes("iter", "iterable", _iter),

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import builtins
 import dataclasses
+import functools
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -156,6 +157,9 @@ def _to_number(name: str, kind: types.Type) -> Handler:
     def handle(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
         if not args and not named:
             return typed_const(0, kind)
+        method = f"__{name}__"
+        if len(args) == 1 and isinstance(args[0], Record) and args[0].of is not None and hasattr(args[0].of, method):
+            return call_method(frame, args[0], method, [], {})
         if len(args) == 1 and isinstance(args[0], Static) and isinstance(args[0].value, str):
             return _of_text(frame, name, args[0].value)
         items = [frame.ctx.builder.load(operand(frame.ctx, a), ()) if is_array(a) and ndim(a) == 0 else a for a in args]
@@ -299,6 +303,39 @@ def length(frame: Frame, iterated: Value) -> ir.Operand:
     if is_array(iterated) and ndim(iterated) > 0:
         return shape_of(ctx, iterated)[0]
     raise ctx.unsupported("a loop over this", "Loop over a range, an array, a tuple, enumerate(...) or zip(...).")
+
+
+def part_of_range(frame: Frame, whole: Range, entries: Sequence[Value]) -> Value:
+    """`range(...)[k]`, `range(...)[a:]` and `range(...)[::step]`."""
+    ctx, times = frame.ctx, functools.partial(scalars.scalar, frame.ctx, operator.mul)
+    (entry,) = entries if len(entries) == 1 else (None,)
+    count = length(frame, whole)
+    if entry is not None and is_number(entry):
+        index = as_index(ctx, entry, "the index of a range")
+        from_end = functools.partial(scalars.scalar, ctx, operator.add, (count, index), "place")
+        is_from_end = scalars.scalar(ctx, operator.lt, (index, ir.integer(0)))
+        place = complexes.branch(ctx, is_from_end, from_end, scalars.ready(index), "place")
+        for is_inside in ((ir.integer(0), place), (scalars.scalar(ctx, operator.add, (place, ir.integer(1))), count)):
+            fits = scalars.scalar(ctx, operator.le, is_inside)
+            error = ir.Raise(exception=IndexError, args=("range object index out of range",), condition=fits)
+            ctx.builder.emit(error)
+        return _item(frame, whole, place)
+    span = entry.span if isinstance(entry, SliceValue) else ir.Span(whole.start, whole.start)
+    start = ir.integer(0) if span.start is None else span.start
+    step = ir.integer(1) if span.step is None else span.step
+    by = step.value if isinstance(step, ir.Const) else 0
+    is_known = isinstance(start, ir.Const) and start.value >= 0 and (by > 0 or (by < 0 and span.start is None))
+    if span.stop is not None or not is_known:
+        raise ctx.unsupported(
+            "this part of a range", "Write the bounds as those of the range, or make a list of it: list(range(...))."
+        )
+    if by > 0:
+        first = scalars.scalar(ctx, operator.add, (whole.start, times((start, whole.step))))
+        return dataclasses.replace(whole, start=first, step=times((whole.step, step)))
+    last = _item(frame, whole, scalars.scalar(ctx, operator.sub, (count, ir.integer(1))))
+    before = scalars.scalar(ctx, operator.sub, (whole.start, whole.step))
+    assert isinstance(last, ir.Var | ir.Const)
+    return dataclasses.replace(whole, start=last, stop=before, step=times((whole.step, step)))
 
 
 def _item(frame: Frame, iterated: Value, counter: ir.Operand) -> Value:

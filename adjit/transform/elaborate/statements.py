@@ -47,6 +47,7 @@ from adjit.transform.elaborate.values.lists import contents, elements
 from adjit.transform.elaborate.values.names import kept
 from adjit.transform.elaborate.values.order import stored_to
 from adjit.transform.elaborate.values.values import (
+    ENDLESS,
     Grown,
     List,
     Poison,
@@ -205,7 +206,9 @@ def _for(frame: Frame, node: cst.For) -> None:
                 "a loop over an iterator that may end early", "Loop over a list, or call `next` in a `while` loop."
             )
         iterated = drained(frame, iterated)
-    iterated = contents(ctx, iterated)
+    if isinstance(iterated, Range) and iterated.stop == ENDLESS:
+        raise ctx.unsupported("a loop over itertools.count", "Write `while True:`, and count in it.")
+    iterated = contents(ctx, drained(frame, iterated) if isinstance(iterated, Record) else iterated)
     iterated = iterated if isinstance(iterated, Grown) else elements(ctx, iterated)
     items = known_items(frame, iterated)
     if items is not None:

@@ -223,6 +223,11 @@ def kept(frame: Frame, value: Value) -> Value:
     return held_by(frame, new_cell(frame), value)
 
 
+def under_a_cell(frame: Frame, value: Value) -> Value:
+    """A value that knows its cell, a new one if it is a list, a dictionary or an object that has none."""
+    return seen(frame.env, kept(frame, value))
+
+
 def new_cell(frame: Frame) -> Cell:
     frame.ctx.cells += 1
     return Cell(frame.ctx.cells)

@@ -200,6 +200,9 @@ class Range:
     parallel: bool = False  # written prange
 
 
+ENDLESS = ir.integer(2**62)  # where a range stops that does not end
+
+
 @dataclass(frozen=True)
 class Paired:
     """enumerate and zip: several things iterated over together; None stands for the counter of enumerate."""
