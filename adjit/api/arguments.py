@@ -27,6 +27,8 @@ def type_of(value: object) -> types.Type:
     """numba's type of a value, that of a string with the value in it; `pyobject` if it has none."""
     if isinstance(value, str):
         return types.StringLiteral(value)
+    if type(value) is tuple and any(isinstance(part, str | tuple) for part in value):
+        return types.Tuple([type_of(part) for part in value])  # type: ignore[no-untyped-call]
     try:
         found: types.Type = typeof(value)  # type: ignore[no-untyped-call]
         return found

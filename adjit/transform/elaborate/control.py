@@ -459,6 +459,9 @@ def carried_loop(
                 slots[name] = _GUESS if found.shape is None else found._replace(guessed=True)
             sought.clear()
             continue
+        if gone := _lists_gone(before, frame.env, slots):
+            slots = {name: slot for name, slot in slots.items() if name not in gone}
+            continue
         own = {cell.key for cell in alone.values()}
         if more := {n: slot for n, slot in _lists_of(before, frame.env, slots).items() if n not in own}:
             slots |= more
@@ -532,6 +535,12 @@ def _lists_of(before: Env, after: Env, slots: Mapping[str, _Slot]) -> dict[str, 
     found = [n for n, v in before.items() if n.startswith(CELL) and after.get(n) is not v]
     found += [part.key for name in slots for part in parts_of(after.get(name, ir.integer(0))) if isinstance(part, Cell)]
     return {n: _entry_slot(before.get(n)) for n in found if n not in slots and after.get(n) is not before.get(n)}
+
+
+def _lists_gone(before: Env, after: Env, slots: Mapping[str, _Slot]) -> set[str]:
+    """The lists of a trip that no variable has which the loop carries: with other types it makes others."""
+    found = {part.key for n in slots for part in parts_of(after.get(n, ir.integer(0))) if isinstance(part, Cell)}
+    return {n for n in slots if n.startswith(CELL) and n not in before and n not in found}
 
 
 def _compared(before: Env, after: Env, slots: dict[str, _Slot]) -> tuple[dict[str, _Slot], dict[str, Value | None]]:

@@ -66,9 +66,10 @@ def has_array(value: Any) -> bool:
 
 
 def is_structure(value: Any) -> bool:
-    """Whether a value is, or has in it, a list, a dictionary, a function or an object of the user's."""
+    """Whether a value is, or has in it, a list, a dictionary, a function or an object of the user's; or texts in a
+    tuple."""
     if isinstance(value, tuple):
-        return any(map(is_structure, value))
+        return any(isinstance(part, str) or is_structure(part) for part in value)
     return isinstance(value, _TAKEN) or is_records(value) or is_object(value) or is_sparse(value)
 
 

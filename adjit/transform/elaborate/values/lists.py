@@ -157,6 +157,9 @@ def read_item(ctx: Context, value: Grown, index: ir.Operand) -> Value:
             return TupleValue(tuple(map(made, shape.parts)), shape.kind == "list", shape.fields)
         if shape.kind == "record":
             return Record(shape.fields, tuple(map(made, shape.parts)), shape.of)
+        if shape.kind == "static":
+            known: Value = shape.parts[0]
+            return known
         if shape.kind == "complex":
             return Complex(_at(ctx, next(parts), index), _at(ctx, next(parts), index))
         if shape.kind == "ragged":
@@ -259,6 +262,10 @@ def _leaves(ctx: Context, shape: Shape, given: Value) -> list[ir.Operand]:
         if len(given.items) != len(shape.parts):
             raise differ(ctx)
         return [leaf for part, one in zip(shape.parts, given.items, strict=True) for leaf in _leaves(ctx, part, one)]
+    if shape.kind == "static":
+        if given != shape.parts[0]:
+            raise differ(ctx)
+        return []
     if shape == ROW and is_list(given):
         # of no items, numbers of any kind
         array = as_array(ctx, given) if isinstance(given, Grown) else array_of(ctx, given, of_none=types.boolean)

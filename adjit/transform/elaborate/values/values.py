@@ -537,7 +537,8 @@ def _maybe(*shapes: Shape) -> Shape | None:
     """How None or a value like one of these is put together."""
     one, *others = (shape.parts[0] if shape.kind == "maybe" else shape for shape in shapes)
     found = joint(one, *others) if others else one
-    return Shape("maybe", (found,)) if found is not None and _is_of_numbers(found) else None
+    is_known = found is not None and _is_of_numbers(found) and found.kind != "static"
+    return Shape("maybe", (found,)) if is_known else None
 
 
 def _as_table(shape: Shape) -> Shape | None:
@@ -577,7 +578,7 @@ def item_of(*shapes: Shape) -> Shape | None:
     for shape in shapes:
         own: Shape | None = shape if found is None else joint(found, shape)
         found = None if own is None else _as_item(own)
-        if found is None or not _is_of_numbers(found):
+        if found is None or not _is_of_numbers(found) or found.kind == "static":
             return None
     return found
 
@@ -592,6 +593,9 @@ def _as_item(shape: Shape) -> Shape:
 def _is_of_numbers(shape: Shape) -> bool:
     if shape.kind == "row":
         return shape.parts == (LEAF,)
+    if shape.kind == "static":
+        # a text or the like, the same in all of them
+        return isinstance(shape.parts[0], Static)
     return shape.kind in ("leaf", "complex", "ragged") or (
         shape.kind in ("tuple", "list", "record") and all(map(_is_of_numbers, shape.parts))
     )
@@ -635,8 +639,8 @@ def parts_of(value: Value) -> list[Value]:
 
 def leaf_count(shape: Shape) -> int:
     """How many numbers and arrays an item of a list that grows is made of."""
-    if shape.kind in ("leaf", "row"):
-        return 1
+    if shape.kind in ("leaf", "row", "static"):
+        return int(shape.kind != "static")
     if shape.kind == "ragged":
         return 1 + int(shape.fields[0])
     return 2 if shape.kind == "complex" else sum(map(leaf_count, shape.parts))
