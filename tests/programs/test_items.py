@@ -6,10 +6,12 @@ import pytest
 import adjit
 from tests.programs.harness import check
 from tests.programs.items import ITEMS, bodies
+from tests.programs.more_items import ITEMS as MORE_ITEMS
+from tests.programs.more_items import Particle, particles
 from tests.programs.rows import Row, wave
 
 
-@pytest.mark.parametrize("row", ITEMS.rows, ids=lambda row: row.name)
+@pytest.mark.parametrize("row", [*ITEMS.rows, *MORE_ITEMS.rows], ids=lambda row: row.name)
 def test_program(row: Row) -> None:
     check(row.function, row.arguments, row.active, second=row.second, tolerance=row.tolerance)
 
@@ -65,6 +67,53 @@ def held_by_an_object(x):
     return holder["one"].at
 
 
+def a_dictionary_that_each_trip_changes(x, n):
+    state, history = {"x": x[0]}, []
+    for _ in range(n):
+        state["x"] += x[1]
+        history.append(state)
+    return sum(one["x"] for one in history)
+
+
+def a_list_after_it_is_appended(x, n):
+    history, row = [], [x[0], 1.0]
+    for _ in range(n):
+        history.append(row)
+        row[1] += x[1]
+    return sum(one[1] for one in history)
+
+
+def an_object_that_a_list_has_from_the_start(x, n):
+    first = Particle(x[0], x[1], np.ones(2))
+    those = [first]
+    for p in particles(x):
+        those.append(p)
+        first.x += x[2]
+    return those[0].x
+
+
+def a_sorted_list_of_objects(x, n):
+    ps = particles(x)
+    order = sorted(ps, key=lambda p: -p.x)
+    order[0].x = 7.0 * x[0]
+    return sum(p.x for p in ps)
+
+
+def some_of_the_objects(x, n):
+    ps = particles(x)
+    chosen = [p for p in ps if p.x > 1.5]
+    for p in chosen:
+        p.x += 1.0
+    return sum(p.x for p in ps)
+
+
+def neighbours_that_change_while_they_are_run_through(x, n):
+    ps = particles(x)
+    for a, b in zip(ps, ps[1:]):
+        a.x = a.x + b.x
+    return sum(p.x for p in ps)
+
+
 @pytest.mark.parametrize(
     ("function", "message"),
     [
@@ -79,6 +128,22 @@ def held_by_an_object(x):
 def test_shared_items_are_refused(function, message: str) -> None:
     with pytest.raises(adjit.Unsupported, match=message):
         adjit.grad(function, target="python")(wave(4))
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (a_dictionary_that_each_trip_changes, "a dictionary that is changed after it went into a list that grows"),
+        (a_list_after_it_is_appended, "items of such a list were changed|after it went into a list that grows"),
+        (an_object_that_a_list_has_from_the_start, "more than once, or of another one too"),
+        (a_sorted_list_of_objects, "more than once, or of another one too"),
+        (some_of_the_objects, "more than once, or of another one too"),
+        (neighbours_that_change_while_they_are_run_through, "a part or a copy of a list whose items it changes"),
+    ],
+)
+def test_items_with_other_names_are_refused(function, message: str) -> None:
+    with pytest.raises(adjit.Unsupported, match=message):
+        adjit.grad(function, target="python")(np.array([0.5, 1.5, 2.5]), 3)
 
 
 def moved_since(x):

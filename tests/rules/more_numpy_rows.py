@@ -170,7 +170,7 @@ CALLED: tuple[Any, ...] = (
     polynomial.polysub, polynomial.polymulx, polynomial.polyder, polynomial.polyint, polyutils.trimseq,
     np.intersect1d, np.setdiff1d,
     np.copyto, np.putmask, np.cumulative_prod, np.fromfunction, np.require, np.asarray_chkfinite, np.linalg.tensorinv,
-    np.divmod, np.poly1d.__call__, Polynomial.__call__, np.astype, np.matvec,
+    np.divmod, np.modf, np.poly1d.__call__, Polynomial.__call__, np.astype, np.matvec,
     np.vecmat, np.fix, Polynomial.fit, *constants.INSTEAD,
 )  # fmt: skip
 

@@ -64,6 +64,11 @@ def between_integers(rng: np.random.Generator) -> float:
     return float(rng.integers(-3, 4) + rng.uniform(0.15, 0.85))
 
 
+def between_quarters(rng: np.random.Generator) -> float:
+    """Not near a half, or a multiple of it."""
+    return float(rng.integers(-3, 4) + rng.uniform(0.1, 0.4))
+
+
 def numbers(*domains: Domain) -> Sample:
     return lambda rng: tuple(domain(rng) for domain in domains)
 

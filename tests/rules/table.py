@@ -58,6 +58,13 @@ SCALARS: list[Row] = [
         (0, 1),
         frozenset({"scalar"}),
     ),
+    Row(
+        math.modf,
+        lambda x: math.modf(x)[0] ** 2 * math.modf(x)[1] + np.modf(2.0 * x)[0],
+        numbers(at.between_quarters),
+        (0,),
+        frozenset({"scalar"}),
+    ),
     *scalar((operator.pow, np.power, np.float_power, math.pow), positive, real),
     *scalar((operator.pow,), real, at.small_integer, active=(0,)),
     *scalar((math.sqrt, np.sqrt, np.cbrt), positive),

@@ -36,7 +36,14 @@ from adjit.transform.elaborate.values.lists import (
     with_width,
 )
 from adjit.transform.elaborate.values.names import append_to_item, changed, changes_rows, item, known_in
-from adjit.transform.elaborate.values.sharing import has_mutable, in_place, puts_away, puts_away_items, shares_items
+from adjit.transform.elaborate.values.sharing import (
+    has_mutable,
+    in_place,
+    puts_away,
+    puts_away_items,
+    shared_by,
+    shares_items,
+)
 from adjit.transform.elaborate.values.values import (
     LEAF,
     Cell,
@@ -70,8 +77,7 @@ def get_item(frame: Frame, base: List, entries: Sequence[Value]) -> Value:
     (entry,) = entries if len(entries) == 1 else (None,)
     if isinstance(base, Grown):
         if isinstance(entry, SliceValue):
-            shares_items(ctx, base)
-            return part_of_list(ctx, base, entry.span)
+            return dataclasses.replace(part_of_list(ctx, base, entry.span), shares=shared_by(base))
         if entry is not None and is_number(entry):
             return item(ctx, base, _from_start(frame, base, entry))
         raise ctx.unsupported(f"this subscript of {described(base)}", "Use an integer or a slice.")
@@ -139,7 +145,7 @@ def _from_start(frame: Frame, base: Grown, entry: Value) -> ir.Operand:
     return complexes.branch(ctx, is_from_end, from_end, scalars.ready(index), "place")
 
 
-def _is_at(frame: Frame, index: ir.Var, place: int, count: int) -> ir.Operand:
+def _is_at(frame: Frame, index: ir.Operand, place: int, count: int) -> ir.Operand:
     """Whether an index, which may be counted from the end, is that of a place."""
     is_from_end = functools.partial(scalars.scalar, frame.ctx, operator.eq, (index, ir.integer(place - count)))
     return either(frame, scalars.scalar(frame.ctx, operator.eq, (index, ir.integer(place))), is_from_end)
@@ -174,6 +180,11 @@ def set_item(frame: Frame, base: Value, entries: Sequence[Value], value: Value) 
         items[int(index.value)] = value
         changed(frame, base, TupleValue(tuple(items), is_list=True), "a store into an item")
         return
+    is_of_numbers = isinstance(base, TupleValue) and all(map(is_number, base.items))
+    if isinstance(base, TupleValue) and is_of_numbers and is_number(value) and isinstance(base.cell, Within):
+        # it stays of so many numbers, as the other items of its list are
+        changed(frame, base, _with_one(frame, base, index, value), "a store into an item")
+        return
     # the numbers of a list that grows are stored in place: nobody else has that memory
     puts_away_items(ctx, base)
     puts_away(ctx, value)
@@ -182,6 +193,21 @@ def set_item(frame: Frame, base: Value, entries: Sequence[Value], value: Value) 
     changes_rows(ctx, whole)
     changed(frame, base, whole, "a store into an item")
     store_item(ctx, whole, _from_start(frame, whole, index), value)
+
+
+def _with_one(frame: Frame, base: TupleValue, index: ir.Operand, given: ir.Operand) -> TupleValue:
+    """A list of numbers with another one at an index known at run time only. IndexError, as Python has it."""
+    ctx = frame.ctx
+    numbers = [one for one in base.items if is_number(one)]
+    held: list[Value] = []
+    found: ir.Operand = ir.boolean(False)
+    for k, one in enumerate(numbers):
+        is_here = _is_at(frame, index, k, len(numbers))
+        found = either(frame, found, scalars.ready(is_here))
+        held.append(complexes.branch(ctx, is_here, scalars.ready(given), scalars.ready(one), "item"))
+    message = ("list assignment index out of range",)
+    ctx.builder.emit(ir.Raise(exception=IndexError, args=message, condition=found))
+    return TupleValue(tuple(held), is_list=True)
 
 
 # -------------------------------------------------------------------------------------------------------------- methods
@@ -224,6 +250,7 @@ def longer(frame: Frame, owner: List, given: Value) -> List:
 
 def extended(frame: Frame, owner: List, given: Value, what: str = "`extend`") -> Value:
     """`owner += given`."""
+    shares_items(frame.ctx, given)
     changed(frame, owner, joined(frame.ctx, owner, listed(frame, given)), what, keeps_places=True)
     return Static(None)
 
@@ -345,8 +372,7 @@ def listed(frame: Frame, value: Value) -> List:
     value = contents(ctx, drained(frame, value))
     value = materialise(ctx, elements(ctx, value) if not is_list(value) else value)
     if isinstance(value, Grown):
-        shares_items(ctx, value)
-        return part_of_list(ctx, value, ir.Span())
+        return dataclasses.replace(part_of_list(ctx, value, ir.Span()), shares=shared_by(value))
     if isinstance(value, TupleValue):
         return TupleValue(value.items, is_list=True)
     if is_array(value) and ndim(value) > 0:

@@ -395,7 +395,7 @@ def carried_loop(
     slots = {name: _entry_slot(before.get(name)) for name in names}
     outer, outer_sought = frame.earlier, frame.sought
     sought: set[str] = set()
-    put_away, were_shared = set(ctx.put_away), ctx.items_are_shared
+    put_away, were_shared, changes = set(ctx.put_away), ctx.items_are_shared, ctx.changes
     # the variables that alone name a list or an object, before the loop and after a trip: it has a cell in each trip
     alone = {name: new_cell(frame) for name in names if name not in before or _is_alone(frame, name, before, put_away)}
     cells = ctx.cells
@@ -406,6 +406,7 @@ def carried_loop(
         args = {name: slot.variables(name) for name, slot in slots.items()}
         frame.env = dict(before)
         ctx.put_away, ctx.items_are_shared = set(put_away), were_shared
+        ctx.changes = {name: set(known) for name, known in changes.items()}
         # what is assigned in an inner loop alone is the outer loop's as well
         earlier: dict[str, Value | None] = {
             n: None for n, s in slots.items() if s.shape is None and not n.startswith("%")
@@ -494,6 +495,12 @@ def carried_loop(
             if found_room != rooms:
                 rooms = found_room
                 continue
+        # what goes into a list that grows in it, the loop must not change under another name
+        ctx.loops.append(loop)
+        for name, slot in slots.items():
+            if slot.shape is not None and before.get(name) is not None:
+                _puts_away(ctx, slot.shape, seen(before, before[name]))
+        ctx.loops.pop()
         _finish(frame, before, slots, args, ops, extra, build, rooms, count, alone)
         return
     raise ctx.mismatch(
@@ -661,7 +668,6 @@ def _finish(
         # control has not left when the loop is entered
         start: Sequence[ir.Operand | None] = [ir.boolean(False) if name in FLAGS else None] * len(slot.types)
         if initial is not None:
-            _puts_away(ctx, slot.shape, initial)
             start = _leaves_as(ctx, slot.shape, initial) or start
         if name in rooms and count is not None:
             start = _with_room(frame, start, slot.types, rooms[name], count())

@@ -7,6 +7,7 @@ In: an operator and values. Out: the value of the result.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 import operator
@@ -24,7 +25,9 @@ from adjit.transform.elaborate.values.arrays import array_of
 from adjit.transform.elaborate.values.choices import holds_for, is_option
 from adjit.transform.elaborate.values.elementwise import elementwise, materialise, operand, overlaps, paired
 from adjit.transform.elaborate.values.frame import Context, Frame
+from adjit.transform.elaborate.values.names import under_a_cell
 from adjit.transform.elaborate.values.values import (
+    Cell,
     Complex,
     Grown,
     Maybe,
@@ -39,6 +42,7 @@ from adjit.transform.elaborate.values.values import (
     is_array,
     is_complex,
     is_list,
+    is_mutable,
     is_number,
     is_numeric,
     is_scalar,
@@ -80,13 +84,15 @@ def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
     """`left callee right`, arithmetic or comparison."""
     ctx = frame.ctx
     if is_list(left) and is_list(right) and callee is operator.add:
-        sharing.shares_items(ctx, left)
-        sharing.shares_items(ctx, right)
-        return lists.joined(ctx, left, right)
+        whole = lists.joined(ctx, left, right)
+        shares = frozenset[Cell]().union(*(sharing.shared_by(one) for one in (left, right) if isinstance(one, Grown)))
+        return dataclasses.replace(whole, shares=shares) if isinstance(whole, Grown) else whole
     if isinstance(right, TupleValue) and callee is operator.mul and is_number(left):
         left, right = right, left
     if isinstance(left, TupleValue) and callee is operator.mul and is_number(right) and is_integer(right.type):
-        return lists.repeated(ctx, left, right)
+        # in Python the same lists and objects again
+        items = tuple(under_a_cell(frame, one) if is_mutable(one) else one for one in left.items)
+        return lists.repeated(ctx, dataclasses.replace(left, items=items), right)
     found = _by_method(frame, callee, left, right)
     if found is not None:
         return found

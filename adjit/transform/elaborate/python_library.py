@@ -89,7 +89,8 @@ def _copied_deep(frame: Frame, value: Value, known: Value | None = None) -> Valu
         items = _copied_deep(frame, dataclasses.replace(value.items, cell=None))
         assert is_list(items)
         return dataclasses.replace(value, items=items, cell=None)
-    return _copied(frame, value)
+    found = _copied(frame, value)
+    return dataclasses.replace(found, shares=frozenset()) if isinstance(found, Grown) else found
 
 
 # -------------------------------------------------------------------------------------------------------------- numbers

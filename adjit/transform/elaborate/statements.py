@@ -46,6 +46,7 @@ from adjit.transform.elaborate.values.frame import Context, Frame
 from adjit.transform.elaborate.values.lists import contents, elements
 from adjit.transform.elaborate.values.names import kept
 from adjit.transform.elaborate.values.order import stored_to
+from adjit.transform.elaborate.values.sharing import run_through
 from adjit.transform.elaborate.values.values import (
     ENDLESS,
     Grown,
@@ -265,7 +266,8 @@ def _looped(frame: Frame, node: cst.For, iterated: Value) -> None:
             outs=trips.outs, stops=stops, origin=origin, parallel=run.parallel, snapshots=run.snapshots,
         )  # fmt: skip
 
-    control.carried_loop(frame, names, body, build, functools.partial(length, frame, run))
+    with run_through(ctx, iterated):
+        control.carried_loop(frame, names, body, build, functools.partial(length, frame, run))
     _after_loop(frame, node, outer_break)
 
 
@@ -328,7 +330,8 @@ def for_each(frame: Frame, iterated: Value, do: Callable[[Value], None], names: 
             outs=trips.outs, origin=origin,
         )  # fmt: skip
 
-    control.carried_loop(frame, names, body, build, functools.partial(length, frame, run))
+    with run_through(ctx, iterated):
+        control.carried_loop(frame, names, body, build, functools.partial(length, frame, run))
 
 
 def _numbers(run: Range, most: int) -> Sequence[Value] | None:

@@ -263,7 +263,6 @@ def _stored(
         becomes(TupleValue((*pairs, pair) if k < 0 else (*pairs[:k], pair, *pairs[k + 1 :]), is_list=True))
         return
     puts_away_items(frame.ctx, table.items)
-    puts_away(frame.ctx, given)
     extents_differ(frame.ctx, table, given)
     choose = functools.partial(either_value, frame)
     whole = with_width(frame.ctx, fitted(frame.ctx, table.items, pair), pair, choose)
@@ -274,6 +273,7 @@ def _stored(
             values = view_of(Table("dict", whole), "values")
             assert isinstance(values, Grown)
             changes_rows(frame.ctx, values)
+            puts_away(frame.ctx, given)
             store_item(frame.ctx, values, place, given)
 
     conditional(frame, _is_missing(frame.ctx, place), lambda: becomes(longer(frame, whole, pair)), put)

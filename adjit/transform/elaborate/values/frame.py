@@ -19,6 +19,7 @@ from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate.values.values import (
     CELL,
+    Cell,
     Complex,
     Grown,
     List,
@@ -100,6 +101,7 @@ class Context:
         self.own_extents = False
         # of each loop around what is elaborated, its operations so far and what it carries
         self.bodies: list[tuple[list[ir.Op], frozenset[ir.Operand]]] = []
+        self.item_changes: dict[Cell, int] = {}  # how often items of a list were changed
         self.in_place = False  # a list's items are put into another order
         self.put_away: set[str] = set()  # the cells of lists and objects that such a list has taken as items
         self.changes: dict[str, set[object]] = {}  # for each cell, the loops in which it is changed

@@ -186,7 +186,7 @@ def changed(frame: Frame, value: State, state: State, what: str, keeps_places: b
 def held(frame: Frame, state: State) -> State:
     """What is in a list and the like, with the lists in it by their cells."""
     if isinstance(state, Grown):
-        return dataclasses.replace(state, cell=None)
+        return dataclasses.replace(state, cell=None, shares=frozenset())
     if isinstance(state, Table):
         items = held(frame, state.items)
         if state.kind == "iterator":
@@ -215,6 +215,8 @@ def kept(frame: Frame, value: Value) -> Value:
         return value if ir.same(items, value.items) else dataclasses.replace(value, items=items)
     if not is_mutable(value):
         return value
+    if isinstance(value, Grown) and value.shares:
+        are_shared(frame.ctx)
     if isinstance(value.cell, Within):
         # as it is now, where nobody changes it
         return value.cell if frame.ctx.items_change and value.cell.cell is not None else value
@@ -358,6 +360,7 @@ def _takes_part(frame: Frame, value: State, place: Within, whole: Grown, part: G
         shape = shape.parts[k]
     buffers = (*whole.buffers[:first], *part.buffers, *whole.buffers[first + len(part.buffers) :])
     items = dataclasses.replace(whole, buffers=buffers)
+    ctx.item_changes[place.cell] = ctx.item_changes.get(place.cell, 0) + 1
     for key in ctx.put_away & frame.env.keys():
         frame.env[key] = Poison("A list that grows has taken it as an item, and items of such a list were changed.")
     takes_note(ctx, value, place.cell)

@@ -17,11 +17,13 @@ from adjit.transform.elaborate.values.frame import Context, ItemsChange
 from adjit.transform.elaborate.values.values import (
     Cell,
     Grown,
+    Paired,
     Record,
     Shape,
     Table,
     TupleValue,
     Value,
+    View,
     Within,
     described,
     is_mutable,
@@ -57,6 +59,32 @@ def shares_items(ctx: Context, value: Value) -> None:
     """Takes note that another list takes over the items of this one, or some of them twice."""
     if isinstance(value, Grown) and has_mutable(value.item):
         are_shared(ctx)
+
+
+def shared_by(value: Grown) -> frozenset[Cell]:
+    """The lists with which a list of the items of this one shares them."""
+    cell = value.cell.cell if isinstance(value.cell, View) else value.cell
+    return value.shares | ({cell} if isinstance(cell, Cell) and has_mutable(value.item) else frozenset())
+
+
+def changes_of(ctx: Context, value: Value) -> int:
+    """How often items were changed that are copies in what a loop runs through."""
+    if isinstance(value, Paired):
+        return sum(changes_of(ctx, part) for part in value.parts if part is not None)
+    return sum(ctx.item_changes.get(cell, 0) for cell in value.shares) if isinstance(value, Grown) else 0
+
+
+@contextlib.contextmanager
+def run_through(ctx: Context, value: Value) -> Iterator[None]:
+    """Within it a loop over a value is elaborated, which must not change items of which that has copies."""
+    before = changes_of(ctx, value)
+    yield
+    if changes_of(ctx, value) > before:
+        raise ctx.unsupported(
+            "a loop over a part or a copy of a list whose items it changes",
+            "Loop over the list itself, or over its indices.",
+            why="The part has copies of the items here, and the items themselves in Python.",
+        )
 
 
 @contextlib.contextmanager

@@ -129,12 +129,16 @@ class Table:
 @dataclass(frozen=True)
 class Grown:
     """A list whose length is known at run time only: of items that are put together like `item`, of which each leaf has
-    an array, with one more axis in front, of which the first `count` belong to the list."""
+    an array, with one more axis in front, of which the first `count` belong to the list.
+
+    shares: the lists whose items these are in Python, of which there are copies here.
+    """
 
     item: Shape
     buffers: tuple[ir.Operand, ...]
     count: ir.Operand
     cell: Cell | Within | View | None = None
+    shares: frozenset[Cell] = frozenset()
 
 
 @dataclass(frozen=True, eq=False)
