@@ -17,15 +17,25 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import pytest
 
 import adjit
 from adjit.api.dispatch import Options, derive
 from adjit.transform.pipeline import Derivative
 from adjit.transform.strategy import CHEAPEST, READABLE
+from tests.programs.rows import Row
 
 Arguments = Callable[[], tuple[Any, ...]]
 
 STEPS = (1e-3, 3e-4, 1e-4)
+
+
+def some(rows: Sequence[Row], every: int, first: int = 0) -> list[Any]:
+    """The rows as parameters: one in `every` is tried each time, all of them in the long run."""
+    return [
+        pytest.param(row, id=row.name, marks=[] if k % every == first else pytest.mark.long)
+        for k, row in enumerate(rows)
+    ]
 
 
 def check(

@@ -42,7 +42,7 @@ PAIRS = list(itertools.product(ASSIGNED, READ))
 
 @pytest.mark.parametrize(
     ("assigned", "read"),
-    [pytest.param(*pair, marks=[pytest.mark.long] if k % 2 else []) for k, pair in enumerate(PAIRS)],
+    [pytest.param(*pair, marks=[pytest.mark.long] if k % 4 else []) for k, pair in enumerate(PAIRS)],
 )
 def test_what_is_of_two_kinds(assigned, read):
     right = 0

@@ -81,7 +81,9 @@ def same(left, right):
     return np.allclose(left, right, rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.parametrize("name", PRANGES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.long if k % 3 else []) for k, name in enumerate(PRANGES)]
+)
 def test_every_mode_is_that_of_the_serial_function(name):
     """Where plain Python runs the text, prange is range: this is about what the text says, not about threads."""
     row = PRANGES[name]
@@ -110,11 +112,11 @@ def test_every_mode_is_that_of_the_serial_function(name):
         assert same(serial, parallel)
 
 
-@pytest.mark.parametrize("part", [0, *(pytest.param(k, marks=pytest.mark.long) for k in (1, 2))])
+@pytest.mark.parametrize("part", [0, *(pytest.param(k, marks=pytest.mark.long) for k in range(1, 5))])
 def test_threads_do_not_change_results(part):
     """Gradients by 1, 2 and 8 threads, for all programs, as `threaded.py` says."""
     environment = {**os.environ, "NUMBA_NUM_THREADS": "8", "PYTHONPATH": str(HERE)}
-    command = [sys.executable, "-W", "error", "-m", "tests.programs.threaded", *list(PRANGES)[part::3]]
+    command = [sys.executable, "-W", "error", "-m", "tests.programs.threaded", *list(PRANGES)[part::5]]
     done = subprocess.run(command, cwd=HERE, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
 
