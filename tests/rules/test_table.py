@@ -36,7 +36,7 @@ def named(part: Any) -> str:
     return part.name if isinstance(part, Row) else str(part)
 
 
-# Of some, numba compiles much. Of what is made of other rules, in NumPy's words or SciPy's, a third is in the short run.
+# Of some, numba compiles much. Of what is made of other rules (NumPy's words, SciPy's), a third is in the short run.
 CORE = {id(row) for row in (*SCALARS, *ARRAYS, *CONSTANTS)}
 
 
