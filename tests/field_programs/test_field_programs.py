@@ -27,7 +27,7 @@ REFUSED: dict[str, str] = {
     "loschmidt": "a list that grows, of items of different kinds",
     "logistic_elbo": "`standard_normal` of a generator of random numbers",
     "bucket_nse": "bucket is a generator",
-    "three_body": "a store into an array that is an item of a list",
+    "three_body": "a store into memory that an item of a list that grows shares",
 }
 
 

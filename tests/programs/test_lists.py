@@ -36,6 +36,15 @@ def changed_in_the_list_and_read_beside_it(x):
     return row[1]
 
 
+def changed_in_the_list_after_a_loop(x):
+    path, state = [], x * 2.0
+    for _ in range(3):
+        state = np.sin(state)
+        path.append(state)
+    path[-1] += x[0]
+    return state[1]
+
+
 def runs_through_a_walrus_twice(x):
     return sum(squares := (v * v for v in x)) + sum(squares)
 
@@ -68,6 +77,7 @@ def of_the_trip_before(x):
     [
         (changed_after_it_is_appended, "a store into memory that an item of a list that grows shares"),
         (changed_in_the_list_and_read_beside_it, "an array that a list has as an item, and that may have been changed"),
+        (changed_in_the_list_after_a_loop, "an array that a list has as an item, and that may have been changed"),
         (runs_through_a_walrus_twice, "`squares`, an iterator, is read in more than one place"),
         (runs_through_an_annotated_iterator_twice, "`squares`, an iterator, is read in more than one place"),
         (of_different_kinds, "a list that grows, of items of different kinds"),

@@ -31,6 +31,7 @@ from adjit.transform.elaborate.values.values import (
     Value,
     View,
     leaves_of,
+    parts_of,
     seen,
 )
 from adjit.transform.ir.types import const, is_small, type_of, typed_const
@@ -245,9 +246,11 @@ class Context:
 
     def refuse_stale(self, name: str, value: Value) -> None:
         """Refuses to read an array that a list has changed, as one of its items, and that is not that item here."""
-        for leaf in leaves_of(value):
-            is_stale = isinstance(leaf, ir.Var) and not self.stale.isdisjoint((leaf, *(self.roots_of(leaf) - {KEPT})))
-            if is_stale and leaf not in self.row_of:
+        # the memory of a list is its own
+        held = (part for part in parts_of(value) if not isinstance(part, Grown))
+        for leaf in (leaf for part in held for leaf in leaves_of(part)):
+            is_known = not isinstance(leaf.type, types.Array) or leaf in self.row_of
+            if not is_known and not self.stale.isdisjoint((leaf, *(self.roots_of(leaf) - {KEPT}))):
                 raise self.unsupported(
                     f"`{name}`, an array that a list has as an item, and that may have been changed there",
                     "Put a copy into the list: `items.append(x.copy())`, or read it from there.",

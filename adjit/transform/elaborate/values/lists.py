@@ -26,7 +26,7 @@ from adjit.transform.elaborate.values.algorithms import common_extent
 from adjit.transform.elaborate.values.arrays import allocated_part, array_of, shape_of, store
 from adjit.transform.elaborate.values.elementwise import as_lazy, check_fits, copied, materialise, store_all
 from adjit.transform.elaborate.values.extents import varies
-from adjit.transform.elaborate.values.frame import KEPT, Context, ExtentsDiffer
+from adjit.transform.elaborate.values.frame import ANYWHERE, KEPT, Context, ExtentsDiffer
 from adjit.transform.elaborate.values.sharing import puts_away_items, shares_items
 from adjit.transform.elaborate.values.values import (
     LEAF,
@@ -200,7 +200,7 @@ def store_item(ctx: Context, value: Grown, index: ir.Operand, given: Value) -> N
             row = _at(ctx, buffer, index, leaves[k + 1 : k + 1 + axes] if axes else None)
             assert isinstance(row, ir.Var)
             store_all(ctx, row, leaf)
-            ctx.copied_rows |= {leaf, *(ctx.roots_of(leaf) - {KEPT})}
+            ctx.copied_rows |= {leaf, *(ctx.roots_of(leaf) - {KEPT, ANYWHERE})}
             # the list has the array itself in Python: what changes it afterwards is refused, if the list is read then
             ctx.detached(buffer, leaf, "an item of a list that grows", always=True, is_kept=True)
 
