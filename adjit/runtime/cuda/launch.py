@@ -56,6 +56,16 @@ def share(*extents: int) -> Grid:
     return (*grid[:-1], max(1, min(grid[-1], wanted, most))), block, stream
 
 
+def in_blocks(*blocks: int, block: tuple[int, ...]) -> Grid:
+    """So many blocks of this shape, x first."""
+    return blocks, block, current()
+
+
+def block_count(shape: Grid) -> int:
+    """How many blocks a launch has."""
+    return math.prod(shape[0])
+
+
 def row_count(shape: Grid) -> int:
     """How many threads a launch has along its last axis."""
     return shape[0][-1] * shape[1][-1]

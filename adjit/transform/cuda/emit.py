@@ -89,7 +89,8 @@ class KernelExpressions(Expressions):
     """Expressions in kernels: calls of what a GPU has, and arrays of a thread's own."""
 
     def alloc(self, op: ir.Alloc) -> str:
-        made = self.globals.text(ir.external("numba", "cuda.local.array"))
+        where = "shared" if op.role is not None and op.role.kind == "block" else "local"
+        made = self.globals.text(ir.external("numba", f"cuda.{where}.array"))
         extents = [self.text(extent) for extent in op.shape]
         shape = extents[0] if len(extents) == 1 else parenthesised(extents)
         return f"{made}({shape}, {self.scalar(array_type_of(op.out).dtype)})"
@@ -161,6 +162,8 @@ class HostExpressions(Expressions):
             if callee is not op.callee and op.outs:
                 args.append(f"dtype={self.scalar(array_type_of(op.outs[0]).dtype)}")
                 return Text(f"{self.globals.text(callee)}({', '.join(args)})")
+            if "block" in options:
+                args.append(f"block={options['block']}")
             if options.get("dtype", types.float64) != types.float64:
                 args.append(self.static(options["dtype"]))
             return Text(f"{self.globals.text(callee)}({', '.join(args)})")

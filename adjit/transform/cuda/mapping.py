@@ -26,7 +26,9 @@ from adjit.transform.analysis.effects import is_check
 from adjit.transform.analysis.trip_counts import literal_trips
 from adjit.transform.analysis.trips import Serial, Sharing, Sharings
 from adjit.transform.cuda.additions import Split, extreme, split
+from adjit.transform.cuda.block_level import is_blocks
 from adjit.transform.cuda.callees import in_kernel
+from adjit.transform.cuda.homes import BlockNest, homes
 from adjit.transform.cuda.slots import Place, places
 from adjit.transform.ir.types import array_type_of, is_scalar
 
@@ -116,6 +118,7 @@ class Mapping:
         self._aliases = function.analysis(Aliases)
         self._iterations = function.analysis(Iterations)
         self.nests: dict[ir.Op, Nest] = {}
+        self.launches: dict[ir.Op, BlockNest] = {}  # of the user's own blocks and threads
         self.serial: dict[ir.Op, Serial] = {}
         self._kinds: dict[ir.Op, Kind] = {}
         self._region(function.body)
@@ -146,6 +149,10 @@ class Mapping:
         return any(found)
 
     def _op(self, op: ir.Op) -> bool:
+        if is_blocks(op):
+            assert isinstance(op, ir.For)
+            self.launches[op], self._kinds[op] = BlockNest(op, homes(self._function, op)), "launch"
+            return True
         if isinstance(op, ir.For):
             nest = self._nest(op)
             if nest is not None:
