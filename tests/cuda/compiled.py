@@ -65,12 +65,16 @@ def _type(shape, dtype):
 
 def report(derived, types, cc=(9, 0)):
     """The code of each kernel of a derivative for these types."""
+    return code_of(derived.emitted(types), cc)
+
+
+def code_of(emitted, cc=(9, 0)):
+    """The code of each kernel of emitted text."""
     from numba import cuda
     from numba.cuda import types as cuda_types
 
     from adjit.runtime.cuda.launch import resolved
 
-    emitted = derived.emitted(types)
     found = {}
 
     def jit(signature, **options):

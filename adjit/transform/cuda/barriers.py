@@ -89,9 +89,12 @@ class _Barriers:
         varying = {v for region in op.regions for v in region.defines} | set(op.body.args)
         if self.clash(last, tests, varying):
             body, last = ir.with_ops(body, [*body.ops, ir.Barrier()]), []
-        elif self.clash(last, heads, varying):
+        elif self.clash(last, heads, varying) and self.clash(pending, heads):
+            # one barrier for the first trip and for those after it
             body, last = ir.with_ops(body, [ir.Barrier(), *body.ops]), [one for one in last if one not in tests]
             heads = tests
+        elif self.clash(last, heads, varying):
+            body, last = ir.with_ops(body, [*body.ops, ir.Barrier()]), []
         before: list[ir.Op] = []
         left = list(pending)
         if self.clash(left, heads):

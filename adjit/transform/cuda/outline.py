@@ -42,6 +42,7 @@ from adjit.transform.cuda.mapping import Mapping, Nest
 from adjit.transform.cuda.meeting import with_atomics
 from adjit.transform.cuda.parameters import Parameters
 from adjit.transform.cuda.plan import Launched, Plan, cell_type
+from adjit.transform.cuda.refill import with_refills
 from adjit.transform.cuda.uniform_sums import sum_uniform
 from adjit.transform.ir.printing import callee_name
 from adjit.transform.ir.types import is_scalar, typed_const
@@ -84,7 +85,8 @@ def _with_blocks(function: ir.Function) -> ir.Function:
         return function
     for loop in launches:
         refuse(loop.body)
-    function = checked(with_atomics(checked(stored_by_threads(function), "by threads")), "atomic")
+    function = checked(stored_by_threads(checked(with_refills(function), "refilled")), "by threads")
+    function = checked(with_atomics(function), "atomic")
     return checked(with_barriers(function, functools.partial(private, function)), "barriers")
 
 

@@ -10,6 +10,8 @@ from numba import cuda
 
 import adjit
 from adjit.runtime.cuda.check import watched
+from adjit.runtime.cuda.launch import load
+from adjit.transform import pipeline
 from tests.cuda.kernels.harness import copies, derived, is_float, shadow
 from tests.cuda.kernels.test_kernels import CASES
 from tests.cuda.kernels.test_random import arguments_of, kernel_of
@@ -129,3 +131,51 @@ def test_what_the_adjoint_does_not_read_may_be_left_out():
         derived(kernel, "adjoint", target="cuda")[launch](*values, u_bar=u_bar, v_bar=v_bar)
         left.append(on_host(u_bar))
     np.testing.assert_array_equal(*left)
+
+
+# ---------------------------------------------------------------------------------------------------- the race checker
+
+
+def with_line(text, number, instead):
+    """The text with another statement in the place of a line."""
+    lines = text.splitlines()
+    lines[number] = lines[number][: len(lines[number]) - len(lines[number].lstrip())] + instead
+    return "\n".join(lines)
+
+
+def emitted(name):
+    kernel, launch, arguments = CASES[name]
+    given = arguments(np.random.default_rng(3))
+    types, asked = derived(kernel, "adjoint", target="cuda")._types(given, launch[1], np.size(launch[0]), None)
+    return pipeline.kernel_source(asked, *types), launch, given
+
+
+def faults_of(text, names, name, launch, given):
+    """What the checker says of an adjoint whose text was changed."""
+    host = load(text, names, name, f"{name} changed {abs(hash(text))}")
+    g = np.random.default_rng(5)
+    shadows = [g.normal(size=np.shape(a)) for a in given if is_float(a)]
+    with watched() as found, np.errstate(all="ignore"):
+        host(*map(on_device, given), *np.atleast_1d(launch[0]).tolist(), 0, *map(on_device, shadows))
+    return [fault for fault in found if "no barrier between them" in fault or "two blocks" in fault]
+
+
+@pytest.mark.parametrize("name", ["log sum exp", "staged", "transposed", "local kept"])
+def test_each_barrier_is_needed(name):
+    made, launch, given = emitted(name)
+    places = [k for k, line in enumerate(made.text.splitlines()) if line.strip() == "cuda.syncthreads()"]
+    assert places
+    for place in places:
+        assert faults_of(with_line(made.text, place, "pass"), made.globals, made.name, launch, given), place
+    assert not faults_of(made.text, made.globals, made.name, launch, given)
+
+
+def test_each_atomic_addition_is_needed():
+    made, launch, given = emitted("staged")
+    lines = made.text.splitlines()
+    places = [k for k, line in enumerate(lines) if line.lstrip().startswith("cuda.atomic.add(")]
+    assert len(places) == 2
+    for place in places:
+        array, index, value = lines[place].strip().removeprefix("cuda.atomic.add(")[:-1].split(", ", 2)
+        changed = with_line(made.text, place, f"{array}[{index}] += {value}")
+        assert faults_of(changed, made.globals, made.name, launch, given), lines[place]
