@@ -13,8 +13,11 @@ short loops included.
                                                                 total += h[k] * r_kept[i]
                                                         x[e] += total
 
-Which trip it is follows from the element. What that trip adds is made again, of what the nest does not change; what
-costs more than a load is kept, in an array of all trips. Where that cannot be, additions stay where they are.
+Which trip it is follows from the element, as far as its index tells; over the other loops the element adds up. What
+a trip adds is made again, of what the nest does not change; what costs more than a load is kept, in an array of all
+trips. Where that cannot be, additions stay where they are.
+
+    for i: for j: for k: a[i, k] += b[k, j] * c[i, j]          for i: for k: for j: total += b[k, j] * c[i, j]
 """
 
 from __future__ import annotations
@@ -81,7 +84,8 @@ def _is_addition(op: ir.Op) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class _Scatter:
-    """An addition: around it, in a trip, loops and branches; along each axis, the counter and what is added to it."""
+    """An addition: around it, in a trip, loops and branches; along each axis, the loop whose counter is there, once or
+    negated, and what is added to it."""
 
     store: ir.Store
     chain: Chain
@@ -89,7 +93,13 @@ class _Scatter:
 
     @property
     def loops(self) -> list[ir.For]:
+        """Those inside of a trip."""
         return [op for op, _ in self.chain if isinstance(op, ir.For)]
+
+    @property
+    def told(self) -> set[ir.For]:
+        """The loops whose trips the element tells."""
+        return {loop for loop, _, _ in self.places}
 
 
 class _Search:
@@ -124,7 +134,12 @@ class _Search:
             shape = [_extent(before, low, high) for low, high in ends]
             before.emit(ir.Alloc(shape=tuple(shape), out=array))
         for target, scatters in groups.items():
-            _Gather(after, target, scatters, loops, ends, kept, self.made).write()
+            known = dict(zip(loops, ends, strict=True))
+            for loop in (loop for scatter in scatters for loop in scatter.told if loop not in known):
+                end = self.model.iterations.bounds(loop)
+                assert end is not None
+                known[loop] = end
+            _Gather(after, target, scatters, loops, known, kept, self.made).write()
         return {**instead, outer: [*before.ops, outer, *after.ops]}
 
     def loops(self, outer: ir.For) -> list[ir.For]:
@@ -151,20 +166,33 @@ class _Search:
         if element is None or element[0] is not store.array:
             return None
         entries = [self.model.iterations.in_variables(entry) for entry in element[1]]
-        counters = {loop.body.args[0]: loop for loop in loops}
+        outer = {loop.body.args[0]: loop for loop in loops}
+        inner = {op.body.args[0]: op for op, _ in chain if isinstance(op, ir.For)}
         places: list[tuple[ir.For, int, Affine]] = []
-        inner = {op.body.args[0] for op, _ in chain if isinstance(op, ir.For)}
         for entry in entries:
-            own = [s for s in entry.terms if s in counters] if entry is not None else []
-            if entry is None or len(own) != 1 or abs(entry.terms[own[0]]) != 1:
+            if entry is None:
+                return None
+            own = [s for s in entry.terms if s in outer] or [s for s in entry.terms if s in inner]
+            if len(own) != 1 or abs(entry.terms[own[0]]) != 1:
                 return None
             rest = Affine({s: f for s, f in entry.terms.items() if s is not own[0]}, entry.constant)
             if any(s in loops[0].body.defines and s not in inner for s in rest.terms):
                 return None
-            places.append((counters[own[0]], entry.terms[own[0]], rest))
-        is_whole = len(places) == len(loops) == len({loop for loop, _, _ in places})
+            places.append(({**outer, **inner}[own[0]], entry.terms[own[0]], rest))
+        found = _Scatter(store, chain, tuple(places))
         are_plain = all(self.is_range(op, loops[0]) for op, _ in chain if not isinstance(op, ir.If))
-        return _Scatter(store, chain, tuple(places)) if is_whole and are_plain else None
+        return found if are_plain and self.is_told(found, loops) else None
+
+    def is_told(self, scatter: _Scatter, loops: Sequence[ir.For]) -> bool:
+        """Whether the element tells as many trips as there are loops of the nest, one of those among them: so many
+        threads there are then, too."""
+        told = scatter.told
+        if len(told) < max(len(loops), len(scatter.places)) or told.isdisjoint(loops):
+            return False
+        inside = {loop.body.args[0] for loop in told if loop not in loops}
+        ends = [self.model.iterations.bounds(loop) for loop in told]
+        rests = [rest for loop, _, rest in scatter.places if loop not in loops]
+        return None not in ends and not any(inside.intersection(rest.terms) for rest in rests)
 
     def is_range(self, op: ir.Op, outer: ir.For) -> bool:
         """Whether an inner loop has the same range in all trips of the nest."""
@@ -243,18 +271,17 @@ class _Gather:
         array: ir.Operand,
         scatters: Sequence[_Scatter],
         loops: Sequence[ir.For],
-        ends: Sequence[tuple[Affine, Affine]],
+        ends: Mapping[ir.For, tuple[Affine, Affine]],
         kept: Mapping[ir.Var, ir.Var],
         made: Mapping[ir.Operand, ir.Op],
     ):
         self.writer, self.array, self.scatters, self.made = writer, array, scatters, made
-        self.ends = dict(zip(loops, ends, strict=True))
-        self.loops, self.kept = loops, kept
+        self.loops, self.ends, self.kept = loops, ends, kept
 
     def write(self) -> None:
         writer = self.writer
         writer.origin = self.scatters[0].store.origin
-        names = [next(loop for loop, _, _ in [place]).body.args[0].name for place in self.scatters[0].places]
+        names = [loop.body.args[0].name for loop, _, _ in self.scatters[0].places]
         extents = writer.shape(self.array)
 
         def level(done: tuple[ir.Var, ...]) -> None:
@@ -272,8 +299,8 @@ class _Gather:
 
     def added(self, scatter: _Scatter, element: Sequence[ir.Var], total: ir.Operand) -> ir.Operand:
         """The total with what the trips add that reach an element: a loop for each around the addition."""
-        known: dict[ir.Var, ir.Operand] = {}
-        return self.inner(scatter, list(scatter.loops), element, total, known)
+        loops = [loop for loop in (*self.loops, *scatter.loops) if loop not in scatter.told]
+        return self.inner(scatter, loops, element, total, {})
 
     def inner(
         self,
@@ -303,12 +330,13 @@ class _Gather:
         """What the trip adds that an element tells, if there is one."""
         writer, known = self.writer, dict(known)
         tests: list[ir.Operand] = []
-        numbers: dict[ir.For, ir.Operand] = {}
-        shown = {v: Affine({o: 1}) for v, o in known.items() if isinstance(o, ir.Var)}
-        for index, (loop, sign, rest) in zip(element, scatter.places, strict=True):
+        # what inner loops count may be needed to tell what outer ones do
+        places = list(zip(element, scatter.places, strict=True))
+        for index, (loop, sign, rest) in sorted(places, key=lambda place: place[1][0] in self.loops):
+            shown = {v: Affine({o: 1}) for v, o in known.items() if isinstance(o, ir.Var)}
             number = Affine({index: 1}).plus(rest.substituted(shown), -1).times(sign)
             low, high = self.ends[loop]
-            counter = known[loop.body.args[0]] = numbers[loop] = writer.integer(number)
+            counter = known[loop.body.args[0]] = writer.integer(number)
             for callee, end in ((operator.ge, low), (operator.lt, high)):
                 args = (counter, writer.integer(end))
                 tests.append(writer.call(callee, *args, type=types.boolean, name="is_trip"))
