@@ -27,6 +27,7 @@ from adjit.transform.kernels import (
     check_races,
     check_shared,
     derived_kernel,
+    in_one_stretch,
     nest,
     see_through_tiles,
     telling,
@@ -187,6 +188,7 @@ def derived_nest(asked: Asked, arg_types: Sequence[types.Type], given: Sequence[
     check_shared(nested, asked.kind != "primal")
     if asked.strategy.uses("tiles"):
         nested = checked(simplify(see_through_tiles(nested)), "seen through")
+        nested = checked(simplify(in_one_stretch(nested)), "one stretch")
     function = shape(checked(by_elements(nested), "by elements"), True, asked.strategy, False)
     compiler = Compiler(_primal_of, build, transposed_tangent)
     return derived_kernel(asked, function, given, compiler)

@@ -11,6 +11,7 @@ from adjit.transform.kernels.elements import by_elements
 from adjit.transform.kernels.forwarding import see_through_tiles
 from adjit.transform.kernels.launches import without_levels
 from adjit.transform.kernels.limits import check_shared
+from adjit.transform.kernels.one_stretch import in_one_stretch
 from adjit.transform.kernels.races import check_races
 from adjit.transform.kernels.stretches import nest
 from adjit.transform.kernels.watching import telling
@@ -21,6 +22,7 @@ __all__ = [
     "check_races",
     "check_shared",
     "derived_kernel",
+    "in_one_stretch",
     "nest",
     "see_through_tiles",
     "telling",
