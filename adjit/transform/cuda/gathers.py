@@ -41,6 +41,7 @@ from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.simplify import simplify
 
 MOST_CYCLES = 2  # of a value of a trip that is made again for each element, and not kept
+MOST_CYCLES_OF_TESTS = 8  # of integers and conditions
 MOST_AXES = 3
 
 
@@ -219,16 +220,33 @@ class _Search:
             op = self.made.get(value)
             if op is None or not is_scalar(value.type):
                 return False
-            if self.is_made_again(op, stored):
-                cycles = cost(op)
-                if op not in of_trip or (cycles is not None and cycles <= MOST_CYCLES):
-                    wanted += ir.free_vars(ir.Region((), (op,), ()))
-                    continue
+            most = MOST_CYCLES if isinstance(value.type, types.Float) else MOST_CYCLES_OF_TESTS
+            is_cheap = op not in of_trip or self.cycles(value, loops[0], given, stored, most) is not None
+            if is_cheap and self.is_made_again(op, stored):
+                wanted += ir.free_vars(ir.Region((), (op,), ()))
+                continue
             if op not in of_trip:
                 return False
             found[value] = ir.Var(f"{value.name}_kept", array_type(value.type, len(loops)))
         kept.update({value: array for value, array in found.items() if value not in kept})
         return True
+
+    def cycles(
+        self, value: ir.Operand, outer: ir.For, given: set[ir.Var], stored: set[ir.Operand], most: int
+    ) -> int | None:
+        """What it costs to make a value again, with all that it is made of; None if that is more than `most`."""
+        if not isinstance(value, ir.Var) or value in given or value not in outer.body.defines:
+            return 0
+        op = self.made.get(value)
+        own = None if op is None or not self.is_made_again(op, stored) else cost(op)
+        if op is None or own is None or own > most:
+            return None
+        for o in ir.free_vars(ir.Region((), (op,), ())):
+            more = self.cycles(o, outer, given, stored, most - own)
+            if more is None:
+                return None
+            own += more
+        return own
 
     def is_made_again(self, op: ir.Op, stored: set[ir.Operand]) -> bool:
         """Whether an operation gives the same after the nest."""
