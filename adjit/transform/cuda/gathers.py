@@ -26,6 +26,7 @@ import dataclasses
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from numba import types
 
@@ -59,11 +60,11 @@ def _once(function: ir.Function) -> ir.Function | None:
         for op in region.ops:
             if not isinstance(op, ir.For) or op.level is not None or not any(map(_is_addition, op.body.inside)):
                 continue
-            shared = sharings.of(op)
-            if isinstance(shared, Serial) or not (shared.added or shared.shared):
+            found = [sharings.of(loop) for loop in search.loops(op)]
+            if isinstance(found[0], Serial):
                 continue
-            memory = {search.aliases.find(v) for v in (*shared.added, *shared.shared)}
-            made = search.nest(op, memory)
+            names = [v for shared in found if not isinstance(shared, Serial) for v in (*shared.added, *shared.shared)]
+            made = search.nest(op, {search.aliases.find(v) for v in names}) if names else None
             if made is not None:
                 return ir.with_body(function, ir.replaced(function.body, made))
     return None
@@ -84,13 +85,24 @@ def _is_addition(op: ir.Op) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
+class _Place:
+    """An index: the counter of a loop, once or negated, and what is added to it. With `low` it is `count` times that of
+    the loop, and that of `low`, which has so many trips: those of a tile."""
+
+    loop: ir.For
+    sign: int
+    rest: Affine
+    low: ir.For | None = None
+    count: int = 1
+
+
+@dataclass(frozen=True, eq=False)
 class _Scatter:
-    """An addition: around it, in a trip, loops and branches; along each axis, the loop whose counter is there, once or
-    negated, and what is added to it."""
+    """An addition: around it, in a trip, loops and branches; its index."""
 
     store: ir.Store
     chain: Chain
-    places: tuple[tuple[ir.For, int, Affine], ...]
+    places: tuple[_Place, ...]
 
     @property
     def loops(self) -> list[ir.For]:
@@ -100,7 +112,7 @@ class _Scatter:
     @property
     def told(self) -> set[ir.For]:
         """The loops whose trips the element tells."""
-        return {loop for loop, _, _ in self.places}
+        return {loop for place in self.places for loop in (place.loop, place.low) if loop is not None}
 
 
 class _Search:
@@ -169,20 +181,30 @@ class _Search:
         entries = [self.model.iterations.in_variables(entry) for entry in element[1]]
         outer = {loop.body.args[0]: loop for loop in loops}
         inner = {op.body.args[0]: op for op, _ in chain if isinstance(op, ir.For)}
-        places: list[tuple[ir.For, int, Affine]] = []
+        places: list[_Place] = []
         for entry in entries:
-            if entry is None:
+            place = None if entry is None else self.place(entry, outer, inner)
+            if place is None or any(s in loops[0].body.defines and s not in inner for s in place.rest.terms):
                 return None
-            own = [s for s in entry.terms if s in outer] or [s for s in entry.terms if s in inner]
-            if len(own) != 1 or abs(entry.terms[own[0]]) != 1:
-                return None
-            rest = Affine({s: f for s, f in entry.terms.items() if s is not own[0]}, entry.constant)
-            if any(s in loops[0].body.defines and s not in inner for s in rest.terms):
-                return None
-            places.append(({**outer, **inner}[own[0]], entry.terms[own[0]], rest))
+            places.append(place)
         found = _Scatter(store, chain, tuple(places))
         are_plain = all(self.is_range(op, loops[0]) for op, _ in chain if not isinstance(op, ir.If))
         return found if are_plain and self.is_told(found, loops) else None
+
+    def place(self, entry: Affine, outer: Mapping[Any, ir.For], inner: Mapping[Any, ir.For]) -> _Place | None:
+        """Which loops an index is the counter of; None if that is not one, or a tile and a place in it."""
+        own = [s for s in entry.terms if s in outer] or [s for s in entry.terms if s in inner]
+        rest = Affine({s: f for s, f in entry.terms.items() if s not in own}, entry.constant)
+        loops = [{**outer, **inner}[s] for s in own]
+        factors = [entry.terms[s] for s in own]
+        if len(own) == 1 and abs(factors[0]) == 1:
+            return _Place(loops[0], factors[0], rest)
+        if len(own) != 2 or 1 not in factors:
+            return None
+        low = factors.index(1)
+        count = factors[1 - low]
+        is_tile = self.model.iterations.bounds(loops[low]) == (Affine(), Affine(constant=count))
+        return _Place(loops[1 - low], 1, rest, loops[low], count) if is_tile and count > 1 else None
 
     def is_told(self, scatter: _Scatter, loops: Sequence[ir.For]) -> bool:
         """Whether the element tells as many trips as there are loops of the nest, one of those among them: so many
@@ -192,7 +214,7 @@ class _Search:
             return False
         inside = {loop.body.args[0] for loop in told if loop not in loops}
         ends = [self.model.iterations.bounds(loop) for loop in told]
-        rests = [rest for loop, _, rest in scatter.places if loop not in loops]
+        rests = [place.rest for place in scatter.places if place.loop not in loops]
         return None not in ends and not any(inside.intersection(rest.terms) for rest in rests)
 
     def is_range(self, op: ir.Op, outer: ir.For) -> bool:
@@ -299,7 +321,7 @@ class _Gather:
     def write(self) -> None:
         writer = self.writer
         writer.origin = self.scatters[0].store.origin
-        names = [loop.body.args[0].name for loop, _, _ in self.scatters[0].places]
+        names = [place.loop.body.args[0].name for place in self.scatters[0].places]
         extents = writer.shape(self.array)
 
         def level(done: tuple[ir.Var, ...]) -> None:
@@ -350,11 +372,16 @@ class _Gather:
         tests: list[ir.Operand] = []
         # what inner loops count may be needed to tell what outer ones do
         places = list(zip(element, scatter.places, strict=True))
-        for index, (loop, sign, rest) in sorted(places, key=lambda place: place[1][0] in self.loops):
+        for index, place in sorted(places, key=lambda pair: pair[1].loop in self.loops):
             shown = {v: Affine({o: 1}) for v, o in known.items() if isinstance(o, ir.Var)}
-            number = Affine({index: 1}).plus(rest.substituted(shown), -1).times(sign)
-            low, high = self.ends[loop]
-            counter = known[loop.body.args[0]] = writer.integer(number)
+            number = writer.integer(Affine({index: 1}).plus(place.rest.substituted(shown), -1).times(place.sign))
+            if place.low is not None:
+                count = ir.integer(place.count)
+                within = writer.call(operator.mod, number, count, type=types.intp, name="within")
+                known[place.low.body.args[0]] = within
+                number = writer.call(operator.floordiv, number, count, type=types.intp, name="tile")
+            low, high = self.ends[place.loop]
+            counter = known[place.loop.body.args[0]] = number
             for callee, end in ((operator.ge, low), (operator.lt, high)):
                 args = (counter, writer.integer(end))
                 tests.append(writer.call(callee, *args, type=types.boolean, name="is_trip"))

@@ -61,7 +61,7 @@ class _Filled:
     place: Form
     element: Form
     form: Form
-    guards: frozenset[_Guard]
+    guards: tuple[_Guard, ...]
     otherwise: ir.Const | None
 
 
@@ -180,7 +180,7 @@ class _Search:
         if told is None or None in own:
             return None
         form = tuple(e.substituted(told) for e in element)
-        return _Filled(op, where, element, form, frozenset(g for g in own if g is not None), otherwise)
+        return _Filled(op, where, element, form, tuple(dict.fromkeys(g for g in own if g is not None)), otherwise)
 
     def equalities(self, store: ir.Store) -> dict[Any, Affine]:
         """The threads that are told by a condition around the store, as in `if t == 0: tile[0] = ...`."""
