@@ -12,6 +12,7 @@ import adjit
 from adjit.runtime.cuda.check import watched
 from adjit.runtime.cuda.launch import load
 from adjit.transform import pipeline
+from tests.cuda.kernels import elements
 from tests.cuda.kernels.harness import copies, derived, is_float, shadow
 from tests.cuda.kernels.test_kernels import CASES
 from tests.cuda.kernels.test_random import arguments_of, kernel_of
@@ -91,6 +92,12 @@ def test_what_kernels_cannot_keep_is_refused(name):
 @pytest.mark.parametrize("seed", [*range(6), *(pytest.param(k, marks=pytest.mark.long) for k in range(300, 360))])
 def test_random_kernels(seed, tmp_path):
     check(kernel_of(seed, tmp_path), (2, 8), arguments_of(seed))
+
+
+@pytest.mark.parametrize("seed", [*range(6), *(pytest.param(k, marks=pytest.mark.long) for k in range(100, 180))])
+def test_random_kernels_of_elements(seed, tmp_path):
+    kernel = kernel_of(seed, tmp_path, elements.text_of)
+    check(kernel, elements.LAUNCHES[seed % 2], elements.arguments_of(seed))
 
 
 def single(values):
