@@ -176,7 +176,7 @@ class Mapping:
 
     def _nest(self, loop: ir.For) -> Nest | None:
         trips = literal_trips(loop)
-        if trips is not None and len(trips) < FEW_TRIPS:
+        if trips is not None and len(trips) < FEW_TRIPS and not loop.parallel:
             return None
         found = self._sharing(loop)
         own = None if found is None else places(loop, found.scratch, self._iterations)
@@ -233,7 +233,7 @@ class Mapping:
         is_pure = all(self._is_cheap(op, stored) for op in before)
         is_pure &= not any(o in carried for op in before for o in op.operands)
         trips = literal_trips(inner)
-        is_long = trips is None or len(trips) >= FEW_TRIPS
+        is_long = trips is None or len(trips) >= FEW_TRIPS or inner.parallel
         return (inner, tuple(before)) if is_rectangular and hands_on and is_pure and is_long else None
 
     def _is_cheap(self, op: ir.Op, stored: Collection[ir.Operand]) -> bool:

@@ -135,6 +135,8 @@ class _Outline:
         self.tapes: set[ir.Operand] = set()  # those of numbers on the device, by alias class
         self.readers: dict[ir.Operand, set[ir.Op | None]] = {}
         self._note_readers(function.body, None)
+        self.mapping = Mapping(function)
+        self.loads = self._fixed_loads()
         self.mapping, self.on_device = self._places()
 
     def _note_readers(self, region: ir.Region, holder: ir.Op | None) -> None:
@@ -148,9 +150,24 @@ class _Outline:
 
     # ---------------------------------------------------------------------------------------------- places of numbers
 
+    def _fixed_loads(self) -> dict[ir.Var, ir.Load]:
+        """Elements that nothing changes, which kernels alone need."""
+        launched: set[ir.Op | None] = set()
+        for op in self.function.body.ops:
+            if self.mapping.kind(op) == "launch":
+                launched.update(inner for region in op.regions for inner in region.inside)
+        return {
+            op.out: op
+            for op in self.function.body.ops
+            if isinstance(op, ir.Load)
+            and isinstance(op.array, ir.Var)
+            and all(isinstance(i, ir.Const) for i in op.index)
+            and not self.aliases.is_written(op.array)
+            and launched.issuperset(self.readers.get(op.out, ()))
+        }
+
     def _places(self) -> tuple[Mapping, set[ir.Operand]]:
         """What the host and the device do, and which numbers are on the device."""
-        self.mapping = Mapping(self.function)
         kept = self.mapping.of_integers()
         while True:
             self.mapping = Mapping(self.function, kept) if kept else self.mapping
@@ -179,6 +196,8 @@ class _Outline:
         for op in region.ops:
             kind = self.mapping.kind(op)
             numbers = [out for out in op.results if is_scalar(out.type)]
+            if isinstance(op, ir.Load) and op.out in self.loads:
+                continue
             if kind == "launch" or (kind == "thread" and self._is_devices(op, found)):
                 found.update(numbers)
             elif kind == "host" and op.regions:
@@ -243,6 +262,8 @@ class _Outline:
                 self.launch_blocks(self.mapping.launches[op], builder)
             else:
                 self.launch(self.mapping.nests[op], builder)
+        elif isinstance(op, ir.Load) and op.out in self.loads:
+            pass  # kernels load it
         elif kind == "thread" and self._is_devices(op, self.on_device):
             self.tail.ops.append(op)
         elif op.regions:
@@ -581,7 +602,9 @@ class _Outline:
     def emit_kernel(
         self, name: str, ops: Sequence[ir.Op], shape: ir.Operand, origin: ir.Origin | None, builder: Writer
     ) -> None:
-        parameters = Parameters(self.function, self.cells, ops)
+        # what is left of loops in a kernel is a thread's own
+        serial = [ir.with_loops(op, parallel=False) for op in ops]
+        parameters = Parameters(self.function, self.cells, self.loads, serial)
         heading = [ir.Comment(text=ir.REVERSE_SWEEP)] if self.is_reverse else []
         body = ir.Region(tuple(parameters.vars), (*heading, *parameters.head, *parameters.ops), ())
         params = tuple(parameters.vars)

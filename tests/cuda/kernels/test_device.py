@@ -47,6 +47,7 @@ OWN = {
     "few bins": (few_bins, (2, 16), lambda g: (normal(g, 27), normal(g, 2), normal(g, 27))),
 }  # fmt: skip
 ALL = {**CASES, **OWN}
+REFUSED = {"until small", "waiting", "decay", "recursive"}  # of which nobody knows how long a thread takes
 
 
 def emitted(name, kind="adjoint", dtype=np.float64):
@@ -133,6 +134,20 @@ def test_no_atomics_and_no_spills(name):
         assert code.atomics == 0, kernel
         assert not code.spills, kernel
         assert name not in WITHOUT_STACK or "__local_depot" not in code.ptx, kernel
+
+
+@compiled
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["tangent", "adjoint"])
+@pytest.mark.parametrize("name", sorted(ALL.keys() - REFUSED))
+def test_all_kernels_compile(name, kind):
+    from tests.cuda.compiled import code_of
+
+    made = emitted(name, kind)
+    found = code_of(made)
+    assert not any(code.spills for code in found.values())
+    has_atomics = "cuda.atomic.add(" in code_in(made.text)
+    assert has_atomics == any(code.atomics for code in found.values())
 
 
 @compiled
