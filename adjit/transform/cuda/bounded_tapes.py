@@ -25,6 +25,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Affine, Iterations, Loop
+from adjit.transform.analysis.trip_counts import count_trips
 from adjit.transform.cuda.slots import MOST_LOCAL
 from adjit.transform.ir.types import array_type, is_scalar
 from adjit.transform.rewrite.checked import checked
@@ -93,7 +94,13 @@ class _Tapes:
         return (total, [], ir.integer(1)) if total * getattr(dtype, "bitwidth", 8) // 8 <= MOST_LOCAL else None
 
     def bound(self, loop: Loop, outer: ir.For) -> tuple[ir.Operand, list[ir.Op]] | None:
-        """The most trips of a `while` that counts to an integer that is there before the loop, and what makes that."""
+        """The trips of a loop that are known before `outer`, the most of a `while` that counts, and what makes that."""
+        if isinstance(loop, ir.For) and not any(
+            end in outer.body.defines for end in (loop.start, loop.stop, loop.step)
+        ):
+            known = ir.Builder(loop.origin)
+            trips = count_trips(known, loop)
+            return known.call(max, trips, ir.integer(0), type=types.intp, name="most"), known.ops
         found = self.counted(loop)
         if found is None or found[1] in outer.body.defines:
             return None

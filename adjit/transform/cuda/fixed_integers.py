@@ -11,12 +11,11 @@ that it is known before a launch how large arrays are.
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from numba import types
 
 from adjit.transform import ir
-from adjit.transform.cuda.block_level import around_block
 
 
 def made_before(function: ir.Function) -> ir.Function:
@@ -33,12 +32,20 @@ def _without_fixed(region: ir.Region) -> ir.Region:
             continue
         inside = set(op.body.args) | op.body.defines
         moved: dict[ir.Op, Sequence[ir.Op]] = {}
-        for inner in (o for loop in around_block(op) for o in loop.body.ops):
+        for inner in _of_nest(op):
             if _is_whole(inner) and not inside.intersection(inner.operands):
                 moved[inner] = ()
                 inside.difference_update(inner.results)
         ops += [*moved, ir.with_regions(op, [ir.replaced(op.body, moved)])]
     return ir.with_ops(region, ops)
+
+
+def _of_nest(loop: ir.For) -> Iterator[ir.Op]:
+    """What the trips of a loop do themselves, and of loops in it that are over blocks and threads as well."""
+    for op in loop.body.ops:
+        yield op
+        if isinstance(op, ir.For) and op.level is not None:
+            yield from _of_nest(op)
 
 
 def _is_whole(op: ir.Op) -> bool:

@@ -111,6 +111,20 @@ PIECES = [
     cuda.syncthreads()
     """,
     """
+    for d in range(2):
+        b[d, t] = x[i + d] if i + d < x.size else 0.0
+    cuda.syncthreads()
+    u = u + 0.2 * b[0, (t + {k}) % T] * b[1, t]
+    cuda.syncthreads()
+    """,
+    """
+    for d in range(2):
+        a[t] = x[i + d] if i + d < x.size else 0.0
+    cuda.syncthreads()
+    v = v + 0.2 * a[T - 1 - t]
+    cuda.syncthreads()
+    """,
+    """
     if steps > {k}:
         b[0, t] = u
         cuda.syncthreads()
