@@ -137,7 +137,21 @@ class BlockBody:
             self.array(self.nest.homes[op])
         else:
             for made in self.own_elements(op):
-                self.builder.ops.append(ir.substituted(made, self.known))
+                term = self.first_term(made)
+                if term is not None:
+                    self.known[made.results[0]] = self.operand(term)
+                else:
+                    self.builder.ops.append(ir.substituted(made, self.known))
+
+    def first_term(self, op: ir.Op) -> ir.Operand | None:
+        """What is added to a sum that starts from zero here."""
+        if not isinstance(op, ir.Call) or op.callee is not operator.add or len(op.args) != 2:
+            return None
+        for sum_, term in (op.args, op.args[::-1]):
+            starts = isinstance(sum_, ir.Var) and ir.is_literal(self.operand(sum_), 0)
+            if starts and term.type == op.outs[0].type:
+                return term
+        return None
 
     # ------------------------------------------------------------------------------------------------- stretches
 

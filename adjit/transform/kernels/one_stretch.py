@@ -16,7 +16,10 @@ What threads kept from one stretch to another are values of theirs again.
 from __future__ import annotations
 
 import dataclasses
+import operator
 from collections.abc import Iterator, Sequence
+
+from numba import types
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
@@ -39,6 +42,9 @@ def in_one_stretch(function: ir.Function) -> ir.Function:
     return ir.with_body(function, ir.with_ops(function.body, [*launch.before, *ops]))
 
 
+_NEVER_FAIL = (operator.add, operator.sub, operator.mul, operator.lt, operator.le, operator.gt, operator.ge)
+
+
 class _Merged:
     def __init__(self, function: ir.Function, body: ir.Region):
         self.aliases, self.body = function.analysis(Aliases), body
@@ -47,6 +53,9 @@ class _Merged:
         self.kept = [op for op in body.ops if isinstance(op, ir.Alloc)]
         self.cells: dict[ir.Operand, ir.Var] = {}
         self.known: dict[ir.Var, ir.Operand] = {}
+        self.head: list[ir.Op] = []
+        self.made: dict[object, ir.Var] = {}
+        self.at_hand: set[ir.Operand] = set()
 
     # --------------------------------------------------------------------------------------------------- legality
 
@@ -96,6 +105,7 @@ class _Merged:
     def ops(self) -> list[ir.Op]:
         """The loops over threads, in them all that was in stretches."""
         counters = [dataclasses.replace(axis.body.args[0]) for axis in self.axes]
+        self.at_hand.update((*self.body.args, *counters))
         builder = ir.Builder()
         for op in self.kept:
             if len(op.shape) == len(self.axes):
@@ -108,7 +118,7 @@ class _Merged:
                 builder.emit(ir.Alloc(shape=shape, out=own, origin=op.origin))
                 self.known[op.out] = own
         self.region(builder, self.body, counters)
-        ops: Sequence[ir.Op] = builder.ops
+        ops: Sequence[ir.Op] = [*self.head, *builder.ops]
         for axis, counter in zip(reversed(self.axes), reversed(counters), strict=True):
             ops = [dataclasses.replace(axis, body=ir.Region((counter,), tuple(ops), ()))]
         return list(ops)
@@ -129,8 +139,28 @@ class _Merged:
                 self.known[op.out] = ir.substituted_operand(op.base, self.known)
             elif op.regions:
                 self.control(builder, op, counters)
+            elif isinstance(op, ir.Call) and self.is_made_at_first(op):
+                self.at_first(op)
             else:
                 builder.ops.append(ir.substituted(op, self.known))
+
+    def is_made_at_first(self, op: ir.Call) -> bool:
+        """Whether it makes an integer that each stretch makes again, of the thread's place and what is the same."""
+        args = [ir.substituted_operand(a, self.known) for a in op.args]
+        is_whole = all(isinstance(o.type, types.Integer | types.Boolean) for o in (*args, *op.outs))
+        never_fails = ir.canonical(op.callee) in _NEVER_FAIL and not op.effect and not op.options
+        return is_whole and never_fails and all(a in self.at_hand or a not in self.body.defines for a in args)
+
+    def at_first(self, op: ir.Call) -> None:
+        """Makes it once, before all else that the thread does."""
+        made = ir.substituted(op, self.known)
+        assert isinstance(made, ir.Call)
+        key = made.callee, made.args
+        if key not in self.made:
+            self.made[key] = made.outs[0]
+            self.head.append(made)
+            self.at_hand.add(made.outs[0])
+        self.known[op.outs[0]] = self.made[key]
 
     def named(self, builder: ir.Builder, value: ir.Operand, array: ir.Operand) -> ir.Var:
         """A value as a variable."""
