@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from adjit.runtime.compile import register
+from adjit.runtime.cuda.backend import SIMULATED
 from adjit.runtime.cuda.device import MOST_BLOCKS, THREADS
 from adjit.runtime.cuda.memory import empty
 from adjit.runtime.cuda.streams import current
@@ -59,6 +60,11 @@ def share(*extents: int) -> Grid:
 def in_blocks(*blocks: int, block: tuple[int, ...]) -> Grid:
     """So many blocks of this shape, x first."""
     return blocks, block, current()
+
+
+def bounds(threads: int) -> dict[str, Any]:
+    """What a kernel is compiled with whose blocks have so many threads: all of them have to find registers."""
+    return {} if SIMULATED else {"launch_bounds": threads}
 
 
 def block_count(shape: Grid) -> int:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 import operator
 from collections.abc import Collection, Sequence
 
@@ -450,7 +451,10 @@ class _Outline:
         body = BlockBody(nest, found, slots)
         self.emit_kernel(name, [_note(additions), *body.ops], shape, nest.outer.origin, builder)
         how = f"blocks of {' by '.join(map(str, nest.threads))}"
-        self.launches.append(Launched(self.kernels[-1], nest.outer.origin, how, tuple(counts), tuple(additions)))
+        threads = math.prod(nest.threads)
+        self.launches.append(
+            Launched(self.kernels[-1], nest.outer.origin, how, tuple(counts), tuple(additions), threads)
+        )
         self.tail.sums += found
         self.tail.origin, self.tail.after = nest.outer.origin, name
 

@@ -100,6 +100,16 @@ def test_what_differs_in_length_by_thread_is_an_array_of_all_threads():
     assert "b_old_tape_slots = empty((max(steps, 0), thread_count(shape)))" in text
 
 
+def test_all_threads_of_a_large_block_find_registers():
+    kernel, _, arguments = CASES["staged"]
+    made = derived(kernel, "adjoint", target="cuda")
+    given = arguments(np.random.default_rng(1))
+    assert "bounds" not in made.source(*given, block=8)
+    text = made.source(*given, block=1024)
+    assert "**bounds(1024)" in text
+    compile(text, "<source>", "exec")
+
+
 def test_source_is_the_same_each_time():
     assert emitted("staged").text == emitted("staged").text
 
@@ -119,6 +129,18 @@ compiled = pytest.mark.skipif(importlib.util.find_spec("numba_cuda") is None, re
 WITHOUT_ATOMICS = ["misfit", "seep", "fir", "log sum exp", "blur", "softmax", "small solve", "transposed"]
 # all of local memory: sines and cosines of numbers of double precision have some, and what loops index
 WITHOUT_STACK = {"misfit", "seep", "fir", "log sum exp", "blur", "transposed"}
+
+
+@compiled
+def test_a_large_block_is_compiled_for():
+    from tests.cuda.compiled import code_of
+
+    kernel, _, arguments = CASES["staged"]
+    made = derived(kernel, "adjoint", target="cuda")
+    types, asked = made._types(arguments(np.random.default_rng(1)), 1024, None, None)
+    (code,) = code_of(pipeline.kernel_source(asked, *types)).values()
+    assert ".maxntid 1024" in code.ptx
+    assert code.registers is None or code.registers <= 64
 
 
 def codes(name, dtype=np.float64, cc=(9, 0)):

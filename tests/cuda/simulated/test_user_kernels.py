@@ -186,3 +186,24 @@ def test_each_atomic_addition_is_needed():
         array, index, value = lines[place].strip().removeprefix("cuda.atomic.add(")[:-1].split(", ", 2)
         changed = with_line(made.text, place, f"{array}[{index}] += {value}")
         assert faults_of(changed, made.globals, made.name, launch, given), lines[place]
+
+
+@pytest.mark.long
+def test_a_block_of_many_threads():
+    kernel, _, arguments = CASES["counting"]
+    check(kernel, (1, 288), arguments(np.random.default_rng(3)))
+
+
+@cuda.jit
+def racing(x, y):
+    i = cuda.grid(1)
+    if i < x.size:
+        y[i // 2] = x[i]
+
+
+def test_races_that_only_the_data_show_are_looked_for(monkeypatch):
+    x, y = (on_device(np.arange(8.0)) for _ in range(2))
+    x_dot, y_dot = (on_device(np.ones(8)) for _ in range(2))
+    monkeypatch.setenv("ADJIT_CUDA_CHECK", "1")
+    with pytest.raises(adjit.Race, match="two threads|two blocks"):
+        derived(racing, "tangent", target="cuda")[1, 8](x, y, x_dot=x_dot, y_dot=y_dot)
