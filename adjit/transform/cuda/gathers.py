@@ -142,10 +142,12 @@ class _Search:
         ends = [b for b in bounds if b is not None]
         before, after = Writer(outer.origin), Writer(outer.origin)
         instead: dict[ir.Op, Sequence[ir.Op]] = dict.fromkeys(taken, ())
-        for value, array in kept.items():
-            instead[self.made[value]] = self.keeping(self.made[value], value, array, loops, ends)
+        for array in kept.values():
             shape = [_extent(before, low, high) for low, high in ends]
             before.emit(ir.Alloc(shape=tuple(shape), out=array))
+        for op in dict.fromkeys(self.made[value] for value in kept):
+            own = {value: array for value, array in kept.items() if self.made[value] is op}
+            instead[op] = self.keeping(op, own, loops, ends)
         for target, scatters in groups.items():
             known = dict(zip(loops, ends, strict=True))
             for loop in (loop for scatter in scatters for loop in scatter.told if loop not in known):
@@ -286,16 +288,16 @@ class _Search:
     def keeping(
         self,
         op: ir.Op,
-        value: ir.Var,
-        array: ir.Var,
+        kept: Mapping[ir.Var, ir.Var],
         loops: Sequence[ir.For],
         ends: Sequence[tuple[Affine, Affine]],
     ) -> list[ir.Op]:
-        """An operation of a trip, and the store of what it makes."""
+        """An operation of a trip, and the stores of what it makes, each in its array."""
         writer = Writer(op.origin)
         writer.emit(op)
         index = [writer.integer(_number(loop, low)) for loop, (low, _) in zip(loops, ends, strict=True)]
-        writer.store(array, index, value)
+        for value, array in kept.items():
+            writer.store(array, index, value)
         return writer.ops
 
 

@@ -51,6 +51,8 @@ PIECES = [
         "cuda.atomic.add(z, {c}, u * v)",
         "cuda.atomic.add(z, k[i] % 5, u * w[{c}])",
         "u = math.tanh(u)",
+        "p = x[i - 1] if i > 0 else 0.4\nq = x[i + 1] if i + 1 < n else 0.3\nif v > 0.1:\n"
+        "    u += math.sin(p * q)\nelse:\n    u += p * p * math.cos(q)",
         "t = 0\nwhile v > 0.3 and t < 4:\n    v = 0.7 * v\n    t += 1",
         "for j in range(min(k[i] % 4, {b})):\n    u = math.sin(u) + v * w[j]",
     ],
