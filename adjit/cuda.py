@@ -17,10 +17,10 @@ from typing import Any
 _HOMES = {
     "arrays": "is_device_array",
     "backend": "backend",
-    "device": "THREADS block_max block_min block_sum cbrt ceil degrees floor fmax fmin greater heaviside is_inside "
-    "lesser logaddexp logaddexp2 logical_and logical_or max_of_parts maximum min_of_parts minimum radians rint sign "
-    "signbit sum_of_parts trunc",
-    "launch": "cover one_block one_thread parts row_count share spread thread_count",
+    "device": "THREADS block_max block_min block_number block_sum block_total cbrt ceil degrees floor fmax fmin "
+    "greater heaviside is_inside lesser logaddexp logaddexp2 logical_and logical_or max_of_parts maximum "
+    "min_of_parts minimum radians rint sign signbit sum_of_parts thread_number trunc",
+    "launch": "block_count bounds cover in_blocks one_block one_thread parts row_count share spread thread_count",
     "memory": "arange check_output check_separate clear_workspaces constant copy copy_in_f_order empty empty_like full "
     "full_like linspace number ones ones_like read transposed zeros zeros_like",
     "streams": "current on",

@@ -20,9 +20,9 @@ MAY_IMPORT = {
     "cuda": "",
     "api": f"errors rules runtime runtime.backend runtime.cuda runtime.library {IR} transform.elaborate transform.emit "
     "transform.explain transform.kernels transform.pipeline transform.rewrite transform.source transform.strategy",
-    "transform.pipeline": f"{IR} transform.arrays transform.cuda transform.derive transform.elaborate transform.emit "
-    "transform.kernels transform.kinds transform.machine transform.rewrite transform.source transform.strategy "
-    "transform.sweeps",
+    "transform.pipeline": f"errors {IR} transform.arrays transform.cuda transform.derive transform.elaborate "
+    "transform.emit transform.kernels transform.kinds transform.machine transform.rewrite transform.source "
+    "transform.strategy transform.sweeps",
     "transform.kernels": f"errors runtime.cuda {TOOLS} transform.derive transform.elaborate transform.source "
     "transform.strategy transform.sweeps",
     "transform.kinds": f"errors runtime.library {IR} transform.derive "

@@ -5,7 +5,8 @@ In: a kernel. Out: a `DerivedKernel`, made anew for each shape of a block and tu
     adjoint = adjit.cuda.adjoint(fir)
     adjoint[grid, block](x, h, y, y_bar=y_bar, x_bar=x_bar, h_bar=h_bar)
 
-What runs is the nest: loops over blocks and threads, on NumPy's arrays.
+What runs are kernels, on arrays of the device; with target="cpu" or "python" the nest, loops over blocks and threads,
+on NumPy's arrays.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ from numba import config, types
 from adjit.api.arguments import check_value, specialised, type_of
 from adjit.api.dispatch import stub_of
 from adjit.api.notation import to_text, to_types
+from adjit.api.on_device import NEEDS_DEVICE
 from adjit.api.options import Options, make_options
+from adjit.api.trees import is_on_device
 from adjit.errors import AdjitError, InternalError, Race, TypeMismatch, WrongCall, WrongWrt
 from adjit.runtime.backend.dispatcher import SpecialisedDispatcher, compiler_lock, without_collections
 from adjit.runtime.compile import load
@@ -52,10 +55,12 @@ def adjoint(kernel: Any, **options: Any) -> DerivedKernel:
     read. An argument whose elements the adjoint does not read may be None if its shadow is given. `grid` and `block`
     are numbers or tuples of up to three, and may be followed by a stream and the bytes of dynamic shared memory.
 
-    target: "cpu", compiled by numba, or "python". WrongCall where a shadow is missing; Unsupported, at its line, what
-    adjit does not take; Aliased where arguments overlap.
+    Arrays are on the device, and the launch is asynchronous. target="cpu" and "python" run the same as loops over
+    blocks and threads, on NumPy's arrays: to look for mistakes without a GPU. WrongCall where a shadow is missing;
+    Unsupported, at its line, what adjit does not take; Aliased where arguments overlap; WrongDevice for arrays that are
+    elsewhere.
     """
-    return DerivedKernel(kernel, "adjoint", make_options(options))
+    return DerivedKernel(kernel, "adjoint", make_options({"target": "cuda", **options}))
 
 
 def tangent(kernel: Any, **options: Any) -> DerivedKernel:
@@ -64,7 +69,7 @@ def tangent(kernel: Any, **options: Any) -> DerivedKernel:
     It does what the kernel does, and beside it what that does to the tangents: of an array that is stored to, both are
     changed. Otherwise as `adjoint`.
     """
-    return DerivedKernel(kernel, "tangent", make_options(options))
+    return DerivedKernel(kernel, "tangent", make_options({"target": "cuda", **options}))
 
 
 class DerivedKernel:
@@ -81,14 +86,26 @@ class DerivedKernel:
             taken.append(self._shadow_names[-1])
         self._made: dict[Asked, _Made] = {}
 
+    @property
+    def is_on_device(self) -> bool:
+        """Whether arrays are on the device."""
+        return self.options.target == "cuda"
+
     def __repr__(self) -> str:
         return f"<{self.kind} of the kernel {self.function.__name__}>"
 
     def __getitem__(self, configuration: Any) -> Callable[..., None]:
-        grid, block, shared_bytes = _configuration(configuration)
+        grid, block, stream, shared_bytes = _configuration(configuration)
 
         def launch(*arguments: Any, **named: Any) -> None:
-            self._run(grid, block, shared_bytes, arguments, named)
+            if not self.is_on_device:
+                self._run(grid, block, shared_bytes, arguments, named)
+                return
+            from adjit.runtime.cuda import arrays, streams
+
+            given = (*arguments, *named.values())
+            with streams.on(stream or streams.current() or arrays.stream_for(given)):
+                self._run(grid, block, shared_bytes, arguments, named)
 
         return launch
 
@@ -103,14 +120,18 @@ class DerivedKernel:
         """The generated source for these arguments: values, numba types or text such as "float64[::1], int".
 
         `axes`: of the grid, by default as many as the block has. `wrt`: the parameters that have shadows; by default
-        all that are floats. `tuned=True` shows what is compiled.
+        all that are floats. Kernels are shown as they are launched; with another target, `tuned=True` shows what is
+        compiled.
         """
         from adjit.transform import pipeline
+        from adjit.transform.emit import module_text
 
         given, asked = self._types(arguments, block, axes, wrt)
-        asked = dataclasses.replace(asked, strategy=dataclasses.replace(asked.strategy, tuned=tuned))
+        if not self.is_on_device:
+            asked = dataclasses.replace(asked, strategy=dataclasses.replace(asked.strategy, tuned=tuned))
         with compiler_lock, without_collections():
-            return pipeline.kernel_source(asked, *given).text
+            emitted = pipeline.kernel_source(asked, *given, fastmath=self.options.fastmath is True)
+        return module_text(emitted, is_tuned=True, needs=NEEDS_DEVICE) if self.is_on_device else emitted.text
 
     def explain(
         self, *arguments: Any, block: Any, axes: int | None = None, wrt: Sequence[str] | None = None
@@ -122,7 +143,10 @@ class DerivedKernel:
         given, asked = self._types(arguments, block, axes, wrt)
         with compiler_lock:
             made, records = pipeline.explained_kernel(asked, *given)
-            return explanation(made, records, [leaf.type for leaf in made.body.args], None)
+            found = explanation(made, records, [leaf.type for leaf in made.body.args], None)
+            if not self.is_on_device:
+                return found
+            return dataclasses.replace(found, launches=tuple(pipeline.kernel_launches(asked, *given)))
 
     def _types(
         self, arguments: Sequence[Any], block: Any, axes: int | None, wrt: Sequence[str] | None
@@ -133,7 +157,7 @@ class DerivedKernel:
             if isinstance(argument, str):
                 found += to_types(argument)
             else:
-                found.append(argument if isinstance(argument, types.Type) else specialised(type_of(argument)))
+                found.append(argument if isinstance(argument, types.Type) else self.type_of(argument))
         if len(found) != len(self.parameters):
             raise WrongCall(
                 f"types of {len(found)} arguments are given, {len(self.parameters)} are needed",
@@ -155,6 +179,14 @@ class DerivedKernel:
         shape = _extents("block", block)
         return (found, shadows), self._asked(shape, axes or _rank(block), positions)
 
+    def type_of(self, value: Any) -> types.Type:
+        """The type of an argument or a shadow, as the transformation sees it."""
+        if is_on_device(value):
+            from adjit.runtime.cuda import arrays
+
+            return arrays.type_of(value)
+        return specialised(type_of(value))
+
     def _asked(self, block: tuple[int, int, int], axes: int, positions: Sequence[int]) -> Asked:
         from adjit.transform.elaborate import Launched
         from adjit.transform.kernels import Asked
@@ -173,8 +205,16 @@ class DerivedKernel:
         for k in unread:
             # what it is asked for is its shape
             arguments[k] = shadows[k]
+        owner = f"{self.kind}({self.function.__name__})"
+        if self.is_on_device:
+            from adjit.runtime.cuda import arrays
+
+            pairs = zip(self.parameters, arguments, strict=True)
+            arguments = [arrays.given(owner, name, value) for name, value in pairs]
+            shadows = {k: arrays.given(owner, self._shadow_names[k], shadow) for k, shadow in shadows.items()}
         for name, value in zip(self.parameters, arguments, strict=True):
-            check_value(f"{self.kind}({self.function.__name__})", name, value)
+            if not (self.is_on_device and is_on_device(value)):
+                check_value(owner, name, value)
         for k, shadow in shadows.items():
             self._check_shadow(k, arguments[k], shadow)
         if self.kind != "primal" and not shadows:
@@ -186,7 +226,7 @@ class DerivedKernel:
         asked = self._asked(block, len(grid), sorted(shadows))
         made = self._made.get(asked)
         if made is None:
-            made = self._made.setdefault(asked, _Made(self, asked))
+            made = self._made.setdefault(asked, (_OnDevice if self.is_on_device else _Made)(self, asked))
         if 0 in grid:
             return
         if os.environ.get("ADJIT_CUDA_CHECK"):
@@ -199,6 +239,7 @@ class DerivedKernel:
         from adjit.transform import pipeline
 
         notes, name = Notes(), self.function.__name__
+        arguments = [a.copy_to_host() if is_on_device(a) else a for a in arguments]
         with compiler_lock:
             emitted = pipeline.watched_source(asked, [specialised(type_of(a)) for a in arguments])
             run = load(emitted.text, emitted.globals, emitted.name, f"{name} watched", is_plain=True)
@@ -229,21 +270,23 @@ class DerivedKernel:
 
     def _check_shadow(self, position: int, value: Any, shadow: Any) -> None:
         name, own = self._shadow_names[position], self.parameters[position]
-        is_number = not isinstance(value, np.ndarray)
+        is_number = not self.is_array(value)
         kind = np.dtype(type(value)) if is_number else value.dtype
         if kind.kind != "f":
             raise WrongWrt(f"`{name}` is given, but {own} is no float", instead="Leave it out.")
         shape = (1,) if is_number else value.shape
-        fits = isinstance(shadow, np.ndarray) and shadow.shape == shape and shadow.dtype == kind
-        if not fits or not shadow.flags.writeable:
-            given = (
-                f"{shadow.dtype} of shape {shadow.shape}" if isinstance(shadow, np.ndarray) else type(shadow).__name__
-            )
+        fits = self.is_array(shadow) and tuple(shadow.shape) == tuple(shape) and shadow.dtype == kind
+        if not fits or (isinstance(shadow, np.ndarray) and not shadow.flags.writeable):
+            given = f"{shadow.dtype} of shape {shadow.shape}" if self.is_array(shadow) else type(shadow).__name__
             raise TypeMismatch(
                 f"`{name}` is {given}, and not a writable array of {kind} of shape {shape}",
                 why="A shadow has the shape and the type of its argument; that of a number has one element.",
                 instead=f"Give np.zeros({shape}, np.{kind}), or what flows into it.",
             )
+
+    def is_array(self, value: Any) -> bool:
+        """Whether it is an array as the target has them."""
+        return is_on_device(value) if self.is_on_device else isinstance(value, np.ndarray)
 
 
 class _Made:
@@ -266,7 +309,7 @@ class _Made:
         self, arguments: Sequence[Any], unread: Sequence[int], grid: Sequence[int], shadows: Sequence[np.ndarray]
     ) -> None:
         given = (*arguments, *grid, *shadows)
-        key = tuple(specialised(type_of(value)) for value in given)
+        key = tuple(map(self.owner.type_of, given))
         if key not in self.functions:
             with compiler_lock:
                 self.function(key)
@@ -274,6 +317,10 @@ class _Made:
         self._check_separate(made, given, unread)
         if unread:
             self._check_unread(made, unread)
+        self.call(key, given)
+
+    def call(self, key: tuple[types.Type, ...], given: Sequence[Any]) -> None:
+        """Runs it."""
         if self.compiled is not None:
             self.compiled(*given)
             return
@@ -310,7 +357,11 @@ class _Made:
         for k, (p, value) in enumerate(arrays):
             for q, other in arrays[:k]:
                 if p in changed or q in changed:
-                    check_separate(value, other)
+                    self.check_pair(value, other)
+
+    def check_pair(self, left: Any, right: Any) -> None:
+        """Aliased if two arrays share memory."""
+        check_separate(left, right)
 
     def _check_unread(self, made: ir.Function, unread: Sequence[int]) -> None:
         read = {array for op in made.body.inside for array in op.memory_read}
@@ -321,6 +372,38 @@ class _Made:
                     f"`{name}` is None, and {self.owner.kind}({self.owner.function.__name__}) reads its elements",
                     instead="Pass the array as it was before the kernel was launched.",
                 )
+
+
+class _OnDevice(_Made):
+    """The same as kernels, which a function of the host launches."""
+
+    def __init__(self, owner: DerivedKernel, asked: Asked) -> None:
+        super().__init__(owner, asked)
+        self.compiled = None
+        self.hosts: dict[tuple[types.Type, ...], Any] = {}
+
+    def call(self, key: tuple[types.Type, ...], given: Sequence[Any]) -> None:
+        host = self.hosts.get(key)
+        if host is None:
+            with compiler_lock:
+                host = self.hosts.get(key) or self.hosts.setdefault(key, self.loaded(key))
+        with np.errstate(all="ignore"):
+            host(*given)
+
+    def loaded(self, key: tuple[types.Type, ...]) -> Any:
+        from adjit.runtime.cuda import launch
+        from adjit.transform import pipeline
+
+        fastmath = self.owner.options.fastmath is True
+        emitted = pipeline.emitted_kernel(self.asked, self.function(key), fastmath)
+        block = "x".join(map(str, self.asked.launched.block))
+        title = f"{emitted.name} {', '.join(map(to_text, key))} {block} for cuda"
+        return launch.load(emitted.text, emitted.globals, emitted.name, title)
+
+    def check_pair(self, left: Any, right: Any) -> None:
+        from adjit.runtime.cuda import memory
+
+        memory.check_separate(left, right)
 
 
 class _Compiled(SpecialisedDispatcher):
@@ -345,8 +428,8 @@ class _Compiled(SpecialisedDispatcher):
 # ------------------------------------------------------------------------------------------------------- configurations
 
 
-def _configuration(given: Any) -> tuple[tuple[int, ...], tuple[int, int, int], int]:
-    """The grid, the block and the bytes of shared memory of `kernel[grid, block, stream, bytes]`."""
+def _configuration(given: Any) -> tuple[tuple[int, ...], tuple[int, int, int], Any, int]:
+    """The grid, the block, the stream and the bytes of shared memory of `kernel[grid, block, stream, bytes]`."""
     items = given if isinstance(given, tuple) else (given,)
     if not 2 <= len(items) <= 4:
         raise WrongCall(
@@ -357,7 +440,8 @@ def _configuration(given: Any) -> tuple[tuple[int, ...], tuple[int, int, int], i
     grid, shared_bytes = items[0], items[3] if len(items) == 4 else 0
     sizes = tuple(grid) if isinstance(grid, tuple | list) else (grid,)
     _extents("grid", grid)
-    return tuple(int(n) for n in sizes), _extents("block", items[1]), int(shared_bytes)
+    stream = items[2] if len(items) > 2 else 0
+    return tuple(int(n) for n in sizes), _extents("block", items[1]), stream, int(shared_bytes)
 
 
 def _rank(given: Any) -> int:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from adjit.transform.emit.emit import Emitted
 
 
-_NEEDS = "# For a GPU, or NUMBA_ENABLE_CUDASIM=1. It needs adjit, whose device functions and arrays it names."
+NEEDS_DEVICE = "# For a GPU, or NUMBA_ENABLE_CUDASIM=1. It needs adjit, whose device functions and arrays it names."
 
 
 class OnDevice(Specialising, Picklable):
@@ -78,7 +78,7 @@ class OnDevice(Specialising, Picklable):
         """The generated source for these arguments: a module with kernels and the function that launches them."""
         from adjit.transform.emit import module_text
 
-        return module_text(self.emitted(*arguments), is_tuned=True, needs=_NEEDS)
+        return module_text(self.emitted(*arguments), is_tuned=True, needs=NEEDS_DEVICE)
 
     def explain(self, *arguments: Any) -> Explanation:
         """What was decided for these arguments, and why, with a table of the launches."""

@@ -14,9 +14,10 @@ from typing import Any
 
 from numba import types
 
+from adjit.errors import Unsupported
 from adjit.transform import ir
 from adjit.transform.arrays import shape
-from adjit.transform.cuda import as_numbers, emit_plan, launch_table, numbers, planned
+from adjit.transform.cuda import Plan, as_numbers, emit_plan, launch_table, numbers, planned
 from adjit.transform.derive import Compiler
 from adjit.transform.elaborate import elaborate, elaborate_kernel, without_comments
 from adjit.transform.emit import Emitted, emit
@@ -26,6 +27,7 @@ from adjit.transform.kernels import (
     check_races,
     check_shared,
     derived_kernel,
+    in_one_stretch,
     nest,
     see_through_tiles,
     telling,
@@ -120,13 +122,17 @@ def _tuned(derivative: Derivative, function: ir.Function, vectormath: bool) -> i
 # ------------------------------------------------------------------------------------------------------------- kernels
 
 
-def kernel_source(asked: Asked, arg_types: Sequence[types.Type], given: Sequence[types.Type]) -> Emitted:
-    """The source of what is asked of a kernel, for arguments and shadows of these types."""
-    return emitted_kernel(asked, build_kernel(asked, arg_types, given))
+def kernel_source(
+    asked: Asked, arg_types: Sequence[types.Type], given: Sequence[types.Type], fastmath: bool = False
+) -> Emitted:
+    """The source of what is asked of a kernel, for arguments and shadows of these types; as `source`."""
+    return emitted_kernel(asked, build_kernel(asked, arg_types, given), fastmath)
 
 
-def emitted_kernel(asked: Asked, made: ir.Function) -> Emitted:
+def emitted_kernel(asked: Asked, made: ir.Function, fastmath: bool = False) -> Emitted:
     """The source of what `build_kernel` makes."""
+    if asked.strategy.machine == "cuda":
+        return emit_plan(made.analysis(_planned), fastmath)
     return emit(made, in_workspace=asked.strategy.tuned and asked.strategy.uses("workspace"))
 
 
@@ -136,13 +142,43 @@ def explained_kernel(
     """The IR whose text `kernel_source` gives, and what the passes noted while it was made."""
     with recording() as records:
         made = build_kernel(asked, arg_types, given)
-    return made, records
+    return without_levels(made), records
+
+
+def kernel_launches(
+    asked: Asked, arg_types: Sequence[types.Type], given: Sequence[types.Type]
+) -> list[tuple[str, str, str, str]]:
+    """What is launched on a GPU, as `launches` has it."""
+    return launch_table(build_kernel(asked, arg_types, given).analysis(_planned))
 
 
 def build_kernel(asked: Asked, arg_types: Sequence[types.Type], given: Sequence[types.Type]) -> ir.Function:
-    """Its IR, for the CPU."""
-    made = without_levels(derived_nest(asked, arg_types, given))
-    return tune(released(made), range(len(made.body.yields) - len(given)), asked.strategy, False, False, False)
+    """Its IR: for a GPU the nest, with its levels, for the CPU loops."""
+    if asked.strategy.machine == "cuda":
+        return _nest_for_threads(asked, arg_types, given)
+    made = released(derived_nest(asked, arg_types, given))
+    return tune(without_levels(made), range(len(made.body.yields) - len(given)), asked.strategy, False, False, False)
+
+
+def _nest_for_threads(asked: Asked, arg_types: Sequence[types.Type], given: Sequence[types.Type]) -> ir.Function:
+    """The nest, whose values are computed again where threads have no memory to keep them."""
+    made = released(derived_nest(asked, arg_types, given))
+    try:
+        made.analysis(_planned)
+    except Unsupported:
+        again = dataclasses.replace(asked, strategy=dataclasses.replace(asked.strategy, values="again"))
+        other = released(derived_nest(again, arg_types, given))
+        try:
+            other.analysis(_planned)
+        except Unsupported:
+            # the first one says what is wanted
+            return made
+        return other
+    return made
+
+
+def _planned(function: ir.Function) -> Plan:
+    return planned(function, of_kernel=True)
 
 
 def derived_nest(asked: Asked, arg_types: Sequence[types.Type], given: Sequence[types.Type]) -> ir.Function:
@@ -152,6 +188,7 @@ def derived_nest(asked: Asked, arg_types: Sequence[types.Type], given: Sequence[
     check_shared(nested, asked.kind != "primal")
     if asked.strategy.uses("tiles"):
         nested = checked(simplify(see_through_tiles(nested)), "seen through")
+        nested = checked(simplify(in_one_stretch(nested)), "one stretch")
     function = shape(checked(by_elements(nested), "by elements"), True, asked.strategy, False)
     compiler = Compiler(_primal_of, build, transposed_tangent)
     return derived_kernel(asked, function, given, compiler)

@@ -65,17 +65,22 @@ def _type(shape, dtype):
 
 def report(derived, types, cc=(9, 0)):
     """The code of each kernel of a derivative for these types."""
+    return code_of(derived.emitted(types), cc)
+
+
+def code_of(emitted, cc=(9, 0)):
+    """The code of each kernel of emitted text."""
     from numba import cuda
     from numba.cuda import types as cuda_types
 
     from adjit.runtime.cuda.launch import resolved
 
-    emitted = derived.emitted(types)
     found = {}
 
     def jit(signature, **options):
         def made(function):
-            found[function.__name__] = function, signature
+            bounds = {name: value for name, value in options.items() if name == "launch_bounds"}
+            found[function.__name__] = function, signature, bounds
             return function
 
         return made
@@ -84,9 +89,9 @@ def report(derived, types, cc=(9, 0)):
     exec(compile(emitted.text.replace("@cuda.jit(", "@_jit("), "<kernels>", "exec"), scope)
     codes = {}
     with _told(cc):
-        for name, (function, signature) in found.items():
+        for name, (function, signature, bounds) in found.items():
             given = eval(signature.removeprefix("void"), {}, vars(cuda_types))
-            ptx, _ = cuda.compile_ptx(function, given if isinstance(given, tuple) else (given,), cc=cc)
+            ptx, _ = cuda.compile_ptx(function, given if isinstance(given, tuple) else (given,), cc=cc, **bounds)
             codes[name] = Code(ptx, *_assembled(ptx, cc))
     return codes
 

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 import adjit
+import adjit.cuda
+from tests.cuda.kernels import blocks
 from tests.cuda.simulated.functions import centred, misfit, seep
 
 CASES = {
@@ -28,6 +30,23 @@ def test_output(name, request):
         file.write_text(text, encoding="utf-8")
     assert text == file.read_text(encoding="utf-8")
     assert text == derived.source(types) + "\n"
+
+
+KERNELS = {
+    "fir_adjoint": (blocks.fir, "float64[::1], float64[::1], float64[::1]"),
+    "log_sum_exp_adjoint": (blocks.log_sum_exp, "float64[:, ::1], float64[::1]"),
+    "staged_adjoint": (blocks.staged, "float64[:, ::1], float64[::1], float64[::1]"),
+}
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_adjoints_of_kernels(name, request):
+    kernel, types = KERNELS[name]
+    text = adjit.cuda.adjoint(kernel).source(types, block=8) + "\n"
+    file = Path(__file__).parent / "golden" / f"{name}.txt"
+    if request.config.getoption("--update-golden"):
+        file.write_text(text, encoding="utf-8")
+    assert text == file.read_text(encoding="utf-8")
 
 
 def test_explanation():

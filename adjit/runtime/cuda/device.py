@@ -159,6 +159,40 @@ def min_of_parts(parts):
     return total
 
 
+@cuda.jit(device=True)
+def block_total(value, part):
+    """The sum of `value` over the threads of a block of any shape, in each of them. `part`: shared, one a thread.
+
+    All threads call it.
+    """
+    t = cuda.threadIdx.x + cuda.blockDim.x * (cuda.threadIdx.y + cuda.blockDim.y * cuda.threadIdx.z)
+    part[t] = value
+    cuda.syncthreads()
+    left = part.size
+    while left > 1:
+        half = (left + 1) // 2
+        if t + half < left:
+            part[t] += part[t + half]
+        cuda.syncthreads()
+        left = half
+    total = part[0]
+    # the memory is that of the next call, too
+    cuda.syncthreads()
+    return total
+
+
+@cuda.jit(device=True)
+def thread_number():
+    """Which thread of its block it is, x first."""
+    return cuda.threadIdx.x + cuda.blockDim.x * (cuda.threadIdx.y + cuda.blockDim.y * cuda.threadIdx.z)
+
+
+@cuda.jit(device=True)
+def block_number():
+    """Which block of its grid it is, x first."""
+    return cuda.blockIdx.x + cuda.gridDim.x * (cuda.blockIdx.y + cuda.gridDim.y * cuda.blockIdx.z)
+
+
 # ------------------------------------------------------------------------------------------------- numbers
 
 # the simulator's numbers are NumPy's, and its functions have to be, where those of `math` give integers or raise

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from adjit.runtime.compile import register
+from adjit.runtime.cuda.backend import SIMULATED
 from adjit.runtime.cuda.device import MOST_BLOCKS, THREADS
 from adjit.runtime.cuda.memory import empty
 from adjit.runtime.cuda.streams import current
@@ -54,6 +55,21 @@ def share(*extents: int) -> Grid:
     wanted = -(-math.isqrt(max(0, extents[-1])) // block[-1])
     most = max(1, MOST_BLOCKS // math.prod(grid[:-1]))
     return (*grid[:-1], max(1, min(grid[-1], wanted, most))), block, stream
+
+
+def in_blocks(*blocks: int, block: tuple[int, ...]) -> Grid:
+    """So many blocks of this shape, x first."""
+    return blocks, block, current()
+
+
+def bounds(threads: int) -> dict[str, Any]:
+    """What a kernel is compiled with whose blocks have so many threads: all of them have to find registers."""
+    return {} if SIMULATED else {"launch_bounds": threads}
+
+
+def block_count(shape: Grid) -> int:
+    """How many blocks a launch has."""
+    return math.prod(shape[0])
 
 
 def row_count(shape: Grid) -> int:

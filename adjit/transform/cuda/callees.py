@@ -29,6 +29,11 @@ ROW_COUNT = ir.external(OURS, "row_count")
 THREAD_COUNT = ir.external(OURS, "thread_count")
 ONE_BLOCK = ir.external(OURS, "one_block")
 ONE_THREAD = ir.external(OURS, "one_thread")
+IN_BLOCKS = ir.external(OURS, "in_blocks")
+BLOCK_COUNT = ir.external(OURS, "block_count")
+BLOCK_NUMBER = ir.external(OURS, "block_number")
+THREAD_NUMBER = ir.external(OURS, "thread_number")
+BLOCK_TOTAL = ir.external(OURS, "block_total")
 PARTS = ir.external(OURS, "parts")
 # of the threads of a block, and of the blocks of a launch: sums, greatest and least values
 OF_BLOCK = {

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from numba import types
@@ -28,6 +28,7 @@ from adjit.transform.emit.wrapping import INDENT, WIDTH
 from adjit.transform.ir.printing import callee_name
 from adjit.transform.ir.types import array_type_of
 
+MOST_FREE = 256  # threads of a block that may have as many registers as a thread can have
 _AS_INTEGERS = (math.floor, math.ceil, math.trunc)
 _CUDA = ir.external("numba", "cuda")
 
@@ -36,10 +37,15 @@ def emit_plan(plan: Plan, fastmath: bool = False) -> Emitted:
     """The text of all kernels and of the host's function, and what it refers to."""
     found: dict[str, Any] = {}
     parts: list[str] = []
+    blocks = {launched.kernel.name: launched.block for launched in plan.launches}
     for kernel in plan.kernels:
         emitted = emit(kernel, False, KernelExpressions)
         _merge(found, {**emitted.globals, "cuda": _CUDA})
-        parts.append(f"{_decorator(kernel, fastmath)}\n{emitted.text}")
+        options = ["fastmath=True"] if fastmath else []
+        if blocks[kernel.name] > MOST_FREE:
+            _merge(found, {"bounds": ir.external(OURS, "bounds")})
+            options.append(f"**bounds({blocks[kernel.name]})")
+        parts.append(f"{_decorator(kernel, options)}\n{emitted.text}")
     host = emit(plan.host, False, functools.partial(HostExpressions, plan.on_host))
     _merge(found, host.globals)
     return Emitted(host.name, "\n\n".join([*parts, host.text]), found)
@@ -51,9 +57,9 @@ def _merge(found: dict[str, Any], more: Any) -> None:
             raise InternalError(f"{name} stands for two things in one module")
 
 
-def _decorator(kernel: ir.Function, fastmath: bool) -> str:
+def _decorator(kernel: ir.Function, options: Sequence[str]) -> str:
     signature = [_type_text(p.type) for p in kernel.body.args]
-    option = ", fastmath=True" if fastmath else ""
+    option = "".join(f", {text}" for text in options)
     line = f'@cuda.jit("{_void(signature)}"{option})'
     if len(line) <= WIDTH:
         return line
@@ -64,7 +70,8 @@ def _decorator(kernel: ir.Function, fastmath: bool) -> str:
             rows[-1] += piece
         else:
             rows.append(piece)
-    rows[0], rows[-1] = f"void({rows[0]}", f"{rows[-1]})"
+    rows[0] = f"void({rows[0]}"
+    rows[-1] = f"{rows[-1]})"
     quoted = "\n".join(f'{INDENT}"{row}"' for row in rows)
     return f"@cuda.jit(\n{quoted}{',' if option else ''}\n{INDENT + option[2:] + chr(10) if option else ''})"
 
@@ -89,7 +96,8 @@ class KernelExpressions(Expressions):
     """Expressions in kernels: calls of what a GPU has, and arrays of a thread's own."""
 
     def alloc(self, op: ir.Alloc) -> str:
-        made = self.globals.text(ir.external("numba", "cuda.local.array"))
+        where = "shared" if op.role is not None and op.role.kind == "block" else "local"
+        made = self.globals.text(ir.external("numba", f"cuda.{where}.array"))
         extents = [self.text(extent) for extent in op.shape]
         shape = extents[0] if len(extents) == 1 else parenthesised(extents)
         return f"{made}({shape}, {self.scalar(array_type_of(op.out).dtype)})"
@@ -161,6 +169,8 @@ class HostExpressions(Expressions):
             if callee is not op.callee and op.outs:
                 args.append(f"dtype={self.scalar(array_type_of(op.outs[0]).dtype)}")
                 return Text(f"{self.globals.text(callee)}({', '.join(args)})")
+            if "block" in options:
+                args.append(f"block={options['block']}")
             if options.get("dtype", types.float64) != types.float64:
                 args.append(self.static(options["dtype"]))
             return Text(f"{self.globals.text(callee)}({', '.join(args)})")

@@ -26,7 +26,9 @@ from adjit.transform.analysis.effects import is_check
 from adjit.transform.analysis.trip_counts import literal_trips
 from adjit.transform.analysis.trips import Serial, Sharing, Sharings
 from adjit.transform.cuda.additions import Split, extreme, split
+from adjit.transform.cuda.block_level import is_blocks
 from adjit.transform.cuda.callees import in_kernel
+from adjit.transform.cuda.homes import BlockNest, homes
 from adjit.transform.cuda.slots import Place, places
 from adjit.transform.ir.types import array_type_of, is_scalar
 
@@ -116,6 +118,7 @@ class Mapping:
         self._aliases = function.analysis(Aliases)
         self._iterations = function.analysis(Iterations)
         self.nests: dict[ir.Op, Nest] = {}
+        self.launches: dict[ir.Op, BlockNest] = {}  # of the user's own blocks and threads
         self.serial: dict[ir.Op, Serial] = {}
         self._kinds: dict[ir.Op, Kind] = {}
         self._region(function.body)
@@ -146,6 +149,10 @@ class Mapping:
         return any(found)
 
     def _op(self, op: ir.Op) -> bool:
+        if is_blocks(op):
+            assert isinstance(op, ir.For)
+            self.launches[op], self._kinds[op] = BlockNest(op, homes(self._function, op)), "launch"
+            return True
         if isinstance(op, ir.For):
             nest = self._nest(op)
             if nest is not None:
@@ -169,7 +176,7 @@ class Mapping:
 
     def _nest(self, loop: ir.For) -> Nest | None:
         trips = literal_trips(loop)
-        if trips is not None and len(trips) < FEW_TRIPS:
+        if trips is not None and len(trips) < FEW_TRIPS and not loop.parallel:
             return None
         found = self._sharing(loop)
         own = None if found is None else places(loop, found.scratch, self._iterations)
@@ -226,7 +233,7 @@ class Mapping:
         is_pure = all(self._is_cheap(op, stored) for op in before)
         is_pure &= not any(o in carried for op in before for o in op.operands)
         trips = literal_trips(inner)
-        is_long = trips is None or len(trips) >= FEW_TRIPS
+        is_long = trips is None or len(trips) >= FEW_TRIPS or inner.parallel
         return (inner, tuple(before)) if is_rectangular and hands_on and is_pure and is_long else None
 
     def _is_cheap(self, op: ir.Op, stored: Collection[ir.Operand]) -> bool:

@@ -16,6 +16,8 @@ statements.
 from __future__ import annotations
 
 import dataclasses
+import functools
+import math
 import operator
 from collections.abc import Collection, Sequence
 
@@ -29,11 +31,20 @@ from adjit.transform.analysis.effects import is_check
 from adjit.transform.analysis.trip_counts import count_trips
 from adjit.transform.cuda import callees
 from adjit.transform.cuda.additions import extreme
+from adjit.transform.cuda.barriers import with_barriers
+from adjit.transform.cuda.block_body import BlockBody
+from adjit.transform.cuda.block_level import launches_in, refuse, stored_by_threads
+from adjit.transform.cuda.bounded_tapes import with_bounded_tapes
+from adjit.transform.cuda.fixed_integers import made_before
+from adjit.transform.cuda.gathers import gather_additions
+from adjit.transform.cuda.homes import BlockNest, Home, check_size, private
 from adjit.transform.cuda.kernel_body import Axis, KernelBody, Sum
 from adjit.transform.cuda.mapping import Mapping, Nest
+from adjit.transform.cuda.meeting import with_atomics
 from adjit.transform.cuda.parameters import Parameters
 from adjit.transform.cuda.plan import Launched, Plan, cell_type
-from adjit.transform.cuda.slots import Place
+from adjit.transform.cuda.refill import with_refills
+from adjit.transform.cuda.uniform_sums import sum_uniform
 from adjit.transform.ir.printing import callee_name
 from adjit.transform.ir.types import is_scalar, typed_const
 from adjit.transform.machine.lanes import write_extrema
@@ -47,10 +58,11 @@ _PRODUCTS = (2.0, 3.0, 4.0, -1.0, -2.0)  # exponents that are products, which a 
 _SHAPE = types.intp  # of what the host passes to launches: no kernel sees it, so any type of a number will do
 
 
-def planned(function: ir.Function, on_device: Collection[ir.Var] = ()) -> Plan:
+def planned(function: ir.Function, on_device: Collection[ir.Var] = (), of_kernel: bool = False) -> Plan:
     """The function for a GPU; raises Unsupported for what neither a kernel nor the host can do.
 
     on_device: parameters that are numbers, and are given as arrays of shape () on the device.
+    of_kernel: it is made of a kernel, of which the host does nothing.
     """
     if ir.pairs((*function.params, function.result)):
         raise Unsupported(
@@ -62,13 +74,29 @@ def planned(function: ir.Function, on_device: Collection[ir.Var] = ()) -> Plan:
     function = checked(write_extrema(function, everywhere=True), "extrema")
     function = checked(leave_out_fills(function, stored_too=True), "filled")
     body = ir.rewritten(function.body, _for_kernels)
-    return _Outline(checked(ir.with_body(function, body), "checked first"), on_device).plan()
+    function = with_bounded_tapes(checked(ir.with_body(function, body), "checked first"))
+    function = sum_uniform(gather_additions(checked(made_before(function), "made before")))
+    return _Outline(_with_blocks(function), on_device, of_kernel).plan()
+
+
+def _with_blocks(function: ir.Function) -> ir.Function:
+    """The function with what its blocks store stored by their threads, atomic additions, and barriers."""
+    launches = list(launches_in(function.body))
+    if not launches:
+        return function
+    for loop in launches:
+        refuse(loop.body)
+    function = checked(stored_by_threads(checked(with_refills(function), "refilled")), "by threads")
+    function = checked(with_atomics(function), "atomic")
+    return checked(with_barriers(function, functools.partial(private, function)), "barriers")
 
 
 def _for_kernels(op: ir.Op) -> ir.Op | Sequence[ir.Op]:
     """The operation as a GPU does it best: checks are before loops, and a power of a whole number is products."""
     if isinstance(op, ir.For):
         return checked_first(op)
+    if isinstance(op, ir.Store) and op.add and ir.is_literal(op.value, 0):
+        return ()
     if isinstance(op, ir.Call) and ir.canonical(op.callee) is operator.pow:
         base, exponent = op.args
         is_float = isinstance(exponent, ir.Const) and isinstance(exponent.type, types.Float)
@@ -91,8 +119,8 @@ class _Tail:
 
 
 class _Outline:
-    def __init__(self, function: ir.Function, on_device: Collection[ir.Var]):
-        self.function = function
+    def __init__(self, function: ir.Function, on_device: Collection[ir.Var], of_kernel: bool):
+        self.function, self.of_kernel = function, of_kernel
         self.given = frozenset(on_device)
         self.aliases = function.analysis(Aliases)
         self.made = function.body.made
@@ -108,6 +136,8 @@ class _Outline:
         self.tapes: set[ir.Operand] = set()  # those of numbers on the device, by alias class
         self.readers: dict[ir.Operand, set[ir.Op | None]] = {}
         self._note_readers(function.body, None)
+        self.mapping = Mapping(function)
+        self.loads = self._fixed_loads()
         self.mapping, self.on_device = self._places()
 
     def _note_readers(self, region: ir.Region, holder: ir.Op | None) -> None:
@@ -121,9 +151,24 @@ class _Outline:
 
     # ---------------------------------------------------------------------------------------------- places of numbers
 
+    def _fixed_loads(self) -> dict[ir.Var, ir.Load]:
+        """Elements that nothing changes, which kernels alone need."""
+        launched: set[ir.Op | None] = set()
+        for op in self.function.body.ops:
+            if self.mapping.kind(op) == "launch":
+                launched.update(inner for region in op.regions for inner in region.inside)
+        return {
+            op.out: op
+            for op in self.function.body.ops
+            if isinstance(op, ir.Load)
+            and isinstance(op.array, ir.Var)
+            and all(isinstance(i, ir.Const) for i in op.index)
+            and not self.aliases.is_written(op.array)
+            and launched.issuperset(self.readers.get(op.out, ()))
+        }
+
     def _places(self) -> tuple[Mapping, set[ir.Operand]]:
         """What the host and the device do, and which numbers are on the device."""
-        self.mapping = Mapping(self.function)
         kept = self.mapping.of_integers()
         while True:
             self.mapping = Mapping(self.function, kept) if kept else self.mapping
@@ -152,6 +197,8 @@ class _Outline:
         for op in region.ops:
             kind = self.mapping.kind(op)
             numbers = [out for out in op.results if is_scalar(out.type)]
+            if isinstance(op, ir.Load) and op.out in self.loads:
+                continue
             if kind == "launch" or (kind == "thread" and self._is_devices(op, found)):
                 found.update(numbers)
             elif kind == "host" and op.regions:
@@ -188,7 +235,8 @@ class _Outline:
         params = tuple(ir.map_tree(self.parameter, tree) for tree in self.function.params)
         allocs = (op.out for op in host.inside if isinstance(op, ir.Alloc))
         kept = frozenset(out for out in allocs if self.aliases.find(out) in self.mapping.on_host)
-        made = dataclasses.replace(self.function, params=params, body=host)
+        comments = () if self.of_kernel else self.function.comments
+        made = dataclasses.replace(self.function, params=params, body=host, comments=comments)
         return Plan(made, tuple(self.kernels), kept, tuple(self.launches), tuple(self.reads))
 
     def parameter(self, leaf: ir.Var) -> ir.Var:
@@ -211,7 +259,12 @@ class _Outline:
         kind = self.mapping.kind(op)
         if kind == "launch":
             self.flush(builder)
-            self.launch(self.mapping.nests[op], builder)
+            if op in self.mapping.launches:
+                self.launch_blocks(self.mapping.launches[op], builder)
+            else:
+                self.launch(self.mapping.nests[op], builder)
+        elif isinstance(op, ir.Load) and op.out in self.loads:
+            pass  # kernels load it
         elif kind == "thread" and self._is_devices(op, self.on_device):
             self.tail.ops.append(op)
         elif op.regions:
@@ -261,6 +314,25 @@ class _Outline:
                 "Write it with operators and functions of math, or compute it outside.",
             )
 
+    def refuse_trips(self, loop: ir.For) -> None:
+        """Unsupported, of trips that are a kernel's threads, and cannot be here."""
+        refuse(loop.body)
+        for op in loop.body.inside:
+            if isinstance(op, ir.Alloc | ir.Copy):
+                check_size(op, loop, self.function.analysis(Iterations))
+        serial = self.mapping.serial.get(loop)
+        why = "A thread needs what the host alone has."
+        if serial is not None:
+            names = (ir.name_of(v, "an array") for v in serial.about)
+            why = f"Between its threads: {serial.why.format(*names)}."
+        origin = next((op.origin for op in (loop, *loop.body.inside) if op.origin is not None), None)
+        raise Unsupported(
+            f"what a thread of {self.function.name} does, as one of a generated kernel",
+            ir.place_of(origin),
+            why,
+            'Use target="cpu", or write the kernel otherwise.',
+        )
+
     def control(self, op: ir.Op, builder: Writer) -> None:
         """A loop or a branch of the host; the numbers on the device that it hands on are their cells."""
 
@@ -277,6 +349,8 @@ class _Outline:
                 rest = [self.host(y, builder, op.origin) for y in region.yields[len(names) :]]
             return ir.Region(tuple(args), tuple(ops), (*carried, *rest))
 
+        if self.of_kernel and isinstance(op, ir.For) and op.parallel:
+            self.refuse_trips(op)
         if isinstance(op, ir.If):
             condition = self.host(op.condition, builder, op.origin)
             regions = [inner(region, (), op.outs) for region in op.regions]
@@ -327,6 +401,7 @@ class _Outline:
 
     def name(self, origin: ir.Origin | None, ending: str = "") -> str:
         line = "" if origin is None else f"_L{origin.line}"
+        ending = ending or ("" if line else "_kernel")
         base = f"{self.function.name}{line}{'_reverse' if self.is_reverse else ''}{ending}"
         found, count = base, 1
         while found in self.names:
@@ -341,19 +416,45 @@ class _Outline:
         is_spread = bool(nest.outer.slots) or any(not place.is_local for place in nest.places)
         callee = callees.SHARE if nest.split else callees.SPREAD if is_spread else callees.COVER
         shape = builder.call(callee, *(axis.trips for axis in axes), type=_SHAPE, name="blocks")
-        found = self.parts(nest, shape, builder)
-        slots = {place: self.slots(place, shape, builder) for place in nest.places if not place.is_local}
+        found = self.parts(nest.outer, shape, builder)
+        slots = {
+            p: self.slots(p.made, p.shape, p.type, callees.THREAD_COUNT, p.is_first, shape, builder)
+            for p in nest.places
+            if not p.is_local
+        }
         rows = [] if nest.split is None else [self.rows(s, axes, shape, builder) for s in nest.split.stores]
         body = KernelBody(nest, axes, found, slots, rows, is_spread, self.aliases)
         additions = nest.additions(self.aliases)
-        text = "; ".join(f"{', '.join(['{}'] * len(about))}: {what}" for what, about in additions)
-        note = ir.Comment(text=text, about=tuple(v for _, about in additions for v in about))
-        self.emit_kernel(name, [note, *body.ops], shape, nest.outer.origin, builder)
+        self.emit_kernel(name, [_note(additions), *body.ops], shape, nest.outer.origin, builder)
         how = _SEVERAL if nest.split or is_spread else _EACH
         trips = tuple(axis.trips for axis in axes)
         self.launches.append(Launched(self.kernels[-1], nest.outer.origin, how, trips, tuple(additions)))
         for s, parts in zip(nest.split.stores if nest.split else (), rows, strict=True):
             self.add_rows(s, parts, axes[:-1], builder)
+        self.tail.sums += found
+        self.tail.origin, self.tail.after = nest.outer.origin, name
+
+    def launch_blocks(self, nest: BlockNest, builder: Writer) -> None:
+        """A launch with the blocks and threads that the loops are over."""
+        name = self.name(nest.outer.origin)
+        counts = [self.host(loop.stop, builder, loop.origin) for loop in reversed(nest.blocks)]
+        options = (("block", nest.threads),)
+        shape = builder.call(callees.IN_BLOCKS, *counts, type=_SHAPE, name="shape", options=options)
+        found = self.parts(nest.outer, shape, builder)
+        slots: dict[Home, ir.Var] = {}
+        for home in nest.homes.values():
+            if home.kind in ("of threads", "of blocks"):
+                is_first = home.kind == "of blocks"
+                callee = callees.BLOCK_COUNT if is_first else callees.THREAD_COUNT
+                slots[home] = self.slots(home.made, home.shape, home.type, callee, is_first, shape, builder)
+        additions = nest.additions(self.aliases)
+        body = BlockBody(nest, found, slots)
+        self.emit_kernel(name, [_note(additions), *body.ops], shape, nest.outer.origin, builder)
+        how = f"blocks of {' by '.join(map(str, nest.threads))}"
+        threads = math.prod(nest.threads)
+        self.launches.append(
+            Launched(self.kernels[-1], nest.outer.origin, how, tuple(counts), tuple(additions), threads)
+        )
         self.tail.sums += found
         self.tail.origin, self.tail.after = nest.outer.origin, name
 
@@ -413,28 +514,38 @@ class _Outline:
         trips = tuple(axis.trips for axis in found)
         self.launches.append(Launched(self.kernels[-1], store.origin, _EACH, trips))
 
-    def slots(self, place: Place, shape: ir.Operand, builder: Writer) -> ir.Var:
-        """Room for an array of each thread's."""
-        threads = builder.call(callees.THREAD_COUNT, shape, type=types.intp, name="threads")
+    def slots(
+        self,
+        made: ir.Alloc | ir.Copy,
+        extents_of_one: Sequence[Affine],
+        type_: types.Array,
+        callee: ir.External,
+        is_first: bool,
+        shape: ir.Operand,
+        builder: Writer,
+    ) -> ir.Var:
+        """Room for an array of each thread or block, which `callee` counts; that axis is the first or the last."""
+        many = "blocks" if callee is callees.BLOCK_COUNT else "threads"
+        count = builder.call(callee, shape, type=types.intp, name=many)
         known = {
-            symbol: self.host(symbol, builder, place.made.origin)
-            for extent in place.shape
+            symbol: self.host(symbol, builder, made.origin)
+            for extent in extents_of_one
             for symbol in extent.terms
             if isinstance(symbol, ir.Var)
         }
         extents = [
             builder.integer(extent.substituted({s: Affine({o: 1}) for s, o in known.items() if isinstance(o, ir.Var)}))
-            for extent in place.shape
+            for extent in extents_of_one
         ]
-        made = ir.Var(f"{place.made.out.name}_slots", place.type)
-        shapes = (threads, *extents) if place.is_first else (*extents, threads)
-        builder.emit(ir.Alloc(shape=shapes, out=made, origin=place.made.origin))
-        return made
+        room = ir.Var(f"{made.out.name}_slots", type_)
+        shapes = (count, *extents) if is_first else (*extents, count)
+        builder.emit(ir.Alloc(shape=shapes, out=room, origin=made.origin))
+        return room
 
-    def parts(self, nest: Nest, shape: ir.Operand, builder: Writer) -> list[Sum]:
+    def parts(self, outer: ir.For, shape: ir.Operand, builder: Writer) -> list[Sum]:
         """Room for the parts of the sums, an array for each type."""
         by_type: dict[ir.Type, list[ir.Slot]] = {}
-        for slot in nest.outer.slots:
+        for slot in outer.slots:
             by_type.setdefault(slot.arg.type, []).append(slot)
         found: dict[ir.Var, Sum] = {}
         for type_, slots in by_type.items():
@@ -449,8 +560,8 @@ class _Outline:
             )
             builder.emit(call)
             for row, slot in enumerate(slots):
-                found[slot.out] = Sum(slot.out, slot.init, made, row, extreme(nest.outer))
-        return [found[slot.out] for slot in nest.outer.slots]
+                found[slot.out] = Sum(slot.out, slot.init, made, row, extreme(outer))
+        return [found[slot.out] for slot in outer.slots]
 
     def flush(self, builder: Writer) -> None:
         """Launches what waits for one thread."""
@@ -495,11 +606,15 @@ class _Outline:
     def emit_kernel(
         self, name: str, ops: Sequence[ir.Op], shape: ir.Operand, origin: ir.Origin | None, builder: Writer
     ) -> None:
-        parameters = Parameters(self.function, self.cells, ops)
+        # what is left of loops in a kernel is a thread's own
+        serial = [ir.with_loops(op, parallel=False) for op in ops]
+        parameters = Parameters(self.function, self.cells, self.loads, serial)
         heading = [ir.Comment(text=ir.REVERSE_SWEEP)] if self.is_reverse else []
         body = ir.Region(tuple(parameters.vars), (*heading, *parameters.head, *parameters.ops), ())
         params = tuple(parameters.vars)
-        kernel = ir.Function(name, parameters.names, params, body, None, origin=self.function.origin)
+        # what the user says of a kernel is said in the first one
+        comments = self.function.comments if self.of_kernel and not self.kernels else ()
+        kernel = ir.Function(name, parameters.names, params, body, None, origin=self.function.origin, comments=comments)
         self.kernels.append(kernel)
         args = [self.argument(a, builder) for a in parameters.arguments]
         builder.emit(ir.Launch(kernel=kernel, shape=shape, args=tuple(args), origin=origin))
@@ -509,6 +624,12 @@ class _Outline:
         if isinstance(operand, ir.Const) and ir.is_array(operand):
             return builder.call(callees.CONSTANT, operand, type=operand.type, name="constant")
         return operand
+
+
+def _note(additions: Sequence[tuple[str, tuple[ir.Var, ...]]]) -> ir.Comment:
+    """What is done about each array, as a comment over the kernel."""
+    text = "; ".join(f"{', '.join(['{}'] * len(about))}: {what}" for what, about in additions)
+    return ir.Comment(text=text, about=tuple(v for _, about in additions for v in about))
 
 
 def _is_ours(callee: object) -> bool:

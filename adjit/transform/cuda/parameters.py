@@ -2,7 +2,8 @@
 
 In: the operations of a kernel. Out: its parameters, the arguments that the host passes, operations at its head.
 
-    q[i] = p[i] * c          parameters q, p, c; if c is on the device, its cell, and c = cell[()] at the head
+    q[i] = p[i] * c          parameters q, p, c; if c is on the device, its cell, and c = cell[()] at the head; if it is
+                             an element of an array that nothing changes, that array, and c = a[0]
 """
 
 from __future__ import annotations
@@ -18,11 +19,17 @@ from adjit.transform import ir
 class Parameters:
     """What a kernel is given: the arrays and numbers that its operations read and do not make.
 
-    cells: of the numbers on the device. head: operations before all others, which load those, or work integers out of
-    extents.
+    cells: of the numbers on the device. loads: of elements that nothing changes, which kernels load themselves. head:
+    operations before all others, which load those, or work integers out of extents.
     """
 
-    def __init__(self, function: ir.Function, cells: Mapping[ir.Var, ir.Var], ops: Sequence[ir.Op]):
+    def __init__(
+        self,
+        function: ir.Function,
+        cells: Mapping[ir.Var, ir.Var],
+        loads: Mapping[ir.Var, ir.Load],
+        ops: Sequence[ir.Op],
+    ):
         self._made, self._cells = function.body.made, cells
         self.constants: dict[ir.Const, ir.Var] = {}
         self.ops = [self._without_constants(op) for op in ops]
@@ -42,6 +49,12 @@ class Parameters:
                 continue
             if v in cells:
                 self._load(v)
+            elif v in loads:
+                array = loads[v].array
+                if array not in self.vars:
+                    assert isinstance(array, ir.Var)
+                    self._give(array, array)
+                self.head.append(loads[v])
             elif not self._again(v, known):
                 self._give(v, v)
                 known.add(v)

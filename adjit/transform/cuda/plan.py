@@ -32,13 +32,17 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class Launched:
-    """A launch, for whoever asks: by how many threads, for trips of these counts, x first, and what is added how."""
+    """A launch, for whoever asks: by how many threads, for trips of these counts, x first, and what is added how.
+
+    block: how many threads a block has, where the user says so
+    """
 
     kernel: ir.Function
     origin: ir.Origin | None
     threads: str
     trips: tuple[ir.Operand, ...]
     additions: tuple[tuple[str, tuple[ir.Var, ...]], ...] = ()
+    block: int = 0
 
 
 def numbers(function: ir.Function, given: Sequence[types.Type]) -> list[ir.Var]:

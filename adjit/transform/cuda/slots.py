@@ -51,7 +51,7 @@ def places(loop: ir.For, scratch: Collection[ir.Alloc], iterations: Iterations) 
     reshaped = {op.base for op in loop.body.inside if isinstance(op, ir.Reshape)}
     found: list[Place] = []
     for op in (*scratch, *made):
-        shape = _shape(op, loop, iterations)
+        shape = shape_before(op, loop, iterations)
         # what a view of it is reshaped as, nobody knows
         is_handed_on = array_type_of(op.out).layout == "F" and array_type_of(op.out).ndim > 1
         if shape is None or is_handed_on:
@@ -60,7 +60,8 @@ def places(loop: ir.For, scratch: Collection[ir.Alloc], iterations: Iterations) 
     return tuple(found)
 
 
-def _shape(op: ir.Alloc | ir.Copy, loop: ir.For, iterations: Iterations) -> tuple[Affine, ...] | None:
+def shape_before(op: ir.Alloc | ir.Copy, loop: ir.For, iterations: Iterations) -> tuple[Affine, ...] | None:
+    """The extents of an array in what is known before a loop; None where that is not so."""
     count = array_type_of(op.out).ndim
     given: Sequence[Affine | None]
     if isinstance(op, ir.Alloc) and op.like is None:

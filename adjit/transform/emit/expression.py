@@ -218,6 +218,10 @@ class Expressions:
         place = self.text(index[0]) if len(index) == 1 else parenthesised([self.text(i) for i in index])
         return f"{add}({self.atom(array)}, {place if index else '()'}, {self.text(value)})"
 
+    def barrier(self) -> str:
+        """All threads of a block wait for each other."""
+        return f"{self.globals.text(ir.external('numba', 'cuda.syncthreads'))}()"
+
     def selector(self, selector: ir.Selector) -> str:
         if isinstance(selector, ir.NewAxis):
             return f"{self.globals.module('np')}.newaxis"

@@ -33,6 +33,10 @@ LONGEST_CHOICE = 90
 _TAKES_ARRAYS = (ir.Call, ir.Copy, ir.Transpose, ir.Reshape, ir.Push, ir.For, ir.While)
 
 
+# where any memory may be written: by other threads, while this one waits
+_ALL = ir.boolean(True)
+
+
 def is_statement(op: ir.Op) -> bool:
     """Whether the user wrote this `if` as a statement rather than as an expression."""
     return op.origin is not None and op.origin.text.startswith(("if ", "if(", "elif ", "elif("))
@@ -148,6 +152,8 @@ class Folding:
                 self.folded[op.results[0]] = op
                 continue
             assigned.update(dict.fromkeys(names, position))
+            if any(map(_waits, ir.with_inner(op))):
+                written[_ALL] = position
             stored = (op.memory_written, *(memory for inner in op.regions for memory in inner.memory_written))
             written.update((self._aliases.find(memory), position) for memory in stored if memory is not None)
         return set(assigned)
@@ -256,8 +262,10 @@ class Folding:
 
         `renewed`: what has another value when the loop tests whether to stop.
         """
-        read = (array for inner in ir.with_inner(op) for array in inner.memory_read)
+        read = [array for inner in ir.with_inner(op) for array in inner.memory_read]
         if any(written.get(self._aliases.find(array), final) < final for array in read):
+            return False
+        if read and written.get(_ALL, final) < final:
             return False
         for leaf in self.leaves_of(op):
             if leaf in renewed and final > len(region.ops):
@@ -314,6 +322,11 @@ def _renewed(holder: ir.Op | None, region: ir.Region) -> frozenset[ir.Operand]:
 
 def _reads_name(op: ir.Op, name: str) -> bool:
     return any(isinstance(o, ir.Var) and o.name == name for o in op.reads)
+
+
+def _waits(op: ir.Op) -> bool:
+    """Whether other threads may have stored something when it is done."""
+    return isinstance(op, ir.Barrier) or (isinstance(op, ir.Call) and op.effect and isinstance(op.callee, ir.External))
 
 
 def _yielded(op: ir.If) -> Iterator[ir.Var]:

@@ -256,6 +256,8 @@ class Layout:
                 self._line("", self._print.atomic_addition(array, index, value), "", indent)
             case ir.Store(array=array, index=index, value=value, add=add):
                 self._update(self._print.element(array, index), value, add, indent)
+            case ir.Barrier():
+                self._line("", self._print.barrier(), "", indent)
             case ir.Push(tape=tape, value=value):
                 self._line("", f"{self._print.atom(tape)}.append({self._print.text(value)})", "", indent)
             case ir.Raise():

@@ -31,11 +31,16 @@ _TOKEN = re.compile(
 def wrapped(before: str, text: str, after: str, indent: str) -> list[str]:
     """The lines of `before text after`, of which `text` is an expression that may be put in parentheses."""
     groups, pieces = _parts(text)
-    if len(pieces) == 1 and len(groups) == 1 and groups[0][1] == len(text) - 1:
-        start, end = groups[0]
+    is_call = bool(groups) and all(one[1] + 1 == other[0] for one, other in itertools.pairwise(groups))
+    if len(pieces) == 1 and is_call and groups[-1][1] == len(text) - 1 and groups[-1] == max(groups, key=_length):
+        start, end = groups[-1]
         inner = _lines(text[start + 1 : end], indent + INDENT)
         return [f"{indent}{before}{text[: start + 1]}", *inner, f"{indent}{text[end:]}{after}"]
     return [f"{indent}{before}(", *_lines(text, indent + INDENT), f"{indent}){after}"]
+
+
+def _length(group: tuple[int, int]) -> int:
+    return group[1] - group[0]
 
 
 def _lines(text: str, indent: str, piece: bool = False) -> list[str]:
@@ -43,7 +48,7 @@ def _lines(text: str, indent: str, piece: bool = False) -> list[str]:
     if len(indent) + len(text) <= WIDTH:
         return [indent + text]
     groups, pieces = _parts(text)
-    start, end = max(groups, key=lambda group: group[1] - group[0], default=(0, 0))
+    start, end = max(groups, key=_length, default=(0, 0))
     if len(pieces) > 1 and not (piece and 2 * (end - start) > len(text)):
         below = indent + INDENT if piece else indent
         first, *rest = _lines(pieces[0], indent, piece=True)

@@ -1,6 +1,7 @@
 """What runs on a device: names that are looked up when the text runs, and launches of kernels.
 
-In: kernels, and what the host gives them. Out: nodes that the host function alone has, and no pass derives.
+In: kernels, and what the host gives them. Out: nodes that the host's function and kernels alone have, and no pass
+derives.
 
     misfit_L15[cover(x.size)](x, w)        %s = call cover(%n);  launch misfit_L15[%s](%x, %w)
 """
@@ -35,6 +36,11 @@ class External:
 def external(module: str, name: str) -> External:
     """The same object for the same name."""
     return External(module, name)
+
+
+@node
+class Barrier(Op):
+    """All threads of a block get here before one of them goes on, and see what the others have stored."""
 
 
 @node

@@ -24,10 +24,11 @@ class Role:
     """What an array is made for that the user's program has not; `of`: the value or array that it belongs to, or loop.
 
     tape: values of all trips; snapshots: what trips start from, to run them again; shadow: adjoints or tangents of an
-    array; axes: the user's own array, with axes for loops; kept: a value that threads keep from one stretch to another.
+    array; axes: the user's own array, with axes for loops; kept: a value that threads keep from one stretch to another;
+    block: an array that the threads of a block share, in kernels.
     """
 
-    kind: Literal["tape", "snapshots", "shadow", "axes", "kept"]
+    kind: Literal["tape", "snapshots", "shadow", "axes", "kept", "block"]
     of: object = None
 
 

@@ -158,6 +158,8 @@ class _Printer:
             case ir.While():
                 flags = ["stops"] if op.stops else []
                 return " ".join(["while", *self._carrying(op.test.args, op.inits), *flags])
+            case ir.Barrier():
+                return "barrier"
             case ir.Launch():
                 return f"launch {op.kernel.name}[{self.operand(op.shape)}]({self.operands(op.args)})"
             case ir.Raise():

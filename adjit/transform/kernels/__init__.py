@@ -9,19 +9,20 @@ the launch does, or what its tangent or adjoint does, to the arrays of the calle
 from adjit.transform.kernels.derived import Asked, derived_kernel
 from adjit.transform.kernels.elements import by_elements
 from adjit.transform.kernels.forwarding import see_through_tiles
-from adjit.transform.kernels.launches import alone, without_levels
+from adjit.transform.kernels.launches import without_levels
 from adjit.transform.kernels.limits import check_shared
+from adjit.transform.kernels.one_stretch import in_one_stretch
 from adjit.transform.kernels.races import check_races
 from adjit.transform.kernels.stretches import nest
 from adjit.transform.kernels.watching import telling
 
 __all__ = [
     "Asked",
-    "alone",
     "by_elements",
     "check_races",
     "check_shared",
     "derived_kernel",
+    "in_one_stretch",
     "nest",
     "see_through_tiles",
     "telling",

@@ -61,7 +61,7 @@ class _Filled:
     place: Form
     element: Form
     form: Form
-    guards: frozenset[_Guard]
+    guards: tuple[_Guard, ...]
     otherwise: ir.Const | None
 
 
@@ -103,6 +103,10 @@ class _Search:
             if b.level == "blocks" and t.level == "threads" and isinstance(t.stop, ir.Const)
         ]
         self.threads = {op for op in function.body.inside if isinstance(op, ir.For) and op.level == "threads"}
+        # those and the loops of a thread: the place that a store is to has to tell which trip of them it is
+        self.in_stretch: set[ir.Op] = {*self.threads}
+        for loop in self.threads:
+            self.in_stretch.update(op for op in loop.body.inside if isinstance(op, ir.For | ir.While))
 
     def tiles(self) -> Iterator[ir.Var]:
         """The arrays that blocks have, of floats."""
@@ -180,13 +184,13 @@ class _Search:
         if told is None or None in own:
             return None
         form = tuple(e.substituted(told) for e in element)
-        return _Filled(op, where, element, form, frozenset(g for g in own if g is not None), otherwise)
+        return _Filled(op, where, element, form, tuple(dict.fromkeys(g for g in own if g is not None)), otherwise)
 
     def equalities(self, store: ir.Store) -> dict[Any, Affine]:
-        """The threads that are told by a condition around the store, as in `if t == 0: tile[0] = ...`."""
+        """The trips that are told by a condition around the store, as in `if t == 0: tile[0] = ...`."""
         told: dict[Any, Affine] = {}
         for constraint in self.iterations.domain(self.iterations.places[store].chain):
-            own = [s for s in constraint.value.terms if s in self.threads]
+            own = [s for s in constraint.value.terms if s in self.in_stretch]
             if constraint.relation == "=" and len(own) == 1 and abs(constraint.value.terms[own[0]]) == 1:
                 factor = constraint.value.terms[own[0]]
                 told[own[0]] = constraint.value.plus(Affine({own[0]: factor}), -1).times(-factor)
@@ -198,15 +202,15 @@ class _Search:
         for axis, index in enumerate(element):
             for sign in (1, -1):
                 rest = value.plus(index, -sign)
-                if not any(s in self.threads for s in rest.terms):
+                if not any(s in self.in_stretch for s in rest.terms):
                     return _Guard(axis, sign, rest, constraint.relation)
         return None
 
     def solved(self, places: Sequence[Affine]) -> dict[Any, Affine] | None:
-        """What a place in the tile says of the thread that stores there: each counter, in terms of the place."""
+        """What a place in the tile says of the trips that store there: each counter, in terms of the place."""
         told: dict[Any, Affine] = {}
         for axis, place in enumerate(places):
-            own = [s for s in place.terms if s in self.threads]
+            own = [s for s in place.terms if s in self.in_stretch]
             if not own:
                 continue
             if len(own) > 1 or own[0] in told or abs(place.terms[own[0]]) != 1:
@@ -220,7 +224,7 @@ class _Search:
 
     def joint(self, filled: Sequence[_Filled]) -> _Cache | None:
         """One map for all stores, if there is one."""
-        told = [f for f in filled if not any(s in self.threads for entry in f.form for s in entry.terms)]
+        told = [f for f in filled if not any(s in self.in_stretch for entry in f.form for s in entry.terms)]
         if not told:
             return None
         first = max(told, key=lambda f: len({s for entry in f.form for s in entry.terms if isinstance(s, _Slot)}))

@@ -13,11 +13,7 @@ import dataclasses
 import operator
 from collections.abc import Sequence
 
-from numba import types
-
 from adjit.transform import ir
-from adjit.transform.analysis.alias import Aliases
-from adjit.transform.analysis.integers import Naturals
 from adjit.transform.ir.types import typed_const
 
 
@@ -147,27 +143,6 @@ def _is_pure(op: ir.Op) -> bool:
     if isinstance(op, ir.Call):
         return not op.effect and not any(map(ir.is_reference, op.outs))
     return isinstance(op, (ir.Load, ir.Extent, *ir.VIEWS))
-
-
-def alone(function: ir.Function, loop: ir.For) -> ir.Function:
-    """A loop as a function of its own, in which all that is made outside of it is a parameter.
-
-    So are integers that are the same in all its trips, whatever makes them: with `half = 8 >> level` a parameter, isl
-    knows that threads below `half` and those from there on touch other elements.
-    """
-    aliases, naturals = function.analysis(Aliases), function.analysis(Naturals)
-    free = ir.free_vars(ir.Region((), (loop,), ()))
-    groups: dict[ir.Operand, list[ir.Var]] = {}
-    for v in free:
-        if ir.is_reference(v):
-            groups.setdefault(aliases.find(v), []).append(v)
-    overlapping = tuple(tuple(group) for group in groups.values() if len(group) > 1)
-    counts = tuple(v for v in free if isinstance(v.type, types.Integer) and v in naturals)
-    made = ir.Region(tuple(free), (loop,), ())
-    names = tuple(v.name for v in free)
-    return dataclasses.replace(
-        function, names=names, params=tuple(free), body=made, result=None, counts=counts, overlapping=overlapping
-    )
 
 
 def without_levels(function: ir.Function) -> ir.Function:

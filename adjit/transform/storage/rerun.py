@@ -109,7 +109,8 @@ def requests_for(
     """
     found: dict[ir.Op, Request] = {}
     for loop, axes in tapes.items():
-        if not isinstance(loop, ir.For | ir.While):
+        # between two barriers threads have nothing to start from but what is there
+        if not isinstance(loop, ir.For | ir.While) or (isinstance(loop, ir.For) and loop.level is not None):
             continue
         state = state_of(primal, loop, shadows, set())
         is_asked = limit is not None or strategy.trips == "again"

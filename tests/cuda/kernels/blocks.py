@@ -382,7 +382,130 @@ def waiting(x, y, tolerance):
         y[i] = v
 
 
+@cuda.jit
+def attention(q, k, v, out, scale):
+    # keys in tiles, of which each thread loads a row; a value of each thread's over all of them
+    tile = cuda.shared.array((T, 3), float64)
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    n = k.shape[0]
+    total = 0.0
+    weighted = 0.0
+    for s in range((n + T - 1) // T):
+        j = s * T + t
+        for d in range(3):
+            tile[t, d] = k[j, d] if j < n else 0.0
+        cuda.syncthreads()
+        if i < q.shape[0]:
+            for m in range(min(T, n - s * T)):
+                z = 0.0
+                for d in range(3):
+                    z += q[i, d] * tile[m, d]
+                e = math.exp(z * scale)
+                total += e
+                weighted += e * v[s * T + m]
+        cuda.syncthreads()
+    if i < q.shape[0]:
+        out[i] = weighted / total
+
+
+@cuda.jit
+def last_of_row(k, y):
+    # what a tile holds is what the last trip of a loop stores
+    tile = cuda.shared.array(T, float64)
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    for d in range(3):
+        tile[t] = k[i, d] if i < k.shape[0] else 0.0
+    cuda.syncthreads()
+    if i < y.size:
+        y[i] = tile[t] * tile[T - 1 - t]
+
+
+@cuda.jit
+def layer_norm(x, w, b, y):
+    part = cuda.shared.array(T, float64)
+    row, t = cuda.blockIdx.x, cuda.threadIdx.x
+    n = x.shape[1]
+    s = 0.0
+    for j in range(t, n, T):
+        s += x[row, j]
+    mean = block_sum(s) / n
+    cuda.syncthreads()
+    s = 0.0
+    for j in range(t, n, T):
+        s += (x[row, j] - mean) ** 2
+    part[t] = s
+    cuda.syncthreads()
+    variance = 0.0
+    for k in range(T):
+        variance += part[k] / n
+    r = 1.0 / math.sqrt(variance + 1e-3)
+    for j in range(t, n, T):
+        y[row, j] = (x[row, j] - mean) * r * w[j] + b[j]
+
+
+@cuda.jit
+def sweeps(u, v, steps):
+    # several sweeps over a tile with a rim
+    a = cuda.shared.array(T + 2, float64)
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    a[t + 1] = u[i] if i < u.size else 0.0
+    if t < 2:
+        a[t * (T + 1)] = 0.0
+    cuda.syncthreads()
+    for s in range(steps):
+        new = a[t + 1] + 0.1 * (a[t] - 2.0 * a[t + 1] + a[t + 2]) * a[t + 1]
+        cuda.syncthreads()
+        a[t + 1] = new
+        cuda.syncthreads()
+    if i < v.size:
+        v[i] = a[t + 1]
+
+
+@cuda.jit
+def through_global(x, work, y):
+    # threads of a block exchange through global memory
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    if i < x.size:
+        work[i] = x[i] * x[i]
+    cuda.syncthreads()
+    j = cuda.blockIdx.x * T + (T - 1 - t)
+    if i < x.size and j < x.size:
+        y[i] = work[j] * x[i]
+
+
+@cuda.jit
+def stored_again(u, v, c):
+    # a block of three axes, whose tile is stored to again
+    tile = cuda.shared.array((2, 3, 4), float64)
+    x, y, z = cuda.threadIdx.x, cuda.threadIdx.y, cuda.threadIdx.z
+    i, j, k = cuda.grid(3)
+    inside = i < u.shape[0] and j < u.shape[1] and k < u.shape[2]
+    tile[z, y, x] = u[i, j, k] * c if inside else 0.0
+    cuda.syncthreads()
+    s = 0.0
+    for a in range(4):
+        s += tile[z, y, a] * tile[1 - z, y, x]
+    cuda.syncthreads()
+    tile[z, y, x] = s
+    cuda.syncthreads()
+    if inside:
+        v[i, j, k] = tile[z, 2 - y, x] * c
+
+
 CASES = {
+    "attention": (
+        attention, (2, T),
+        lambda g: (normal(g, 11, 3), normal(g, 13, 3), normal(g, 13), normal(g, 11), 0.4),
+    ),
+    "last of row": (last_of_row, (2, T), lambda g: (normal(g, 13, 3), normal(g, 13))),
+    "layer norm": (
+        layer_norm, (3, T), lambda g: (normal(g, 3, 19), normal(g, 19), normal(g, 19), normal(g, 3, 19))
+    ),
+    "sweeps": (sweeps, (2, T), lambda g: (normal(g, 13), normal(g, 13), 3)),
+    "through global": (through_global, (3, T), lambda g: (normal(g, 20), normal(g, 20), normal(g, 20))),
+    "stored again": (
+        stored_again, ((2, 1, 2), (4, 3, 2)), lambda g: (normal(g, 7, 3, 4), normal(g, 7, 3, 4), 1.3)
+    ),
     "fir": (fir, (4, T), lambda g: (normal(g, 27), normal(g, 5), normal(g, 27))),
     "fir, not covered": (fir, (2, T), lambda g: (normal(g, 27), normal(g, 5), normal(g, 27))),
     "fir, empty": (fir, (2, T), lambda g: (normal(g, 0), normal(g, 5), normal(g, 0))),

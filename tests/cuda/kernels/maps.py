@@ -168,6 +168,31 @@ def decay(y0, rate, steps, out):
 
 
 @cuda.jit
+def two_of_a_branch(x, y):
+    # one branch makes the adjoints of two neighbours
+    i = cuda.grid(1)
+    if 0 < i < x.size - 1:
+        p = x[i - 1]
+        q = x[i + 1]
+        if x[i] > 0.0:
+            v = math.sin(p * q)
+        else:
+            v = p * p * math.cos(q)
+        y[i] = v
+
+
+@cuda.jit
+def decay_bounded(y0, rate, steps, most, out):
+    # how many steps there are differs by thread, and is no more than an argument says
+    i = cuda.grid(1)
+    if i < y0.size:
+        y = y0[i]
+        for s in range(min(steps[i], most)):
+            y += 0.1 * -rate[i] * y * y
+        out[i] = y
+
+
+@cuda.jit
 def relaxed(y0, out):
     i = cuda.grid(1)
     if i < y0.size:
@@ -387,6 +412,11 @@ CASES = {
     "particles": (particles, (3, 8), of_particles),
     "forces": (forces, (2, 8), lambda g: (normal(g, 11), normal(g, 11))),
     "decay": (decay, (2, 8), lambda g: (1 + g.random(13), g.random(13), g.integers(0, 9, 13), normal(g, 13))),
+    "two of a branch": (two_of_a_branch, (2, 8), lambda g: (normal(g, 13), normal(g, 13))),
+    "decay, bounded": (
+        decay_bounded, (2, 8),
+        lambda g: (1 + g.random(13), g.random(13), g.integers(0, 9, 13), 7, normal(g, 13)),
+    ),
     "relaxed": (relaxed, (2, 8), lambda g: (3 * g.random(13), normal(g, 13))),
     "newton": (newton, (2, 8), lambda g: (1 + g.random(13), normal(g, 13))),
     "path": (path, (2, 8), lambda g: (normal(g, 13, 7), 1.0, 0.4, normal(g, 13))),

@@ -10,6 +10,7 @@ import random
 import numpy as np
 import pytest
 
+from tests.cuda.kernels import elements
 from tests.cuda.kernels.harness import Checked, derived
 from tests.cuda.kernels.maps import normal
 from tests.cuda.kernels.test_orders import ORDERS, launched
@@ -110,6 +111,20 @@ PIECES = [
     cuda.syncthreads()
     """,
     """
+    for d in range(2):
+        b[d, t] = x[i + d] if i + d < x.size else 0.0
+    cuda.syncthreads()
+    u = u + 0.2 * b[0, (t + {k}) % T] * b[1, t]
+    cuda.syncthreads()
+    """,
+    """
+    for d in range(2):
+        a[t] = x[i + d] if i + d < x.size else 0.0
+    cuda.syncthreads()
+    v = v + 0.2 * a[T - 1 - t]
+    cuda.syncthreads()
+    """,
+    """
     if steps > {k}:
         b[0, t] = u
         cuda.syncthreads()
@@ -160,7 +175,7 @@ def text_of(seed):
     return "\n".join(lines) + "\n"
 
 
-def kernel_of(seed, folder):
+def kernel_of(seed, folder, text_of=text_of):
     path = folder / f"kernel_{seed}.py"
     path.write_text(text_of(seed))
     spec = importlib.util.spec_from_file_location(path.stem, path)
@@ -185,6 +200,12 @@ def check(seed, folder, monkeypatch):
     monkeypatch.setenv("ADJIT_CUDA_CHECK", "1")
     derived(kernel, "primal", target="python")[2, 8](*arguments_of(seed))
     monkeypatch.delenv("ADJIT_CUDA_CHECK")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_kernels_of_elements(seed, tmp_path):
+    kernel = kernel_of(seed, tmp_path, elements.text_of)
+    Checked(kernel, elements.LAUNCHES[seed % 2], elements.arguments_of(seed), seed, target="python").check(1e-5, 1e-5)
 
 
 @pytest.mark.parametrize("seed", range(12))

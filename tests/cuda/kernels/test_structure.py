@@ -10,9 +10,10 @@ import pytest
 import adjit.cuda
 from adjit.api.arguments import specialised, type_of
 from adjit.transform import ir
+from adjit.transform.analysis.alone import alone
 from adjit.transform.analysis.trips import Serial, Sharings
 from adjit.transform.elaborate import Launched
-from adjit.transform.kernels import Asked, alone
+from adjit.transform.kernels import Asked
 from adjit.transform.pipeline import derived_nest
 from adjit.transform.strategy import READABLE, Strategy
 from tests.cuda.kernels.harness import is_float, shadow

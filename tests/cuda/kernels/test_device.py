@@ -1,0 +1,187 @@
+"""Adjoints of users' kernels as kernels: how they are built, and their code for compute capabilities 8.0 and 9.0.
+
+What is counted is what a person would write by hand; values are looked at in `tests/cuda/simulated`.
+"""
+
+import importlib.util
+import math
+import re
+
+import numpy as np
+import pytest
+from numba import cuda
+
+from adjit.transform import pipeline
+from tests.cuda.kernels.harness import derived
+from tests.cuda.kernels.maps import normal
+from tests.cuda.kernels.test_kernels import CASES
+
+
+@cuda.jit
+def misfit(x, d, w, a, total):
+    i = cuda.grid(1)
+    if i < x.size:
+        r = a[0] * math.tanh(a[1] * x[i]) - d[i]
+        cuda.atomic.add(total, 0, w[i] * r * r)
+
+
+@cuda.jit
+def seep(p, k, q):
+    i = cuda.grid(1)
+    if 1 <= i < p.size - 1:
+        q[i] = p[i] + k[i] * (p[i - 1] - 2.0 * p[i] + p[i + 1]) - 0.1 * p[i] ** 3
+
+
+@cuda.jit
+def few_bins(x, k, h):
+    i = cuda.grid(1)
+    if i < x.size:
+        h[i] = math.sin(x[i]) * k[0] + k[1] * x[i]
+
+
+OWN = {
+    "misfit": (
+        misfit, (2, 16), lambda g: (normal(g, 27), normal(g, 27), normal(g, 27), normal(g, 2), normal(g, 1))
+    ),
+    "seep": (seep, (2, 16), lambda g: (normal(g, 27), normal(g, 27), normal(g, 27))),
+    "few bins": (few_bins, (2, 16), lambda g: (normal(g, 27), normal(g, 2), normal(g, 27))),
+}  # fmt: skip
+ALL = {**CASES, **OWN}
+REFUSED = {"until small", "waiting", "decay", "recursive"}  # of which nobody knows how long a thread takes
+
+
+def emitted(name, kind="adjoint", dtype=np.float64):
+    kernel, launch, arguments = ALL[name]
+    given = [
+        a.astype(dtype) if isinstance(a, np.ndarray) and a.dtype.kind == "f" else a
+        for a in arguments(np.random.default_rng(1))
+    ]
+    types, asked = derived(kernel, kind, target="cuda")._types(given, launch[1], np.size(launch[0]), None)
+    return pipeline.kernel_source(asked, *types)
+
+
+# launches, barriers that are written out, atomic additions. By hand: a map with sums and its tail; a stencil, and a
+# gather of its contributions; contributions of a filter, their gather, and a tail for the sums; a tree; tiles that are
+# filled again, with additions that threads and blocks share.
+STRUCTURES = {
+    "misfit": (2, 0, 0), "seep": (2, 0, 0), "fir": (3, 0, 0), "log sum exp": (1, 3, 0), "staged": (1, 4, 2),
+    "few bins": (2, 0, 0), "scale": (2, 0, 0), "jacobi": (2, 0, 0), "blur": (2, 0, 0), "waves": (2, 0, 0),
+    "transposed": (1, 1, 0), "local kept": (1, 2, 0), "small solve": (1, 0, 0), "rows": (1, 0, 0),
+    "relaxed": (1, 0, 0), "gathered": (1, 0, 1), "softmax": (1, 3, 0),
+}  # fmt: skip
+
+
+def code_in(text):
+    return "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
+
+
+def counts(text):
+    text = code_in(text)
+    return text.count("@cuda.jit("), text.count("cuda.syncthreads()"), text.count("cuda.atomic.add(")
+
+
+@pytest.mark.parametrize("name", STRUCTURES)
+def test_adjoints_are_built_as_by_hand(name):
+    assert counts(emitted(name).text) == STRUCTURES[name]
+
+
+def test_tiles_are_shared_and_registers_are_the_threads():
+    text = emitted("staged").text
+    assert re.findall(r"(\w+) = cuda\.shared\.array", text) == ["tile", "tile_bar"]
+    assert "acc_kept = cuda.local.array(1, np.float64)" in text
+    # the mirror fills the tile again
+    assert code_in(text).count("tile[t] = math.sin(x[j])") == 2
+    text = emitted("log sum exp").text
+    assert "exp_tape = cuda.local.array(3, np.float64)" in text
+
+
+def test_what_differs_in_length_by_thread_is_an_array_of_all_threads():
+    text = emitted("swapping").text
+    assert "b_old_tape_slots = empty((max(steps, 0), thread_count(shape)))" in text
+
+
+def test_all_threads_of_a_large_block_find_registers():
+    kernel, _, arguments = CASES["staged"]
+    made = derived(kernel, "adjoint", target="cuda")
+    given = arguments(np.random.default_rng(1))
+    assert "bounds" not in made.source(*given, block=8)
+    text = made.source(*given, block=1024)
+    assert "**bounds(1024)" in text
+    compile(text, "<source>", "exec")
+
+
+def test_source_is_the_same_each_time():
+    assert emitted("staged").text == emitted("staged").text
+
+
+def test_explanations_have_a_table_of_launches():
+    kernel, launch, arguments = CASES["staged"]
+    found = derived(kernel, "adjoint", target="cuda").explain(*arguments(np.random.default_rng(1)), block=launch[1])
+    ((name, _, threads, additions),) = found.launches
+    assert (name, threads) == ("staged_adjoint_kernel", "blocks of 8, for blocks trips")
+    assert "tile_bar: atomic additions in the block's memory" in additions
+
+
+# ---------------------------------------------------------------------------------------------------------------- code
+
+compiled = pytest.mark.skipif(importlib.util.find_spec("numba_cuda") is None, reason="needs numba-cuda")
+# of elements of a thread's own, gathers, sums; `block_total` and `block_sum` are barriers and no atomics
+WITHOUT_ATOMICS = ["misfit", "seep", "fir", "log sum exp", "blur", "softmax", "small solve", "transposed"]
+# all of local memory: sines and cosines of numbers of double precision have some, and what loops index
+WITHOUT_STACK = {"misfit", "seep", "fir", "log sum exp", "blur", "transposed"}
+
+
+@compiled
+def test_a_large_block_is_compiled_for():
+    from tests.cuda.compiled import code_of
+
+    kernel, _, arguments = CASES["staged"]
+    made = derived(kernel, "adjoint", target="cuda")
+    types, asked = made._types(arguments(np.random.default_rng(1)), 1024, None, None)
+    (code,) = code_of(pipeline.kernel_source(asked, *types)).values()
+    assert ".maxntid 1024" in code.ptx
+    assert code.registers is None or code.registers <= 64
+
+
+def codes(name, dtype=np.float64, cc=(9, 0)):
+    from tests.cuda.compiled import code_of
+
+    return code_of(emitted(name, dtype=dtype), cc)
+
+
+@compiled
+@pytest.mark.parametrize("name", WITHOUT_ATOMICS)
+def test_no_atomics_and_no_spills(name):
+    for kernel, code in codes(name).items():
+        assert code.atomics == 0, kernel
+        assert not code.spills, kernel
+        assert name not in WITHOUT_STACK or "__local_depot" not in code.ptx, kernel
+
+
+@compiled
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["tangent", "adjoint"])
+@pytest.mark.parametrize("name", sorted(ALL.keys() - REFUSED))
+def test_all_kernels_compile(name, kind):
+    from tests.cuda.compiled import code_of
+
+    made = emitted(name, kind)
+    found = code_of(made)
+    assert not any(code.spills for code in found.values())
+    has_atomics = "cuda.atomic.add(" in code_in(made.text)
+    assert has_atomics == any(code.atomics for code in found.values())
+
+
+@compiled
+@pytest.mark.parametrize("name", ["fir", "staged"])
+def test_an_older_device(name):
+    for kernel, code in codes(name, cc=(8, 0)).items():
+        assert ".target sm_80" in code.ptx
+        assert not code.spills, kernel
+
+
+@compiled
+@pytest.mark.parametrize("name, count", [("single", 2 * 3), ("cube", 0), ("gathered", 0)])
+def test_single_precision_stays_so(name, count):
+    # in double precision: what the range reductions of sines and cosines have
+    assert sum(code.doubles for code in codes(name, np.float32).values()) <= count
