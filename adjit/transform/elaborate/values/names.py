@@ -343,21 +343,24 @@ def _with_rows(shape: Shape, path: Sequence[int]) -> Shape:
 
 def _part_of(whole: Grown, path: Sequence[int]) -> Grown:
     """The list of one part of all items."""
-    shape, first = whole.item, 0
+    first, shape = _place_of(whole.item, path)
+    return Grown(shape, whole.buffers[first : first + leaf_count(shape)], whole.count)
+
+
+def _place_of(shape: Shape, path: Sequence[int]) -> tuple[int, Shape]:
+    """Where the leaves of a part begin among those of an item, and how the part is put together."""
+    first = 0
     for k in path:
         first += sum(map(leaf_count, shape.parts[:k]))
         shape = shape.parts[k]
-    return Grown(shape, whole.buffers[first : first + leaf_count(shape)], whole.count)
+    return first, shape
 
 
 def _takes_part(frame: Frame, value: State, place: Within, whole: Grown, part: Grown) -> None:
     """The list around an item has other memory for this part of all items."""
     ctx = frame.ctx
     assert place.cell is not None
-    first, shape = 0, whole.item
-    for k in place.path:
-        first += sum(map(leaf_count, shape.parts[:k]))
-        shape = shape.parts[k]
+    first, _ = _place_of(whole.item, place.path)
     buffers = (*whole.buffers[:first], *part.buffers, *whole.buffers[first + len(part.buffers) :])
     items = dataclasses.replace(whole, buffers=buffers)
     ctx.item_changes[place.cell] = ctx.item_changes.get(place.cell, 0) + 1
