@@ -18,7 +18,7 @@ EVERY_COMPILED = 25
 
 
 @pytest.mark.parametrize(
-    "first", [*range(0, 50, 10), *(pytest.param(first, marks=pytest.mark.long) for first in range(50, 100, 10))]
+    "first", [*range(0, 30, 10), *(pytest.param(first, marks=pytest.mark.long) for first in range(30, 100, 10))]
 )
 def test_some_random_programs(first: int) -> None:
     """The same ones in each run; `make fuzz` and `make test-long` have others."""

@@ -172,7 +172,10 @@ class _Homes:
         if inside or size is None or self.shared + size > MOST_SHARED:
             if inside:
                 raise Unsupported(
-                    f"the array `{op.out.name}` of some of the threads of a block", ir.place_of(op.origin), "", ""
+                    f"the array `{op.out.name}` of some of the threads of a block",
+                    ir.place_of(op.origin),
+                    "Neither one thread nor the block can hold it.",
+                    "Make it in every thread, or in the block as a shared array.",
                 )
             return Home("of blocks", op, shape)
         self.shared += size

@@ -11,7 +11,7 @@ import dataclasses
 import functools
 import inspect
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -69,6 +69,7 @@ COMPARISONS: dict[str, Any] = {
 
 _OF_TWO = {*BINARY.values(), *COMPARISONS.values()}
 _OF_ONE = set(UNARY.values())
+_OF_OBJECTS: Mapping[Any, str] = {operator.is_: "Is", operator.is_not: "IsNot"}
 
 
 def spelt_out(frame: Frame, callee: Any, args: Sequence[Value]) -> Value | None:
@@ -77,6 +78,8 @@ def spelt_out(frame: Frame, callee: Any, args: Sequence[Value]) -> Value | None:
         return binary(frame, callee, args[0], args[1])
     if len(args) == 1 and callee in _OF_ONE:
         return unary(frame, callee, args[0])
+    if len(args) == 2 and callee in _OF_OBJECTS:
+        return compare(frame, _OF_OBJECTS[callee], args[0], args[1])
     return None
 
 
@@ -221,7 +224,9 @@ def _tuples_ordered(frame: Frame, callee: Any, left: Sequence[Value], right: Seq
         return _tuples_ordered(frame, callee, more_left, more_right)
     if not _are_comparable(a, b):
         # reached where all items before these are equal: Python raises there, and nowhere else
-        error = ir.Raise(exception=TypeError, args=(f"no order of {described(a)} and {described(b)}",))
+        # (of an array it asks first whether it is the same as the other)
+        kind = ValueError if is_numeric(a) and is_numeric(b) else TypeError
+        error = ir.Raise(exception=kind, args=(f"no order of {described(a)} and {described(b)}",))
         frame.ctx.builder.emit(error)
         return ir.boolean(False)
     if not more_left and not more_right:

@@ -6,8 +6,8 @@ import pytest
 from tests.cuda.simulated.checks import arguments, check
 from tests.cuda.simulated.functions import FUNCTIONS
 
-# every other one is left to the long run
-NAMES = [pytest.param(name, marks=[pytest.mark.long] if k % 2 else []) for k, name in enumerate(FUNCTIONS)]
+# three of four are left to the long run
+NAMES = [pytest.param(name, marks=[pytest.mark.long] if k % 4 else []) for k, name in enumerate(FUNCTIONS)]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -2,7 +2,6 @@
 
 import math
 import operator
-import time
 
 import numpy as np
 import pytest
@@ -331,7 +330,7 @@ def test_assertions_that_hold_go():
     assert count(simplified(p.function(p["x"]))) == 0
 
 
-def test_a_thousand_operations_take_less_than_100_ms():
+def test_a_thousand_operations_become_few():
     p = Program(a=VECTOR, x=F, n=I)
     x = p["x"]
 
@@ -343,13 +342,8 @@ def test_a_thousand_operations_take_less_than_100_ms():
 
     f = p.function(*p.loop((p["n"],), (0.0,), body))
     assert count(f) > 1000
-    seconds = []
-    for _ in range(3):
-        start = time.perf_counter()
-        simplify(f)
-        seconds.append(time.perf_counter() - start)
-    # a bound on the process for slow machines; about 40 ms where this was written
-    assert min(seconds) < 0.3
+    # of a round the product, the sine and what is added up are left
+    assert count(simplify(f)) < 4 * 200 + 10
 
 
 # --------------------------------------------------------------------------------------------------- random programs
