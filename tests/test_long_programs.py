@@ -24,7 +24,7 @@ def slope(function, x, n, h=1e-6):
     return (function(x + h, n) - function(x - h, n)) / (2 * h)
 
 
-@pytest.mark.parametrize("name", ["default", "again"])
+@pytest.mark.parametrize("name", ["default", pytest.param("again", marks=pytest.mark.long)])
 def test_a_chain_of_statements(name):
     function = chain(LONG)
     options = {} if name == "default" else {"strategy": FORCED[name]}

@@ -36,7 +36,7 @@ def named(part: Any) -> str:
     return part.name if isinstance(part, Row) else str(part)
 
 
-# Of some, numba compiles much. Of what is made of other rules (NumPy's words, SciPy's), a third is in the short run.
+# Of some, numba compiles much. Of what is made of other rules (NumPy's words, SciPy's), a quarter is in the short run.
 CORE = {id(row) for row in (*SCALARS, *ARRAYS, *CONSTANTS)}
 
 
@@ -47,7 +47,7 @@ def marked(rows: list[Row], every: int) -> list[Any]:
     return [pytest.param(row, marks=pytest.mark.long) if long else row for row, long in is_long]
 
 
-@pytest.mark.parametrize("row", marked(TABLE, 3), ids=named)
+@pytest.mark.parametrize("row", marked(TABLE, 4), ids=named)
 def test_rule(row: Row) -> None:
     check(row.function, sampled(row), row.active, single=is_checked_in_single(row))
 

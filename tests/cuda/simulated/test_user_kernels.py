@@ -69,10 +69,10 @@ def check(kernel, launch, arguments):
     assert abs(changed - pulled) < (1e-4 if is_single else 1e-10) * scale
 
 
-# two of three are left to the long run, but for some that went wrong once
+# five of six are left to the long run, but for some that went wrong once
 OFTEN = {"attention", "two of a branch", "stored again", "swapping"}
 NAMES = [
-    pytest.param(n, marks=[pytest.mark.long] if k % 3 and n not in OFTEN else [])
+    pytest.param(n, marks=[pytest.mark.long] if k % 6 and n not in OFTEN else [])
     for k, n in enumerate(sorted(CASES.keys() - REFUSED))
 ]
 

@@ -90,7 +90,7 @@ def by_columns(function, x, t):
 
 
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("function", [residual, relaxed, calls, recursive])
+@pytest.mark.parametrize("function", [residual, relaxed, pytest.param(calls, marks=pytest.mark.long), recursive])
 def test_sizes(function, size):
     x = RNG.uniform(0.2, 1.0, size)
     got = adjit.jacfwd(function)(x, 0.4)
@@ -116,7 +116,7 @@ def test_hessian(size):
     np.testing.assert_allclose(got, got.T, rtol=1e-11, atol=1e-11)
 
 
-@pytest.mark.parametrize("layout", ["C", "F", "A"])
+@pytest.mark.parametrize("layout", ["C", *(pytest.param(layout, marks=pytest.mark.long) for layout in "FA")])
 def test_matrices_of_any_layout(layout):
     x = RNG.uniform(0.2, 1.0, (3, 5))
     x = {"C": x, "F": np.asfortranarray(x), "A": np.repeat(x, 2, axis=1)[:, ::2]}[layout]

@@ -204,7 +204,9 @@ def test_without_lanes_trips_stay_one_by_one():
     assert "blocks" not in text
 
 
-@pytest.mark.parametrize("name", ["options", "packed", "coupled", "damped"])
+@pytest.mark.parametrize(
+    "name", ["options", *(pytest.param(name, marks=pytest.mark.long) for name in ("packed", "coupled", "damped"))]
+)
 def test_large_enough_for_lanes_and_strips(name):
     """Against the serial gradient, compiled as well, with blocks, strips and chunks that are full and that are not."""
     row = PRANGES[name]
