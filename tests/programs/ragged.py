@@ -110,21 +110,6 @@ def rows_that_get_longer(x, n):
     return sum(rows[-1])
 
 
-@add(lambda: (vector(0.7, 1.3), 4), second=False)
-def table_of_extrapolations(p, n):
-    a, b = p[0], p[1]
-    f = lambda x: np.exp(-a * x * x) * np.cos(b * x)
-    R = [[0.5 * (f(0.0) + f(1.0))]]
-    m, h = 1, 1.0
-    for i in range(1, 5):
-        h /= 2
-        R.append([0.5 * R[i - 1][0] + h * sum(f((2 * k - 1) * h) for k in range(1, m + 1))])
-        m *= 2
-        for k in range(1, i + 1):
-            R[i].append(R[i][k - 1] + (R[i][k - 1] - R[i - 1][k - 1]) / (4**k - 1))
-    return R[-1][-1]
-
-
 @add(values, second=False)
 def row_under_another_name(x, n):
     L = [[x[j] for j in range(n)] for i in range(n)]
