@@ -114,6 +114,21 @@ def one_array_under_two_names(x, n):
     return changes_one_of_two(e, e, n)
 
 
+def changes_a_parameter_that_it_also_makes(x, y, n):
+    if n == 0:
+        return y[0]
+    if x[0] > 100.0:
+        x = np.zeros(3)
+    x[0] = x[0] * 2.0
+    below = changes_a_parameter_that_it_also_makes(y, y * 1.0, n - 1)
+    return below + y[0]
+
+
+def one_array_as_both(x, n):
+    both = x * 1.0
+    return changes_a_parameter_that_it_also_makes(both, both, n)
+
+
 @pytest.mark.parametrize(
     ("function", "message", "first"),
     [
@@ -127,6 +142,7 @@ def one_array_under_two_names(x, n):
         (with_a_star, r"with other arguments than it takes \(`\*` or `\*\*` in the call\)", 0.5),
         (lambda_that_calls_itself, "<lambda> calls itself", 0.5),
         (kept_by_callers, "an array that is kept for after a recursive call, where arrays are changed", np.ones(5)),
+        (one_array_as_both, "an array that is kept for after a recursive call", np.ones(3)),
         (one_array_under_two_names, "an array that is kept for after a recursive call", np.ones(3)),
     ],
 )

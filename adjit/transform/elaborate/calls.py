@@ -182,9 +182,7 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
     if _is_hashable(callee) and callee in OF_LISTS:
         args = [a.array if isinstance(a, Flat) else a for a in args]
     else:
-        seen_by = (
-            functools.partial(elements, ctx) if callee not in _OF_RAGGED else functools.partial(_unless_ragged, ctx)
-        )
+        seen_by = functools.partial(_unless_ragged if callee in _OF_RAGGED else elements, ctx)
         args, named = [seen_by(a) for a in args], {name: seen_by(value) for name, value in named.items()}
     return _resolved(frame, callee, list(args), dict(named))
 

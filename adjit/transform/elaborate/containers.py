@@ -320,8 +320,7 @@ def _copy(frame: Frame, owner: List) -> Value:
 
 
 def _reverse(frame: Frame, owner: List) -> Value:
-    with in_place(frame.ctx):
-        made = get_item(frame, owner, [SliceValue(ir.Span(step=ir.integer(-1)))])
+    made = get_item(frame, owner, [SliceValue(ir.Span(step=ir.integer(-1)))])
     assert isinstance(made, List)
     changed(frame, owner, made, "`reverse`")
     return Static(None)

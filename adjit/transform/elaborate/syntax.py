@@ -209,7 +209,7 @@ _Use = tuple[cst.CSTNode, cst.Name]
 def changes_others(node: cst.FunctionDef) -> bool:
     """Whether it may store into an array that is not its own."""
     nodes = list(inside(node.body))
-    own = _own(nodes)
+    own = _own(nodes) - {param.name.value for param in inside(node.params) if isinstance(param, cst.Param)}
     return any(_may_store(each, own) for each in nodes)
 
 
@@ -229,19 +229,18 @@ def _own(nodes: list[cst.CSTNode]) -> frozenset[str]:
 
 def _assignments(nodes: list[cst.CSTNode]) -> Iterator[tuple[cst.Name, cst.BaseExpression]]:
     for node in nodes:
-        targets = [each.target for each in node.targets] if isinstance(node, cst.Assign) else []
+        if isinstance(node, cst.Assign):
+            targets: list[cst.CSTNode] = [each.target for each in node.targets]
+        else:
+            targets = [node.target] if isinstance(node, cst.AnnAssign | cst.NamedExpr | cst.For | cst.CompFor) else []
         for target in targets:
-            assert isinstance(node, cst.Assign)
-            if isinstance(target, cst.Name):
-                yield target, node.value
-            elif isinstance(target, cst.Tuple):
-                for each in target.elements:
-                    if isinstance(each.value, cst.Name):
-                        yield each.value, node.value
-        if isinstance(node, cst.AnnAssign) and isinstance(node.target, cst.Name) and node.value is not None:
-            yield node.target, node.value
-        if isinstance(node, cst.For | cst.CompFor | cst.NamedExpr) and isinstance(node.target, cst.Name):
-            yield node.target, node.iter if isinstance(node, cst.For | cst.CompFor) else node.value
+            assert isinstance(node, cst.Assign | cst.AnnAssign | cst.NamedExpr | cst.For | cst.CompFor)
+            value = node.iter if isinstance(node, cst.For | cst.CompFor) else node.value
+            names = target.elements if isinstance(target, cst.Tuple | cst.List) else [target]
+            for each in names:
+                name = each.value if isinstance(each, cst.BaseElement) else each
+                if isinstance(name, cst.Name) and value is not None:
+                    yield name, value
 
 
 def _is_number(value: cst.BaseExpression) -> bool:

@@ -643,8 +643,10 @@ def parts_of(value: Value) -> list[Value]:
 
 def leaf_count(shape: Shape) -> int:
     """How many numbers and arrays an item of a list that grows is made of."""
-    if shape.kind in ("leaf", "row", "static"):
-        return int(shape.kind != "static")
+    if shape.kind == "static":
+        return 0
+    if shape.kind in ("leaf", "row"):
+        return 1
     if shape.kind == "ragged":
         return 1 + int(shape.fields[0])
     return 2 if shape.kind == "complex" else sum(map(leaf_count, shape.parts))
