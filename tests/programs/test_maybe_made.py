@@ -1,4 +1,4 @@
-"""Arrays that a loop without trips, or a branch, does not make, and that a branch alone reads."""
+"""What a loop without trips, or a branch, does not make, and what a branch alone reads."""
 
 import itertools
 import math
@@ -80,3 +80,16 @@ def test_some(made, read, around):
 def test_all(strategy):
     for names in itertools.product(MADE, READ, AROUND):
         check(program(*names), FORCED[strategy])
+
+
+def found_in_loops_without_trips(x, v):
+    found = {}
+    for i in v:
+        found[i % 3] = x * i
+    return sum(w * w for w in found.values())
+
+
+@pytest.mark.parametrize("strategy", FORCED.values(), ids=FORCED)
+def test_counters_of_loops_without_trips_are_put_aside(strategy):
+    derived = adjit.value_and_grad(found_in_loops_without_trips, "x", target="python", strategy=strategy)
+    assert derived(1.5, np.array([1, 2, 3, 4, 5])) == (112.5, 150.0)

@@ -447,7 +447,7 @@ def _read_undefined(function: ir.Function) -> list[ir.Var]:
 
 
 def _kept_undefined(function: ir.Function) -> list[ir.Var]:
-    """Results of branches that one of them does not assign, and that are put aside whichever was taken."""
+    """What a branch does not assign, or a loop without trips, and that is put aside whichever way was taken."""
     made = function.body.made
     pending = [op.value for op in ir.walk(function.body) if isinstance(op, ir.Store | ir.Push)]
     seen: set[ir.Operand] = set()
@@ -457,11 +457,15 @@ def _kept_undefined(function: ir.Function) -> list[ir.Var]:
         op = made.get(value) if isinstance(value, ir.Var) and value not in seen else None
         seen.add(value)
         if isinstance(op, ir.If):
-            k = op.outs.index(value)
-            yields = (op.then.yields[k], op.orelse.yields[k])
-            pending.extend(yields)
-            if any(isinstance(y, ir.Var) and isinstance(made.get(y), ir.Undefined) for y in yields):
-                found.append(op.outs[k])
+            sources = {out: (out, yields) for out, *yields in ir.joined(op)}
+        elif isinstance(op, ir.For | ir.While):
+            sources = {out: (arg, (init, last)) for init, arg, last, out in op.slots}
+        else:
+            continue
+        assigned, yields = sources[value]
+        pending.extend(yields)
+        if any(isinstance(y, ir.Var) and isinstance(made.get(y), ir.Undefined) for y in yields):
+            found.append(assigned)
     return found
 
 
