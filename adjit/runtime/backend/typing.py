@@ -11,13 +11,13 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 from numba import types
 from numba.core import errors
 from numba.core.registry import cpu_target
 from numba.core.typing.arraydecl import get_array_index_type
 
 from adjit.runtime.backend import special
+from adjit.runtime.backend.signatures import drawn_type, known_type
 
 # How numba says that it has no such call, or no type for the callee at all. Typings that expect arrays and are given
 # something else fail in their own code: `np.argmax(k)` asks an integer for its dtype.
@@ -25,39 +25,6 @@ _FAILURES = (
     errors.NumbaError, errors.UnsupportedBytecodeError, NotImplementedError, ValueError, AttributeError, IndexError,
     TypeError,
 )  # fmt: skip
-
-
-# What generators draw, and from how many parameters. To tell, numba would compile each method.
-_PARAMETERS = {
-    types.float64: {
-        "random": 0, "standard_normal": 0, "standard_exponential": 0, "standard_cauchy": 0, "standard_gamma": 1,
-        "chisquare": 1, "standard_t": 1, "rayleigh": 1, "laplace": 2, "logistic": 2, "beta": 2, "f": 2, "wald": 2,
-        "noncentral_chisquare": 2,
-    },
-    types.int64: {
-        "integers": 2, "poisson": 1, "binomial": 2, "negative_binomial": 2, "geometric": 1, "logseries": 1, "zipf": 1,
-    },
-}  # fmt: skip
-_OF_INTEGERS = (np.random.Generator.integers, np.random.Generator.permutation)
-_DRAWS = {
-    getattr(np.random.Generator, name): (kind, count)
-    for kind, counts in _PARAMETERS.items()
-    for name, count in counts.items()
-}
-
-
-def drawn_type(method: Any, given: Sequence[types.Type]) -> types.Type | None:
-    """The type of what a method of a generator draws, with these parameters and, after them, perhaps how many."""
-    taken = types.Integer if method in _OF_INTEGERS else types.Integer | types.Float
-    if method is np.random.Generator.permutation:
-        return types.Array(types.int64, 1, "C") if [isinstance(one, taken) for one in given] == [True] else None
-    kind, count = _DRAWS.get(method, (None, 0))
-    sizes = given[count:]
-    if kind is None or len(given) < count or not all(isinstance(one, taken) for one in given[:count]):
-        return None
-    if not sizes:
-        return kind
-    return types.Array(kind, 1, "C") if len(sizes) == 1 and isinstance(sizes[0], types.Integer) else None
 
 
 @functools.cache
@@ -72,6 +39,12 @@ def result_type(callee: Any, args: Sequence[types.Type], named: Mapping[str, typ
     """The type of `callee(*args, **named)` as numba infers it."""
     if args and isinstance(args[0], types.NumPyRandomGeneratorType):
         return None if named else drawn_type(callee, args[1:])
+    known = None if named else known_type(callee, args)
+    return inferred_type(callee, args, named) if known is None else known
+
+
+def inferred_type(callee: Any, args: Sequence[types.Type], named: Mapping[str, types.Type]) -> types.Type | None:
+    """What numba infers, for which it may have to compile."""
     context = _context()
     special.prepare(callee)
     for _ in range(2):

@@ -18,7 +18,6 @@ from numba import typeof, types
 from adjit.runtime.backend import stand_in
 from adjit.runtime.backend.typing import indexed, result_type, unified
 from adjit.runtime.library import held
-from adjit.runtime.library.workspace import product_type
 from adjit.transform.ir.core import Const, Operand, Type
 from adjit.transform.ir.memory import At, NewAxis, Selector, Span
 
@@ -30,10 +29,6 @@ def call_type(callee: Any, args: tuple[Type, ...], options: tuple[tuple[str, Any
     """The type of `callee(*args, **options)`, None where numba has no such call."""
     if callee is held:
         return args[0]
-    product = None if options else product_type(callee, args)
-    if product is not None:
-        # to tell, numba would compile its own
-        return product
     short = None if options else stand_in(callee, len(args))
     if short is not None and (of_short := call_type(short, args)) is not None:
         return of_short
