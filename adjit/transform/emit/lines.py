@@ -457,14 +457,14 @@ def _kept_undefined(function: ir.Function) -> list[ir.Var]:
         op = made.get(value) if isinstance(value, ir.Var) and value not in seen else None
         seen.add(value)
         if isinstance(op, ir.If):
-            sources = {out: (out, yields) for out, *yields in ir.joined(op)}
+            slots = [(first, out, second, out) for out, first, second in ir.joined(op)]
         elif isinstance(op, ir.For | ir.While):
-            sources = {out: (arg, (init, last)) for init, arg, last, out in op.slots}
+            slots = list(op.slots)
         else:
             continue
-        assigned, yields = sources[value]
-        pending.extend(yields)
-        if any(isinstance(y, ir.Var) and isinstance(made.get(y), ir.Undefined) for y in yields):
+        first, assigned, second, _ = slots[op.results.index(value)]
+        pending.extend((first, second))
+        if any(isinstance(y, ir.Var) and isinstance(made.get(y), ir.Undefined) for y in (first, second)):
             found.append(assigned)
     return found
 
