@@ -19,8 +19,8 @@ from typing import NamedTuple
 from numba import types
 
 from adjit import errors
-from adjit.runtime.library import stored_extent
 from adjit.transform import ir
+from adjit.transform.analysis import effects
 from adjit.transform.derive import Compiler, forward, reverse
 from adjit.transform.derive.jacobian import by_columns, by_rows, by_whole_rows
 from adjit.transform.derive.mirror import Sweeps
@@ -228,7 +228,7 @@ def _halves(
 
 
 def _check_repeatable(function: ir.Function) -> None:
-    calls = [op for op in ir.walk(function.body) if isinstance(op, ir.Call) and op.callee is not stored_extent]
+    calls = [op for op in ir.walk(function.body) if isinstance(op, ir.Call) and not effects.is_check(op)]
     if any(call.effect and call.outs for call in calls):
         raise errors.Unsupported(
             f"the pullback of {function.name}, which draws random numbers and makes arrays in a loop",

@@ -248,6 +248,35 @@ def appends_what_it_pops(x):
     return stack[0] * stack[-1] * len(stack)
 
 
+@LISTS.add(lambda: (wave(6),), (0,), compiled=True)
+def arrays_before_others(x):
+    gains = []
+    for k in range(3):
+        gains.insert(0, np.outer(x[k : k + 2], x[k + 1 : k + 4]))
+        gains.insert(len(gains) // 2, np.outer(x[2:4], x[:3]))
+    return sum(np.sum(gain * gain) for gain in gains) + np.sum(gains[0] @ gains[1].T)
+
+
+@add
+def lists_of_arrays_joined(x):
+    first, both, last = [], [], []
+    for k in range(3):
+        both += first
+        first = first + [x * k]
+        last = [x[:2] * k] + last
+        last.extend([x[1:3], x[2:4] * x[0]])
+    return sum(np.sum(row * row) for row in both + first) + sum(np.prod(row) for row in last)
+
+
+@add
+def arrays_of_any_length_joined(x):
+    parts, first = [], []
+    for k in range(3):
+        parts += [x[: k + 1] * x[k], x]
+        first.insert(0, x[k:])
+    return sum(np.sum(part) ** 2 for part in parts) + sum(part[0] * part[-1] for part in first)
+
+
 class Counted:
     def __init__(self, start):
         self.count, self.total = 0.0, start

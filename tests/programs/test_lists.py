@@ -87,3 +87,34 @@ def of_the_trip_before(x):
 def test_refused(function, message: str) -> None:
     with pytest.raises(adjit.AdjitError, match=message):
         adjit.grad(function)(np.array([0.5, 1.5, 2.5]))
+
+
+def stored_among_longer_ones(x):
+    rows = [x * k for k in range(len(x))]
+    rows[0] = x[:1]
+    return sum(np.sum(row * row) for row in rows)
+
+
+def appended_to_longer_ones(x):
+    rows = []
+    for v in x:
+        rows.append(x * v)
+    rows.append(x[:1])
+    return sum(np.sum(row * row) for row in rows)
+
+
+def joined_to_longer_ones(x):
+    rows, others = [], []
+    for v in x:
+        rows.append(x * v)
+        others.append(x[:1] * v)
+    return sum(np.sum(row * row) for row in rows + others)
+
+
+@pytest.mark.parametrize("function", [stored_among_longer_ones, appended_to_longer_ones, joined_to_longer_ones])
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_items_of_another_shape_are_no_items_of_that_shape(function, target: str) -> None:
+    derived = adjit.value_and_grad(function, target=target)
+    with pytest.raises(ValueError, match="arrays of different shapes where a list that grows takes its items to be"):
+        derived(np.array([0.5, 1.5, 2.5]))
+    assert derived(np.array([0.5]))[0] == function(np.array([0.5]))

@@ -14,7 +14,16 @@ from numba import types
 
 from adjit.errors import Stretched
 from adjit.runtime.backend.arrays import told
-from adjit.runtime.library.checks import STRETCHED, UNFIT, UNSTORED, broadcast_extent, same_extent, stored_extent
+from adjit.runtime.library.checks import (
+    OTHER_ITEM,
+    STRETCHED,
+    UNFIT,
+    UNSTORED,
+    broadcast_extent,
+    item_extent,
+    same_extent,
+    stored_extent,
+)
 from adjit.runtime.library.hints import reassociable_add, reassociable_sub
 
 
@@ -67,6 +76,11 @@ def _shared_extent(builder: Any, left: Any, right: Any) -> tuple[Any, Any]:
 @_checks(stored_extent, types.intp, ValueError, UNSTORED)
 def _target_extent(builder: Any, target: Any, value: Any) -> tuple[Any, Any]:
     return builder.or_(_equal(builder, value, target), _equal(builder, value, value.type(1))), target
+
+
+@_checks(item_extent, types.intp, ValueError, OTHER_ITEM)
+def _item_extent(builder: Any, items: Any, given: Any) -> tuple[Any, Any]:
+    return _equal(builder, items, given), items
 
 
 @_checks(same_extent, types.none, Stretched, STRETCHED)

@@ -12,6 +12,7 @@ from adjit.runtime.library.checks import (
     check_separate,
     has_nan,
     is_inside,
+    item_extent,
     overlaps,
     same_extent,
     slice_inside,

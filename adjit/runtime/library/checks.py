@@ -17,6 +17,7 @@ from adjit.errors import Aliased, Stretched, TypeMismatch
 
 UNFIT = "operands could not be broadcast together"
 UNSTORED = "could not broadcast the value into the shape of the target"
+OTHER_ITEM = "arrays of different shapes where a list that grows takes its items to be of one shape"
 STRETCHED = "two axes differ in length where this code takes them to be the same"
 
 
@@ -34,6 +35,13 @@ def stored_extent(target: int, value: int) -> int:
     if value != target and value != 1:
         raise ValueError(UNSTORED)
     return target
+
+
+def item_extent(items: int, given: int) -> int:
+    """The extent of an axis of the items of a list, of which another is given; ValueError if it differs there."""
+    if items != given:
+        raise ValueError(OTHER_ITEM)
+    return items
 
 
 def same_extent(left: int, right: int) -> None:

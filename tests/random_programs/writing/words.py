@@ -911,6 +911,18 @@ for <i> in range(<v>.size):
     <!l>.append(<v>[: <i> + 1] * <x1>)
 <!b> = sum(<!w>[-1] * np.sum(<!w>) for <!w> in <!l>) + np.sum(np.concatenate(<!l>))
 
+<!l> = []
+for <i> in range(<n>):
+    <!l>.insert(0, <v> * <x1>)
+    <!l>.extend([<v> * <f>, <v> + <i>])
+<!b> = sum(np.sum(<!w> * <!w>) for <!w> in <!l>) + len(<!l>)
+
+<!l>, <!q> = [], []
+for <i> in range(<n>):
+    <!q> += <!l>
+    <!l> = [<A> * <x1>] + <!l> + [<A>]
+<!b> = sum(np.sum(<!w> * <!w>) for <!w> in <!q>) - np.sum(<!l>[0] * <!l>[-1])
+
 <!l> = [[] for <i> in range(3)]
 for <i> in range(<v>.size):
     <!l>[<i> * <i> % 3].append(<v>[<i>] * <x1>)

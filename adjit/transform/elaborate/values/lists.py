@@ -20,6 +20,7 @@ from typing import Any
 
 from numba import types
 
+from adjit.runtime.library import item_extent
 from adjit.transform import ir
 from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.algorithms import common_extent
@@ -199,10 +200,27 @@ def store_item(ctx: Context, value: Grown, index: ir.Operand, given: Value) -> N
                 raise differ(ctx)
             row = _at(ctx, buffer, index, leaves[k + 1 : k + 1 + axes] if axes else None)
             assert isinstance(row, ir.Var)
-            store_all(ctx, row, leaf)
+            store_all(ctx, row, _of_extents(ctx, leaf, ctx.shape(row)))
             ctx.copied_rows |= {leaf, *(ctx.roots_of(leaf) - {KEPT, ANYWHERE})}
             # the list has the array itself in Python: what changes it afterwards is refused, if the list is read then
             ctx.detached(buffer, leaf, "an item of a list that grows", always=True, is_kept=True)
+
+
+def _of_extents(ctx: Context, leaf: Value, extents: Sequence[ir.Operand]) -> Value:
+    """An array as one of these extents, those of the items; ValueError if it has others, which Python would take."""
+    lazy = as_lazy(ctx, leaf)
+    for held, given in zip(extents, lazy.shape, strict=True):
+        _same_extent(ctx, held, given)
+    return dataclasses.replace(lazy, shape=tuple(extents))
+
+
+def _same_extent(ctx: Context, items: ir.Operand, given: ir.Operand) -> ir.Operand:
+    """The extent that is that of the items and of what comes to them, which is checked."""
+    if items == given:
+        return items
+    out = ir.Var("n", types.intp)
+    ctx.builder.emit(ir.Call(callee=item_extent, args=(items, given), outs=(out,), effect=True))
+    return out
 
 
 def _own_axes(shape: Shape) -> list[int]:
@@ -520,6 +538,9 @@ def joined(ctx: Context, left: List, right: List) -> List:
         return right
     if isinstance(right, TupleValue) and not right.items:
         return left
+    for one, other in ((left, right), (right, left)):
+        for item in other.items if isinstance(other, TupleValue) else ():
+            extents_differ(ctx, one, item)
     shape = _item_shape(ctx, *structure(left).parts, *structure(right).parts)
     if shape is None:
         raise differ(ctx)
@@ -532,14 +553,28 @@ def joined(ctx: Context, left: List, right: List) -> List:
         kind = widened(a.type, b.type)
         if kind is None:
             raise differ(ctx)
-        extents = ctx.shape(a)[1:]
-        if axes:
-            extents = tuple(_larger(ctx, *pair) for pair in zip(extents, ctx.shape(b)[1:], strict=True))
+        merged = functools.partial(_larger, ctx) if axes else functools.partial(_shared, ctx, first.count, second.count)
+        extents = tuple(merged(*pair) for pair in zip(ctx.shape(a)[1:], ctx.shape(b)[1:], strict=True))
         out = _buffer(ctx, kind.dtype, (count, *extents))
         buffers.append(out)
         _copy_items(ctx, a, ir.integer(0), first.count, out)
         _copy_items(ctx, b, first.count, second.count, out)
     return Grown(shape, tuple(buffers), count)
+
+
+def _shared(ctx: Context, left: ir.Operand, right: ir.Operand, one: ir.Operand, other: ir.Operand) -> ir.Operand:
+    """The extent of the items of two lists of so many items, one of which may have none."""
+    if one == other:
+        return one
+    own = _unless_empty(ctx, left, one, other)
+    return _same_extent(ctx, own, _unless_empty(ctx, right, other, one))
+
+
+def _unless_empty(ctx: Context, count: ir.Operand, extent: ir.Operand, otherwise: ir.Operand) -> ir.Operand:
+    has_items = scalars.scalar(ctx, operator.gt, (count, ir.integer(0)), "has_items")
+    if isinstance(has_items, ir.Const):
+        return extent if has_items.value else otherwise
+    return ctx.builder.call(ir.select, has_items, extent, otherwise, type=types.intp, name="n")
 
 
 def _copy_items(ctx: Context, source: ir.Operand, start: ir.Operand, count: ir.Operand, target: ir.Var) -> None:
