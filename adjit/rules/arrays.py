@@ -244,6 +244,15 @@ def trace(a, offset=0):
     return total
 
 
+@decomposition(np.tri)
+def tri(N, M=None, k=0, dtype=np.float64):
+    out = np.zeros((N, N if M is None else M), dtype)
+    for i in range(out.shape[0]):
+        for j in range(min(max(i + k + 1, 0), out.shape[1])):
+            out[i, j] = 1
+    return out
+
+
 @decomposition(np.tril)
 def tril(m, k=0):
     if m.ndim > 2:

@@ -51,7 +51,7 @@ constant(np.shape, np.size, np.broadcast_shapes, np.linalg.matrix_rank)
 
 # ---------------------------------------------------------------------------------------------- arrays made of integers
 
-constant(np.eye, np.identity, np.tri)
+constant(np.eye, np.identity)
 constant(np.bartlett, np.blackman, np.hamming, np.hanning)
 
 # ------------------------------------------------------------------------- refused, with what to write in its place

@@ -42,7 +42,8 @@ def kron(a, b):
     if a.ndim == 1 and b.ndim == 1:
         return np.outer(a, b).ravel()
     rows, columns = b.shape
-    out = np.empty((a.shape[0] * rows, a.shape[1] * columns), a.dtype)
+    none = np.zeros(0, a.dtype) * np.zeros(0, b.dtype)
+    out = np.empty((a.shape[0] * rows, a.shape[1] * columns), none.dtype)
     for i in range(a.shape[0]):
         for j in range(a.shape[1]):
             out[i * rows : (i + 1) * rows, j * columns : (j + 1) * columns] = a[i, j] * b

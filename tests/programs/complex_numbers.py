@@ -4,6 +4,7 @@ import cmath
 import math
 
 import numpy as np
+from scipy import linalg
 
 from tests.programs.rows import Rows, wave
 
@@ -240,3 +241,21 @@ def inverse_functions(x, y):
 def inverse_functions_of_arrays(x):
     z = np.arcsin(x + 0.2j) + np.arctanh(PHASES * x) * np.arccosh(x - 1.0j)
     return np.sum(z.real - 2.0 * z.imag) + cmath.log(complex(x[0], 0.3), 2.0).real + cmath.log(2.0, 1j + x[1]).imag
+
+
+# ---------------------------------------------------------------------------------------------- lists, matrices, mixed
+
+
+@program(lambda: (0.7, 1.3), active=(0, 1))
+def functions_of_lists(x, y):
+    waves = [x * cmath.exp(1j * y * k) for k in range(3)]
+    sizes = np.abs(waves) ** 2 + np.angle(waves)
+    return np.sum(sizes) + np.sum(np.real(waves)) * np.sum(np.imag([x + 2j * y, y * 1j])) + abs(np.conj(waves)[1] + x)
+
+
+@program(lambda: (0.7, 1.3), active=(0, 1))
+def products_of_real_and_complex(x, y):
+    spin = np.array([[0, 1j], [-1j, 0]])
+    energy = x * np.kron(np.eye(2), spin) + np.kron(spin * y, np.array([[1, 2], [0, 1]]))
+    moved = linalg.expm(-1j * energy) @ np.array([1.0, 0.0, 0.5, 0.0])
+    return np.vdot(moved, energy @ moved).real

@@ -141,3 +141,10 @@ def narrow_counts(x, n):
         n[k % 3] += 2
         t += x[k] * before * n[k % 3] * x[0]
     return t
+
+
+@add(lambda: (wave(6), np.array([[1, 2], [0, 1]])))
+def products_of_integers(x, m):
+    rows = m @ m
+    row = m[0] @ rows + rows @ m[1]
+    return x[row @ row % 6] * x[0] + np.inner(m[0], m[1]) * x[1] + np.dot(m, m)[0, 1] * x[2] + np.vdot(m, m) * x[3]

@@ -244,3 +244,56 @@ def numbers_of_a_list(numbers, y):
 
 def a_function_given(function, y):
     return np.sum(function(y) * y)
+
+
+class Law:
+    gain = 2.0
+
+    def __init__(self, k):
+        super().__init__()
+        self.k, self.calls = k, 0
+
+    def __call__(self, x):
+        self.calls += 1
+        return self.k * x
+
+    @property
+    def stiffness(self):
+        return 2.0 * self.k
+
+    @classmethod
+    def of(cls, k):
+        return cls(k, 0.5)
+
+    @staticmethod
+    def square(x):
+        return x * x
+
+
+class Shifted:
+    def __call__(self, x):
+        return super().__call__(x + 1.0) - self.k
+
+
+class Cubic(Shifted, Law):
+    def __init__(self, k, b):
+        super().__init__(k)
+        self.b = b
+
+    def harder(self):
+        self.k = self.k * 1.5
+        return self.k
+
+    def __call__(self, x):
+        return super().__call__(x * self.harder()) + self.b * super().square(x) * super().gain
+
+    @property
+    def stiffness(self):
+        return super(Cubic, self).stiffness + 6.0 * self.b
+
+
+@add
+def what_classes_inherit(k, y):
+    laws = [Cubic(k * y[i], y[1]) for i in range(y.size)]
+    other = Cubic.of(k)
+    return sum(law(y[0]) + law.stiffness for law in laws) + other(k) * other.calls + Law.__call__(other, y[2])

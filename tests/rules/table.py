@@ -266,6 +266,8 @@ PRODUCTS: list[Row] = [
     row(np.outer, lambda a, b: np.outer(a, b), vector(3), vector(2)),
     row(np.kron, lambda a, b: np.kron(a, b), array(2, 3), array(2, 2)),
     row(np.kron, lambda a, b: np.kron(a, b), vector(3), vector(2), note="vectors"),
+    row(np.kron, lambda a: np.kron(np.array([[1, 2], [0, 1]]), a), array(2, 2), note="of integers and floats"),
+    row(np.tri, lambda a: np.where(np.tri(3, 4, 1, dtype=bool), a, np.tri(3, M=4, k=-1) + np.tri(3, 4)), array(3, 4)),
     row(np.cross, lambda a, b: np.cross(a, b), vector(3), vector(3)),
     row(np.cross, lambda a, b: np.cross(a, b), array(2, 3), vector(3), note="rows"),
     row(np.vdot, lambda a, b: np.vdot(a, b), vector(3), vector(3)),
@@ -403,7 +405,7 @@ CONSTANTS: list[Row] = [
     *constant((np.argmax, np.argmin, np.nanargmax, np.nanargmin, np.argsort, np.flatnonzero), at.at_place, vector()),
     *constant((np.all, np.any, np.isrealobj, np.iscomplexobj), at.if_array, vector()),
     *constant(
-        (np.eye, np.identity, np.tri, np.hamming, np.hanning, np.bartlett, np.blackman),
+        (np.eye, np.identity, np.hamming, np.hanning, np.bartlett, np.blackman),
         at.matrix_of,
         real,
         at.small_integer,

@@ -12,6 +12,8 @@ import numba
 import numpy as np
 import scipy.linalg as sl
 
+from adjit.rules.complex_matrices import as_real
+from adjit.rules.complex_numbers import complex_of
 from adjit.rules.registry import builtin
 from adjit.rules.triangular import (
     banded_solve,
@@ -287,6 +289,13 @@ def expm(A):
     for _ in range(squarings):
         found = np.dot(found, found)
     return found
+
+
+@builtin.of_complex(sl.expm)
+def complex_expm(A):
+    n = A.shape[0]
+    found = sl.expm(as_real(A))
+    return complex_of(found[:n, :n].copy(), found[n:, :n].copy())
 
 
 @numba.njit

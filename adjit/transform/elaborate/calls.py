@@ -37,7 +37,9 @@ from adjit.transform.elaborate.kernels import CudaName, attribute_of_cuda, call_
 from adjit.transform.elaborate.operators import applied, product, spelt_out, truth
 from adjit.transform.elaborate.python_library import is_cached, of_text
 from adjit.transform.elaborate.records import (
+    Parent,
     attribute_of_jitclass,
+    attribute_of_parent,
     attribute_of_record,
     call_method,
     called_object,
@@ -100,6 +102,8 @@ def attribute(frame: Frame, owner: Value, name: str) -> Value:
         return of_cuda
     if isinstance(owner, Record):
         return attribute_of_record(frame, owner, name)
+    if isinstance(owner, Static) and isinstance(owner.value, Parent):
+        return attribute_of_parent(frame, owner.value, name)
     if isinstance(owner, Running):
         return Method(owner, name)
     if isinstance(owner, Grown) and has_fields(owner):
@@ -680,6 +684,8 @@ def _complex_call(frame: Frame, callee: Any, args: list[Value], named: dict[str,
         return truth(frame, args[0])
     if callee is cmath.isclose:
         return _is_close(frame, args, named)
+    if isinstance(callee, np.ufunc) or callee in (np.real, np.imag):
+        args = [array_of(ctx, a) if isinstance(a, TupleValue) else a for a in args]
     if not named and all(map(is_numeric, args)):
         if name in ("real", "imag") and len(args) == 1:
             return _part_taken(ctx, args[0], name)

@@ -31,6 +31,7 @@ from adjit.transform.elaborate.records import (
     has_attribute,
     is_instance,
     opened,
+    parent,
     replaced,
 )
 from adjit.transform.elaborate.values import complexes, scalars
@@ -249,6 +250,7 @@ PYTHON_BUILTINS: dict[Any, Handler] = {
     getattr: takes("getattr", "obj name default?", get_attribute),
     hasattr: takes("hasattr", "obj name", has_attribute),
     dataclasses.replace: _replace,
+    super: parent,
     builtins.sum: takes("sum", "iterable start:number?", _sum_builtin),
 }
 

@@ -29,7 +29,7 @@ from adjit.transform.elaborate.derivatives import arguments
 from adjit.transform.elaborate.draws import drawn
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Context, Frame, wrap
-from adjit.transform.elaborate.values.names import changed, kept, state_of
+from adjit.transform.elaborate.values.names import changed, kept, now, state_of
 from adjit.transform.elaborate.values.values import (
     Complex,
     Method,
@@ -359,6 +359,56 @@ def replaced(frame: Frame, owner: Value, named: Mapping[str, Value]) -> Value:
     return constructed(frame, owner.of, (), {**pairs, **named})
 
 
+# -------------------------------------------------------------------------------------------------------------- parents
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Parent:
+    """What `super()` gives: an object, as the classes see it that come after one in its order of them."""
+
+    kind: type
+    owner: Record
+
+
+def parent(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+    """`super()` in a method, `super(kind, owner)`."""
+    ctx = frame.ctx
+    if not args:
+        # the class is in the closure of each function that names `super`, and its first argument is the object
+        first = next(iter(frame.source.parameters.parameters), "")
+        kind, owner = frame.source.closure.get("__class__"), frame.lookup(first)
+    else:
+        kind, owner = args[0].value if isinstance(args[0], Static) else None, args[-1]
+    if named or len(args) not in (0, 2) or not isinstance(kind, type) or not isinstance(owner, Record):
+        raise ctx.unsupported("super of these", "Call it without arguments, in a method of a class.")
+    return Static(Parent(kind, owner))
+
+
+def attribute_of_parent(frame: Frame, above: Parent, name: str) -> Value:
+    """`super().name`."""
+    ctx, owner = frame.ctx, now(frame, above.owner)
+    assert isinstance(owner, Record)
+    assert owner.of is not None
+    order = owner.of.__mro__
+    after = order[order.index(above.kind) + 1 :] if above.kind in order else ()
+    found = next((vars(kind)[name] for kind in after if name in vars(kind)), None)
+    if found is object.__init__:
+        return Static(_does_nothing)
+    if isinstance(found, property):
+        return ctx.call(frame, Static(found.fget), [owner], {})
+    if isinstance(found, staticmethod | classmethod):
+        return Static(found.__get__(None, owner.of))
+    if isinstance(found, FunctionType):
+        return Static(Partial(Static(found), (owner,), {}))
+    if found is None:
+        raise ctx.unsupported(f"{described(owner)} has no `{name}` above {above.kind.__name__}", "Look for its name.")
+    return wrap(ctx, found)
+
+
+def _does_nothing() -> None:
+    """`object.__init__`."""
+
+
 # ------------------------------------------------------------------------------------------------ functions with values
 
 
@@ -383,8 +433,8 @@ def called_object(frame: Frame, thing: Any, args: Sequence[Value], named: Mappin
     """A call of what holds values and a function: a partial, a bound method, an object with `__call__`; else None."""
     ctx = frame.ctx
     if isinstance(thing, Partial):
-        first = [seen(frame.env, a) for a in thing.args]
-        given = {n: seen(frame.env, v) for n, v in thing.named.items()}
+        first = [now(frame, seen(frame.env, a)) for a in thing.args]
+        given = {n: now(frame, seen(frame.env, v)) for n, v in thing.named.items()}
         return ctx.call(frame, thing.function, [*first, *args], {**given, **named})
     if isinstance(thing, operator.itemgetter | operator.attrgetter):
         made = thing.__reduce__()

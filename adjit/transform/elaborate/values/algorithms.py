@@ -48,6 +48,24 @@ def common_extent(extents: Any) -> int:
 # ------------------------------------------------------------------------------------------------------- whole numbers
 
 
+def product_of_integers(left: Any, right: Any) -> Any:
+    """The product of arrays of integers, which BLAS has not: vectors and matrices. ValueError if they do not fit."""
+    if left.shape[left.ndim - 1] != right.shape[0]:
+        raise ValueError("operands of a product of matrices do not fit")
+    if left.ndim == 1 and right.ndim == 1:
+        return np.sum(left * right)
+    if right.ndim == 1:
+        return np.sum(left * right, axis=1)
+    if left.ndim == 1:
+        return np.sum(left.reshape(-1, 1) * right, axis=0)
+    out = np.zeros((left.shape[0], right.shape[1]), np.int64)
+    for i in range(left.shape[0]):
+        for k in range(right.shape[0]):
+            for j in range(right.shape[1]):
+                out[i, j] += left[i, k] * right[k, j]
+    return out
+
+
 def factorial(n: int) -> float:
     if n < 0:
         raise ValueError("factorial() not defined for negative values")

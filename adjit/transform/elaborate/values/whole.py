@@ -19,6 +19,7 @@ from numba import njit, types
 
 from adjit import errors
 from adjit.transform import ir
+from adjit.transform.elaborate.values.algorithms import product_of_integers
 from adjit.transform.elaborate.values.elementwise import converted, operand
 from adjit.transform.elaborate.values.frame import Context, wrap
 from adjit.transform.elaborate.values.scalars import Options, name_of, no_such_call, wider
@@ -83,6 +84,8 @@ def whole_call(
 ) -> Value:
     """A call on whole arrays (or numbers); tuples of results come back as such."""
     if callee in _PRODUCTS:
+        if len(args) == 2 and all(is_array(a) and isinstance(dtype(a), types.Integer) for a in args):
+            return ctx.inline(product_of_integers, args, {}, False, False)
         args = _of_one_type(ctx, args)
     given = tuple(a.type for a in args)
     callee = callee if call_type(callee, given, options) is not None else compiled(callee)
