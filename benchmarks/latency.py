@@ -5,7 +5,7 @@
 - `import adjit`, beyond `import numba`;
 - the first gradient in a process that has made another one before, of which so much to derive it, beside the
   compilation of the hand-written adjoint, at the small size of each workload;
-- the same in a second process with `cache=True`, from after the import to the result;
+- the same in a second process, from the cache, from after the import to the result;
 - a gradient call with an array of 3 elements, beside numba's own dispatch of a function that does nothing, with results
   of its own (`grad`) and with the caller's (`into`).
 
@@ -93,7 +93,7 @@ def time_cached(folder, name):
 
     workload = the_workload(folder, name)
     begin = time.process_time()
-    adjit.value_and_grad(workload.function, wrt=workload.wrt, cache=True)(*workload.arguments)
+    adjit.value_and_grad(workload.function, wrt=workload.wrt)(*workload.arguments)
     return {"cached": time.process_time() - begin, "hits": adjit.cache_info().hits}
 
 
@@ -152,7 +152,7 @@ TASKS = {"import": time_import, "first": time_first, "hand": time_hand, "cached"
 
 def measured(task, *arguments, cache=None):
     """What a process of its own prints."""
-    environment = {**os.environ, **({"ADJIT_CACHE_DIR": cache} if cache else {})}
+    environment = {**os.environ, **({"ADJIT_CACHE_DIR": cache} if cache else {"ADJIT_CACHE": "0"})}
     command = [sys.executable, __file__, "--task", task, *arguments]
     run = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
     return json.loads(run.stdout.splitlines()[-1])

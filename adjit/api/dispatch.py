@@ -34,8 +34,8 @@ from adjit.api.arguments import (
     specialised,
     type_of,
 )
-from adjit.api.cache import DerivativeCache
-from adjit.api.keys import values_of_names
+from adjit.api.cache import DerivativeCache, is_on
+from adjit.api.names import values_of_names
 from adjit.api.notation import to_text, to_types
 from adjit.api.options import Options
 from adjit.api.plans import GRADIENTS, OTHER, Planned, planned
@@ -46,7 +46,7 @@ from adjit.runtime.backend import is_dispatcher
 from adjit.runtime.backend.dispatcher import Picklable, SpecialisedDispatcher, compiler_lock, without_collections
 from adjit.runtime.compile import load
 from adjit.transform.source import derivative as derivatives
-from adjit.transform.source.callables import python_function
+from adjit.transform.source.callables import noting_reads, python_function
 from adjit.transform.source.derivative import Derivative, root, shown
 from adjit.transform.source.structures import ARRAYS, has_held, has_records, is_structure
 
@@ -146,8 +146,7 @@ class Specialising:
         """The same function of the leaves of such arguments, with the globals that it was made with, as this one."""
         found = self._laid_out.get(layouts)
         if found is None:
-            options = dataclasses.replace(self.options, cache=False)
-            made = derive(derivatives.of_structures(self.derivative, layouts), options)
+            made = derive(derivatives.of_structures(self.derivative, layouts), self.options)
             found = self._laid_out.setdefault(layouts, made)
         return found
 
@@ -294,13 +293,14 @@ class Specialising:
     def _specialise(self, given: Sequence[types.Type]) -> FunctionType:
         """The generated function for arguments of these types."""
         taken = self._specialised(given)
-        emitted = self._emitted(self.derivative, taken)
+        with noting_reads() as read:
+            emitted = self._emitted(self.derivative, taken)
         title = f"{emitted.name} {', '.join(map(to_text, taken))}".rstrip()
         # global arrays as they are now, on every target
         names = {n: v.copy() if isinstance(v, np.ndarray) else v for n, v in emitted.globals.items()}
         function = load(emitted.text, names, emitted.name, title, is_plain=isinstance(self, Interpreted))
         if isinstance(self._cache, DerivativeCache):
-            self._cache.made(given, emitted, function, title)
+            self._cache.made(given, emitted, function, title, read)
         return function
 
     def _specialised(self, given: Sequence[types.Type]) -> tuple[types.Type, ...]:
@@ -385,7 +385,7 @@ class Derived(Specialising, SpecialisedDispatcher):
         self._describe(derivative, options)
         stub = stub_of(root(derivative), self.__signature__)
         super().__init__(stub, options.for_numba())
-        if options.cache:
+        if options.cache is not False and is_on():
             self._cache = DerivativeCache(derivative, options, str(getattr(root(derivative), "__name__", "function")))
         self._dress()
 

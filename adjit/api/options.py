@@ -33,7 +33,7 @@ class Options:
 
     fastmath:     numba's flags; the default only lets a product and a sum fuse
     vectormath:   elementary functions of our own where the machine can then work on several numbers at once
-    cache:        compiled code is kept for later processes
+    cache:        compiled code is kept for later processes; None: where that can be, and with no warning where not
     memory_limit: the bytes that snapshots of loops may take, whose trips are then run again; None: no such loops
     strategy:     which mechanisms the transformation uses
     boundscheck:  each index is checked, and one that is out of bounds raises IndexError at the user's line
@@ -44,7 +44,7 @@ class Options:
     fastmath: bool | frozenset[str] = frozenset({"contract"})
     parallel: bool = False
     vectormath: bool = True
-    cache: bool = False
+    cache: bool | None = None
     memory_limit: int | None = None
     strategy: Strategy = CHEAPEST
     boundscheck: bool = False

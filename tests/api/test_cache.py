@@ -65,6 +65,7 @@ HELPERS = "def shifted(x):\n    return x + 1.0\n"
 def not_verified(monkeypatch):
     """Nothing is taken from the cache where each pass is to be seen."""
     monkeypatch.delenv("ADJIT_VERIFY", raising=False)
+    monkeypatch.delenv("ADJIT_CACHE", raising=False)
 
 
 @pytest.fixture
@@ -173,7 +174,7 @@ def test_whole_entries_that_do_not_load_are_made_again(tmp_path, monkeypatch):
     assert adjit.cache_info().hits == before.hits + 1
 
 
-class Mutable:
+class Mutable(dict):
     rate = 2.0
 
 
