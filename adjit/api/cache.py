@@ -27,7 +27,15 @@ from adjit.api.digests import KNOWN, NotKeyed, path_of
 from adjit.api.keys import Key, key_of
 from adjit.errors import NotCached
 from adjit.runtime.backend import is_dispatcher, others
-from adjit.runtime.backend.caching import Cache, argument_types, holds_addresses, packed, packed_code, unpacked_code
+from adjit.runtime.backend.caching import (
+    Cache,
+    argument_types,
+    holds_addresses,
+    packed,
+    packed_code,
+    symbols,
+    unpacked_code,
+)
 from adjit.runtime.compile import register
 from adjit.transform.source.derivative import Derivative
 
@@ -84,6 +92,16 @@ class _Made(NamedTuple):
     extensions: tuple[tuple[str, str], ...]
 
 
+class _Kept(NamedTuple):
+    """What is in an entry: the generated code, the machine code, and the symbols that this takes from elsewhere."""
+
+    title: str
+    text: str
+    extensions: tuple[tuple[str, str], ...]
+    code: bytes
+    symbols: tuple[str, ...]
+
+
 class DerivativeCache(Cache):
     """The part of a derived function's dispatcher that numba asks before it compiles and tells afterwards."""
 
@@ -109,15 +127,15 @@ class DerivativeCache(Cache):
         kept = self._kept(argument_types(sig))
         if kept is None:
             return None
-        title, text, machine_code, extensions = kept
-        if not all(others.is_installed(*extension) for extension in extensions):
+        if not all(others.is_installed(*extension) for extension in kept.extensions):
             return None
-        target_context.refresh()
         try:
-            found = unpacked_code(target_context, machine_code)
+            found = unpacked_code(target_context, kept.code, kept.symbols)
         except _STALE:
             return None
-        register(text, title)
+        if found is None:
+            return None
+        register(kept.text, kept.title)
         _count["hits"] += 1
         return found
 
@@ -132,8 +150,8 @@ class DerivativeCache(Cache):
             self._refuse("its machine code holds addresses of this process")
             return
         try:
-            payload = packed((made.title, made.text, packed_code(data), made.extensions))
-            store.write(self._name_of(made.key), payload, made.as_module)
+            kept = _Kept(made.title, made.text, made.extensions, packed_code(data), symbols(data))
+            store.write(self._name_of(made.key), packed(tuple(kept)), made.as_module)
         except OSError as fault:
             self._refuse(f"the cache cannot be written: {fault}")
         except _UNPICKLABLE as fault:
@@ -171,7 +189,7 @@ class DerivativeCache(Cache):
     def text(self, given: Sequence[types.Type]) -> str | None:
         """The generated source for these types, if it is kept."""
         kept = self._kept(tuple(given))
-        return None if kept is None else kept[1]
+        return None if kept is None else kept.text
 
     def _key(self, given: tuple[types.Type, ...]) -> Key | None:
         asks_to_see = os.environ.get("ADJIT_DUMP") or os.environ.get("ADJIT_VERIFY")
@@ -184,8 +202,8 @@ class DerivativeCache(Cache):
             self._refuse(str(reason))
             return None
 
-    def _kept(self, given: tuple[types.Type, ...]) -> tuple[str, str, bytes, tuple[tuple[str, str], ...]] | None:
-        """What is kept for these types: a title, the text, machine code, and which extensions of numba made it."""
+    def _kept(self, given: tuple[types.Type, ...]) -> _Kept | None:
+        """What is kept for these types."""
         key = self._key(given)
         if key is None:
             return None
@@ -197,8 +215,7 @@ class DerivativeCache(Cache):
         if payload is None:
             _count["misses"] += 1
             return None
-        kept: tuple[str, str, bytes, tuple[tuple[str, str], ...]] = pickle.loads(payload)
-        return kept
+        return _Kept(*pickle.loads(payload))
 
     def _name_of(self, key: str) -> str:
         return f"{re.sub(r'[^A-Za-z0-9_]', '', self.name)[:60]}_{self.derivative.kind}-{key}"

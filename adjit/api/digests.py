@@ -22,7 +22,7 @@ import random
 import sys
 import types as python_types
 from collections.abc import Iterable, Mapping
-from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, Generic, Protocol
 
 import numpy as np
@@ -57,6 +57,7 @@ _OF_BUILTINS = (
     python_types.WrapperDescriptorType, python_types.MethodDescriptorType, python_types.ClassMethodDescriptorType,
     python_types.BuiltinFunctionType,
 )  # fmt: skip
+_GENERATORS = (np.random.RandomState, random.Random)
 _CONTAINERS = (tuple, list, dict, set, frozenset)
 # Bases whose objects are their attributes, and no more.
 _EMPTY_BASES = (object, abc.ABC, Generic, Protocol, python_types.SimpleNamespace)
@@ -438,7 +439,7 @@ def path_of(value: Any) -> str | None:
         is_own = module.partition(".")[0] in KNOWN and "<locals>" not in name
         return f"{module}.{name}:{value.__code__.co_firstlineno}" if is_own else None
     owner = getattr(value, "__self__", None)
-    if isinstance(value, BuiltinFunctionType) and isinstance(owner, np.random.RandomState | random.Random):
+    if isinstance(value, BuiltinFunctionType | MethodType) and isinstance(owner, _GENERATORS):
         # numba puts generators of its own in the place of those behind np.random and random
         return f"{type(owner).__module__}.{value.__qualname__}"
     if is_distribution(value):

@@ -56,6 +56,9 @@ class SpecialisedDispatcher(CPUDispatcher):
             # numba may have kept machine code of callers, into which ours is linked
             special.give_symbols()
 
+    def _compilation_chain_init_hook(self) -> None:
+        """Nothing: numba's extensions are loaded with its registries, when something is compiled."""
+
     def _specialise(self, given: Sequence[types.Type]) -> FunctionType:
         """The function for arguments of these types."""
         raise NotImplementedError
