@@ -43,7 +43,7 @@ from adjit.api.structures import Layouts, is_integer, is_laid_out, laid_out, res
 from adjit.api.trees import described
 from adjit.errors import NOT_REAL, AdjitError, InternalError, Stretched, TypeMismatch, Unsupported, WrongCall
 from adjit.runtime.backend import is_dispatcher
-from adjit.runtime.backend.dispatcher import Picklable, SpecialisedDispatcher, compiler_lock, without_collections
+from adjit.runtime.backend.dispatcher import Picklable, SpecialisedDispatcher, compiler_lock, sparing
 from adjit.runtime.compile import load
 from adjit.transform.source import derivative as derivatives
 from adjit.transform.source.callables import noting_reads, python_function
@@ -226,7 +226,7 @@ class Specialising:
         # the transformation and the libraries that it stands on are loaded when the first derivative is made
         from adjit.transform import pipeline
 
-        with without_collections():
+        with sparing():
             return pipeline.source(derivative, given, self._vectorises)
 
     @property

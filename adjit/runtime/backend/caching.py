@@ -2,7 +2,7 @@
 
 In: numba's result of a compilation. Out: bytes, and the result again in a later process.
 
-    packed_code(result)      ->      bytes;      unpacked_code(target_context, bytes)      ->      a result of this process
+    packed_code(result)  ->  bytes;      unpacked_code(target_context, bytes, symbols)  ->  a result of this process
 
 What numba loads when it first compiles, its registries and extensions, is not loaded for that: machine code needs no
 more than the symbols that it names, and the registries only if one of these is not there.

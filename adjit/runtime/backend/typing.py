@@ -17,7 +17,7 @@ from numba.core import errors
 from numba.core.registry import cpu_target
 from numba.core.typing.arraydecl import get_array_index_type
 
-from adjit.runtime.backend import special
+from adjit.runtime.backend import loading, special
 
 # How numba says that it has no such call, or no type for the callee at all. Typings that expect arrays and are given
 # something else fail in their own code: `np.argmax(k)` asks an integer for its dtype.
@@ -74,6 +74,7 @@ def result_type(callee: Any, args: Sequence[types.Type], named: Mapping[str, typ
         return None if named else drawn_type(callee, args[1:])
     context = _context()
     special.prepare(callee)
+    loading.prepare(callee)
     for _ in range(2):
         try:
             signature = context.resolve_function_type(context.resolve_value_type(callee), args, named)
