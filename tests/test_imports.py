@@ -21,11 +21,11 @@ MAY_IMPORT = {
     "api": f"errors rules runtime runtime.backend runtime.cuda runtime.library {IR} transform.elaborate transform.emit "
     "transform.explain transform.kernel_pipeline transform.kernels transform.pipeline transform.rewrite "
     "transform.source transform.strategy",
+    "transform.kernel_pipeline": f"errors {IR} transform.arrays transform.cuda transform.elaborate transform.emit "
+    "transform.kernels transform.machine transform.pipeline transform.rewrite",
     "transform.pipeline": f"{IR} transform.arrays transform.cuda transform.derive transform.elaborate "
     "transform.emit transform.kinds transform.machine transform.rewrite transform.source "
     "transform.strategy transform.sweeps",
-    "transform.kernel_pipeline": f"errors {IR} transform.arrays transform.cuda transform.elaborate transform.emit "
-    "transform.kernels transform.machine transform.pipeline transform.rewrite",
     "transform.kernels": f"errors runtime.cuda {TOOLS} transform.derive transform.elaborate transform.source "
     "transform.strategy transform.sweeps",
     "transform.kinds": f"errors runtime.library {IR} transform.derive "

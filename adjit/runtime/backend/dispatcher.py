@@ -111,9 +111,11 @@ class _Maker(_FunctionCompiler):  # type: ignore[misc]
 
 @contextlib.contextmanager
 def sparing() -> Iterator[None]:
-    """Has nothing done meanwhile that a compilation does not need: numba's extensions are loaded when one is called for;
-    the garbage collector, which would search all that is alive several times, stops: compilers leave no garbage that
-    could not wait."""
+    """Has nothing done meanwhile that a compilation does not need.
+
+    numba's extensions are loaded when one is called for; and the garbage collector, which would search all that is
+    alive several times, stops: compilers leave no garbage that could not wait.
+    """
     was_on = gc.isenabled()
     gc.disable()
     try:
