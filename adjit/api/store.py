@@ -11,6 +11,7 @@ Loading an entry runs what is in it: nothing is read from a folder or a file tha
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import stat
@@ -18,8 +19,6 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-
-import platformdirs
 
 _MAGIC = b"adjit cache 1\n"
 _DIGEST = 32
@@ -37,7 +36,14 @@ class Unusable(OSError):
 def folder() -> Path:
     """Where the entries are: `$ADJIT_CACHE_DIR`, else the user's cache folder of the platform."""
     chosen = os.environ.get("ADJIT_CACHE_DIR")
-    return Path(chosen) if chosen else platformdirs.user_cache_path("adjit", appauthor=False)
+    return Path(chosen) if chosen else _users_own()
+
+
+@functools.cache
+def _users_own() -> Path:
+    import platformdirs
+
+    return platformdirs.user_cache_path("adjit", appauthor=False)
 
 
 def read(name: str) -> bytes | None:

@@ -114,7 +114,8 @@ def sparing() -> Iterator[None]:
     """Has nothing done meanwhile that a compilation does not need.
 
     numba's extensions are loaded when one is called for; and the garbage collector, which would search all that is
-    alive several times, stops: compilers leave no garbage that could not wait.
+    alive several times, stops: compilers leave no garbage that could not wait. What was made counts as old afterwards,
+    or it would be searched at once.
     """
     was_on = gc.isenabled()
     gc.disable()
@@ -123,4 +124,7 @@ def sparing() -> Iterator[None]:
             yield
     finally:
         if was_on:
+            if not gc.get_freeze_count():
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()
