@@ -155,6 +155,11 @@ class ByBranch:
         taken = self._taken(derivatives.bound(self._spec, arguments))
         return str(taken.derived.source(*taken.given, tuned=tuned))
 
+    def precompile(self, *arguments: Any) -> None:
+        """Compiles for these arguments, which are values, and keeps that; as `adjit.precompile`."""
+        taken = self._taken(derivatives.bound(self._spec, arguments))
+        taken.derived.precompile(*taken.given)
+
     def explain(self, *arguments: Any) -> Any:
         """What was decided for these arguments, which are values."""
         taken = self._taken(derivatives.bound(self._spec, arguments))

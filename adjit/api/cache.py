@@ -78,6 +78,11 @@ def is_on() -> bool:
     return os.environ.get("ADJIT_CACHE", "1").lower() not in ("0", "off", "false", "no")
 
 
+def why_off() -> str | None:
+    """Why nothing is kept in this process; None if derivatives are."""
+    return store.unusable() if is_on() else "ADJIT_CACHE turns it off"
+
+
 _count = {"hits": 0, "misses": 0}
 _refused: dict[str, str] = {}
 
@@ -190,6 +195,13 @@ class DerivativeCache(Cache):
         """The generated source for these types, if it is kept."""
         kept = self._kept(tuple(given))
         return None if kept is None else kept.text
+
+    def check_kept(self, given: tuple[types.Type, ...]) -> None:
+        """Warns NotCached if there is no entry for these types."""
+        key = self._key(given)
+        if key is None or not (store.folder() / f"{self._name_of(key.text)}.bin").exists():
+            why = _refused.get(self.name, "ADJIT_DUMP or ADJIT_VERIFY asks to see how it is made")
+            warnings.warn(f"{self.name} is compiled anew in each process: {why}.", NotCached, stacklevel=5)
 
     def _key(self, given: tuple[types.Type, ...]) -> Key | None:
         asks_to_see = os.environ.get("ADJIT_DUMP") or os.environ.get("ADJIT_VERIFY")

@@ -148,7 +148,8 @@ class Walk:
         except SourceUnavailable:
             raise NotKeyed(f"the source of {function.__qualname__} is unknown") from None
         self.functions.add(function)
-        self.text("function", f"{function.__module__} {function.__qualname__} {ntpath.basename(code.co_filename)}")
+        # a file is one module when it is imported, and another when it is run
+        self.text("function", f"{function.__qualname__} {ntpath.basename(code.co_filename)}")
         self.text("source", "".join(lines[code.co_firstlineno - 1 : last_line(code)]))
         self.code(code)
         self.value(function.__defaults__)
@@ -389,7 +390,8 @@ class Walk:
         elif isinstance(value, functools._lru_cache_wrapper):
             self.value(value.__wrapped__)
         elif is_dispatcher(value):
-            self.text("dispatcher", type(value).__name__)
+            # its compiled form is found again by its module
+            self.text("dispatcher", f"{type(value).__name__} {value.py_func.__module__}")
             self.value(value.targetoptions)
             self.value(value._compiler.locals)
             self.value(value.py_func)

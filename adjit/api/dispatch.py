@@ -14,6 +14,7 @@ import functools
 import inspect
 import os
 import threading
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba import config, types
 
+from adjit.api.ahead import not_compiled
 from adjit.api.arguments import (
     PLAIN,
     SCALARS,
@@ -41,7 +43,7 @@ from adjit.api.options import Options
 from adjit.api.plans import GRADIENTS, OTHER, Planned, planned
 from adjit.api.structures import Layouts, is_integer, is_laid_out, laid_out, result_of, typed
 from adjit.api.trees import described
-from adjit.errors import NOT_REAL, AdjitError, InternalError, Stretched, TypeMismatch, Unsupported, WrongCall
+from adjit.errors import NOT_REAL, AdjitError, InternalError, NotCached, Stretched, TypeMismatch, Unsupported, WrongCall
 from adjit.runtime.backend import is_dispatcher
 from adjit.runtime.backend.dispatcher import Picklable, SpecialisedDispatcher, compiler_lock, sparing
 from adjit.runtime.compile import load
@@ -260,6 +262,14 @@ class Specialising:
     @functools.cached_property
     def _storing(self) -> Any:
         return derive(dataclasses.replace(self.derivative, into=True), self.options)
+
+    def precompile(self, *arguments: Any) -> None:
+        """Compiles for these arguments, given as to `source`, and keeps that; as `adjit.precompile`."""
+        asked, taken = self._laid(self._for(arguments), arguments)
+        asked._compile_ahead(asked._types_of(taken))
+
+    def _compile_ahead(self, given: tuple[types.Type, ...]) -> None:
+        raise not_compiled(f'a derivative with target="{self.options.target}"')
 
     def explain(self, *arguments: Any) -> Explanation:
         """What was decided for these arguments, and why: `print(gradient.explain(...))`.
@@ -523,6 +533,13 @@ class Derived(Specialising, SpecialisedDispatcher):
         except AdjitError as fault:
             # the message has the user's line; the compiler's own frames would hide it
             raise fault.with_traceback(None) from None
+
+    def _compile_ahead(self, given: tuple[types.Type, ...]) -> None:
+        self.compile(given)
+        if isinstance(self._cache, DerivativeCache):
+            self._cache.check_kept(given)
+        else:
+            warnings.warn(f"{shown(self.derivative)} is not kept: its cache is off.", NotCached, stacklevel=4)
 
     def prepare(self, *arguments: Any) -> None:
         """Compiles for these arguments, without a call."""

@@ -46,6 +46,17 @@ def _users_own() -> Path:
     return platformdirs.user_cache_path("adjit", appauthor=False)
 
 
+def unusable() -> str | None:
+    """Why the folder is none to keep code in; None if it is one, or is not there yet."""
+    try:
+        _check(str(folder()), os.stat(folder()))
+    except FileNotFoundError:
+        return None
+    except OSError as fault:
+        return str(fault)
+    return None if os.access(folder(), os.W_OK) else f"{folder()} cannot be written to"
+
+
 def read(name: str) -> bytes | None:
     """The payload of an entry; None if it is not there, or not as it was written."""
     with suppress(FileNotFoundError):

@@ -21,6 +21,7 @@ from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
 from numba.core.runtime.nrt import rtsys
 from numba.core.serialize import dumps
+from numba.core.typing.templates import Signature
 
 from adjit.runtime.backend import pool, special
 
@@ -30,6 +31,11 @@ Cache = _Cache
 
 def argument_types(signature: Any) -> tuple[types.Type, ...]:
     return tuple(sigutils.normalize_signature(signature)[0])
+
+
+def is_signature(value: Any) -> bool:
+    """Whether it is one of numba's, as `float64(float64)`."""
+    return isinstance(value, Signature)
 
 
 def holds_addresses(result: Any) -> bool:
