@@ -75,7 +75,7 @@ def clear_cache() -> None:
 
 def is_on() -> bool:
     """Whether derivatives are kept at all: not with ADJIT_CACHE=0."""
-    return os.environ.get("ADJIT_CACHE", "1").lower() not in ("0", "off", "false", "no")
+    return os.environ.get("ADJIT_CACHE", "").lower() not in ("0", "off", "false", "no")
 
 
 def why_off() -> str | None:
