@@ -34,7 +34,7 @@ class Unusable(OSError):
 
 
 def folder() -> Path:
-    """Where the entries are: `$ADJIT_CACHE_DIR`, else the user's cache folder of the platform."""
+    """Where the entries are: `$ADJIT_CACHE_DIR`, else the user's cache folder of the platform. Raises Unusable."""
     chosen = os.environ.get("ADJIT_CACHE_DIR")
     return Path(chosen) if chosen else _users_own()
 
@@ -43,7 +43,10 @@ def folder() -> Path:
 def _users_own() -> Path:
     import platformdirs
 
-    return platformdirs.user_cache_path("adjit", appauthor=False)
+    found = platformdirs.user_cache_path("adjit", appauthor=False)
+    if not found.is_absolute():
+        raise Unusable("the user has no folder of their own")
+    return found
 
 
 def unusable() -> str | None:

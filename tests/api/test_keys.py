@@ -21,6 +21,7 @@ from adjit.rules import registry
 from adjit.runtime.backend import versions as backend_versions
 from adjit.runtime.backend.versions import is_plain
 from adjit.transform.source.derivative import Derivative
+from tests.defining import define
 
 BASE = """
 import numpy as np
@@ -142,6 +143,20 @@ def test_file_times_are_not_in_the_key(load):
     before = key(module.outer)
     os.utime(module.__file__, (1, 1))
     assert key(module.outer) == before
+
+
+def test_a_cell_of_a_notebook_has_one_key_in_each_kernel():
+    text = "K = 2.0\ndef f(x):\n    return K * x\n"
+    first, second = (define(text, f"/tmp/ipykernel_{k}/4711.py")["f"] for k in (1, 2))
+    assert key(first) == key(second)
+    assert key(first) != key(define(text.replace("2.0", "3.0"), "/tmp/ipykernel_1/4711.py")["f"])
+
+
+def test_a_module_that_is_run_has_the_key_of_one_that_is_imported():
+    text = "def g(x):\n    return x * x\ndef f(x):\n    return g(x)\n"
+    run, imported = (define(text, "spring.py", __name__=name)["f"] for name in ("__main__", "spring"))
+    assert (run.__module__, imported.__module__) == ("__main__", "spring")
+    assert key(run) == key(imported)
 
 
 def test_values_in_cells_are_in_the_key():
