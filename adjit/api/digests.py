@@ -32,6 +32,7 @@ from adjit.api.names import last_line, names_in, values_of_names
 from adjit.errors import SourceUnavailable
 from adjit.runtime.backend import is_dispatcher
 from adjit.transform.source.callables import file_lines, is_distribution
+from adjit.transform.source.derivative import Derivative
 from adjit.transform.source.structures import attributes, is_object, known_by
 
 # Packages that a version stands for. Of Python's own only those that NumPy imports: another file of theirs may be the
@@ -57,6 +58,7 @@ _OF_BUILTINS = (
     python_types.WrapperDescriptorType, python_types.MethodDescriptorType, python_types.ClassMethodDescriptorType,
     python_types.BuiltinFunctionType,
 )  # fmt: skip
+_WRITTEN_IN_PYTHON = 1 << 9  # among the flags of a class
 _GENERATORS = (np.random.RandomState, random.Random)
 _CONTAINERS = (tuple, list, dict, set, frozenset)
 # Bases whose objects are their attributes, and no more.
@@ -281,6 +283,9 @@ class Walk:
         if path is not None:
             self.packages.add(path.partition(".")[0])
             self.text("known", path)
+        elif kind.__module__ == "builtins" and not kind.__flags__ & _WRITTEN_IN_PYTHON:
+            # the interpreter's own, as that of functions, which has no place in a module
+            self.text("built in", kind.__qualname__)
         elif issubclass(kind, BaseException):
             self.text("exception", f"{kind.__module__}.{kind.__qualname__}")
         elif type(kind) in _METACLASSES:
@@ -304,7 +309,8 @@ class Walk:
             self.value(value.value)
         elif type(value) in _CONTAINERS or (isinstance(value, tuple) and hasattr(value, "_fields")):
             self.container(value)
-        elif isinstance(value, slice):
+        elif isinstance(value, slice | range):
+            self.text("places", type(value).__name__)
             self.container((value.start, value.stop, value.step))
         elif isinstance(value, types.Type):
             if isinstance(value, types.NumberClass):
@@ -312,7 +318,7 @@ class Walk:
             else:
                 self.numba_type(value)
         elif isinstance(value, np.dtype):
-            self.text("dtype", f"{value.str} {value.name}")
+            self.text("dtype", repr(value))
         elif known := known_by(value):
             self.text("known by its parts", f"{type(value).__module__}.{type(value).__qualname__}")
             for part in known.values():
@@ -383,7 +389,7 @@ class Walk:
     def callable(self, value: Any) -> None:
         """A function, a class or a dispatcher; or an object of the user's."""
         self.callables.append(value)
-        if hasattr(value, "derivative") and hasattr(value, "options"):
+        if isinstance(getattr(value, "derivative", None), Derivative) and hasattr(value, "options"):
             self.text("derived", type(value).__name__)
             self.value(value.derivative)
             self.value(value.options)

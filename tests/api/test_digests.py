@@ -258,3 +258,13 @@ def test_objects_and_lists_among_the_arguments(load, kept):
     hits = np.diff([hits for _, hits in found])
     assert [w for w, _ in found] == [14.0, 14.0, 21.0]
     assert list(hits) == [1, 0]
+
+
+def test_functions_among_the_arguments(load, kept):
+    program = "def f(g, x):\n    return g(x) * x\ndef g(x):\n    return 2.0 * x\n"
+    found = []
+    for text in (program, program, program.replace("2.0", "3.0")):
+        f = load(text, "")
+        found.append((adjit.grad(f, wrt=1)(f.__globals__["g"], 5.0), adjit.cache_info().hits))
+    assert [slope for slope, _ in found] == [20.0, 20.0, 30.0]
+    assert np.diff([hits for _, hits in found]).tolist() == [1, 0]

@@ -2,6 +2,7 @@
 
 import functools
 import importlib.util
+import math
 import os
 import shutil
 import subprocess
@@ -167,9 +168,21 @@ def test_values_in_cells_are_in_the_key():
         return function
 
     assert key(made(1.0)) == key(made(1.0))
-    assert (
-        len({key(made(k)) for k in (1.0, 2.0, 1, True, np.float32(1), (1.0,), "1.0", np.ones(1), np.ones((1, 1)))}) == 9
-    )
+    values = [1.0, 2.0, 1, True, np.float32(1), 1j, (1.0,), [1.0], {1.0}, {1.0: 1.0}, "1.0", b"1.0", None, ...]
+    values += [
+        np.ones(1),
+        np.ones((1, 1)),
+        np.ones(1, np.float32),
+        np.ones((2, 2)),
+        np.ones((2, 2), order="F"),
+        -0.0,
+        0.0,
+        float("inf"),
+    ]
+    values += [slice(1, 2, 3), range(1, 2, 3), (1, 2, 3), slice(1, 2, None), np.dtype("f4"), np.float32, float]
+    values += [np.dtype([("a", "f8")]), np.dtype([("b", "f8")]), (1.0, (2.0, 3.0)), ((1.0, 2.0), 3.0), (1.0, 2.0, 3.0)]
+    values += [[[1.0], []], [[], [1.0]], "a", ("a", ""), ("", "a"), np.sin, np.cos, math.sin, Mutable, Unknown]
+    assert len({key(made(value)) for value in values}) == len(values)
 
 
 def test_rules_of_the_users_are_in_the_key(load, monkeypatch):
@@ -273,7 +286,19 @@ class Unknown(dict):
     step = 0.1
 
 
+class Mutable:
+    step = 0.1
+
+
+class Named:
+    """Has the attributes by which derived functions are known."""
+
+    def __init__(self):
+        self.derivative, self.options = None, None
+
+
 def test_what_has_no_digest_has_no_key():
+    named = Named()
     unknown, large, objects = Unknown(), np.zeros(200_000), np.array([Unknown()])
     scope = {}
     exec("def written_nowhere(x):\n    return x", scope)
@@ -283,6 +308,7 @@ def test_what_has_no_digest_has_no_key():
         (lambda x: objects, "objects"),
         (scope["written_nowhere"], "written_nowhere"),
         (functools.partial(max, 1.0), "partial"),
+        (lambda x: named(x), "Named"),
         (lambda x: getattr(np, "sin")(x), "getattr"),
     ):
         with pytest.raises(NotKeyed, match=reason):
