@@ -5,6 +5,7 @@ def energy(x): return x * x          energy(3.0) == 6.0
 """
 
 from adjit import rules
+from adjit.api.ahead import precompile
 from adjit.api.cache import cache_info, clear_cache
 from adjit.api.check import check_grads
 from adjit.api.functions import grad, hessian, hvp, jacfwd, jacobian, jacrev, jvp, stop_gradient, value_and_grad, vjp
@@ -40,5 +41,5 @@ __all__ = [
     "AdjitError", "Aliased", "InternalError", "NoRule", "NotCached", "NotScalar", "Race", "SourceUnavailable",
     "TypeMismatch", "Unsupported", "Unwritten", "WrongCall", "WrongDevice", "WrongWrt", "cache_info", "check_grads",
     "checkpoint", "clear_cache", "clear_workspaces", "grad", "hessian", "hvp", "jacfwd", "jacobian", "jacrev",
-    "jvp", "rules", "stop_gradient", "value_and_grad", "vjp", "workspace_bytes",
+    "jvp", "precompile", "rules", "stop_gradient", "value_and_grad", "vjp", "workspace_bytes",
 ]  # fmt: skip

@@ -1,8 +1,10 @@
-"""The command line: shows the code that adjit generates, and why it is as it is.
+"""The command line: shows the code that adjit generates, and why it is as it is; fills, shows and clears the cache.
 
 adjit source bonds.py:energy --wrt x --types "float64[:], float64"      prints the gradient's source
 adjit source bonds.py:energy --wrt x --types ... -o gradient.py         writes it as a module that needs no adjit
 adjit explain bonds.py:energy --wrt x --types "float64[:], float64"     prints what was decided for it
+adjit compile bonds.py:energy --wrt x --types "float64[:], float64"     keeps its machine code for later processes
+adjit cache                                                             shows what is kept; --clear removes it
 """
 
 from __future__ import annotations
@@ -11,25 +13,32 @@ import argparse
 import importlib.util
 import sys
 import traceback
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numba
 
+from adjit.api.ahead import precompile
+from adjit.api.cache import cache_info, clear_cache, why_off
 from adjit.api.dispatch import Derived, Interpreted, derive
-from adjit.api.functions import grad
+from adjit.api.functions import grad, hessian, hvp, jacfwd, jacobian, jacrev, value_and_grad
 from adjit.api.notation import to_types
 from adjit.api.options import Options
-from adjit.errors import AdjitError
+from adjit.errors import AdjitError, NotCached
 from adjit.transform.source.derivative import Wrt, made
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; the exit status is 1 if adjit refuses the function."""
     asked = _parser().parse_args(arguments)
+    if asked.command == "cache":
+        return _cache(asked.clear)
     try:
         function = _function(asked.function)
+        if asked.command == "compile":
+            return _compile(function, asked)
         derived, given = _derived(function, asked.types, _wrt(asked.wrt), asked.mode)
         if asked.command == "explain":
             print(str(derived.explain(*given)).rstrip())
@@ -60,7 +69,44 @@ def _parser() -> argparse.ArgumentParser:
         if name == "source":
             command.add_argument("--tuned", action="store_true", help="as it is compiled, not as it is best read")
             command.add_argument("-o", "--output", metavar="FILE.py", help="write it there, as a module of its own")
+    command = commands.add_parser("compile", help="compile a derivative, and keep it for later processes")
+    command.add_argument("function", metavar="FILE.py:function", help="a function, or a derivative of one")
+    command.add_argument("--types", action="append", required=True, help="the argument types; may be given many times")
+    command.add_argument("--wrt", default="0", help="names or positions of parameters, separated by commas")
+    command.add_argument(
+        "--kind", choices=list(_KINDS), default="value_and_grad", help="what a function's derivative is"
+    )
+    command = commands.add_parser("cache", help="show what is kept for later processes")
+    command.add_argument("--clear", action="store_true", help="remove it")
     return parser
+
+
+_KINDS = {kind.__name__: kind for kind in (grad, value_and_grad, hvp, hessian, jacobian, jacfwd, jacrev)}
+
+
+def _compile(function: Any, asked: argparse.Namespace) -> int:
+    """Compiles ahead; 1 if that cannot be kept."""
+    derived = function if hasattr(function, "precompile") else _KINDS[asked.kind](function, _wrt(asked.wrt))
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", NotCached)
+        precompile(derived, *asked.types)
+    not_kept = [str(one.message) for one in said if issubclass(one.category, NotCached)]
+    for text in not_kept:
+        print(text, file=sys.stderr)
+    return 1 if not_kept else 0
+
+
+def _cache(clear: bool) -> int:
+    """Shows what is kept, or removes it."""
+    found = cache_info()
+    if clear:
+        clear_cache()
+    said = "removed" if clear else "kept"
+    print(f"{found.folder}: {found.entries:,} derivatives of {found.bytes / 1e6:,.1f} MB {said}")
+    why = why_off()
+    if why is not None:
+        print(f"Nothing is kept or taken from there: {why}.")
+    return 0
 
 
 def _function(where: str) -> Any:

@@ -136,7 +136,7 @@ class InternalError(AdjitError):
 
 
 class NotCached(UserWarning):
-    """With `cache=True`: a function whose compiled form cannot be kept for later processes."""
+    """With `cache=True`, or compiled ahead: a function whose compiled form cannot be kept for later processes."""
 
 
 # NumPy's functions give real numbers or complex ones by what comes out; the type of a derivative is settled before.

@@ -39,7 +39,8 @@ OPTIONS = options()
 if READY not in os.environ:
     # glibc and numba read these when they start
     threads = {"NUMBA_NUM_THREADS": str(OPTIONS.threads), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **KEEP_MEMORY, **threads, READY: "1"})
+    once = {READY: "1", "ADJIT_CACHE": "0"}
+    os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **KEEP_MEMORY, **threads, **once})
 
 import numpy as np  # noqa: E402
 from numba import prange  # noqa: E402

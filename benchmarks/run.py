@@ -261,7 +261,7 @@ def write(path, command):
 
 def restart():
     """The same command with settings that are read when a process starts."""
-    os.environ.update(KEEP_MEMORY, **SINGLE_THREAD, **{READY: "1"})
+    os.environ.update(KEEP_MEMORY, **SINGLE_THREAD, **{READY: "1", "ADJIT_CACHE": "0"})
     os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
 
 

@@ -1,7 +1,8 @@
 import os
 
-# each pass is verified; the tests of the cache, which stands aside then, take this back
+# each pass is verified, and nothing comes from the user's cache; the tests of the cache take this back
 os.environ["ADJIT_VERIFY"] = "1"
+os.environ["ADJIT_CACHE"] = "0"
 
 
 def pytest_addoption(parser):

@@ -1,7 +1,9 @@
+import sys
 from types import SimpleNamespace
 
 import pytest
 
+import adjit
 from adjit import cli
 from adjit.transform import pipeline
 
@@ -160,3 +162,39 @@ def test_a_file_that_cannot_be_imported(tmp_path, text, message):
         cli.main(["source", f"{path}:f"])
     told = str(fault.value).replace(str(path), "FILE")
     assert told.startswith(f"adjit: {message}")
+
+
+@pytest.fixture
+def cached(tmp_path, monkeypatch):
+    monkeypatch.delenv("ADJIT_VERIFY", raising=False)
+    monkeypatch.delenv("ADJIT_CACHE", raising=False)
+    monkeypatch.setenv("ADJIT_CACHE_DIR", str(tmp_path / "cache"))
+    path = tmp_path / "spring_for_cli.py"
+    path.write_text("import adjit\ndef energy(x, k):\n    return k * x * x\nslope = adjit.grad(energy)\n")
+    return str(path)
+
+
+def test_compiling_ahead_showing_and_clearing(cached, capsys):
+    assert cli.main(["cache"]) == 0
+    assert "0 derivatives" in capsys.readouterr().out
+    types = ["--types", "float64, float64", "--types", "int64, float64"]
+    assert cli.main(["compile", f"{cached}:energy", "--wrt", "k", *types]) == 0
+    assert cli.main(["compile", f"{cached}:slope", "--types", "float64, float64"]) == 0
+    assert cli.main(["cache"]) == 0
+    assert "3 derivatives" in capsys.readouterr().out
+    misses = adjit.cache_info().misses
+    program = sys.modules["spring_for_cli"]
+    assert program.slope(3.0, 2.0) == 12.0
+    assert adjit.value_and_grad(program.energy, wrt="k")(3, 2.0) == (18.0, 9.0)
+    assert adjit.cache_info().misses == misses
+    assert cli.main(["cache", "--clear"]) == 0
+    assert "removed" in capsys.readouterr().out
+    assert adjit.cache_info().entries == 0
+
+
+def test_compiling_what_is_not_kept_fails(cached, capsys, monkeypatch):
+    monkeypatch.setenv("ADJIT_CACHE", "0")
+    assert cli.main(["compile", f"{cached}:energy", "--types", "float64, float64"]) == 1
+    assert "its cache is off" in capsys.readouterr().err
+    assert cli.main(["cache"]) == 0
+    assert "ADJIT_CACHE turns it off" in capsys.readouterr().out

@@ -18,19 +18,22 @@ MAY_IMPORT = {
     "__main__": "cli",
     "cli": "api errors transform.source",
     "cuda": "",
-    "api": f"errors rules runtime runtime.backend runtime.cuda runtime.library {IR} transform.elaborate transform.emit "
-    "transform.explain transform.kernels transform.pipeline transform.rewrite transform.source transform.strategy",
-    "transform.pipeline": f"errors {IR} transform.arrays transform.cuda transform.derive transform.elaborate "
-    "transform.emit transform.kernels transform.kinds transform.machine transform.rewrite transform.source "
+    "api": f"errors notation rules runtime runtime.backend runtime.cuda runtime.library {IR} transform.elaborate "
+    "transform.emit transform.explain transform.kernel_pipeline transform.kernels transform.pipeline transform.rewrite "
+    "transform.source transform.strategy",
+    "transform.kernel_pipeline": f"errors {IR} transform.arrays transform.cuda transform.elaborate transform.emit "
+    "transform.kernels transform.machine transform.pipeline transform.rewrite",
+    "transform.pipeline": f"{IR} transform.arrays transform.cuda transform.derive transform.elaborate "
+    "transform.emit transform.kinds transform.machine transform.rewrite transform.source "
     "transform.strategy transform.sweeps",
     "transform.kernels": f"errors runtime.cuda {TOOLS} transform.derive transform.elaborate transform.source "
     "transform.strategy transform.sweeps",
-    "transform.kinds": f"errors runtime.library {IR} transform.derive "
+    "transform.kinds": f"errors notation runtime.library {IR} transform.derive "
     "transform.machine.threads transform.rewrite transform.source transform.sweeps",
     "transform.cuda": f"errors runtime.library {TOOLS} transform.emit transform.machine.lanes transform.sweeps.clears",
     "transform.explain": f"runtime.library {TOOLS} transform.derive transform.emit",
-    "transform.sweeps": f"errors runtime.library {TOOLS} transform.derive transform.elaborate.values transform.storage "
-    "transform.strategy transform.sweeps.clears transform.sweeps.gather",
+    "transform.sweeps": f"errors notation runtime.library {TOOLS} transform.derive transform.elaborate.values "
+    "transform.storage transform.strategy transform.sweeps.clears transform.sweeps.gather",
     "transform.storage": f"errors runtime.library {TOOLS} transform.derive transform.strategy",
     "transform.derive": f"errors rules {TOOLS} transform.elaborate transform.elaborate.values transform.source",
     "transform.sweeps.gather": TOOLS,
@@ -41,10 +44,10 @@ MAY_IMPORT = {
     "transform.machine.lanes": f"runtime.library {TOOLS}",
     "transform.machine.vectors": f"runtime.library runtime.vectormath {TOOLS}",
     "transform.arrays": f"errors runtime.library {TOOLS} transform.strategy",
-    "transform.elaborate": f"errors rules runtime.backend runtime.library {TOOLS} transform.elaborate.whole_arrays "
-    "transform.elaborate.values transform.source",
+    "transform.elaborate": f"errors notation rules runtime.backend runtime.library {TOOLS} "
+    "transform.elaborate.whole_arrays transform.elaborate.values transform.source",
     "transform.elaborate.whole_arrays": f"rules runtime.backend {IR} transform.elaborate.values",
-    "transform.elaborate.values": f"errors runtime.library {IR} transform.source",
+    "transform.elaborate.values": f"errors notation runtime.library {IR} transform.source",
     "transform.emit": f"runtime.backend runtime.library runtime.vectormath {IR} transform.analysis",
     "transform.source": f"errors runtime.backend {IR} transform.strategy",
     "transform.rewrite": f"errors runtime.library {IR} transform.analysis",
@@ -61,6 +64,7 @@ MAY_IMPORT = {
     "rules.of_polynomials": "rules",
     "rules.of_draws": "rules",
     "rules": "errors",
+    "notation": "",
     "errors": "",
 }
 # Who alone may import what numba and llvmlite do not promise to keep.

@@ -16,7 +16,7 @@ import numpy as np
 from numba import errors, typeof, types
 
 from adjit.errors import TypeMismatch
-from adjit.transform.ir.notation import to_text
+from adjit.notation import to_text
 from adjit.transform.source.structures import ARRAYS, has_array
 
 _PLAIN = (types.Boolean, types.Integer, types.Complex)

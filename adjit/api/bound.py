@@ -74,6 +74,10 @@ class BoundDerived:
         """The generated source for these arguments, which are values."""
         return str(self._derived.source(*self._whole.all(arguments, {}), tuned=tuned))
 
+    def precompile(self, *arguments: Any) -> None:
+        """Compiles for these arguments, which are values, and keeps that; as `adjit.precompile`."""
+        self._derived.precompile(*self._whole.all(arguments, {}))
+
     def explain(self, *arguments: Any) -> Any:
         """What was decided for these arguments, which are values."""
         return self._derived.explain(*self._whole.all(arguments, {}))

@@ -8,7 +8,6 @@ In: a function, and paths into its arguments. Out: a derived function; its gradi
 from __future__ import annotations
 
 import ast
-import dataclasses
 import functools
 import re
 from collections.abc import Mapping, Sequence
@@ -117,7 +116,7 @@ class ByBranch:
     ) -> None:
         self._kind, self._spec, self._paths = kind, spec, paths
         self._settings = settings
-        self._single, self._has_aux, self._options = single, has_aux, dataclasses.replace(options, cache=False)
+        self._single, self._has_aux, self._options = single, has_aux, options
         self._plans: list[tuple[Any, Planned]] = []
         function = derivatives.root(spec)
         functools.update_wrapper(self, function, updated=())
@@ -154,6 +153,11 @@ class ByBranch:
         """The generated source for these arguments, which are values."""
         taken = self._taken(derivatives.bound(self._spec, arguments))
         return str(taken.derived.source(*taken.given, tuned=tuned))
+
+    def precompile(self, *arguments: Any) -> None:
+        """Compiles for these arguments, which are values, and keeps that; as `adjit.precompile`."""
+        taken = self._taken(derivatives.bound(self._spec, arguments))
+        taken.derived.precompile(*taken.given)
 
     def explain(self, *arguments: Any) -> Any:
         """What was decided for these arguments, which are values."""

@@ -3,9 +3,10 @@
 In: a derivative, as numba asks for its compiled form. Out: that form, from the folder of `store.py` under the key of
 `keys.py`, or nothing; then numba compiles, and what it made is kept.
 
-    gradient = grad(energy, cache=True)      the first call in a later process: 0.3 s, of which numba's start is most
+    gradient = grad(energy)      the first call in a later process: 0.1 s, neither transformed nor compiled
 
-What cannot be kept is compiled in each process, with a warning that says why.
+What cannot be kept is compiled in each process; with `cache=True` a warning says why. What is kept was made from the
+functions that the key stands for: were another one read on the way, it would not be kept.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import os
 import pickle
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,10 +23,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from numba import types
 
 from adjit.api import store
-from adjit.api.keys import NotKeyed, key_of
+from adjit.api.digests import KNOWN, NotKeyed, path_of
+from adjit.api.keys import Key, key_of
 from adjit.errors import NotCached
-from adjit.runtime.backend import is_dispatcher
-from adjit.runtime.backend.caching import Cache, argument_types, holds_addresses, packed, packed_code, unpacked_code
+from adjit.runtime.backend import is_dispatcher, others
+from adjit.runtime.backend.caching import (
+    Cache,
+    argument_types,
+    holds_addresses,
+    packed,
+    packed_code,
+    symbols,
+    unpacked_code,
+)
 from adjit.runtime.compile import register
 from adjit.transform.source.derivative import Derivative
 
@@ -51,7 +61,7 @@ class CacheInfo(NamedTuple):
 
 
 def cache_info() -> CacheInfo:
-    """What `cache=True` keeps and how it served this process; `refused` says why a function is not kept."""
+    """What is kept for later processes and how it served this one; `refused` says why a function is not kept."""
     found = list(store.entries())
     count = sum(path.suffix == ".bin" for path, _ in found)
     size = sum(status.st_size for _, status in found)
@@ -59,12 +69,42 @@ def cache_info() -> CacheInfo:
 
 
 def clear_cache() -> None:
-    """Removes everything that `cache=True` has kept; derived functions that are in use stay as they are."""
+    """Removes everything that is kept for later processes; derived functions that are in use stay as they are."""
     store.clear()
+
+
+def is_on() -> bool:
+    """Whether derivatives are kept at all: not with ADJIT_CACHE=0."""
+    return os.environ.get("ADJIT_CACHE", "").lower() not in ("0", "off", "false", "no")
+
+
+def why_off() -> str | None:
+    """Why nothing is kept in this process; None if derivatives are."""
+    return store.unusable() if is_on() else "ADJIT_CACHE turns it off"
 
 
 _count = {"hits": 0, "misses": 0}
 _refused: dict[str, str] = {}
+
+
+class _Made(NamedTuple):
+    """Generated code on its way to the compiler; `extensions` of numba's, with versions, are what compiles it, too."""
+
+    key: str
+    title: str
+    text: str
+    as_module: str
+    extensions: tuple[tuple[str, str], ...]
+
+
+class _Kept(NamedTuple):
+    """What is in an entry: the generated code, the machine code, and the symbols that this takes from elsewhere."""
+
+    title: str
+    text: str
+    extensions: tuple[tuple[str, str], ...]
+    code: bytes
+    symbols: tuple[str, ...]
 
 
 class DerivativeCache(Cache):
@@ -73,8 +113,7 @@ class DerivativeCache(Cache):
     def __init__(self, derivative: Derivative, options: Any, name: str) -> None:
         self.derivative, self.options, self.name = derivative, options, name
         self.enabled = True
-        # of generated code on its way to the compiler: its key, its title, its text, and that as a module
-        self._made: dict[tuple[types.Type, ...], tuple[str, str, str, str]] = {}
+        self._made: dict[tuple[types.Type, ...], _Made] = {}
 
     @property
     def cache_path(self) -> str:
@@ -93,54 +132,78 @@ class DerivativeCache(Cache):
         kept = self._kept(argument_types(sig))
         if kept is None:
             return None
-        title, text, machine_code = kept
-        target_context.refresh()
+        if not all(others.is_installed(*extension) for extension in kept.extensions):
+            return None
         try:
-            found = unpacked_code(target_context, machine_code)
+            found = unpacked_code(target_context, kept.code, kept.symbols)
         except _STALE:
             return None
-        register(text, title)
+        if found is None:
+            return None
+        register(kept.text, kept.title)
         _count["hits"] += 1
         return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
         given = argument_types(sig)
-        key, title, text, as_module = self._made.pop(given, ("",) * 4)
+        made = self._made.pop(given, None)
+        now = None if made is None else self._key(given)
         # a global that was bound anew in the meantime may or may not have been seen
-        if not key or key != self._key(given):
+        if made is None or now is None or made.key != now.text:
             return
         if holds_addresses(data):
             self._refuse("its machine code holds addresses of this process")
             return
         try:
-            store.write(self._name_of(key), packed((title, text, packed_code(data))), as_module)
+            kept = _Kept(made.title, made.text, made.extensions, packed_code(data), symbols(data))
+            store.write(self._name_of(made.key), packed(tuple(kept)), made.as_module)
         except OSError as fault:
             self._refuse(f"the cache cannot be written: {fault}")
         except _UNPICKLABLE as fault:
             self._refuse(f"it cannot be written: {fault}")
 
-    def made(self, given: Sequence[types.Type], emitted: Emitted, function: FunctionType, title: str) -> None:
-        """Takes note of code that was generated for these types, before it is compiled."""
+    def made(
+        self,
+        given: Sequence[types.Type],
+        emitted: Emitted,
+        function: FunctionType,
+        title: str,
+        read: Collection[FunctionType],
+    ) -> None:
+        """Takes note of code that was generated for these types, from functions that were `read`, before it is
+        compiled."""
         from adjit.transform.emit import module_text
 
         key = self._key(tuple(given))
         if key is None:
             return
-        for value in emitted.globals.values():
-            if is_dispatcher(value) and "<locals>" in value.py_func.__qualname__:
-                # numba's symbols do not tell one closure from another of the same name
-                self._refuse(f"it calls {value.py_func.__qualname__}, which is defined inside a function")
-                return
+        extensions = others.implementers((*key.callables, *emitted.globals.values()), KNOWN)
+        versions = {package: others.version(package) for package in extensions}
+        reason = _unsure(key, read, emitted) or next(
+            (f"{extensions[p]} is compiled by code of {p}" for p, version in versions.items() if version is None), None
+        )
+        if reason is not None:
+            self._refuse(reason)
+            return
         # symbols are the same in each process that compiles or loads this, and no others are
-        function.__qualname__ = f"{function.__name__}_{key}"
-        self._made[tuple(given)] = key, title, emitted.text, module_text(emitted, is_tuned=True)
+        function.__qualname__ = f"{function.__name__}_{key.text}"
+        needed = tuple((package, str(version)) for package, version in sorted(versions.items()))
+        as_module = module_text(emitted, is_tuned=True)
+        self._made[tuple(given)] = _Made(key.text, title, emitted.text, as_module, needed)
 
     def text(self, given: Sequence[types.Type]) -> str | None:
         """The generated source for these types, if it is kept."""
         kept = self._kept(tuple(given))
-        return None if kept is None else kept[1]
+        return None if kept is None else kept.text
 
-    def _key(self, given: tuple[types.Type, ...]) -> str | None:
+    def check_kept(self, given: tuple[types.Type, ...]) -> None:
+        """Warns NotCached if there is no entry for these types."""
+        key = self._key(given)
+        if key is None or not (store.folder() / f"{self._name_of(key.text)}.bin").exists():
+            why = _refused.get(self.name, "ADJIT_DUMP or ADJIT_VERIFY asks to see how it is made")
+            warnings.warn(f"{self.name} is compiled anew in each process: {why}.", NotCached, stacklevel=5)
+
+    def _key(self, given: tuple[types.Type, ...]) -> Key | None:
         asks_to_see = os.environ.get("ADJIT_DUMP") or os.environ.get("ADJIT_VERIFY")
         # numba comes back with the values of strings
         if not self.enabled or asks_to_see or any(isinstance(t, types.UnicodeType) for t in given):
@@ -151,21 +214,20 @@ class DerivativeCache(Cache):
             self._refuse(str(reason))
             return None
 
-    def _kept(self, given: tuple[types.Type, ...]) -> tuple[str, str, bytes] | None:
-        """What is kept for these types: a title, the text, machine code."""
+    def _kept(self, given: tuple[types.Type, ...]) -> _Kept | None:
+        """What is kept for these types."""
         key = self._key(given)
         if key is None:
             return None
         try:
-            payload = store.read(self._name_of(key))
+            payload = store.read(self._name_of(key.text))
         except OSError as fault:
             self._refuse(f"the cache cannot be read: {fault}")
             return None
         if payload is None:
             _count["misses"] += 1
             return None
-        kept: tuple[str, str, bytes] = pickle.loads(payload)
-        return kept
+        return _Kept(*pickle.loads(payload))
 
     def _name_of(self, key: str) -> str:
         return f"{re.sub(r'[^A-Za-z0-9_]', '', self.name)[:60]}_{self.derivative.kind}-{key}"
@@ -173,4 +235,24 @@ class DerivativeCache(Cache):
     def _refuse(self, why: str) -> None:
         if _refused.get(self.name) != why:
             _refused[self.name] = why
-            warnings.warn(f"cache=True: {self.name} is compiled anew in each process: {why}.", NotCached, stacklevel=2)
+            if self.options.cache:
+                said = f"cache=True: {self.name} is compiled anew in each process: {why}."
+                warnings.warn(said, NotCached, stacklevel=2)
+
+
+def _unsure(key: Key, read: Collection[FunctionType], emitted: Emitted) -> str | None:
+    """Why the key may not stand for all that the code was made from; None if it does."""
+    for function in read:
+        home = str(function.__globals__.get("__name__")).partition(".")[0]
+        if function not in key.functions and home not in KNOWN:
+            return f"{function.__qualname__} is reached in a way that its key does not follow"
+    for value in emitted.globals.values():
+        if is_dispatcher(value):
+            if "<locals>" in value.py_func.__qualname__:
+                # numba's symbols do not tell one closure from another of the same name
+                return f"it calls {value.py_func.__qualname__}, which is defined inside a function"
+        elif isinstance(value, type | types.Type) or not callable(value):
+            continue
+        elif path_of(value) is None:
+            return f"it calls {getattr(value, '__qualname__', value)}, which numba compiles in a way of its own"
+    return None

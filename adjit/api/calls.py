@@ -53,14 +53,25 @@ class Choosing:
         kinds = ("jacfwd", "jacrev")
         return [derive(dataclasses.replace(self.derivative, kind=kind), self.options) for kind in kinds]
 
+    @property
+    def _valued(self) -> Derivative:
+        """What gives the values that there is a row for each of."""
+        inner = self.derivative.function
+        return inner if isinstance(inner, Derivative) else Derivative(inner, "primal")
+
     def _suited(self, arguments: Sequence[Any]) -> Any:
         made = self.derivative
         given = derivatives.bound(made, arguments)
         assert made.wrt is not None
         columns = sum(_size(template(given[p])) for p in made.wrt)
-        inner = made.function if isinstance(made.function, Derivative) else Derivative(made.function, "primal")
-        rows = _size(template(derive(inner, self.options)(*given)))
+        rows = _size(template(derive(self._valued, self.options)(*given)))
         return self._ways[-(-columns // WIDEST) > rows]
+
+    def precompile(self, *arguments: Any) -> None:
+        """As of any derivative; of types alone both ways, since which of them a call takes depends on sizes."""
+        suited = self._for(arguments)
+        for one in (*self._ways, derive(self._valued, self.options)) if suited is self else (suited,):
+            one.precompile(*arguments)
 
     def _for(self, arguments: Sequence[Any]) -> Any:
         """What a call with these values runs, or, without any, the calls so far; of types alone no sizes are known."""

@@ -14,6 +14,7 @@ import functools
 import inspect
 import os
 import threading
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba import config, types
 
+from adjit.api.ahead import not_compiled
 from adjit.api.arguments import (
     PLAIN,
     SCALARS,
@@ -34,19 +36,19 @@ from adjit.api.arguments import (
     specialised,
     type_of,
 )
-from adjit.api.cache import DerivativeCache
-from adjit.api.keys import values_of_names
+from adjit.api.cache import DerivativeCache, is_on
+from adjit.api.names import values_of_names
 from adjit.api.notation import to_text, to_types
 from adjit.api.options import Options
 from adjit.api.plans import GRADIENTS, OTHER, Planned, planned
 from adjit.api.structures import Layouts, is_integer, is_laid_out, laid_out, result_of, typed
 from adjit.api.trees import described
-from adjit.errors import NOT_REAL, AdjitError, InternalError, Stretched, TypeMismatch, Unsupported, WrongCall
+from adjit.errors import NOT_REAL, AdjitError, InternalError, NotCached, Stretched, TypeMismatch, Unsupported, WrongCall
 from adjit.runtime.backend import is_dispatcher
-from adjit.runtime.backend.dispatcher import Picklable, SpecialisedDispatcher, compiler_lock, without_collections
+from adjit.runtime.backend.dispatcher import Picklable, SpecialisedDispatcher, compiler_lock, sparing
 from adjit.runtime.compile import load
 from adjit.transform.source import derivative as derivatives
-from adjit.transform.source.callables import python_function
+from adjit.transform.source.callables import noting_reads, python_function
 from adjit.transform.source.derivative import Derivative, root, shown
 from adjit.transform.source.structures import ARRAYS, has_held, has_records, is_structure
 
@@ -146,8 +148,7 @@ class Specialising:
         """The same function of the leaves of such arguments, with the globals that it was made with, as this one."""
         found = self._laid_out.get(layouts)
         if found is None:
-            options = dataclasses.replace(self.options, cache=False)
-            made = derive(derivatives.of_structures(self.derivative, layouts), options)
+            made = derive(derivatives.of_structures(self.derivative, layouts), self.options)
             found = self._laid_out.setdefault(layouts, made)
         return found
 
@@ -227,7 +228,7 @@ class Specialising:
         # the transformation and the libraries that it stands on are loaded when the first derivative is made
         from adjit.transform import pipeline
 
-        with without_collections():
+        with sparing():
             return pipeline.source(derivative, given, self._vectorises)
 
     @property
@@ -262,6 +263,14 @@ class Specialising:
     def _storing(self) -> Any:
         return derive(dataclasses.replace(self.derivative, into=True), self.options)
 
+    def precompile(self, *arguments: Any) -> None:
+        """Compiles for these arguments, given as to `source`, and keeps that; as `adjit.precompile`."""
+        asked, taken = self._laid(self._for(arguments), arguments)
+        asked._compile_ahead(asked._types_of(taken))
+
+    def _compile_ahead(self, given: tuple[types.Type, ...]) -> None:
+        raise not_compiled(f'a derivative with target="{self.options.target}"')
+
     def explain(self, *arguments: Any) -> Explanation:
         """What was decided for these arguments, and why: `print(gradient.explain(...))`.
 
@@ -294,13 +303,14 @@ class Specialising:
     def _specialise(self, given: Sequence[types.Type]) -> FunctionType:
         """The generated function for arguments of these types."""
         taken = self._specialised(given)
-        emitted = self._emitted(self.derivative, taken)
+        with noting_reads() as read:
+            emitted = self._emitted(self.derivative, taken)
         title = f"{emitted.name} {', '.join(map(to_text, taken))}".rstrip()
         # global arrays as they are now, on every target
         names = {n: v.copy() if isinstance(v, np.ndarray) else v for n, v in emitted.globals.items()}
         function = load(emitted.text, names, emitted.name, title, is_plain=isinstance(self, Interpreted))
         if isinstance(self._cache, DerivativeCache):
-            self._cache.made(given, emitted, function, title)
+            self._cache.made(given, emitted, function, title, read)
         return function
 
     def _specialised(self, given: Sequence[types.Type]) -> tuple[types.Type, ...]:
@@ -385,7 +395,7 @@ class Derived(Specialising, SpecialisedDispatcher):
         self._describe(derivative, options)
         stub = stub_of(root(derivative), self.__signature__)
         super().__init__(stub, options.for_numba())
-        if options.cache:
+        if options.cache is not False and is_on():
             self._cache = DerivativeCache(derivative, options, str(getattr(root(derivative), "__name__", "function")))
         self._dress()
 
@@ -523,6 +533,13 @@ class Derived(Specialising, SpecialisedDispatcher):
         except AdjitError as fault:
             # the message has the user's line; the compiler's own frames would hide it
             raise fault.with_traceback(None) from None
+
+    def _compile_ahead(self, given: tuple[types.Type, ...]) -> None:
+        self.compile(given)
+        if isinstance(self._cache, DerivativeCache):
+            self._cache.check_kept(given)
+        else:
+            warnings.warn(f"{shown(self.derivative)} is not kept: its cache is off.", NotCached, stacklevel=4)
 
     def prepare(self, *arguments: Any) -> None:
         """Compiles for these arguments, without a call."""

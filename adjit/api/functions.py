@@ -11,7 +11,8 @@ a GPU, with arrays there), `fastmath`
 (numba's flags), `parallel` (loops over prange run in parallel, where it is proved that they may; the source says so
 of each, and the result does not depend on the number of threads), `vectormath` (elementary functions of our own in
 loops that vectorise; they may differ from libm's by 1 ulp, erfc by 2), `cache` (what is compiled is kept for later
-processes), `boundscheck` (an index that is out of bounds raises IndexError at the user's line, in compiled code, too;
+processes, unless this is False; with True a warning says what cannot be), `boundscheck` (an index that is out of bounds
+raises IndexError at the user's line, in compiled code, too;
 and what is emitted stays close to the user's statements), `debug` ("nan": the first number that is nan, be it a value
 or an adjoint, raises FloatingPointError at the user's line) and `memory_limit` ("200 MB", or bytes): loops that would
 keep values of all their trips run them again instead, from as many snapshots of what a trip starts from as fit, by

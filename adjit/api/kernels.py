@@ -29,7 +29,7 @@ from adjit.api.on_device import NEEDS_DEVICE
 from adjit.api.options import Options, make_options
 from adjit.api.trees import is_on_device
 from adjit.errors import AdjitError, InternalError, Race, TypeMismatch, WrongCall, WrongWrt
-from adjit.runtime.backend.dispatcher import SpecialisedDispatcher, compiler_lock, without_collections
+from adjit.runtime.backend.dispatcher import SpecialisedDispatcher, compiler_lock, sparing
 from adjit.runtime.compile import load
 from adjit.runtime.library import check_separate
 from adjit.transform import ir
@@ -123,14 +123,14 @@ class DerivedKernel:
         all that are floats. Kernels are shown as they are launched; with another target, `tuned=True` shows what is
         compiled.
         """
-        from adjit.transform import pipeline
+        from adjit.transform import kernel_pipeline
         from adjit.transform.emit import module_text
 
         given, asked = self._types(arguments, block, axes, wrt)
         if not self.is_on_device:
             asked = dataclasses.replace(asked, strategy=dataclasses.replace(asked.strategy, tuned=tuned))
-        with compiler_lock, without_collections():
-            emitted = pipeline.kernel_source(asked, *given, fastmath=self.options.fastmath is True)
+        with compiler_lock, sparing():
+            emitted = kernel_pipeline.kernel_source(asked, *given, fastmath=self.options.fastmath is True)
         return module_text(emitted, is_tuned=True, needs=NEEDS_DEVICE) if self.is_on_device else emitted.text
 
     def explain(
@@ -138,15 +138,15 @@ class DerivedKernel:
     ) -> Explanation:
         """What was decided for these arguments, and why; the parameters are those of `source`."""
         from adjit.api.explain import explanation
-        from adjit.transform import pipeline
+        from adjit.transform import kernel_pipeline
 
         given, asked = self._types(arguments, block, axes, wrt)
         with compiler_lock:
-            made, records = pipeline.explained_kernel(asked, *given)
+            made, records = kernel_pipeline.explained_kernel(asked, *given)
             found = explanation(made, records, [leaf.type for leaf in made.body.args], None)
             if not self.is_on_device:
                 return found
-            return dataclasses.replace(found, launches=tuple(pipeline.kernel_launches(asked, *given)))
+            return dataclasses.replace(found, launches=tuple(kernel_pipeline.kernel_launches(asked, *given)))
 
     def _types(
         self, arguments: Sequence[Any], block: Any, axes: int | None, wrt: Sequence[str] | None
@@ -236,12 +236,12 @@ class DerivedKernel:
     def _check_races(self, asked: Asked, arguments: Sequence[Any], grid: Sequence[int]) -> None:
         """Race if the kernel, launched on copies of these arguments, has one."""
         from adjit.runtime.cuda.check import Notes, watch
-        from adjit.transform import pipeline
+        from adjit.transform import kernel_pipeline
 
         notes, name = Notes(), self.function.__name__
         arguments = [a.copy_to_host() if is_on_device(a) else a for a in arguments]
         with compiler_lock:
-            emitted = pipeline.watched_source(asked, [specialised(type_of(a)) for a in arguments])
+            emitted = kernel_pipeline.watched_source(asked, [specialised(type_of(a)) for a in arguments])
             run = load(emitted.text, emitted.globals, emitted.name, f"{name} watched", is_plain=True)
         pairs = zip(self.parameters, arguments, strict=True)
         given = [watch(a.copy(), notes, f"`{n}`") if isinstance(a, np.ndarray) else a for n, a in pairs]
@@ -331,20 +331,20 @@ class _Made:
             self.plain[key](*given)
 
     def function(self, key: tuple[types.Type, ...]) -> ir.Function:
-        from adjit.transform import pipeline
+        from adjit.transform import kernel_pipeline
 
         found = self.functions.get(key)
         if found is None:
             count = len(self.owner.parameters)
             given = key[len(key) - len(self.asked.shadows) :]
-            with without_collections():
-                found = self.functions[key] = pipeline.build_kernel(self.asked, key[:count], given)
+            with sparing():
+                found = self.functions[key] = kernel_pipeline.build_kernel(self.asked, key[:count], given)
         return found
 
     def specialise(self, key: tuple[types.Type, ...]) -> FunctionType:
-        from adjit.transform import pipeline
+        from adjit.transform import kernel_pipeline
 
-        emitted = pipeline.emitted_kernel(self.asked, self.function(key))
+        emitted = kernel_pipeline.emitted_kernel(self.asked, self.function(key))
         title = f"{emitted.name} {', '.join(map(to_text, key))} {'x'.join(map(str, self.asked.launched.block))}"
         names = {n: v.copy() if isinstance(v, np.ndarray) else v for n, v in emitted.globals.items()}
         return load(emitted.text, names, emitted.name, title, is_plain=self.is_plain)
@@ -392,10 +392,10 @@ class _OnDevice(_Made):
 
     def loaded(self, key: tuple[types.Type, ...]) -> Any:
         from adjit.runtime.cuda import launch
-        from adjit.transform import pipeline
+        from adjit.transform import kernel_pipeline
 
         fastmath = self.owner.options.fastmath is True
-        emitted = pipeline.emitted_kernel(self.asked, self.function(key), fastmath)
+        emitted = kernel_pipeline.emitted_kernel(self.asked, self.function(key), fastmath)
         block = "x".join(map(str, self.asked.launched.block))
         title = f"{emitted.name} {', '.join(map(to_text, key))} {block} for cuda"
         return launch.load(emitted.text, emitted.globals, emitted.name, title)

@@ -11,7 +11,7 @@ import re
 from numba import types
 
 from adjit.errors import TypeMismatch
-from adjit.transform.ir.notation import to_text as to_text
+from adjit.notation import to_text as to_text
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 

@@ -21,7 +21,7 @@ from adjit.api.notation import to_text
 from adjit.api.options import Options
 from adjit.api.trees import Template, conform, is_on_device, leaves, map_leaves, template, zero
 from adjit.errors import Stretched, Unsupported, WrongCall
-from adjit.runtime.backend.dispatcher import Picklable, compiler_lock, without_collections
+from adjit.runtime.backend.dispatcher import Picklable, compiler_lock, sparing
 from adjit.transform.source import derivative as derivatives
 from adjit.transform.source.derivative import Derivative, shown
 
@@ -91,7 +91,7 @@ class OnDevice(Specialising, Picklable):
     def _emitted(self, derivative: Derivative, given: tuple[types.Type, ...]) -> Emitted:
         from adjit.transform import pipeline
 
-        with without_collections():
+        with sparing():
             return pipeline.source(derivative, given, fastmath=self.options.fastmath is True)
 
     def _made_for(self, arguments: Sequence[Any]) -> Any:

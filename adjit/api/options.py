@@ -33,7 +33,7 @@ class Options:
 
     fastmath:     numba's flags; the default only lets a product and a sum fuse
     vectormath:   elementary functions of our own where the machine can then work on several numbers at once
-    cache:        compiled code is kept for later processes
+    cache:        compiled code is kept for later processes; None: where that can be, and with no warning where not
     memory_limit: the bytes that snapshots of loops may take, whose trips are then run again; None: no such loops
     strategy:     which mechanisms the transformation uses
     boundscheck:  each index is checked, and one that is out of bounds raises IndexError at the user's line
@@ -44,7 +44,7 @@ class Options:
     fastmath: bool | frozenset[str] = frozenset({"contract"})
     parallel: bool = False
     vectormath: bool = True
-    cache: bool = False
+    cache: bool | None = None
     memory_limit: int | None = None
     strategy: Strategy = CHEAPEST
     boundscheck: bool = False
@@ -86,7 +86,8 @@ def make_options(given: dict[str, Any], own: Sequence[str] = ()) -> Options:
                 instead=f"Did you mean {close[0]}?" if close else "Leave it out.",
             )
     for name in _SWITCHES:
-        if not isinstance(given.get(name, False), bool | np.bool_):
+        usual = getattr(Options, name)
+        if given.get(name, usual) is not usual and not isinstance(given[name], bool | np.bool_):
             raise WrongCall(f"{name}={given[name]!r}", instead=f"Write {name}=True or {name}=False.")
     if given.get("target", "cpu") not in ("cpu", "python", "cuda"):
         raise Unsupported(
@@ -94,7 +95,8 @@ def make_options(given: dict[str, Any], own: Sequence[str] = ()) -> Options:
         )
     if not isinstance(given.get("strategy", CHEAPEST), Strategy):
         raise WrongCall(f"strategy={given['strategy']!r}", instead="Leave it out: it is for adjit's own tests.")
-    made: dict[str, Any] = {name: bool(value) if name in _SWITCHES else value for name, value in given.items()}
+    made = dict(given)
+    made |= {name: bool(given[name]) for name in _SWITCHES if isinstance(given.get(name), np.bool_)}
     if "fastmath" in given:
         made["fastmath"] = _fastmath(given["fastmath"])
     if "memory_limit" in given:

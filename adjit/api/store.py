@@ -11,6 +11,7 @@ Loading an entry runs what is in it: nothing is read from a folder or a file tha
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import stat
@@ -18,8 +19,6 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-
-import platformdirs
 
 _MAGIC = b"adjit cache 1\n"
 _DIGEST = 32
@@ -35,9 +34,30 @@ class Unusable(OSError):
 
 
 def folder() -> Path:
-    """Where the entries are: `$ADJIT_CACHE_DIR`, else the user's cache folder of the platform."""
+    """Where the entries are: `$ADJIT_CACHE_DIR`, else the user's cache folder of the platform. Raises Unusable."""
     chosen = os.environ.get("ADJIT_CACHE_DIR")
-    return Path(chosen) if chosen else platformdirs.user_cache_path("adjit", appauthor=False)
+    return Path(chosen) if chosen else _users_own()
+
+
+@functools.cache
+def _users_own() -> Path:
+    import platformdirs
+
+    found = platformdirs.user_cache_path("adjit", appauthor=False)
+    if not found.is_absolute():
+        raise Unusable("the user has no folder of their own")
+    return found
+
+
+def unusable() -> str | None:
+    """Why the folder is none to keep code in; None if it is one, or is not there yet."""
+    try:
+        _check(str(folder()), os.stat(folder()))
+    except FileNotFoundError:
+        return None
+    except OSError as fault:
+        return str(fault)
+    return None if os.access(folder(), os.W_OK) else f"{folder()} cannot be written to"
 
 
 def read(name: str) -> bytes | None:

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
 from adjit.errors import TypeMismatch
-from adjit.transform.ir import leaves as leaves
 
 
 @dataclass(frozen=True)
@@ -158,6 +157,11 @@ def _zero_of(leaf: Leaf) -> Any:
     if leaf.is_array:
         return np.zeros(leaf.shape, leaf.dtype, order=leaf.order)  # type: ignore[call-overload]
     return _number(0, leaf, "")
+
+
+def leaves(tree: Any) -> list[Any]:
+    """The leaves of nested tuples, in order."""
+    return [leaf for part in tree for leaf in leaves(part)] if isinstance(tree, tuple) else [tree]
 
 
 def map_leaves(function: Callable[[Any], Any], tree: Any) -> Any:

@@ -19,12 +19,12 @@ from typing import NamedTuple
 from numba import types
 
 from adjit import errors
+from adjit.notation import to_text
 from adjit.transform import ir
 from adjit.transform.analysis import effects
 from adjit.transform.derive import Compiler, forward, reverse
 from adjit.transform.derive.jacobian import by_columns, by_rows, by_whole_rows
 from adjit.transform.derive.mirror import Sweeps
-from adjit.transform.ir.notation import to_text
 from adjit.transform.ir.types import part_type, tuple_parts, typed_const, unliteral
 from adjit.transform.machine.threads import threaded
 from adjit.transform.rewrite.checked import checked

@@ -4,6 +4,8 @@
       read                   shape      forward, or both sweeps, as its kind asks   tune   write
 
 In: a `Derivative`, which says what of which function, and numba types. Out: its IR, or its source as text.
+
+What is for a GPU is loaded when a derivative for one is made, and the road of kernels is `kernel_pipeline.py`.
 """
 
 from __future__ import annotations
@@ -14,31 +16,16 @@ from typing import Any
 
 from numba import types
 
-from adjit.errors import Unsupported
 from adjit.transform import ir
 from adjit.transform.arrays import shape
-from adjit.transform.cuda import Plan, as_numbers, emit_plan, launch_table, numbers, planned
 from adjit.transform.derive import Compiler
-from adjit.transform.elaborate import elaborate, elaborate_kernel, without_comments
+from adjit.transform.elaborate import elaborate, without_comments
 from adjit.transform.emit import Emitted, emit
-from adjit.transform.kernels import (
-    Asked,
-    by_elements,
-    check_races,
-    check_shared,
-    derived_kernel,
-    in_one_stretch,
-    nest,
-    see_through_tiles,
-    telling,
-    without_levels,
-)
 from adjit.transform.kinds import IN_HALVES, derived, values_in
 from adjit.transform.machine import guarded, tune
 from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.notes import Record, recording
 from adjit.transform.rewrite.released import released
-from adjit.transform.rewrite.simplify import simplify
 from adjit.transform.source.derivative import Derivative, at_level
 from adjit.transform.strategy import CHEAPEST, Strategy
 from adjit.transform.sweeps import transposed_tangent
@@ -50,6 +37,8 @@ def source(
     """The source of a derivative for these argument types. `vectormath`: with vectorisable elementary functions;
     `fastmath`: what kernels are compiled with, which their source says."""
     if derivative.strategy.machine == "cuda":
+        from adjit.transform.cuda import as_numbers, emit_plan, numbers, planned
+
         made = released(build(derivative, tuple(map(as_numbers, arg_types))))
         return emit_plan(planned(made, numbers(made, arg_types)), fastmath)
     made = _tuned(derivative, build(derivative, tuple(arg_types)), vectormath)
@@ -61,6 +50,8 @@ def explained(
 ) -> tuple[ir.Function, list[Record]]:
     """The IR whose text `source` gives, and what the passes noted while it was made."""
     if derivative.strategy.machine == "cuda":
+        from adjit.transform.cuda import as_numbers
+
         with recording() as records:
             made = released(_built(derivative, tuple(map(as_numbers, arg_types))))
         return made, records
@@ -71,6 +62,8 @@ def explained(
 
 def launches(derivative: Derivative, arg_types: Sequence[types.Type]) -> list[tuple[str, str, str, str]]:
     """What a derivative for a GPU launches, in order: the kernel, its line, its threads, how it adds up."""
+    from adjit.transform.cuda import as_numbers, launch_table, numbers, planned
+
     made = released(build(derivative, tuple(map(as_numbers, arg_types))))
     return launch_table(planned(made, numbers(made, arg_types)))
 
@@ -82,10 +75,14 @@ def build(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Funct
         return _built(derivative, arg_types)
 
 
+def compiler() -> Compiler:
+    """What the makers of derivatives ask for the rest of the road."""
+    return Compiler(_primal_of, build, transposed_tangent)
+
+
 def _built(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
-    compiler = Compiler(_primal_of, build, transposed_tangent)
     is_primal = derivative.kind == "primal"
-    return _primal_of(derivative, arg_types) if is_primal else derived(derivative, arg_types, compiler)
+    return _primal_of(derivative, arg_types) if is_primal else derived(derivative, arg_types, compiler())
 
 
 def _primal_of(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
@@ -117,88 +114,3 @@ def _tuned(derivative: Derivative, function: ir.Function, vectormath: bool) -> i
     if not derivative.boundscheck and not derivative.nancheck:
         return made
     return checked(guarded(made, derivative.boundscheck, derivative.nancheck), "guarded")
-
-
-# ------------------------------------------------------------------------------------------------------------- kernels
-
-
-def kernel_source(
-    asked: Asked, arg_types: Sequence[types.Type], given: Sequence[types.Type], fastmath: bool = False
-) -> Emitted:
-    """The source of what is asked of a kernel, for arguments and shadows of these types; as `source`."""
-    return emitted_kernel(asked, build_kernel(asked, arg_types, given), fastmath)
-
-
-def emitted_kernel(asked: Asked, made: ir.Function, fastmath: bool = False) -> Emitted:
-    """The source of what `build_kernel` makes."""
-    if asked.strategy.machine == "cuda":
-        return emit_plan(made.analysis(_planned), fastmath)
-    return emit(made, in_workspace=asked.strategy.tuned and asked.strategy.uses("workspace"))
-
-
-def explained_kernel(
-    asked: Asked, arg_types: Sequence[types.Type], given: Sequence[types.Type]
-) -> tuple[ir.Function, list[Record]]:
-    """The IR whose text `kernel_source` gives, and what the passes noted while it was made."""
-    with recording() as records:
-        made = build_kernel(asked, arg_types, given)
-    return without_levels(made), records
-
-
-def kernel_launches(
-    asked: Asked, arg_types: Sequence[types.Type], given: Sequence[types.Type]
-) -> list[tuple[str, str, str, str]]:
-    """What is launched on a GPU, as `launches` has it."""
-    return launch_table(build_kernel(asked, arg_types, given).analysis(_planned))
-
-
-def build_kernel(asked: Asked, arg_types: Sequence[types.Type], given: Sequence[types.Type]) -> ir.Function:
-    """Its IR: for a GPU the nest, with its levels, for the CPU loops."""
-    if asked.strategy.machine == "cuda":
-        return _nest_for_threads(asked, arg_types, given)
-    made = released(derived_nest(asked, arg_types, given))
-    return tune(without_levels(made), range(len(made.body.yields) - len(given)), asked.strategy, False, False, False)
-
-
-def _nest_for_threads(asked: Asked, arg_types: Sequence[types.Type], given: Sequence[types.Type]) -> ir.Function:
-    """The nest, whose values are computed again where threads have no memory to keep them."""
-    made = released(derived_nest(asked, arg_types, given))
-    try:
-        made.analysis(_planned)
-    except Unsupported:
-        again = dataclasses.replace(asked, strategy=dataclasses.replace(asked.strategy, values="again"))
-        other = released(derived_nest(again, arg_types, given))
-        try:
-            other.analysis(_planned)
-        except Unsupported:
-            # the first one says what is wanted
-            return made
-        return other
-    return made
-
-
-def _planned(function: ir.Function) -> Plan:
-    return planned(function, of_kernel=True)
-
-
-def derived_nest(asked: Asked, arg_types: Sequence[types.Type], given: Sequence[types.Type]) -> ir.Function:
-    """Its IR, with loops that say what are blocks and what are threads."""
-    nested = _nest(asked, arg_types)
-    check_races(nested)
-    check_shared(nested, asked.kind != "primal")
-    if asked.strategy.uses("tiles"):
-        nested = checked(simplify(see_through_tiles(nested)), "seen through")
-        nested = checked(simplify(in_one_stretch(nested)), "one stretch")
-    function = shape(checked(by_elements(nested), "by elements"), True, asked.strategy, False)
-    compiler = Compiler(_primal_of, build, transposed_tangent)
-    return derived_kernel(asked, function, given, compiler)
-
-
-def watched_source(asked: Asked, arg_types: Sequence[types.Type]) -> Emitted:
-    """The source of the kernel's own nest, which notes who touches which element: for plain Python."""
-    return emit(without_levels(telling(_nest(asked, arg_types))), in_workspace=False)
-
-
-def _nest(asked: Asked, arg_types: Sequence[types.Type]) -> ir.Function:
-    elaborated = checked(elaborate_kernel(asked.kernel, arg_types, asked.launched, build), "elaborated")
-    return checked(simplify(checked(nest(elaborated), "nest")), "simplified")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import subprocess
 import sys
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 import adjit
-from adjit.api import store
+from adjit.api import cache, store
 
 PROGRAM = """
 import json, sys
@@ -65,6 +66,7 @@ HELPERS = "def shifted(x):\n    return x + 1.0\n"
 def not_verified(monkeypatch):
     """Nothing is taken from the cache where each pass is to be seen."""
     monkeypatch.delenv("ADJIT_VERIFY", raising=False)
+    monkeypatch.delenv("ADJIT_CACHE", raising=False)
 
 
 @pytest.fixture
@@ -173,7 +175,7 @@ def test_whole_entries_that_do_not_load_are_made_again(tmp_path, monkeypatch):
     assert adjit.cache_info().hits == before.hits + 1
 
 
-class Mutable:
+class Mutable(dict):
     rate = 2.0
 
 
@@ -245,4 +247,111 @@ def test_derivatives_are_called_from_compiled_code(tmp_path, monkeypatch):
 
     hits = adjit.cache_info().hits
     assert [made()(2.0) for _ in range(2)] == [33.0, 33.0]
+    assert adjit.cache_info().hits == hits + 1
+
+
+KINDS = """
+import sys
+import numba
+import numpy as np
+import scipy.special
+import adjit
+
+def threads(x):
+    total = 0.0
+    for i in numba.prange(x.size):
+        total += np.sin(x[i])
+    return total
+
+def special(x):
+    return np.sum(scipy.special.gammaln(x))
+
+def solved(x):
+    return np.sum(np.linalg.solve(np.diag(x), x * x))
+
+def drawn(x):
+    return np.sum(x * np.random.normal(0.0, 1.0)) * 0.0 + x[0]
+
+def structured(p, x):
+    return p["a"] * np.sum(x)
+
+def shown(x):
+    print("said")
+    return np.sum(x * x)
+
+x = np.array([1.0, 2.0, 0.5])
+registries = len(numba.core.registry.cpu_target.target_context._registries)
+given = {"threads": (x,), "special": (x,), "solved": (x,), "drawn": (x,), "structured": ({"a": 2.0}, x), "shown": (x,)}
+for name, arguments in given.items():
+    hits = adjit.cache_info().hits
+    found = adjit.grad(globals()[name], parallel=name == "threads")(*arguments)
+    print(name, adjit.cache_info().hits - hits, found["a"] if name == "structured" else np.sum(found).round(12))
+print("registries", len(numba.core.registry.cpu_target.target_context._registries) - registries)
+print("modules", sorted({"libcst", "islpy", "adjit.transform.pipeline"} & sys.modules.keys()))
+"""
+
+
+@pytest.mark.long
+def test_what_machine_code_names_is_there_in_a_second_process(tmp_path):
+    (tmp_path / "kinds.py").write_text(KINDS)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "ADJIT_CACHE_DIR": str(tmp_path / "cache")}
+    command = [sys.executable, str(tmp_path / "kinds.py")]
+    first, second = (
+        subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout.split("\n")
+        for _ in range(2)
+    )
+    assert [line.replace(" 0 ", " 1 ") for line in first[:-3]] == second[:-3]
+    assert [line.split()[1] for line in second[:-3] if line != "said"] == ["1"] * 6
+    # nothing is loaded to compile with
+    assert second[-3:-1] == ["registries 0", "modules []"]
+
+
+def test_what_is_asked_for_with_cache_false_or_in_such_a_process_is_not_kept(tmp_path, monkeypatch):
+    monkeypatch.setenv("ADJIT_CACHE_DIR", str(tmp_path))
+
+    def made(**options):
+        def cube(x):
+            return x**3
+
+        return adjit.grad(cube, **options)(2.0)
+
+    assert made(cache=False) == 12.0
+    with monkeypatch.context() as off:
+        off.setenv("ADJIT_CACHE", "0")
+        assert [made(), made(cache=True)] == [12.0, 12.0]
+    assert adjit.cache_info().entries == 0
+    hits = adjit.cache_info().hits
+    assert [made(), made(cache=True)] == [12.0, 12.0]
+    assert (adjit.cache_info().entries, adjit.cache_info().hits - hits) == (1, 1)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
+def test_by_default_nothing_is_said_of_a_folder_that_others_can_write_to(tmp_path, monkeypatch, recwarn):
+    monkeypatch.setenv("ADJIT_CACHE_DIR", str(tmp_path))
+    tmp_path.chmod(0o777)
+
+    def double(x):
+        return 2 * x
+
+    assert adjit.grad(double)(1.0) == 2.0
+    assert not recwarn.list
+    assert list(tmp_path.iterdir()) == []
+    assert "others may write" in adjit.cache_info().refused["double"]
+
+
+def test_code_that_names_a_symbol_that_is_not_there_is_made_again(tmp_path, monkeypatch):
+    monkeypatch.setenv("ADJIT_CACHE_DIR", str(tmp_path))
+
+    def made():
+        def quint(x):
+            return x**5
+
+        return adjit.grad(quint)(2.0)
+
+    assert made() == 80.0
+    (entry,) = tmp_path.glob("*.bin")
+    kept = cache._Kept(*pickle.loads(store.read(entry.stem)))
+    store.write(entry.stem, pickle.dumps(tuple(kept._replace(symbols=("adjit_no_such_symbol",)))), "")
+    hits = adjit.cache_info().hits
+    assert [made(), made()] == [80.0, 80.0]
     assert adjit.cache_info().hits == hits + 1

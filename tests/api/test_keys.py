@@ -2,20 +2,27 @@
 
 import functools
 import importlib.util
+import math
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import numpy as np
 import pytest
 from numba import float32, float64, int64, njit, types
 
+import adjit
 from adjit.api import keys
 from adjit.api.dispatch import Options
 from adjit.api.keys import NotKeyed, key_of
 from adjit.rules import registry
+from adjit.runtime.backend import versions as backend_versions
+from adjit.runtime.backend.versions import is_plain
 from adjit.transform.source.derivative import Derivative
+from tests.defining import define
 
 BASE = """
 import numpy as np
@@ -66,7 +73,7 @@ def load(tmp_path, monkeypatch):
 
 
 def key(function, arg_types=(float64, int64), kind="grad", **options):
-    return key_of(Derivative(function, kind, (0,)), arg_types, Options(**options))
+    return key_of(Derivative(function, kind, (0,)), arg_types, Options(**options)).text
 
 
 def test_the_same_program_in_another_folder_has_the_same_key(load):
@@ -121,15 +128,36 @@ def test_the_specialisation_is_in_the_key(load):
         key(outer, (types.Array(float64, 1, "A"), int64)),
         key(outer, (types.UniTuple(float64, 2), int64)),
         key(Derivative(outer, "grad", (0,))),
-        key_of(Derivative(outer, "grad", (0,), single=True), (float64, int64), Options()),
-        key_of(Derivative(outer, "grad", (0,), has_aux=True), (float64, int64), Options()),
-        key_of(Derivative(outer, "grad", (0, 1)), (float64, int64), Options()),
+        key_of(Derivative(outer, "grad", (0,), single=True), (float64, int64), Options()).text,
+        key_of(Derivative(outer, "grad", (0,), has_aux=True), (float64, int64), Options()).text,
+        key_of(Derivative(outer, "grad", (0, 1)), (float64, int64), Options()).text,
     }
     assert len(found) == 15
 
 
 def calling(function):
     return lambda x: function(x)
+
+
+def test_file_times_are_not_in_the_key(load):
+    module = load()
+    before = key(module.outer)
+    os.utime(module.__file__, (1, 1))
+    assert key(module.outer) == before
+
+
+def test_a_cell_of_a_notebook_has_one_key_in_each_kernel():
+    text = "K = 2.0\ndef f(x):\n    return K * x\n"
+    first, second = (define(text, f"/tmp/ipykernel_{k}/4711.py")["f"] for k in (1, 2))
+    assert key(first) == key(second)
+    assert key(first) != key(define(text.replace("2.0", "3.0"), "/tmp/ipykernel_1/4711.py")["f"])
+
+
+def test_a_module_that_is_run_has_the_key_of_one_that_is_imported():
+    text = "def g(x):\n    return x * x\ndef f(x):\n    return g(x)\n"
+    run, imported = (define(text, "spring.py", __name__=name)["f"] for name in ("__main__", "spring"))
+    assert (run.__module__, imported.__module__) == ("__main__", "spring")
+    assert key(run) == key(imported)
 
 
 def test_values_in_cells_are_in_the_key():
@@ -140,9 +168,21 @@ def test_values_in_cells_are_in_the_key():
         return function
 
     assert key(made(1.0)) == key(made(1.0))
-    assert (
-        len({key(made(k)) for k in (1.0, 2.0, 1, True, np.float32(1), (1.0,), "1.0", np.ones(1), np.ones((1, 1)))}) == 9
-    )
+    values = [1.0, 2.0, 1, True, np.float32(1), 1j, (1.0,), [1.0], {1.0}, {1.0: 1.0}, "1.0", b"1.0", None, ...]
+    values += [
+        np.ones(1),
+        np.ones((1, 1)),
+        np.ones(1, np.float32),
+        np.ones((2, 2)),
+        np.ones((2, 2), order="F"),
+        -0.0,
+        0.0,
+        float("inf"),
+    ]
+    values += [slice(1, 2, 3), range(1, 2, 3), (1, 2, 3), slice(1, 2, None), np.dtype("f4"), np.float32, float]
+    values += [np.dtype([("a", "f8")]), np.dtype([("b", "f8")]), (1.0, (2.0, 3.0)), ((1.0, 2.0), 3.0), (1.0, 2.0, 3.0)]
+    values += [[[1.0], []], [[], [1.0]], "a", ("a", ""), ("", "a"), np.sin, np.cos, math.sin, Mutable, Unknown]
+    assert len({key(made(value)) for value in values}) == len(values)
 
 
 def test_rules_of_the_users_are_in_the_key(load, monkeypatch):
@@ -155,14 +195,64 @@ def test_rules_of_the_users_are_in_the_key(load, monkeypatch):
     assert len({before, first, key(outer)}) == 3
 
 
-def test_versions_and_settings_are_in_the_key(load, monkeypatch):
+def test_settings_of_numbas_are_in_the_key_but_for_those_that_code_does_not_depend_on(load, monkeypatch):
     outer = load().outer
     before = key(outer)
-    monkeypatch.setattr(keys.config, "OPT", "0")
-    assert key(outer) != before
+    for name, value in (("OPT", "0"), ("LOOP_VECTORIZE", 0), ("BOUNDSCHECK", 1), ("CPU_NAME", "generic")):
+        with monkeypatch.context() as changed:
+            changed.setattr(keys.config, name, value)
+            assert key(outer) != before, name
+    monkeypatch.setattr(keys.config, "NUMBA_NUM_THREADS", 3)
+    assert key(outer) == before
+
+
+@pytest.mark.parametrize("of", ["numba", "llvmlite", "np"])
+def test_the_versions_of_what_compiles_are_in_the_key(load, monkeypatch, of):
+    outer, before = load().outer, key(load().outer)
+    monkeypatch.setattr(getattr(backend_versions, of), "__version__", "9.9")
+    keys.versions.cache_clear()
+    changed = key(outer)
     monkeypatch.undo()
-    monkeypatch.setattr(keys, "versions", lambda: "another")
-    assert key(outer) != before
+    keys.versions.cache_clear()
+    assert (changed != before, key(outer) == before) == (True, True)
+
+
+def test_the_processor_and_plain_numba_are_in_the_key(load, monkeypatch):
+    outer, before = load().outer, key(load().outer)
+    with monkeypatch.context() as changed:
+        changed.setattr(backend_versions, "target", lambda: "another processor")
+        assert key(outer) != before
+    monkeypatch.setattr(backend_versions, "is_plain", lambda: not is_plain())
+    keys.versions.cache_clear()
+    other = key(outer)
+    monkeypatch.undo()
+    keys.versions.cache_clear()
+    assert other != before
+
+
+def test_adjits_own_source_is_in_the_key(load, monkeypatch, tmp_path):
+    outer, before = load().outer, key(load().outer)
+    copy = tmp_path / "adjit"
+    shutil.copytree(Path(adjit.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(keys.rules, "__file__", str(copy / "rules" / "__init__.py"))
+    for changed in (None, copy / "rules" / "elementary.py", copy / "runtime" / "backend" / "pool.ll"):
+        if changed is not None:
+            changed.write_text(changed.read_text() + "\n")
+        keys.versions.cache_clear()
+        found = key(outer)
+        assert (found == before) == (changed is None)
+        before = found
+    keys.versions.cache_clear()
+
+
+def test_the_version_of_a_library_that_is_reached_is_in_the_key(load, monkeypatch):
+
+    text = "import scipy.special as special\n\ndef outer(x):\n    return special.gammaln(x)\n"
+    reaching, other = load(text).outer, load().outer
+    before = key(reaching), key(other)
+    monkeypatch.setattr(sys.modules["scipy"], "__version__", "9.9")
+    assert key(reaching) != before[0]
+    assert key(other) == before[1]
 
 
 def test_a_wrapper_with_a_librarys_name_is_not_the_librarys():
@@ -192,11 +282,23 @@ def test_functions_that_call_each_other():
     assert key(made(0.0)) != key(made(2.0))
 
 
-class Unknown:
+class Unknown(dict):
     step = 0.1
 
 
+class Mutable:
+    step = 0.1
+
+
+class Named:
+    """Has the attributes by which derived functions are known."""
+
+    def __init__(self):
+        self.derivative, self.options = None, None
+
+
 def test_what_has_no_digest_has_no_key():
+    named = Named()
     unknown, large, objects = Unknown(), np.zeros(200_000), np.array([Unknown()])
     scope = {}
     exec("def written_nowhere(x):\n    return x", scope)
@@ -206,6 +308,8 @@ def test_what_has_no_digest_has_no_key():
         (lambda x: objects, "objects"),
         (scope["written_nowhere"], "written_nowhere"),
         (functools.partial(max, 1.0), "partial"),
+        (lambda x: named(x), "Named"),
+        (lambda x: getattr(np, "sin")(x), "getattr"),
     ):
         with pytest.raises(NotKeyed, match=reason):
             key(function)
@@ -225,7 +329,7 @@ def test_keys_are_the_same_in_each_process(tmp_path, load):
         from adjit.api.dispatch import Options
         from adjit.api.keys import key_of
         from adjit.transform.source.derivative import Derivative
-        print(key_of(Derivative(program.outer, "grad", (0,)), (float64, int64), Options()))
+        print(key_of(Derivative(program.outer, "grad", (0,)), (float64, int64), Options()).text)
         print("libcst" in sys.modules or "islpy" in sys.modules)
         """)
     )

@@ -1,6 +1,8 @@
 import os
 import stat
+from pathlib import Path
 
+import platformdirs
 import pytest
 
 from adjit.api import store
@@ -74,6 +76,16 @@ def test_nothing_is_left_of_a_write_that_fails(folder, monkeypatch):
     with pytest.raises(OSError, match="no space"):
         store.write("g", b"", "")
     assert sorted(path.name for path in folder.iterdir()) == ["f.bin", "f.py"]
+
+
+def test_without_a_folder_of_the_users_nothing_is_kept(monkeypatch):
+    monkeypatch.delenv("ADJIT_CACHE_DIR")
+    monkeypatch.setattr(platformdirs, "user_cache_path", lambda *_, **__: Path("~/.cache/adjit"))
+    store._users_own.cache_clear()
+    with pytest.raises(store.Unusable, match="no folder"):
+        store.write("f", b"", "")
+    assert "no folder" in store.unusable()
+    store._users_own.cache_clear()
 
 
 def test_clear_leaves_files_of_others_alone(folder):

@@ -260,6 +260,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--most-reduced", type=int, default=6, help="programs reduced of one kind of wrong numbers")
     parser.add_argument("--found", metavar="FOLDER", help="write what is left of failures there")
     options = parser.parse_args(arguments)
+    # programs that are run once leave nothing in the user's cache; the processes that are started take this over
+    os.environ["ADJIT_CACHE"] = "0"
     if options.program is not None:
         return again(options.program, options)
     limit = options.programs or (100 if options.seconds is None else None)

@@ -104,6 +104,7 @@ def test_the_adjoint_is_the_loops_that_one_would_write():
 def test_what_is_held_counts_for_the_cache(tmp_path, monkeypatch, recwarn):
     monkeypatch.setenv("ADJIT_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.delenv("ADJIT_VERIFY", raising=False)
+    monkeypatch.delenv("ADJIT_CACHE", raising=False)
     (tmp_path / "cache").mkdir(mode=0o700)
     matrix, noise = A, stats.norm(0.0, 2.0)
 

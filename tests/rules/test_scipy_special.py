@@ -220,7 +220,7 @@ def test_machine_code_is_kept(tmp_path):
     path = tmp_path / "program.py"
     path.write_text(PROGRAM)
     (tmp_path / "cache").mkdir(mode=0o700)
-    environment = {**os.environ, "ADJIT_CACHE_DIR": str(tmp_path / "cache"), "ADJIT_VERIFY": ""}
+    environment = {**os.environ, "ADJIT_CACHE_DIR": str(tmp_path / "cache"), "ADJIT_VERIFY": "", "ADJIT_CACHE": ""}
     first, second = (
         subprocess.run([sys.executable, path], env=environment, capture_output=True, text=True, check=True)
         for _ in range(2)

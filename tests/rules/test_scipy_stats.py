@@ -113,6 +113,7 @@ def test_vectors():
 def test_the_distribution_counts_for_the_cache(tmp_path, monkeypatch, recwarn):
     monkeypatch.setenv("ADJIT_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.delenv("ADJIT_VERIFY", raising=False)
+    monkeypatch.delenv("ADJIT_CACHE", raising=False)
     (tmp_path / "cache").mkdir(mode=0o700)
     family = stats.norm
 

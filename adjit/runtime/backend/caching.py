@@ -2,19 +2,26 @@
 
 In: numba's result of a compilation. Out: bytes, and the result again in a later process.
 
-    packed(result)      ->      bytes;      unpacked(target_context, bytes)      ->      a result of this process
+    packed_code(result)  ->  bytes;      unpacked_code(target_context, bytes, symbols)  ->  a result of this process
+
+What numba loads when it first compiles, its registries and extensions, is not loaded for that: machine code needs no
+more than the symbols that it names, and the registries only if one of these is not there.
 """
 
 from __future__ import annotations
 
 import pickle
+from collections.abc import Collection
 from typing import Any
 
+import llvmlite.binding as llvm
 from numba import types
 from numba.core import sigutils
 from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
+from numba.core.runtime.nrt import rtsys
 from numba.core.serialize import dumps
+from numba.core.typing.templates import Signature
 
 from adjit.runtime.backend import pool, special
 
@@ -26,9 +33,21 @@ def argument_types(signature: Any) -> tuple[types.Type, ...]:
     return tuple(sigutils.normalize_signature(signature)[0])
 
 
+def is_signature(value: Any) -> bool:
+    """Whether it is one of numba's, as `float64(float64)`."""
+    return isinstance(value, Signature)
+
+
 def holds_addresses(result: Any) -> bool:
     """Whether the machine code holds addresses of this process."""
     return bool(result.library.has_dynamic_globals)
+
+
+def symbols(result: Any) -> tuple[str, ...]:
+    """The names of what the machine code takes from elsewhere."""
+    module = result.library._final_module
+    named = (thing.name for thing in (*module.functions, *module.global_variables) if thing.is_declaration)
+    return tuple(sorted(name for name in named if not name.startswith("llvm.")))
 
 
 def packed(value: Any) -> bytes:
@@ -38,12 +57,26 @@ def packed(value: Any) -> bytes:
 
 
 def packed_code(result: Any) -> bytes:
-    return packed(result._reduce())
+    return packed((tuple(result.reload_init), result._reduce()))
 
 
-def unpacked_code(target_context: Any, data: bytes) -> Any:
-    """The result of a compilation; what pickle raises, and RuntimeError, where it does not fit any more."""
+def unpacked_code(target_context: Any, data: bytes, names: Collection[str]) -> Any:
+    """The result of a compilation that takes these symbols from elsewhere, or None if one of them is not there; what
+    pickle raises, and RuntimeError, where it does not fit any more."""
+    rtsys.initialize(target_context)
     pool.ready()
-    if special.has_symbols(data):
+    if any(name.startswith(special.PREFIX) for name in names):
         special.give_symbols()
-    return CompileResult._rebuild(target_context, *pickle.loads(data))
+    started, parts = pickle.loads(data)
+    for start in started:
+        # numba's threads, with symbols of their own
+        start()
+    if not _are_there(names):
+        target_context.refresh()
+        if not _are_there(names):
+            return None
+    return CompileResult._rebuild(target_context, *parts)
+
+
+def _are_there(names: Collection[str]) -> bool:
+    return all(llvm.address_of_symbol(name) for name in names)

@@ -26,7 +26,7 @@ from numba.core.serialize import ReduceMixin
 from numba.core.targetconfig import ConfigStack
 
 from adjit.errors import InternalError
-from adjit.runtime.backend import pool, special
+from adjit.runtime.backend import loading, pool, special
 from adjit.runtime.backend.versions import is_plain
 
 compiler_lock = global_compiler_lock
@@ -55,6 +55,9 @@ class SpecialisedDispatcher(CPUDispatcher):
         if special.is_loaded():
             # numba may have kept machine code of callers, into which ours is linked
             special.give_symbols()
+
+    def _compilation_chain_init_hook(self) -> None:
+        """Nothing: numba's extensions are loaded with its registries, when something is compiled."""
 
     def _specialise(self, given: Sequence[types.Type]) -> FunctionType:
         """The function for arguments of these types."""
@@ -97,7 +100,7 @@ class _Maker(_FunctionCompiler):  # type: ignore[misc]
             self.pipeline_class = GeneratedCompiler
         pool.ready()
         try:
-            with without_collections():
+            with sparing():
                 return super()._compile_core(args, return_type)
         except errors.ForceLiteralArg:
             raise
@@ -107,13 +110,21 @@ class _Maker(_FunctionCompiler):  # type: ignore[misc]
 
 
 @contextlib.contextmanager
-def without_collections() -> Iterator[None]:
-    """Stops the garbage collector, which would search all that is alive several times: compilers leave no garbage that
-    could not wait."""
+def sparing() -> Iterator[None]:
+    """Has nothing done meanwhile that a compilation does not need.
+
+    numba's extensions are loaded when one is called for; and the garbage collector, which would search all that is
+    alive several times, stops: compilers leave no garbage that could not wait. What was made counts as old afterwards,
+    or it would be searched at once.
+    """
     was_on = gc.isenabled()
     gc.disable()
     try:
-        yield
+        with loading.only_what_is_needed():
+            yield
     finally:
         if was_on:
+            if not gc.get_freeze_count():
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()

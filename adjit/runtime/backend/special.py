@@ -63,11 +63,6 @@ def forms(function: Any) -> tuple[Form, ...]:
     return _ufuncs().get(function, ()) if known else ()
 
 
-def has_symbols(machine_code: bytes) -> bool:
-    """Whether machine code calls such functions."""
-    return PREFIX.encode() in machine_code
-
-
 @functools.cache
 def give_symbols() -> None:
     """Tells LLVM where the functions are, for machine code that names them."""

@@ -16,7 +16,7 @@ from numba.core import errors
 from numba.core.registry import cpu_target
 from numba.core.typing.arraydecl import get_array_index_type
 
-from adjit.runtime.backend import special
+from adjit.runtime.backend import loading, special
 from adjit.runtime.backend.signatures import drawn_type, known_type
 
 # How numba says that it has no such call, or no type for the callee at all. Typings that expect arrays and are given
@@ -47,6 +47,7 @@ def inferred_type(callee: Any, args: Sequence[types.Type], named: Mapping[str, t
     """What numba infers, for which it may have to compile."""
     context = _context()
     special.prepare(callee)
+    loading.prepare(callee)
     for _ in range(2):
         try:
             signature = context.resolve_function_type(context.resolve_value_type(callee), args, named)

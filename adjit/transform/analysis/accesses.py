@@ -16,8 +16,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-import islpy as isl
-
 from adjit.transform import ir
 from adjit.transform.analysis.affine import ONE, Affine, Chain, Constraint, Count, Iterations, Symbol, loops_in
 from adjit.transform.analysis.alias import FRESH
@@ -266,6 +264,9 @@ def is_empty(first: str, *others: str) -> bool:
 
     Passes ask much the same of a program before and after their changes, and so does the next derivative of it.
     """
+    # few programs have such questions, and its import takes its time
+    import islpy as isl
+
     context = isl.Context()
     context.set_max_operations(MOST_OPERATIONS)
     try:

@@ -25,6 +25,7 @@ import numpy as np
 from numba import types
 
 from adjit import errors
+from adjit.notation import to_text
 from adjit.rules.registry import ALL_GIVEN, ARRAY_LIKE, KNOWN, SEVERAL, Entry, is_builtin, lookup, lookup_complex
 from adjit.rules.ufunc_methods import METHODS_OF_UFUNCS
 from adjit.runtime.backend import is_dispatcher
@@ -87,7 +88,6 @@ from adjit.transform.elaborate.vectorized import Vectorized, of_numba, vectorize
 from adjit.transform.elaborate.whole_arrays.generalized import of_guvectorize
 from adjit.transform.elaborate.whole_arrays.shaping import array_attribute, of_parts
 from adjit.transform.elaborate.whole_arrays.ufunc_methods import updated_at
-from adjit.transform.ir.notation import to_text
 from adjit.transform.ir.types import call_type, dtype_of, is_integer, typed_const
 from adjit.transform.source.callables import is_distribution, spoken
 from adjit.transform.source.derivative import Derivative

@@ -18,6 +18,7 @@ import numpy as np
 from numba import types
 
 from adjit import errors
+from adjit.notation import to_text
 from adjit.transform import ir
 from adjit.transform.elaborate.values import complexes, lists, scalars, sharing
 from adjit.transform.elaborate.values.choices import any_of, as_one_of, functions_in, number_type
@@ -49,7 +50,6 @@ from adjit.transform.elaborate.values.values import (
     seen,
     structure,
 )
-from adjit.transform.ir.notation import to_text
 from adjit.transform.ir.types import array_type_of, typed_const, unify
 
 BREAK, CONTINUE, RETURN, VALUE = "%break", "%continue", "%return", "%value"

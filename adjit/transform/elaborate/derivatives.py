@@ -19,6 +19,7 @@ import libcst as cst
 from numba import types
 
 from adjit import errors
+from adjit.notation import to_text
 from adjit.rules.library_functions import as_python
 from adjit.transform import ir
 from adjit.transform.elaborate.syntax import assigned
@@ -49,7 +50,6 @@ from adjit.transform.elaborate.values.values import (
     structure,
 )
 from adjit.transform.elaborate.whole_arrays.shaping import copied_whole
-from adjit.transform.ir.notation import to_text
 from adjit.transform.ir.types import array_type_of
 from adjit.transform.source.derivative import (
     Derivative,

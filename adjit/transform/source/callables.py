@@ -11,6 +11,9 @@ import functools
 import inspect
 import linecache
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
@@ -108,6 +111,28 @@ def signature(function: FunctionType) -> inspect.Signature:
     bare.__kwdefaults__ = function.__kwdefaults__
     bare.__annotations__ = dict(getattr(function, "__annotations__", {}))
     return inspect.signature(bare)
+
+
+_read: ContextVar[set[FunctionType] | None] = ContextVar("functions read", default=None)
+
+
+@contextmanager
+def noting_reads() -> Iterator[set[FunctionType]]:
+    """The functions whose source is read meanwhile."""
+    token = _read.set(set())
+    try:
+        found = _read.get()
+        assert found is not None
+        yield found
+    finally:
+        _read.reset(token)
+
+
+def note_read(function: FunctionType) -> None:
+    """Notes that the source of a function is read, for whoever wants to know."""
+    found = _read.get()
+    if found is not None:
+        found.add(function)
 
 
 def file_lines(function: FunctionType) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
 from adjit.errors import Place
 from adjit.transform.ir import Origin, UserComment
-from adjit.transform.source.callables import file_lines, python_function, signature, unavailable
+from adjit.transform.source.callables import file_lines, note_read, python_function, signature, unavailable
 from adjit.transform.source.comments import comments_in
 
 FUTURE_FLAGS = functools.reduce(
@@ -126,6 +126,7 @@ class FunctionSource:
 def read_source(function: object) -> FunctionSource:
     """The source of a function, lambda or numba dispatcher; raises SourceUnavailable."""
     plain = python_function(function)
+    note_read(plain)
     code = plain.__code__
     text = _parse(code.co_filename, code, file_lines(plain))
     closure: dict[str, Any] = {}

@@ -19,12 +19,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-import numpy as np
 from numba import types
 
 from adjit.transform import ir
 from adjit.transform.analysis.cost import ENTRY, KEPT, LOAD, SLOT, cost, is_cheap
 from adjit.transform.derive.mirror import Mirror, MirroredIf, MirroredLoop
+from adjit.transform.storage.cuts import source_side
 from adjit.transform.storage.primal import Primal
 from adjit.transform.storage.stepping_back import retraceable
 from adjit.transform.strategy import Strategy
@@ -220,26 +220,4 @@ class _Network:
 
     def source_side(self) -> set[int]:
         """The nodes on the source's side of a minimum cut; of several cuts the one with most nodes there."""
-        # SciPy's import takes longer than most cuts, and straight-line code needs none
-        if not self.edges:
-            return set()
-        from scipy.sparse import csr_array
-        from scipy.sparse.csgraph import maximum_flow
-
-        size = 2 + len(self.numbers)
-        starts, ends = np.array(list(self.edges), dtype=np.int32).T
-        capacities = np.array(list(self.edges.values()), dtype=np.int32)
-        graph = csr_array((capacities, (starts, ends)), shape=(size, size))
-        left = graph - maximum_flow(graph, self.SOURCE, self.SINK).flow
-        into: list[list[int]] = [[] for _ in range(size)]
-        for start, end, capacity in zip(*left.nonzero(), left.data[left.data != 0], strict=True):
-            if capacity > 0:
-                into[end].append(int(start))
-        # whatever still has a way to the sink is on its side
-        sink_side, pending = {self.SINK}, [self.SINK]
-        while pending:
-            for node in into[pending.pop()]:
-                if node not in sink_side:
-                    sink_side.add(node)
-                    pending.append(node)
-        return set(range(size)) - sink_side
+        return source_side(self.edges, 2 + len(self.numbers), self.SOURCE, self.SINK) if self.edges else set()

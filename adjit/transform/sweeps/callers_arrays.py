@@ -20,9 +20,9 @@ from typing import NamedTuple
 from numba import types
 
 from adjit.errors import TypeMismatch
+from adjit.notation import to_text
 from adjit.runtime.library import check_output, check_separate
 from adjit.transform import ir
-from adjit.transform.ir.notation import to_text
 
 
 class _Target(NamedTuple):

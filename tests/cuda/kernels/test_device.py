@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numba import cuda
 
-from adjit.transform import pipeline
+from adjit.transform import kernel_pipeline
 from tests.cuda.kernels.harness import derived
 from tests.cuda.kernels.maps import normal
 from tests.cuda.kernels.test_kernels import CASES
@@ -57,7 +57,7 @@ def emitted(name, kind="adjoint", dtype=np.float64):
         for a in arguments(np.random.default_rng(1))
     ]
     types, asked = derived(kernel, kind, target="cuda")._types(given, launch[1], np.size(launch[0]), None)
-    return pipeline.kernel_source(asked, *types)
+    return kernel_pipeline.kernel_source(asked, *types)
 
 
 # launches, barriers that are written out, atomic additions. By hand: a map with sums and its tail; a stencil, and a
@@ -138,7 +138,7 @@ def test_a_large_block_is_compiled_for():
     kernel, _, arguments = CASES["staged"]
     made = derived(kernel, "adjoint", target="cuda")
     types, asked = made._types(arguments(np.random.default_rng(1)), 1024, None, None)
-    (code,) = code_of(pipeline.kernel_source(asked, *types)).values()
+    (code,) = code_of(kernel_pipeline.kernel_source(asked, *types)).values()
     assert ".maxntid 1024" in code.ptx
     assert code.registers is None or code.registers <= 64
 

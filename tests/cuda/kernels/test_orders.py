@@ -16,8 +16,8 @@ from adjit.runtime.compile import load
 from adjit.transform import ir
 from adjit.transform.elaborate import Launched
 from adjit.transform.emit import emit
+from adjit.transform.kernel_pipeline import derived_nest
 from adjit.transform.kernels import Asked, without_levels
-from adjit.transform.pipeline import derived_nest
 from adjit.transform.strategy import READABLE
 from tests.cuda.kernels.harness import copies, is_float, shadow
 from tests.cuda.kernels.test_kernels import CASES

@@ -13,8 +13,8 @@ from adjit.transform import ir
 from adjit.transform.analysis.alone import alone
 from adjit.transform.analysis.trips import Serial, Sharings
 from adjit.transform.elaborate import Launched
+from adjit.transform.kernel_pipeline import derived_nest
 from adjit.transform.kernels import Asked
-from adjit.transform.pipeline import derived_nest
 from adjit.transform.strategy import READABLE, Strategy
 from tests.cuda.kernels.harness import is_float, shadow
 from tests.cuda.kernels.test_kernels import CASES

@@ -11,7 +11,7 @@ from numba import cuda
 import adjit
 from adjit.runtime.cuda.check import watched
 from adjit.runtime.cuda.launch import load
-from adjit.transform import pipeline
+from adjit.transform import kernel_pipeline
 from tests.cuda.kernels import elements
 from tests.cuda.kernels.harness import copies, derived, is_float, shadow
 from tests.cuda.kernels.test_kernels import CASES
@@ -156,7 +156,7 @@ def emitted(name):
     kernel, launch, arguments = CASES[name]
     given = arguments(np.random.default_rng(3))
     types, asked = derived(kernel, "adjoint", target="cuda")._types(given, launch[1], np.size(launch[0]), None)
-    return pipeline.kernel_source(asked, *types), launch, given
+    return kernel_pipeline.kernel_source(asked, *types), launch, given
 
 
 def faults_of(text, names, name, launch, given):

@@ -7,7 +7,7 @@ from numba.core import event
 
 import adjit
 from adjit.runtime.backend.compiler import GeneratedCompiler
-from adjit.runtime.backend.dispatcher import without_collections
+from adjit.runtime.backend.dispatcher import sparing
 from adjit.runtime.backend.versions import is_plain
 
 pytestmark = pytest.mark.skipif(is_plain(), reason="numba's own means are used")
@@ -17,18 +17,18 @@ compiled = njit(pipeline_class=GeneratedCompiler)
 
 def test_collections_stop_and_go_on():
     assert gc.isenabled()
-    with without_collections():
+    with sparing():
         assert not gc.isenabled()
-        with without_collections():
+        with sparing():
             pass
         assert not gc.isenabled()
     assert gc.isenabled()
-    with pytest.raises(ZeroDivisionError), without_collections():
+    with pytest.raises(ZeroDivisionError), sparing():
         1 / 0  # noqa: B018
     assert gc.isenabled()
     gc.disable()
     try:
-        with without_collections():
+        with sparing():
             pass
         assert not gc.isenabled()
     finally:

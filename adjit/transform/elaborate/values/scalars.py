@@ -16,9 +16,9 @@ import numpy as np
 from numba import types
 
 from adjit import errors
+from adjit.notation import to_text
 from adjit.transform import ir
 from adjit.transform.elaborate.values.frame import Context
-from adjit.transform.ir.notation import to_text
 from adjit.transform.ir.types import call_type, is_integer, typed_const, unify
 from adjit.transform.source.callables import spoken
 

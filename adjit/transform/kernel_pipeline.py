@@ -1,0 +1,120 @@
+"""The road of kernels: from a `@cuda.jit` function and what is asked of it to the source of that.
+
+    source ──► elaborate ──► nest ──► by elements ──► arrays ──► derive ──► machine ──► emit
+      read      a kernel     loops    caches gone     shape     both sweeps   tune       write
+
+In: an `Asked`, which says what of which kernel, and numba types. Out: its IR, or its source as text.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from numba import types
+
+from adjit.errors import Unsupported
+from adjit.transform import ir
+from adjit.transform.arrays import shape
+from adjit.transform.cuda import Plan, emit_plan, launch_table, planned
+from adjit.transform.elaborate import elaborate_kernel
+from adjit.transform.emit import Emitted, emit
+from adjit.transform.kernels import (
+    Asked,
+    by_elements,
+    check_races,
+    check_shared,
+    derived_kernel,
+    in_one_stretch,
+    nest,
+    see_through_tiles,
+    telling,
+    without_levels,
+)
+from adjit.transform.machine import tune
+from adjit.transform.pipeline import build, compiler
+from adjit.transform.rewrite.checked import checked
+from adjit.transform.rewrite.notes import Record, recording
+from adjit.transform.rewrite.released import released
+from adjit.transform.rewrite.simplify import simplify
+
+
+def kernel_source(
+    asked: Asked, arg_types: Sequence[types.Type], given: Sequence[types.Type], fastmath: bool = False
+) -> Emitted:
+    """The source of what is asked of a kernel, for arguments and shadows of these types; as `source`."""
+    return emitted_kernel(asked, build_kernel(asked, arg_types, given), fastmath)
+
+
+def emitted_kernel(asked: Asked, made: ir.Function, fastmath: bool = False) -> Emitted:
+    """The source of what `build_kernel` makes."""
+    if asked.strategy.machine == "cuda":
+        return emit_plan(made.analysis(_planned), fastmath)
+    return emit(made, in_workspace=asked.strategy.tuned and asked.strategy.uses("workspace"))
+
+
+def explained_kernel(
+    asked: Asked, arg_types: Sequence[types.Type], given: Sequence[types.Type]
+) -> tuple[ir.Function, list[Record]]:
+    """The IR whose text `kernel_source` gives, and what the passes noted while it was made."""
+    with recording() as records:
+        made = build_kernel(asked, arg_types, given)
+    return without_levels(made), records
+
+
+def kernel_launches(
+    asked: Asked, arg_types: Sequence[types.Type], given: Sequence[types.Type]
+) -> list[tuple[str, str, str, str]]:
+    """What is launched on a GPU, as `launches` has it."""
+    return launch_table(build_kernel(asked, arg_types, given).analysis(_planned))
+
+
+def build_kernel(asked: Asked, arg_types: Sequence[types.Type], given: Sequence[types.Type]) -> ir.Function:
+    """Its IR: for a GPU the nest, with its levels, for the CPU loops."""
+    if asked.strategy.machine == "cuda":
+        return _nest_for_threads(asked, arg_types, given)
+    made = released(derived_nest(asked, arg_types, given))
+    return tune(without_levels(made), range(len(made.body.yields) - len(given)), asked.strategy, False, False, False)
+
+
+def _nest_for_threads(asked: Asked, arg_types: Sequence[types.Type], given: Sequence[types.Type]) -> ir.Function:
+    """The nest, whose values are computed again where threads have no memory to keep them."""
+    made = released(derived_nest(asked, arg_types, given))
+    try:
+        made.analysis(_planned)
+    except Unsupported:
+        again = dataclasses.replace(asked, strategy=dataclasses.replace(asked.strategy, values="again"))
+        other = released(derived_nest(again, arg_types, given))
+        try:
+            other.analysis(_planned)
+        except Unsupported:
+            # the first one says what is wanted
+            return made
+        return other
+    return made
+
+
+def _planned(function: ir.Function) -> Plan:
+    return planned(function, of_kernel=True)
+
+
+def derived_nest(asked: Asked, arg_types: Sequence[types.Type], given: Sequence[types.Type]) -> ir.Function:
+    """Its IR, with loops that say what are blocks and what are threads."""
+    nested = _nest(asked, arg_types)
+    check_races(nested)
+    check_shared(nested, asked.kind != "primal")
+    if asked.strategy.uses("tiles"):
+        nested = checked(simplify(see_through_tiles(nested)), "seen through")
+        nested = checked(simplify(in_one_stretch(nested)), "one stretch")
+    function = shape(checked(by_elements(nested), "by elements"), True, asked.strategy, False)
+    return derived_kernel(asked, function, given, compiler())
+
+
+def watched_source(asked: Asked, arg_types: Sequence[types.Type]) -> Emitted:
+    """The source of the kernel's own nest, which notes who touches which element: for plain Python."""
+    return emit(without_levels(telling(_nest(asked, arg_types))), in_workspace=False)
+
+
+def _nest(asked: Asked, arg_types: Sequence[types.Type]) -> ir.Function:
+    elaborated = checked(elaborate_kernel(asked.kernel, arg_types, asked.launched, build), "elaborated")
+    return checked(simplify(checked(nest(elaborated), "nest")), "simplified")

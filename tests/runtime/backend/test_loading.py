@@ -1,0 +1,82 @@
+"""What a first derivative loads: in processes of their own, since what is loaded stays."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from adjit.rules.fourier import HAS_ROCKET_FFT
+from adjit.runtime.backend.versions import is_plain
+
+FIRST = """
+import json, sys
+import numpy as np
+import adjit
+
+def f(x, a):
+    y = np.zeros(x.size)
+    for i in range(x.size):
+        y[i] = a * np.sin(x[i])
+    return np.sum(y * y)
+
+found = {"imported": [name for name in ("libcst", "scipy.linalg", "adjit.transform.ir") if name in sys.modules]}
+gradient = adjit.grad(f, wrt=(0, 1))(np.array([0.0, 1.0]), 2.0)
+apart = ("scipy.linalg", "scipy.fft", "scipy.sparse", "rocket_fft", "adjit.transform.cuda", "adjit.transform.kernels")
+found["first"] = [name for name in apart if name in sys.modules]
+found["value"] = gradient[1]
+"""
+LATER = """
+import numba
+from numba.core import entrypoints
+
+found["waiting"] = not entrypoints._already_initialized
+
+@numba.njit
+def power(x):
+    return np.sum(np.abs(np.fft.fft(x)) ** 2)
+
+@adjit.rules.tangent(power)
+def of_power(x, x_dot, *, y):
+    return 2.0 * x.size * np.sum(x * x_dot)
+
+x = np.array([1.0, 2.0, 0.5])
+found["dispatcher"] = adjit.grad(lambda x: power(x))(x).tolist()
+found["called"] = adjit.grad(lambda x: np.sum(np.abs(np.fft.fft(x)) ** 2))(x).tolist()
+found["product"] = adjit.grad(lambda A, b: np.sum(A @ b))(np.eye(2), np.ones(2)).tolist()
+found["solved"] = float(numba.njit(lambda A, b: np.linalg.solve(A, b).sum())(2.0 * np.eye(2), np.ones(2)))
+"""
+
+
+@pytest.fixture
+def program(tmp_path):
+    """Runs text from a file, where functions have their source."""
+
+    def run_file(text):
+        path = tmp_path / "program.py"
+        path.write_text(text + "print(json.dumps(found))\n")
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "ADJIT_CACHE": "0", "ADJIT_VERIFY": ""}
+        command = [sys.executable, "-W", "ignore", str(path)]
+        return json.loads(subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout)
+
+    return run_file
+
+
+@pytest.mark.skipif(is_plain(), reason="numba's own means are used")
+def test_the_first_derivative_loads_what_it_needs(program):
+    found = program(FIRST)
+    assert found["imported"] == []
+    assert found["first"] == []
+    assert found["value"] == pytest.approx(4 * 0.7080734182735712, rel=1e-12)
+
+
+@pytest.mark.long
+@pytest.mark.skipif(is_plain() or not HAS_ROCKET_FFT, reason="there is no extension to wait")
+def test_what_waits_is_there_when_it_is_called_for(program):
+    found = program(FIRST + LATER)
+    assert found["waiting"]
+    assert found["dispatcher"] == pytest.approx([6.0, 12.0, 3.0])
+    assert found["called"] == pytest.approx([6.0, 12.0, 3.0])
+    assert found["product"] == [[1.0, 1.0], [1.0, 1.0]]
+    assert found["solved"] == 1.0
