@@ -1,9 +1,11 @@
-"""Derivatives of `@cuda.jit` kernels, what generated code for a GPU calls, and what users need beside `target="cuda"`.
+"""Derivatives of `@cuda.jit` kernels, and in them; what generated code for a GPU calls; what users need besides.
 
 What is named here is imported when it is asked for first, and the backend not before.
 
     adjoint = adjit.cuda.adjoint(kernel)
     adjoint[grid, block](x, y, y_bar=y_bar, x_bar=x_bar)
+
+    newton = adjit.cuda.device(newton_step)         a function for kernels that calls adjit.grad itself
 
     from adjit.cuda import cover, empty_like        as generated text has it
     with adjit.cuda.on(stream): gradient(x, y)      launches go to that stream
@@ -26,7 +28,7 @@ _HOMES = {
     "streams": "current on",
 }
 _MODULES = {name: f"adjit.runtime.cuda.{module}" for module, names in _HOMES.items() for name in names.split()}
-_MODULES |= dict.fromkeys(("adjoint", "tangent"), "adjit.api.kernels")
+_MODULES |= dict.fromkeys(("adjoint", "tangent"), "adjit.api.kernels") | {"device": "adjit.api.in_kernels"}
 
 __all__ = sorted(_MODULES)
 

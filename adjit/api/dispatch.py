@@ -63,6 +63,7 @@ class Specialising:
     derivative: Derivative
     options: Options
     __signature__: inspect.Signature
+    is_of_host = True  # whether Python calls it; else kernels do
     overloads: Any  # what was made for the types of the arguments of the calls so far
     _cache: Any = None
     _has_constants = False  # whether integers among the arguments are known while compiling
@@ -609,13 +610,14 @@ class _Slot:
     seen: tuple[object, ...] = ()
 
 
-TARGETS: dict[str, type] = {"cpu": Derived, "python": Interpreted}  # that for a GPU is `api/on_device.py`'s
+# those for a GPU are `api/on_device.py`'s and `api/in_kernels.py`'s
+TARGETS: dict[str, type[Specialising]] = {"cpu": Derived, "python": Interpreted}
 _CLASSES: dict[tuple[str, type], type] = {}
 
 
 def register(kind: str, own: type) -> None:
     """`own`: a class with what the derived functions of a kind do of their own in a call."""
-    for base in TARGETS.values():
+    for base in (base for base in TARGETS.values() if base.is_of_host):
         _CLASSES[kind, base] = type(f"{base.__name__}{own.__name__}", (own, base), {"__module__": own.__module__})
 
 

@@ -7,7 +7,7 @@ In: a Python function, a numba dispatcher, or what these return. Out: derived fu
     value, tangent = jvp(forces, (x, k), (x_dot, 0.0))
 
 Every function takes the options `target` ("cpu"; "python" to run the generated code uncompiled; "cuda" for kernels on
-a GPU, with arrays there), `fastmath`
+a GPU, with arrays there; "cuda-device" for a function that kernels call), `fastmath`
 (numba's flags), `parallel` (loops over prange run in parallel, where it is proved that they may; the source says so
 of each, and the result does not depend on the number of threads), `vectormath` (elementary functions of our own in
 loops that vectorise; they may differ from libm's by 1 ulp, erfc by 2), `cache` (what is compiled is kept for later
@@ -41,6 +41,7 @@ from adjit.api.bound import BoundDerived, bound
 from adjit.api.branches import by_branch, has_paths
 from adjit.api.calls import AlongVectors, Choosing
 from adjit.api.dispatch import derive, register
+from adjit.api.in_kernels import check_kind
 from adjit.api.on_device import pull_on_device, push_on_device
 from adjit.api.options import Options, make_options
 from adjit.api.structures import Layouts, Patterns, laid_out, like, patterns_in, taken
@@ -86,6 +87,7 @@ def jvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any], **option
     Raises TypeMismatch if a tangent is unlike its argument.
     """
     spec, chosen = specification(as_python(function)), make_options(options)
+    check_kind("jvp", chosen.target)
     arguments = bind(spec, primals)
     if chosen.target == "cuda":
         instead = "Give one an argument that is given, shaped as that."
@@ -133,6 +135,7 @@ def vjp(function: Any, *arguments: Any, **options: Any) -> tuple[Any, Any]:
         places = [whole.names.index(name) for name in whole.free[: len(arguments)]]
         return value, dataclasses.replace(pullback, _positions=places)
     spec, chosen = specification(function), make_options(options)
+    check_kind("vjp", chosen.target)
     positions, given = range(len(arguments)), bind(spec, arguments)
     if chosen.target == "cuda":
         return pull_on_device(spec, chosen, given, len(arguments))
@@ -305,7 +308,7 @@ def _derived(
     whole = bound(function)
     settings = {**chosen.for_derivatives(), "holomorphic": holomorphic} if holomorphic else chosen.for_derivatives()
     if has_paths(wrt):
-        if chosen.target == "cuda":
+        if chosen.target in ("cuda", "cuda-device"):
             raise Unsupported(
                 f"wrt={wrt!r}, a part of an argument, for a GPU",
                 instead="Pass that part as an argument of its own.",

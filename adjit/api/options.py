@@ -17,14 +17,14 @@ import numpy as np
 from adjit.api.notation import to_bytes
 from adjit.errors import Unsupported, WrongCall
 from adjit.runtime.backend.dispatcher import parallel_option
-from adjit.transform.strategy import CHEAPEST, GUARDED, ON_GPU, READABLE, Strategy
+from adjit.transform.strategy import CHEAPEST, GUARDED, IN_THREAD, ON_GPU, READABLE, Strategy
 
 _SWITCHES = ("parallel", "vectormath", "cache", "boundscheck")
 _FASTMATH = frozenset(("fast", "nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc"))  # LLVM's flags
 _NAMES = ("target", "fastmath", "memory_limit", *_SWITCHES, "debug")
 
 
-_USUAL = {"python": READABLE, "cuda": ON_GPU}
+_USUAL = {"python": READABLE, "cuda": ON_GPU, "cuda-device": IN_THREAD}
 
 
 @dataclass(frozen=True)
@@ -88,9 +88,10 @@ def make_options(given: dict[str, Any], own: Sequence[str] = ()) -> Options:
     for name in _SWITCHES:
         if not isinstance(given.get(name, False), bool | np.bool_):
             raise WrongCall(f"{name}={given[name]!r}", instead=f"Write {name}=True or {name}=False.")
-    if given.get("target", "cpu") not in ("cpu", "python", "cuda"):
+    if given.get("target", "cpu") not in ("cpu", "python", "cuda", "cuda-device"):
         raise Unsupported(
-            f"target {given['target']!r}", instead='Write target="cpu", target="cuda" or target="python".'
+            f"target {given['target']!r}",
+            instead='Write target="cpu", target="cuda", target="cuda-device" or target="python".',
         )
     if not isinstance(given.get("strategy", CHEAPEST), Strategy):
         raise WrongCall(f"strategy={given['strategy']!r}", instead="Leave it out: it is for adjit's own tests.")
@@ -108,11 +109,12 @@ def make_options(given: dict[str, Any], own: Sequence[str] = ()) -> Options:
             why="An error does not get out of a thread.",
             instead="Leave parallel out while you look for it.",
         )
-    if made.get("target") == "cuda":
+    target = made.get("target", "cpu")
+    if target in ("cuda", "cuda-device"):
         for name in ("boundscheck", "debug", "cache", "parallel"):
             if made.get(name):
                 raise WrongCall(
-                    f'{name}={made[name]!r} with target="cuda"',
+                    f'{name}={made[name]!r} with target="{target}"',
                     why="Its loops are parallel in any case." if name == "parallel" else "Kernels do not have that.",
                     instead="Leave it out." if name in ("parallel", "cache") else 'Leave it out, or use target="cpu".',
                 )

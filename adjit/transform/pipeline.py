@@ -17,7 +17,16 @@ from numba import types
 from adjit.errors import Unsupported
 from adjit.transform import ir
 from adjit.transform.arrays import shape
-from adjit.transform.cuda import Plan, as_numbers, emit_plan, launch_table, numbers, planned
+from adjit.transform.cuda import (
+    Plan,
+    as_numbers,
+    emit_in_thread,
+    emit_plan,
+    in_a_thread,
+    launch_table,
+    numbers,
+    planned,
+)
 from adjit.transform.derive import Compiler
 from adjit.transform.elaborate import elaborate, elaborate_kernel, without_comments
 from adjit.transform.emit import Emitted, emit
@@ -49,6 +58,8 @@ def source(
 ) -> Emitted:
     """The source of a derivative for these argument types. `vectormath`: with vectorisable elementary functions;
     `fastmath`: what kernels are compiled with, which their source says."""
+    if derivative.strategy.machine == "thread":
+        return emit_in_thread(_in_a_thread(derivative, tuple(arg_types)))
     if derivative.strategy.machine == "cuda":
         made = released(build(derivative, tuple(map(as_numbers, arg_types))))
         return emit_plan(planned(made, numbers(made, arg_types)), fastmath)
@@ -60,6 +71,10 @@ def explained(
     derivative: Derivative, arg_types: Sequence[types.Type], vectormath: bool = False
 ) -> tuple[ir.Function, list[Record]]:
     """The IR whose text `source` gives, and what the passes noted while it was made."""
+    if derivative.strategy.machine == "thread":
+        with recording() as records:
+            made = _in_a_thread(derivative, tuple(arg_types))
+        return made, records
     if derivative.strategy.machine == "cuda":
         with recording() as records:
             made = released(_built(derivative, tuple(map(as_numbers, arg_types))))
@@ -67,6 +82,19 @@ def explained(
     with recording() as records:
         made = _tuned(derivative, _built(derivative, tuple(arg_types)), vectormath)
     return made, records
+
+
+def _in_a_thread(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
+    """What one thread of a kernel does for it; values are computed again where it has no memory to keep them."""
+    try:
+        return in_a_thread(released(_built(derivative, arg_types)))
+    except Unsupported as fault:
+        again = dataclasses.replace(derivative, strategy=dataclasses.replace(derivative.strategy, values="again"))
+        try:
+            return in_a_thread(released(_built(again, arg_types)))
+        except Unsupported:
+            # the first one says what is wanted
+            raise fault from None
 
 
 def launches(derivative: Derivative, arg_types: Sequence[types.Type]) -> list[tuple[str, str, str, str]]:

@@ -51,6 +51,14 @@ def emit_plan(plan: Plan, fastmath: bool = False) -> Emitted:
     return Emitted(host.name, "\n\n".join([*parts, host.text]), found)
 
 
+def emit_in_thread(function: ir.Function) -> Emitted:
+    """The text of what one thread does, as a function that a kernel calls."""
+    emitted = emit(function, False, KernelExpressions)
+    globals_ = dict(emitted.globals)
+    _merge(globals_, {"cuda": _CUDA})
+    return Emitted(emitted.name, f"@cuda.jit(device=True)\n{emitted.text}", globals_)
+
+
 def _merge(found: dict[str, Any], more: Any) -> None:
     for name, value in more.items():
         if found.setdefault(name, value) is not value:

@@ -43,18 +43,15 @@ from adjit.transform.cuda.mapping import Mapping, Nest
 from adjit.transform.cuda.meeting import with_atomics
 from adjit.transform.cuda.parameters import Parameters
 from adjit.transform.cuda.plan import Launched, Plan, cell_type
+from adjit.transform.cuda.prepared import prepared
 from adjit.transform.cuda.refill import with_refills
 from adjit.transform.cuda.uniform_sums import sum_uniform
 from adjit.transform.ir.printing import callee_name
 from adjit.transform.ir.types import is_scalar, typed_const
-from adjit.transform.machine.lanes import write_extrema
 from adjit.transform.rewrite.affine_ops import Writer
 from adjit.transform.rewrite.checked import checked
-from adjit.transform.rewrite.checks_first import checked_first
-from adjit.transform.sweeps.clears import leave_out_fills
 
 _EACH, _SEVERAL = "a thread a trip", "several trips a thread"
-_PRODUCTS = (2.0, 3.0, 4.0, -1.0, -2.0)  # exponents that are products, which a call of pow is not
 _SHAPE = types.intp  # of what the host passes to launches: no kernel sees it, so any type of a number will do
 
 
@@ -64,17 +61,7 @@ def planned(function: ir.Function, on_device: Collection[ir.Var] = (), of_kernel
     on_device: parameters that are numbers, and are given as arrays of shape () on the device.
     of_kernel: it is made of a kernel, of which the host does nothing.
     """
-    if ir.pairs((*function.params, function.result)):
-        raise Unsupported(
-            f"complex numbers as arguments or results of {function.name}, for a GPU",
-            ir.place_of(function.origin),
-            "",
-            "Pass and return real and imaginary parts.",
-        )
-    function = checked(write_extrema(function, everywhere=True), "extrema")
-    function = checked(leave_out_fills(function, stored_too=True), "filled")
-    body = ir.rewritten(function.body, _for_kernels)
-    function = with_bounded_tapes(checked(ir.with_body(function, body), "checked first"))
+    function = with_bounded_tapes(prepared(function))
     function = sum_uniform(gather_additions(checked(made_before(function), "made before")))
     return _Outline(_with_blocks(function), on_device, of_kernel).plan()
 
@@ -89,20 +76,6 @@ def _with_blocks(function: ir.Function) -> ir.Function:
     function = checked(stored_by_threads(checked(with_refills(function), "refilled")), "by threads")
     function = checked(with_atomics(function), "atomic")
     return checked(with_barriers(function, functools.partial(private, function)), "barriers")
-
-
-def _for_kernels(op: ir.Op) -> ir.Op | Sequence[ir.Op]:
-    """The operation as a GPU does it best: checks are before loops, and a power of a whole number is products."""
-    if isinstance(op, ir.For):
-        return checked_first(op)
-    if isinstance(op, ir.Store) and op.add and ir.is_literal(op.value, 0):
-        return ()
-    if isinstance(op, ir.Call) and ir.canonical(op.callee) is operator.pow:
-        base, exponent = op.args
-        is_float = isinstance(exponent, ir.Const) and isinstance(exponent.type, types.Float)
-        if is_float and op.outs[0].type == base.type and exponent.value in _PRODUCTS:  # type: ignore[union-attr]
-            return dataclasses.replace(op, args=(base, ir.integer(int(exponent.value))))  # type: ignore[union-attr]
-    return op
 
 
 class _Tail:
