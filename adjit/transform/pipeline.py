@@ -28,7 +28,7 @@ from adjit.transform.cuda import (
     planned,
 )
 from adjit.transform.derive import Compiler
-from adjit.transform.elaborate import elaborate, elaborate_kernel, without_comments
+from adjit.transform.elaborate import KernelLaunch, elaborate, elaborate_kernel, without_comments
 from adjit.transform.emit import Emitted, emit
 from adjit.transform.kernels import (
     Asked,
@@ -37,6 +37,7 @@ from adjit.transform.kernels import (
     check_shared,
     derived_kernel,
     in_one_stretch,
+    launched_apart,
     nest,
     see_through_tiles,
     telling,
@@ -130,13 +131,17 @@ def primal(
 ) -> ir.Function:
     """The typed IR of the function to derive. `run_again`: the trips of its loops are, wherever that can be."""
 
-    def inner(derivative: Derivative, given: tuple[types.Type, ...]) -> ir.Function:
+    def inner(derivative: Derivative | KernelLaunch, given: tuple[types.Type, ...]) -> ir.Function:
+        if isinstance(derivative, KernelLaunch):
+            return _launched(derivative, given, strategy)
         asked = derivative if strategy.tuned else at_level(derivative, tuned=False)
         return build(dataclasses.replace(asked, stretches=derivative.stretches or stretches), given)
 
     if isinstance(function, Derivative):
         return without_comments(inner(function, arg_types))
-    return shape(checked(elaborate(function, arg_types, inner), "elaborated"), stretches, strategy, run_again)
+    elaborated = checked(elaborate(function, arg_types, inner), "elaborated")
+    alone = launched_apart(elaborated)
+    return shape(alone, stretches, strategy, run_again, launches=alone is not elaborated)
 
 
 def _tuned(derivative: Derivative, function: ir.Function, vectormath: bool) -> ir.Function:
@@ -211,15 +216,27 @@ def _planned(function: ir.Function) -> Plan:
 
 def derived_nest(asked: Asked, arg_types: Sequence[types.Type], given: Sequence[types.Type]) -> ir.Function:
     """Its IR, with loops that say what are blocks and what are threads."""
+    function = shape(_in_few_stretches(asked, arg_types), True, asked.strategy, False)
+    compiler = Compiler(_primal_of, build, transposed_tangent)
+    return derived_kernel(asked, function, given, compiler)
+
+
+def _launched(asked: KernelLaunch, given: Sequence[types.Type], strategy: Strategy) -> ir.Function:
+    """What a launch does, in a program: loops over elements, or over blocks and threads."""
+    kernel = Asked(asked.kernel, "adjoint", asked.launched, (), strategy)
+    made = without_comments(_in_few_stretches(kernel, given[: len(given) - asked.launched.axes - 1]))
+    return made if strategy.machine == "cuda" else without_levels(made)
+
+
+def _in_few_stretches(asked: Asked, arg_types: Sequence[types.Type]) -> ir.Function:
+    """The nest of a kernel as it is to be derived: tiles are seen through, and elements are what it is over."""
     nested = _nest(asked, arg_types)
     check_races(nested)
     check_shared(nested, asked.kind != "primal")
     if asked.strategy.uses("tiles"):
         nested = checked(simplify(see_through_tiles(nested)), "seen through")
         nested = checked(simplify(in_one_stretch(nested)), "one stretch")
-    function = shape(checked(by_elements(nested), "by elements"), True, asked.strategy, False)
-    compiler = Compiler(_primal_of, build, transposed_tangent)
-    return derived_kernel(asked, function, given, compiler)
+    return checked(by_elements(nested), "by elements")
 
 
 def watched_source(asked: Asked, arg_types: Sequence[types.Type]) -> Emitted:

@@ -12,6 +12,7 @@ from adjit.transform import ir
 from adjit.transform.arrays.fusion import fuse_maps
 from adjit.transform.arrays.in_place import change_in_place, make_all_trips
 from adjit.transform.arrays.interchange import turn_inside_out
+from adjit.transform.arrays.launches import settle_launches
 from adjit.transform.arrays.offsets import move_origins
 from adjit.transform.arrays.shared_nests import share_nests
 from adjit.transform.arrays.sizes import settle_sizes
@@ -26,13 +27,17 @@ from adjit.transform.rewrite.views import see_through_views
 from adjit.transform.strategy import Strategy
 
 
-def shape(elaborated: ir.Function, stretches: bool, strategy: Strategy, run_again: bool) -> ir.Function:
-    """The function to derive."""
+def shape(
+    elaborated: ir.Function, stretches: bool, strategy: Strategy, run_again: bool, launches: bool = False
+) -> ir.Function:
+    """The function to derive. `launches`: it has loops that were launches of kernels."""
     check_written(elaborated)
     first = simplify(elaborated)
     counted = tell_counts(first)
     counted = checked(first if counted.body is first.body else simplify(counted), "simplified")
     settled = checked(settle_sizes(counted, not stretches), "settled")
+    if launches:
+        settled = checked(settle_launches(simplify(settled)), "launches settled")
     in_place = change_in_place(settled, run_again or strategy.trips == "again", not stretches)
     settled = checked(make_all_trips(in_place), "in place")
     if not strategy.uses("maps"):

@@ -35,7 +35,6 @@ from adjit.transform.cuda.barriers import with_barriers
 from adjit.transform.cuda.block_body import BlockBody
 from adjit.transform.cuda.block_level import launches_in, refuse, stored_by_threads
 from adjit.transform.cuda.bounded_tapes import with_bounded_tapes
-from adjit.transform.cuda.fixed_integers import made_before
 from adjit.transform.cuda.gathers import gather_additions
 from adjit.transform.cuda.homes import BlockNest, Home, check_size, private
 from adjit.transform.cuda.kernel_body import Axis, KernelBody, Sum
@@ -50,6 +49,7 @@ from adjit.transform.ir.printing import callee_name
 from adjit.transform.ir.types import is_scalar, typed_const
 from adjit.transform.rewrite.affine_ops import Writer
 from adjit.transform.rewrite.checked import checked
+from adjit.transform.rewrite.fixed_integers import made_before
 
 _EACH, _SEVERAL = "a thread a trip", "several trips a thread"
 _SHAPE = types.intp  # of what the host passes to launches: no kernel sees it, so any type of a number will do

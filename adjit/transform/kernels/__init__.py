@@ -6,6 +6,7 @@ the launch does, or what its tangent or adjoint does, to the arrays of the calle
     kernel ──► elaborate ──► stretches ──► shape ──► forward, or reverse of a block ──► sweeps ──► tune
 """
 
+from adjit.transform.kernels.apart import launched_apart
 from adjit.transform.kernels.derived import Asked, derived_kernel
 from adjit.transform.kernels.elements import by_elements
 from adjit.transform.kernels.forwarding import see_through_tiles
@@ -23,6 +24,7 @@ __all__ = [
     "check_shared",
     "derived_kernel",
     "in_one_stretch",
+    "launched_apart",
     "nest",
     "see_through_tiles",
     "telling",
