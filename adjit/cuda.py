@@ -25,6 +25,7 @@ _HOMES = {
     "launch": "block_count bounds cover in_blocks one_block one_thread parts row_count share spread thread_count",
     "memory": "arange check_output check_separate clear_workspaces constant copy copy_in_f_order empty empty_like full "
     "full_like linspace number ones ones_like read transposed zeros zeros_like",
+    "ordered": "add_in_order",
     "streams": "current on",
 }
 _MODULES = {name: f"adjit.runtime.cuda.{module}" for module, names in _HOMES.items() for name in names.split()}

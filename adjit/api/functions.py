@@ -13,7 +13,8 @@ of each, and the result does not depend on the number of threads), `vectormath` 
 loops that vectorise; they may differ from libm's by 1 ulp, erfc by 2), `cache` (what is compiled is kept for later
 processes), `boundscheck` (an index that is out of bounds raises IndexError at the user's line, in compiled code, too;
 and what is emitted stays close to the user's statements), `debug` ("nan": the first number that is nan, be it a value
-or an adjoint, raises FloatingPointError at the user's line) and `memory_limit` ("200 MB", or bytes): loops that would
+or an adjoint, raises FloatingPointError at the user's line) `deterministic` (on a GPU: sums that several
+threads share have the same bits in each run) and `memory_limit` ("200 MB", or bytes): loops that would
 keep values of all their trips run them again instead, from as many snapshots of what a trip starts from as fit, by
 Griewank and Walther's schedule. With `fastmath` and `vectormath` False the value is that of the compiled primal bit
 for bit.

@@ -9,7 +9,7 @@ In: a `Derivative`, which says what of which function, and numba types. Out: its
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from numba import types
@@ -63,7 +63,7 @@ def source(
         return emit_in_thread(_in_a_thread(derivative, tuple(arg_types)))
     if derivative.strategy.machine == "cuda":
         made = released(build(derivative, tuple(map(as_numbers, arg_types))))
-        return emit_plan(planned(made, numbers(made, arg_types)), fastmath)
+        return emit_plan(_plan_of(derivative, made, arg_types), fastmath)
     made = _tuned(derivative, build(derivative, tuple(arg_types)), vectormath)
     return emit(made, in_workspace=derivative.strategy.tuned and derivative.strategy.uses("workspace"))
 
@@ -101,7 +101,11 @@ def _in_a_thread(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> i
 def launches(derivative: Derivative, arg_types: Sequence[types.Type]) -> list[tuple[str, str, str, str]]:
     """What a derivative for a GPU launches, in order: the kernel, its line, its threads, how it adds up."""
     made = released(build(derivative, tuple(map(as_numbers, arg_types))))
-    return launch_table(planned(made, numbers(made, arg_types)))
+    return launch_table(_plan_of(derivative, made, arg_types))
+
+
+def _plan_of(derivative: Derivative, made: ir.Function, arg_types: Sequence[types.Type]) -> Plan:
+    return planned(made, numbers(made, arg_types), deterministic=derivative.strategy.deterministic)
 
 
 def build(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
@@ -165,7 +169,7 @@ def kernel_source(
 def emitted_kernel(asked: Asked, made: ir.Function, fastmath: bool = False) -> Emitted:
     """The source of what `build_kernel` makes."""
     if asked.strategy.machine == "cuda":
-        return emit_plan(made.analysis(_planned), fastmath)
+        return emit_plan(made.analysis(_planner(asked)), fastmath)
     return emit(made, in_workspace=asked.strategy.tuned and asked.strategy.uses("workspace"))
 
 
@@ -182,7 +186,7 @@ def kernel_launches(
     asked: Asked, arg_types: Sequence[types.Type], given: Sequence[types.Type]
 ) -> list[tuple[str, str, str, str]]:
     """What is launched on a GPU, as `launches` has it."""
-    return launch_table(build_kernel(asked, arg_types, given).analysis(_planned))
+    return launch_table(build_kernel(asked, arg_types, given).analysis(_planner(asked)))
 
 
 def build_kernel(asked: Asked, arg_types: Sequence[types.Type], given: Sequence[types.Type]) -> ir.Function:
@@ -197,12 +201,12 @@ def _nest_for_threads(asked: Asked, arg_types: Sequence[types.Type], given: Sequ
     """The nest, whose values are computed again where threads have no memory to keep them."""
     made = released(derived_nest(asked, arg_types, given))
     try:
-        made.analysis(_planned)
+        made.analysis(_planner(asked))
     except Unsupported:
         again = dataclasses.replace(asked, strategy=dataclasses.replace(asked.strategy, values="again"))
         other = released(derived_nest(again, arg_types, given))
         try:
-            other.analysis(_planned)
+            other.analysis(_planner(asked))
         except Unsupported:
             # the first one says what is wanted
             return made
@@ -210,8 +214,16 @@ def _nest_for_threads(asked: Asked, arg_types: Sequence[types.Type], given: Sequ
     return made
 
 
+def _planner(asked: Asked) -> Callable[[ir.Function], Plan]:
+    return _planned_in_order if asked.strategy.deterministic else _planned
+
+
 def _planned(function: ir.Function) -> Plan:
     return planned(function, of_kernel=True)
+
+
+def _planned_in_order(function: ir.Function) -> Plan:
+    return planned(function, of_kernel=True, deterministic=True)
 
 
 def derived_nest(asked: Asked, arg_types: Sequence[types.Type], given: Sequence[types.Type]) -> ir.Function:

@@ -29,6 +29,7 @@ class Strategy:
     trips:   which loops run their trips again in the reverse sweep: chosen ones, or all that can
     without: mechanisms that are left out, of MECHANISMS
     machine: what it runs on: the CPU, a GPU, or one of a GPU's threads, as a function that a kernel calls
+    deterministic: on a GPU, whether sums that several threads share have an order that does not vary
     tuned:   whether what only makes it faster is done to the adjoint: `sweeps/gather` and all of `machine`
     """
 
@@ -36,6 +37,7 @@ class Strategy:
     trips: Literal["chosen", "again"] = "chosen"
     without: Set[str] = frozenset()
     machine: Literal["cpu", "cuda", "thread"] = "cpu"
+    deterministic: bool = False
     tuned: bool = True
 
     def __post_init__(self) -> None:

@@ -46,6 +46,7 @@ OF_PARTS = {
 }  # fmt: skip
 NUMBER = ir.external(OURS, "number")
 READ = ir.external(OURS, "read")
+ADD_IN_ORDER = ir.external(OURS, "add_in_order")
 CONSTANT = ir.external(OURS, "constant")
 
 # functions that numba compiles for a GPU under their names in `math`, with the names that NumPy has for them

@@ -37,6 +37,7 @@ from adjit.transform.cuda.block_level import launches_in, refuse, stored_by_thre
 from adjit.transform.cuda.bounded_tapes import with_bounded_tapes
 from adjit.transform.cuda.gathers import gather_additions
 from adjit.transform.cuda.homes import BlockNest, Home, check_size, private
+from adjit.transform.cuda.in_order import in_order
 from adjit.transform.cuda.kernel_body import Axis, KernelBody, Sum
 from adjit.transform.cuda.mapping import Mapping, Nest
 from adjit.transform.cuda.meeting import with_atomics
@@ -55,15 +56,19 @@ _EACH, _SEVERAL = "a thread a trip", "several trips a thread"
 _SHAPE = types.intp  # of what the host passes to launches: no kernel sees it, so any type of a number will do
 
 
-def planned(function: ir.Function, on_device: Collection[ir.Var] = (), of_kernel: bool = False) -> Plan:
+def planned(
+    function: ir.Function, on_device: Collection[ir.Var] = (), of_kernel: bool = False, deterministic: bool = False
+) -> Plan:
     """The function for a GPU; raises Unsupported for what neither a kernel nor the host can do.
 
     on_device: parameters that are numbers, and are given as arrays of shape () on the device.
     of_kernel: it is made of a kernel, of which the host does nothing.
+    deterministic: what threads would add up atomically is added up in the order of the trips.
     """
     function = with_bounded_tapes(prepared(function))
     function = sum_uniform(gather_additions(checked(made_before(function), "made before")))
-    return _Outline(_with_blocks(function), on_device, of_kernel).plan()
+    function = _with_blocks(function)
+    return _Outline(in_order(function) if deterministic else function, on_device, of_kernel).plan()
 
 
 def _with_blocks(function: ir.Function) -> ir.Function:
@@ -248,7 +253,7 @@ class _Outline:
 
     def plain(self, op: ir.Op, builder: Writer) -> None:
         """An operation that the host does itself."""
-        if isinstance(op, ir.Copy) or any(o in self.on_device for o in op.operands):
+        if isinstance(op, ir.Copy) or _is_launched(op) or any(o in self.on_device for o in op.operands):
             self.flush(builder)
         self.refuse(op)
         if isinstance(op, ir.Push) and self.aliases.find(op.tape) in self.tapes:
@@ -263,7 +268,7 @@ class _Outline:
 
     def refuse(self, op: ir.Op) -> None:
         """Unsupported for what the host does not do on a device."""
-        if not isinstance(op, ir.Call) or is_check(op):
+        if not isinstance(op, ir.Call) or is_check(op) or _is_launched(op):
             return
         if op.callee in callees.ON_HOST and not set(dict(op.options)) - {"dtype"}:
             return
@@ -603,6 +608,11 @@ def _note(additions: Sequence[tuple[str, tuple[ir.Var, ...]]]) -> ir.Comment:
     """What is done about each array, as a comment over the kernel."""
     text = "; ".join(f"{', '.join(['{}'] * len(about))}: {what}" for what, about in additions)
     return ir.Comment(text=text, about=tuple(v for _, about in additions for v in about))
+
+
+def _is_launched(op: ir.Op) -> bool:
+    """Whether it is a call that launches kernels itself."""
+    return isinstance(op, ir.Call) and op.callee is callees.ADD_IN_ORDER
 
 
 def _is_ours(callee: object) -> bool:
