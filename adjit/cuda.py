@@ -5,6 +5,7 @@ What is named here is imported when it is asked for first, and the backend not b
     adjoint = adjit.cuda.adjoint(kernel)
     adjoint[grid, block](x, y, y_bar=y_bar, x_bar=x_bar)
 
+    y[adjit.cuda.unique(k)[i]]                      a promise that no two elements of k are the same
     newton = adjit.cuda.device(newton_step)         a function for kernels that calls adjit.grad itself
 
     from adjit.cuda import cover, empty_like        as generated text has it
@@ -26,6 +27,7 @@ _HOMES = {
     "memory": "arange check_output check_separate clear_workspaces constant copy copy_in_f_order empty empty_like full "
     "full_like linspace number ones ones_like read transposed zeros zeros_like",
     "ordered": "add_in_order",
+    "promises": "unique",
     "streams": "current on",
 }
 _MODULES = {name: f"adjit.runtime.cuda.{module}" for module, names in _HOMES.items() for name in names.split()}

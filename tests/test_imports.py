@@ -23,8 +23,8 @@ MAY_IMPORT = {
     "transform.pipeline": f"errors {IR} transform.arrays transform.cuda transform.derive transform.elaborate "
     "transform.emit transform.kernels transform.kinds transform.machine transform.rewrite transform.source "
     "transform.strategy transform.sweeps",
-    "transform.kernels": f"errors runtime.cuda {TOOLS} transform.derive transform.elaborate transform.source "
-    "transform.strategy transform.sweeps",
+    "transform.kernels": f"errors runtime.cuda runtime.library {TOOLS} transform.derive transform.elaborate "
+    "transform.source transform.strategy transform.sweeps",
     "transform.kinds": f"errors runtime.library {IR} transform.derive "
     "transform.machine.threads transform.rewrite transform.source transform.sweeps",
     "transform.cuda": f"errors runtime.library {TOOLS} transform.emit transform.machine.lanes transform.sweeps.clears",
@@ -52,7 +52,7 @@ MAY_IMPORT = {
     IR: "errors runtime.backend runtime.library",
     "transform.strategy": "",
     "transform": "",
-    "runtime.cuda": "errors runtime",
+    "runtime.cuda": "errors runtime runtime.library",
     "runtime": "",
     "runtime.backend": "errors runtime.library",
     "runtime.library": "errors",

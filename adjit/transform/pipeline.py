@@ -62,7 +62,7 @@ def source(
     if derivative.strategy.machine == "thread":
         return emit_in_thread(_in_a_thread(derivative, tuple(arg_types)))
     if derivative.strategy.machine == "cuda":
-        made = released(build(derivative, tuple(map(as_numbers, arg_types))))
+        made = released(build(derivative, tuple(map(as_numbers, arg_types))), for_gpu=True)
         return emit_plan(_plan_of(derivative, made, arg_types), fastmath)
     made = _tuned(derivative, build(derivative, tuple(arg_types)), vectormath)
     return emit(made, in_workspace=derivative.strategy.tuned and derivative.strategy.uses("workspace"))
@@ -100,7 +100,7 @@ def _in_a_thread(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> i
 
 def launches(derivative: Derivative, arg_types: Sequence[types.Type]) -> list[tuple[str, str, str, str]]:
     """What a derivative for a GPU launches, in order: the kernel, its line, its threads, how it adds up."""
-    made = released(build(derivative, tuple(map(as_numbers, arg_types))))
+    made = released(build(derivative, tuple(map(as_numbers, arg_types))), for_gpu=True)
     return launch_table(_plan_of(derivative, made, arg_types))
 
 
@@ -199,12 +199,12 @@ def build_kernel(asked: Asked, arg_types: Sequence[types.Type], given: Sequence[
 
 def _nest_for_threads(asked: Asked, arg_types: Sequence[types.Type], given: Sequence[types.Type]) -> ir.Function:
     """The nest, whose values are computed again where threads have no memory to keep them."""
-    made = released(derived_nest(asked, arg_types, given))
+    made = released(derived_nest(asked, arg_types, given), for_gpu=True)
     try:
         made.analysis(_planner(asked))
     except Unsupported:
         again = dataclasses.replace(asked, strategy=dataclasses.replace(asked.strategy, values="again"))
-        other = released(derived_nest(again, arg_types, given))
+        other = released(derived_nest(again, arg_types, given), for_gpu=True)
         try:
             other.analysis(_planner(asked))
         except Unsupported:

@@ -4,6 +4,8 @@ import math
 
 from numba import cuda, float64, prange
 
+import adjit
+
 
 def gathered(x, k, w):
     total = 0.0
@@ -58,3 +60,51 @@ def ragged(x, starts, k, y):
         for j in range(starts[i], starts[i + 1]):
             total += x[k[j]]
         y[i] = total
+
+
+# ------------------------------------------------------------------------------------- indices that are all different
+
+unique = adjit.cuda.unique
+
+
+def permuted(x, k, w):
+    total = 0.0
+    u = adjit.cuda.unique(k)
+    for i in prange(k.size):
+        total += w[i] * math.sin(x[u[i]])
+    return total
+
+
+def permuted_rows(x, k, w):
+    total = 0.0
+    for i in prange(k.size):
+        row = unique(k)[i]
+        for j in range(x.shape[1]):
+            total += w[i] * x[row, j] ** 2
+    return total
+
+
+def met_again(x, k, w):
+    """An element of k serves several trips: the promise says nothing about them."""
+    total = 0.0
+    u = adjit.cuda.unique(k)
+    for i in prange(k.size):
+        total += w[i] * math.sin(x[u[i // 2]])
+    return total
+
+
+def of_two(x, k, w):
+    """Two arrays of indices, each of different ones, may name one element."""
+    total = 0.0
+    u, v = adjit.cuda.unique(k), adjit.cuda.unique(w)
+    for i in prange(k.size):
+        total += x[u[i]] * x[v[i]]
+    return total
+
+
+@cuda.jit
+def picked(x, k, y):
+    i = cuda.grid(1)
+    if i < k.size:
+        j = unique(k)[i]
+        y[i] = x[j] * x[j]

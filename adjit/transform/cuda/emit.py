@@ -19,6 +19,7 @@ from typing import Any
 from numba import types
 
 from adjit.errors import InternalError, Unsupported
+from adjit.runtime.library import distinct
 from adjit.transform import ir
 from adjit.transform.cuda.callees import ON_HOST, OURS, in_kernel
 from adjit.transform.cuda.plan import Plan
@@ -111,6 +112,8 @@ class KernelExpressions(Expressions):
         return f"{made}({shape}, {self.scalar(array_type_of(op.out).dtype)})"
 
     def call(self, op: ir.Call) -> Text:
+        if op.callee is distinct:
+            return self.operand(op.args[0])
         callee = in_kernel(op.callee)
         if callee is None:
             raise Unsupported(
@@ -170,6 +173,8 @@ class HostExpressions(Expressions):
         return f"{self._ours(name)}({', '.join(args)})"
 
     def call(self, op: ir.Call) -> Text:
+        if op.callee is distinct:
+            return self.operand(op.args[0])
         callee = ON_HOST.get(op.callee, op.callee)
         if isinstance(callee, ir.External):
             args = [self.text(a) for a in op.args]
