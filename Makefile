@@ -1,6 +1,7 @@
 # Each target sets up what it needs in .venv; on a fresh machine only make and a Python are required.
 #
 #   make demo        fit a Gaussian mixture to real data with a generated gradient
+#   make demo-cuda   look into the ground with sound: a program of CUDA kernels, on a GPU or, without one, on the CPU
 #   make test        the test suite (a few minutes);  make test-long  the long tests, and 2,000 random programs of today
 #   make fuzz        random programs until the time is up: ARGS="--seconds 600 --seed 7"
 #   make bench       generated against hand-written gradients
@@ -20,10 +21,13 @@ PYTHON ?= $(shell for p in $(CANDIDATES); do if $$p -c '$(PROBE)' >/dev/null 2>&
 
 TODAY := $(shell date +%Y%m%d)
 
-.PHONY: demo test test-long fuzz bench lint format clean
+.PHONY: demo demo-cuda test test-long fuzz bench lint format clean
 
 demo: $(VENV)/examples.stamp
 	$(BIN)/python examples/gaussian_mixture.py $(ARGS)
+
+demo-cuda: $(VENV)/examples.stamp $(VENV)/cuda.stamp
+	$(BIN)/python examples/waveform_inversion.py $(ARGS)
 
 test: $(VENV)/test.stamp
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)

@@ -8,6 +8,8 @@ stretched; else sizes are checked first. `run_again`: the trips of its loops are
 
 from __future__ import annotations
 
+import functools
+
 from adjit.transform import ir
 from adjit.transform.arrays.fusion import fuse_maps
 from adjit.transform.arrays.in_place import change_in_place, make_all_trips
@@ -46,9 +48,10 @@ def shape(
     direct = checked(simplify(dissolve(direct) if strategy.uses("dissolve") else direct), "direct")
     shared = share_nests(direct)
     direct = direct if shared is direct else checked(simplify(shared), "shared")
-    mapped = checked(fuse_maps(direct), "mapped")
+    fuse = functools.partial(fuse_maps, launched=strategy.machine == "cuda")
+    mapped = checked(fuse(direct), "mapped")
     if strategy.uses("interchange"):
-        mapped = checked(turn_inside_out(mapped, fuse_maps), "turned")
+        mapped = checked(turn_inside_out(mapped, fuse), "turned")
     if strategy.uses("substitute"):
         mapped = checked(substitute_elements(mapped), "substituted")
     moved = checked(simplify(move_origins(mapped)), "moved") if strategy.uses("origins") else mapped
