@@ -2,7 +2,7 @@
 
 `misfit` is what `waveform_inversion.py` differentiates and minimises: no line of it knows about derivatives.
 
-    traces = recorded(c, sponge, wavelet, row)        pressure in the right well, of a shot in the left one: (steps, rows)
+    traces = recorded(c, sponge, wavelet, row)        pressure in a well, of a shot in the other one: (steps, rows)
 """
 
 import numpy as np

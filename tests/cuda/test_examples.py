@@ -1,4 +1,4 @@
-"""The program of `make demo-cuda` has right gradients, on a small model (the demo itself compares with the simulator)."""
+"""The program of `make demo-cuda` has right gradients, on a small model (the demo itself asks the simulator)."""
 
 import importlib.util
 import sys
