@@ -42,7 +42,6 @@ from adjit.api.plans import GRADIENTS, OTHER, Planned, planned
 from adjit.api.structures import Layouts, is_integer, is_laid_out, laid_out, result_of, typed
 from adjit.api.trees import described
 from adjit.errors import NOT_REAL, AdjitError, InternalError, Stretched, TypeMismatch, Unsupported, WrongCall
-from adjit.runtime.backend import is_dispatcher
 from adjit.runtime.backend.dispatcher import Picklable, SpecialisedDispatcher, compiler_lock, without_collections
 from adjit.runtime.compile import load
 from adjit.transform.source import derivative as derivatives
@@ -650,7 +649,8 @@ def _visible(function: Any) -> Iterator[object]:
             yield value
             if isinstance(value, Derived | Interpreted):
                 value = root(value.derivative)
-            inner: Any = value.py_func if is_dispatcher(value) else value
+            # of numba's functions and of kernels, which are no dispatchers of the same kind
+            inner: Any = getattr(value, "py_func", value) if callable(value) else value
             is_new = isinstance(inner, FunctionType) and inner not in met
             if is_new and str(inner.__module__).partition(".")[0] == package:
                 todo.append(inner)

@@ -32,6 +32,22 @@ def test_code():
         assert code.atomics == 0
 
 
+@needs_compiler
+def test_the_kernels_that_add_up_compile():
+    from adjit.runtime.cuda import ordered
+    from tests.cuda.compiled import code_of_kernel
+
+    kernels = {
+        "_numbered": "int64[::1], int64[::1], int64",
+        "_exchanged": "int64[::1], int64, int64",
+        "_added_up": "float64[:, :, :], int64[::1], float64[::1], int64",
+    }
+    for name, types in kernels.items():
+        code = code_of_kernel(getattr(ordered, name).py_func, types)
+        assert code.atomics == 0
+        assert not code.spills
+
+
 REFUSED = [
     (shared_reads, "float64[:, ::1], int64[:, ::1], float64[:, ::1]", "The block goes on", "part[k[b, t]]"),
     (ragged, "float64[::1], int64[::1], int64[::1], float64[::1]", "before the launch how many", "x[k[j]]"),

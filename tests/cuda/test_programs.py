@@ -40,6 +40,28 @@ def test_compiled_for_the_cpu():
         np.testing.assert_allclose(bar, own, rtol=1e-12)
 
 
+FACTOR = 2.0
+
+
+@cuda.jit
+def scaled(x, y):
+    i = cuda.grid(1)
+    if i < x.size:
+        y[i] = FACTOR * x[i]
+
+
+def with_a_global(x):
+    y = cuda.device_array_like(x)
+    scaled[1, 8](x, y)
+    return np.sum(y)
+
+
+def test_what_a_kernel_reads_is_seen_when_it_is_bound_anew(monkeypatch):
+    assert adjit.grad(with_a_global, target="python")(np.ones(3)) == pytest.approx([2.0] * 3)
+    monkeypatch.setitem(globals(), "FACTOR", 5.0)
+    assert adjit.grad(with_a_global, target="python")(np.ones(3)) == pytest.approx([5.0] * 3)
+
+
 def test_the_launches_of_a_time_loop():
     text = adjit.grad(layers, wrt=("x0", "c"), target="cuda").source("float64[::1], float64[::1], int64")
     host = text[text.rindex("\ndef ") :]

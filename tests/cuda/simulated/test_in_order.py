@@ -56,6 +56,13 @@ def test_of_kernels(kernel, launch, given):
     np.testing.assert_allclose(*left, rtol=1e-13)
 
 
+def test_what_is_filled_with_a_number_has_its_type():
+    # a kernel's signature has the type of the array that is made so
+    for value in (-1, 0.5, True):
+        assert adjit.cuda.full(3, value).dtype == np.full(3, value).dtype
+    assert adjit.cuda.full(3, 1, np.float32).dtype == np.float32
+
+
 @pytest.mark.parametrize("shape", [(5,), (2, 3), (2, 2, 3)])
 def test_elements_of_any_array(shape):
     g = np.random.default_rng(3)
