@@ -1,9 +1,10 @@
 # Each target sets up what it needs in .venv; on a fresh machine only make and a Python are required.
 #
 #   make demo        fit a Gaussian mixture to real data with a generated gradient
+#   make demo-cuda   look into the ground with sound: a program of CUDA kernels, on a GPU or, without one, on the CPU
 #   make test        the test suite (a few minutes);  make test-long  the long tests, and 2,000 random programs of today
 #   make fuzz        random programs until the time is up: ARGS="--seconds 600 --seed 7"
-#   make bench       generated against hand-written gradients
+#   make bench       generated against hand-written gradients;  make bench-cuda  the same on a GPU, where there is one
 #   make lint        ruff and mypy;  make format  lets ruff mend what it can
 #
 # PYTHON=... chooses the interpreter, WORKERS=... the number of test processes, ARGS=... adds to a command.
@@ -20,10 +21,13 @@ PYTHON ?= $(shell for p in $(CANDIDATES); do if $$p -c '$(PROBE)' >/dev/null 2>&
 
 TODAY := $(shell date +%Y%m%d)
 
-.PHONY: demo test test-long fuzz bench lint format clean
+.PHONY: demo demo-cuda test test-long fuzz bench bench-cuda lint format clean
 
 demo: $(VENV)/examples.stamp
 	$(BIN)/python examples/gaussian_mixture.py $(ARGS)
+
+demo-cuda: $(VENV)/examples.stamp $(VENV)/cuda.stamp
+	$(BIN)/python examples/waveform_inversion.py $(ARGS)
 
 test: $(VENV)/test.stamp
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
@@ -37,6 +41,9 @@ fuzz: $(VENV)/test.stamp
 
 bench: $(VENV)/base.stamp
 	$(BIN)/python benchmarks/run.py $(ARGS)
+
+bench-cuda: $(VENV)/cuda.stamp
+	$(BIN)/python benchmarks/cuda.py $(ARGS)
 
 lint: $(VENV)/test.stamp
 	$(BIN)/ruff check .

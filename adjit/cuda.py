@@ -1,9 +1,12 @@
-"""Derivatives of `@cuda.jit` kernels, what generated code for a GPU calls, and what users need beside `target="cuda"`.
+"""Derivatives of `@cuda.jit` kernels, and in them; what generated code for a GPU calls; what users need besides.
 
 What is named here is imported when it is asked for first, and the backend not before.
 
     adjoint = adjit.cuda.adjoint(kernel)
     adjoint[grid, block](x, y, y_bar=y_bar, x_bar=x_bar)
+
+    y[adjit.cuda.unique(k)[i]]                      a promise that no two elements of k are the same
+    newton = adjit.cuda.device(newton_step)         a function for kernels that calls adjit.grad itself
 
     from adjit.cuda import cover, empty_like        as generated text has it
     with adjit.cuda.on(stream): gradient(x, y)      launches go to that stream
@@ -23,10 +26,12 @@ _HOMES = {
     "launch": "block_count bounds cover in_blocks one_block one_thread parts row_count share spread thread_count",
     "memory": "arange check_output check_separate clear_workspaces constant copy copy_in_f_order empty empty_like full "
     "full_like linspace number ones ones_like read transposed zeros zeros_like",
+    "ordered": "add_in_order",
+    "promises": "unique",
     "streams": "current on",
 }
 _MODULES = {name: f"adjit.runtime.cuda.{module}" for module, names in _HOMES.items() for name in names.split()}
-_MODULES |= dict.fromkeys(("adjoint", "tangent"), "adjit.api.kernels")
+_MODULES |= dict.fromkeys(("adjoint", "tangent"), "adjit.api.kernels") | {"device": "adjit.api.in_kernels"}
 
 __all__ = sorted(_MODULES)
 

@@ -21,14 +21,14 @@ MAY_IMPORT = {
     "api": f"errors notation rules runtime runtime.backend runtime.cuda runtime.library {IR} transform.elaborate "
     "transform.emit transform.explain transform.kernel_pipeline transform.kernels transform.pipeline transform.rewrite "
     "transform.source transform.strategy",
-    "transform.kernel_pipeline": f"errors {IR} transform.arrays transform.cuda transform.elaborate transform.emit "
+    "transform.kernel_pipeline": f"errors {IR} transform.arrays transform.cuda transform.emit "
     "transform.kernels transform.machine transform.pipeline transform.rewrite",
-    "transform.pipeline": f"{IR} transform.arrays transform.cuda transform.derive transform.elaborate "
-    "transform.emit transform.kinds transform.machine transform.rewrite transform.source "
+    "transform.pipeline": f"errors {IR} transform.arrays transform.cuda transform.derive transform.elaborate "
+    "transform.emit transform.kernels transform.kinds transform.machine transform.rewrite transform.source "
     "transform.strategy transform.sweeps",
-    "transform.kernels": f"errors runtime.cuda {TOOLS} transform.derive transform.elaborate transform.source "
-    "transform.strategy transform.sweeps",
-    "transform.kinds": f"errors notation runtime.library {IR} transform.derive "
+    "transform.kernels": f"errors runtime.cuda runtime.library {TOOLS} transform.derive transform.elaborate "
+    "transform.source transform.strategy transform.sweeps",
+    "transform.kinds": f"errors notation {IR} transform.analysis transform.derive "
     "transform.machine.threads transform.rewrite transform.source transform.sweeps",
     "transform.cuda": f"errors runtime.library {TOOLS} transform.emit transform.machine.lanes transform.sweeps.clears",
     "transform.explain": f"runtime.library {TOOLS} transform.derive transform.emit",
@@ -55,7 +55,7 @@ MAY_IMPORT = {
     IR: "errors runtime.backend runtime.library",
     "transform.strategy": "",
     "transform": "",
-    "runtime.cuda": "errors runtime",
+    "runtime.cuda": "errors runtime runtime.library",
     "runtime": "",
     "runtime.backend": "errors runtime.library",
     "runtime.library": "errors",

@@ -44,7 +44,6 @@ from adjit.api.plans import GRADIENTS, OTHER, Planned, planned
 from adjit.api.structures import Layouts, is_integer, is_laid_out, laid_out, result_of, typed
 from adjit.api.trees import described
 from adjit.errors import NOT_REAL, AdjitError, InternalError, NotCached, Stretched, TypeMismatch, Unsupported, WrongCall
-from adjit.runtime.backend import is_dispatcher
 from adjit.runtime.backend.dispatcher import Picklable, SpecialisedDispatcher, compiler_lock, sparing
 from adjit.runtime.compile import load
 from adjit.transform.source import derivative as derivatives
@@ -65,6 +64,7 @@ class Specialising:
     derivative: Derivative
     options: Options
     __signature__: inspect.Signature
+    is_of_host = True  # whether Python calls it; else kernels do
     overloads: Any  # what was made for the types of the arguments of the calls so far
     _cache: Any = None
     _has_constants = False  # whether integers among the arguments are known while compiling
@@ -626,13 +626,14 @@ class _Slot:
     seen: tuple[object, ...] = ()
 
 
-TARGETS: dict[str, type] = {"cpu": Derived, "python": Interpreted}  # that for a GPU is `api/on_device.py`'s
+# those for a GPU are `api/on_device.py`'s and `api/in_kernels.py`'s
+TARGETS: dict[str, type[Specialising]] = {"cpu": Derived, "python": Interpreted}
 _CLASSES: dict[tuple[str, type], type] = {}
 
 
 def register(kind: str, own: type) -> None:
     """`own`: a class with what the derived functions of a kind do of their own in a call."""
-    for base in TARGETS.values():
+    for base in (base for base in TARGETS.values() if base.is_of_host):
         _CLASSES[kind, base] = type(f"{base.__name__}{own.__name__}", (own, base), {"__module__": own.__module__})
 
 
@@ -665,7 +666,8 @@ def _visible(function: Any) -> Iterator[object]:
             yield value
             if isinstance(value, Derived | Interpreted):
                 value = root(value.derivative)
-            inner: Any = value.py_func if is_dispatcher(value) else value
+            # of numba's functions and of kernels, which are no dispatchers of the same kind
+            inner: Any = getattr(value, "py_func", value) if callable(value) else value
             is_new = isinstance(inner, FunctionType) and inner not in met
             if is_new and str(inner.__module__).partition(".")[0] == package:
                 todo.append(inner)

@@ -7,14 +7,15 @@ In: a Python function, a numba dispatcher, or what these return. Out: derived fu
     value, tangent = jvp(forces, (x, k), (x_dot, 0.0))
 
 Every function takes the options `target` ("cpu"; "python" to run the generated code uncompiled; "cuda" for kernels on
-a GPU, with arrays there), `fastmath`
+a GPU, with arrays there; "cuda-device" for a function that kernels call), `fastmath`
 (numba's flags), `parallel` (loops over prange run in parallel, where it is proved that they may; the source says so
 of each, and the result does not depend on the number of threads), `vectormath` (elementary functions of our own in
 loops that vectorise; they may differ from libm's by 1 ulp, erfc by 2), `cache` (what is compiled is kept for later
 processes, unless this is False; with True a warning says what cannot be), `boundscheck` (an index that is out of bounds
 raises IndexError at the user's line, in compiled code, too;
 and what is emitted stays close to the user's statements), `debug` ("nan": the first number that is nan, be it a value
-or an adjoint, raises FloatingPointError at the user's line) and `memory_limit` ("200 MB", or bytes): loops that would
+or an adjoint, raises FloatingPointError at the user's line) `deterministic` (on a GPU: sums that several
+threads share have the same bits in each run) and `memory_limit` ("200 MB", or bytes): loops that would
 keep values of all their trips run them again instead, from as many snapshots of what a trip starts from as fit, by
 Griewank and Walther's schedule. With `fastmath` and `vectormath` False the value is that of the compiled primal bit
 for bit.
@@ -42,6 +43,7 @@ from adjit.api.bound import BoundDerived, bound
 from adjit.api.branches import by_branch, has_paths
 from adjit.api.calls import AlongVectors, Choosing
 from adjit.api.dispatch import derive, register
+from adjit.api.in_kernels import check_kind
 from adjit.api.on_device import pull_on_device, push_on_device
 from adjit.api.options import Options, make_options
 from adjit.api.structures import Layouts, Patterns, laid_out, like, patterns_in, taken
@@ -87,6 +89,7 @@ def jvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any], **option
     Raises TypeMismatch if a tangent is unlike its argument.
     """
     spec, chosen = specification(as_python(function)), make_options(options)
+    check_kind("jvp", chosen.target)
     arguments = bind(spec, primals)
     if chosen.target == "cuda":
         instead = "Give one an argument that is given, shaped as that."
@@ -134,6 +137,7 @@ def vjp(function: Any, *arguments: Any, **options: Any) -> tuple[Any, Any]:
         places = [whole.names.index(name) for name in whole.free[: len(arguments)]]
         return value, dataclasses.replace(pullback, _positions=places)
     spec, chosen = specification(function), make_options(options)
+    check_kind("vjp", chosen.target)
     positions, given = range(len(arguments)), bind(spec, arguments)
     if chosen.target == "cuda":
         return pull_on_device(spec, chosen, given, len(arguments))
@@ -306,7 +310,7 @@ def _derived(
     whole = bound(function)
     settings = {**chosen.for_derivatives(), "holomorphic": holomorphic} if holomorphic else chosen.for_derivatives()
     if has_paths(wrt):
-        if chosen.target == "cuda":
+        if chosen.target in ("cuda", "cuda-device"):
             raise Unsupported(
                 f"wrt={wrt!r}, a part of an argument, for a GPU",
                 instead="Pass that part as an argument of its own.",

@@ -7,6 +7,7 @@ In: keyword arguments. Out: `Options`, or WrongCall with the options that there 
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,14 +18,14 @@ import numpy as np
 from adjit.api.notation import to_bytes
 from adjit.errors import Unsupported, WrongCall
 from adjit.runtime.backend.dispatcher import parallel_option
-from adjit.transform.strategy import CHEAPEST, GUARDED, ON_GPU, READABLE, Strategy
+from adjit.transform.strategy import CHEAPEST, GUARDED, IN_THREAD, ON_GPU, READABLE, Strategy
 
-_SWITCHES = ("parallel", "vectormath", "cache", "boundscheck")
+_SWITCHES = ("parallel", "vectormath", "cache", "boundscheck", "deterministic")
 _FASTMATH = frozenset(("fast", "nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc"))  # LLVM's flags
 _NAMES = ("target", "fastmath", "memory_limit", *_SWITCHES, "debug")
 
 
-_USUAL = {"python": READABLE, "cuda": ON_GPU}
+_USUAL = {"python": READABLE, "cuda": ON_GPU, "cuda-device": IN_THREAD}
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class Options:
     memory_limit: the bytes that snapshots of loops may take, whose trips are then run again; None: no such loops
     strategy:     which mechanisms the transformation uses
     boundscheck:  each index is checked, and one that is out of bounds raises IndexError at the user's line
+    deterministic: on a GPU, sums that several threads share have an order that does not vary
     debug:        "nan": a number that is nan raises FloatingPointError at the user's line
     """
 
@@ -49,6 +51,7 @@ class Options:
     strategy: Strategy = CHEAPEST
     boundscheck: bool = False
     debug: str | None = None
+    deterministic: bool = False
 
     def for_numba(self) -> dict[str, Any]:
         return {
@@ -89,9 +92,10 @@ def make_options(given: dict[str, Any], own: Sequence[str] = ()) -> Options:
         usual = getattr(Options, name)
         if given.get(name, usual) is not usual and not isinstance(given[name], bool | np.bool_):
             raise WrongCall(f"{name}={given[name]!r}", instead=f"Write {name}=True or {name}=False.")
-    if given.get("target", "cpu") not in ("cpu", "python", "cuda"):
+    if given.get("target", "cpu") not in ("cpu", "python", "cuda", "cuda-device"):
         raise Unsupported(
-            f"target {given['target']!r}", instead='Write target="cpu", target="cuda" or target="python".'
+            f"target {given['target']!r}",
+            instead='Write target="cpu", target="cuda", target="cuda-device" or target="python".',
         )
     if not isinstance(given.get("strategy", CHEAPEST), Strategy):
         raise WrongCall(f"strategy={given['strategy']!r}", instead="Leave it out: it is for adjit's own tests.")
@@ -110,17 +114,26 @@ def make_options(given: dict[str, Any], own: Sequence[str] = ()) -> Options:
             why="An error does not get out of a thread.",
             instead="Leave parallel out while you look for it.",
         )
-    if made.get("target") == "cuda":
+    target = made.get("target", "cpu")
+    if target in ("cuda", "cuda-device"):
         for name in ("boundscheck", "debug", "cache", "parallel"):
             if made.get(name):
                 raise WrongCall(
-                    f'{name}={made[name]!r} with target="cuda"',
+                    f'{name}={made[name]!r} with target="{target}"',
                     why="Its loops are parallel in any case." if name == "parallel" else "Kernels do not have that.",
                     instead="Leave it out." if name in ("parallel", "cache") else 'Leave it out, or use target="cpu".',
                 )
+    if made.get("deterministic") and target != "cuda":
+        raise WrongCall(
+            f'deterministic=True with target="{target}"',
+            why="There, sums have an order that does not vary in any case.",
+            instead="Leave it out.",
+        )
     # what one steps through is what one reads
     usual = GUARDED if is_checked else _USUAL.get(made.get("target", "cpu"), CHEAPEST)
     made.setdefault("strategy", usual)
+    if made.get("deterministic"):
+        made["strategy"] = dataclasses.replace(made["strategy"], deterministic=True)
     return Options(**made)
 
 

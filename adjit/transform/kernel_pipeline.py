@@ -9,7 +9,7 @@ In: an `Asked`, which says what of which kernel, and numba types. Out: its IR, o
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from numba import types
 
@@ -17,26 +17,12 @@ from adjit.errors import Unsupported
 from adjit.transform import ir
 from adjit.transform.arrays import shape
 from adjit.transform.cuda import Plan, emit_plan, launch_table, planned
-from adjit.transform.elaborate import elaborate_kernel
 from adjit.transform.emit import Emitted, emit
-from adjit.transform.kernels import (
-    Asked,
-    by_elements,
-    check_races,
-    check_shared,
-    derived_kernel,
-    in_one_stretch,
-    nest,
-    see_through_tiles,
-    telling,
-    without_levels,
-)
+from adjit.transform.kernels import Asked, derived_kernel, in_few_stretches, nested, telling, without_levels
 from adjit.transform.machine import tune
 from adjit.transform.pipeline import build, compiler
-from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.notes import Record, recording
 from adjit.transform.rewrite.released import released
-from adjit.transform.rewrite.simplify import simplify
 
 
 def kernel_source(
@@ -49,7 +35,7 @@ def kernel_source(
 def emitted_kernel(asked: Asked, made: ir.Function, fastmath: bool = False) -> Emitted:
     """The source of what `build_kernel` makes."""
     if asked.strategy.machine == "cuda":
-        return emit_plan(made.analysis(_planned), fastmath)
+        return emit_plan(made.analysis(_planner(asked)), fastmath)
     return emit(made, in_workspace=asked.strategy.tuned and asked.strategy.uses("workspace"))
 
 
@@ -66,7 +52,7 @@ def kernel_launches(
     asked: Asked, arg_types: Sequence[types.Type], given: Sequence[types.Type]
 ) -> list[tuple[str, str, str, str]]:
     """What is launched on a GPU, as `launches` has it."""
-    return launch_table(build_kernel(asked, arg_types, given).analysis(_planned))
+    return launch_table(build_kernel(asked, arg_types, given).analysis(_planner(asked)))
 
 
 def build_kernel(asked: Asked, arg_types: Sequence[types.Type], given: Sequence[types.Type]) -> ir.Function:
@@ -79,14 +65,14 @@ def build_kernel(asked: Asked, arg_types: Sequence[types.Type], given: Sequence[
 
 def _nest_for_threads(asked: Asked, arg_types: Sequence[types.Type], given: Sequence[types.Type]) -> ir.Function:
     """The nest, whose values are computed again where threads have no memory to keep them."""
-    made = released(derived_nest(asked, arg_types, given))
+    made = released(derived_nest(asked, arg_types, given), for_gpu=True)
     try:
-        made.analysis(_planned)
+        made.analysis(_planner(asked))
     except Unsupported:
         again = dataclasses.replace(asked, strategy=dataclasses.replace(asked.strategy, values="again"))
-        other = released(derived_nest(again, arg_types, given))
+        other = released(derived_nest(again, arg_types, given), for_gpu=True)
         try:
-            other.analysis(_planned)
+            other.analysis(_planner(asked))
         except Unsupported:
             # the first one says what is wanted
             return made
@@ -94,27 +80,24 @@ def _nest_for_threads(asked: Asked, arg_types: Sequence[types.Type], given: Sequ
     return made
 
 
+def _planner(asked: Asked) -> Callable[[ir.Function], Plan]:
+    return _planned_in_order if asked.strategy.deterministic else _planned
+
+
 def _planned(function: ir.Function) -> Plan:
     return planned(function, of_kernel=True)
 
 
+def _planned_in_order(function: ir.Function) -> Plan:
+    return planned(function, of_kernel=True, deterministic=True)
+
+
 def derived_nest(asked: Asked, arg_types: Sequence[types.Type], given: Sequence[types.Type]) -> ir.Function:
     """Its IR, with loops that say what are blocks and what are threads."""
-    nested = _nest(asked, arg_types)
-    check_races(nested)
-    check_shared(nested, asked.kind != "primal")
-    if asked.strategy.uses("tiles"):
-        nested = checked(simplify(see_through_tiles(nested)), "seen through")
-        nested = checked(simplify(in_one_stretch(nested)), "one stretch")
-    function = shape(checked(by_elements(nested), "by elements"), True, asked.strategy, False)
+    function = shape(in_few_stretches(asked, arg_types, build), True, asked.strategy, False)
     return derived_kernel(asked, function, given, compiler())
 
 
 def watched_source(asked: Asked, arg_types: Sequence[types.Type]) -> Emitted:
     """The source of the kernel's own nest, which notes who touches which element: for plain Python."""
-    return emit(without_levels(telling(_nest(asked, arg_types))), in_workspace=False)
-
-
-def _nest(asked: Asked, arg_types: Sequence[types.Type]) -> ir.Function:
-    elaborated = checked(elaborate_kernel(asked.kernel, arg_types, asked.launched, build), "elaborated")
-    return checked(simplify(checked(nest(elaborated), "nest")), "simplified")
+    return emit(without_levels(telling(nested(asked, arg_types, build))), in_workspace=False)

@@ -12,14 +12,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numba import types
 
+from adjit.errors import Unsupported
 from adjit.transform import ir
 from adjit.transform.arrays import shape
 from adjit.transform.derive import Compiler
-from adjit.transform.elaborate import elaborate, without_comments
+from adjit.transform.elaborate import KernelLaunch, apart, elaborate, without_comments
 from adjit.transform.emit import Emitted, emit
 from adjit.transform.kinds import IN_HALVES, derived, values_in
 from adjit.transform.machine import guarded, tune
@@ -30,17 +31,23 @@ from adjit.transform.source.derivative import Derivative, at_level
 from adjit.transform.strategy import CHEAPEST, Strategy
 from adjit.transform.sweeps import transposed_tangent
 
+if TYPE_CHECKING:
+    from adjit.transform.cuda import Plan
+
 
 def source(
     derivative: Derivative, arg_types: Sequence[types.Type], vectormath: bool = False, fastmath: bool = False
 ) -> Emitted:
     """The source of a derivative for these argument types. `vectormath`: with vectorisable elementary functions;
     `fastmath`: what kernels are compiled with, which their source says."""
-    if derivative.strategy.machine == "cuda":
-        from adjit.transform.cuda import as_numbers, emit_plan, numbers, planned
+    if derivative.strategy.machine == "thread":
+        from adjit.transform.cuda import emit_in_thread
 
-        made = released(build(derivative, tuple(map(as_numbers, arg_types))))
-        return emit_plan(planned(made, numbers(made, arg_types)), fastmath)
+        return emit_in_thread(_in_a_thread(derivative, tuple(arg_types)))
+    if derivative.strategy.machine == "cuda":
+        from adjit.transform.cuda import emit_plan
+
+        return emit_plan(_plan_of(derivative, arg_types), fastmath)
     made = _tuned(derivative, build(derivative, tuple(arg_types)), vectormath)
     return emit(made, in_workspace=derivative.strategy.tuned and derivative.strategy.uses("workspace"))
 
@@ -49,6 +56,10 @@ def explained(
     derivative: Derivative, arg_types: Sequence[types.Type], vectormath: bool = False
 ) -> tuple[ir.Function, list[Record]]:
     """The IR whose text `source` gives, and what the passes noted while it was made."""
+    if derivative.strategy.machine == "thread":
+        with recording() as records:
+            made = _in_a_thread(derivative, tuple(arg_types))
+        return made, records
     if derivative.strategy.machine == "cuda":
         from adjit.transform.cuda import as_numbers
 
@@ -62,10 +73,31 @@ def explained(
 
 def launches(derivative: Derivative, arg_types: Sequence[types.Type]) -> list[tuple[str, str, str, str]]:
     """What a derivative for a GPU launches, in order: the kernel, its line, its threads, how it adds up."""
-    from adjit.transform.cuda import as_numbers, launch_table, numbers, planned
+    from adjit.transform.cuda import launch_table
 
-    made = released(build(derivative, tuple(map(as_numbers, arg_types))))
-    return launch_table(planned(made, numbers(made, arg_types)))
+    return launch_table(_plan_of(derivative, arg_types))
+
+
+def _plan_of(derivative: Derivative, arg_types: Sequence[types.Type]) -> Plan:
+    from adjit.transform.cuda import as_numbers, numbers, planned
+
+    made = released(build(derivative, tuple(map(as_numbers, arg_types))), for_gpu=True)
+    return planned(made, numbers(made, arg_types), deterministic=derivative.strategy.deterministic)
+
+
+def _in_a_thread(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
+    """What one thread of a kernel does for it; values are computed again where it has no memory to keep them."""
+    from adjit.transform.cuda import in_a_thread
+
+    try:
+        return in_a_thread(released(_built(derivative, arg_types)))
+    except Unsupported as fault:
+        again = dataclasses.replace(derivative, strategy=dataclasses.replace(derivative.strategy, values="again"))
+        try:
+            return in_a_thread(released(_built(again, arg_types)))
+        except Unsupported:
+            # the first one says what is wanted
+            raise fault from None
 
 
 def build(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:
@@ -99,13 +131,23 @@ def primal(
 ) -> ir.Function:
     """The typed IR of the function to derive. `run_again`: the trips of its loops are, wherever that can be."""
 
-    def inner(derivative: Derivative, given: tuple[types.Type, ...]) -> ir.Function:
+    def inner(derivative: Derivative | KernelLaunch, given: tuple[types.Type, ...]) -> ir.Function:
+        if isinstance(derivative, KernelLaunch):
+            from adjit.transform.kernels import launched
+
+            return launched(derivative, given, strategy, build)
         asked = derivative if strategy.tuned else at_level(derivative, tuned=False)
         return build(dataclasses.replace(asked, stretches=derivative.stretches or stretches), given)
 
     if isinstance(function, Derivative):
         return without_comments(inner(function, arg_types))
-    return shape(checked(elaborate(function, arg_types, inner), "elaborated"), stretches, strategy, run_again)
+    elaborated = checked(elaborate(function, arg_types, inner), "elaborated")
+    launches = any(isinstance(op, ir.Call) and op.callee is apart for op in elaborated.body.inside)
+    if launches:
+        from adjit.transform.kernels import launched_apart
+
+        elaborated = launched_apart(elaborated)
+    return shape(elaborated, stretches, strategy, run_again, launches=launches)
 
 
 def _tuned(derivative: Derivative, function: ir.Function, vectormath: bool) -> ir.Function:

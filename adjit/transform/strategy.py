@@ -28,14 +28,16 @@ class Strategy:
     """values:  whether values are kept or computed again: the cheapest together, or all one way as far as that can be
     trips:   which loops run their trips again in the reverse sweep: chosen ones, or all that can
     without: mechanisms that are left out, of MECHANISMS
-    machine: what it runs on, which decides what is cheap
+    machine: what it runs on: the CPU, a GPU, or one of a GPU's threads, as a function that a kernel calls
+    deterministic: on a GPU, whether sums that several threads share have an order that does not vary
     tuned:   whether what only makes it faster is done to the adjoint: `sweeps/gather` and all of `machine`
     """
 
     values: Literal["cheapest", "kept", "again"] = "cheapest"
     trips: Literal["chosen", "again"] = "chosen"
     without: Set[str] = frozenset()
-    machine: Literal["cpu", "cuda"] = "cpu"
+    machine: Literal["cpu", "cuda", "thread"] = "cpu"
+    deterministic: bool = False
     tuned: bool = True
 
     def __post_init__(self) -> None:
@@ -52,6 +54,8 @@ READABLE = Strategy(tuned=False)
 GUARDED = Strategy(without=MECHANISMS, tuned=False)
 # gathers of contributions that are kept have one nest, which is one launch, and no pieces around it
 ON_GPU = Strategy(machine="cuda", without=frozenset({"multiples", "late"}))
+# what one thread keeps is in its registers and its local memory
+IN_THREAD = Strategy(machine="thread", tuned=False)
 
 FORCED = {
     "kept": Strategy(values="kept"),

@@ -107,6 +107,16 @@ def compiled(text, names, types, cc=(9, 0)):
         return cuda.compile_ptx(scope["kernel"], (eval(types, {}, vars(cuda_types)),), cc=cc)[0]
 
 
+def code_of_kernel(kernel, types, cc=(9, 0)):
+    """The code of a user's kernel for arguments of these types."""
+    from numba import cuda
+    from numba.cuda import types as cuda_types
+
+    with _told(cc):
+        ptx, _ = cuda.compile_ptx(kernel, eval(f"({types},)", {}, vars(cuda_types)), cc=cc)
+    return Code(ptx, *_assembled(ptx, cc))
+
+
 @contextlib.contextmanager
 def _told(cc):
     """A device function asks the driver for the compute capability that the kernel is compiled for."""

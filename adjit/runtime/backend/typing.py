@@ -14,6 +14,7 @@ from typing import Any
 from numba import types
 from numba.core import errors
 from numba.core.registry import cpu_target
+from numba.core.target_extension import target_override
 from numba.core.typing.arraydecl import get_array_index_type
 
 from adjit.runtime.backend import loading, special
@@ -33,6 +34,14 @@ def _context() -> Any:
     context.refresh()
     cpu_target.target_context.refresh()
     return context
+
+
+def of_the_cpu() -> Any:
+    """Within it, questions are asked of the CPU's types, also where a kernel is being compiled.
+
+    Without it numba would load, for good, a GPU's implementations of what it is asked first.
+    """
+    return target_override("cpu")
 
 
 def result_type(callee: Any, args: Sequence[types.Type], named: Mapping[str, types.Type]) -> types.Type | None:

@@ -5,6 +5,7 @@ In: nothing. Out: `cuda`, as kernels name it, and what of its driver is needed; 
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import math
 from typing import Any
@@ -36,6 +37,17 @@ cuda = _imported()
 def backend() -> str:
     """What compiles kernels: "numba-cuda", or "simulator" where numba only simulates a GPU."""
     return "simulator" if SIMULATED else "numba-cuda"
+
+
+def overload(called: Any, **options: Any) -> Any:
+    """Gives `called` a meaning in kernels: what the decorated function returns for the types of a call."""
+    # not what numba has under this name, which is for the simulator alone
+    return importlib.import_module("numba.cuda.extending").overload(called, **options)
+
+
+def is_in_kernel() -> bool:
+    """Whether a thread of the simulator's runs."""
+    return importlib.import_module("numba.cuda.simulator.kernel")._get_kernel_context() is not None
 
 
 def allocated(shape: tuple[int, ...], dtype: np.dtype[Any], stream: Any) -> Any:

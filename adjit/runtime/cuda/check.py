@@ -41,6 +41,8 @@ class Notes:
         self._touched: defaultdict[tuple[Place | None, int], list[Access]] = defaultdict(list)
         self._names: dict[tuple[Place | None, int], str] = {}
         self.barriers: defaultdict[Place, set[int]] = defaultdict(set)  # how many the threads of a block passed
+        self._promised: dict[tuple[str, int], Place] = {}  # of each array whose elements are all different, by element
+        self._broken: list[str] = []
         self._lock = threading.Lock()
         self.block: Place = ()
         self.thread: Place = ()
@@ -64,9 +66,14 @@ class Notes:
         """An access by the thread that the nest is at."""
         return Access(self.block, self.thread, self.stretch, kind)
 
+    def promised(self, name: str, element: int, place: Place) -> None:
+        """Takes note of an element of an array whose elements are all different."""
+        if self._promised.setdefault((name, element), place) != place:
+            self._broken.append(f"{name}, which adjit.cuda.unique was promised of, has {element} twice")
+
     def faults(self) -> list[str]:
         """What is wrong, each once."""
-        return list(dict.fromkeys(self._faults()))
+        return list(dict.fromkeys((*self._broken, *self._faults())))
 
     def _faults(self) -> Iterator[str]:
         for key, accesses in self._touched.items():
@@ -124,6 +131,11 @@ def watch(array: np.ndarray[Any, Any], notes: Notes, name: str, is_shared: bool 
     made = array.view(Watched)
     made.notes, made.name, made.is_shared = notes, name, is_shared
     return made
+
+
+def promised(notes: Notes, array: Watched, element: int, *place: int) -> None:
+    """An element is loaded of an array whose elements are all different."""
+    notes.promised(array.name, int(element), place)
 
 
 def add(array: Watched, *index_and_value: Any) -> None:

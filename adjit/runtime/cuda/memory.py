@@ -33,9 +33,9 @@ def zeros(shape: Shape, dtype: Any = np.float64) -> Any:
     return made
 
 
-def full(shape: Shape, value: float, dtype: Any = np.float64) -> Any:
-    """An array of one number."""
-    made = empty(shape, dtype)
+def full(shape: Shape, value: float, dtype: Any = None) -> Any:
+    """An array of one number, of its type unless another one is given."""
+    made = empty(shape, np.asarray(value).dtype if dtype is None else dtype)
     _fill_with(made, value)
     return made
 

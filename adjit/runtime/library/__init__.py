@@ -19,6 +19,6 @@ from adjit.runtime.library.checks import (
     some_elements,
     stored_extent,
 )
-from adjit.runtime.library.hints import held, reassociable_add, reassociable_sub, stop_gradient
+from adjit.runtime.library.hints import distinct, held, reassociable_add, reassociable_sub, stop_gradient, unique
 from adjit.runtime.library.parts import joined
 from adjit.runtime.library.schedule import checkpoint_distance, default_snapshots, fitting_snapshots

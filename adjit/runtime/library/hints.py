@@ -31,6 +31,26 @@ def held(number: float) -> float:
     return number
 
 
+def unique(index: Value) -> Value:
+    """index itself, an array of integers, with the promise that no two of them name one element.
+
+    What is added through it, as in the adjoint of `x[unique(k)[i]]`, is then added by one thread to an element, and not
+    atomically. The promise is believed of arrays that the program does not change; a race where it does not hold. With
+    ADJIT_CUDA_CHECK=1 adjoints and tangents of kernels look, and raise Race.
+    """
+    return index
+
+
+@overload(unique)
+def _compiled_unique(index):  # type: ignore[no-untyped-def]
+    return lambda index: index
+
+
+def distinct(number: int) -> int:
+    """number, an element of an array that `unique` was promised of. No text calls it."""
+    return number
+
+
 def reassociable_add(total: float, term: float) -> float:
     """total + term, in a sum that the compiler may add up in any order, and so in SIMD lanes."""
     return total + term

@@ -16,9 +16,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from adjit.runtime.library import distinct
 from adjit.transform import ir
 from adjit.transform.analysis.affine import ONE, Affine, Chain, Constraint, Count, Iterations, Symbol, loops_in
-from adjit.transform.analysis.alias import FRESH
+from adjit.transform.analysis.alias import FRESH, Aliases
 from adjit.transform.analysis.extents import ndim
 
 TRUE = "0 = 0"
@@ -27,9 +28,13 @@ MOST_OPERATIONS = 200_000  # of isl, a question: some ten milliseconds
 
 @dataclass(frozen=True, eq=False)
 class Unknown:
-    """An index of which nothing is known but that it is in bounds; `number` counts those of one access."""
+    """An index of which nothing is known but that it is in bounds; `number` counts those of one access.
+
+    of: the array whose element it is, and the place of that, if its elements are all different.
+    """
 
     number: int
+    of: tuple[ir.Operand, tuple[Affine, ...]] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,8 +106,17 @@ class Text:
     def same_element(self, one: Access, left: str, other: Access, right: str) -> list[str]:
         """That both touch one element; of an array made in loops, the one made in the same trips of them."""
         pairs = zip(one.index, other.index, strict=True)
-        indices = [f"{self.value(a, left)} = {self.value(b, right)}" for a, b in pairs]
+        indices = [self._same_index(a, left, b, right) for a, b in pairs]
         return [self.equal(self._iterations.scope(one.root), left, right), *indices]
+
+    def _same_index(self, a: Affine, left: str, b: Affine, right: str) -> str:
+        """That both are one index; of elements that are all different, that they are one element."""
+        found = [f"{self.value(a, left)} = {self.value(b, right)}"]
+        one, other = _element_of(a), _element_of(b)
+        if one is not None and other is not None and one[0] is other[0]:
+            places = zip(one[1], other[1], strict=True)
+            found += [f"{self.value(p, left)} = {self.value(q, right)}" for p, q in places]
+        return " and ".join(found)
 
     def before(self, one: ir.Op, left: str, other: ir.Op, right: str) -> str | None:
         """That `one` is run before `other`; None if it never is."""
@@ -127,10 +141,17 @@ class Text:
         return f"({' or '.join(cases)})" if cases else None
 
 
-def _unknown(unknowns: list[Unknown]) -> Affine:
-    """One more index of which nothing is known."""
-    unknowns.append(Unknown(len(unknowns)))
+def _unknown(unknowns: list[Unknown], of: tuple[ir.Operand, tuple[Affine, ...]] | None = None) -> Affine:
+    """One more index of which nothing is known, but perhaps that it is one of many that are all different."""
+    unknowns.append(Unknown(len(unknowns), of))
     return Affine({unknowns[-1]: 1})
+
+
+def _element_of(index: Affine) -> tuple[ir.Operand, tuple[Affine, ...]] | None:
+    """The array and the place in it of an index that is an element, of those that are all different."""
+    (symbol, *more) = index.terms or (None,)
+    is_alone = not more and isinstance(symbol, Unknown) and index.terms[symbol] == 1 and not index.constant
+    return symbol.of if is_alone and isinstance(symbol, Unknown) else None
 
 
 class Accesses:
@@ -143,6 +164,7 @@ class Accesses:
         self._reads: dict[ir.Op, list[Access]] = {}
         self._writes: dict[ir.Op, Access] = {}
         self._params = frozenset(function.body.args)
+        self._aliases = function.analysis(Aliases)
 
     def read(self, op: ir.Op) -> list[Access]:
         if op not in self._reads:
@@ -179,7 +201,9 @@ class Accesses:
         places: list[Affine | None] = [None] * ndim(array)
         if index is not None:
             places = [self._position(chain, array, axis, operand) for axis, operand in enumerate(index)]
-        entries = [_unknown(unknowns) if place is None else place for place in places]
+        elements = [None] * ndim(array) if index is None else [self._promised(chain, operand) for operand in index]
+        pairs = zip(places, elements, strict=True)
+        entries = [_unknown(unknowns, of) if place is None else place for place, of in pairs]
         while True:
             definition = self.iterations.definitions.get(array)
             if isinstance(definition, ir.Slice):
@@ -195,6 +219,18 @@ class Accesses:
         is_root = isinstance(array, ir.Const) or array in self._params or isinstance(definition, FRESH)
         entries = [Affine({loop: 1}) for loop in self._expanded.get(array, ())] + list(entries)
         return Access(op, array, is_root, tuple(entries), tuple(constraints), tuple(unknowns))
+
+    def _promised(self, chain: Chain, operand: ir.Operand) -> tuple[ir.Operand, tuple[Affine, ...]] | None:
+        """The array, of elements that are all different, and the place in it that an index is loaded from."""
+        call = self.iterations.definitions.get(operand)
+        if not isinstance(call, ir.Call) or call.callee is not distinct:
+            return None
+        load = self.iterations.definitions.get(call.args[0])
+        if not isinstance(load, ir.Load) or self.iterations.scope(load.array) or self._aliases.is_written(load.array):
+            return None
+        places = [self._position(chain, load.array, axis, own) for axis, own in enumerate(load.index)]
+        known = tuple(place for place in places if place is not None)
+        return (load.array, known) if len(known) == len(places) else None
 
     def _position(self, chain: Chain, array: ir.Operand, axis: int, operand: ir.Operand) -> Affine | None:
         """The index counted from the front; None if it is not affine, or from the front in some trips only."""

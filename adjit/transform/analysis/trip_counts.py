@@ -100,8 +100,11 @@ def place_in_range(builder: ir.Builder, op: ir.For, counter: ir.Operand) -> ir.O
 
 
 def mirrored_range(builder: ir.Builder, op: ir.For, backwards: bool) -> tuple[ir.Operand, ir.Operand, ir.Operand]:
-    """The same trips, last first; as they are where the order does not matter and `backwards` does not ask for it."""
-    if op.order_free and not backwards:
+    """The same trips, last first; as they are where the order does not matter and `backwards` does not ask for it.
+
+    Blocks of a kernel run at the same time: their order does not matter.
+    """
+    if op.level == "blocks" or (op.order_free and not backwards):
         return op.start, op.stop, op.step
     if isinstance(op.step, ir.Const) and abs(op.step.value) == 1:
         step = int(op.step.value)

@@ -23,16 +23,18 @@ from adjit.transform.analysis.effects import Effects, needed_before
 from adjit.transform.analysis.elements import IndexModel
 from adjit.transform.analysis.trip_counts import mirrored_range
 from adjit.transform.analysis.uses import Uses
+from adjit.transform.rewrite.fixed_integers import has_launches
 from adjit.transform.rewrite.simplify import renamed, simplify
 
 MOST_ARRAYS = 16  # beyond that LLVM gives up on checking at run time that they do not overlap
 
 
-def fuse_maps(function: ir.Function) -> ir.Function:
-    """The function with its array statements fused."""
+def fuse_maps(function: ir.Function, launched: bool = False) -> ir.Function:
+    """The function with its array statements fused. `launched`: a loop with launches in it, which the host runs, takes
+    up no array statement, as that would be one more launch in each of its trips."""
     refused: set[tuple[ir.Op, ir.Op]] = set()
     names: dict[ir.Var, ir.Var] = {}
-    while (fused := _Fusion(function, refused, names).once()) is not None:
+    while (fused := _Fusion(function, refused, names, launched).once()) is not None:
         function = simplify(fused)
     return _named(function, names)
 
@@ -49,9 +51,12 @@ def _named(function: ir.Function, names: Mapping[ir.Var, ir.Var]) -> ir.Function
 
 
 class _Fusion:
-    def __init__(self, function: ir.Function, refused: set[tuple[ir.Op, ir.Op]], names: dict[ir.Var, ir.Var]):
+    def __init__(
+        self, function: ir.Function, refused: set[tuple[ir.Op, ir.Op]], names: dict[ir.Var, ir.Var], launched: bool
+    ):
         self.function = function
         self.refused = refused
+        self.launched = launched
         self.names = names  # by number: the user's array that it was stored in
         self.model = function.analysis(IndexModel)
         self.aliases = function.analysis(Aliases)
@@ -117,6 +122,8 @@ class _Fusion:
         if (first.start, first.stop, first.step) != (second.start, second.stop, second.step):
             return False
         if not (first.order_free or second.order_free):
+            return False
+        if self.launched and has_launches(first) != has_launches(second):
             return False
         if self.saves_array(first, second):
             return True

@@ -8,10 +8,13 @@ stretched; else sizes are checked first. `run_again`: the trips of its loops are
 
 from __future__ import annotations
 
+import functools
+
 from adjit.transform import ir
 from adjit.transform.arrays.fusion import fuse_maps
 from adjit.transform.arrays.in_place import change_in_place, make_all_trips
 from adjit.transform.arrays.interchange import turn_inside_out
+from adjit.transform.arrays.launches import settle_launches
 from adjit.transform.arrays.offsets import move_origins
 from adjit.transform.arrays.shared_nests import share_nests
 from adjit.transform.arrays.sizes import settle_sizes
@@ -26,13 +29,17 @@ from adjit.transform.rewrite.views import see_through_views
 from adjit.transform.strategy import Strategy
 
 
-def shape(elaborated: ir.Function, stretches: bool, strategy: Strategy, run_again: bool) -> ir.Function:
-    """The function to derive."""
+def shape(
+    elaborated: ir.Function, stretches: bool, strategy: Strategy, run_again: bool, launches: bool = False
+) -> ir.Function:
+    """The function to derive. `launches`: it has loops that were launches of kernels."""
     check_written(elaborated)
     first = simplify(elaborated)
     counted = tell_counts(first)
     counted = checked(first if counted.body is first.body else simplify(counted), "simplified")
     settled = checked(settle_sizes(counted, not stretches), "settled")
+    if launches:
+        settled = checked(settle_launches(simplify(settled)), "launches settled")
     in_place = change_in_place(settled, run_again or strategy.trips == "again", not stretches)
     settled = checked(make_all_trips(in_place), "in place")
     if not strategy.uses("maps"):
@@ -41,9 +48,10 @@ def shape(elaborated: ir.Function, stretches: bool, strategy: Strategy, run_agai
     direct = checked(simplify(dissolve(direct) if strategy.uses("dissolve") else direct), "direct")
     shared = share_nests(direct)
     direct = direct if shared is direct else checked(simplify(shared), "shared")
-    mapped = checked(fuse_maps(direct), "mapped")
+    fuse = functools.partial(fuse_maps, launched=strategy.machine == "cuda")
+    mapped = checked(fuse(direct), "mapped")
     if strategy.uses("interchange"):
-        mapped = checked(turn_inside_out(mapped, fuse_maps), "turned")
+        mapped = checked(turn_inside_out(mapped, fuse), "turned")
     if strategy.uses("substitute"):
         mapped = checked(substitute_elements(mapped), "substituted")
     moved = checked(simplify(move_origins(mapped)), "moved") if strategy.uses("origins") else mapped

@@ -1,13 +1,14 @@
 """Functions for a GPU: loops as kernels, and a function of the host that launches them.
 
-In: a derivative. Out: its `Plan`, and the text of that, one module.
+In: a derivative. Out: its `Plan`, and the text of that, one module; or what one thread does of it, and that text.
 
     for i in range(n): y[i] = x[i] * c      ->      @cuda.jit ... y[i] = x[i] * c;      f_L3[cover(n)](x, c, y)
 """
 
-from adjit.transform.cuda.emit import emit_plan
+from adjit.transform.cuda.device_function import in_a_thread
+from adjit.transform.cuda.emit import emit_in_thread, emit_plan
 from adjit.transform.cuda.outline import planned
 from adjit.transform.cuda.plan import Plan, as_numbers, numbers
 from adjit.transform.cuda.telling import launch_table
 
-__all__ = ["Plan", "as_numbers", "emit_plan", "launch_table", "numbers", "planned"]
+__all__ = ["Plan", "as_numbers", "emit_in_thread", "emit_plan", "in_a_thread", "launch_table", "numbers", "planned"]

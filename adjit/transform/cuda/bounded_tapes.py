@@ -32,11 +32,11 @@ from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.simplify import simplify
 
 
-def with_bounded_tapes(function: ir.Function) -> ir.Function:
-    """The function with lists of numbers in threads as arrays."""
+def with_bounded_tapes(function: ir.Function, of_thread: bool = False) -> ir.Function:
+    """The function with lists of numbers in threads as arrays. `of_thread`: one thread does all of it."""
     found = _Tapes(function)
     instead: dict[ir.Op, Sequence[ir.Op]] = {}
-    for loop in _together(function.body):
+    for loop in [function] if of_thread else _together(function.body):
         for op in loop.body.inside:
             if isinstance(op, ir.NewTape) and (length := found.length(op, loop)) is not None:
                 instead.update(found.as_array(op, *length))
@@ -66,7 +66,7 @@ class _Tapes:
                 if isinstance(o.type, types.List):
                     self.users.setdefault(o, []).append(op)
 
-    def length(self, tape: ir.NewTape, outer: ir.For) -> tuple[int, list[ir.Op], ir.Operand] | None:
+    def length(self, tape: ir.NewTape, outer: ir.For | ir.Function) -> tuple[int, list[ir.Op], ir.Operand] | None:
         """How many entries the list may have: so many times an integer that these operations make, of what is there
         before the loop. None if nobody knows, or it is no list of numbers."""
         users = self.users.get(tape.out, [])
@@ -93,7 +93,7 @@ class _Tapes:
             return total, ops, operand
         return (total, [], ir.integer(1)) if total * getattr(dtype, "bitwidth", 8) // 8 <= MOST_LOCAL else None
 
-    def bound(self, loop: Loop, outer: ir.For) -> tuple[ir.Operand, list[ir.Op]] | None:
+    def bound(self, loop: Loop, outer: ir.For | ir.Function) -> tuple[ir.Operand, list[ir.Op]] | None:
         """The trips of a loop that are known before `outer`, the most of a `while` that counts, and what makes that."""
         if isinstance(loop, ir.For) and not any(
             end in outer.body.defines for end in (loop.start, loop.stop, loop.step)
@@ -169,7 +169,7 @@ class _Tapes:
             total += max(0, factor * (trips - 1))
         return total
 
-    def widened(self, alloc: ir.Alloc, outer: ir.For) -> dict[ir.Op, Sequence[ir.Op]]:
+    def widened(self, alloc: ir.Alloc, outer: ir.For | ir.Function) -> dict[ir.Op, Sequence[ir.Op]]:
         """A tape with extents that are known before the loop, and not less than its own; nothing if those are known."""
         inside = outer.body.defines
         if not any(extent in inside for extent in alloc.shape):
@@ -181,7 +181,7 @@ class _Tapes:
         builder.emit(dataclasses.replace(alloc, shape=tuple(extent for extent in shape if extent is not None)))
         return {alloc: builder.ops}
 
-    def most(self, builder: ir.Builder, operand: ir.Operand, outer: ir.For) -> ir.Operand | None:
+    def most(self, builder: ir.Builder, operand: ir.Operand, outer: ir.For | ir.Function) -> ir.Operand | None:
         """An integer, made of what is there before the loop, that another one is not above; None if none is known."""
         if operand not in outer.body.defines:
             return operand

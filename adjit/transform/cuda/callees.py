@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from adjit.runtime.library import check_output, check_separate, is_inside
+from adjit.runtime.library import check_output, check_separate, distinct, is_inside
 from adjit.transform import ir
 from adjit.transform.ir.launches import External
 
@@ -46,6 +46,7 @@ OF_PARTS = {
 }  # fmt: skip
 NUMBER = ir.external(OURS, "number")
 READ = ir.external(OURS, "read")
+ADD_IN_ORDER = ir.external(OURS, "add_in_order")
 CONSTANT = ir.external(OURS, "constant")
 
 # functions that numba compiles for a GPU under their names in `math`, with the names that NumPy has for them
@@ -88,7 +89,7 @@ def _table() -> dict[Any, Any]:
     found |= {max: ir.external(OURS, "greater"), min: ir.external(OURS, "lesser")}
     found |= {math.floor: found[np.floor], math.ceil: found[np.ceil], math.trunc: found[np.trunc]}
     found[is_inside] = ir.external(OURS, "is_inside")
-    return found | {callee: callee for callee in (ir.cast, ir.select)}
+    return found | {callee: callee for callee in (ir.cast, ir.select, distinct)}
 
 
 _TABLE = _table()

@@ -19,6 +19,7 @@ from typing import Any
 from numba import types
 
 from adjit.errors import InternalError, Unsupported
+from adjit.runtime.library import distinct
 from adjit.transform import ir
 from adjit.transform.cuda.callees import ON_HOST, OURS, in_kernel
 from adjit.transform.cuda.plan import Plan
@@ -49,6 +50,14 @@ def emit_plan(plan: Plan, fastmath: bool = False) -> Emitted:
     host = emit(plan.host, False, functools.partial(HostExpressions, plan.on_host))
     _merge(found, host.globals)
     return Emitted(host.name, "\n\n".join([*parts, host.text]), found)
+
+
+def emit_in_thread(function: ir.Function) -> Emitted:
+    """The text of what one thread does, as a function that a kernel calls."""
+    emitted = emit(function, False, KernelExpressions)
+    globals_ = dict(emitted.globals)
+    _merge(globals_, {"cuda": _CUDA})
+    return Emitted(emitted.name, f"@cuda.jit(device=True)\n{emitted.text}", globals_)
 
 
 def _merge(found: dict[str, Any], more: Any) -> None:
@@ -103,6 +112,8 @@ class KernelExpressions(Expressions):
         return f"{made}({shape}, {self.scalar(array_type_of(op.out).dtype)})"
 
     def call(self, op: ir.Call) -> Text:
+        if op.callee is distinct:
+            return self.operand(op.args[0])
         callee = in_kernel(op.callee)
         if callee is None:
             raise Unsupported(
@@ -162,6 +173,8 @@ class HostExpressions(Expressions):
         return f"{self._ours(name)}({', '.join(args)})"
 
     def call(self, op: ir.Call) -> Text:
+        if op.callee is distinct:
+            return self.operand(op.args[0])
         callee = ON_HOST.get(op.callee, op.callee)
         if isinstance(callee, ir.External):
             args = [self.text(a) for a in op.args]

@@ -35,48 +35,40 @@ from adjit.transform.cuda.barriers import with_barriers
 from adjit.transform.cuda.block_body import BlockBody
 from adjit.transform.cuda.block_level import launches_in, refuse, stored_by_threads
 from adjit.transform.cuda.bounded_tapes import with_bounded_tapes
-from adjit.transform.cuda.fixed_integers import made_before
 from adjit.transform.cuda.gathers import gather_additions
 from adjit.transform.cuda.homes import BlockNest, Home, check_size, private
+from adjit.transform.cuda.in_order import in_order
 from adjit.transform.cuda.kernel_body import Axis, KernelBody, Sum
 from adjit.transform.cuda.mapping import Mapping, Nest
 from adjit.transform.cuda.meeting import with_atomics
 from adjit.transform.cuda.parameters import Parameters
 from adjit.transform.cuda.plan import Launched, Plan, cell_type
+from adjit.transform.cuda.prepared import prepared
 from adjit.transform.cuda.refill import with_refills
 from adjit.transform.cuda.uniform_sums import sum_uniform
 from adjit.transform.ir.printing import callee_name
 from adjit.transform.ir.types import is_scalar, typed_const
-from adjit.transform.machine.lanes import write_extrema
 from adjit.transform.rewrite.affine_ops import Writer
 from adjit.transform.rewrite.checked import checked
-from adjit.transform.rewrite.checks_first import checked_first
-from adjit.transform.sweeps.clears import leave_out_fills
+from adjit.transform.rewrite.fixed_integers import made_before
 
 _EACH, _SEVERAL = "a thread a trip", "several trips a thread"
-_PRODUCTS = (2.0, 3.0, 4.0, -1.0, -2.0)  # exponents that are products, which a call of pow is not
 _SHAPE = types.intp  # of what the host passes to launches: no kernel sees it, so any type of a number will do
 
 
-def planned(function: ir.Function, on_device: Collection[ir.Var] = (), of_kernel: bool = False) -> Plan:
+def planned(
+    function: ir.Function, on_device: Collection[ir.Var] = (), of_kernel: bool = False, deterministic: bool = False
+) -> Plan:
     """The function for a GPU; raises Unsupported for what neither a kernel nor the host can do.
 
     on_device: parameters that are numbers, and are given as arrays of shape () on the device.
     of_kernel: it is made of a kernel, of which the host does nothing.
+    deterministic: what threads would add up atomically is added up in the order of the trips.
     """
-    if ir.pairs((*function.params, function.result)):
-        raise Unsupported(
-            f"complex numbers as arguments or results of {function.name}, for a GPU",
-            ir.place_of(function.origin),
-            "",
-            "Pass and return real and imaginary parts.",
-        )
-    function = checked(write_extrema(function, everywhere=True), "extrema")
-    function = checked(leave_out_fills(function, stored_too=True), "filled")
-    body = ir.rewritten(function.body, _for_kernels)
-    function = with_bounded_tapes(checked(ir.with_body(function, body), "checked first"))
+    function = with_bounded_tapes(prepared(function))
     function = sum_uniform(gather_additions(checked(made_before(function), "made before")))
-    return _Outline(_with_blocks(function), on_device, of_kernel).plan()
+    function = _with_blocks(function)
+    return _Outline(in_order(function) if deterministic else function, on_device, of_kernel).plan()
 
 
 def _with_blocks(function: ir.Function) -> ir.Function:
@@ -89,20 +81,6 @@ def _with_blocks(function: ir.Function) -> ir.Function:
     function = checked(stored_by_threads(checked(with_refills(function), "refilled")), "by threads")
     function = checked(with_atomics(function), "atomic")
     return checked(with_barriers(function, functools.partial(private, function)), "barriers")
-
-
-def _for_kernels(op: ir.Op) -> ir.Op | Sequence[ir.Op]:
-    """The operation as a GPU does it best: checks are before loops, and a power of a whole number is products."""
-    if isinstance(op, ir.For):
-        return checked_first(op)
-    if isinstance(op, ir.Store) and op.add and ir.is_literal(op.value, 0):
-        return ()
-    if isinstance(op, ir.Call) and ir.canonical(op.callee) is operator.pow:
-        base, exponent = op.args
-        is_float = isinstance(exponent, ir.Const) and isinstance(exponent.type, types.Float)
-        if is_float and op.outs[0].type == base.type and exponent.value in _PRODUCTS:  # type: ignore[union-attr]
-            return dataclasses.replace(op, args=(base, ir.integer(int(exponent.value))))  # type: ignore[union-attr]
-    return op
 
 
 class _Tail:
@@ -275,7 +253,7 @@ class _Outline:
 
     def plain(self, op: ir.Op, builder: Writer) -> None:
         """An operation that the host does itself."""
-        if isinstance(op, ir.Copy) or any(o in self.on_device for o in op.operands):
+        if isinstance(op, ir.Copy) or _is_launched(op) or any(o in self.on_device for o in op.operands):
             self.flush(builder)
         self.refuse(op)
         if isinstance(op, ir.Push) and self.aliases.find(op.tape) in self.tapes:
@@ -290,7 +268,7 @@ class _Outline:
 
     def refuse(self, op: ir.Op) -> None:
         """Unsupported for what the host does not do on a device."""
-        if not isinstance(op, ir.Call) or is_check(op):
+        if not isinstance(op, ir.Call) or is_check(op) or _is_launched(op):
             return
         if op.callee in callees.ON_HOST and not set(dict(op.options)) - {"dtype"}:
             return
@@ -630,6 +608,11 @@ def _note(additions: Sequence[tuple[str, tuple[ir.Var, ...]]]) -> ir.Comment:
     """What is done about each array, as a comment over the kernel."""
     text = "; ".join(f"{', '.join(['{}'] * len(about))}: {what}" for what, about in additions)
     return ir.Comment(text=text, about=tuple(v for _, about in additions for v in about))
+
+
+def _is_launched(op: ir.Op) -> bool:
+    """Whether it is a call that launches kernels itself."""
+    return isinstance(op, ir.Call) and op.callee is callees.ADD_IN_ORDER
 
 
 def _is_ours(callee: object) -> bool:

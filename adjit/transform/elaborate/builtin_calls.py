@@ -17,7 +17,7 @@ from numba import types
 from adjit.rules.arrays import as_view
 from adjit.rules.arrays import overlaps as overlapping
 from adjit.rules.axes import normal_axes
-from adjit.runtime.library import held, stop_gradient
+from adjit.runtime.library import held, stop_gradient, unique
 from adjit.transform import ir
 from adjit.transform.elaborate import iterables, python_builtins
 from adjit.transform.elaborate.operators import applied
@@ -30,7 +30,7 @@ from adjit.transform.elaborate.reductions import REDUCTION_METHODS, REDUCTIONS, 
 from adjit.transform.elaborate.tables import TABLES
 from adjit.transform.elaborate.values.elementwise import operand, overlaps, store_all, where
 from adjit.transform.elaborate.values.frame import Frame
-from adjit.transform.elaborate.values.handlers import Handler, axes_of, identity, refused, taken, takes
+from adjit.transform.elaborate.values.handlers import Handler, axes_of, bound, identity, refused, taken, takes
 from adjit.transform.elaborate.values.values import (
     Complex,
     Static,
@@ -140,8 +140,18 @@ def _held_number(frame: Frame, args: list[Value], named: dict[str, Value]) -> Va
     return args[0]
 
 
+def _unique(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+    """The array itself, of which is noted that its elements are all different."""
+    (array,) = bound(frame, "adjit.cuda.unique", "index:array", args, named)
+    if not isinstance(array, ir.Var) or not isinstance(dtype(array), types.Integer):
+        raise frame.ctx.mismatch("adjit.cuda.unique of what is no array of integers", "Give it the array of indices.")
+    frame.ctx.distinct.add(array)
+    return array
+
+
 INTRINSICS: dict[Any, Handler] = {
     held_number: _held_number,
+    unique: _unique,
     **CREATION,
     **SHAPING,
     **python_builtins.PYTHON_BUILTINS,

@@ -57,6 +57,7 @@ from adjit.transform.elaborate.values.choices import is_option
 from adjit.transform.elaborate.values.elementwise import converted, materialise, operand, paired, part, where
 from adjit.transform.elaborate.values.frame import Context, Frame, LocalFunction, wrap
 from adjit.transform.elaborate.values.handlers import bound, element_type, taken
+from adjit.transform.elaborate.values.launches import HOST_METHODS, Configured, host_call, launch
 from adjit.transform.elaborate.values.lists import elements
 from adjit.transform.elaborate.values.names import now
 from adjit.transform.elaborate.values.record_arrays import field, field_of, has_fields, is_records
@@ -151,7 +152,9 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
         raise ctx.unsupported(f"a call of {described(function)}", "Call a function.")
     callee = function.value
     if isinstance(callee, CudaName):
-        return call_of_cuda(frame, callee.name, args, named)
+        return (host_call if ctx.kernel is None else call_of_cuda)(frame, callee.name, args, named)
+    if isinstance(callee, Configured):
+        return launch(frame, callee, args, named)
     if ctx.kernel is not None:
         check_called(ctx, callee)
         callee = in_kernel(callee)
@@ -625,7 +628,7 @@ def _method(frame: Frame, method: Method, args: Sequence[Value], named: Mapping[
         return list_method(frame, owner, method.name, args, dict(named))
     if not is_array(owner):
         raise ctx.unsupported(f"the method `{method.name}` of {described(owner)}", _WRITE_OUT)
-    own = METHODS.get(method.name)
+    own = METHODS.get(method.name) or HOST_METHODS.get(method.name)
     if own is not None:
         return own(frame, [owner, *args], dict(named))
     function = getattr(np, method.name, None)

@@ -30,7 +30,7 @@ from adjit.transform.elaborate.control import RETURN, VALUE, either_value, flag
 from adjit.transform.elaborate.derivatives import Moved, arguments, placed
 from adjit.transform.elaborate.detached import without_detached
 from adjit.transform.elaborate.expressions import evaluate, there
-from adjit.transform.elaborate.kernels import Launched, check_result, in_threads, kernel_of
+from adjit.transform.elaborate.kernels import check_result, in_threads, kernel_of
 from adjit.transform.elaborate.recursion import as_loop
 from adjit.transform.elaborate.statements import block, collected, comprehension, for_each
 from adjit.transform.elaborate.syntax import always_returns, assigned, inside, nonlocals
@@ -47,6 +47,7 @@ from adjit.transform.elaborate.values.frame import (
     RowsChange,
     wrap,
 )
+from adjit.transform.elaborate.values.launches import Launched
 from adjit.transform.elaborate.values.names import kept, read_items
 from adjit.transform.elaborate.values.record_arrays import records_of
 from adjit.transform.elaborate.values.values import (

@@ -34,6 +34,7 @@ from adjit.transform.elaborate.syntax import contains, nonlocals
 from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.elementwise import copied, materialise
 from adjit.transform.elaborate.values.frame import Context, Frame, Guess, LocalFunction, Once, wrap
+from adjit.transform.elaborate.values.launches import configured
 from adjit.transform.elaborate.values.lists import elements, joined
 from adjit.transform.elaborate.values.names import kept
 from adjit.transform.elaborate.values.order import in_order, settled
@@ -475,7 +476,7 @@ def _subscript(frame: Frame, node: cst.Subscript) -> Value:
         return base
     if not is_array(base):
         if isinstance(base, Static) and is_kernel(base.value):
-            raise ctx.unsupported("a kernel that is launched inside a function", "Launch it from what calls both.")
+            return configured(frame, base.value, entries)
         raise ctx.unsupported(f"a subscript of {described(base)}", "Index an array or a tuple.")
     return indexing.read(ctx, indexing.resolve(ctx, settled(ctx, base, mark), entries))
 

@@ -32,6 +32,7 @@ from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.elementwise import operand, where
 from adjit.transform.elaborate.values.frame import Context, Frame, as_index
 from adjit.transform.elaborate.values.handlers import bound, dtype_argument
+from adjit.transform.elaborate.values.launches import Launched
 from adjit.transform.elaborate.values.values import Static, TupleValue, Value, described, dtype, is_array, ndim
 from adjit.transform.ir.types import array_type
 from adjit.transform.source.reading import FunctionSource
@@ -39,6 +40,7 @@ from adjit.transform.source.reading import FunctionSource
 # The modules that kernels are written with.
 _MODULES = frozenset(("numba.cuda", "numba_cuda.numba.cuda", "numba_cuda_mlir.cuda", "numba_cuda_mlir.numba_cuda"))
 WARP = 32
+OF_HOST = frozenset(("device_array", "device_array_like", "to_device", "synchronize"))  # what programs call
 
 
 # What stands in the program of one thread until it is cut into stretches.
@@ -64,15 +66,6 @@ class CudaName:
     """A name in the module that kernels are written with, such as `shared.array`."""
 
     name: str
-
-
-@dataclass(frozen=True)
-class Launched:
-    """How a kernel is launched, as far as it is compiled for that: the threads of a block along x, y, z, and along how
-    many axes there are blocks."""
-
-    block: tuple[int, int, int]
-    axes: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,8 +128,11 @@ def attribute_of_cuda(frame: Frame, owner: Static, name: str) -> Value | None:
         return None
     ctx = frame.ctx
     if ctx.kernel is None:
+        if dotted in OF_HOST:
+            return Static(CudaName(dotted))
         raise ctx.unsupported(
-            f"`cuda.{dotted}` outside of a kernel", "Differentiate the kernel itself: adjit.cuda.adjoint(kernel)."
+            f"`cuda.{dotted}` outside of a kernel",
+            "Launch a kernel that has it, or differentiate that: adjit.cuda.adjoint(kernel).",
         )
     for prefix, (what, instead) in _REFUSED.items():
         if dotted == prefix or dotted.startswith(prefix + "."):
@@ -426,6 +422,9 @@ def check_called(ctx: Context, callee: Any) -> None:
 
 def is_kernel(thing: Any) -> bool:
     """Whether it is a `@cuda.jit` function to be launched."""
+    simulated = getattr(thing, "_device", None)
+    if simulated is not None and hasattr(thing, "block_dim"):
+        return not simulated
     return getattr(thing, "targetoptions", {}).get("device", True) is False
 
 

@@ -17,7 +17,7 @@ from numba import typeof, types
 
 from adjit.runtime.backend import stand_in
 from adjit.runtime.backend.typing import indexed, result_type, unified
-from adjit.runtime.library import held
+from adjit.runtime.library import distinct, held
 from adjit.transform.ir.core import Const, Operand, Type
 from adjit.transform.ir.memory import At, NewAxis, Selector, Span
 
@@ -27,7 +27,7 @@ Layout = Literal["C", "F", "A"]
 @functools.lru_cache(maxsize=4096)
 def call_type(callee: Any, args: tuple[Type, ...], options: tuple[tuple[str, Any], ...] = ()) -> Type | None:
     """The type of `callee(*args, **options)`, None where numba has no such call."""
-    if callee is held:
+    if callee in (held, distinct):
         return args[0]
     short = None if options else stand_in(callee, len(args))
     if short is not None and (of_short := call_type(short, args)) is not None:

@@ -6,25 +6,19 @@ the launch does, or what its tangent or adjoint does, to the arrays of the calle
     kernel ──► elaborate ──► stretches ──► shape ──► forward, or reverse of a block ──► sweeps ──► tune
 """
 
+from adjit.transform.kernels.apart import launched_apart
 from adjit.transform.kernels.derived import Asked, derived_kernel
-from adjit.transform.kernels.elements import by_elements
-from adjit.transform.kernels.forwarding import see_through_tiles
 from adjit.transform.kernels.launches import without_levels
-from adjit.transform.kernels.limits import check_shared
-from adjit.transform.kernels.one_stretch import in_one_stretch
-from adjit.transform.kernels.races import check_races
-from adjit.transform.kernels.stretches import nest
+from adjit.transform.kernels.nested import in_few_stretches, launched, nested
 from adjit.transform.kernels.watching import telling
 
 __all__ = [
     "Asked",
-    "by_elements",
-    "check_races",
-    "check_shared",
     "derived_kernel",
-    "in_one_stretch",
-    "nest",
-    "see_through_tiles",
+    "in_few_stretches",
+    "launched",
+    "launched_apart",
+    "nested",
     "telling",
     "without_levels",
 ]

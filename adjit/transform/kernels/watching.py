@@ -18,6 +18,7 @@ import numpy as np
 from numba import types
 
 from adjit.runtime.cuda import check
+from adjit.runtime.library import distinct
 from adjit.transform import ir
 
 
@@ -39,7 +40,7 @@ def shared_in(notes: check.Notes, *shape: int, name: str, dtype: str) -> Any:
 def telling(function: ir.Function) -> ir.Function:
     """The nest with calls that say where it is."""
     notes = ir.Var("notes", types.pyobject)
-    body = ir.with_ops(function.body, _Telling(notes).ops(function.body.ops, (), ()))
+    body = ir.with_ops(function.body, _Telling(function, notes).ops(function.body.ops, (), ()))
     made = ir.Region((*function.body.args, notes), body.ops, ())
     return dataclasses.replace(
         function, names=(*function.names, "notes"), params=(*function.params, notes), body=made, result=None
@@ -47,8 +48,8 @@ def telling(function: ir.Function) -> ir.Function:
 
 
 class _Telling:
-    def __init__(self, notes: ir.Var):
-        self.notes = notes
+    def __init__(self, function: ir.Function, notes: ir.Var):
+        self.notes, self.made = notes, function.body.made
 
     def ops(self, ops: tuple[ir.Op, ...], block: tuple[ir.Var, ...], thread: tuple[ir.Var, ...]) -> list[ir.Op]:
         found: list[ir.Op] = []
@@ -71,6 +72,11 @@ class _Telling:
             elif isinstance(op, ir.Store) and op.add and not op.promised:
                 args = (op.array, *op.index, op.value)
                 found.append(ir.Call(callee=check.add, args=args, outs=(), effect=True, origin=op.origin))
+            elif isinstance(op, ir.Call) and op.callee is distinct:
+                load = self.made.get(op.args[0])
+                if isinstance(load, ir.Load):
+                    found.append(self.call(check.promised, (load.array, op.args[0], *load.index)))
+                found.append(dataclasses.replace(op, callee=ir.cast))
             else:
                 regions = [ir.with_ops(r, self.ops(r.ops, block, thread)) for r in op.regions]
                 found.append(ir.with_regions(op, regions))
@@ -79,7 +85,7 @@ class _Telling:
                 found.append(self.call(next_stretch, block))
         return found
 
-    def call(self, callee: Any, place: tuple[ir.Var, ...]) -> ir.Op:
+    def call(self, callee: Any, place: tuple[ir.Operand, ...]) -> ir.Op:
         return ir.Call(callee=callee, args=(self.notes, *place), outs=(), effect=True)
 
 

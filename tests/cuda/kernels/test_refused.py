@@ -239,7 +239,7 @@ REFUSED = {
     "syncwarp": (in_warp, "which threads of one warp do together", "shared memory"),
     "cooperative group": (cooperative, "a cooperative group", "Launch a kernel"),
     "fence": (fenced, "a fence between threads", "Launch several kernels"),
-    "launch": (launches, "a kernel that is launched inside a function", "Launch it"),
+    "launch": (launches, "a kernel that launches another one", "Launch it"),
     "call of a kernel": (calls_kernel, "a kernel that calls another one", "device function"),
     "random": (draws, "drawn in a kernel", "before the launch"),
     "random of NumPy": (draws_of_numpy, "drawn in a kernel", "before the launch"),

@@ -2,5 +2,16 @@
 
 import os
 
+import pytest
+
 if not os.environ.get("NUMBA_ENABLE_CUDASIM"):
     collect_ignore_glob = ["*"]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def types_of_launches():
+    """What the simulator would take and a GPU would not."""
+    from tests.cuda.simulated.signatures import checked
+
+    with checked():
+        yield

@@ -184,3 +184,15 @@ def test_streams_are_where_launches_go():
         adjit.grad(norm, target="cuda")(on_device(np.ones(3)))
     assert seen == [stream]
     assert launch(5)[2] == 0
+
+
+def test_launches_with_other_types_are_noticed():
+    # the fixture that looks at all of them: a GPU would have no kernel for these
+    @cuda.jit("void(int64[::1], float64)")
+    def kernel(x, c):
+        x[cuda.grid(1)] = c
+
+    kernel[1, 2](cuda.to_device(np.zeros(2, np.int64)), 1.0)
+    for x in (np.zeros(2), np.zeros((2, 2), np.int64)):
+        with pytest.raises(AssertionError, match=r"is not int64\[::1\]"):
+            kernel[1, 2](cuda.to_device(x), 1.0)

@@ -18,6 +18,7 @@ import numpy as np
 from numba import types
 
 from adjit import errors
+from adjit.runtime.library import distinct
 from adjit.transform import ir
 from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.frame import Context
@@ -164,3 +165,10 @@ def _elements(ctx: Context, value: Value) -> tuple[tuple[int, ...], list[Any]]:
         raise _uneven(ctx)
     inner = parts[0][0] if parts else ()
     return (len(parts), *inner), [leaf for p in parts for leaf in p[1]]
+
+
+def as_promised(ctx: Context, array: ir.Operand, element: ir.Var) -> ir.Var:
+    """An element that was loaded, with what the user promises of the array: that its elements are all different."""
+    if array not in ctx.distinct:
+        return element
+    return ctx.builder.call(distinct, element, type=element.type, name=element.name)

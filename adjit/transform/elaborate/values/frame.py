@@ -113,6 +113,7 @@ class Context:
         self.stale: set[object] = set()
         # copies that stand for views in which elements stand several times
         self.overlapping: set[object] = set()
+        self.distinct: set[ir.Operand] = set()  # arrays of integers that are all different, as the user promises
         # numbers that NumPy gives as views of rank 0
         self.elements_of_views: set[ir.Operand] = set()
         # set by function.py, which knows statements: the body of a Python function on argument values (is it a rule's,

@@ -19,7 +19,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.elaborate.values import complexes, scalars
-from adjit.transform.elaborate.values.arrays import allocated_part, array_of, store
+from adjit.transform.elaborate.values.arrays import allocated_part, array_of, as_promised, store
 from adjit.transform.elaborate.values.elementwise import (
     as_lazy,
     broadcast_shapes,
@@ -203,7 +203,7 @@ def read(ctx: Context, place: Place | Pair) -> Value:
             return _lazy_pair(ctx, real, imag)
         return paired(real, imag)
     if place.kind == "element":
-        element = ctx.builder.load(place.array, place.index)
+        element = as_promised(ctx, place.array, ctx.builder.load(place.array, place.index))
         if place.is_view:
             ctx.detached(element, place.array, "an index with `...`", always=True)
             ctx.elements_of_views.add(element)

@@ -1,7 +1,7 @@
-"""Integers that are the same in all trips are made before the loop, by the host.
+"""Integers that are the same in all trips are made before the loop: of a launch, by the host.
 
-In: a function. Out: the same, with what its blocks and the trips of its parallel loops need of sizes made outside, so
-that it is known before a launch how large arrays are.
+In: a function, and which loops. Out: the same, with what these need of sizes made outside, so that it is known before a
+launch how large arrays are, and before a loop with launches in it how many trips they make.
 
     for b in range(blocks):                     trips = (x.size + 15) // 16
         trips = (x.size + 15) // 16             for b in range(blocks):
@@ -11,24 +11,35 @@ that it is known before a launch how large arrays are.
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from numba import types
 
 from adjit.transform import ir
 
 
-def made_before(function: ir.Function) -> ir.Function:
-    """The function with such integers made before launches."""
-    return ir.with_body(function, _without_fixed(function.body))
+def is_launch(op: ir.Op) -> bool:
+    """Whether it is a loop over blocks, or one whose trips run at the same time."""
+    return isinstance(op, ir.For) and (op.parallel or op.level == "blocks")
 
 
-def _without_fixed(region: ir.Region) -> ir.Region:
+def has_launches(op: ir.Op) -> bool:
+    """Whether it is a loop with launches in it."""
+    return isinstance(op, ir.For) and not is_launch(op) and any(map(is_launch, op.body.inside))
+
+
+def made_before(function: ir.Function, around: Callable[[ir.Op], bool] = is_launch) -> ir.Function:
+    """The function with such integers made before the loops that are asked for."""
+    return ir.with_body(function, _without_fixed(function.body, around))
+
+
+def _without_fixed(region: ir.Region, around: Callable[[ir.Op], bool]) -> ir.Region:
     """A region in which they are made before the loops."""
     ops: list[ir.Op] = []
-    for op in region.ops:
-        if not isinstance(op, ir.For) or not (op.parallel or op.level == "blocks"):
-            ops.append(ir.with_regions(op, [_without_fixed(inner) for inner in op.regions]))
+    for before in region.ops:
+        op = ir.with_regions(before, [_without_fixed(inner, around) for inner in before.regions])
+        if not isinstance(op, ir.For) or not around(op):
+            ops.append(op)
             continue
         inside = set(op.body.args) | op.body.defines
         moved: dict[ir.Op, Sequence[ir.Op]] = {}

@@ -1,0 +1,51 @@
+"""A program as a GPU does it best, before anyone asks where its loops run.
+
+In: a function. Out: the same with extrema as loops, no idle fills, checks before loops, and products for powers.
+
+    y = x ** 3.0        y = x ** 3, which is two products
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+from collections.abc import Sequence
+
+from numba import types
+
+from adjit.errors import Unsupported
+from adjit.transform import ir
+from adjit.transform.machine.lanes import write_extrema
+from adjit.transform.rewrite.checked import checked
+from adjit.transform.rewrite.checks_first import checked_first
+from adjit.transform.sweeps.clears import leave_out_fills
+
+_PRODUCTS = (2.0, 3.0, 4.0, -1.0, -2.0)  # exponents that are products, which a call of pow is not
+
+
+def prepared(function: ir.Function) -> ir.Function:
+    """The function for a GPU; Unsupported where complex numbers go in or come out."""
+    if ir.pairs((*function.params, function.result)):
+        raise Unsupported(
+            f"complex numbers as arguments or results of {function.name}, for a GPU",
+            ir.place_of(function.origin),
+            "",
+            "Pass and return real and imaginary parts.",
+        )
+    function = checked(write_extrema(function, everywhere=True), "extrema")
+    function = checked(leave_out_fills(function, stored_too=True), "filled")
+    return checked(ir.with_body(function, ir.rewritten(function.body, _for_kernels)), "checked first")
+
+
+def _for_kernels(op: ir.Op) -> ir.Op | Sequence[ir.Op]:
+    """The operation as a GPU does it best: checks are before loops, and a power of a whole number is products."""
+    if isinstance(op, ir.For):
+        return checked_first(op)
+    if isinstance(op, ir.Store) and op.add and ir.is_literal(op.value, 0):
+        return ()
+    if isinstance(op, ir.Call) and ir.canonical(op.callee) is operator.pow:
+        base, exponent = op.args
+        is_float = isinstance(exponent, ir.Const) and isinstance(exponent.type, types.Float)
+        if is_float and op.outs[0].type == base.type and exponent.value in _PRODUCTS:  # type: ignore[union-attr]
+            return dataclasses.replace(op, args=(base, ir.integer(int(exponent.value))))  # type: ignore[union-attr]
+    return op

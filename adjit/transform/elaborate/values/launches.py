@@ -1,0 +1,183 @@
+"""Programs that launch kernels: `kernel[grid, block](*args)`, and what the host does with arrays on the device.
+
+In: the values of such a call. Out: the operations of the launch, as the loops over blocks and threads that it is, in
+the place of the call; device arrays are arrays as any others.
+
+    step[blocks, 64](p, q, c)          for i in prange(min(p.size, blocks * 64)): q[i] = ...
+    q = cuda.device_array_like(p)      q = np.empty_like(p)
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from adjit import errors
+from adjit.transform import ir
+from adjit.transform.elaborate.values.frame import Context, Frame, as_index
+from adjit.transform.elaborate.values.handlers import bound
+from adjit.transform.elaborate.values.values import Static, TupleValue, Value, described, is_array, is_number
+from adjit.transform.ir.types import is_integer
+from adjit.transform.source.callables import python_function, signature
+
+MOST_THREADS = 1024  # of a block
+
+
+def apart(*arrays: Any) -> None:
+    """Stands before a launch until it is known that these arrays share no memory."""
+    raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Launched:
+    """How a kernel is launched, as far as it is compiled for that: the threads of a block along x, y, z, and along how
+    many axes there are blocks."""
+
+    block: tuple[int, int, int]
+    axes: int
+
+
+@dataclass(frozen=True)
+class KernelLaunch:
+    """A kernel, and how it is launched, as far as it is compiled for that."""
+
+    kernel: Any
+    launched: Launched
+
+
+@dataclass(frozen=True, eq=False)
+class Configured:
+    """`kernel[grid, block]`: what is called to launch it. `blocks` has one for each axis of the grid."""
+
+    launch: KernelLaunch
+    blocks: tuple[ir.Operand, ...]
+    shared_bytes: ir.Operand
+
+
+def configured(frame: Frame, kernel: Any, entries: Sequence[Value]) -> Value:
+    """`kernel[grid, block, stream, shared bytes]` in a program."""
+    ctx = frame.ctx
+    if ctx.kernel is not None:
+        raise ctx.unsupported("a kernel that launches another one", "Launch it from the host, as this one is.")
+    if not 2 <= len(entries) <= 4:
+        raise ctx.fail(
+            errors.WrongCall,
+            f"a launch with {len(entries)} entries in brackets",
+            "They are the grid and the block, then a stream and the bytes of dynamic shared memory.",
+            "Write kernel[grid, block](...).",
+        )
+    grid, block, stream, shared_bytes = (*entries, ir.integer(0), ir.integer(0))[:4] if len(entries) < 4 else entries
+    if stream not in (ir.integer(0), Static(None)):
+        raise ctx.unsupported(
+            "a stream in a launch of a program that is differentiated",
+            "Leave it out: all goes to one stream, that of `with adjit.cuda.on(stream):`.",
+        )
+    blocks = tuple(as_index(ctx, n, "a number of blocks") for n in _sizes(ctx, grid))
+    launched = Launched(_block(ctx, block), len(blocks))
+    taken = as_index(ctx, shared_bytes, "the bytes of shared memory")
+    return Static(Configured(KernelLaunch(kernel, launched), blocks, taken))
+
+
+def _sizes(ctx: Context, value: Value) -> Sequence[Value]:
+    found = value.items if isinstance(value, TupleValue) else (value,)
+    if not 1 <= len(found) <= 3 or not all(is_number(n) for n in found):
+        raise ctx.fail(errors.WrongCall, "a launch of other shape", "", "Give a number, or a tuple of up to three.")
+    return found
+
+
+def _block(ctx: Context, value: Value) -> tuple[int, int, int]:
+    sizes = [n.value for n in _sizes(ctx, value) if isinstance(n, ir.Const) and is_integer(n.type)]
+    if len(sizes) < len(_sizes(ctx, value)):
+        raise ctx.unsupported(
+            "a block whose shape is known at run time only",
+            "Write it as a literal, or as a global of the module.",
+            why="Kernels are compiled for the shape of their blocks.",
+        )
+    if min(sizes) < 1 or math.prod(sizes) > MOST_THREADS:
+        raise ctx.fail(errors.WrongCall, f"a block of {sizes} threads", f"It has up to {MOST_THREADS:,}.", "")
+    x, y, z = (*map(int, sizes), 1, 1)[:3]
+    return x, y, z
+
+
+def launch(frame: Frame, found: Configured, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
+    """The operations of a launch."""
+    ctx, kernel = frame.ctx, found.launch.kernel
+    expected: inspect.Signature = signature(python_function(kernel))
+    name = python_function(kernel).__name__
+    try:
+        given = list(expected.bind(*args, **named).args)
+    except TypeError as fault:
+        raise ctx.fail(errors.WrongCall, f"{name}: {fault}", "", "Give each argument one value.") from None
+    for value, parameter in zip(given, expected.parameters, strict=True):
+        if not (is_array(value) or is_number(value)):
+            raise ctx.mismatch(
+                f"`{parameter}` of the kernel {name} is {described(value)}", "Pass numbers and arrays on the device."
+            )
+    arrays = tuple(a for a in given if isinstance(a, ir.Var) and is_array(a))
+    names = tuple(p for p, a in zip(expected.parameters, given, strict=True) if is_array(a))
+    ctx.builder.emit(ir.Call(callee=apart, args=arrays, outs=(), effect=True, options=(("names", names),)))
+    ctx.inline_derivative(found.launch, (*given, *found.blocks, found.shared_bytes))
+    return Static(None)
+
+
+# ------------------------------------------------------------------------------------------------------ what hosts call
+
+
+def host_call(frame: Frame, name: str, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
+    """`cuda.name(*args, **named)` outside of a kernel."""
+    return _HOST[name](frame, list(args), dict(named))
+
+
+def _numpys(function: Any) -> Callable[[Frame, list[Value], dict[str, Value]], Value]:
+    def made(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+        _check_stream(frame, named)
+        return frame.ctx.call(frame, Static(function), args, named)
+
+    return made
+
+
+def _check_stream(frame: Frame, named: dict[str, Value]) -> None:
+    if named.pop("stream", ir.integer(0)) not in (ir.integer(0), Static(None)):
+        raise frame.ctx.unsupported("a stream in a program that is differentiated", "Leave it out: all goes to one.")
+
+
+def _to_device(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+    _check_stream(frame, named)
+    (array,) = bound(frame, "cuda.to_device", "obj:array", args, named)
+    return frame.ctx.call(frame, Static(np.copy), [array], {})  # type: ignore[list-item]
+
+
+def _synchronize(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+    bound(frame, "cuda.synchronize", "", args, named)
+    return Static(None)
+
+
+_HOST: dict[str, Callable[[Frame, list[Value], dict[str, Value]], Value]] = {
+    "device_array": _numpys(np.empty),
+    "device_array_like": _numpys(np.empty_like),
+    "to_device": _to_device,
+    "synchronize": _synchronize,
+}
+
+
+def copy_to_host(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+    """`array.copy_to_host()`: the array as it is then. It stays where it is; what the host reads of it, it fetches."""
+    _check_stream(frame, named)
+    if len(args) > 1 or named:
+        raise frame.ctx.unsupported("copy_to_host into an array", "Use what it returns.")
+    return frame.ctx.call(frame, Static(np.copy), args, {})
+
+
+def copy_to_device(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+    """`array.copy_to_device(other)`: the array takes the elements of another one."""
+    _check_stream(frame, named)
+    array, source = bound(frame, "copy_to_device", "self:array ary:array", args, named)
+    return frame.ctx.call(frame, Static(np.copyto), [array, source], {})  # type: ignore[list-item]
+
+
+HOST_METHODS = {"copy_to_host": copy_to_host, "copy_to_device": copy_to_device}

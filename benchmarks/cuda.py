@@ -1,0 +1,214 @@
+"""Times gradients on a GPU: generated kernels beside hand-written ones. Unattended, in at most eight minutes.
+
+    python benchmarks/cuda.py [--scale 1.0] [--rounds 15] [--seconds 420] [--out build/bench] [NAME ...]
+
+Seven workloads (`cuda_workloads.py`), each in float64 and float32. Before anything is timed, what each way computes is
+compared with the hand-written adjoint. Then the ways take turns, and of their rounds, timed with events, medians are
+taken. Out: `cuda.json`, with all of it, and the table `cuda.md`, which is printed. Columns: milliseconds; gradient over
+primal; adjit over hand; of the rate at which memory is copied, as measured in this run, how much the bytes that a
+gradient has to move make; launches; the most registers of a kernel; the error against the hand-written one.
+
+Without a GPU it says so and does nothing. With NUMBA_ENABLE_CUDASIM=1 it runs, small, in the simulator: its times mean
+nothing then, but the errors do.
+"""
+
+import argparse
+import contextlib
+import importlib.util
+import json
+import math
+import statistics
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+# the driver's package is called cuda, too, and is not this file
+sys.path[:] = [path for path in sys.path if Path(path).resolve() != HERE]
+
+import numpy as np  # noqa: E402
+from numba import cuda  # noqa: E402
+
+TOLERANCE = {"float64": 1e-9, "float32": 2e-3}
+
+
+def is_simulated():
+    from adjit.runtime.cuda.backend import SIMULATED
+
+    return SIMULATED
+
+
+def spent(run):
+    """The milliseconds between two events around it; in the simulator, whose events have no times, by the clock."""
+    if is_simulated():
+        begin = time.perf_counter()
+        run()
+        return 1e3 * (time.perf_counter() - begin)
+    first, last = cuda.event(), cuda.event()
+    first.record()
+    run()
+    last.record()
+    last.synchronize()
+    return first.elapsed_time(last)
+
+
+def copy_rate(scale, rounds):
+    """Gigabytes a second that a copy on the device moves, read and written."""
+    size = max(1024, int(2**27 * scale))
+    source, target = (cuda.to_device(np.zeros(size // 8)) for _ in range(2))
+    target.copy_to_device(source)
+    cuda.synchronize()
+    best = statistics.median(spent(lambda: target.copy_to_device(source)) for _ in range(rounds))
+    return 2e-6 * source.nbytes / best if best else math.nan
+
+
+@contextlib.contextmanager
+def counting():
+    """Yields a list of the kernels that are launched within it."""
+    launched = []
+    if is_simulated():
+        from numba.cuda.simulator.kernel import FakeCUDAKernel as Launched
+    else:
+        from numba.cuda.dispatcher import CUDADispatcher as Launched
+    name = "__call__" if is_simulated() else "call"
+    before = getattr(Launched, name)
+
+    def call(self, *arguments):
+        if not getattr(self, "_device", False):
+            launched.append(self)
+        return before(self, *arguments)
+
+    setattr(Launched, name, call)
+    try:
+        yield launched
+    finally:
+        setattr(Launched, name, before)
+
+
+def registers(kernels):
+    """The most that one of the kernels has in a thread; None in the simulator."""
+    found = [kernel.get_regs_per_thread() for kernel in set(kernels) if hasattr(kernel, "get_regs_per_thread")]
+    most = [max(each.values()) if isinstance(each, dict) else each for each in found if each]
+    return max(most, default=None)
+
+
+def errors(workload):
+    """Of each way, how far its gradients are from the hand-written one's, relative to the largest element."""
+    results = {}
+    for name, way in workload.ways.items():
+        workload.fresh()
+        way()
+        results[name] = workload.found()
+    return {
+        name: max(
+            float(np.abs(bar - results["hand"][k]).max() / max(np.abs(results["hand"][k]).max(), 1e-30))
+            for k, bar in found.items()
+        )
+        for name, found in results.items()
+    }
+
+
+def measured(workload, precision, rounds, rate):
+    """A row for each way, the primal first."""
+    workload.primal()
+    wrong = errors(workload)
+    ways = {"primal": workload.primal, **workload.ways}
+    rows = {}
+    for name, way in ways.items():
+        with counting() as launched:
+            way()
+        rows[name] = {
+            "workload": workload.name, "precision": precision, "way": name, "launches": len(launched),
+            "registers": registers(launched), "error": wrong.get(name),
+        }  # fmt: skip
+    # what a run leaves in the shadows does not matter to its time
+    taken = {name: [] for name in ways}
+    for _ in range(rounds):
+        for name, way in ways.items():
+            taken[name].append(spent(way))
+    for name, row in rows.items():
+        row["ms"] = statistics.median(taken[name])
+        if name != "primal":
+            row["over primal"] = row["ms"] / statistics.median(taken["primal"])
+            row["over hand"] = row["ms"] / statistics.median(taken["hand"])
+            row["of copy"] = 1e-6 * workload.moved / row["ms"] / rate
+    return list(rows.values())
+
+
+COLUMNS = (
+    "workload",
+    "precision",
+    "way",
+    "ms",
+    "over primal",
+    "over hand",
+    "of copy",
+    "launches",
+    "registers",
+    "error",
+)
+
+
+def shown(value):
+    if isinstance(value, float):
+        return f"{value:.1e}" if 0 < abs(value) < 1e-3 else f"{value:.3g}"
+    return "" if value is None else str(value)
+
+
+def table(rows, notes):
+    lines = [" | ".join(COLUMNS), " | ".join("---" for _ in COLUMNS)]
+    lines += [" | ".join(shown(row.get(column)) for column in COLUMNS) for row in rows]
+    own = [row["over hand"] for row in rows if row["way"] in ("adjit, function", "adjit, kernel")]
+    if own:
+        mean = math.exp(sum(map(math.log, own)) / len(own))
+        notes = [*notes, f"adjit over hand: {mean:.2f} in the geometric mean, {max(own):.2f} at most."]
+    return "\n".join([*(f"| {line} |" for line in lines), "", *notes]) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--scale", type=float, default=None, help="of the sizes; 1 on a GPU")
+    parser.add_argument("--rounds", type=int, default=None)
+    parser.add_argument("--seconds", type=float, default=420.0, help="after which no further workload is begun")
+    parser.add_argument("--out", type=Path, default=Path("build/bench"))
+    asked = parser.parse_args()
+    if not cuda.is_available():
+        print("No GPU here: nothing is timed. (NUMBA_ENABLE_CUDASIM=1 runs it small, in the simulator.)")
+        return 0
+    spec = importlib.util.spec_from_file_location("cuda_workloads", HERE / "cuda_workloads.py")
+    module = sys.modules["cuda_workloads"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+
+    simulated = is_simulated()
+    scale = asked.scale if asked.scale is not None else 0.0 if simulated else 1.0
+    rounds = asked.rounds or (1 if simulated else 15)
+    device = "numba's simulator" if simulated else cuda.get_current_device().name.decode()
+    begin = time.monotonic()
+    rate = copy_rate(scale, rounds)
+    notes = [f"On {device}; a copy moves {rate:.0f} GB/s; medians of {rounds} rounds."]
+    rows, failed = [], []
+    for precision in ("float64", "float32"):
+        for make in module.workloads(precision, scale):
+            if time.monotonic() - begin > asked.seconds:
+                notes.append(f"Left out, as time was up: a workload in {precision}.")
+                continue
+            workload = make()
+            if asked.names and workload.name not in asked.names:
+                continue
+            found = measured(workload, precision, rounds, rate)
+            rows += found
+            failed += [row for row in found if (row["error"] or 0.0) > TOLERANCE[precision]]
+    for row in failed:
+        notes.append(f"WRONG: {row['workload']} in {row['precision']}, {row['way']}: {row['error']:.1e}")
+    asked.out.mkdir(parents=True, exist_ok=True)
+    told = {"device": device, "copy GB/s": rate, "rounds": rounds, "scale": scale, "rows": rows, "notes": notes}
+    (asked.out / "cuda.json").write_text(json.dumps(told, indent=1), encoding="utf-8")
+    text = table(rows, notes)
+    (asked.out / "cuda.md").write_text(text, encoding="utf-8")
+    print(text)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,198 @@
+"""Programs that launch kernels, as a whole: on NumPy's arrays, their launches and code, and what is refused."""
+
+import importlib.util
+
+import numpy as np
+import pytest
+from numba import cuda
+
+import adjit
+from tests.cuda.launching import PROGRAMS, arguments, diffuse, layers, push, weigh, with_blocks
+
+needs_compiler = pytest.mark.skipif(importlib.util.find_spec("numba_cuda") is None, reason="needs numba-cuda")
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_on_the_cpu(name):
+    program, in_numpy, wrt = PROGRAMS[name]
+    given = arguments(np.random.default_rng(2))[name]
+    value, bars = adjit.value_and_grad(program, wrt=wrt, target="python")(*given)
+    expected = adjit.value_and_grad(in_numpy, wrt=tuple(range(len(wrt))), target="python")(*given)
+    assert value == pytest.approx(expected[0], rel=1e-12)
+    for bar, own in zip(bars, expected[1], strict=True):
+        np.testing.assert_allclose(bar, own, rtol=1e-10, atol=1e-12)
+    # against differences
+    g = np.random.default_rng(9)
+    dots = [g.normal(size=np.shape(a)) for a in given[: len(wrt)]]
+    step = 1e-6
+    ends = [
+        in_numpy(*(a + sign * step * d for a, d in zip(given, dots, strict=False)), *given[len(wrt) :])
+        for sign in (1, -1)
+    ]
+    changed = sum(np.vdot(bar, dot) for bar, dot in zip(bars, dots, strict=True))
+    assert (ends[0] - ends[1]) / (2 * step) == pytest.approx(changed, rel=1e-5)
+
+
+def test_compiled_for_the_cpu():
+    given = arguments(np.random.default_rng(2))["layers"]
+    found = adjit.grad(layers, wrt=("x0", "c"))(*given)
+    for bar, own in zip(found, adjit.grad(layers, wrt=("x0", "c"), target="python")(*given), strict=True):
+        np.testing.assert_allclose(bar, own, rtol=1e-12)
+
+
+FACTOR = 2.0
+
+
+@cuda.jit
+def scaled(x, y):
+    i = cuda.grid(1)
+    if i < x.size:
+        y[i] = FACTOR * x[i]
+
+
+def with_a_global(x):
+    y = cuda.device_array_like(x)
+    scaled[1, 8](x, y)
+    return np.sum(y)
+
+
+def test_what_a_kernel_reads_is_seen_when_it_is_bound_anew(monkeypatch):
+    assert adjit.grad(with_a_global, target="python")(np.ones(3)) == pytest.approx([2.0] * 3)
+    monkeypatch.setitem(globals(), "FACTOR", 5.0)
+    assert adjit.grad(with_a_global, target="python")(np.ones(3)) == pytest.approx([5.0] * 3)
+
+
+def test_the_launches_of_a_time_loop():
+    text = adjit.grad(layers, wrt=("x0", "c"), target="cuda").source("float64[::1], float64[::1], int64")
+    host = text[text.rindex("\ndef ") :]
+    # a launch a trip; back, one that keeps contributions and one that adds them up; the buffers are renamed, not kept
+    assert "x, y = y, x" in host
+    forward, reverse = host.split("# ---- reverse sweep")
+    assert forward.count("layers_grad_L") == 1
+    assert "min(" not in host
+    assert "append" not in host
+    loop = reverse[reverse.index("for ") :].split("\n    if ")[0]
+    assert loop.count("[cover(") == 2
+    assert not any(line.lstrip().startswith("cuda.atomic") for line in text.splitlines())
+
+
+def test_blocks_stay_blocks():
+    made = adjit.grad(with_blocks, target="cuda")
+    text = made.source("float64[:, ::1], int64")
+    assert text.count("in_blocks(x0.shape[0], block=(8,))") == 2
+    assert "cuda.syncthreads()" in text
+    assert "cuda.atomic" not in text
+    table = made.explain("float64[:, ::1], int64").launches
+    assert any("blocks" in threads for _, _, threads, _ in table)
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    "name, types",
+    [
+        ("layers", "float64[::1], float64[::1], int64"),
+        pytest.param("with blocks", "float64[:, ::1], int64", marks=pytest.mark.long),
+    ],
+)
+def test_code(name, types):
+    from tests.cuda.compiled import report
+
+    program, _, wrt = PROGRAMS[name]
+    for kernel, code in report(adjit.grad(program, wrt=wrt, target="cuda"), types).items():
+        assert not code.spills, kernel
+        assert code.atomics == 0, kernel
+
+
+# ------------------------------------------------------------------------------------------------------ what is refused
+
+
+def of_any_block(x, width):
+    y = cuda.device_array_like(x)
+    diffuse[4, width](x, y, x.copy())
+    return np.sum(y)
+
+
+def on_a_stream(x):
+    y = cuda.device_array_like(x)
+    diffuse[4, 8, cuda.stream()](x, y, x.copy())
+    return np.sum(y)
+
+
+def with_a_number_for_a_stream(x, stream):
+    push[4, 8, stream](x, x.copy(), 0.1)
+    return np.sum(x)
+
+
+def onto_itself(x):
+    y = x.copy()
+    diffuse[4, 8](y, y, x)
+    return np.sum(y)
+
+
+def onto_a_part(x):
+    y = x.copy()
+    push[1, 8](y[2:], y[:-2], 0.1)
+    return np.sum(y)
+
+
+def into_an_array(x):
+    y = cuda.device_array_like(x)
+    x.copy_to_host(y)
+    return np.sum(y)
+
+
+def with_another_argument(x):
+    weigh[4, 8](x, x.copy(), x)
+    return np.sum(x)
+
+
+def with_an_event(x):
+    event = cuda.event()
+    event.record()
+    return np.sum(x)
+
+
+@cuda.jit
+def launching(x):
+    weigh[1, 1](x, x)
+
+
+def nested(x):
+    launching[1, 1](x)
+    return np.sum(x)
+
+
+def too_large(x):
+    total = cuda.device_array(1)
+    weigh[1, 2048](x, total)
+    return total[0]
+
+
+REFUSED = [
+    (
+        of_any_block,
+        "float64[::1], int64",
+        "a block whose shape is known at run time only",
+        "literal",
+        "diffuse[4, width]",
+    ),
+    (on_a_stream, "float64[::1]", "cuda.stream", "", "cuda.stream()"),
+    (with_a_number_for_a_stream, "float64[::1], int64", "a stream in a launch", "Leave it out", "push[4, 8, stream]"),
+    (onto_itself, "float64[::1]", "`p` and `q` may be the same memory", "a copy", "diffuse[4, 8](y, y, x)"),
+    (onto_a_part, "float64[::1]", "`x` and `v` may be the same memory", "a copy", "push[1, 8]"),
+    (into_an_array, "float64[::1]", "copy_to_host into an array", "returns", "x.copy_to_host(y)"),
+    (with_another_argument, "float64[::1]", "weigh", "one value", "weigh[4, 8]"),
+    (with_an_event, "float64[::1]", "cuda.event", "", "cuda.event()"),
+    (nested, "float64[::1]", "a kernel that launches another one", "from the host", "weigh[1, 1]"),
+    (too_large, "float64[::1]", "2048", "1,024", "weigh[1, 2048]"),
+]
+
+
+@pytest.mark.parametrize("program, types, what, instead, line", REFUSED, ids=[row[0].__name__ for row in REFUSED])
+def test_refused_at_its_line(program, types, what, instead, line):
+    with pytest.raises(adjit.AdjitError) as fault:
+        adjit.grad(program, target="cuda").source(types)
+    assert what in fault.value.what
+    assert instead in str(fault.value)
+    assert fault.value.place is not None
+    assert line in fault.value.place.text
