@@ -71,6 +71,19 @@ def test_the_first_derivative_loads_what_it_needs(program):
     assert found["value"] == pytest.approx(4 * 0.7080734182735712, rel=1e-12)
 
 
+@pytest.mark.skipif(not HAS_ROCKET_FFT, reason="nothing compiles Fourier transforms")
+def test_a_first_derivative_may_be_that_of_a_fourier_transform(program):
+    found = program("""
+import json
+import numpy as np
+import adjit
+
+x = np.array([1.0, 2.0, 0.5])
+found = adjit.grad(lambda x: np.sum(np.abs(np.fft.fft(x)) ** 2), target="python")(x).tolist()
+""")
+    assert found == pytest.approx([6.0, 12.0, 3.0])
+
+
 @pytest.mark.long
 @pytest.mark.skipif(is_plain() or not HAS_ROCKET_FFT, reason="there is no extension to wait")
 def test_what_waits_is_there_when_it_is_called_for(program):
