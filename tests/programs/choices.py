@@ -1,6 +1,7 @@
 """Programs that choose functions at run time, hand them round, leave helpers early, and free names."""
 
 import math
+from enum import Enum, auto
 
 import numpy as np
 
@@ -203,3 +204,25 @@ def none_before_a_loop(a):
         v = a[i] * i
         total += v * v
     return total
+
+
+class Phase(Enum):
+    DRY = auto()
+    MOIST = auto()
+    ICY = "ice"
+
+
+@add(lambda: (wave(5), 0.3), (0, 1))
+def phases_of_a_state(a, t):
+    phase, total = Phase.DRY, 0.0
+    for v in a:
+        if phase is Phase.DRY:
+            t = t + v * v
+            phase = Phase.MOIST if t > 0.5 else Phase.DRY
+        elif phase == Phase.MOIST:
+            t = t * v
+            phase = Phase.ICY
+        else:
+            phase = Phase.DRY
+        total += t * t
+    return total if phase != Phase.ICY else 2.0 * total * t

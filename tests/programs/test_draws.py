@@ -38,13 +38,22 @@ def picked(x):
     return np.sum(z * y * other) * rng.choice([x[0], x[2]])
 
 
-@pytest.mark.parametrize("function", [numbers, arrays, picked], ids=lambda f: f.__name__)
+def of_a_legacy_state(x):
+    state = np.random.RandomState(3)
+    y = state.randn(3) * x + state.normal(size=3)
+    for k in range(2):
+        y = y + state.rand(3) * x[state.randint(0, 3)]
+    return np.sum(y[state.permutation(3)] * x) * state.uniform(0.5, 1.5)
+
+
+@pytest.mark.parametrize("function", [numbers, arrays, picked, of_a_legacy_state], ids=lambda f: f.__name__)
 def test_seeded(function) -> None:
     check(function, lambda: (X.copy(),), second=False)
 
 
 def test_seeded_draws_are_numpys() -> None:
     assert adjit.value_and_grad(numbers, target="python")(X)[0] == numbers(X)
+    assert adjit.value_and_grad(of_a_legacy_state, target="python")(X)[0] == of_a_legacy_state(X)
     np.testing.assert_array_equal(adjit.vjp(arrays, X, target="python")[0], arrays(X))
     np.testing.assert_allclose(adjit.value_and_grad(numbers)(X)[0], numbers(X), rtol=1e-14)
 

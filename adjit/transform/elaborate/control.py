@@ -14,12 +14,12 @@ import operator
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-import numpy as np
 from numba import types
 
 from adjit import errors
 from adjit.notation import to_text
 from adjit.transform import ir
+from adjit.transform.elaborate.draws import KINDS
 from adjit.transform.elaborate.values import complexes, lists, scalars, sharing
 from adjit.transform.elaborate.values.choices import any_of, as_one_of, functions_in, number_type
 from adjit.transform.elaborate.values.elementwise import materialise
@@ -612,7 +612,7 @@ def _wider(ctx: Context, name: str, slot: _Slot, value: Value | None) -> _Slot:
     with ctx.builder.region():
         mine, others = (None if shape is None else _leaves_as(ctx, shape, each) for each in held)
     if shape is None or mine is None or others is None:
-        if isinstance(value, Record) and value.of is np.random.Generator:
+        if isinstance(value, Record) and value.of in KINDS:
             raise ctx.not_constant(
                 "a generator of random numbers that is seeded inside, and draws in a loop",
                 "Draw all numbers before the loop, with a size; or pass the generator as an argument.",

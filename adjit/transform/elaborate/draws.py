@@ -12,7 +12,7 @@ out, which would be others in each trip, are refused.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,20 +35,36 @@ from adjit.transform.elaborate.values.values import (
 )
 from adjit.transform.source.parameters import misfit
 
+_Drawing = np.random.Generator | np.random.RandomState
+KINDS = (np.random.Generator, np.random.RandomState)  # those of which a program may make its own
+
 
 def seeded(frame: Frame, seed: Value) -> Value:
     """`np.random.default_rng(seed)`."""
+    return _seeded(frame, seed, np.random.default_rng)
+
+
+def seeded_state(frame: Frame, seed: Value) -> Value:
+    """`np.random.RandomState(seed)`."""
+    return _seeded(frame, seed, np.random.RandomState)
+
+
+def _seeded(frame: Frame, seed: Value, make: Callable[[int], _Drawing]) -> Value:
     if not isinstance(seed, ir.Const) or not isinstance(seed.value, int | np.integer):
         raise frame.ctx.not_constant(
             "a generator of random numbers whose seed is not a constant integer",
             "Pass the generator as an argument, or what it draws.",
             why="Its numbers are drawn while the program is compiled, the same at each call.",
         )
-    return under_a_cell(frame, _of_state(np.random.default_rng(int(seed.value))))
+    return under_a_cell(frame, _of_state(make(int(seed.value))))
 
 
-def _of_state(generator: np.random.Generator) -> Record:
-    return Record(("state",), (Static(_State(generator.bit_generator.state)),), np.random.Generator)
+def _of_state(generator: _Drawing) -> Record:
+    if isinstance(generator, np.random.Generator):
+        return Record(("state",), (Static(_State(generator.bit_generator.state)),), np.random.Generator)
+    found: Any = generator.get_state(legacy=False)
+    found["state"]["key"] = found["state"]["key"].tolist()
+    return Record(("state",), (Static(_State(found)),), np.random.RandomState)
 
 
 class _State:
@@ -67,10 +83,11 @@ class _State:
 def drawn(frame: Frame, owner: Record, name: str, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
     """`generator.name(*args, **named)`."""
     ctx = frame.ctx
-    method = getattr(np.random.Generator, name, None)
-    if method is None or name in ("bit_generator", "spawn"):
+    assert owner.of is not None
+    method = getattr(owner.of, name, None)
+    if method is None or name in ("bit_generator", "spawn", "seed", "get_state", "set_state"):
         raise ctx.unsupported(f"`{name}` of a generator of random numbers", "Draw before, and pass the numbers.")
-    entry = lookup(method)
+    entry = lookup(method) if owner.of is np.random.Generator else None
     rule = None if entry is None else entry.general or entry.decomposition
     is_known = name != "shuffle" and all(map(_is_known, (*args, *named.values())))
     if rule is None or method in ctx.decomposed or is_known:
@@ -88,7 +105,7 @@ def drawn(frame: Frame, owner: Record, name: str, args: Sequence[Value], named: 
     return found
 
 
-_METHODS = frozenset(method for method in vars(np.random.Generator).values() if callable(method))
+_METHODS = frozenset(method for kind in KINDS for method in vars(kind).values() if callable(method))
 
 
 def _is_known(value: Value) -> bool:
@@ -104,8 +121,11 @@ def _as_array(ctx: Context, value: Value) -> Value:
 def _drawn(frame: Frame, owner: Record, name: str, args: Sequence[Any], named: Mapping[str, Any]) -> Value:
     (state,) = owner.items
     assert isinstance(state, Static)
-    generator = np.random.default_rng()
-    generator.bit_generator.state = state.value.found
+    generator: _Drawing = np.random.RandomState() if owner.of is np.random.RandomState else np.random.default_rng()
+    if isinstance(generator, np.random.Generator):
+        generator.bit_generator.state = state.value.found
+    else:
+        generator.set_state(state.value.found)
     try:
         found = getattr(generator, name)(*args, **named)
     except (TypeError, ValueError) as error:

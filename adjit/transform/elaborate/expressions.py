@@ -539,6 +539,8 @@ def _needed(callee: Any) -> list[str] | None:
     """The parameters that a function has to be given by position or name; None if that is not known."""
     if isinstance(callee, np.ufunc):
         return [str(k) for k in range(callee.nin)]
+    if callee is np.where:
+        return ["condition", "x", "y"]
     if isinstance(callee, type) and issubclass(callee, tuple) and hasattr(callee, "_fields"):
         return [name for name in callee._fields if name not in getattr(callee, "_field_defaults", {})]
     if isinstance(callee, LocalFunction):

@@ -23,7 +23,7 @@ from numba import types
 from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate.containers import get_item, listed
-from adjit.transform.elaborate.draws import seeded
+from adjit.transform.elaborate.draws import seeded, seeded_state
 from adjit.transform.elaborate.operators import binary
 from adjit.transform.elaborate.records import (
     call_method,
@@ -246,6 +246,7 @@ PYTHON_BUILTINS: dict[Any, Handler] = {
     list: takes("list", "iterable?", _list_builtin),
     slice: _slice,
     np.random.default_rng: takes("np.random.default_rng", "seed", seeded),
+    np.random.RandomState: takes("np.random.RandomState", "seed", seeded_state),
     isinstance: takes("isinstance", "obj class_or_tuple", is_instance),
     getattr: takes("getattr", "obj name default?", get_attribute),
     hasattr: takes("hasattr", "obj name", has_attribute),

@@ -26,7 +26,7 @@ from adjit.rules.registry import class_of, stood_for
 from adjit.runtime.backend import members
 from adjit.transform import ir
 from adjit.transform.elaborate.derivatives import arguments
-from adjit.transform.elaborate.draws import drawn
+from adjit.transform.elaborate.draws import KINDS, drawn
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Context, Frame, wrap
 from adjit.transform.elaborate.values.names import changed, kept, now, state_of
@@ -210,7 +210,7 @@ def attribute_of_record(frame: Frame, owner: Record, name: str) -> Value:
     found = owner.get(name)
     if found is not None:
         return found
-    if owner.of is np.random.Generator:
+    if owner.of in KINDS:
         return Method(owner, name)
     missing, own = object(), class_of(owner.of)
     thing = inspect.getattr_static(own, name, missing)
@@ -282,7 +282,7 @@ def set_attribute(frame: Frame, owner: Value, name: str, value: Value) -> None:
 def call_method(frame: Frame, owner: Record, name: str, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
     """`owner.name(*args, **named)`."""
     ctx = frame.ctx
-    if owner.of is np.random.Generator:
+    if owner.of in KINDS:
         return drawn(frame, owner, name, args, named)
     if owner.of is not None:
         own = class_of(owner.of)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from enum import Enum
 from typing import Any
 
 from numba import types
@@ -21,18 +22,18 @@ from adjit.transform.elaborate.values.values import OneOf, Static, Value
 
 
 def functions_in(value: Value) -> tuple[Static, ...]:
-    """The functions and texts that a value may be, none if it is something else."""
+    """The functions, texts and members of enumerations that a value may be, none if it is something else."""
     if isinstance(value, OneOf):
         return value.options
     if not isinstance(value, Static):
         return ()
-    is_one = value.value is None or isinstance(value.value, LocalFunction | str) or callable(value.value)
+    is_one = value.value is None or isinstance(value.value, LocalFunction | str | Enum) or callable(value.value)
     return (value,) if is_one else ()
 
 
 def is_text(value: Value) -> bool:
-    """Whether it is a text or None, and no function."""
-    return isinstance(value, Static) and (value.value is None or isinstance(value.value, str))
+    """Whether it is a text, a member of an enumeration or None, and no function."""
+    return isinstance(value, Static) and (value.value is None or isinstance(value.value, str | Enum))
 
 
 def any_of(one: tuple[Static, ...], other: tuple[Static, ...]) -> tuple[Static, ...]:
