@@ -29,7 +29,6 @@ REFUSED: dict[str, str] = {
     "bucket_nse": "bucket is a generator",
     "helmert": r"`\*` before a list that grows",
     "clip_area": "the argument of tuple is not a tuple",
-    "elo": "a tuple indexed with a value that is not constant",
     "felsenstein": "next of a range",
     "three_body": "a store into memory that an item of a list that grows shares",
 }

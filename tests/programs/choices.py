@@ -226,3 +226,20 @@ def phases_of_a_state(a, t):
             phase = Phase.DRY
         total += t * t
     return total if phase != Phase.ICY else 2.0 * total * t
+
+
+KINDS = ("tanh", "square", "none")
+LAYERS = {"tanh": np.tanh, "square": lambda v: v * v, "none": abs}
+
+
+@add(lambda: (wave(4), np.array([0, 1, 2, 1])))
+def texts_picked_by_number(a, kinds):
+    scale = {"tanh": a[0], "square": 2.0 * a[1], "none": 1.0}
+    total = 0.0
+    for i in range(a.size):
+        kind = KINDS[kinds[i]]
+        total += scale[kind] * a[i]
+        if kind != "none":
+            total += LAYERS[kind](a[i])
+    best = max(scale, key=scale.get)
+    return total * scale[best] + scale[min(scale, key=lambda name: abs(scale[name]))]

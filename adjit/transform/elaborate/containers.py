@@ -20,7 +20,7 @@ from adjit.transform.elaborate.control import either_value
 from adjit.transform.elaborate.operators import either
 from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.arrays import shape_of
-from adjit.transform.elaborate.values.choices import functions_in, is_text
+from adjit.transform.elaborate.values.choices import functions_in
 from adjit.transform.elaborate.values.elementwise import copied, materialise
 from adjit.transform.elaborate.values.frame import Context, Frame, as_index
 from adjit.transform.elaborate.values.lists import (
@@ -95,7 +95,7 @@ def get_item(frame: Frame, base: List, entries: Sequence[Value]) -> Value:
     if isinstance(entry, ir.Var) and is_integer(entry.type) and base.items:
         if all(map(is_number, base.items)):
             return _chosen(frame, base, entry, functools.partial(complexes.branch, ctx, name="item"))
-        if all(functions_in(one) and not is_text(one) for one in base.items):
+        if all(map(functions_in, base.items)):
             return _chosen(frame, base, entry, functools.partial(either_value, frame))
         if item_of(*(structure(one) for one in base.items)) is not None and _is_even(ctx, base):
             whole = _as_grown(frame, base)
