@@ -200,6 +200,8 @@ def tensorsolve(a, b, axes=None):
 
 @decomposition(np.linalg.tensorinv)
 def tensorinv(a, ind=2):
+    if not ind > 0:
+        raise ValueError("Invalid ind argument.")
     first, rest = a.shape[:ind], a.shape[ind:]
     return np.linalg.inv(a.reshape((product(first), product(rest)))).reshape(rest + first)
 

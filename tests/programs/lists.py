@@ -269,6 +269,14 @@ def lists_of_arrays_joined(x):
 
 
 @add
+def an_array_joined_once(x):
+    rows = []
+    for k in range(1):
+        rows = rows + [x]
+    return np.sum(rows[0] * x)
+
+
+@add
 def arrays_of_any_length_joined(x):
     parts, first = [], []
     for k in range(3):

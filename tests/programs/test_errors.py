@@ -1406,7 +1406,7 @@ refused(
 refused(
     """
     Unsupported: target 'gpu'
-      Write target="cpu", target="cuda" or target="python".
+      Write target="cpu", target="cuda", target="cuda-device" or target="python".
     """,
     1.5,
     target="gpu",

@@ -21,6 +21,7 @@ from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.arrays import allocated, allocated_part, ordered_like, shape_of, store
 from adjit.transform.elaborate.values.elementwise import (
     as_lazy,
+    check_kept,
     converted,
     expression,
     materialise,
@@ -61,6 +62,7 @@ def into(frame: Frame, out: Value | None, result: Value) -> Value:
         return result
     if not isinstance(out, ir.Var | Complex) or not is_array(out):
         raise frame.ctx.mismatch(f"`out` is {described(out) if out else None}", "Give an array to write into.")
+    check_kept(frame.ctx, dtype(out), dtype(result), "by `out`")
     store_all(frame.ctx, out, result)
     return out
 

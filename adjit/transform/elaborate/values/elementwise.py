@@ -271,6 +271,9 @@ def store_all(ctx: Context, target: Number, value: Value, accumulate: Any = None
     check_fits(ctx, shape, value)
     element = stretched(ctx, value, shape)
     kind = dtype(target)
+    if accumulate is not None:
+        made = types.float64 if accumulate in (operator.truediv, np.divide) else dtype(value)
+        check_kept(ctx, kind, made, "in place")
     has_derivative = isinstance(kind, types.Float | types.Complex)
     adds = accumulate in (operator.add, operator.sub) and has_derivative and dtype(value) == kind
 
@@ -298,6 +301,16 @@ def check_fits(ctx: Context, shape: Sequence[ir.Operand], value: Value) -> None:
         if own not in (extent, ir.integer(1)):
             n = ir.Var("n", types.intp)
             ctx.builder.emit(ir.Call(callee=stored_extent, args=(extent, own), outs=(n,), effect=True))
+
+
+def check_kept(ctx: Context, kind: types.Type, given: types.Type, how: str) -> None:
+    """Checks that such numbers can be put into an array of that kind, in place or by `out`: no ufunc cuts them off."""
+    if isinstance(given, types.Float) and isinstance(kind, types.Integer | types.Boolean):
+        raise ctx.mismatch(
+            f"floats that are put into an array of {kind} {how}",
+            "Make the array one of floats: astype(float).",
+            why="They would be cut off.",
+        )
 
 
 def _reads_elsewhere(ctx: Context, value: Value, target: Number) -> bool:

@@ -99,7 +99,8 @@ def _block(ctx: Context, value: Value) -> tuple[int, int, int]:
             why="Kernels are compiled for the shape of their blocks.",
         )
     if min(sizes) < 1 or math.prod(sizes) > MOST_THREADS:
-        raise ctx.fail(errors.WrongCall, f"a block of {sizes} threads", f"It has up to {MOST_THREADS:,}.", "")
+        most = f"It has up to {MOST_THREADS:,}."
+        raise ctx.fail(errors.WrongCall, f"a block of {sizes} threads", most, "Launch more blocks.")
     x, y, z = (*map(int, sizes), 1, 1)[:3]
     return x, y, z
 

@@ -216,11 +216,10 @@ def _of_extents(ctx: Context, leaf: Value, extents: Sequence[ir.Operand]) -> Val
 
 def _same_extent(ctx: Context, items: ir.Operand, given: ir.Operand) -> ir.Operand:
     """The extent that is that of the items and of what comes to them, which is checked."""
-    if items == given:
-        return items
-    out = ir.Var("n", types.intp)
-    ctx.builder.emit(ir.Call(callee=item_extent, args=(items, given), outs=(out,), effect=True))
-    return out
+    if items != given:
+        out = ir.Var("n", types.intp)
+        ctx.builder.emit(ir.Call(callee=item_extent, args=(items, given), outs=(out,), effect=True))
+    return items
 
 
 def _own_axes(shape: Shape) -> list[int]:
