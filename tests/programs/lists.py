@@ -248,7 +248,7 @@ def appends_what_it_pops(x):
     return stack[0] * stack[-1] * len(stack)
 
 
-@LISTS.add(lambda: (wave(6),), (0,), compiled=True)
+@add
 def arrays_before_others(x):
     gains = []
     for k in range(3):

@@ -195,7 +195,7 @@ SAME_ARITHMETIC = (np.var, np.std, np.nanmean, np.nanvar, np.trapezoid, np.trace
 @pytest.mark.parametrize(
     "row", [r for r in ARRAYS if r.callee in SAME_ARITHMETIC and not r.note], ids=lambda row: row.name
 )
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("dtype", [np.float64, pytest.param(np.float32, marks=pytest.mark.long)])
 def test_bits_and_types_are_numbas(row: Row, dtype: Any) -> None:
     args = tuple(a.astype(dtype) if isinstance(a, np.ndarray) else a for a in drawn(row))
     call = call_of(row, args).args

@@ -13,6 +13,7 @@ from numba.core.typing import mathdecl, npydecl
 from adjit import rules
 from adjit.rules import registry
 from adjit.rules.registry import Table, lookup, registered
+from adjit.runtime.backend import is_dispatcher
 from tests.rules.more_numpy_rows import CALLED
 from tests.rules.numpy_rows import ALSO_SHOWN
 from tests.rules.sampling_rows import METHODS
@@ -44,7 +45,14 @@ def test_every_row_has_a_rule() -> None:
     assert [c for c in WITHOUT_EXAMPLE if lookup(c) is None and c not in METHODS] == []
 
 
-@pytest.mark.parametrize("row", [*ARRAYS, *CONSTANTS], ids=lambda row: row.name)
+# numba takes seconds for those that are compiled, which the table's own tests run
+EXAMPLES = [
+    pytest.param(row, id=row.name, marks=pytest.mark.long if is_dispatcher(row.callee) else ())
+    for row in (*ARRAYS, *CONSTANTS)
+]
+
+
+@pytest.mark.parametrize("row", EXAMPLES)
 def test_examples_run_and_are_finite(row: Row) -> None:
     found = row.function(*row.sample(np.random.default_rng(1)))
     if "nan" not in row.name:

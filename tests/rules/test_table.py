@@ -36,8 +36,9 @@ def named(part: Any) -> str:
     return part.name if isinstance(part, Row) else str(part)
 
 
-# Of some, numba compiles much. Of what is made of other rules (NumPy's words, SciPy's), a quarter is in the short run.
-CORE = {id(row) for row in (*SCALARS, *ARRAYS, *CONSTANTS)}
+# Of some, numba compiles much. Of what is made of other rules (NumPy's words, SciPy's), and of other forms of what has
+# a row already, a part is in the short run.
+CORE = {id(row) for row in (*SCALARS, *ARRAYS, *CONSTANTS) if row is FIRST[row.callee]}
 
 
 def marked(rows: list[Row], every: int) -> list[Any]:

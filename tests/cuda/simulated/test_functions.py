@@ -6,8 +6,8 @@ import pytest
 from tests.cuda.simulated.checks import arguments, check
 from tests.cuda.simulated.functions import FUNCTIONS
 
-# three of four are left to the long run
-NAMES = [pytest.param(name, marks=[pytest.mark.long] if k % 4 else []) for k, name in enumerate(FUNCTIONS)]
+# five of six are left to the long run
+NAMES = [pytest.param(name, marks=[pytest.mark.long] if k % 6 else []) for k, name in enumerate(FUNCTIONS)]
 
 
 @pytest.mark.parametrize("name", NAMES)

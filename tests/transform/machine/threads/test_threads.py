@@ -112,11 +112,11 @@ def test_every_mode_is_that_of_the_serial_function(name):
         assert same(serial, parallel)
 
 
-@pytest.mark.parametrize("part", [0, *(pytest.param(k, marks=pytest.mark.long) for k in range(1, 5))])
+@pytest.mark.parametrize("part", [0, *(pytest.param(k, marks=pytest.mark.long) for k in range(1, 10))])
 def test_threads_do_not_change_results(part):
     """Gradients by 1, 2 and 8 threads, for all programs, as `threaded.py` says."""
     environment = {**os.environ, "NUMBA_NUM_THREADS": "8", "PYTHONPATH": str(HERE)}
-    command = [sys.executable, "-W", "error", "-m", "tests.programs.threaded", *list(PRANGES)[part::5]]
+    command = [sys.executable, "-W", "error", "-m", "tests.programs.threaded", *list(PRANGES)[part::10]]
     done = subprocess.run(command, cwd=HERE, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
 
