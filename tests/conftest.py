@@ -1,4 +1,8 @@
+import gc
 import os
+
+# what was compiled stays, and grows: to search all of it for garbage takes seconds each time, in the midst of a test
+gc.set_threshold(50_000, 50, 1_000)
 
 # each pass is verified, and nothing comes from the user's cache; the tests of the cache take this back
 os.environ["ADJIT_VERIFY"] = "1"

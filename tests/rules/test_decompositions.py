@@ -20,9 +20,11 @@ from tests.rules.table import ARRAYS, Row
 
 
 def rows_with(kind: str) -> pytest.MarkDecorator:
-    """Every row whose op has a rule of this kind."""
+    """Every row whose op has a rule of this kind; of the rules' own functions, which take long, in the long run."""
     found = [row for row in ARRAYS if getattr(lookup(row.callee), kind)]
-    return pytest.mark.parametrize("row", found, ids=lambda row: row.name)
+    own = [pytest.mark.long if row.callee.__module__.startswith("adjit.rules") else () for row in found]
+    rows = [pytest.param(row, id=row.name, marks=marks) for row, marks in zip(found, own, strict=True)]
+    return pytest.mark.parametrize("row", rows)
 
 
 def owner(row: Row) -> Any:

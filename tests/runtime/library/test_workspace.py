@@ -70,6 +70,7 @@ def test_other_products_are_left_to_numba(left, right):
     assert workspace.product_type(np.dot, (left, right)) is None
 
 
+@pytest.mark.long
 def test_gradients_of_products():
     def f(a, b):
         return np.sum(np.sin(a @ b) * np.dot(a, b))

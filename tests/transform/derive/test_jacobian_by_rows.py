@@ -19,6 +19,7 @@ def test_sizes(function, size):
         np.testing.assert_allclose(g, w, rtol=1e-11, atol=1e-11)  # sums in another order
 
 
+@pytest.mark.long
 def test_calls():
     x = RNG.uniform(0.2, 1.0, 5)
     np.testing.assert_allclose(adjit.jacrev(calls)(x, 0.4), adjit.jacfwd(calls)(x, 0.4), rtol=1e-11, atol=1e-11)
