@@ -30,6 +30,11 @@ def as_real(a):
     return out
 
 
+def of_real(x, rows, columns):
+    """The complex matrix of so many rows and columns that a real one stands for, as `as_real` makes it."""
+    return complex_of(x[:rows, :columns].copy(), x[rows:, :columns].copy())
+
+
 @of_complex(np.linalg.solve)
 def complex_solve(a, b):
     # a vector as one column: numba takes seconds to compile a solve, so all are of one type
@@ -42,15 +47,12 @@ def complex_solve(a, b):
 
 @of_complex(np.linalg.inv)
 def complex_inv(a):
-    x, n = np.linalg.inv(as_real(a)), a.shape[0]
-    return complex_of(x[:n, :n].copy(), x[n:, :n].copy())
+    return of_real(np.linalg.inv(as_real(a)), a.shape[0], a.shape[0])
 
 
 @of_complex(np.linalg.pinv)
 def complex_pinv(a, rcond=1e-15):
-    x = np.linalg.pinv(as_real(a), rcond)
-    rows, columns = a.shape
-    return complex_of(x[:columns, :rows].copy(), x[columns:, :rows].copy())
+    return of_real(np.linalg.pinv(as_real(a), rcond), a.shape[1], a.shape[0])
 
 
 # --------------------------------------------------------------------------------------------------------- determinants

@@ -3,9 +3,6 @@
 Each row is a module that a function uses, what is changed in it, and the function.
 """
 
-import importlib.util
-import sys
-
 import numpy as np
 import pytest
 from numba import float64
@@ -17,6 +14,7 @@ from adjit.api.dispatch import Options
 from adjit.api.keys import key_of
 from adjit.rules import registry
 from adjit.transform.source.derivative import Derivative
+from tests.api.importing import imported
 
 METHODS = """
 class P:
@@ -152,15 +150,7 @@ def load(tmp_path, monkeypatch):
     def load(program, helpers):
         nonlocal count
         count += 1
-        for name, content in (("helpers", helpers), ("program", program)):
-            path = tmp_path / str(count) / f"{name}.py"
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(content)
-            spec = importlib.util.spec_from_file_location(name, path)
-            module = importlib.util.module_from_spec(spec)
-            monkeypatch.setitem(sys.modules, name, module)
-            spec.loader.exec_module(module)
-        return module.f
+        return imported(tmp_path / str(count), {"helpers": helpers, "program": program}, monkeypatch).f
 
     return load
 

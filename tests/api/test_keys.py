@@ -1,7 +1,6 @@
 """What the key of a derivative covers: all that its code depends on, and nothing that differs between processes."""
 
 import functools
-import importlib.util
 import math
 import os
 import shutil
@@ -22,6 +21,7 @@ from adjit.rules import registry
 from adjit.runtime.backend import versions as backend_versions
 from adjit.runtime.backend.versions import is_plain
 from adjit.transform.source.derivative import Derivative
+from tests.api.importing import imported
 from tests.defining import define
 
 BASE = """
@@ -58,16 +58,8 @@ def load(tmp_path, monkeypatch):
     def load(text=BASE, helpers=HELPERS):
         nonlocal count
         count += 1
-        for name, content in (("helpers", helpers), ("program", text)):
-            # the same file name in another folder: the folder is no part of the key
-            path = tmp_path / str(count) / f"{name}.py"
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(content)
-            spec = importlib.util.spec_from_file_location(name, path)
-            module = importlib.util.module_from_spec(spec)
-            monkeypatch.setitem(sys.modules, name, module)
-            spec.loader.exec_module(module)
-        return module
+        # the same file name in another folder: the folder is no part of the key
+        return imported(tmp_path / str(count), {"helpers": helpers, "program": text}, monkeypatch)
 
     return load
 

@@ -12,8 +12,7 @@ import numba
 import numpy as np
 import scipy.linalg as sl
 
-from adjit.rules.complex_matrices import as_real
-from adjit.rules.complex_numbers import complex_of
+from adjit.rules.complex_matrices import as_real, of_real
 from adjit.rules.registry import builtin
 from adjit.rules.triangular import (
     banded_solve,
@@ -293,9 +292,7 @@ def expm(A):
 
 @builtin.of_complex(sl.expm)
 def complex_expm(A):
-    n = A.shape[0]
-    found = sl.expm(as_real(A))
-    return complex_of(found[:n, :n].copy(), found[n:, :n].copy())
+    return of_real(sl.expm(as_real(A)), A.shape[0], A.shape[0])
 
 
 @numba.njit

@@ -32,7 +32,7 @@ from adjit.runtime.backend import is_dispatcher
 from adjit.transform import ir
 from adjit.transform.elaborate.builtin_calls import ALONG_AXES, INTRINSICS, METHODS, OF_LISTS
 from adjit.transform.elaborate.containers import list_method
-from adjit.transform.elaborate.control import checkpointed, either_value
+from adjit.transform.elaborate.control import checkpointed, of_option
 from adjit.transform.elaborate.derivatives import InnerPullback, arguments, asked, called, placed, pulled
 from adjit.transform.elaborate.kernels import CudaName, attribute_of_cuda, call_of_cuda, check_called, in_kernel
 from adjit.transform.elaborate.operators import applied, product, spelt_out, truth
@@ -53,7 +53,6 @@ from adjit.transform.elaborate.tables import is_keyed
 from adjit.transform.elaborate.tables import method as method_of_table
 from adjit.transform.elaborate.values import complexes
 from adjit.transform.elaborate.values.arrays import array_of, ordered_like, shape_of
-from adjit.transform.elaborate.values.choices import is_option
 from adjit.transform.elaborate.values.elementwise import converted, materialise, operand, paired, part, where
 from adjit.transform.elaborate.values.frame import Context, Frame, LocalFunction, wrap
 from adjit.transform.elaborate.values.handlers import bound, element_type, taken
@@ -209,14 +208,10 @@ def takes_none(function: Value) -> bool:
     return isinstance(callee, LocalFunction) or (callee is not None and _of_the_user(callee))
 
 
-def _one_of(frame: Frame, function: OneOf, args: Sequence[Value], named: Mapping[str, Value], place: int = 0) -> Value:
-    """A call of one of several functions, in that place or after it: a branch for each of them but the last."""
+def _one_of(frame: Frame, function: OneOf, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
+    """A call of one of several functions."""
     given, keywords = _computed(frame.ctx, args, named)
-    own = functools.partial(call, frame, function.options[place], given, keywords)
-    if place + 1 == len(function.options):
-        return own()
-    others = functools.partial(_one_of, frame, function, given, keywords, place + 1)
-    return either_value(frame, is_option(frame.ctx, function, place), own, others)
+    return of_option(frame, function, lambda option: call(frame, option, given, keywords))
 
 
 def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Value]) -> Value:

@@ -21,7 +21,7 @@ from adjit.notation import to_text
 from adjit.transform import ir
 from adjit.transform.elaborate.draws import KINDS
 from adjit.transform.elaborate.values import complexes, lists, scalars, sharing
-from adjit.transform.elaborate.values.choices import any_of, as_one_of, functions_in, number_type
+from adjit.transform.elaborate.values.choices import any_of, as_one_of, functions_in, is_option, number_type
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import ANYWHERE, Context, Frame, Guess
 from adjit.transform.elaborate.values.names import held_by, kept, mentions, new_cell
@@ -161,6 +161,15 @@ def either_value(frame: Frame, condition: ir.Operand, yes: Callable[[], Value], 
             why=found.why,
         )
     return found
+
+
+def of_option(frame: Frame, chosen: OneOf, run: Callable[[Static], Value], place: int = 0) -> Value:
+    """`run` of what is chosen at run time, in that place or after it: a branch for each option but the last."""
+    own = functools.partial(run, chosen.options[place])
+    if place + 1 == len(chosen.options):
+        return own()
+    others = functools.partial(of_option, frame, chosen, run, place + 1)
+    return either_value(frame, is_option(frame.ctx, chosen, place), own, others)
 
 
 def _run(frame: Frame, run: Callable[[], None]) -> None:

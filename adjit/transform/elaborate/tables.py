@@ -33,7 +33,7 @@ from adjit.transform.elaborate.containers import (
     set_item,
     without,
 )
-from adjit.transform.elaborate.control import conditional, either_value
+from adjit.transform.elaborate.control import conditional, either_value, of_option
 from adjit.transform.elaborate.operators import binary, truth
 from adjit.transform.elaborate.ordering import written
 from adjit.transform.elaborate.records import (
@@ -46,7 +46,6 @@ from adjit.transform.elaborate.records import (
     store_in_record,
 )
 from adjit.transform.elaborate.values import algorithms, complexes, scalars
-from adjit.transform.elaborate.values.choices import is_option
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Context, Frame, as_index
 from adjit.transform.elaborate.values.handlers import Handler, takes
@@ -194,7 +193,7 @@ def _entry(entries: Sequence[Value]) -> Value:
 def item_of(frame: Frame, owner: Record | Table, entries: Sequence[Value]) -> Value:
     """`owner[entries]`."""
     if len(entries) == 1 and isinstance(entries[0], OneOf) and is_keyed(owner):
-        return _at_one_of(frame, owner, entries[0])
+        return of_option(frame, entries[0], lambda key: item_of(frame, owner, [key]))
     if isinstance(owner, Record) and (owner.of is not None or _is_known(_entry(entries))):
         return item_of_record(frame, owner, entries)
     value = as_table(owner)
@@ -203,15 +202,6 @@ def item_of(frame: Frame, owner: Record | Table, entries: Sequence[Value]) -> Va
     if value.kind == "deque":
         return get_item(frame, dataclasses.replace(value.items, cell=None), entries)
     return _read(frame, value, _checked(frame.ctx, _entry(entries)))
-
-
-def _at_one_of(frame: Frame, owner: Record | Table, key: OneOf, place: int = 0) -> Value:
-    """The item under one of several keys, in that place or after it: a branch for each of them but the last."""
-    own = functools.partial(item_of, frame, owner, [key.options[place]])
-    if place + 1 == len(key.options):
-        return own()
-    others = functools.partial(_at_one_of, frame, owner, key, place + 1)
-    return either_value(frame, is_option(frame.ctx, key, place), own, others)
 
 
 def _read(frame: Frame, value: Table, key: Value) -> Value:
