@@ -22,7 +22,6 @@ from adjit import errors
 from adjit.notation import to_text
 from adjit.rules.library_functions import as_python
 from adjit.transform import ir
-from adjit.transform.elaborate.syntax import assigned
 from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Context, Frame, LocalFunction, wrap
@@ -64,6 +63,7 @@ from adjit.transform.source.derivative import (
 )
 from adjit.transform.source.marks import Checkpointed
 from adjit.transform.source.parameters import by_name
+from adjit.transform.source.syntax import assigned
 
 
 @dataclass(frozen=True, eq=False)

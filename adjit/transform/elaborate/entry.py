@@ -33,7 +33,6 @@ from adjit.transform.elaborate.expressions import evaluate, there
 from adjit.transform.elaborate.kernels import check_result, in_threads, kernel_of
 from adjit.transform.elaborate.recursion import as_loop
 from adjit.transform.elaborate.statements import block, collected, comprehension, for_each
-from adjit.transform.elaborate.syntax import always_returns, assigned, inside, nonlocals
 from adjit.transform.elaborate.values.choices import functions_in
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import (
@@ -76,6 +75,7 @@ from adjit.transform.source.derivative import Enclosed, Structured, unused
 from adjit.transform.source.reading import FunctionSource, read_source
 from adjit.transform.source.structures import Layout
 from adjit.transform.source.structures import count as leaf_count_of
+from adjit.transform.source.syntax import always_returns, assigned, inside, nonlocals
 
 DEEPEST = 64  # calls within calls
 

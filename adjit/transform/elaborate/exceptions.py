@@ -30,12 +30,12 @@ from adjit.rules.triangular import is_positive_definite
 from adjit.transform import ir
 from adjit.transform.elaborate import control
 from adjit.transform.elaborate.expressions import condition, evaluate
-from adjit.transform.elaborate.syntax import body_of, inside
 from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Frame
 from adjit.transform.elaborate.values.values import Poison, Static, TupleValue, is_array
 from adjit.transform.ir.types import array_type_of
+from adjit.transform.source.syntax import body_of, inside
 
 Block = Callable[[Frame, Sequence[Any]], None]
 

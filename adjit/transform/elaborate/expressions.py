@@ -30,7 +30,6 @@ from adjit.transform.elaborate.operators import BINARY, COMPARISONS, UNARY, bina
 from adjit.transform.elaborate.python_builtins import part_of_range, so_many
 from adjit.transform.elaborate.records import call_method, keys, opened
 from adjit.transform.elaborate.saying import SAYING, said
-from adjit.transform.elaborate.syntax import contains, nonlocals
 from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.elementwise import copied, materialise
 from adjit.transform.elaborate.values.frame import Context, Frame, Guess, LocalFunction, Once, wrap
@@ -61,6 +60,7 @@ from adjit.transform.elaborate.whole_arrays import indexing
 from adjit.transform.elaborate.whole_arrays.grid_subscripts import ON_GRIDS, on_grid
 from adjit.transform.ir.types import is_integer
 from adjit.transform.source.callables import python_function, signature
+from adjit.transform.source.syntax import contains, nonlocals
 
 
 def evaluate(frame: Frame, node: cst.BaseExpression) -> Value:

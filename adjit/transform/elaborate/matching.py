@@ -23,11 +23,11 @@ from adjit.transform.elaborate import control
 from adjit.transform.elaborate.expressions import condition, evaluate
 from adjit.transform.elaborate.operators import both, compare, either, truth
 from adjit.transform.elaborate.records import attribute_of_record, is_instance, key_of, opened
-from adjit.transform.elaborate.syntax import body_of
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Frame
 from adjit.transform.elaborate.values.names import kept
 from adjit.transform.elaborate.values.values import Grown, Record, Static, TupleValue, Value, seen
+from adjit.transform.source.syntax import body_of
 
 Names = dict[str, Value]
 

@@ -35,7 +35,8 @@ import libcst as cst
 
 from adjit import errors
 from adjit.runtime.backend import is_dispatcher
-from adjit.transform.elaborate.new_nodes import (
+from adjit.transform.source.callables import python_function
+from adjit.transform.source.new_nodes import (
     append,
     branch,
     call_of,
@@ -45,7 +46,8 @@ from adjit.transform.elaborate.new_nodes import (
     is_name,
     length,
 )
-from adjit.transform.elaborate.syntax import (
+from adjit.transform.source.reading import FunctionSource, read_source
+from adjit.transform.source.syntax import (
     always_leaves,
     assigned,
     body_of,
@@ -58,8 +60,6 @@ from adjit.transform.elaborate.syntax import (
     operands,
     read_before,
 )
-from adjit.transform.source.callables import python_function
-from adjit.transform.source.reading import FunctionSource, read_source
 
 
 def held_number(value: Any) -> Any:

@@ -40,7 +40,6 @@ from adjit.transform.elaborate.expressions import (
 from adjit.transform.elaborate.matching import match
 from adjit.transform.elaborate.operators import truth
 from adjit.transform.elaborate.python_builtins import iteration, known_items, length
-from adjit.transform.elaborate.syntax import always_leaves, assigned, body_of, clauses, contains, else_of
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Context, Frame
 from adjit.transform.elaborate.values.lists import contents, elements
@@ -61,6 +60,7 @@ from adjit.transform.elaborate.values.values import (
     is_list,
     seen,
 )
+from adjit.transform.source.syntax import always_leaves, assigned, body_of, clauses, contains, else_of
 
 
 def block(frame: Frame, statements: Sequence[cst.BaseStatement | cst.BaseSmallStatement]) -> None:
