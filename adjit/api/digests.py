@@ -28,7 +28,7 @@ from typing import Any, Generic, Protocol
 import numpy as np
 from numba import typeof, types
 
-from adjit.api.names import last_line, names_in, values_of_names
+from adjit.api.names import imports, last_line, names_in, values_of_names
 from adjit.errors import SourceUnavailable
 from adjit.runtime.backend import is_dispatcher
 from adjit.transform.source.callables import file_lines, is_distribution
@@ -161,6 +161,8 @@ class Walk:
         by_text = _BY_TEXT.intersection(names)
         if by_text:
             raise NotKeyed(f"{function.__qualname__} looks names up by {min(by_text)}")
+        if imports(code):
+            raise NotKeyed(f"{function.__qualname__} imports as it runs")
         self._names.update(dict.fromkeys(names))
         for kind, name, value in values_of_names(function):
             self.text(kind, name)

@@ -31,6 +31,13 @@ def globals_in(code: CodeType) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*own, *inner)))
 
 
+@functools.lru_cache(maxsize=4096)
+def imports(code: CodeType) -> bool:
+    """Whether a function, or one defined inside it, has an `import` in it."""
+    inner = (c for c in code.co_consts if isinstance(c, CodeType))
+    return any(one.opname == "IMPORT_NAME" for one in dis.get_instructions(code)) or any(map(imports, inner))
+
+
 class Empty:
     """What stands for a name around a function that has no value yet."""
 

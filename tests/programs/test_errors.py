@@ -173,18 +173,18 @@ def with_object_mode(x):
 
 @refused(
     """
-    Unsupported: `import` inside a function is not supported
+    Unsupported: an import that fails: No module named 'no_such_module'
       test_errors.py:+1 in imports
-        import math
-        ^^^^^^^^^^^
-      Import at the top of the file.
+        import no_such_module
+        ^^^^^^^^^^^^^^^^^^^^^
+      Install it, or look for the right name.
     """,
     1.5,
 )
 def imports(x):
-    import math
+    import no_such_module
 
-    return math.sin(x)
+    return no_such_module.sin(x)
 
 
 @refused(
@@ -1220,25 +1220,24 @@ def product_of_the_wrong_ranks(a, v):
     return (a @ v[0]).sum()
 
 
-def _imports(x):
-    import math
-
-    return math.sin(x)
+def _sends(x):
+    y = yield x
+    return y
 
 
 @refused(
     """
-    Unsupported: `import` inside a function is not supported
-      test_errors.py:+1 in _imports
-        import math
-        ^^^^^^^^^^^
+    Unsupported: what is sent to a generator is not supported
+      test_errors.py:+1 in _sends
+        y = yield x
+            ^^^^^^^
       Called from test_errors.py:+1 in calls_what_is_refused.
-      Import at the top of the file.
+      Write `yield` as a statement; what it should know, keep in an object.
     """,
     1.5,
 )
 def calls_what_is_refused(x):
-    return _imports(x) * x
+    return sum(_sends(x)) * x
 
 
 _without_source = eval("lambda x: x * x")

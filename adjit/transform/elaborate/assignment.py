@@ -29,7 +29,7 @@ from adjit.transform.elaborate.expressions import (
     there,
     whole,
 )
-from adjit.transform.elaborate.operators import BINARY, binary
+from adjit.transform.elaborate.operators import BINARY, in_place
 from adjit.transform.elaborate.python_builtins import known_items, so_many
 from adjit.transform.elaborate.records import set_attribute
 from adjit.transform.elaborate.values import scalars
@@ -37,6 +37,7 @@ from adjit.transform.elaborate.values.elementwise import materialise, store_all
 from adjit.transform.elaborate.values.frame import Frame
 from adjit.transform.elaborate.values.names import kept, now
 from adjit.transform.elaborate.values.order import settled
+from adjit.transform.elaborate.values.streams import as_stream
 from adjit.transform.elaborate.values.values import (
     Grown,
     Lazy,
@@ -52,6 +53,7 @@ from adjit.transform.elaborate.values.values import (
     is_array,
     is_list,
     leaves_of,
+    parts_of,
 )
 from adjit.transform.elaborate.whole_arrays import indexing
 
@@ -63,7 +65,7 @@ def assignment(frame: Frame, node: cst.Assign) -> None:
         value = materialise(frame.ctx, value)
     elif isinstance(targets[0], cst.Subscript):
         value = _named_item(frame, targets[0], value)
-    is_once = runs_once(frame, node.value)
+    is_once = runs_once(frame, node.value) and as_stream(value) is None  # which knows itself that it was run through
     for target in targets:
         assign(frame, target, value)
         if isinstance(target, cst.Name):
@@ -137,7 +139,7 @@ def augmented_assignment(frame: Frame, node: cst.AugAssign) -> None:
         extended(frame, old, value, "`+=`")
         return
     found = tables.changed_by(frame, callee, old, value)
-    bind(frame, target.value, binary(frame, callee, old, value) if found is None else found)
+    bind(frame, target.value, in_place(frame, callee, old, value) if found is None else found)
 
 
 def _updated(frame: Frame, old: Value, callee: Any, value: Value, store: Callable[[Value], None]) -> None:
@@ -151,7 +153,7 @@ def _updated(frame: Frame, old: Value, callee: Any, value: Value, store: Callabl
             indexing.writable(frame.ctx, array)
         store_all(frame.ctx, old, indexing.stored(frame.ctx, value), callee)
     else:
-        store(binary(frame, callee, old, value))
+        store(in_place(frame, callee, old, value))
 
 
 def assign(frame: Frame, target: cst.BaseExpression, value: Value, is_item: bool = False) -> None:
@@ -162,6 +164,7 @@ def assign(frame: Frame, target: cst.BaseExpression, value: Value, is_item: bool
         return
     value = there(ctx, value, "the value")
     if isinstance(target, cst.Tuple | cst.List):
+        value = value if as_stream(value) is None else listed(frame, value)
         starred = [k for k, e in enumerate(target.elements) if isinstance(e, cst.StarredElement)]
         items = _unpacked(frame, value, len(target.elements), starred[0] if starred else None)
         for element, item in zip(target.elements, items, strict=True):
@@ -242,6 +245,12 @@ def _named_item(frame: Frame, target: cst.Subscript, value: Value) -> Value:
     return value if is_array(value) else _renamed(frame, f"{array.value}_item", value, user=False) or value
 
 
+def _is_in_a_list(frame: Frame, value: ir.Var) -> bool:
+    """Whether a list or an object has it, as what a method puts there and returns."""
+    parts = (part for state in frame.lists().values() for part in parts_of(state))
+    return any(leaf is value for part in parts for leaf in leaves_of(part))
+
+
 def _renamed(frame: Frame, name: str, value: ir.Var, user: bool) -> ir.Var | None:
     """The value with another name, if the statement at hand just made it, so that nobody knows its variable."""
     ctx = frame.ctx
@@ -249,6 +258,8 @@ def _renamed(frame: Frame, name: str, value: ir.Var, user: bool) -> ir.Var | Non
     for k in range(len(ctx.builder.ops) - 1, max(frame.begun - 1, len(ctx.builder.ops) - 9), -1):
         op = ctx.builder.ops[k]
         if any(r is value for r in op.results):
+            if _is_in_a_list(frame, value):
+                return None
             renamed = dataclasses.replace(value, name=name, user=user)
             results = [renamed if r is value else r for r in op.results]
             following = [ir.substituted(later, {value: renamed}) for later in ctx.builder.ops[k + 1 :]]

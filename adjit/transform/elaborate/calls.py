@@ -30,21 +30,24 @@ from adjit.rules.registry import ALL_GIVEN, ARRAY_LIKE, KNOWN, SEVERAL, Entry, i
 from adjit.rules.ufunc_methods import METHODS_OF_UFUNCS
 from adjit.runtime.backend import is_dispatcher
 from adjit.transform import ir
-from adjit.transform.elaborate.builtin_calls import ALONG_AXES, INTRINSICS, METHODS, OF_LISTS
-from adjit.transform.elaborate.containers import list_method
-from adjit.transform.elaborate.control import checkpointed, of_option
+from adjit.transform.elaborate.builtin_calls import ALONG_AXES, INTRINSICS, METHODS, OF_LISTS, RUNNING_THROUGH
+from adjit.transform.elaborate.containers import list_method, listed
+from adjit.transform.elaborate.control import checkpointed, for_option, of_option
 from adjit.transform.elaborate.derivatives import InnerPullback, arguments, asked, called, placed, pulled
 from adjit.transform.elaborate.kernels import CudaName, attribute_of_cuda, call_of_cuda, check_called, in_kernel
 from adjit.transform.elaborate.operators import applied, product, spelt_out, truth
 from adjit.transform.elaborate.python_library import is_cached, of_text
 from adjit.transform.elaborate.records import (
     Parent,
+    attribute_of_class,
     attribute_of_jitclass,
     attribute_of_parent,
     attribute_of_record,
     call_method,
     called_object,
+    check_class,
     constructed,
+    method_of,
     opened,
     partial,
 )
@@ -61,8 +64,11 @@ from adjit.transform.elaborate.values.lists import elements
 from adjit.transform.elaborate.values.names import now
 from adjit.transform.elaborate.values.record_arrays import field, field_of, has_fields, is_records
 from adjit.transform.elaborate.values.scalars import Options
+from adjit.transform.elaborate.values.streams import as_stream
 from adjit.transform.elaborate.values.values import (
+    LEAF,
     Complex,
+    Fields,
     Flat,
     Grown,
     Lazy,
@@ -70,16 +76,19 @@ from adjit.transform.elaborate.values.values import (
     OneOf,
     Record,
     Running,
+    Shape,
     Static,
     Table,
     TupleValue,
     Value,
     described,
     dtype,
+    fields_of,
     is_array,
     is_complex,
     is_number,
     is_numeric,
+    ndim,
     object_of,
     parts_of,
 )
@@ -102,6 +111,8 @@ def attribute(frame: Frame, owner: Value, name: str) -> Value:
         return of_cuda
     if isinstance(owner, Record):
         return attribute_of_record(frame, owner, name)
+    if isinstance(owner, OneOf):
+        return of_option(frame, owner, lambda option: attribute(frame, option, name))
     if isinstance(owner, Static) and isinstance(owner.value, Parent):
         return attribute_of_parent(frame, owner.value, name)
     if isinstance(owner, Running):
@@ -128,6 +139,8 @@ def attribute(frame: Frame, owner: Value, name: str) -> Value:
         return _part_taken(ctx, owner, name)
     if isinstance(owner, TupleValue) and name in owner.fields:
         return owner.items[owner.fields.index(name)]
+    if isinstance(owner, TupleValue) and isinstance(owner.fields, Fields):
+        return attribute_of_class(frame, owner, owner.fields.of, name)
     if is_array(owner):
         found = array_attribute(ctx, owner, name)
         return Method(owner, name) if found is None else found
@@ -145,6 +158,8 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
         return _method(frame, function, args, named)
     if isinstance(function, Record):
         return call_method(frame, function, "__call__", args, named)
+    if (called_by := method_of(function, "__call__")) is not None:
+        return ctx.call(frame, Static(called_by), [function, *args], named)
     if isinstance(function, OneOf):
         return _one_of(frame, function, args, named)
     if not isinstance(function, Static):
@@ -185,12 +200,27 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
         if is_builtin(callee) and not frame.is_rule:
             return _of_rules(ctx, callee, given, keywords)
         return ctx.inline(callee, given, keywords, frame.is_rule, frame.weak)
+    of_texts = for_option(frame, TupleValue(tuple(args)), lambda made: call(frame, function, _items(made), named))
+    if of_texts is not None:
+        return of_texts
+    if not (_is_hashable(callee) and callee in RUNNING_THROUGH):
+        args = [_all_of_stream(frame, a) for a in args]
     if _is_hashable(callee) and callee in OF_LISTS:
         args = [a.array if isinstance(a, Flat) else a for a in args]
     else:
         seen_by = functools.partial(_unless_ragged if callee in _OF_RAGGED else elements, ctx)
         args, named = [seen_by(a) for a in args], {name: seen_by(value) for name, value in named.items()}
     return _resolved(frame, callee, list(args), dict(named))
+
+
+def _items(value: Value) -> tuple[Value, ...]:
+    assert isinstance(value, TupleValue)
+    return value.items
+
+
+def _all_of_stream(frame: Frame, value: Value) -> Value:
+    """What a generator gives as a list, which its items become where they are not taken in turn; else the value."""
+    return value if as_stream(value) is None else frame.ctx.collected(frame, value, None)
 
 
 # What joins the arrays of a list, which may be of different lengths.
@@ -346,14 +376,23 @@ def _worked_out(ctx: Context, callee: Any, args: Sequence[Value], named: Mapping
 
 
 # Methods of lists and dictionaries from outside that leave them as they are.
-_READING = frozenset(("items", "keys", "values", "get", "copy"))
+_READING = frozenset(("items", "keys", "values", "get", "copy", "index", "count"))
+
+
+def _with_fields(frame: Frame, owner: TupleValue, named: Mapping[str, Value]) -> Value:
+    """`owner._replace(**named)`."""
+    if unknown := sorted(named.keys() - set(owner.fields)):
+        raise frame.ctx.mismatch(f"{described(owner)} has no field {unknown[0]}", "Look for the right name.")
+    items = (named.get(name, item) for name, item in zip(owner.fields, owner.items, strict=True))
+    return dataclasses.replace(owner, items=tuple(materialise(frame.ctx, one) for one in items))
 
 
 def _named_tuple(frame: Frame, callee: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
+    check_class(frame.ctx, callee)
     expected = by_name(callee._fields, getattr(callee, "_field_defaults", {}))
     given = arguments(frame.ctx, callee.__name__, expected, args, named)
     items = (materialise(frame.ctx, value) for value in given.values())
-    return TupleValue(tuple(items), fields=tuple(callee._fields))
+    return TupleValue(tuple(items), fields=fields_of(callee))
 
 
 def _is_of_library(callee: Any) -> bool:
@@ -610,15 +649,24 @@ def _method(frame: Frame, method: Method, args: Sequence[Value], named: Mapping[
         found = _complex_method(frame, method, args, named)
         if found is not None:
             return found
-    if is_number(owner) and method.name in ("conjugate", "conj", "item"):
+    if method.name == "tolist" and is_array(owner) and not is_complex(owner) and 0 < ndim(owner) < 3:
+        rows = listed(frame, owner)
+        assert isinstance(rows, Grown)
+        return dataclasses.replace(rows, item=Shape("row", (LEAF,))) if ndim(owner) == 2 else rows
+    if is_number(owner) and method.name in ("conjugate", "conj", "item", "tolist"):
         return owner
     if isinstance(owner, Running):
         return _drawn(frame, owner, method.name, args, named)
+    args = [_all_of_stream(frame, a) for a in args] if isinstance(owner, Table | TupleValue | Grown) else args
     if isinstance(owner, Record | Table):
         if is_keyed(owner):
             return method_of_table(frame, owner, method.name, args, dict(named))
         assert isinstance(owner, Record)
         return call_method(frame, owner, method.name, args, named)
+    if isinstance(owner, TupleValue) and owner.fields and method.name == "_replace" and not args:
+        return _with_fields(frame, owner, named)
+    if isinstance(owner, TupleValue) and (of_class := method_of(owner, method.name)) is not None:
+        return ctx.call(frame, Static(of_class), [owner, *args], named)
     if isinstance(owner, TupleValue | Grown):
         return list_method(frame, owner, method.name, args, dict(named))
     if not is_array(owner):

@@ -44,6 +44,7 @@ from adjit.transform.elaborate.values.sharing import (
     shared_by,
     shares_items,
 )
+from adjit.transform.elaborate.values.streams import as_stream
 from adjit.transform.elaborate.values.values import (
     LEAF,
     Cell,
@@ -355,6 +356,9 @@ def drained(frame: Frame, value: Value) -> Value:
     """What an iterator has left, after which it has nothing, or what an object iterates over; else the value."""
     if isinstance(value, Record) and value.of is not None:
         method = inspect.getattr_static(value.of, "__iter__", None)
+        if hasattr(value.of, "__next__"):
+            what, instead = f"a loop over {described(value)}, which has `__next__`", "Write `__iter__` with `yield`."
+            raise frame.ctx.unsupported(what, instead)
         return drained(frame, frame.ctx.call(frame, Static(method), [value], {})) if method is not None else value
     if not isinstance(value, Table) or value.kind != "iterator":
         return value
@@ -369,7 +373,10 @@ def drained(frame: Frame, value: Value) -> Value:
 def listed(frame: Frame, value: Value) -> List:
     """`list(value)`: a list of its own."""
     ctx = frame.ctx
-    value = contents(ctx, drained(frame, value))
+    value = drained(frame, value)
+    if as_stream(value) is not None:
+        return ctx.collected(frame, value, None)
+    value = contents(ctx, value)
     value = materialise(ctx, elements(ctx, value) if not is_list(value) else value)
     if isinstance(value, Grown):
         return dataclasses.replace(part_of_list(ctx, value, ir.Span()), shares=shared_by(value))

@@ -12,6 +12,8 @@ import functools
 import itertools
 import operator
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from enum import Enum
 from typing import NamedTuple
 
 from numba import types
@@ -25,6 +27,7 @@ from adjit.transform.elaborate.values.choices import any_of, as_one_of, function
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import ANYWHERE, Context, Frame, Guess
 from adjit.transform.elaborate.values.names import held_by, kept, mentions, new_cell
+from adjit.transform.elaborate.values.streams import COUNTED
 from adjit.transform.elaborate.values.values import (
     CELL,
     LEAF,
@@ -59,12 +62,24 @@ EXPRESSION = "%expression"  # the value of a conditional expression while its si
 REDUCED = "%reduced"  # what functools.reduce has made so far
 CHECKPOINTED = "%checkpointed"  # the value of a checkpointed call, as it leaves the loop that stands for the call
 FLAGS = (BREAK, CONTINUE, RETURN, ENDED, RAISED)
+CALLERS = (
+    "caller:"  # before the name of a variable of who runs through a generator, while the body of that is elaborated
+)
 _SPOKEN = {
     BREAK: "broke", CONTINUE: "skip", RETURN: "returned", ENDED: "ended", RAISED: "raised", EXCEPTION: "handler",
     VALUE: "result", EXPRESSION: "chosen", CHECKPOINTED: "result", REDUCED: "reduced",
 }  # fmt: skip
 
 Env = dict[str, Value]
+
+
+def _bare(name: str) -> str:
+    """The name of a variable in the function that it belongs to."""
+    return name.rpartition(":")[2]
+
+
+def _is_flag(name: str) -> bool:
+    return _bare(name) in FLAGS
 
 
 def flag(frame: Frame, name: str) -> ir.Operand:
@@ -121,7 +136,7 @@ def conditional(frame: Frame, condition: ir.Operand, then: Callable[[], None], o
     outs: list[ir.Var] = []
     alone: list[str] = []  # the variables that alone name a list or an object
     for name in dict.fromkeys(name for side in sides for name in side.env):
-        absent = ir.boolean(False) if name in FLAGS else None
+        absent = ir.boolean(False) if _is_flag(name) else None
         a, b = (side.env.get(name, absent) for side in sides)
         if a is not None and (a is b or a == b):
             frame.env[name] = a
@@ -170,6 +185,24 @@ def of_option(frame: Frame, chosen: OneOf, run: Callable[[Static], Value], place
         return own()
     others = functools.partial(of_option, frame, chosen, run, place + 1)
     return either_value(frame, is_option(frame.ctx, chosen, place), own, others)
+
+
+def for_option(frame: Frame, value: Value, run: Callable[[Value], Value]) -> Value | None:
+    """`run` of a value in which each text that is chosen at run time is one of its options; None if none is in it."""
+    if isinstance(value, OneOf) and all(isinstance(option.value, str | Enum) for option in value.options):
+        return of_option(frame, value, run)
+    if not isinstance(value, TupleValue):
+        return None
+    for place, item in enumerate(value.items):
+
+        def whole(one: Value, k: int = place) -> Value:
+            made = replace(value, items=(*value.items[:k], one, *value.items[k + 1 :]))
+            found = for_option(frame, made, run)
+            return run(made) if found is None else found
+
+        if (found := for_option(frame, item, whole)) is not None:
+            return found
+    return None
 
 
 def _run(frame: Frame, run: Callable[[], None]) -> None:
@@ -311,8 +344,10 @@ def _puts_away(ctx: Context, shape: Shape, value: Value) -> None:
 
 
 def _variable(name: str, type_: types.Type) -> ir.Var:
+    name = _bare(name)
     if name.startswith("%"):
-        return ir.Var("items" if name.startswith(CELL) else _SPOKEN[name], type_)
+        spoken = "items" if name.startswith(CELL) else "count" if name.startswith(COUNTED) else _SPOKEN[name]
+        return ir.Var(spoken, type_)
     return ir.Var(name, type_, user=True)
 
 
@@ -418,7 +453,7 @@ def carried_loop(
         ctx.changes = {name: set(known) for name, known in changes.items()}
         # what is assigned in an inner loop alone is the outer loop's as well
         earlier: dict[str, Value | None] = {
-            n: None for n, s in slots.items() if s.shape is None and not n.startswith("%")
+            n: None for n, s in slots.items() if s.shape is None and not _bare(n).startswith("%")
         }
         frame.earlier, frame.sought = {**outer, **earlier}, outer_sought | sought
         for name, slot in slots.items():
@@ -427,7 +462,7 @@ def carried_loop(
                 held = frame.env[name]
                 if name in alone and is_mutable(held):
                     frame.env[name] = held_by(frame, alone[name], held)
-            elif name not in FLAGS:
+            elif not _is_flag(name):
                 frame.env.pop(name, None)
         was_in_loop, frame.in_loop = frame.in_loop, True
         try:
@@ -675,7 +710,7 @@ def _finish(
         if initial is None or isinstance(initial, Poison):
             initial = _from_before(frame, name, rebuild(slot.shape, args[name]))
         # control has not left when the loop is entered
-        start: Sequence[ir.Operand | None] = [ir.boolean(False) if name in FLAGS else None] * len(slot.types)
+        start: Sequence[ir.Operand | None] = [ir.boolean(False) if _is_flag(name) else None] * len(slot.types)
         if initial is not None:
             start = _leaves_as(ctx, slot.shape, initial) or start
         if name in rooms and count is not None:

@@ -30,6 +30,7 @@ from adjit.transform.elaborate.control import RETURN, VALUE, either_value, flag
 from adjit.transform.elaborate.derivatives import Moved, arguments, placed
 from adjit.transform.elaborate.detached import without_detached
 from adjit.transform.elaborate.expressions import evaluate, there
+from adjit.transform.elaborate.generators import Around, generated
 from adjit.transform.elaborate.kernels import check_result, in_threads, kernel_of
 from adjit.transform.elaborate.recursion import as_loop
 from adjit.transform.elaborate.statements import block, collected, comprehension, for_each
@@ -62,6 +63,7 @@ from adjit.transform.elaborate.values.values import (
     Value,
     described,
     dtype,
+    fields_of,
     operands_in,
     parts_of,
     structure,
@@ -75,7 +77,7 @@ from adjit.transform.source.derivative import Enclosed, Structured, unused
 from adjit.transform.source.reading import FunctionSource, read_source
 from adjit.transform.source.structures import Layout
 from adjit.transform.source.structures import count as leaf_count_of
-from adjit.transform.source.syntax import always_returns, assigned, inside, nonlocals
+from adjit.transform.source.syntax import always_returns, assigned, nonlocals, yield_in
 
 DEEPEST = 64  # calls within calls
 
@@ -286,7 +288,7 @@ def parameter(ctx: Context, name: str, type_: types.Type) -> tuple[ir.Tree, Valu
     """The variables of a parameter and the value that the body sees."""
     if isinstance(type_, types.BaseTuple):
         parts = [parameter(ctx, f"{name}_{k}", t) for k, t in enumerate(tuple_parts(type_))]
-        fields = tuple(getattr(type_, "fields", ()))
+        fields = fields_of(getattr(type_, "instance_class", None))
         return tuple(p[0] for p in parts), TupleValue(tuple(p[1] for p in parts), fields=fields)
     part = part_type(type_)
     if part is not None:
@@ -327,7 +329,7 @@ def structured(ctx: Context, layout: Layout, value: Value, branches: Mapping[int
             return records_of(ctx, part.keys, [next(leaves) for _ in part.keys])
         items = tuple(map(made, part.parts))
         if part.kind in ("tuple", "list"):
-            return TupleValue(items, part.kind == "list", tuple(getattr(part.of, "_fields", ())))
+            return TupleValue(items, part.kind == "list", fields_of(part.of))
         return Record(part.keys, items, part.of)
 
     return made(layout)
@@ -350,7 +352,7 @@ def _shape(layout: Layout) -> Shape:
         return Shape("row", (LEAF,))
     parts = tuple(map(_shape, layout.parts))
     if layout.kind in ("tuple", "list"):
-        return Shape(layout.kind, parts, tuple(getattr(layout.of, "_fields", ())))
+        return Shape(layout.kind, parts, fields_of(layout.of))
     return Shape("record", parts, layout.keys, layout.of)
 
 
@@ -469,15 +471,14 @@ def _run_body(frame: Frame, source: FunctionSource) -> Value:
     return value if frame.weak else materialise(ctx, value, "result")
 
 
-def _statements(frame: Frame, name: str, node: cst.FunctionDef) -> Value:
-    """What the body of a function returns."""
+def _statements(frame: Frame, name: str, node: cst.FunctionDef, around: Around = dict) -> Value:
+    """What the body of a function returns; `around`: the variables around its definition as they are now."""
     ctx = frame.ctx
     statements: list[Any] = list(node.body.body)
-    yields = [node for node in map(_yield_in, statements) if node is not None]
-    if yields:
-        what, place = f"{frame.source.name} is a generator", frame.source.place(yields[0])
-        raise errors.Unsupported(what, place, "It has no single result.", "Return an array or a sum.")
     frame.local_names = frozenset(assigned(statements).names)
+    yields = [node for node in map(yield_in, statements) if node is not None]
+    if yields:
+        return _generator(frame, name, node, yields[0], around)
     try:
         block(frame, statements)
     except Guess as guess:
@@ -489,6 +490,23 @@ def _statements(frame: Frame, name: str, node: cst.FunctionDef) -> Value:
     if value != Static(None) and not is_returned:
         raise ctx.unsupported(f"{name} returns on some paths only", "End it with a return.", node=node)
     return value
+
+
+def _generator(frame: Frame, name: str, node: cst.FunctionDef, at: cst.CSTNode, around: Around) -> Value:
+    """What a call of a function with `yield` gives."""
+    ctx = frame.ctx
+    if not ctx.active_calls:
+        what, place = f"{name} is a generator", frame.source.place(at)
+        raise errors.Unsupported(what, place, "It has no single result.", "Return an array or a sum.")
+    call = ctx.active_calls[-1]
+    if call[0] in ctx.recursive:
+        why = "How deep that goes is known at run time only."
+        raise ctx.unsupported(f"{name}, a generator that calls itself", "Return a list.", why=why, node=at)
+    if assigns := nonlocals(node):
+        raise ctx.unsupported(
+            f"{name}, a generator that assigns to `{assigns[0]}` around it", "Yield the new value.", node=at
+        )
+    return generated(frame, name, lambda: block(frame, node.body.body), lambda: _under_way(ctx, name, call), around)
 
 
 def _run_local(ctx: Context, function: LocalFunction, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
@@ -505,7 +523,11 @@ def _run_local(ctx: Context, function: LocalFunction, args: Sequence[Value], nam
     if shared and ctx.frames[-1] is not home:
         what = f"a call from another function of {function.name}, which assigns to `{shared[0]}` around it"
         raise ctx.unsupported(what, "Return the new value.")
-    frame.env = {n: v for n, v in home.env.items() if n not in own and not n.startswith("%")}
+
+    def around() -> dict[str, Value]:
+        return {n: v for n, v in home.env.items() if n not in own and not n.startswith("%")}
+
+    frame.env = around()
     with ctx.entered(frame), _under_way(ctx, function.name, (node, home, *_told_apart(given))):
         values = {n: kept(frame, materialise(ctx, v)) for n, v in given.items()}
         frame.env.update(values)
@@ -513,15 +535,9 @@ def _run_local(ctx: Context, function: LocalFunction, args: Sequence[Value], nam
             return materialise(ctx, evaluate(frame, node.body))
         made = source.node if node in ctx.recursive else node
         assert isinstance(made, cst.FunctionDef)
-        found = _statements(frame, function.name, made)
+        found = _statements(frame, function.name, made, lambda: {n: v for n, v in around().items() if n not in values})
     home.env.update((name, frame.env[name]) for name in shared if name in frame.env)
     return found
-
-
-@functools.lru_cache(maxsize=4096)
-def _yield_in(statement: cst.CSTNode) -> cst.CSTNode | None:
-    found = [node for node in inside(statement) if isinstance(node, cst.Yield | cst.Await)]
-    return found[-1] if found else None
 
 
 def _inline(

@@ -167,7 +167,8 @@ def _handler(frame: Frame, node: cst.ExceptHandler) -> Handler:
     named = Static(BaseException) if node.type is None else evaluate(frame, node.type)
     given = named.items if isinstance(named, TupleValue) else (named,)
     kinds = [one.value for one in given if isinstance(one, Static)]
-    if not kinds or not all(isinstance(kind, type) and issubclass(kind, BaseException) for kind in kinds):
+    is_of_classes = all(isinstance(kind, type) and issubclass(kind, BaseException) for kind in kinds)
+    if not kinds or len(kinds) < len(given) or not is_of_classes:
         raise frame.ctx.unsupported("`except` of what is no class", "Name exception classes.", node=node)
     return Handler(frame.handlers, tuple(kinds), node)
 

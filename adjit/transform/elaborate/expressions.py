@@ -12,6 +12,7 @@ import contextlib
 import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import Enum
 from types import BuiltinFunctionType, FunctionType
 from typing import Any, get_args
 
@@ -24,7 +25,7 @@ from adjit.transform import ir
 from adjit.transform.elaborate import tables
 from adjit.transform.elaborate.calls import attribute, call, takes_none
 from adjit.transform.elaborate.containers import drained, get_item, listed
-from adjit.transform.elaborate.control import either_value
+from adjit.transform.elaborate.control import either_value, of_option
 from adjit.transform.elaborate.kernels import is_kernel
 from adjit.transform.elaborate.operators import BINARY, COMPARISONS, UNARY, binary, both, compare, either, truth, unary
 from adjit.transform.elaborate.python_builtins import part_of_range, so_many
@@ -38,6 +39,7 @@ from adjit.transform.elaborate.values.lists import elements, joined
 from adjit.transform.elaborate.values.names import kept
 from adjit.transform.elaborate.values.order import in_order, settled
 from adjit.transform.elaborate.values.record_arrays import field_of, has_fields, is_records, part_of_records
+from adjit.transform.elaborate.values.streams import as_stream
 from adjit.transform.elaborate.values.values import (
     Flat,
     Grown,
@@ -182,7 +184,9 @@ def _tuple(frame: Frame, node: cst.Tuple | cst.List) -> Value:
         value = evaluate(frame, element.value)
         if not isinstance(element, cst.StarredElement):
             items.append(materialise(ctx, value))
-        elif is_a_list and (isinstance(value, Grown) or is_array(value)):
+            continue
+        value = value if as_stream(value) is None else listed(frame, value)
+        if is_a_list and (isinstance(value, Grown) or is_array(value)):
             before = joined(ctx, joined(ctx, before, TupleValue(tuple(items), is_list=True)), listed(frame, value))
             items = []
         else:
@@ -221,7 +225,7 @@ def _set_comprehension(frame: Frame, node: cst.SetComp) -> Value:
 
 def _items(frame: Frame, value: Value, node: cst.CSTNode, instead: str = _STARRED) -> tuple[Value, ...]:
     """What `*` stands for before a value."""
-    value = opened(frame.ctx, value)
+    value = opened(frame.ctx, value) if as_stream(value) is None else listed(frame, value)
     value = keys(frame, value) if isinstance(value, Record) else value
     if not isinstance(value, TupleValue):
         raise frame.ctx.unsupported(f"`*` before {described(value)}", instead, node=node)
@@ -449,7 +453,12 @@ def _subscript(frame: Frame, node: cst.Subscript) -> Value:
     ctx = frame.ctx
     base = evaluate(frame, node.value)
     mark = len(ctx.builder.ops)
-    entries = subscript_entries(frame, node)
+    return _item_of(frame, base, subscript_entries(frame, node), mark)
+
+
+def _item_of(frame: Frame, base: Value, entries: list[Value], mark: int) -> Value:
+    """`base[entries]`, after which so many operations the base was there."""
+    ctx = frame.ctx
     base = opened(ctx, base)
     if isinstance(base, Grown) and has_fields(base) and len(entries) == 1 and isinstance(entries[0], Static):
         return field_of(ctx, base, entries[0].value)
@@ -461,6 +470,11 @@ def _subscript(frame: Frame, node: cst.Subscript) -> Value:
         return part_of_records(ctx, base, entries)
     if isinstance(base, Static) and isinstance(base.value, ON_GRIDS):
         return on_grid(frame, base.value, entries)
+    if isinstance(base, Static) and isinstance(base.value, type) and issubclass(base.value, Enum):
+        names = [entry.value for entry in entries if isinstance(entry, Static)]
+        if len(names) != 1 or names[0] not in base.value.__members__:
+            raise ctx.mismatch(f"a subscript of {base.value.__name__} that is no name of a member", "Write the name.")
+        return wrap(ctx, base.value[names[0]])
     if isinstance(base, Range):
         return part_of_range(frame, base, entries)
     if isinstance(base, Flat):
@@ -469,11 +483,16 @@ def _subscript(frame: Frame, node: cst.Subscript) -> Value:
         return copied(ctx, selected) if is_array(selected) else selected
     if isinstance(base, Static) and isinstance(base.value, str):
         letters = get_item(frame, TupleValue(tuple(map(Static, base.value))), entries)
-        parts = letters.items if isinstance(letters, TupleValue) else (letters,)
-        return Static("".join(part.value for part in parts if isinstance(part, Static)))
+        if not isinstance(letters, TupleValue):
+            return letters
+        known = [part.value for part in letters.items if isinstance(part, Static)]
+        assert len(known) == len(letters.items)
+        return Static("".join(known))
     if is_scalar(base) and all(e in (TupleValue(()), Static(Ellipsis)) for e in entries):
         # of NumPy's numbers, and of the elements that np.nditer gives
         return base
+    if isinstance(base, OneOf):
+        return of_option(frame, base, lambda option: _item_of(frame, option, entries, mark))
     if not is_array(base):
         if isinstance(base, Static) and is_kernel(base.value):
             return configured(frame, base.value, entries)
@@ -618,6 +637,6 @@ _HANDLERS: dict[type, Callable[[Frame, Any], Value]] = {
 }
 
 _REFUSED: dict[type, tuple[str, str]] = {
-    cst.Yield: ("`yield`", "Return an array or a sum."),
+    cst.Yield: ("what is sent to a generator", "Write `yield` as a statement; what it should know, keep in an object."),
     cst.Await: ("`await`", "Call a function that is no coroutine."),
 }

@@ -37,6 +37,7 @@ from adjit.transform.elaborate.values.frame import Frame, as_index
 from adjit.transform.elaborate.values.handlers import Handler, dtype_argument, takes
 from adjit.transform.elaborate.values.lists import elements, joined
 from adjit.transform.elaborate.values.names import changed, kept
+from adjit.transform.elaborate.values.streams import as_stream, at_most, seen_through
 from adjit.transform.elaborate.values.values import (
     ENDLESS,
     LEAF,
@@ -92,6 +93,8 @@ def _map(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     if named or len(args) < 2:
         raise frame.ctx.unsupported("map with these arguments", "Give a function, and what it is called with.")
     function, *columns = args
+    if len(columns) == 1 and (stream := as_stream(columns[0])) is not None:
+        return seen_through(frame, stream, lambda one: frame.ctx.call(frame, function, [one], {}))
     if len(columns) == 1:
         return frame.ctx.collected(frame, columns[0], lambda one: frame.ctx.call(frame, function, [one], {}))
 
@@ -292,6 +295,8 @@ def _filter(frame: Frame, function: Value, iterable: Value) -> Value:
 
 def _iter(frame: Frame, iterable: Value) -> Value:
     """iter: of a list or an array itself, whatever becomes of that; of anything else, of a list of its items."""
+    if as_stream(iterable) is not None:
+        return iterable
     if isinstance(iterable, Table) and iterable.kind == "iterator":
         return iterable
     whole: Value = iterable
@@ -315,6 +320,9 @@ def _next(frame: Frame, iterator: Value, default: Value | None) -> Value:
     if is_list(iterator) and not _is_named(frame, iterator.cell):
         # what the call itself makes: a generator expression, map or filter
         iterator = Table("iterator", iterator, limit=ir.integer(0))
+    if as_stream(iterator) is not None:
+        what, instead = "next of a generator", "Run through it in a loop, which may `break`; or make a list of it."
+        raise ctx.unsupported(what, instead, why="What runs on later would have to be kept in between.")
     if not isinstance(iterator, Table) or iterator.kind != "iterator" or iterator.limit is None:
         raise ctx.unsupported(f"next of {described(iterator)}", "Give it what `iter(...)` of a list makes.")
     whole, place = iterator.items, iterator.limit
@@ -461,10 +469,16 @@ def _pairwise(frame: Frame, iterable: Value) -> Value:
 
 def _islice(frame: Frame, iterable: Value, *ends: Value | None) -> Value:
     """itertools.islice."""
+    ctx, stream = frame.ctx, as_stream(iterable)
     given = [None if end in (None, Static(None)) else as_index(frame.ctx, end, "an end") for end in ends if end]
     span = ir.Span(None, given[0]) if len(given) == 1 else ir.Span(*given)
     if any(isinstance(end, ir.Const) and end.value < 0 for end in given):
         raise frame.ctx.mismatch("itertools.islice of a negative number", "Count from the start.")
+    if stream is not None:
+        if len(given) > 1:
+            what, instead = "itertools.islice of a generator from a place on", "Make a list of it: `list(...)`."
+            raise ctx.unsupported(what, instead)
+        return at_most(frame, stream, given[0], lambda one, k: one, is_first=False)
     if isinstance(iterable, Range):
         whole = dataclasses.replace(iterable, stop=_end_of(frame, iterable, span))
         return part_of_range(frame, whole, [SliceValue(dataclasses.replace(span, stop=None))])
@@ -481,6 +495,9 @@ def _end_of(frame: Frame, whole: Range, span: ir.Span) -> ir.Operand:
     up, down = (functools.partial(scalars.scalar, frame.ctx, callee, (end, whole.stop), "end") for callee in (min, max))
     return complexes.branch(frame.ctx, is_up, up, down, "end")
 
+
+# What takes the items of a generator one by one, as somebody runs through it.
+RUNNING_THROUGH = frozenset((enumerate, zip, map, itertools.islice, iter, next))
 
 ITERABLES: dict[Any, Handler] = {
     reversed: takes("reversed", "sequence", _reversed),

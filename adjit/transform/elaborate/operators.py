@@ -19,7 +19,8 @@ from numba import types
 
 from adjit.rules.registry import class_of
 from adjit.transform import ir
-from adjit.transform.elaborate.records import call_method, opened
+from adjit.transform.elaborate.control import of_option
+from adjit.transform.elaborate.records import call_method, fields_compared, method_of, opened
 from adjit.transform.elaborate.values import complexes, lists, scalars, sharing
 from adjit.transform.elaborate.values.arrays import array_of
 from adjit.transform.elaborate.values.choices import holds_for, is_option
@@ -29,6 +30,7 @@ from adjit.transform.elaborate.values.names import under_a_cell
 from adjit.transform.elaborate.values.values import (
     Cell,
     Complex,
+    Fields,
     Grown,
     Maybe,
     OneOf,
@@ -86,6 +88,12 @@ def spelt_out(frame: Frame, callee: Any, args: Sequence[Value]) -> Value | None:
 def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
     """`left callee right`, arithmetic or comparison."""
     ctx = frame.ctx
+    is_of_chosen = isinstance(left, OneOf | Maybe) or isinstance(right, OneOf | Maybe)
+    if is_of_chosen and callee in (operator.eq, operator.ne):
+        return compare(frame, "Equal" if callee is operator.eq else "NotEqual", left, right)
+    found = _by_method(frame, callee, left, right)
+    if found is not None:
+        return found
     if is_list(left) and is_list(right) and callee is operator.add:
         whole = lists.joined(ctx, left, right)
         shares = frozenset[Cell]().union(*(sharing.shared_by(one) for one in (left, right) if isinstance(one, Grown)))
@@ -96,9 +104,6 @@ def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
         # in Python the same lists and objects again
         items = tuple(under_a_cell(frame, one) if is_mutable(one) else one for one in left.items)
         return lists.repeated(ctx, dataclasses.replace(left, items=items), right)
-    found = _by_method(frame, callee, left, right)
-    if found is not None:
-        return found
     if (is_list(left) and is_array(right)) or (is_list(right) and is_array(left)):
         left, right = (array_of_list(ctx, side) for side in (left, right))
     if (is_complex(left) or is_complex(right)) and is_numeric(left) and is_numeric(right):
@@ -127,6 +132,8 @@ def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
         return ir.boolean(bool(callee(left.value, right.value)))
     if callee is operator.add and _is_text(left) and _is_text(right):
         return Static(left.value + right.value)
+    if callee is operator.mul and _is_text(left) and isinstance(right, ir.Const) and is_integer(right.type):
+        return Static(left.value * right.value)
     if callee in _ORDERING and _is_text(left) and _is_text(right):
         return ir.boolean(callee(left.value, right.value))
     if callee in (operator.eq, operator.ne) and (isinstance(left, Static) or isinstance(right, Static)):
@@ -137,10 +144,21 @@ def binary(frame: Frame, callee: Any, left: Value, right: Value) -> Value:
                 why="NumPy compares each element.",
             )
         return ir.boolean(callee is operator.ne)
+    if isinstance(left, OneOf):
+        return of_option(frame, left, lambda option: binary(frame, callee, option, right))
+    if isinstance(right, OneOf):
+        return of_option(frame, right, lambda option: binary(frame, callee, left, option))
     what = f"`{getattr(callee, '__name__', callee)}` of {described(left)} and {described(right)}"
     if any(isinstance(v, Static) and type(v.value).__module__.startswith("scipy.sparse.") for v in (left, right)):
         raise ctx.unsupported(what, "Compress it first, outside of the function: .tocsr() or .tocsc().")
     raise ctx.unsupported(what, "Give numbers or arrays: take what is in tuples, and convert what is text.")
+
+
+def in_place(frame: Frame, callee: Any, target: Value, value: Value) -> Value:
+    """What `target callee= value` puts into the place of what is no array and no list."""
+    method = method_of(target, f"__i{_DUNDERS.get(callee, callee.__name__)}__")
+    found = Static(NotImplemented) if method is None else frame.ctx.call(frame, Static(method), [target, value], {})
+    return binary(frame, callee, target, value) if found == Static(NotImplemented) else found
 
 
 def array_of_list(ctx: Context, value: Value) -> Value:
@@ -149,15 +167,65 @@ def array_of_list(ctx: Context, value: Value) -> Value:
 
 
 def _by_method(frame: Frame, callee: Any, left: Value, right: Value) -> Value | None:
-    """What the class of an object says that an operator does; None where none is an object."""
-    name = _DUNDERS.get(callee, callee.__name__)
-    for owner, other, method in ((left, right, f"__{name}__"), (right, left, f"__r{name}__")):
-        if isinstance(owner, Record) and owner.of is not None and hasattr(class_of(owner.of), method):
-            return call_method(frame, owner, method, [other], {})
+    """What the class of an object says that an operator does; None where none is an object, or says nothing."""
+    ctx, name = frame.ctx, _DUNDERS.get(callee, callee.__name__)
+    sides = [(left, right, f"__{name}__"), (right, left, f"__{_REFLECTED.get(name, 'r' + name)}__")]
+    one, other = (_class_of_object(side) for side in (left, right))
+    if one is None and other is None:
+        return None
+    if one is not None and other is not None and one is not other and issubclass(other, one):
+        # that of a derived class is asked first where it has one of its own
+        own, inherited = (inspect.getattr_static(kind, sides[1][2], None) for kind in (other, one))
+        sides = sides[::-1] if own is not inherited else sides
+    for owner, beside, asked in sides:
+        method = method_of(owner, asked)
+        if method is None:
+            continue
+        if is_array(beside) and owner is right and not _stands_back(other):
+            raise ctx.unsupported(
+                f"`{name}` of an array and {described(owner)}",
+                f"Write `__array_ufunc__ = None` in the class, or put {described(owner)} to the left.",
+                why="NumPy asks the object about each element.",
+            )
+        compared = fields_compared(owner, method)
+        if compared is None:
+            found = ctx.call(frame, Static(method), [owner, beside], {})
+        elif _class_of_object(beside) is _class_of_object(owner):
+            rest = fields_compared(beside, method)
+            assert rest is not None
+            found = binary(frame, callee if owner is left else _MIRRORED[callee], compared, rest)
+        else:
+            continue
+        if found != Static(NotImplemented):
+            return found
+    if callee is operator.ne and any(method_of(owner, "__eq__") for owner in (left, right)):
+        return scalars.negated(ctx, truth(frame, binary(frame, operator.eq, left, right)))
+    if callee in (operator.eq, operator.ne) and isinstance((one and left) or right, Record):
+        return compare(frame, "Is" if callee is operator.eq else "IsNot", left, right)
     return None
 
 
+def _class_of_object(value: Value) -> type | None:
+    """The class of an object or a named tuple that has methods of the user's."""
+    if isinstance(value, Record):
+        return None if value.of is None else class_of(value.of)
+    fields = value.fields if isinstance(value, TupleValue) else ()
+    return fields.of if isinstance(fields, Fields) else None
+
+
+def _stands_back(kind: type | None) -> bool:
+    """Whether NumPy leaves an operator to such objects, if they stand to its right."""
+    missing = object()
+    asked = inspect.getattr_static(kind, "__array_ufunc__", missing)
+    return asked is None or (asked is missing and getattr(kind, "__array_priority__", 0.0) > 0.0)
+
+
 _DUNDERS = {operator.and_: "and", operator.or_: "or"}
+_REFLECTED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
+_MIRRORED = {
+    operator.lt: operator.gt, operator.le: operator.ge, operator.gt: operator.lt, operator.ge: operator.le,
+    operator.eq: operator.eq, operator.ne: operator.ne,
+}  # fmt: skip
 
 
 def applied(ctx: Context, callee: Any, args: Sequence[Value]) -> Value:
@@ -266,12 +334,10 @@ def unary(frame: Frame, callee: Any, value: Value) -> Value:
         return ir.integer(-2 if value.value else -1)
     if callee is operator.not_:
         return scalars.negated(ctx, truth(frame, value))
-    if isinstance(value, Record) and value.of is not None and hasattr(class_of(value.of), f"__{callee.__name__}__"):
-        return call_method(frame, value, f"__{callee.__name__}__", [], {})
+    if (method := method_of(value, f"__{callee.__name__}__")) is not None:
+        return ctx.call(frame, Static(method), [value], {})
     if is_numeric(value):
         return applied(ctx, callee, (value,))
-    if isinstance(value, Record) and value.of is not None and hasattr(value.of, f"__{callee.__name__}__"):
-        return call_method(frame, value, f"__{callee.__name__}__", [], {})
     raise ctx.unsupported(f"`{callee.__name__}` of {described(value)}", "Give a number or an array.")
 
 
@@ -313,6 +379,8 @@ def compare(frame: Frame, name: str, left: Value, right: Value) -> Value:
         return same if name in ("Is", "Equal") else scalars.negated(ctx, same)
     if name in ("In", "NotIn"):
         right = opened(ctx, right)
+        if isinstance(left, OneOf) and _is_text(right):
+            return of_option(frame, left, lambda option: compare(frame, name, option, right))
         if _is_text(left) and _is_text(right):
             return ir.boolean((left.value in right.value) == (name == "In"))
         if not isinstance(right, TupleValue):
@@ -350,6 +418,18 @@ def _is_same(frame: Frame, left: Value, right: Value) -> ir.Operand:
         if other != Static(None):
             raise frame.ctx.unsupported("`is` between values", "Use `is` with None, and `==` for numbers.")
         return scalars.negated(frame.ctx, one.is_there)
+    if isinstance(left, Static) or isinstance(right, Static):
+        return ir.boolean(isinstance(left, Static) and isinstance(right, Static) and left.value is right.value)
     if isinstance(left, ir.Const) and isinstance(right, ir.Const):
         return ir.boolean(left == right)
-    return ir.boolean(isinstance(left, Static) and isinstance(right, Static) and left.value is right.value)
+    if left == right and not isinstance(left, TupleValue | Record | Grown | Table):
+        return ir.boolean(True)
+    if is_mutable(left) and is_mutable(right) and isinstance(left.cell, Cell) and isinstance(right.cell, Cell):
+        return ir.boolean(left.cell == right.cell)
+    kinds = {type(side) for side in (left, right)}
+    if len(kinds) > 1 and kinds & {TupleValue, Record, Table, Grown}:
+        return ir.boolean(False)
+    raise frame.ctx.unsupported(
+        f"`is` of {described(left)} and {described(right)}", "Compare with `==`, or by what tells them apart.",
+        why="Whether they are one object in Python is not known here.",
+    )  # fmt: skip

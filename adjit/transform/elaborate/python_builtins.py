@@ -26,6 +26,7 @@ from adjit.transform.elaborate.containers import get_item, listed
 from adjit.transform.elaborate.draws import seeded, seeded_state
 from adjit.transform.elaborate.operators import binary
 from adjit.transform.elaborate.records import (
+    assign_attribute,
     call_method,
     get_attribute,
     has_attribute,
@@ -44,7 +45,9 @@ from adjit.transform.elaborate.values.lists import contents, elements
 from adjit.transform.elaborate.values.names import current
 from adjit.transform.elaborate.values.names import item as list_item
 from adjit.transform.elaborate.values.record_arrays import is_records, rows
+from adjit.transform.elaborate.values.streams import as_stream, at_most
 from adjit.transform.elaborate.values.values import (
+    ENDLESS,
     Complex,
     Grown,
     Number,
@@ -105,13 +108,37 @@ def _checkpoint(frame: Frame, what: Value, snapshots: Value | None) -> Value:
 
 
 def _enumerate(frame: Frame, iterable: Value, first: Value | None) -> Value:
-    return Paired(
-        (None, contents(frame.ctx, iterable)),
-        None if first is None else as_index(frame.ctx, first, "the start of enumerate"),
-    )
+    start = None if first is None else as_index(frame.ctx, first, "the start of enumerate")
+    if (stream := as_stream(iterable)) is not None:
+        counter = Range(start or ir.integer(0), ENDLESS, ir.integer(1))
+        return at_most(frame, stream, None, lambda one, k: TupleValue((_item(frame, counter, k), one)), is_first=False)
+    return Paired((None, contents(frame.ctx, iterable)), start)
+
+
+def _beside_stream(frame: Frame, args: Sequence[Value]) -> Value:
+    """zip of what a generator gives and of other things."""
+    ctx = frame.ctx
+    places = [k for k, one in enumerate(args) if as_stream(one) is not None]
+    (place,), stream = places[:1], as_stream(args[places[0]])
+    assert stream is not None
+    if len(places) > 1:
+        raise ctx.unsupported(
+            "zip of two generators", "Make a list of one: `list(...)`.", why="They run in turns, item by item."
+        )
+    others = Paired(tuple(contents(ctx, one) for k, one in enumerate(args) if k != place))
+    limit, item = (None, None) if not others.parts else (length(frame, others), iteration(frame, others)[1])
+
+    def row(one: Value, k: ir.Operand) -> Value:
+        beside = item(k) if item is not None else TupleValue(())
+        assert isinstance(beside, TupleValue)
+        return TupleValue((*beside.items[:place], one, *beside.items[place:]))
+
+    return at_most(frame, stream, limit, row, is_first=place == 0)
 
 
 def _zip(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+    if any(as_stream(one) is not None for one in args):
+        return _beside_stream(frame, args)
     return Paired(tuple(contents(frame.ctx, a) for a in args))
 
 
@@ -208,9 +235,13 @@ def _list_builtin(frame: Frame, value: Value | None) -> Value:
     return TupleValue((), is_list=True) if value is None else listed(frame, value)
 
 
-def _sum_builtin(frame: Frame, value: Value, start: ir.Operand | None) -> Value:
+def _sum_builtin(frame: Frame, value: Value, start: Value | None) -> Value:
     ctx = frame.ctx
     value = unordered(value)
+    has_objects = isinstance(value, Grown) and value.item.kind in ("record", "tuple")
+    if has_objects or not (start is None or is_number(start)):
+        # what `+` of the items says
+        return ctx.call(frame, Static(functools.reduce), [Static(operator.add), value, start or const(0)], {})
     value = elements(ctx, value) if is_list(value) else materialise(ctx, value)
     if not is_array(value) and not isinstance(value, TupleValue):
         value = elements(ctx, listed(frame, value))
@@ -248,11 +279,12 @@ PYTHON_BUILTINS: dict[Any, Handler] = {
     np.random.default_rng: takes("np.random.default_rng", "seed", seeded),
     np.random.RandomState: takes("np.random.RandomState", "seed", seeded_state),
     isinstance: takes("isinstance", "obj class_or_tuple", is_instance),
+    setattr: takes("setattr", "obj name value", assign_attribute),
     getattr: takes("getattr", "obj name default?", get_attribute),
     hasattr: takes("hasattr", "obj name", has_attribute),
     dataclasses.replace: _replace,
     super: parent,
-    builtins.sum: takes("sum", "iterable start:number?", _sum_builtin),
+    builtins.sum: takes("sum", "iterable start?", _sum_builtin),
 }
 
 # What takes a list for what it is, and no array in its place.

@@ -12,6 +12,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import functools
+import itertools
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +22,7 @@ from adjit.transform import ir
 from adjit.transform.elaborate.containers import listed
 from adjit.transform.elaborate.operators import binary
 from adjit.transform.elaborate.ordering import written
-from adjit.transform.elaborate.records import Partial
+from adjit.transform.elaborate.records import Partial, method_of
 from adjit.transform.elaborate.values import algorithms, scalars
 from adjit.transform.elaborate.values.elementwise import copied, materialise
 from adjit.transform.elaborate.values.frame import Frame, wrap
@@ -33,6 +34,7 @@ from adjit.transform.elaborate.values.values import (
     Table,
     TupleValue,
     Value,
+    described,
     is_array,
     is_list,
     is_number,
@@ -69,8 +71,14 @@ def _attributes(frame: Frame, args: list[Value], named: dict[str, Value]) -> Val
 # --------------------------------------------------------------------------------------------------------------- copies
 
 
+_COPYING = ("__copy__", "__deepcopy__", "__getstate__", "__setstate__", "__reduce__", "__reduce_ex__")
+
+
 def _copied(frame: Frame, value: Value) -> Value:
     """copy.copy."""
+    if own := next((name for name in _COPYING if method_of(value, name)), None):
+        what, instead = f"a copy of {described(value)}, which has `{own}`", "Make the object anew, by its class."
+        raise frame.ctx.unsupported(what, instead)
     if isinstance(value, Table):
         return dataclasses.replace(value, items=listed(frame, dataclasses.replace(value.items, cell=None)), cell=None)
     if isinstance(value, Record):
@@ -83,6 +91,7 @@ def _copied(frame: Frame, value: Value) -> Value:
 def _copied_deep(frame: Frame, value: Value, known: Value | None = None) -> Value:
     """copy.deepcopy."""
     if isinstance(value, TupleValue | Record):
+        _copied(frame, value)
         parts = tuple(_copied_deep(frame, one) for one in value.items)
         return dataclasses.replace(value, items=parts, cell=None)
     if isinstance(value, Table):
@@ -166,6 +175,14 @@ def _text(frame: Frame, value: Value | None) -> Value:
     return Static("" if value is None else str(_object(frame, value, "str")))
 
 
+def _letter(frame: Frame, value: Value) -> Value:
+    """ord."""
+    letter = _object(frame, value, "ord")
+    if not isinstance(letter, str) or len(letter) != 1:
+        raise frame.ctx.mismatch(f"ord of {described(value)}", "Give one letter.")
+    return ir.integer(ord(letter))
+
+
 def is_cached(callee: Any) -> bool:
     """Whether it is a function that remembers its results, which are those of the function itself."""
     return isinstance(callee, functools._lru_cache_wrapper)
@@ -178,6 +195,11 @@ PYTHON_LIBRARY: dict[Any, Handler] = {
     operator.contains: written(algorithms.contains),
     operator.itemgetter: _getter(algorithms.item_by, algorithms.items_by),
     operator.attrgetter: _attributes,
+    dict.fromkeys: written(algorithms.fromkeys),
+    itertools.cycle: written(algorithms.cycle),
+    itertools.takewhile: written(algorithms.takewhile),
+    itertools.dropwhile: written(algorithms.dropwhile),
+    itertools.groupby: written(algorithms.groupby),
     copy.copy: takes("copy.copy", "x", _copied),
     copy.deepcopy: takes("copy.deepcopy", "x memo?", _copied_deep),
     math.comb: _of_whole_numbers(math.comb, "n k", algorithms.comb),
@@ -185,6 +207,7 @@ PYTHON_LIBRARY: dict[Any, Handler] = {
     math.hypot: _hypot,
     math.isqrt: _of_whole_numbers(math.isqrt, "n", algorithms.isqrt),
     math.perm: _of_whole_numbers(math.perm, "n k?", algorithms.perm),
+    ord: takes("ord", "c", _letter),
     pow: takes("pow", "base exp mod?", _power),
     str: takes("str", "object?", _text),
 }

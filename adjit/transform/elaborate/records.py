@@ -15,6 +15,7 @@ import functools
 import inspect
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
 from types import FunctionType
 from typing import Any
 
@@ -32,6 +33,8 @@ from adjit.transform.elaborate.values.frame import Context, Frame, wrap
 from adjit.transform.elaborate.values.names import changed, kept, now, state_of
 from adjit.transform.elaborate.values.values import (
     Complex,
+    Fields,
+    Maybe,
     Method,
     Range,
     Record,
@@ -50,6 +53,7 @@ from adjit.transform.elaborate.values.values import (
 from adjit.transform.ir.types import is_integer
 from adjit.transform.source.callables import held_by
 from adjit.transform.source.parameters import by_name
+from adjit.transform.source.protocols import own_of_named_tuple, own_of_object
 
 # --------------------------------------------------------------------------------------------------------- from outside
 
@@ -208,6 +212,8 @@ def attribute_of_record(frame: Frame, owner: Record, name: str) -> Value:
     if owner.of is None:
         return Method(owner, name)
     found = owner.get(name)
+    if isinstance(inspect.getattr_static(class_of(owner.of), name, None), functools.cached_property):
+        return _remembered(frame, owner, name, found)
     if found is not None:
         return found
     if owner.of in KINDS:
@@ -220,12 +226,52 @@ def attribute_of_record(frame: Frame, owner: Record, name: str) -> Value:
         raise ctx.unsupported(
             f"{described(owner)} has no attribute `{name}`", "Assign it first.", why=f"It has {', '.join(owner.keys)}."
         )
+    return attribute_of_class(frame, owner, own, name)
+
+
+def _remembered(frame: Frame, owner: Record, name: str, found: Value | None) -> Value:
+    """What a `cached_property` gives: what the object has under its name, else what the function says, from now on."""
+    assert owner.of is not None
+    own = class_of(owner.of)
+    if found is not None and not isinstance(found, Maybe) and found != _UNREAD:
+        return found
+
+    def computed() -> Value:
+        made = materialise(frame.ctx, attribute_of_class(frame, now(frame, owner), own, name))
+        known = now(frame, owner)
+        assert isinstance(known, Record)
+        if known.cell is not None and name in known.keys:
+            changed(frame, known, known.with_item(name, made), f"`{name}`")
+        return made
+
+    if not isinstance(found, Maybe):
+        return computed()
+    return frame.ctx.either_value(frame, found.is_there, lambda: found.value, computed)
+
+
+_UNREAD = Static(None)
+
+
+def unread(kind: type) -> dict[str, Value]:
+    """What an object has under the names of the properties that it remembers, before one is read."""
+    named = ((name, inspect.getattr_static(kind, name, None)) for name in dir(kind))
+    return {name: _UNREAD for name, thing in named if isinstance(thing, functools.cached_property)}
+
+
+def attribute_of_class(frame: Frame, owner: Value, own: type, name: str) -> Value:
+    """`owner.name`, of what its class has."""
+    ctx = frame.ctx
+    thing = inspect.getattr_static(own, name, None)
     if isinstance(thing, property | functools.cached_property):
         getter = thing.fget if isinstance(thing, property) else thing.func
         return ctx.call(frame, Static(getter), [owner], {})
     if isinstance(thing, staticmethod | classmethod):
         return Static(getattr(own, name))
-    return Method(owner, name) if isinstance(thing, FunctionType) else wrap(ctx, thing)
+    if isinstance(thing, functools._lru_cache_wrapper):
+        return Static(Partial(Static(thing.__wrapped__), (owner,), {}))
+    if isinstance(thing, FunctionType) or thing is None or hasattr(type(thing), "__get__"):
+        return Method(owner, name)
+    return wrap(ctx, thing)
 
 
 def without(ctx: Context, owner: Record, name: str) -> errors.AdjitError:
@@ -302,9 +348,59 @@ def call_method(frame: Frame, owner: Record, name: str, args: Sequence[Value], n
     return handler(frame, owner, *args)
 
 
+def _member(ctx: Context, kind: type[Enum], args: Sequence[Value]) -> Value:
+    """The member of an enumeration that has a value."""
+    known = [one.value for one in args if isinstance(one, Static | ir.Const)]
+    if len(known) != 1 or len(args) != 1:
+        raise ctx.unsupported(f"{kind.__name__} of what is not constant", "Write the member.")
+    try:
+        return wrap(ctx, kind(known[0]))
+    except ValueError as error:
+        raise ctx.mismatch(str(error), "Look for the right value.") from None
+
+
+def check_class(ctx: Context, kind: type) -> None:
+    """Refuses a class whose objects do not have attributes, or are not made, as Python's own do."""
+    own = own_of_named_tuple(kind) if issubclass(kind, tuple) else own_of_object(kind)
+    if own is not None:
+        what = own if " " in own else f"`{own}`"
+        raise ctx.unsupported(
+            f"the class {kind.__name__}, which has {what} of its own",
+            "Use a plain class, a dataclass or a named tuple.",
+            why="What Python would ask it for is not followed here.",
+        )
+
+
+def method_of(value: Value, name: str) -> FunctionType | None:
+    """A method that the class of a value has, of the user's, or None."""
+    if isinstance(value, TupleValue) and isinstance(value.fields, Fields):
+        of: type | None = value.fields.of
+    else:
+        of = value.of if isinstance(value, Record) and value.of is not None else None
+    if of is None:
+        return None
+    found = inspect.getattr_static(class_of(of), name, None)
+    is_own = isinstance(found, FunctionType) and not (isinstance(value, TupleValue) and name in _OF_NAMED_TUPLES)
+    return found if is_own else None
+
+
+def fields_compared(value: Value, method: FunctionType) -> TupleValue | None:
+    """What a comparison compares that `dataclass` wrote; None of any other."""
+    if not isinstance(value, Record) or value.of is None or method.__code__.co_filename != "<string>":
+        return None
+    names = [field.name for field in dataclasses.fields(value.of) if field.compare]
+    return TupleValue(tuple(value.items[value.keys.index(name)] for name in names if name in value.keys))
+
+
+_OF_NAMED_TUPLES = ("_replace", "_asdict", "_make", "__repr__", "__getnewargs__", "__new__", "__replace__")
+
+
 def constructed(frame: Frame, kind: type, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
     """`kind(*args, **named)`, of a class of the user's."""
     ctx = frame.ctx
+    if issubclass(kind, Enum):
+        return _member(ctx, kind, args)
+    check_class(ctx, kind)
     if inspect.getattr_static(kind, "__new__") is not inspect.getattr_static(object, "__new__"):
         raise ctx.unsupported(
             f"a call of the class {kind.__name__}, which makes its objects in a way of its own",
@@ -312,12 +408,14 @@ def constructed(frame: Frame, kind: type, args: Sequence[Value], named: Mapping[
         )
     initial = inspect.getattr_static(kind, "__init__", None)
     if dataclasses.is_dataclass(kind) and _is_generated(kind):
-        cell = kept(frame, _of_dataclass(frame, kind, args, named))
+        made, handed_on = _of_dataclass(frame, kind, args, named)
+        cell = kept(frame, made)
         after = inspect.getattr_static(kind, "__post_init__", None)
         if isinstance(after, FunctionType):
-            ctx.call(frame, Static(after), [seen(frame.env, cell)], {})
+            ctx.call(frame, Static(after), [seen(frame.env, cell), *handed_on], {})
         return seen(frame.env, cell)
-    cell = kept(frame, Record((), (), kind))
+    remembered = unread(kind)
+    cell = kept(frame, Record(tuple(remembered), tuple(remembered.values()), kind))
     if isinstance(initial, FunctionType):
         ctx.call(frame, Static(initial), [seen(frame.env, cell), *args], named)
     elif args or named:
@@ -332,22 +430,29 @@ def _is_generated(kind: type) -> bool:
     return params is not None and params.init and (initial is None or initial.__code__.co_filename == "<string>")
 
 
-def _of_dataclass(frame: Frame, kind: type, args: Sequence[Value], named: Mapping[str, Value]) -> Record:
+def _of_dataclass(
+    frame: Frame, kind: type, args: Sequence[Value], named: Mapping[str, Value]
+) -> tuple[Record, list[Value]]:
+    """An object of a dataclass, and what its constructor only hands on to `__post_init__`."""
     ctx = frame.ctx
     fields = dataclasses.fields(kind)
     missing = dataclasses.MISSING
     factories = {f.name: f.default_factory for f in fields if f.default_factory is not missing}
     defaults = {f.name: f.default for f in fields if f.name in factories or f.default is not missing}
-    expected = by_name([f.name for f in fields if f.init], defaults)
+    parameters = inspect.signature(kind).parameters
+    handed_on = [name for name in parameters if name not in {f.name for f in fields}]
+    given = {n: parameters[n].default for n in handed_on if parameters[n].default is not inspect.Parameter.empty}
+    expected = by_name(list(parameters), defaults | given)
     values = arguments(ctx, kind.__name__, expected, args, named)
-    items: dict[str, Value] = {}
+    items: dict[str, Value] = unread(kind)
     for field in fields:
         value = values.get(field.name, wrap(ctx, field.default))
         if value == Static(missing) and field.name in factories:
             value = ctx.call(frame, Static(factories[field.name]), [], {})
         if value != Static(missing):
             items[field.name] = materialise(ctx, value)
-    return Record(tuple(items), tuple(items.values()), stood_for(kind))
+    made = Record(tuple(items), tuple(items.values()), stood_for(kind))
+    return made, [values[name] for name in handed_on]
 
 
 def replaced(frame: Frame, owner: Value, named: Mapping[str, Value]) -> Value:
@@ -480,8 +585,8 @@ def _classes_of(value: Value) -> tuple[type, ...]:
     if isinstance(value, Record):
         return (value.of or dict,)
     if is_list(value) or isinstance(value, TupleValue):
-        is_named = isinstance(value, TupleValue) and bool(value.fields)
-        return (list,) if is_list(value) else (tuple, _Named) if is_named else (tuple,)
+        fields = value.fields if isinstance(value, TupleValue) else ()
+        return (list,) if is_list(value) else (fields.of,) if isinstance(fields, Fields) else (tuple,)
     if is_array(value):
         return (np.ndarray,)
     if isinstance(value, Complex):
@@ -500,12 +605,6 @@ def _classes_of(value: Value) -> tuple[type, ...]:
     return (type(value.value),) if isinstance(value, Static) else ()
 
 
-class _Named(tuple[Any, ...]):
-    """Stands for the class of a named tuple, which is not known while compiling."""
-
-    __slots__ = ()
-
-
 def get_attribute(frame: Frame, owner: Value, name: Value, default: Value | None = None) -> Value:
     """`getattr(owner, name, default)`."""
     if not isinstance(name, Static) or not isinstance(name.value, str):
@@ -513,6 +612,14 @@ def get_attribute(frame: Frame, owner: Value, name: Value, default: Value | None
     if default is not None and not _has(owner, name.value):
         return default
     return frame.ctx.attribute(frame, owner, name.value)
+
+
+def assign_attribute(frame: Frame, owner: Value, name: Value, value: Value) -> Value:
+    """`setattr(owner, name, value)`."""
+    if not isinstance(name, Static) or not isinstance(name.value, str):
+        raise frame.ctx.unsupported("setattr with a name that is not constant", "Write the name.")
+    set_attribute(frame, owner, name.value, value)
+    return Static(None)
 
 
 def has_attribute(frame: Frame, owner: Value, name: Value) -> Value:

@@ -37,17 +37,22 @@ from adjit.transform.elaborate.expressions import (
     subscript_entries,
     whole,
 )
+from adjit.transform.elaborate.generators import carried, give
+from adjit.transform.elaborate.imports import importing, importing_from
 from adjit.transform.elaborate.matching import match
 from adjit.transform.elaborate.operators import truth
 from adjit.transform.elaborate.python_builtins import iteration, known_items, length
+from adjit.transform.elaborate.values import algorithms
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Context, Frame
 from adjit.transform.elaborate.values.lists import contents, elements
 from adjit.transform.elaborate.values.names import kept
 from adjit.transform.elaborate.values.order import stored_to
 from adjit.transform.elaborate.values.sharing import run_through
+from adjit.transform.elaborate.values.streams import Stream, Taking, as_stream, take_all
 from adjit.transform.elaborate.values.values import (
     ENDLESS,
+    Cell,
     Grown,
     List,
     Poison,
@@ -60,7 +65,7 @@ from adjit.transform.elaborate.values.values import (
     is_list,
     seen,
 )
-from adjit.transform.source.syntax import always_leaves, assigned, body_of, clauses, contains, else_of
+from adjit.transform.source.syntax import always_leaves, assigned, body_of, clauses, contains, else_of, names_read
 
 
 def block(frame: Frame, statements: Sequence[cst.BaseStatement | cst.BaseSmallStatement]) -> None:
@@ -122,9 +127,26 @@ def _leave(frame: Frame, node: cst.Break | cst.Continue) -> None:
 
 
 def _expression(frame: Frame, node: cst.Expr) -> None:
-    if not isinstance(node.value, cst.SimpleString | cst.ConcatenatedString):
+    if isinstance(node.value, cst.Yield):
+        _yield(frame, node.value)
+    elif not isinstance(node.value, cst.SimpleString | cst.ConcatenatedString):
         frame.ctx.statement = node.value
         evaluate(frame, node.value)
+
+
+def _yield(frame: Frame, node: cst.Yield) -> None:
+    value = node.value
+    if not isinstance(value, cst.From):
+        give(frame, Static(None) if value is None else whole(frame, value))
+        return
+    names, stops = carried(frame, node)
+
+    def each(one: Value) -> ir.Operand | None:
+        give(frame, one)
+        return control.left(frame) if stops else None
+
+    iterated = evaluate(frame, value.item)
+    take(frame, iterated, each, names, stops)
 
 
 def _pass(frame: Frame, node: cst.CSTNode) -> None:
@@ -166,7 +188,8 @@ def _loop_names(frame: Frame, node: cst.For | cst.While, more: Iterable[cst.CSTN
         names.extend((control.RETURN, control.VALUE))
     if frame.catching:
         names.extend((control.RAISED, control.EXCEPTION))
-    return names, breaks or found.returns or bool(frame.catching)
+    of_user, is_ended = carried(frame, node.body)
+    return [*names, *of_user], breaks or found.returns or bool(frame.catching) or is_ended
 
 
 def _trip(frame: Frame, node: cst.For | cst.While, stops: bool, test: ir.Operand | None = None) -> list[ir.Operand]:
@@ -200,6 +223,12 @@ def _after_loop(frame: Frame, node: cst.For | cst.While, outer_break: Value | No
 def _for(frame: Frame, node: cst.For) -> None:
     ctx = frame.ctx
     iterated = evaluate(frame, node.iter)
+    iterated = drained(frame, iterated) if isinstance(iterated, Record) else iterated
+    if isinstance(iterated, Range) and iterated.stop == ENDLESS:
+        iterated = ctx.inline(algorithms.count, (iterated.start, iterated.step), {}, True, False)
+    if (stream := as_stream(iterated)) is not None:
+        _streamed(frame, node, stream)
+        return
     if isinstance(iterated, Table) and iterated.kind == "iterator":
         is_left = contains(node.body, cst.Break) or assigned([node.body]).returns
         if is_left or (frame.catching and contains(node.body, cst.Raise)):
@@ -207,9 +236,7 @@ def _for(frame: Frame, node: cst.For) -> None:
                 "a loop over an iterator that may end early", "Loop over a list, or call `next` in a `while` loop."
             )
         iterated = drained(frame, iterated)
-    if isinstance(iterated, Range) and iterated.stop == ENDLESS:
-        raise ctx.unsupported("a loop over itertools.count", "Write `while True:`, and count in it.")
-    iterated = contents(ctx, drained(frame, iterated) if isinstance(iterated, Record) else iterated)
+    iterated = contents(ctx, iterated)
     iterated = iterated if isinstance(iterated, Grown) else elements(ctx, iterated)
     items = known_items(frame, iterated)
     if items is not None:
@@ -231,6 +258,25 @@ def _for(frame: Frame, node: cst.For) -> None:
     # and that does not tell the keys of dictionaries either: these are searched
     if not control.tried(frame, lambda: as_loop(iterated)):
         in_full(counted)
+
+
+def _streamed(frame: Frame, node: cst.For, stream: Stream) -> None:
+    """A loop over what a generator gives: that runs, and a trip in the place of each of its `yield`s."""
+    names, stops = _loop_names(frame, node, [cst.AssignTarget(node.target)])
+    outer_break = frame.env.get(control.BREAK)
+    frame.env[control.BREAK] = ir.boolean(False)
+    if contains(node.body, cst.Break) and control.BREAK not in names:
+        names.append(control.BREAK)
+
+    def trip(item: Value) -> ir.Operand | None:
+        frame.env[control.CONTINUE] = ir.boolean(False)
+        assign(frame, node.target, item)
+        block(frame, body_of(node.body))
+        frame.env[control.CONTINUE] = ir.boolean(False)
+        return control.left(frame) if stops else None
+
+    take_all(frame, stream, Taking(trip, names, stops))
+    _after_loop(frame, node, outer_break)
 
 
 def _looped(frame: Frame, node: cst.For, iterated: Value) -> None:
@@ -305,15 +351,29 @@ MOST_UNROLLED = 64  # and of a loop where that has to be
 
 def for_each(frame: Frame, iterated: Value, do: Callable[[Value], None], names: Sequence[str] = ()) -> None:
     """Runs `do` on each item, in order; `names`: the variables that it changes, lists aside."""
+
+    def each(one: Value) -> None:
+        do(one)
+
+    take(frame, iterated, each, names, stops=False)
+
+
+def take(
+    frame: Frame, iterated: Value, do: Callable[[Value], ir.Operand | None], names: Sequence[str], stops: bool
+) -> None:
+    """Runs `do` on each item, in order, until it says that control has left, which it may if it `stops`."""
     ctx, origin = frame.ctx, frame.ctx.builder.origin
-    iterated = contents(ctx, drained(frame, iterated))
+    iterated = drained(frame, iterated)
+    if (stream := as_stream(iterated)) is not None:
+        take_all(frame, stream, Taking(do, names, stops))
+        return
+    iterated = contents(ctx, iterated)
     iterated = materialise(ctx, iterated if isinstance(iterated, Grown) else elements(ctx, iterated))
     items = known_items(frame, iterated)
     if items is None and isinstance(iterated, Range):
         items = _numbers(iterated, UNROLLED)
     if items is not None:
-        for one in items:
-            do(one)
+        _each_in_turn(frame, items, do)
         return
     run, item = iteration(frame, iterated)
     counter = ir.Var("i", types.intp)
@@ -321,17 +381,25 @@ def for_each(frame: Frame, iterated: Value, do: Callable[[Value], None], names: 
     def body() -> list[ir.Operand]:
         ctx.builder.origin = origin
         with _of_so_many(ctx, run):
-            do(item(counter))
-        return []
+            gone = do(item(counter))
+        return [gone or ir.boolean(False)] if stops else []
 
     def build(trips: control.Trips) -> ir.Op:
         return ir.For(
             start=run.start, stop=run.stop, step=run.step, inits=trips.inits, body=trips.body(counter),
-            outs=trips.outs, origin=origin,
+            outs=trips.outs, stops=stops, origin=origin,
         )  # fmt: skip
 
     with run_through(ctx, iterated):
         control.carried_loop(frame, names, body, build, functools.partial(length, frame, run))
+
+
+def _each_in_turn(frame: Frame, items: Sequence[Value], do: Callable[[Value], ir.Operand | None]) -> None:
+    for k, one in enumerate(items):
+        gone = do(one)
+        if gone is not None and gone != ir.boolean(False):
+            control.conditional(frame, gone, lambda: None, functools.partial(_each_in_turn, frame, items[k + 1 :], do))
+            return
 
 
 def _numbers(run: Range, most: int) -> Sequence[Value] | None:
@@ -433,9 +501,24 @@ def _unrolled(frame: Frame, node: cst.For, items: Sequence[Value]) -> None:
     _after_loop(frame, node, outer_break)
 
 
+def _never_runs(frame: Frame, node: cst.While) -> bool:
+    """Whether the test of a loop, of what is in lists that are known, is false where the loop begins."""
+    held = (frame.env.get(name) for name in names_read(node.test))
+    if not any(isinstance(seen(frame.env, value), TupleValue) for value in held if isinstance(value, Cell)):
+        return False
+    before = dict(frame.env)
+    with frame.ctx.builder.region():
+        found = condition(frame, node.test)
+    frame.env = before
+    return found == ir.boolean(False)
+
+
 def _while(frame: Frame, node: cst.While) -> None:
     ctx = frame.ctx
     origin = ctx.builder.origin
+    if _never_runs(frame, node):
+        block(frame, [] if node.orelse is None else body_of(node.orelse.body))
+        return
     names, stops = _loop_names(frame, node, [node.test])
     outer_break = frame.env.get(control.BREAK)
     # the operations of the test and what they give, unless they are part of the trip
@@ -491,16 +574,24 @@ def _del(frame: Frame, node: cst.Del) -> None:
         frame.env[target.value] = Poison("", is_deleted=True)
 
 
-def _only_remembers(frame: Frame, node: cst.BaseExpression) -> bool:
+_COMPILERS = (numba.jit, numba.njit)
+
+
+def _leaves_alone(frame: Frame, node: cst.BaseExpression) -> bool:
     """Whether a decorator is one of those that give a function with the same results."""
     decorator = evaluate(frame, node.func if isinstance(node, cst.Call) else node)
-    return isinstance(decorator, Static) and decorator.value in (functools.cache, functools.lru_cache)
+    known = (functools.cache, functools.lru_cache, *_COMPILERS)
+    return isinstance(decorator, Static) and any(decorator.value is one for one in known)
 
 
 def _function(frame: Frame, node: cst.FunctionDef) -> None:
-    if node.asynchronous is not None or not all(_only_remembers(frame, d.decorator) for d in node.decorators):
-        raise frame.ctx.unsupported("a decorated function inside a differentiated one", "Define it outside.")
-    frame.env[node.name.value] = local_function(frame, node)
+    if node.asynchronous is not None:
+        raise frame.ctx.unsupported("a coroutine inside a differentiated function", "Write a plain function.")
+    value = local_function(frame, node)
+    for each in reversed(node.decorators):
+        if not _leaves_alone(frame, each.decorator):
+            value = frame.ctx.call(frame, evaluate(frame, each.decorator), [value], {})
+    frame.env[node.name.value] = value
 
 
 def _with(frame: Frame, node: cst.With) -> None:
@@ -562,11 +653,11 @@ _HANDLERS: dict[type, Callable[[Frame, Any], None]] = {
     cst.With: _with,
     cst.Global: _global,
     cst.Nonlocal: _nonlocal,
+    cst.Import: importing,
+    cst.ImportFrom: importing_from,
 }
 
 _REFUSED: dict[type, tuple[str, str]] = {
     cst.TryStar: ("`except*`", "Test the condition with `if` before the operation that may raise."),
-    cst.Import: ("`import` inside a function", "Import at the top of the file."),
-    cst.ImportFrom: ("`import` inside a function", "Import at the top of the file."),
     cst.ClassDef: ("a class inside a function", "Define it outside."),
 }

@@ -33,7 +33,7 @@ from adjit.transform.elaborate.containers import (
     set_item,
     without,
 )
-from adjit.transform.elaborate.control import conditional, either_value, of_option
+from adjit.transform.elaborate.control import conditional, either_value, for_option
 from adjit.transform.elaborate.operators import binary, truth
 from adjit.transform.elaborate.ordering import written
 from adjit.transform.elaborate.records import (
@@ -55,7 +55,6 @@ from adjit.transform.elaborate.values.sharing import puts_away, puts_away_items
 from adjit.transform.elaborate.values.values import (
     Grown,
     List,
-    OneOf,
     Record,
     SliceValue,
     Static,
@@ -179,6 +178,9 @@ def _must_be_there(frame: Frame, value: Table, place: ir.Operand, what: str = "k
 
 def contains(frame: Frame, value: Table, key: Value) -> ir.Operand:
     """`key in value`."""
+    found = for_option(frame, key, lambda one: contains(frame, value, one)) if value.kind != "deque" else None
+    if isinstance(found, ir.Var | ir.Const):
+        return found
     key = _checked(frame.ctx, key) if value.kind != "deque" else key
     return scalars.scalar(frame.ctx, operator.ge, (_place(frame, value, key), ir.integer(0)), "is_there")
 
@@ -192,8 +194,9 @@ def _entry(entries: Sequence[Value]) -> Value:
 
 def item_of(frame: Frame, owner: Record | Table, entries: Sequence[Value]) -> Value:
     """`owner[entries]`."""
-    if len(entries) == 1 and isinstance(entries[0], OneOf) and is_keyed(owner):
-        return of_option(frame, entries[0], lambda key: item_of(frame, owner, [key]))
+    found = for_option(frame, _entry(entries), lambda key: item_of(frame, owner, [key])) if is_keyed(owner) else None
+    if found is not None:
+        return found
     if isinstance(owner, Record) and (owner.of is not None or _is_known(_entry(entries))):
         return item_of_record(frame, owner, entries)
     value = as_table(owner)
@@ -241,6 +244,13 @@ def _with_default(
 def store(frame: Frame, owner: Record | Table, entries: Sequence[Value], value: Value) -> None:
     """`owner[entries] = value`."""
     ctx, key = frame.ctx, _entry(entries)
+
+    def stored(one: Value) -> Value:
+        store(frame, owner, [one], value)
+        return Static(None)
+
+    if is_keyed(owner) and for_option(frame, key, stored) is not None:
+        return
     if isinstance(owner, Record) and (owner.of is not None or _is_known(key)):
         store_in_record(frame, owner, entries, value)
         return
@@ -317,6 +327,11 @@ def method(frame: Frame, owner: Record | Table, name: str, args: Sequence[Value]
     """`owner.name(*args, **named)`."""
     ctx = frame.ctx
     args = [materialise(ctx, a) for a in args]
+    if args and name in _KEYED:
+        rest = args[1:]
+        found = for_option(frame, args[0], lambda key: method(frame, owner, name, [key, *rest], named))
+        if found is not None:
+            return found
     if name == "__getitem__":
         return item_of(frame, owner, args)
     if isinstance(owner, Record) and not (name in _KEYED and args and not _is_known(args[0])):

@@ -21,6 +21,8 @@ from typing import Any
 
 import numpy as np
 
+from adjit.transform.source.protocols import own_of_builtin, own_of_object
+
 # the classes of arrays that are nothing but arrays: others have masks, units or operators of their own
 ARRAYS = (np.ndarray, np.memmap)
 # what says that there is an array in a value of another library
@@ -146,6 +148,8 @@ def taken_apart(value: Any, leaves: list[Any]) -> Layout:
     if type(value) in ARRAYS:
         leaves.append(value)
         return ARRAY
+    if own_of_builtin(type(value)) or (is_object(value) and own_of_object(type(value))):
+        raise NotTaken(value)
     if isinstance(value, tuple):
         of = type(value) if type(value) is not tuple else None
         return Layout("tuple", tuple(taken_apart(part, leaves) for part in value), of=of)

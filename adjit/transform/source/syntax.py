@@ -93,6 +93,8 @@ def _assigned_in(node: cst.CSTNode) -> Assigned:
     for each in inside(node, (cst.FunctionDef, cst.Lambda)):
         if isinstance(each, cst.AssignTarget | cst.AugAssign | cst.AnnAssign | cst.NamedExpr | cst.For | cst.Del):
             names.update(dict.fromkeys(_targets(each.target)))
+        elif isinstance(each, cst.ImportAlias):
+            names[each.evaluated_alias or each.evaluated_name.partition(".")[0]] = None
         elif isinstance(each, cst.FunctionDef | cst.MatchAs | cst.MatchStar) and each.name is not None:
             names[each.name.value] = None
         returns |= isinstance(each, cst.Return)
@@ -119,6 +121,15 @@ def contains(node: cst.CSTNode, kind: type[cst.CSTNode]) -> bool:
     if isinstance(node, cst.FunctionDef | cst.Lambda):
         return False
     return any(contains(child, kind) for child in node.children)
+
+
+@functools.lru_cache(maxsize=4096)
+def yield_in(statement: cst.CSTNode) -> cst.CSTNode | None:
+    """The last `yield` or `await` in a statement."""
+    found = [
+        node for node in inside(statement, (cst.FunctionDef, cst.Lambda)) if isinstance(node, cst.Yield | cst.Await)
+    ]
+    return found[-1] if found else None
 
 
 def clauses(part: cst.CompFor | None) -> list[cst.CompFor]:

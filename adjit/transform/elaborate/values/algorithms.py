@@ -270,3 +270,56 @@ def power_modulo(base: int, exponent: int, modulus: int) -> int:
         factor = factor * factor % modulus
         exponent = exponent // 2
     return found
+
+
+def fromkeys(keys: Any, value: Any = None) -> Any:
+    """dict.fromkeys."""
+    made: dict[Any, Any] = {}
+    for key in keys:
+        made[key] = value
+    return made
+
+
+# ------------------------------------------------------------------------------------------------------ generators
+
+
+def count(start: Any, step: Any) -> Any:
+    """itertools.count."""
+    while True:
+        yield start
+        start = start + step
+
+
+def cycle(iterable: Any) -> Any:
+    """itertools.cycle."""
+    items = list(iterable)
+    while len(items) > 0:
+        yield from items
+
+
+def takewhile(predicate: Any, iterable: Any) -> Any:
+    """itertools.takewhile."""
+    for item in iterable:
+        if not predicate(item):
+            return
+        yield item
+
+
+def dropwhile(predicate: Any, iterable: Any) -> Any:
+    """itertools.dropwhile."""
+    is_begun = False
+    for item in iterable:
+        if is_begun or not predicate(item):
+            is_begun = True
+            yield item
+
+
+def groupby(iterable: Any, key: Any = None) -> Any:
+    """itertools.groupby, with lists for groups."""
+    items = list(iterable)
+    keys = items if key is None else [key(item) for item in items]
+    begin = 0
+    for k in range(1, len(items) + 1):
+        if k == len(items) or keys[k] != keys[begin]:
+            yield keys[begin], items[begin:k]
+            begin = k

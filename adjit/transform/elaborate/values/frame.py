@@ -18,6 +18,7 @@ from numba import types
 from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate.values.values import (
+    AWAY,
     CELL,
     Cell,
     Complex,
@@ -30,11 +31,13 @@ from adjit.transform.elaborate.values.values import (
     TupleValue,
     Value,
     View,
+    fields_of,
     leaves_of,
     parts_of,
     seen,
 )
 from adjit.transform.ir.types import const, is_small, type_of, typed_const
+from adjit.transform.source.protocols import own_of_builtin
 from adjit.transform.source.reading import FunctionSource
 from adjit.transform.source.structures import ARRAYS, known_by
 
@@ -336,13 +339,19 @@ def wrap(ctx: Context, thing: Any) -> Value:
     """The value that stands for a Python object from outside; numbers and arrays are constants, as for numba."""
     if isinstance(thing, np.float16 | np.longdouble | np.clongdouble):
         raise ctx.unsupported(f"a number of {thing.dtype} from outside", "Use float(...) of it, or np.float32(...).")
+    if own := own_of_builtin(type(thing)):
+        raise ctx.unsupported(
+            f"{type(thing).__name__}, a class with {'' if ' ' in own else 'a method '}`{own}` of its own",
+            f"Use what it is made of: a plain {_plain(type(thing)).__name__}.",
+            why="What Python would ask of it is not followed here.",
+        )
     if isinstance(thing, bool | int | float | np.bool_ | np.integer | np.floating):
         return const(thing)
     if isinstance(thing, complex | np.complexfloating):
         part = type_of(thing.real)
         return Complex(typed_const(float(thing.real), part), typed_const(float(thing.imag), part))
     if isinstance(thing, tuple):
-        return TupleValue(tuple(wrap(ctx, part) for part in thing), fields=tuple(getattr(thing, "_fields", ())))
+        return TupleValue(tuple(wrap(ctx, part) for part in thing), fields=fields_of(type(thing)))
     if isinstance(thing, np.ndarray):
         if thing.dtype.names:
             return Static(thing)
@@ -354,6 +363,11 @@ def wrap(ctx: Context, thing: Any) -> Value:
     if known:
         return Record(tuple(known), tuple(wrap(ctx, part) for part in known.values()), type(thing))
     return Static(thing)
+
+
+def _plain(kind: type) -> type:
+    """The class of Python's own that one is derived from."""
+    return next(owner for owner in kind.__mro__ if owner.__module__ == "builtins")
 
 
 def _type_of_array(ctx: Context, array: np.ndarray[Any, Any]) -> types.Array:
@@ -406,6 +420,7 @@ class Frame:
         self.once: dict[str, Once] = {}  # the variables that hold what can be run through once
         self.shared: tuple[str, ...] = ()  # the variables that functions defined inside assign
         self.begun = 0  # how many operations there were when the statement at hand began
+        self.giving: Giving | None = None  # of a generator, who runs through it
 
     def lists(self) -> dict[str, Value]:
         """What is in each list, by its cell."""
@@ -421,6 +436,12 @@ class Frame:
             self.once[name].read(self.ctx, name)
         if self.ctx.stale and value is not None:
             self.ctx.refuse_stale(name, value)
+        if value is AWAY:
+            raise self.ctx.unsupported(
+                f"`{name}`, which a generator reads and a loop over the generator assigns",
+                "Keep it in a list or an object, or yield what is not known of it.",
+                why="The generator would have to see what the loop has made of it so far.",
+            )
         if isinstance(value, Poison) and value.is_deleted:
             raise self.ctx.unsupported(f"`{name}` is read after it may have been deleted", "Leave the `del` out.")
         if isinstance(value, Poison):
@@ -429,6 +450,18 @@ class Frame:
                 f"the type of {shown} depends on the path taken", f"Give {shown} one type on every path.", why=value.why
             )
         return value
+
+
+@dataclass(frozen=True)
+class Giving:
+    """Who runs through a generator: what is done with an item, which variables that assigns, whether it may leave."""
+
+    user: Frame
+    names: tuple[str, ...]
+    do: Callable[[Value], ir.Operand | None]
+    stops: bool
+    calls: int  # how many calls were under way around it
+    places: int
 
 
 @dataclass

@@ -38,6 +38,28 @@ class Running(Static):
     generator: ir.Var
 
 
+class Fields(tuple[str, ...]):
+    """The names that a named tuple has for its items; `of`: its class."""
+
+    of: type
+
+    def __new__(cls, of: type) -> Fields:
+        made = super().__new__(cls, of._fields)  # type: ignore[attr-defined]
+        made.of = of
+        return made
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Fields) and self.of is other.of
+
+    def __hash__(self) -> int:
+        return hash(self.of)
+
+
+def fields_of(kind: Any) -> tuple[str, ...]:
+    """The fields of a class of named tuples; none of any other."""
+    return Fields(kind) if isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields") else ()
+
+
 @dataclass(frozen=True)
 class TupleValue:
     """A tuple (or, with `is_list`, a list) of values; `fields`: the names that a named one has for them.
@@ -284,6 +306,7 @@ Value = (
 )
 
 
+AWAY = Poison("A loop over a generator assigns it, and the generator reads it while that runs.")
 MADE_BEFORE = Poison("It is a list that the trip before of a loop made.")
 
 
@@ -344,7 +367,7 @@ def pairs_of(value: Record) -> TupleValue:
 def key_value(key: Any) -> Value:
     """The value that stands for a constant key."""
     if isinstance(key, tuple):
-        return TupleValue(tuple(map(key_value, key)), fields=tuple(getattr(key, "_fields", ())))
+        return TupleValue(tuple(map(key_value, key)), fields=fields_of(type(key)))
     return const(key) if isinstance(key, bool | int | float) else Static(key)
 
 

@@ -1,0 +1,56 @@
+"""`import` inside a function: what it names is known while compiling.
+
+In: the statement. Out: the modules, or what is in them, under the names that the function has for them.
+
+    from scipy.special import gammaln      gammaln: the function of SciPy
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import libcst as cst
+import libcst.helpers
+
+from adjit.transform.elaborate.values.frame import Frame, wrap
+from adjit.transform.elaborate.values.values import Static
+
+
+def importing(frame: Frame, node: cst.Import) -> None:
+    """`import name, name as other`."""
+    for alias in node.names:
+        module = _module(frame, alias.evaluated_name)
+        name = alias.evaluated_alias
+        if name is None:
+            # `import a.b` binds a
+            name, module = (
+                alias.evaluated_name.partition(".")[0],
+                _module(frame, alias.evaluated_name.partition(".")[0]),
+            )
+        frame.env[name] = Static(module)
+
+
+def importing_from(frame: Frame, node: cst.ImportFrom) -> None:
+    """`from module import name, name as other`."""
+    ctx, name = frame.ctx, "." * len(node.relative)
+    if node.module is not None:
+        name += cst.helpers.get_full_name_for_node_or_raise(node.module)
+    if isinstance(node.names, cst.ImportStar):
+        raise ctx.unsupported("`import *` inside a function", "Name what is imported.")
+    module = _module(frame, name)
+    for alias in node.names:
+        asked = alias.evaluated_name
+        if not hasattr(module, asked):
+            _module(frame, f"{name}.{asked}")
+        frame.env[alias.evaluated_alias or asked] = wrap(ctx, getattr(module, asked))
+
+
+def _module(frame: Frame, name: str) -> Any:
+    """A module that the function imports, which happens as it is compiled."""
+    try:
+        return importlib.import_module(name, frame.source.globals.get("__package__"))
+    except ImportError as error:
+        raise frame.ctx.unsupported(
+            f"an import that fails: {error}", "Install it, or look for the right name."
+        ) from None

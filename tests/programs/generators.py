@@ -1,0 +1,447 @@
+"""Generators: run through by loops, by other generators and by what takes their items."""
+
+import dataclasses
+import itertools
+import math
+
+import numpy as np
+
+from tests.programs.rows import Rows
+
+GENERATORS = Rows()
+add = GENERATORS.add
+
+
+def steps(x, tol):
+    y = x
+    while abs(y * y - x) > tol:
+        y = 0.5 * (y + x / y)
+        yield y
+
+
+@add(lambda: (1.7,))
+def sum_of_steps(x):
+    s = 0.0
+    for y in steps(x, 1e-09):
+        s += y * y
+    return s
+
+
+@add(lambda: (1.7,))
+def counted_steps_until_a_break(x):
+    s = 0.0
+    for k, y in enumerate(steps(x, 1e-09)):
+        if k == 2:
+            break
+        s += y * y * (k + 1)
+    return s
+
+
+def forever(x):
+    while True:
+        x = np.sin(x) + 0.1
+        yield x
+
+
+@add(lambda: (1.7,))
+def zip_of_a_range_and_an_endless_one(x):
+    s = 0.0
+    for k, y in zip(range(5), forever(x)):
+        s += k * y
+    return s
+
+
+@add(lambda: (1.7,))
+def sums_and_largest_of_some(x):
+    return sum(itertools.islice(forever(x), 4)) + max(steps(x, 0.001)) + np.mean(list(steps(x, 1e-06)))
+
+
+@add(lambda: (np.array([[0.3, 1.2], [0.5, 2.0], [1.1, 0.2]]),))
+def bonds_of_a_chain(x):
+
+    def bonds(p):
+        for a, b in zip(p[:-1], p[1:]):
+            yield (b - a)
+
+    return sum((np.sum(b**2) for b in bonds(x)))
+
+
+def tree(n, x):
+    if n == 0:
+        yield x
+        return
+    yield from tree(n - 1, x * 0.5)
+    yield from tree(n - 1, x * x)
+
+
+@add(lambda: (1.7,))
+def walk_through_a_tree(x):
+    s = 0.0
+    for v in tree(3, x):
+        s += np.exp(v)
+    return s
+
+
+class Walk:
+    def __init__(self, x, n):
+        self.x, self.n = (x, n)
+
+    def __iter__(self):
+        y = self.x
+        for i in range(self.n):
+            y = y * y * 0.9 + 0.1 * i
+            yield (i, y)
+
+
+@add(lambda: (1.7,), compiled=True)
+def an_object_that_yields(x):
+    s = 0.0
+    for i, y in Walk(x, 4):
+        if i == 1:
+            continue
+        s += y * i
+    else:
+        s *= 2
+    return s
+
+
+@add(lambda: (1.7,), compiled=True)
+def loops_in_loops_that_return(x):
+    last = 0.0
+    best = None
+    for a in steps(x, 1e-05):
+        for b in steps(a, 1e-05):
+            if b > 1.2:
+                continue
+            last = a * b + last
+            if last > 50:
+                return last
+        best = a if best is None else min(best, a)
+    return last + best
+
+
+@add(lambda: (1.7,))
+def map_of_an_endless_one(x):
+    g = forever(x)
+    t = 0.0
+    for y in map(lambda v: v * v, g):
+        t += y
+        if t > 5:
+            break
+    return t
+
+
+@add(lambda: (1.7,))
+def items_are_appended_until_enough(x):
+    out = []
+    for y in forever(x):
+        out.append(y)
+        if len(out) >= 5:
+            break
+    return np.prod(out)
+
+
+def sim(n, dt, th):
+    pos, vel = (np.array([1.0, 0.0]), np.array([0.0, th]))
+    for i in range(n):
+        vel = vel - dt * pos
+        pos = pos + dt * vel
+        yield (i * dt, pos, vel)
+
+
+@add(lambda: (1.7,), compiled=True)
+def arrays_are_yielded(th):
+    e = 0.0
+    for t, p, v in sim(20, 0.1, th):
+        e += p @ p * t + 0.5 * (v @ v)
+    return e
+
+
+@add(lambda: (1.7,))
+def run_through_twice(x):
+    g = steps(x, 0.0001)
+    a = sum(g)
+    return a + sum(g)
+
+
+@add(lambda: (1.7,), compiled=True)
+def an_exception_ends_it(x):
+    s = 0.0
+    try:
+        for y in forever(x):
+            s += y
+            if s > 4:
+                raise ValueError("x")
+    except ValueError:
+        return s * 2
+    return s
+
+
+@add(lambda: (1.7,))
+def items_are_unpacked(x):
+    a, b, c = tri(x)
+    return a * b + c
+
+
+def tri(x):
+    yield x
+    yield (x * x)
+    if x > 0:
+        yield np.sin(x)
+    else:
+        yield np.cos(x)
+
+
+@add(lambda: (1.7,))
+def a_star_before_it(x):
+    return np.array([*tri(x)]).sum() + sum((v * w for v, w in zip(tri(x), [1.0, 2.0, 3.0])))
+
+
+@add(lambda: (1.7,))
+def with_an_else(x):
+    s = 0.0
+    for k in range(3):
+        for y in steps(x + k, 0.0001):
+            s += y
+            if y > 100:
+                break
+        else:
+            s += 1.0
+    return s
+
+
+@add(lambda: (1.7,))
+def a_dictionary_of_what_is_yielded(x):
+    d = {k: v for k, v in Walk(x, 3)}
+    s = 0.0
+    for k, v in zip(forever(x), [1.0, 2.0]):
+        s += k * v
+    return s + d[2]
+
+
+def evolve(n, x):
+    s = x.copy()
+    for i in range(n):
+        s *= 0.9
+        s[0] += 0.1
+        yield s
+
+
+@add(lambda: (np.array([0.3, 0.7, 1.1, 0.4]),))
+def the_same_array_each_time(x):
+    t = 0.0
+    for s in evolve(4, x):
+        t += s.sum() ** 2
+    return t
+
+
+@add(lambda: (np.array([0.3, 0.7, 1.1, 0.4]),))
+def copies_of_the_same_array(x):
+    allof = [s.copy() for s in evolve(4, x)]
+    return np.sum(np.array(allof) ** 2)
+
+
+@dataclasses.dataclass
+class Box:
+    v: float
+    hist: list
+
+    def run(self, n):
+        for i in range(n):
+            self.v = self.v * 1.1 + 0.1
+            self.hist.append(self.v)
+            yield i
+
+
+@add(lambda: (np.array([0.3, 0.7, 1.1, 0.4]),))
+def both_change_an_object(x):
+    b = Box(x[0], [])
+    t = 0.0
+    for i in b.run(4):
+        t += b.v * i
+        b.v *= x[1]
+    return t + sum(b.hist)
+
+
+@add(lambda: (np.array([0.3, 0.7, 1.1, 0.4]),))
+def both_change_a_list(x):
+    state = [0.0]
+
+    def gen():
+        for i in range(3):
+            yield (x[0] * state[0] + 1)
+
+    for v in gen():
+        state[0] += v * x[1]
+    return state[0]
+
+
+@add(lambda: (np.array([0.3, 0.7, 1.1, 0.4]),), compiled=True)
+def pairs_with_continue_and_break(x):
+
+    def pairs(n):
+        for i in range(n):
+            for j in range(i):
+                if (i + j) % 3 == 0:
+                    continue
+                yield (i, j)
+
+    e = 0.0
+    for i, j in pairs(len(x)):
+        d = x[i] - x[j]
+        if d > 10:
+            break
+        e += d * d * (i + j)
+    return e
+
+
+def weighted(items, w):
+    t = 0.0
+    for k, v in items:
+        t += v * w**k
+    return t
+
+
+@add(lambda: (np.array([0.3, 0.7, 1.1, 0.4]),))
+def passed_to_a_helper(x):
+    return weighted(enumerate(evolve1(x)), x[1])
+
+
+def evolve1(x):
+    for v in x:
+        yield (v * v)
+
+
+@add(lambda: (np.array([0.3, 0.7, 1.1, 0.4]),))
+def zip_with_a_count(x):
+    return weighted(zip(itertools.count(), (math.sin(v) for v in evolve1(x))), x[2])
+
+
+def newton(f, df, x):
+    while True:
+        x = x - f(x) / df(x)
+        yield x
+
+
+@add(lambda: (np.array([0.3, 0.7, 1.1, 0.4]),))
+def newton_until_it_settles(x):
+    last = x[0]
+    for r in newton(lambda z: z**3 - x[1], lambda z: 3 * z * z, x[0] + 1):
+        if abs(r - last) < 1e-13:
+            break
+        last = r
+    return last * x[2]
+
+
+def blocks(a, n):
+    for i in range(0, len(a), n):
+        yield a[i : i + n]
+
+
+@add(lambda: (np.array([0.3, 0.7, 1.1, 0.4]),))
+def blocks_of_an_array(x):
+    return sum((np.prod(b) for b in blocks(x, 2))) + max((b.sum() for b in blocks(x, 2)))
+
+
+@add(lambda: (np.array([0.3, 0.7, 1.1, 0.4]),))
+def the_best_block(x):
+    best, arg = (np.inf, None)
+    for i, b in enumerate(blocks(x, 2)):
+        v = b @ b
+        if v < best:
+            best, arg = (v, i)
+    return best * (arg + 1)
+
+
+@add(lambda: (np.array([0.3, 0.7, 1.1, 0.4]),))
+def held_by_a_variable(x):
+    it = evolve1(x)
+    a = 0.0
+    for v in it:
+        a += v
+        if a > 0.5:
+            break
+    return a
+
+
+def chain(*its):
+    for it in its:
+        yield from it
+
+
+@add(lambda: (np.array([0.3, 0.7, 1.1, 0.4]),))
+def yield_from_several(x):
+    t = 0.0
+    for k, v in enumerate(chain(x, [1.0, x[0]], evolve1(x))):
+        t += v * k
+    return t
+
+
+@add(lambda: (np.array([0.3, 0.7, 1.1, 0.4]),))
+def made_anew_in_a_loop(x):
+    t, n = (0.0, 0)
+    while n < 3:
+        for v in evolve1(x):
+            t += v * n
+            if t > 2.0:
+                return t * x[0]
+        n += 1
+    return t
+
+
+def rk4(f, y, h, n):
+    for k in range(n):
+        k1 = f(y)
+        k2 = f(y + h / 2 * k1)
+        k3 = f(y + h / 2 * k2)
+        k4 = f(y + h * k3)
+        y = y + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+        yield ((k + 1) * h, y)
+
+
+@add(lambda: (np.array([0.3, 0.7, 1.1, 0.4]),), compiled=True)
+def steps_of_an_integrator(x):
+    a, b = (x[0], x[1])
+    f = lambda y: np.array([y[1], -a * y[0] - b * y[1]])
+    cost, peak = (0.0, 0.0)
+    traj = []
+    for t, y in rk4(f, np.array([1.0, 0.0]), 0.1, 10):
+        cost += (y[0] - np.cos(t)) ** 2
+        peak = max(peak, abs(y[1]))
+        traj.append(y)
+    return cost + peak + np.array(traj)[:, 0].std()
+
+
+@add(lambda: (np.array([0.3, 0.7, 1.1, 0.4]),))
+def taken_by_containers(x):
+    d = dict(enumerate(evolve1(x)))
+    a, *rest = evolve1(x)
+    rest += evolve1(x[:2])
+    rest.extend(evolve1(x))
+    return sum((d[k] * (k + 1) for k in d)) + a * rest[-1] + len(rest)
+
+
+@add(lambda: (np.array([0.3, 0.7, 1.1, 0.4]),))
+def several_in_a_list(x):
+    gens = [evolve1(x), evolve1(x[1:])]
+    t = 0.0
+    for g in gens:
+        for v in g:
+            t += v
+    return t
+
+
+@add(lambda: (np.array([0.3, 0.7, 1.1, 0.4]),))
+def a_generator_in_a_generator(x):
+
+    def outer(n):
+        for i in range(n):
+
+            def inner():
+                for j in range(i):
+                    yield (x[j] * i)
+
+            for v in inner():
+                yield v
+
+    return sum(outer(3))

@@ -1,0 +1,79 @@
+"""Texts that are known as the program runs only: letters at an index, keys that are chosen."""
+
+import linecache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.programs.harness import check
+
+WORTH = {"0": 2.0, "1": 3.0}
+WORDS = ["ab", "cd", "e", "ab"]
+PROGRAM = """def weighted(p, h):
+    total = 0.0
+    for t in range(4):
+        total += p * ({}) * (t + 1)
+    return total
+"""
+EXPRESSIONS = (
+    'h[t:t+2] == "10"',
+    "int(h[t])",
+    'h[t] in "01"',
+    'h[t] in ("1", "x")',
+    '(h[t] + "x") == "1x"',
+    "WORTH[h[t]]",
+    "ord(h[t])",
+    "len(WORDS[t])",
+    "h.count(h[t])",
+    'h[-t] == "1"',
+    "h[t] != h[t+1]",
+    'h[t] < "1"',
+    "h[t] is None",
+    "bool(h[t])",
+    "h[t].isdigit()",
+    'f"{h[t]}" == "1"',
+    'WORDS[t] == "ab"',
+    'WORDS[t][0] == "a"',
+    'h[t] * 2 == "11"',
+    '{"1": p, "0": 2 * p}[h[t]]',
+    '{"1": p}.get(h[t], 5.0)',
+    'max(h[t], "0") == "1"',
+    'h[::-1][t] == "1"',
+    'h[t] == "1" and h[t + 1] == "0"',
+    "h[t] not in WORTH",
+    'not h[t] == "1"',
+    '(h[t], h[t+1]) == ("1", "0")',
+    '(h[t], t) in [("1", 2), ("0", 1)]',
+    "sum(1 for c in h if c == h[t])",
+    'h.find("1", t)',
+    'h.startswith("1", t)',
+    '[c for c in h][t] == "1"',
+    'tuple(h)[t] == "0"',
+    'np.array([1.0, 2.0])[int(h[t] == "1")]',
+    "h[t] == h[0]",
+    '(h[t] if t > 1 else "0") == "1"',
+)
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+def test_expression(expression: str) -> None:
+    name, text = f"<{expression}>", PROGRAM.format(expression)
+    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
+    defined: dict[str, Any] = {"WORTH": WORTH, "WORDS": WORDS, "np": np}
+    exec(compile(text, name, "exec"), defined)
+    check(defined["weighted"], lambda: (0.7, "1011001"), (0,), second=False)
+
+
+def counted(p: Any) -> Any:
+    seen = dict.fromkeys("abc", 0.0)
+    for word in ("ab", "ba", "c"):
+        for k in range(len(word)):
+            seen[word[k]] = seen.get(word[k], 0.0) + p * (k + 1)
+    best = max(seen, key=seen.get)  # type: ignore[arg-type]
+    seen[best] *= p
+    return sum(seen.values()) + (p if best in "xyz" else 2.0 * p)
+
+
+def test_keys_that_are_chosen_at_run_time() -> None:
+    check(counted, lambda: (0.7,), (0,))
