@@ -22,8 +22,6 @@ from adjit.transform.elaborate.calls import attribute
 from adjit.transform.elaborate.containers import drained, extended, get_item, listed, set_item
 from adjit.transform.elaborate.expressions import (
     evaluate,
-    knows_once,
-    runs_once,
     subscript_entries,
     subscript_place,
     there,
@@ -37,7 +35,7 @@ from adjit.transform.elaborate.values.elementwise import materialise, store_all
 from adjit.transform.elaborate.values.frame import Frame
 from adjit.transform.elaborate.values.names import kept, now
 from adjit.transform.elaborate.values.order import settled
-from adjit.transform.elaborate.values.streams import as_stream
+from adjit.transform.elaborate.values.streams import opened_stream
 from adjit.transform.elaborate.values.values import (
     Grown,
     Lazy,
@@ -50,6 +48,7 @@ from adjit.transform.elaborate.values.values import (
     Table,
     TupleValue,
     Value,
+    as_stream,
     is_array,
     is_list,
     leaves_of,
@@ -65,13 +64,10 @@ def assignment(frame: Frame, node: cst.Assign) -> None:
         value = materialise(frame.ctx, value)
     elif isinstance(targets[0], cst.Subscript):
         value = _named_item(frame, targets[0], value)
-    is_once = runs_once(frame, node.value) and as_stream(value) is None  # which knows itself that it was run through
+    value = value if as_stream(value) is None else kept(frame, value)
     for target in targets:
         assign(frame, target, value)
         if isinstance(target, cst.Name):
-            knows_once(frame, target.value, is_once)
-            if is_once:
-                continue
             # the operation that made it has its name now
             value = frame.lookup(target.value) or value
 
@@ -79,8 +75,6 @@ def assignment(frame: Frame, node: cst.Assign) -> None:
 def annotated_assignment(frame: Frame, node: cst.AnnAssign) -> None:
     if node.value is not None:
         assign(frame, node.target, whole(frame, node.value))
-        if isinstance(node.target, cst.Name):
-            knows_once(frame, node.target.value, runs_once(frame, node.value))
 
 
 def augmented_assignment(frame: Frame, node: cst.AugAssign) -> None:
@@ -164,6 +158,7 @@ def assign(frame: Frame, target: cst.BaseExpression, value: Value, is_item: bool
         return
     value = there(ctx, value, "the value")
     if isinstance(target, cst.Tuple | cst.List):
+        value = opened_stream(frame, value)
         value = value if as_stream(value) is None else listed(frame, value)
         starred = [k for k, e in enumerate(target.elements) if isinstance(e, cst.StarredElement)]
         items = _unpacked(frame, value, len(target.elements), starred[0] if starred else None)

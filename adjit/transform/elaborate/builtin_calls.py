@@ -173,7 +173,7 @@ INTRINSICS: dict[Any, Handler] = {
 
 # What takes a list for what it is, and no array in its place.
 _SHUFFLES = {np.random.shuffle, random.shuffle}
-RUNNING_THROUGH = iterables.RUNNING_THROUGH
+RUNNING_THROUGH, ONCE = iterables.RUNNING_THROUGH, iterables.ONCE
 OF_LISTS = (
     python_builtins.OF_LISTS
     | iterables.ITERABLES.keys()

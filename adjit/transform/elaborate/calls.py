@@ -30,7 +30,7 @@ from adjit.rules.registry import ALL_GIVEN, ARRAY_LIKE, KNOWN, SEVERAL, Entry, i
 from adjit.rules.ufunc_methods import METHODS_OF_UFUNCS
 from adjit.runtime.backend import is_dispatcher
 from adjit.transform import ir
-from adjit.transform.elaborate.builtin_calls import ALONG_AXES, INTRINSICS, METHODS, OF_LISTS, RUNNING_THROUGH
+from adjit.transform.elaborate.builtin_calls import ALONG_AXES, INTRINSICS, METHODS, OF_LISTS, ONCE, RUNNING_THROUGH
 from adjit.transform.elaborate.containers import list_method, listed
 from adjit.transform.elaborate.control import checkpointed, for_option, of_option
 from adjit.transform.elaborate.derivatives import InnerPullback, arguments, asked, called, placed, pulled
@@ -64,7 +64,7 @@ from adjit.transform.elaborate.values.lists import elements
 from adjit.transform.elaborate.values.names import now
 from adjit.transform.elaborate.values.record_arrays import field, field_of, has_fields, is_records
 from adjit.transform.elaborate.values.scalars import Options
-from adjit.transform.elaborate.values.streams import as_stream
+from adjit.transform.elaborate.values.streams import of_items, opened_stream
 from adjit.transform.elaborate.values.values import (
     LEAF,
     Complex,
@@ -81,6 +81,7 @@ from adjit.transform.elaborate.values.values import (
     Table,
     TupleValue,
     Value,
+    as_stream,
     described,
     dtype,
     fields_of,
@@ -203,8 +204,10 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
     of_texts = for_option(frame, TupleValue(tuple(args)), lambda made: call(frame, function, _items(made), named))
     if of_texts is not None:
         return of_texts
-    if not (_is_hashable(callee) and callee in RUNNING_THROUGH):
+    is_held = isinstance(callee, type) and not _is_of_library(callee)  # an object may keep it for later
+    if not is_held and not (_is_hashable(callee) and callee in RUNNING_THROUGH):
         args = [_all_of_stream(frame, a) for a in args]
+        named = {name: _all_of_stream(frame, value) for name, value in named.items()}
     if _is_hashable(callee) and callee in OF_LISTS:
         args = [a.array if isinstance(a, Flat) else a for a in args]
     else:
@@ -220,6 +223,7 @@ def _items(value: Value) -> tuple[Value, ...]:
 
 def _all_of_stream(frame: Frame, value: Value) -> Value:
     """What a generator gives as a list, which its items become where they are not taken in turn; else the value."""
+    value = opened_stream(frame, value)
     return value if as_stream(value) is None else frame.ctx.collected(frame, value, None)
 
 
@@ -254,6 +258,9 @@ def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Val
             return found
     if callee is np.vectorize:
         return vectorizing(frame, args, named)
+    if _is_hashable(callee) and callee in ONCE:
+        made = [materialise(ctx, a) if isinstance(a, Lazy) else a for a in args]
+        return of_items(callee.__name__, lambda user: INTRINSICS[callee](user, list(made), dict(named)))
     if _is_hashable(callee) and callee in INTRINSICS:
         return INTRINSICS[callee](frame, args, named)
     if getattr(callee, "__module__", None) == "_operator" and not named:

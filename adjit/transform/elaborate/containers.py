@@ -44,7 +44,7 @@ from adjit.transform.elaborate.values.sharing import (
     shared_by,
     shares_items,
 )
-from adjit.transform.elaborate.values.streams import as_stream
+from adjit.transform.elaborate.values.streams import opened_stream
 from adjit.transform.elaborate.values.values import (
     LEAF,
     Cell,
@@ -58,6 +58,7 @@ from adjit.transform.elaborate.values.values import (
     Value,
     View,
     Within,
+    as_stream,
     described,
     is_array,
     is_list,
@@ -373,7 +374,7 @@ def drained(frame: Frame, value: Value) -> Value:
 def listed(frame: Frame, value: Value) -> List:
     """`list(value)`: a list of its own."""
     ctx = frame.ctx
-    value = drained(frame, value)
+    value = opened_stream(frame, drained(frame, value))
     if as_stream(value) is not None:
         return ctx.collected(frame, value, None)
     value = contents(ctx, value)

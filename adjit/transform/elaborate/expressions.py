@@ -33,13 +33,13 @@ from adjit.transform.elaborate.records import call_method, keys, opened
 from adjit.transform.elaborate.saying import SAYING, said
 from adjit.transform.elaborate.values import complexes, scalars
 from adjit.transform.elaborate.values.elementwise import copied, materialise
-from adjit.transform.elaborate.values.frame import Context, Frame, Guess, LocalFunction, Once, wrap
+from adjit.transform.elaborate.values.frame import Context, Frame, Guess, LocalFunction, wrap
 from adjit.transform.elaborate.values.launches import configured
 from adjit.transform.elaborate.values.lists import elements, joined
 from adjit.transform.elaborate.values.names import kept
 from adjit.transform.elaborate.values.order import in_order, settled
 from adjit.transform.elaborate.values.record_arrays import field_of, has_fields, is_records, part_of_records
-from adjit.transform.elaborate.values.streams import as_stream
+from adjit.transform.elaborate.values.streams import of_items, opened_stream
 from adjit.transform.elaborate.values.values import (
     Flat,
     Grown,
@@ -53,6 +53,7 @@ from adjit.transform.elaborate.values.values import (
     Table,
     TupleValue,
     Value,
+    as_stream,
     described,
     is_array,
     is_number,
@@ -183,8 +184,9 @@ def _tuple(frame: Frame, node: cst.Tuple | cst.List) -> Value:
     for element in node.elements:
         value = evaluate(frame, element.value)
         if not isinstance(element, cst.StarredElement):
-            items.append(materialise(ctx, value))
+            items.append(materialise(ctx, value) if as_stream(value) is None else kept(frame, value))
             continue
+        value = opened_stream(frame, value)
         value = value if as_stream(value) is None else listed(frame, value)
         if is_a_list and (isinstance(value, Grown) or is_array(value)):
             before = joined(ctx, joined(ctx, before, TupleValue(tuple(items), is_list=True)), listed(frame, value))
@@ -225,6 +227,7 @@ def _set_comprehension(frame: Frame, node: cst.SetComp) -> Value:
 
 def _items(frame: Frame, value: Value, node: cst.CSTNode, instead: str = _STARRED) -> tuple[Value, ...]:
     """What `*` stands for before a value."""
+    value = opened_stream(frame, value)
     value = opened(frame.ctx, value) if as_stream(value) is None else listed(frame, value)
     value = keys(frame, value) if isinstance(value, Record) else value
     if not isinstance(value, TupleValue):
@@ -232,29 +235,10 @@ def _items(frame: Frame, value: Value, node: cst.CSTNode, instead: str = _STARRE
     return value.items
 
 
-_ONCE = (zip, map, filter, enumerate, reversed)
-
-
-def runs_once(frame: Frame, node: cst.BaseExpression) -> bool:
-    """Whether an expression is what can be run through once, in Python; here it is what it gives."""
-    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Name) or node.func.value in frame.env:
-        return isinstance(node, cst.GeneratorExp)
-    made_by = evaluate(frame, node.func)
-    return isinstance(made_by, Static) and any(made_by.value is one for one in _ONCE)
-
-
-def knows_once(frame: Frame, name: str, is_once: bool) -> None:
-    """Takes note of whether what a variable holds from now on can be run through once."""
-    frame.once.pop(name, None)
-    if is_once:
-        frame.once[name] = Once(frame.env[name], len(frame.ctx.loops))
-
-
 def _walrus(frame: Frame, node: cst.NamedExpr) -> Value:
     value = materialise(frame.ctx, evaluate(frame, node.value))
     assert isinstance(node.target, cst.Name)
     frame.env[node.target.value] = kept(frame, value)
-    knows_once(frame, node.target.value, runs_once(frame, node.value))
     return frame.lookup(node.target.value) or value
 
 
@@ -608,8 +592,23 @@ def _dictionary_comprehension(frame: Frame, node: cst.DictComp) -> Value:
     return tables.new_dictionary(frame, [frame.ctx.comprehension(frame, cst.GeneratorExp(pair, node.for_in))], {})
 
 
-def _comprehension(frame: Frame, node: cst.ListComp | cst.GeneratorExp) -> Value:
+def _comprehension(frame: Frame, node: cst.ListComp) -> Value:
     return frame.ctx.comprehension(frame, node)
+
+
+def _generated(frame: Frame, node: cst.GeneratorExp) -> Value:
+    """What a generator expression gives: what it runs over is evaluated now, the rest where it is run through."""
+    first = materialise(frame.ctx, evaluate(frame, node.for_in.iter))
+    first = first if as_stream(first) is None else kept(frame, first)
+
+    def make(user: Frame) -> Value:
+        ctx = user.ctx
+        if user is frame:
+            return ctx.comprehension(frame, node, first=first)
+        with ctx.entered(frame):
+            return ctx.comprehension(frame, node, first=first)
+
+    return of_items("a generator expression", make)
 
 
 _HANDLERS: dict[type, Callable[[Frame, Any], Value]] = {
@@ -631,7 +630,7 @@ _HANDLERS: dict[type, Callable[[Frame, Any], Value]] = {
     cst.Call: _call,
     cst.ListComp: _comprehension,
     cst.SetComp: _set_comprehension,
-    cst.GeneratorExp: _comprehension,
+    cst.GeneratorExp: _generated,
     cst.Dict: _dictionary,
     cst.DictComp: _dictionary_comprehension,
 }

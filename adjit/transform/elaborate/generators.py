@@ -28,7 +28,7 @@ from adjit.transform.elaborate.control import CALLERS, FLAGS, RETURN
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Frame, Giving, Guess
 from adjit.transform.elaborate.values.names import kept
-from adjit.transform.elaborate.values.streams import Taking, new_stream
+from adjit.transform.elaborate.values.streams import Taking, of_run
 from adjit.transform.elaborate.values.values import AWAY, CELL, Value, seen
 from adjit.transform.source.syntax import yield_in
 
@@ -47,7 +47,7 @@ def generated(frame: Frame, name: str, run: Callable[[], None], under: Under, ar
         frame.env = dict(env)
         _run_through(frame, run, under, around, user, taking)
 
-    return new_stream(frame, name, taken)
+    return of_run(name, taken)
 
 
 def _run_through(

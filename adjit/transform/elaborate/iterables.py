@@ -37,7 +37,7 @@ from adjit.transform.elaborate.values.frame import Frame, as_index
 from adjit.transform.elaborate.values.handlers import Handler, dtype_argument, takes
 from adjit.transform.elaborate.values.lists import elements, joined
 from adjit.transform.elaborate.values.names import changed, kept
-from adjit.transform.elaborate.values.streams import as_stream, at_most, seen_through
+from adjit.transform.elaborate.values.streams import at_most, opened_stream, seen_through
 from adjit.transform.elaborate.values.values import (
     ENDLESS,
     LEAF,
@@ -54,6 +54,7 @@ from adjit.transform.elaborate.values.values import (
     Value,
     View,
     Within,
+    as_stream,
     described,
     dtype,
     is_array,
@@ -93,8 +94,9 @@ def _map(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     if named or len(args) < 2:
         raise frame.ctx.unsupported("map with these arguments", "Give a function, and what it is called with.")
     function, *columns = args
+    columns = [opened_stream(frame, column) for column in columns]
     if len(columns) == 1 and (stream := as_stream(columns[0])) is not None:
-        return seen_through(frame, stream, lambda one: frame.ctx.call(frame, function, [one], {}))
+        return seen_through(stream, lambda one: frame.ctx.call(frame, function, [one], {}))
     if len(columns) == 1:
         return frame.ctx.collected(frame, columns[0], lambda one: frame.ctx.call(frame, function, [one], {}))
 
@@ -320,8 +322,13 @@ def _next(frame: Frame, iterator: Value, default: Value | None) -> Value:
     if is_list(iterator) and not _is_named(frame, iterator.cell):
         # what the call itself makes: a generator expression, map or filter
         iterator = Table("iterator", iterator, limit=ir.integer(0))
+    if (stream := as_stream(iterator)) is not None and stream.make is not None and stream.spent is None:
+        iterator = Table("iterator", listed(frame, iterator), limit=ir.integer(0))
     if as_stream(iterator) is not None:
-        what, instead = "next of a generator", "Run through it in a loop, which may `break`; or make a list of it."
+        what, instead = (
+            f"next of {described(iterator)}",
+            "Run through it in a loop, which may `break`; or list(...) it.",
+        )
         raise ctx.unsupported(what, instead, why="What runs on later would have to be kept in between.")
     if not isinstance(iterator, Table) or iterator.kind != "iterator" or iterator.limit is None:
         raise ctx.unsupported(f"next of {described(iterator)}", "Give it what `iter(...)` of a list makes.")
@@ -469,7 +476,8 @@ def _pairwise(frame: Frame, iterable: Value) -> Value:
 
 def _islice(frame: Frame, iterable: Value, *ends: Value | None) -> Value:
     """itertools.islice."""
-    ctx, stream = frame.ctx, as_stream(iterable)
+    ctx, iterable = frame.ctx, opened_stream(frame, iterable)
+    stream = as_stream(iterable)
     given = [None if end in (None, Static(None)) else as_index(frame.ctx, end, "an end") for end in ends if end]
     span = ir.Span(None, given[0]) if len(given) == 1 else ir.Span(*given)
     if any(isinstance(end, ir.Const) and end.value < 0 for end in given):
@@ -495,6 +503,13 @@ def _end_of(frame: Frame, whole: Range, span: ir.Span) -> ir.Operand:
     up, down = (functools.partial(scalars.scalar, frame.ctx, callee, (end, whole.stop), "end") for callee in (min, max))
     return complexes.branch(frame.ctx, is_up, up, down, "end")
 
+
+# What gives its items once.
+ONCE = frozenset((
+    map, filter, zip, enumerate, reversed, itertools.accumulate, itertools.combinations, itertools.permutations,
+    itertools.product, itertools.count, itertools.repeat, itertools.starmap, itertools.pairwise, itertools.islice,
+    itertools.chain, itertools.chain.from_iterable, np.ndindex, np.ndenumerate, np.nditer,
+))  # fmt: skip
 
 # What takes the items of a generator one by one, as somebody runs through it.
 RUNNING_THROUGH = frozenset((enumerate, zip, map, itertools.islice, iter, next))

@@ -45,7 +45,7 @@ from adjit.transform.elaborate.values.lists import contents, elements
 from adjit.transform.elaborate.values.names import current
 from adjit.transform.elaborate.values.names import item as list_item
 from adjit.transform.elaborate.values.record_arrays import is_records, rows
-from adjit.transform.elaborate.values.streams import as_stream, at_most
+from adjit.transform.elaborate.values.streams import at_most, opened_stream
 from adjit.transform.elaborate.values.values import (
     ENDLESS,
     Complex,
@@ -61,6 +61,7 @@ from adjit.transform.elaborate.values.values import (
     Table,
     TupleValue,
     Value,
+    as_stream,
     described,
     is_array,
     is_list,
@@ -109,6 +110,7 @@ def _checkpoint(frame: Frame, what: Value, snapshots: Value | None) -> Value:
 
 def _enumerate(frame: Frame, iterable: Value, first: Value | None) -> Value:
     start = None if first is None else as_index(frame.ctx, first, "the start of enumerate")
+    iterable = opened_stream(frame, iterable)
     if (stream := as_stream(iterable)) is not None:
         counter = Range(start or ir.integer(0), ENDLESS, ir.integer(1))
         return at_most(frame, stream, None, lambda one, k: TupleValue((_item(frame, counter, k), one)), is_first=False)
@@ -137,6 +139,7 @@ def _beside_stream(frame: Frame, args: Sequence[Value]) -> Value:
 
 
 def _zip(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
+    args = [opened_stream(frame, one) for one in args]
     if any(as_stream(one) is not None for one in args):
         return _beside_stream(frame, args)
     return Paired(tuple(contents(frame.ctx, a) for a in args))

@@ -49,7 +49,7 @@ from adjit.transform.elaborate.values.lists import contents, elements
 from adjit.transform.elaborate.values.names import kept
 from adjit.transform.elaborate.values.order import stored_to
 from adjit.transform.elaborate.values.sharing import run_through
-from adjit.transform.elaborate.values.streams import Stream, Taking, as_stream, take_all
+from adjit.transform.elaborate.values.streams import Taking, opened_stream, take_all
 from adjit.transform.elaborate.values.values import (
     ENDLESS,
     Cell,
@@ -59,9 +59,11 @@ from adjit.transform.elaborate.values.values import (
     Range,
     Record,
     Static,
+    Stream,
     Table,
     TupleValue,
     Value,
+    as_stream,
     is_list,
     seen,
 )
@@ -223,7 +225,7 @@ def _after_loop(frame: Frame, node: cst.For | cst.While, outer_break: Value | No
 def _for(frame: Frame, node: cst.For) -> None:
     ctx = frame.ctx
     iterated = evaluate(frame, node.iter)
-    iterated = drained(frame, iterated) if isinstance(iterated, Record) else iterated
+    iterated = opened_stream(frame, drained(frame, iterated) if isinstance(iterated, Record) else iterated)
     if isinstance(iterated, Range) and iterated.stop == ENDLESS:
         iterated = ctx.inline(algorithms.count, (iterated.start, iterated.step), {}, True, False)
     if (stream := as_stream(iterated)) is not None:
@@ -363,7 +365,7 @@ def take(
 ) -> None:
     """Runs `do` on each item, in order, until it says that control has left, which it may if it `stops`."""
     ctx, origin = frame.ctx, frame.ctx.builder.origin
-    iterated = drained(frame, iterated)
+    iterated = opened_stream(frame, drained(frame, iterated))
     if (stream := as_stream(iterated)) is not None:
         take_all(frame, stream, Taking(do, names, stops))
         return
@@ -412,10 +414,12 @@ def _numbers(run: Range, most: int) -> Sequence[Value] | None:
     return [ir.integer(k) for k in range(*map(int, ends))]
 
 
-def comprehension(frame: Frame, node: cst.ListComp | cst.GeneratorExp, is_first_alone: bool = False) -> Value:
+def comprehension(
+    frame: Frame, node: cst.ListComp | cst.GeneratorExp, is_first_alone: bool = False, first: Value | None = None
+) -> Value:
     """`[elt for target in iter if test ...]`, the names of which are its own.
 
-    `is_first_alone`: nothing is computed after the first item.
+    `is_first_alone`: nothing is computed after the first item. `first`: what the first clause runs over.
     """
     made = kept(frame, TupleValue((), is_list=True))
     own = assigned([cst.AssignTarget(clause.target) for clause in clauses(node.for_in)]).names
@@ -430,7 +434,8 @@ def comprehension(frame: Frame, node: cst.ListComp | cst.GeneratorExp, is_first_
             found = truth(frame, seen(frame.env, made)) if is_first_alone else ir.boolean(False)
             control.conditional(frame, found, lambda: None, lambda: sought(one))
 
-        for_each(frame, evaluate(frame, part.iter), trip)
+        is_first = first is not None and part is node.for_in
+        for_each(frame, first if first is not None and is_first else evaluate(frame, part.iter), trip)
 
     def run(parts: Sequence[cst.CompFor]) -> None:
         if parts:

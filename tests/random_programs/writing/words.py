@@ -1586,6 +1586,90 @@ if <q>:
     <!r> = <v>
 for <!i> in range(<o> % 3):
     <!r> = <f>
+
+# generators: what runs through them, and what both change
+def <!g>(t, m):
+    for k in range(m):
+        t = 0.6 * t + <f>
+        yield t
+<!b> = 0.0
+for <!k>, <!t> in enumerate(<!g>(<x1>, <n>)):
+    if <!t> > 1.8123:
+        continue
+    <!b> += <!t> * (<!k> + 1)
+    if <q>:
+        break
+
+def <!g>(t):
+    while True:
+        t = np.sin(t) + <c>
+        if t > 1.3:
+            t -= <x1>
+        yield t
+<!b> = <x2>
+for <!k>, <!t> in zip(range(<n>), <!g>(<f>)):
+    <!b> = <!b> * 0.5 + <!t> * <!k>
+
+def <!g>(r, m):
+    for k in range(0, r.size, m):
+        part = r[k : k + m]
+        if part[0] > 2.8123:
+            return
+        yield part
+<!b> = sum(np.sum(<!t> * <!t>) for <!t> in <!g>(<v>, 2)) + max((<!t>[0] for <!t> in <!g>(<v>, 3)), default=<f>)
+
+def <!g>(m):
+    for k in range(m):
+        for j in range(k):
+            if (k + j) % 3 != 0:
+                yield k, j
+<!b> = 0.0
+for <!k>, <!t> in <!g>(<n>):
+    <!b> += (<v>[<!k> % <v>.size] - <v>[<!t> % <v>.size]) ** 2 * <f>
+else:
+    <!b> *= <x1>
+
+def <!g>(t, m):
+    if m <= 0:
+        yield t
+        return
+    yield from <!g>(t * <c>, m - 1)
+    yield t * <x1>
+<!r> = [<!t> * 0.5 for <!t> in <!g>(<x2>, 3)]
+<!b> = <!r>[0] + <!r>[-1] * len(<!r>)
+
+<!r> = [<x1>]
+def <!g>(m):
+    for k in range(m):
+        <!r>[0] = 0.7 * <!r>[0] + <f>
+        yield <!r>[0]
+<!b> = 0.0
+for <!t> in <!g>(<n>):
+    <!b> += <!t>
+    <!r>[0] += 0.1 * <!t>
+    if <!b> > 4.0123:
+        break
+
+# texts that are known as it runs only
+<!t> = "abacbc"
+<!r> = {"a": <x1>, "b": <x2>, "c": <f>}
+<!b> = 0.0
+for <!k> in range(5):
+    <!b> += <!r>[<!t>[<!k>]] if <!t>[<!k>] != <!t>[<!k> + 1] else 0.5 * <!r>[<!t>[-<!k>]]
+    <!r>[<!t>[<!k>]] *= 0.5 if <!t>[<!k>] in "ab" else <c>
+
+# what is put into a list or a dictionary, and has another name
+<!r> = {}
+<!b> = <!r>.setdefault(1, <f>)
+<!t> = <!r>.setdefault(1, <x1>)
+<s> += <!b> * <!t> * <!r>[1]
+
+def <!g>(r, t):
+    r.append(t * <x1>)
+    return r[-1]
+<!r> = []
+<!b> = <!g>(<!r>, <f>)
+<!t> = <!g>(<!r>, <!b>) * <!r>[0]
 """.strip()
 
 

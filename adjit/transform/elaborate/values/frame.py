@@ -417,7 +417,6 @@ class Frame:
         # the handlers of each `try` around, the innermost last, and how many there were so far
         self.catching: tuple[tuple[Any, ...], ...] = ()
         self.handlers = 0
-        self.once: dict[str, Once] = {}  # the variables that hold what can be run through once
         self.shared: tuple[str, ...] = ()  # the variables that functions defined inside assign
         self.begun = 0  # how many operations there were when the statement at hand began
         self.giving: Giving | None = None  # of a generator, who runs through it
@@ -432,8 +431,6 @@ class Frame:
         value = found if found is None else seen(self.env, found)
         if value is not None and (self.ctx.items_change or isinstance(value, View)):
             value = self.ctx.read_items(self, value)
-        if name in self.once and self.once[name].value is found:
-            self.once[name].read(self.ctx, name)
         if self.ctx.stale and value is not None:
             self.ctx.refuse_stale(name, value)
         if value is AWAY:
@@ -462,24 +459,6 @@ class Giving:
     stops: bool
     calls: int  # how many calls were under way around it
     places: int
-
-
-@dataclass
-class Once:
-    """An iterator that a variable holds, as the items that it gives, which are given once; `depth`: of loops."""
-
-    value: Value
-    depth: int
-    is_read: bool = False
-
-    def read(self, ctx: Context, name: str) -> None:
-        if self.is_read or len(ctx.loops) > self.depth:
-            raise ctx.unsupported(
-                f"`{name}`, an iterator, is read in more than one place or in a loop",
-                f"Make it a list: `{name} = list(...)`.",
-                why="In Python nothing is left in it the second time.",
-            )
-        self.is_read = True
 
 
 @dataclass(frozen=True)

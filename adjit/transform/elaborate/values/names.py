@@ -39,11 +39,13 @@ from adjit.transform.elaborate.values.values import (
     Poison,
     Record,
     Shape,
+    Static,
     Table,
     TupleValue,
     Value,
     View,
     Within,
+    as_stream,
     described,
     dtype,
     is_array,
@@ -204,6 +206,9 @@ def _held_item(frame: Frame, value: Value) -> Value:
     return kept(frame, value)
 
 
+FRESH, EMPTY, LEFT = (Static(state) for state in ("fresh", "empty", "left"))  # what a cell says of a stream
+
+
 def kept(frame: Frame, value: Value) -> Value:
     """A value as a variable holds it: lists by their cells, new ones for lists that have none."""
     if isinstance(value, ir.Var) and is_array(value) and KEPT in frame.ctx.roots_of(value):
@@ -213,6 +218,10 @@ def kept(frame: Frame, value: Value) -> Value:
     if isinstance(value, TupleValue) and not value.is_list:
         items = tuple(kept(frame, one) for one in value.items)
         return value if ir.same(items, value.items) else dataclasses.replace(value, items=items)
+    if (stream := as_stream(value)) is not None and stream.spent is None:
+        spent = new_cell(frame)
+        frame.env[spent.key] = FRESH
+        return Static(dataclasses.replace(stream, spent=spent))
     if not is_mutable(value):
         return value
     if isinstance(value, Grown) and value.shares:

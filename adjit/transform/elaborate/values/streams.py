@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from adjit.transform import ir
 from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.frame import Frame
-from adjit.transform.elaborate.values.names import new_cell
-from adjit.transform.elaborate.values.values import Cell, Static, Value
+from adjit.transform.elaborate.values.names import EMPTY, FRESH, LEFT, new_cell
+from adjit.transform.elaborate.values.values import Static, Stream, Value, as_stream
 
 COUNTED = "%counted"  # how many items were taken, before a number
 
@@ -33,46 +32,54 @@ class Taking(NamedTuple):
     stops: bool
 
 
-@dataclass(frozen=True, eq=False)
-class Stream:
-    """`spent`: the cell that says whether it was run through, after which nothing is left in it."""
-
-    run: Callable[[Frame, Taking], None]
-    spent: Cell
-    __name__: str
+def of_run(name: str, run: Callable[[Frame, Taking], None]) -> Value:
+    """What gives its items as `run` does."""
+    return Static(Stream(name, run=run))
 
 
-def as_stream(value: Value) -> Stream | None:
-    return value.value if isinstance(value, Static) and isinstance(value.value, Stream) else None
-
-
-def new_stream(frame: Frame, name: str, run: Callable[[Frame, Taking], None]) -> Value:
-    spent = new_cell(frame)
-    frame.env[spent.key] = Static(False)
-    return Static(Stream(run, spent, name))
+def of_items(name: str, make: Callable[[Frame], Value]) -> Value:
+    """What gives the items of what `make` says when it is run through."""
+    return Static(Stream(name, make=make))
 
 
 def take_all(frame: Frame, stream: Stream, taking: Taking) -> None:
-    """Runs through what is left in a stream, which is all or nothing."""
-    state = frame.env.get(stream.spent.key)
-    if not isinstance(state, Static):
-        raise frame.ctx.unsupported(
-            f"{stream.__name__}, a generator, is run through in a loop around, or after a path on which it was",
-            f"Make it where you run through it, or make it a list: `list({stream.__name__}(...))`.",
-            why="In Python nothing is left in it the second time.",
-        )
-    if not state.value:
-        frame.env[stream.spent.key] = Static(True)
+    """Runs through what a generator has left."""
+    assert stream.run is not None
+    if _begun(frame, stream, LEFT if taking.stops else EMPTY):
         stream.run(frame, taking)
 
 
-def seen_through(frame: Frame, stream: Stream, each: Callable[[Value], Value]) -> Value:
+def opened_stream(frame: Frame, value: Value) -> Value:
+    """What an iterator runs over, which has nothing after that; a generator, or what is no iterator, as it is."""
+    stream = as_stream(value)
+    if stream is None or stream.make is None:
+        return value
+    _begun(frame, stream, LEFT)
+    return opened_stream(frame, stream.make(frame))
+
+
+def _begun(frame: Frame, stream: Stream, afterwards: Static) -> bool:
+    """Whether there is anything in it; from now on it is as said."""
+    if stream.spent is None:
+        return True
+    state = frame.env.get(stream.spent.key)
+    if state not in (FRESH, EMPTY):
+        raise frame.ctx.unsupported(
+            f"an iterator, of {stream.__name__}, is run through in more than one place or in a loop",
+            "Make a list of it, `list(...)`, or make it where you run through it.",
+            why="In Python there is left in it what was not taken the first time.",
+        )
+    frame.env[stream.spent.key] = afterwards
+    return state == FRESH
+
+
+def seen_through(stream: Stream, each: Callable[[Value], Value]) -> Value:
     """What `each` makes of every item."""
 
     def run(user: Frame, taking: Taking) -> None:
         take_all(user, stream, taking._replace(do=lambda one: taking.do(each(one))))
 
-    return new_stream(frame, stream.__name__, run)
+    return of_run(stream.__name__, run)
 
 
 def at_most(
@@ -119,7 +126,7 @@ def at_most(
             is_any = scalars.scalar(ctx, operator.gt, (limit, ir.integer(0)))
             ctx.either_value(user, is_any, lambda: _done(take), lambda: Static(None))
 
-    return new_stream(frame, stream.__name__, run)
+    return of_run(stream.__name__, run)
 
 
 def _done(run: Callable[[], None]) -> Value:

@@ -306,6 +306,24 @@ Value = (
 )
 
 
+@dataclass(frozen=True, eq=False)
+class Stream:
+    """What gives its items once, one after the other: what a call of a generator makes, of map, of zip.
+
+    run: how a generator is run through. make: of anything else, all that it runs over, worked out where that begins.
+    spent: the cell that says whether it was, of one that a variable holds.
+    """
+
+    __name__: str
+    run: Callable[..., None] | None = None
+    make: Callable[..., Value] | None = None
+    spent: Cell | None = None
+
+
+def as_stream(value: Value) -> Stream | None:
+    return value.value if isinstance(value, Static) and isinstance(value.value, Stream) else None
+
+
 AWAY = Poison("A loop over a generator assigns it, and the generator reads it while that runs.")
 MADE_BEFORE = Poison("It is a list that the trip before of a loop made.")
 
@@ -488,6 +506,8 @@ def _described_object(thing: Any) -> str:
         return "None" if thing is None else "`...`"
     if isinstance(thing, str):
         return "a string"
+    if isinstance(thing, Stream):
+        return f"an iterator, of {thing.__name__}"
     name = getattr(thing, "__name__", None) or getattr(thing, "name", None)
     if isinstance(thing, ModuleType):
         return f"the module {name}"
