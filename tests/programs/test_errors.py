@@ -310,12 +310,12 @@ def defines_a_class(x):
 
 @refused(
     """
-    Unsupported: `squares`, an iterator, is read in more than one place or in a loop
+    Unsupported: an iterator, of a generator expression, is run through in more than one place or in a loop
       test_errors.py:+2 in runs_through_twice
         return sum(squares) + sum(squares)
-                                  ^^^^^^^
-      In Python nothing is left in it the second time.
-      Make it a list: `squares = list(...)`.
+                              ^^^^^^^^^^^^
+      In Python there is left in it what was not taken the first time.
+      Make a list of it, `list(...)`, or make it where you run through it.
     """,
     np.ones(3),
 )

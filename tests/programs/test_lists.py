@@ -78,8 +78,11 @@ def of_the_trip_before(x):
         (changed_after_it_is_appended, "a store into memory that an item of a list that grows shares"),
         (changed_in_the_list_and_read_beside_it, "an array that a list has as an item, and that may have been changed"),
         (changed_in_the_list_after_a_loop, "an array that a list has as an item, and that may have been changed"),
-        (runs_through_a_walrus_twice, "`squares`, an iterator, is read in more than one place"),
-        (runs_through_an_annotated_iterator_twice, "`squares`, an iterator, is read in more than one place"),
+        (runs_through_a_walrus_twice, "an iterator, of a generator expression, is run through in more than one"),
+        (
+            runs_through_an_annotated_iterator_twice,
+            "an iterator, of a generator expression, is run through in more than one",
+        ),
         (of_different_kinds, "a list that grows, of items of different kinds"),
         (of_the_trip_before, "`append` of a list of 1 that has no one name"),
     ],

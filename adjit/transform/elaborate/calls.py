@@ -260,7 +260,7 @@ def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Val
         return vectorizing(frame, args, named)
     if _is_hashable(callee) and callee in ONCE:
         made = [materialise(ctx, a) if isinstance(a, Lazy) else a for a in args]
-        return of_items(callee.__name__, lambda user: INTRINSICS[callee](user, list(made), dict(named)))
+        return of_items(ctx, callee.__name__, lambda user: INTRINSICS[callee](user, list(made), dict(named)))
     if _is_hashable(callee) and callee in INTRINSICS:
         return INTRINSICS[callee](frame, args, named)
     if getattr(callee, "__module__", None) == "_operator" and not named:

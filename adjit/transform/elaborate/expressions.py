@@ -608,7 +608,7 @@ def _generated(frame: Frame, node: cst.GeneratorExp) -> Value:
         with ctx.entered(frame):
             return ctx.comprehension(frame, node, first=first)
 
-    return of_items("a generator expression", make)
+    return of_items(frame.ctx, "a generator expression", make)
 
 
 _HANDLERS: dict[type, Callable[[Frame, Any], Value]] = {

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from adjit.transform import ir
 from adjit.transform.elaborate.values import scalars
-from adjit.transform.elaborate.values.frame import Frame
+from adjit.transform.elaborate.values.frame import Context, Frame
 from adjit.transform.elaborate.values.names import EMPTY, FRESH, LEFT, new_cell
 from adjit.transform.elaborate.values.values import Static, Stream, Value, as_stream
 
@@ -37,9 +37,19 @@ def of_run(name: str, run: Callable[[Frame, Taking], None]) -> Value:
     return Static(Stream(name, run=run))
 
 
-def of_items(name: str, make: Callable[[Frame], Value]) -> Value:
-    """What gives the items of what `make` says when it is run through."""
-    return Static(Stream(name, make=make))
+def of_items(ctx: Context, name: str, make: Callable[[Frame], Value]) -> Value:
+    """What gives the items of what `make` says when it is run through; what is refused then is refused here."""
+    here = ctx.node, ctx.frame
+
+    def made(user: Frame) -> Value:
+        outer = ctx.node, ctx.frame
+        ctx.node, ctx.frame = here
+        try:
+            return make(user)
+        finally:
+            ctx.node, ctx.frame = outer
+
+    return Static(Stream(name, make=made))
 
 
 def take_all(frame: Frame, stream: Stream, taking: Taking) -> None:
