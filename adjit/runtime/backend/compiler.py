@@ -21,7 +21,7 @@ from numba.core.typed_passes import NativeLowering, NopythonRewrites, NopythonTy
 from numba.core.untyped_passes import InlineClosureLikes
 from numba.np.ufunc.dufunc import DUFunc
 
-from adjit.runtime.backend import apart
+from adjit.runtime.backend import apart, front
 from adjit.runtime.backend.lowering import GeneratedLower
 from adjit.runtime.backend.stand_ins import stand_in
 
@@ -170,6 +170,7 @@ class GeneratedLowering(NativeLowering):
 
 
 _OWN = {
+    **front.PASSES,
     NopythonTypeInference: RememberingInference,
     NopythonRewrites: ArrayExpressions,
     NativeLowering: GeneratedLowering,
