@@ -75,7 +75,8 @@ def _is_callee(callee: Any) -> bool:
 
 def known_call(callee: Any, args: Sequence[types.Type]) -> Call | None:
     """The function for arguments of these types; None where numba has none, or the call is not one to compile apart."""
-    if not all(map(_is_taken, args)):
+    is_of_numbers = isinstance(callee, Dispatcher) and not any(isinstance(t, types.Array) for t in args)
+    if is_of_numbers or not all(map(_is_taken, args)):
         return None
     with global_compiler_lock:
         flags = _flags()
@@ -83,6 +84,8 @@ def known_call(callee: Any, args: Sequence[types.Type]) -> Call | None:
             return None
         key = callee, tuple(args), flags.fastmath.encode(), flags.error_model
         if key not in _made:
+            # for a call of its own in it
+            _made[key] = None
             _made[key] = _made_or_kept(callee, tuple(args), flags)
         return _made[key]
 
@@ -193,6 +196,12 @@ def _lower(callee: Any) -> Any:
         call = known_call(callee, sig.args)
         if call is not None:
             return write_call(context, builder, call, sig.args, args)
+        kind = context.typing_context.resolve_value_type(callee)
+        own = context.typing_context.resolve_function_type(kind, sig.args, {})
+        if own is not None and len(own.args) == len(args):
+            given = [context.cast(builder, *a) for a in zip(args, sig.args, own.args, strict=True)]
+            return context.get_function(kind, own)(builder, given)
+        # with defaults
         return context.compile_internal(builder, _calling(callee, len(args)), sig, args)
 
     return lower
