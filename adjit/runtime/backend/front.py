@@ -113,11 +113,12 @@ class _Renaming:
     def __init__(self, blocks: Mapping[int, Any]) -> None:
         self.blocks = blocks
         self.flow = compute_cfg_from_blocks(blocks)
-        self.renamed = frozenset(_find_defs_violators(blocks, self.flow))
+        found = list(_find_defs_violators(blocks, self.flow))
+        self.renamed, self.order = frozenset(found), {name: k for k, name in enumerate(found)}
         self.last: dict[tuple[str, int], Any] = {}  # what a variable is at the end of a block
         self.begins: dict[tuple[str, int], Any] = {}  # and at its beginning
         self.joins: dict[str, frozenset[int]] = {}
-        self.phis: dict[int, list[Any]] = defaultdict(list)
+        self.phis: dict[int, dict[str, Any]] = defaultdict(dict)
 
     def run(self) -> None:
         if not self.renamed:
@@ -139,7 +140,9 @@ class _Renaming:
         for label, block in self.blocks.items():
             self._rename(label, block, targets)
         for label, made in self.phis.items():
-            self.blocks[label].body = made + self.blocks[label].body
+            # those of the last variable come first, as numba puts them
+            phis = [made[name] for name in sorted(made, key=self.order.__getitem__, reverse=True)]
+            self.blocks[label].body = phis + self.blocks[label].body
 
     def _rename(self, label: int, block: Any, targets: Mapping[int, Any]) -> None:
         now: dict[str, Any] = {}
@@ -176,7 +179,7 @@ class _Renaming:
         if label in self.joins[name]:
             made = block.scope.redefine(name, loc=block.loc)
             phi: Any = ir.Assign(target=made, value=ir.Expr.phi(loc=block.loc), loc=block.loc)
-            self.phis[label].append(phi)
+            self.phis[label][name] = phi
             # a loop comes back to it
             self.begins[key] = made
             self.last.setdefault(key, made)
