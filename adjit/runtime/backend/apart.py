@@ -29,7 +29,7 @@ from numba.core.registry import cpu_target
 from numba.core.targetconfig import ConfigStack
 from numba.core.typing.templates import signature
 
-from adjit.runtime.backend import calls, linear_algebra
+from adjit.runtime.backend import calls, linear_algebra, others
 from adjit.runtime.backend.calls import Call
 from adjit.runtime.backend.signatures import known_type
 
@@ -46,7 +46,8 @@ _CALLEES = frozenset(
 )
 # The modules whose compiled functions are called so: what rules compute with.
 _HOME = "adjit.rules."
-
+# Those whose implementations of the callees these are made for.
+_KNOWN = ("numba", "adjit")
 
 _made: dict[tuple[Any, ...], Call | None] = {}
 _stand_ins: dict[tuple[Any, int], Callable[..., Any]] = {}
@@ -108,9 +109,11 @@ def _is_taken(type_: types.Type) -> bool:
 
 
 def _made_or_kept(callee: Any, args: tuple[types.Type, ...], flags: Any) -> Call | None:
-    said = (
-        f"{_path(callee)}({', '.join(map(repr, args))}) {flags.fastmath.encode()} {flags.error_model} {calls.stamp()}"
-    )
+    if not isinstance(callee, Dispatcher) and others.implementers([callee], _KNOWN):
+        # what it does then is for their implementation to say
+        return None
+    settings = f"{flags.fastmath.encode()} {flags.error_model} {calls.stamp()}"
+    said = f"{_path(callee)}({', '.join(map(repr, args))}) {settings}"
     name = hashlib.blake2b(said.encode(), digest_size=20).hexdigest()
     call = calls.kept(name)
     if call is None:
