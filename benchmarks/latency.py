@@ -7,6 +7,8 @@
 - the first gradient in a process that has made another one before, of which so much to derive it, beside the
   compilation of the hand-written adjoint, at the small size of each workload;
 - the same in a second process, from the cache, from after the import to the result;
+- the first gradient of programs that are calls of libraries (`libraries.py`), and where another program of the machine
+  has used the same calls;
 - a gradient call with an array of 3 elements, beside numba's own dispatch of a function that does nothing, with results
   of its own (`grad`) and with the caller's (`into`).
 
@@ -113,6 +115,17 @@ def time_cached(folder, name):
     return {"cached": time.process_time() - begin, "hits": adjit.cache_info().hits}
 
 
+def time_program(name):
+    import adjit
+    from libraries import programs
+
+    warm_up()
+    function, arguments, wrt = programs()[name]
+    begin = time.process_time()
+    adjit.value_and_grad(function, wrt=wrt)(*arguments)
+    return {"first": time.process_time() - begin}
+
+
 def time_calls():
     import numpy as np
     from numba import njit
@@ -167,6 +180,7 @@ TASKS = {
     "hand": time_hand,
     "cached": time_cached,
     "calls": time_calls,
+    "program": time_program,
 }
 
 
@@ -206,6 +220,7 @@ def main():
         print(f"a call with {title} of 3 elements: dispatch {1e6 * base:.2f} us, {shown}", flush=True)
     names = options.names or sorted(path.stem[3:] for path in options.shared.glob("wl_*.py"))
     table = first_gradients(options.shared, names, options.rounds)
+    of_libraries(options.rounds)
     verdict("import beyond numba, s", found["adjit"], IMPORT_BAR)
     verdict("the first gradient of a process, s", start, START_BAR)
     for name, row in table.items():
@@ -233,6 +248,22 @@ def first_gradients(folder, names, rounds):
                 flush=True,
             )
     return table
+
+
+def of_libraries(rounds):
+    """Prints the times of programs of `libraries.py`, and with what they call already compiled by another process."""
+    from libraries import programs
+
+    print(f"{'program':18s} {'first s':>8s} {'calls kept s':>13s}")
+    for name in programs():
+        first, again = [], []
+        for _ in range(rounds):
+            with tempfile.TemporaryDirectory() as cache:
+                first.append(measured("program", name, cache=cache)["first"])
+                for entry in Path(cache).glob("*.bin"):
+                    entry.unlink()
+                again.append(measured("program", name, cache=cache)["first"])
+        print(f"{name:18s} {min(first):8.2f} {min(again):13.2f}", flush=True)
 
 
 def verdict(what, value, bar):

@@ -11,6 +11,7 @@ functions that the key stands for: were another one read on the way, it would no
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
 import re
@@ -24,9 +25,9 @@ from numba import types
 
 from adjit.api import store
 from adjit.api.digests import KNOWN, NotKeyed, path_of
-from adjit.api.keys import Key, key_of
+from adjit.api.keys import Key, key_of, stamp
 from adjit.errors import NotCached
-from adjit.runtime.backend import is_dispatcher, others
+from adjit.runtime.backend import calls, is_dispatcher, others
 from adjit.runtime.backend.caching import (
     Cache,
     argument_types,
@@ -238,6 +239,36 @@ class DerivativeCache(Cache):
             if self.options.cache:
                 said = f"cache=True: {self.name} is compiled anew in each process: {why}."
                 warnings.warn(said, NotCached, stacklevel=2)
+
+
+class _Calls:
+    """Keeps functions of libraries that are compiled apart (`backend/apart.py`): `solve-5f0c...call`."""
+
+    def stamp(self) -> str:
+        return stamp()
+
+    def read(self, name: str, target_context: Any) -> tuple[calls.Call, Any] | None:
+        if not is_on():
+            return None
+        try:
+            payload = store.read(f"call-{name}", ".call")
+            if payload is None:
+                return None
+            call, code, needed = pickle.loads(payload)
+            found = unpacked_code(target_context, code, needed)
+        except (OSError, *_STALE):
+            return None
+        return None if found is None else (call, found)
+
+    def write(self, name: str, call: calls.Call, result: Any) -> None:
+        if not is_on() or holds_addresses(result):
+            return
+        # a folder that cannot be written to is said of derivatives
+        with contextlib.suppress(OSError, *_UNPICKLABLE):
+            store.write(f"call-{name}", packed((call, packed_code(result), symbols(result))), None, ".call")
+
+
+calls.kept_by(_Calls())
 
 
 def _unsure(key: Key, read: Collection[FunctionType], emitted: Emitted) -> str | None:

@@ -73,6 +73,11 @@ def versions() -> str:
     return repr((own.hexdigest(), *backend_versions.versions(), sys.version, platform.machine()))
 
 
+def stamp() -> str:
+    """What the code of libraries depends on that is compiled for derivatives, besides what it is."""
+    return repr((versions(), backend_versions.target(), _settings(), _version("scipy")))
+
+
 def _version(package: str) -> str:
     return str(getattr(sys.modules.get(package), "__version__", ""))
 
@@ -84,4 +89,4 @@ def _settings() -> str:
     return repr([(name, value) for name in names if isinstance(value := getattr(config, name), plain)])
 
 
-__all__ = ["Key", "NotKeyed", "key_of", "versions"]
+__all__ = ["Key", "NotKeyed", "key_of", "stamp", "versions"]

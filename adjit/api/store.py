@@ -22,7 +22,7 @@ from pathlib import Path
 
 _MAGIC = b"adjit cache 1\n"
 _DIGEST = 32
-_ENDINGS = (".bin", ".py")
+_ENDINGS = (".bin", ".py", ".call")
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 # Bytes in the folder, above which the entries that were not read for longest go.
@@ -60,11 +60,11 @@ def unusable() -> str | None:
     return None if os.access(folder(), os.W_OK) else f"{folder()} cannot be written to"
 
 
-def read(name: str) -> bytes | None:
+def read(name: str, ending: str = ".bin") -> bytes | None:
     """The payload of an entry; None if it is not there, or not as it was written."""
     with suppress(FileNotFoundError):
         _check(str(folder()), os.stat(folder()))
-        with open(folder() / f"{name}.bin", "rb") as file:
+        with open(folder() / f"{name}{ending}", "rb") as file:
             _check(file.name, os.fstat(file.fileno()))
             data = file.read()
             with suppress(OSError):
@@ -76,12 +76,13 @@ def read(name: str) -> bytes | None:
     return None
 
 
-def write(name: str, payload: bytes, text: str) -> None:
-    """Keeps an entry, and the source beside it for people to read. Raises OSError."""
+def write(name: str, payload: bytes, text: str | None, ending: str = ".bin") -> None:
+    """Keeps an entry, and the source beside it for people to read, if it has one. Raises OSError."""
     folder().mkdir(mode=0o700, parents=True, exist_ok=True)
     _check(str(folder()), os.stat(folder()))
-    _put(folder() / f"{name}.py", text.encode())
-    _put(folder() / f"{name}.bin", _MAGIC + _digest(payload) + payload)
+    if text is not None:
+        _put(folder() / f"{name}.py", text.encode())
+    _put(folder() / f"{name}{ending}", _MAGIC + _digest(payload) + payload)
     _shrink()
 
 

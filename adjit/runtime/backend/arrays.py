@@ -7,12 +7,14 @@ In: shapes and types. Out: instructions.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
+from numba.core.callconv import RETCODE_USEREXC
 from numba.core.imputils import impl_ret_new_ref
 from numba.core.typing.npydecl import parse_dtype, parse_shape
 from numba.extending import lower_builtin, type_callable
@@ -57,7 +59,10 @@ def shaped(zeroed: bool, allocate: Any) -> Any:
     """What writes the instructions of np.empty or np.zeros."""
 
     def lower(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[ir.Value]) -> ir.Value:
-        shape = arrayobj._parse_shape(context, builder, sig.args[0], args[0])
+        kind, given = sig.args[0], args[0]
+        is_tuple = isinstance(kind, types.BaseTuple)
+        kinds, extents = (tuple(kind), cgutils.unpack_tuple(builder, given)) if is_tuple else ((kind,), (given,))
+        shape = [context.cast(builder, e, k, types.intp) for k, e in zip(kinds, extents, strict=True)]
         return new_array(context, builder, sig.return_type, shape, zeroed, allocate)
 
     return lower
@@ -75,14 +80,60 @@ def like(zeroed: bool, allocate: Any) -> Any:
 
 
 def block(context: Any, builder: ir.IRBuilder, type_: types.Array, size: ir.Value) -> ir.Value:
-    """Memory of the workspace."""
+    """Memory of the workspace; null where there is none."""
     kind = ir.FunctionType(cgutils.voidptr_t, [cgutils.intp_t, ir.IntType(32)])
     known = builder.module.globals.get(SYMBOL)
     place = known or ir.GlobalVariable(builder.module, kind.as_pointer(), SYMBOL)
-    meminfo = builder.call(builder.load(place), [size, ir.IntType(32)(_ALIGNMENT)])
+    return builder.call(builder.load(place), [size, ir.IntType(32)(_ALIGNMENT)])
+
+
+def _allocated(
+    context: Any, builder: ir.IRBuilder, type_: types.Array, shape: Sequence[ir.Value], allocate: Any
+) -> ir.Value:
+    """Memory for so many elements, by a function of the module's own, which checks the extents; ValueError and
+    MemoryError as numba's own np.empty."""
+    module, intp = builder.module, cgutils.intp_t
+    excinfo = context.call_conv._get_excinfo_argument(builder.function)
+    name = f"adjit_{allocate.__name__}_{len(shape)}"
+    function = module.globals.get(name)
+    if function is None:
+        kind = ir.FunctionType(cgutils.voidptr_t, [cgutils.voidptr_t, excinfo.type, *[intp] * (1 + len(shape))])
+        function = ir.Function(module, kind, name)
+        function.linkage = "internal"
+        function.attributes.add("noinline")
+        _write_allocation(context, function, type_, allocate)
+    itemsize = context.get_constant(types.intp, arrayobj.get_itemsize(context, type_))
+    meminfo = builder.call(function, [cgutils.get_null_value(cgutils.voidptr_t), excinfo, itemsize, *shape])
     with builder.if_then(cgutils.is_null(builder, meminfo), likely=False):
-        context.call_conv.return_user_exc(builder, MemoryError, ("Allocation failed (probably too large).",))
+        handler = getattr(builder, "_in_try_block", None)
+        if handler is None:
+            context.call_conv._return_errcode_raw(builder, RETCODE_USEREXC)
+        else:
+            builder.branch(handler["target"])
     return meminfo
+
+
+def _write_allocation(context: Any, function: ir.Function, type_: types.Array, allocate: Any) -> None:
+    """The body of a function of the size of an element and of extents, which gives null where it raises."""
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+
+    def fails(condition: ir.Value, error: type[Exception], message: str) -> None:
+        with builder.if_then(condition, likely=False):
+            context.call_conv.set_static_user_exc(builder, error, (message,))
+            builder.ret(cgutils.get_null_value(cgutils.voidptr_t))
+
+    _, _, size, *shape = function.args
+    is_too_large = is_negative = ir.IntType(1)(0)
+    for extent in shape:
+        is_negative = builder.or_(is_negative, builder.icmp_signed("<", extent, extent.type(0)))
+        product = builder.smul_with_overflow(size, extent)
+        size = builder.extract_value(product, 0)
+        is_too_large = builder.or_(is_too_large, builder.extract_value(product, 1))
+    fails(is_negative, ValueError, "negative dimensions not allowed")
+    fails(is_too_large, ValueError, "array is too big")
+    meminfo = allocate(context, builder, type_, size)
+    fails(cgutils.is_null(builder, meminfo), MemoryError, "Allocation failed (probably too large).")
+    builder.ret(meminfo)
 
 
 def _memory(builder: ir.IRBuilder, meminfo: ir.Value) -> ir.Value:
@@ -103,34 +154,33 @@ def new_array(
     context: Any, builder: ir.IRBuilder, type_: types.Array, shape: Sequence[ir.Value], zeroed: bool, allocate: Any
 ) -> ir.Value:
     """An array over memory that `allocate` gets; ValueError and MemoryError as numba's own np.empty."""
-    made = arrayobj.make_array(type_)(context, builder)
+    meminfo = _allocated(context, builder, type_, shape, allocate)
+    data = _memory(builder, meminfo)
     itemsize = context.get_constant(types.intp, arrayobj.get_itemsize(context, type_))
     # from the innermost axis outwards
     inward = list(range(len(shape)) if type_.layout == "F" else reversed(range(len(shape))))
     strides, stride = {}, itemsize
-    for axis in inward:
+    for axis in inward[:-1]:
         strides[axis] = stride
         stride = builder.mul(stride, shape[axis])
-    size, is_too_large = itemsize, ir.Constant(ir.IntType(1), 0)
-    for extent in shape:
-        product = builder.smul_with_overflow(size, extent)
-        size = builder.extract_value(product, 0)
-        is_too_large = builder.or_(is_too_large, builder.extract_value(product, 1))
-    with builder.if_then(is_too_large, likely=False):
-        context.call_conv.return_user_exc(builder, ValueError, ("array is too big",))
-    meminfo = allocate(context, builder, type_, size)
-    data = _memory(builder, meminfo)
+    items: ir.Value = cgutils.intp_t(1)
+    if shape:
+        strides[inward[-1]] = stride
+        items = functools.reduce(builder.mul, shape)
     if zeroed:
-        cgutils.memset(builder, data, size, 0)
-    arrayobj.populate_array(
-        made,
-        data=builder.bitcast(data, context.get_data_type(type_.dtype).as_pointer()),
-        shape=cgutils.pack_array(builder, shape, ty=cgutils.intp_t),
-        strides=cgutils.pack_array(builder, [strides[k] for k in range(len(shape))], ty=cgutils.intp_t),
-        itemsize=itemsize,
-        meminfo=meminfo,
-    )
-    return impl_ret_new_ref(context, builder, type_, made._getvalue())
+        cgutils.memset(builder, data, builder.mul(items, itemsize), 0)
+    model, made = context.data_model_manager[type_], context.get_constant_undef(type_)
+    for field, value in (
+        ("meminfo", meminfo),
+        ("parent", cgutils.get_null_value(cgutils.voidptr_t)),
+        ("nitems", items),
+        ("itemsize", itemsize),
+        ("data", builder.bitcast(data, context.get_data_type(type_.dtype).as_pointer())),
+        ("shape", cgutils.pack_array(builder, shape, ty=cgutils.intp_t)),
+        ("strides", cgutils.pack_array(builder, [strides[k] for k in range(len(shape))], ty=cgutils.intp_t)),
+    ):
+        made = builder.insert_value(made, value, model.get_field_position(field))
+    return impl_ret_new_ref(context, builder, type_, made)
 
 
 for _zeroed, _new, _new_like in ((False, empty, empty_like), (True, zeros, zeros_like)):

@@ -23,7 +23,7 @@ from numba.core.runtime.nrt import rtsys
 from numba.core.serialize import dumps
 from numba.core.typing.templates import Signature
 
-from adjit.runtime.backend import pool, special
+from adjit.runtime.backend import calls, pool, special
 
 # The part of a dispatcher that numba asks before it compiles and tells afterwards.
 Cache = _Cache
@@ -67,6 +67,7 @@ def unpacked_code(target_context: Any, data: bytes, names: Collection[str]) -> A
     pool.ready()
     if any(name.startswith(special.PREFIX) for name in names):
         special.give_symbols()
+    calls.give_symbols(names)
     started, parts = pickle.loads(data)
     for start in started:
         # numba's threads, with symbols of their own

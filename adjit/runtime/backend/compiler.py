@@ -9,7 +9,7 @@ In: a generated function and the types of its arguments. Out: what numba's own p
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import operator
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from numba.core.typed_passes import NativeLowering, NopythonRewrites, NopythonTy
 from numba.core.untyped_passes import InlineClosureLikes
 from numba.np.ufunc.dufunc import DUFunc
 
+from adjit.runtime.backend import apart, front
 from adjit.runtime.backend.lowering import GeneratedLower
 from adjit.runtime.backend.stand_ins import stand_in
 
@@ -54,35 +55,51 @@ class StandIns(FunctionPass):
         FunctionPass.__init__(self)
 
     def run_pass(self, state: Any) -> bool:
-        definitions = state.func_ir._definitions
-        calls = [call for block in state.func_ir.blocks.values() for call in block.find_exprs("call")]
-        stand_ins = {call.func.name: made for call in calls if (made := _stand_in(state.func_ir, call)) is not None}
-        for block in state.func_ir.blocks.values():
-            for assignment in block.find_insts(ir.Assign):
-                name = assignment.target.name
-                if name in stand_ins:
-                    made = stand_ins[name]
-                    assignment.value = ir.Global(made.__name__, made, assignment.loc)
-                    definitions[name] = [assignment.value]
-        return bool(stand_ins)
+        function = state.func_ir
+        found = False
+        for block in function.blocks.values():
+            body = []
+            for statement in block.body:
+                made = _replaced(function, statement)
+                found = found or made is not None
+                body.extend([statement] if made is None else made)
+            block.body = body
+        return found
 
 
-def _stand_in(function: Any, call: ir.Expr) -> Callable[..., Any] | None:
-    """What stands for the callee of a call with positional arguments only."""
-    found = function._definitions[call.func.name]
-    if call.kws or call.vararg is not None or len(found) != 1:
+def _replaced(function: Any, statement: Any) -> list[Any] | None:
+    """A call of what stands in, for one of what it stands for."""
+    value = statement.value if isinstance(statement, ir.Assign) else None
+    if not isinstance(value, ir.Expr):
         return None
-    return stand_in(_callee(function, found[0]), len(call.args))
+    if value.op == "call" and not value.kws and value.vararg is None:
+        definitions = function._definitions[value.func.name]
+        callee, given = (_callee(function, definitions[0]) if len(definitions) == 1 else None), value.args
+    elif value.op == "binop" and value.fn is operator.matmul:
+        callee, given = value.fn, [value.lhs, value.rhs]
+    else:
+        return None
+    made = stand_in(callee, len(given)) or apart.stand_in(callee, len(given))
+    if made is None:
+        return None
+    place = statement.target.scope.redefine("$stand_in", loc=value.loc)
+    named = ir.Global(made.__name__, made, value.loc)
+    function._definitions[place.name].append(named)
+    called = ir.Expr.call(place, list(given), (), value.loc)
+    function._definitions[statement.target.name].remove(value)
+    function._definitions[statement.target.name].append(called)
+    return [ir.Assign(named, place, value.loc), ir.Assign(called, statement.target, statement.loc)]
 
 
 def _callee(function: Any, definition: Any) -> Any:
-    """The object that a definition names: a global, or an attribute of NumPy."""
+    """The object that a definition names: a global, or an attribute of NumPy or of a module of it."""
     if isinstance(definition, ir.Global | ir.FreeVar):
         return definition.value
     if isinstance(definition, ir.Expr) and definition.op == "getattr":
         owner = function._definitions[definition.value.name]
-        if len(owner) == 1 and isinstance(owner[0], ir.Global) and owner[0].value is np:
-            return getattr(np, definition.attr, None)
+        if len(owner) == 1:
+            found = _callee(function, owner[0])
+            return getattr(found, definition.attr, None) if found in (np, np.linalg) else None
     return None
 
 
@@ -153,6 +170,7 @@ class GeneratedLowering(NativeLowering):
 
 
 _OWN = {
+    **front.PASSES,
     NopythonTypeInference: RememberingInference,
     NopythonRewrites: ArrayExpressions,
     NativeLowering: GeneratedLowering,

@@ -45,11 +45,30 @@ class _Range(NamedTuple):
     step: int
 
 
+class _Counter(NamedTuple):
+    """A loop over a range with the step 1 or -1: where its counter is, and before what it ends."""
+
+    place: llvm.Value
+    stop: llvm.Value
+    step: int
+    is_natural: bool  # whether it is never negative
+
+
+class _Selector(NamedTuple):
+    """What an index has for an axis; `is_natural`: it is known that it is not negative."""
+
+    kind: types.Type
+    value: llvm.Value
+    is_natural: bool
+
+
 class _Axis(NamedTuple):
-    """What is taken of an axis: from `first` on, `extent` elements; one of them, and no axis, if that is None."""
+    """What is taken of an axis: from `first` on, `extent` elements, `step` apart; one of them, and no axis, if `extent`
+    is None."""
 
     first: llvm.Value
     extent: llvm.Value | None
+    step: int = 1
 
 
 class GeneratedLower(Lower):
@@ -58,7 +77,8 @@ class GeneratedLower(Lower):
     def init(self) -> None:
         super().init()
         self._ranges: dict[int, _Range] = {}
-        self._counting: dict[int, int] = {}  # iterators over ranges with the step 1 or -1, by what makes them
+        self._counters: dict[int, _Counter] = {}  # of ranges with the step 1 or -1, by what makes the iterator
+        self._only_counted = self._iterators_only_counted()
 
     def lower_expr(self, resty: types.Type, expr: ir.Expr) -> llvm.Value:
         made = None
@@ -68,6 +88,10 @@ class GeneratedLower(Lower):
             made = self._range_iterator(expr)
         elif expr.op == "iternext" and isinstance(self.typeof(expr.value.name), types.RangeIteratorType):
             made = self._next_of_range(resty, expr)
+        elif expr.op == "getattr":
+            made = self._getattr(resty, expr)
+        elif expr.op == "static_getitem":
+            made = self._static_view(resty, expr)
         elif expr.op in ("pair_first", "pair_second") and _is_plain(resty):
             made = self.builder.extract_value(self.loadvar(expr.value.name), int(expr.op == "pair_second"))
         return super().lower_expr(resty, expr) if made is None else made
@@ -157,7 +181,7 @@ class GeneratedLower(Lower):
         selectors = self._selectors(array, index)
         made = None
         if selectors is not None and isinstance(signature.return_type, types.Array):
-            made = self._view(value.name, array, selectors, signature.return_type)
+            made = self._view(value.name, array, self._taken(value.name, array, selectors), signature.return_type)
         elif selectors is not None:
             address = self._address(value.name, array, self._taken(value.name, array, selectors))
             made = arrayobj.load_item(self.context, self.builder, array, address)
@@ -168,7 +192,7 @@ class GeneratedLower(Lower):
     def lower_setitem(self, target_var: Any, index_var: Any, value_var: Any, signature: Any) -> Any:
         array, kind = self.typeof(target_var.name), self.typeof(value_var.name)
         selectors = self._selectors(array, index_var)
-        is_part = selectors is None or any(not isinstance(k, types.Integer) for k, _ in selectors)
+        is_part = selectors is None or any(not isinstance(s.kind, types.Integer) for s in selectors)
         if selectors is None or is_part or len(selectors) < array.ndim:
             return super().lower_setitem(target_var, index_var, value_var, signature)
         value = self.context.cast(self.builder, self.loadvar(value_var.name), kind, signature.args[2])
@@ -176,8 +200,8 @@ class GeneratedLower(Lower):
         address = self._address(target_var.name, array, self._taken(target_var.name, array, selectors))
         return arrayobj.store_item(self.context, self.builder, array, value, address)
 
-    def _selectors(self, array: types.Type, index: Any) -> list[tuple[types.Type, llvm.Value]] | None:
-        """Types and values of an index, one an axis; None for what is left to numba."""
+    def _selectors(self, array: types.Type, index: Any) -> list[_Selector] | None:
+        """What is taken by an index, one an axis; None for what is left to numba."""
         kind = self.typeof(index.name)
         kinds = _parts(kind) if isinstance(kind, types.BaseTuple) else (kind,)
         if not isinstance(array, types.Array) or self.context.enable_boundscheck or len(kinds) > array.ndim:
@@ -186,22 +210,29 @@ class GeneratedLower(Lower):
             return None
         value = self.loadvar(index.name)
         if not isinstance(kind, types.BaseTuple):
-            return [(kind, value)]
-        return list(zip(kinds, cgutils.unpack_tuple(self.builder, value, len(kinds)), strict=True))
+            return [_Selector(kind, value, self._is_counter(index))]
+        values = cgutils.unpack_tuple(self.builder, value, len(kinds))
+        made = self._definition(index)
+        parts = made.items if isinstance(made, ir.Expr) and made.op == "build_tuple" else [None] * len(kinds)
+        natural = [part is not None and self._is_counter(part) for part in parts]
+        return list(map(_Selector, kinds, values, natural))
 
-    def _taken(self, name: str, array: types.Array, selectors: Sequence[tuple[types.Type, llvm.Value]]) -> list[_Axis]:
+    def _taken(self, name: str, array: types.Array, selectors: Sequence[_Selector]) -> list[_Axis]:
         return [
-            self._some(kind, value, self._extent(name, array, axis))
-            if isinstance(kind, types.SliceType)
-            else self._one(kind, value, name, array, axis)
-            for axis, (kind, value) in enumerate(selectors)
+            self._some(selector.kind, selector.value, self._extent(name, array, axis))
+            if isinstance(selector.kind, types.SliceType)
+            else self._one(selector, name, array, axis)
+            for axis, selector in enumerate(selectors)
         ]
 
-    def _one(self, kind: Any, index: llvm.Value, name: str, array: types.Array, axis: int) -> _Axis:
+    def _one(self, selector: _Selector, name: str, array: types.Array, axis: int) -> _Axis:
+        kind: Any = selector.kind
         if isinstance(kind, types.IntegerLiteral) and kind.literal_value >= 0:
             return _Axis(cgutils.intp_t(kind.literal_value), None)
-        extent = self._extent(name, array, axis) if kind.signed else None
-        return _Axis(arrayobj.fix_integer_index(self.context, self.builder, kind, index, extent), None)
+        extent = self._extent(name, array, axis) if kind.signed and not selector.is_natural else None
+        if kind == types.intp and extent is None:
+            return _Axis(selector.value, None)
+        return _Axis(arrayobj.fix_integer_index(self.context, self.builder, kind, selector.value, extent), None)
 
     def _some(self, kind: types.SliceType, value: llvm.Value, extent: llvm.Value) -> _Axis:
         """Of an axis of this extent, by a slice without a step."""
@@ -235,15 +266,17 @@ class GeneratedLower(Lower):
             steps.append(builder.mul(axis.first, functools.reduce(builder.mul, extents)) if extents else axis.first)
         return builder.gep(data, [functools.reduce(builder.add, steps)])
 
-    def _view(
-        self, name: str, array: types.Array, selectors: Sequence[tuple[types.Type, llvm.Value]], result: types.Array
-    ) -> llvm.Value:
+    def _view(self, name: str, array: types.Array, axes: Sequence[_Axis], result: types.Array) -> llvm.Value:
         builder = self.builder
-        axes = self._taken(name, array, selectors)
         data = self._address(name, array, axes)
         strides = self._part(name, array, "strides")
         extents = [axis.extent for axis in axes] + [self._extent(name, array, k) for k in range(len(axes), array.ndim)]
-        kept = [(e, builder.extract_value(strides, k)) for k, e in enumerate(extents) if e is not None]
+        steps = [axis.step for axis in axes] + [1] * (array.ndim - len(axes))
+        kept = [
+            (extent, self._times(builder.extract_value(strides, k), steps[k]))
+            for k, extent in enumerate(extents)
+            if extent is not None
+        ]
         items = kept[0][0]
         for extent, _ in kept[1:]:
             items = builder.mul(items, extent, flags=["nsw"])
@@ -259,6 +292,67 @@ class GeneratedLower(Lower):
             shape=cgutils.pack_array(builder, [extent for extent, _ in kept]),
             strides=cgutils.pack_array(builder, [stride for _, stride in kept]),
         )
+
+    def _times(self, value: llvm.Value, factor: int) -> llvm.Value:
+        return value if factor == 1 else self.builder.mul(value, value.type(factor))
+
+    def _static_view(self, resty: types.Type, expr: Any) -> llvm.Value | None:
+        """A view by an index of constants: slices that go upwards, and integers."""
+        array = self.typeof(expr.value.name)
+        index = expr.index if isinstance(expr.index, tuple) else (expr.index,)
+        if not isinstance(array, types.Array) or not isinstance(resty, types.Array) or len(index) > array.ndim:
+            return None
+        if self.context.enable_boundscheck or not all(type(i) is int or _is_upwards(i) for i in index):
+            return None
+        axes = []
+        for axis, taken in enumerate(index):
+            extent = self._extent(expr.value.name, array, axis)
+            if isinstance(taken, int):
+                first = extent.type(taken)
+                axes.append(_Axis(first if taken >= 0 else self.builder.add(first, extent), None))
+            else:
+                axes.append(self._constant_slice(taken, extent))
+        return self._view(expr.value.name, array, axes, resty)
+
+    def _constant_slice(self, taken: slice, extent: llvm.Value) -> _Axis:
+        builder, zero, step = self.builder, extent.type(0), taken.step or 1
+
+        def within(end: int) -> llvm.Value:
+            value, least = extent.type(end), zero
+            if end < 0:
+                value = builder.add(extent, value)
+                return builder.select(builder.icmp_signed("<", value, least), least, value)
+            return builder.select(builder.icmp_signed(">", value, extent), extent, value)
+
+        start = zero if not taken.start else within(taken.start)
+        length = extent if taken.stop is None else within(taken.stop)
+        if start is not zero:
+            length = builder.sub(length, start)
+            length = builder.select(builder.icmp_signed("<", length, zero), zero, length)
+        if step > 1:
+            length = builder.udiv(builder.add(length, extent.type(step - 1)), extent.type(step))
+        return _Axis(start, length, step)
+
+    def _getattr(self, resty: types.Type, expr: Any) -> llvm.Value | None:
+        """The extents of an array, its size, or its transpose."""
+        name, array = expr.value.name, self.typeof(expr.value.name)
+        if not isinstance(array, types.Array):
+            return None
+        if expr.attr == "shape" and isinstance(resty, types.UniTuple):
+            return self._part(name, array, "shape")
+        if expr.attr == "size":
+            return self._part(name, array, "nitems")
+        if expr.attr != "T" or array.ndim != 2 or not isinstance(resty, types.Array):
+            return None
+        shape, strides = (cgutils.unpack_tuple(self.builder, self._part(name, array, f)) for f in ("shape", "strides"))
+        turned = {
+            field: cgutils.pack_array(self.builder, values[::-1])
+            for field, values in (("shape", shape), ("strides", strides))
+        }
+        fields = ("meminfo", "parent", "nitems", "itemsize", "data")
+        parts = {field: self._part(name, array, field) for field in fields}
+        super().incref(types.MemInfoPointer(array.dtype), parts["meminfo"])
+        return self._made(resty, **parts, **turned)
 
     def _reshaped(self, resty: types.Array, expr: ir.Expr, kinds: Sequence[types.Type]) -> llvm.Value | None:
         """A view of other extents of an array in C order. LLVM sees those that are constants, which numba has from
@@ -369,20 +463,26 @@ class GeneratedLower(Lower):
         builder, zero, stop = self.builder, known.start.type(0), known.stop
         distance = builder.sub(stop, known.start)
         has_trips = builder.icmp_signed(">" if known.step > 0 else "<", distance, zero)
+        kind = self.typeof(expr.value.name).iterator_type
         if abs(known.step) == 1:
-            trips = distance if known.step == 1 else builder.neg(distance)
-            self._counting[id(expr)] = known.step
             if isinstance(known.start, llvm.Constant):
                 # where it begins is no question, and so not how many trips there are
                 stop = builder.select(has_trips, stop, known.start)
+            place = cgutils.alloca_once(builder, known.start.type)
+            builder.store(known.start, place)
+            self._counters[id(expr)] = _Counter(place, stop, known.step, _is_natural(known))
+            if id(expr) in self._only_counted:
+                return self.context.get_constant_undef(kind)
+            trips = distance if known.step == 1 else builder.neg(distance)
         else:
+            place = cgutils.alloca_once_value(builder, known.start)
             step = known.start.type(known.step)
             rest = builder.srem(distance, step)
             is_uneven = builder.icmp_signed("!=", rest, zero)
             trips = builder.add(builder.sdiv(distance, step), builder.zext(is_uneven, zero.type))
         return self._made(
-            self.typeof(expr.value.name).iterator_type,
-            iter=cgutils.alloca_once_value(builder, known.start),
+            kind,
+            iter=place,
             stop=stop,
             step=known.start.type(known.step),
             count=cgutils.alloca_once_value(builder, builder.select(has_trips, trips, zero)),
@@ -391,16 +491,16 @@ class GeneratedLower(Lower):
     def _next_of_range(self, resty: types.Type, expr: ir.Expr) -> llvm.Value:
         """The next number, and whether there is one. LLVM does more with loops whose counters stop at the end."""
         builder, type_ = self.builder, self.typeof(expr.value.name)
-        place, count, stop = (self._part(expr.value.name, type_, field) for field in ("iter", "count", "stop"))
-        value = builder.load(place)
-        counting = self._counting_by(expr.value)
-        if counting is not None:
+        counter = self._counter(expr.value)
+        if counter is not None:
             # not by how many trips are left: so LLVM knows between what ends the numbers are
-            goes_on = builder.icmp_signed("<" if counting > 0 else ">", value, stop)
+            value = builder.load(counter.place)
+            goes_on = builder.icmp_signed("<" if counter.step > 0 else ">", value, counter.stop)
             with builder.if_then(goes_on):
-                builder.store(builder.add(value, value.type(counting), flags=["nsw"]), place)
+                builder.store(builder.add(value, value.type(counter.step), flags=["nsw"]), counter.place)
         else:
-            left = builder.load(count)
+            place, count = (self._part(expr.value.name, type_, field) for field in ("iter", "count"))
+            value, left = builder.load(place), builder.load(count)
             goes_on = builder.icmp_signed(">", left, left.type(0))
             with builder.if_then(goes_on):
                 builder.store(builder.sub(left, left.type(1), flags=["nsw"]), count)
@@ -408,12 +508,63 @@ class GeneratedLower(Lower):
         pair = builder.insert_value(self.context.get_constant_undef(resty), value, 0)
         return builder.insert_value(pair, goes_on, 1)
 
-    def _counting_by(self, iterator: ir.Var) -> int | None:
-        """The step of a range, 1 or -1, whose numbers an iterator gives; None if that is not known."""
+    def _counter(self, iterator: ir.Var) -> _Counter | None:
+        """The counter of the loop that an iterator is of; None if it is not known."""
+        made = self._definition(iterator)
+        return None if made is None else self._counters.get(id(made))
+
+    def _iterators_only_counted(self) -> frozenset[int]:
+        """What makes the iterators that are asked for nothing but their next number."""
+        made, copies, used = {}, [], set()
+        for statement in (statement for block in self.blocks.values() for statement in block.body):
+            value = statement.value if isinstance(statement, ir.Assign) else None
+            if isinstance(value, ir.Var):
+                copies.append((statement.target.name, value.name))
+            elif isinstance(value, ir.Expr) and value.op == "iternext":
+                source = self._definition(value.value)
+                if not isinstance(source, ir.Expr) or source.op != "getiter":
+                    used.add(value.value.name)
+            elif value is not None:
+                used |= {variable.name for variable in getattr(value, "list_vars", list)()}
+                if isinstance(value, ir.Expr) and value.op == "getiter":
+                    made[statement.target.name] = id(value)
+            elif not isinstance(statement, ir.Del):
+                used |= {variable.name for variable in statement.list_vars()}
+        size = -1
+        while size != len(used):
+            size = len(used)
+            used |= {source for target, source in copies if target in used}
+        return frozenset(made[name] for name in made if name not in used)
+
+    def _definition(self, variable: ir.Var) -> Any:
         try:
-            return self._counting.get(id(self.func_ir.get_definition(iterator)))
+            return self.func_ir.get_definition(variable)
         except KeyError:
             return None
+
+    def _is_counter(self, index: ir.Var) -> bool:
+        """Whether an index is the counter of a loop that is never negative."""
+        made = self._definition(index)
+        if not isinstance(made, ir.Expr) or made.op != "pair_first":
+            return False
+        step = self._definition(made.value)
+        if not isinstance(step, ir.Expr) or step.op != "iternext":
+            return False
+        counter = self._counter(step.value)
+        return counter is not None and counter.is_natural
+
+
+def _is_natural(known: _Range) -> bool:
+    """Whether no number of a range with the step 1 or -1 is negative."""
+    end, least = (known.start, 0) if known.step > 0 else (known.stop, -1)
+    return isinstance(end, llvm.Constant) and isinstance(end.constant, int) and end.constant >= least
+
+
+def _is_upwards(taken: Any) -> bool:
+    """Whether it is a slice of constants that goes upwards."""
+    if not isinstance(taken, slice) or not (taken.step is None or (type(taken.step) is int and taken.step > 0)):
+        return False
+    return all(end is None or type(end) is int for end in (taken.start, taken.stop))
 
 
 def _parts(type_: types.BaseTuple) -> tuple[types.Type, ...]:

@@ -45,7 +45,7 @@ def _stands_for(original: Callable[..., Any], count: int, typer: Any, lower: Any
 
 def _allocation(context: Any, builder: llvm.IRBuilder, type_: types.Array, size: llvm.Value) -> llvm.Value:
     alignment = context.get_constant(types.uint32, context.get_preferred_array_alignment(type_.dtype))
-    return context.nrt.meminfo_alloc_aligned(builder, size, alignment)
+    return context.nrt.meminfo_alloc_aligned_unchecked(builder, size, alignment)
 
 
 for _count in (1, 2):

@@ -19,6 +19,7 @@ from numba.core.typing.arraydecl import get_array_index_type
 
 from adjit.runtime.backend import loading, special
 from adjit.runtime.backend.signatures import drawn_type, known_type
+from adjit.runtime.backend.versions import is_plain
 
 # How numba says that it has no such call, or no type for the callee at all. Typings that expect arrays and are given
 # something else fail in their own code: `np.argmax(k)` asks an integer for its dtype.
@@ -54,6 +55,13 @@ def result_type(callee: Any, args: Sequence[types.Type], named: Mapping[str, typ
 
 def inferred_type(callee: Any, args: Sequence[types.Type], named: Mapping[str, types.Type]) -> types.Type | None:
     """What numba infers, for which it may have to compile."""
+    if not named and not is_plain():
+        # with it comes what is compiled in the place of numba's own
+        from adjit.runtime.backend.apart import is_apart, known_call
+
+        call = known_call(callee, args) if is_apart(callee) else None
+        if call is not None:
+            return call.returns
     context = _context()
     special.prepare(callee)
     loading.prepare(callee)

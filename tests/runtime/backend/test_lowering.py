@@ -147,6 +147,47 @@ def test_a_step_of_zero_is_an_error():
         _by_any(0, 3, 0)
 
 
+def parts_by_constants(a):
+    views = a[1:, ::2], a[:-1, 1::3], a[-2:, :1], a[5:, 0:], a[-1], a[0, 1:4:2], a[:, -2], a.T, a.T[1:]
+    total = 0.0
+    for view in views[:4]:
+        for i in range(view.shape[0]):
+            for j in range(view.shape[1]):
+                total += (1 + i + 10 * j) * view[i, j]
+    return total, views[4].sum(), views[5].sum(), views[6].sum(), views[7].shape, views[8].size, views[7][3, 2], a.size
+
+
+def test_views_by_constants():
+    for array in laid_out(np.arange(20.0).reshape(4, 5)):
+        assert compiled(parts_by_constants)(array) == parts_by_constants(array)
+
+
+def counted_both_ways(a):
+    total = 0.0
+    for i in range(a.size):
+        total += (i + 1) * a[i] * a[i - 2] * a[-i]
+    for i in range(a.size - 1, -1, -1):
+        total += a[i] * a[i - 1]
+    for i in range(-2, a.size):
+        total += 3.0 * a[i]
+    for i in range(-1, -a.size, -1):
+        total += (i + 0.5) * a[i]
+    return total
+
+
+def test_counters_that_are_never_negative_and_others():
+    a = np.random.default_rng(0).normal(size=6)
+    assert compiled(counted_both_ways)(a) == counted_both_ways(a)
+
+
+@pytest.mark.parametrize("shape, message", [(-1, "negative dimensions"), (2**62, "too big")])
+def test_arrays_that_cannot_be(shape, message):
+    with pytest.raises(ValueError, match=message):
+        compiled(lambda n: np.empty((n, 2)).size)(shape)
+    with pytest.raises(ValueError, match=message):
+        compiled(lambda n: np.zeros((2, n)).size)(shape)
+
+
 def exchanged(n, m):
     old, new = np.zeros(m), np.ones(m)
     kept = old

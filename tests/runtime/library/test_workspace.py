@@ -9,6 +9,7 @@ from numba import njit, types
 from numba.core.runtime import _nrt_python, rtsys
 
 import adjit
+from adjit.runtime.backend import linear_algebra
 from adjit.runtime.backend.compiler import GeneratedCompiler
 from adjit.runtime.backend.versions import is_plain
 from adjit.runtime.library import workspace
@@ -41,14 +42,14 @@ def test_products(m, k, n, orders, kind):
 def test_a_narrow_product_is_made_turned():
     """Of few columns and many multiplications: BLAS is asked for the transposed product as well."""
 
-    def calls(left, right):
-        text = njit(lambda a, b: workspace.dot(a, b))
-        text(left, right)
-        return len(re.findall(r"call.*numba_xxgemm", next(iter(text.inspect_llvm().values()))))
+    def calls(order):
+        left, right = types.Array(types.float64, 2, order), types.Array(types.float64, 2, "C")
+        form = linear_algebra.own_form(linear_algebra.dot_into, (left, right, right))
+        made = njit((left, right, right))(form)
+        return len(re.findall(r"call.*numba_xxgemm", next(iter(made.inspect_llvm().values()))))
 
-    square = np.ones((2, 2))
-    assert calls(square, square) == 1
-    assert calls(np.asfortranarray(square), square) == 2
+    assert calls("C") == 1
+    assert calls("F") == 2
 
 
 def test_extents_that_do_not_fit():

@@ -1,0 +1,216 @@
+"""Calls of libraries that are compiled apart: once for each type, linked by a symbol, and kept for all programs.
+
+In: a callee and the types of its arguments. Out: the symbol of a function that machine code calls, and what it returns.
+
+    np.linalg.solve(a, b)      call i32 @adjit_call_5f0c...(...)      not the 20 functions that numba makes of it
+
+numba compiles what a function calls for each process anew, and optimises it again, with its callees, in each function
+that calls it: of a Kalman filter's gradient that was nine tenths. What is called so works for long, and there is
+nothing in it for the caller's loops. What `linear_algebra.py` has is compiled from there; the rest is numba's own.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import operator
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numba import types
+from numba.core import errors
+from numba.core.compiler import Compiler, Flags, compile_extra
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.dispatcher import Dispatcher
+from numba.core.funcdesc import ExternalFunctionDescriptor
+from numba.core.registry import cpu_target
+from numba.core.targetconfig import ConfigStack
+from numba.core.typing.templates import signature
+
+from adjit.runtime.backend import calls, linear_algebra, others
+from adjit.runtime.backend.calls import Call
+from adjit.runtime.backend.signatures import known_type
+
+_OF_MATRICES = (
+    "cholesky", "cond", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "lstsq", "matrix_rank", "norm", "pinv",
+    "qr", "slogdet", "solve", "svd",
+)  # fmt: skip
+_OF_ARRAYS = (
+    "argsort", "convolve", "correlate", "diag", "digitize", "dot", "eye", "identity", "interp", "median", "nanmedian",
+    "percentile", "quantile", "repeat", "roll", "searchsorted", "sort", "trace", "tril", "triu", "unique", "vdot",
+)  # fmt: skip
+_CALLEES = frozenset(
+    (*(getattr(np.linalg, n) for n in _OF_MATRICES), *(getattr(np, n) for n in _OF_ARRAYS), operator.matmul)
+)
+# The modules whose compiled functions are called so: what rules compute with.
+_HOME = "adjit.rules."
+# Those whose implementations of the callees these are made for.
+_KNOWN = ("numba", "adjit")
+
+_made: dict[tuple[Any, ...], Call | None] = {}
+_stand_ins: dict[tuple[Any, int], Callable[..., Any]] = {}
+
+
+def is_on() -> bool:
+    """Whether calls are compiled apart: not with ADJIT_APART=0."""
+    return os.environ.get("ADJIT_APART", "1") != "0"
+
+
+def is_apart(callee: Any) -> bool:
+    """Whether calls of it are compiled apart, where the arguments allow it."""
+    if not callable(callee) or not is_on():
+        return False
+    if isinstance(callee, Dispatcher):
+        return str(callee.py_func.__module__).startswith(_HOME)
+    return _is_callee(callee)
+
+
+def _is_callee(callee: Any) -> bool:
+    try:
+        return callee in _CALLEES
+    except TypeError:
+        return False
+
+
+def known_call(callee: Any, args: Sequence[types.Type]) -> Call | None:
+    """The function for arguments of these types; None where numba has none, or the call is not one to compile apart."""
+    is_of_numbers = isinstance(callee, Dispatcher) and not any(isinstance(t, types.Array) for t in args)
+    if is_of_numbers or not all(map(_is_taken, args)):
+        return None
+    with global_compiler_lock:
+        flags = _flags()
+        if flags.boundscheck:
+            return None
+        key = callee, tuple(args), flags.fastmath.encode(), flags.error_model
+        if key not in _made:
+            # for a call of its own in it
+            _made[key] = None
+            _made[key] = _made_or_kept(callee, tuple(args), flags)
+        return _made[key]
+
+
+def _flags() -> Any:
+    """What numba compiles the function with for the one that is being compiled now."""
+    flags: Any = Flags()
+    asked = ConfigStack.top_or_none()
+    if asked is not None:
+        flags.fastmath, flags.error_model, flags.boundscheck = asked.fastmath, asked.error_model, asked.boundscheck
+    flags.nrt = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
+    return flags
+
+
+def _is_taken(type_: types.Type) -> bool:
+    if isinstance(type_, types.Literal):
+        return False
+    numbers = types.Integer | types.Float | types.Complex | types.Boolean
+    return isinstance(type_, numbers) or (isinstance(type_, types.Array) and isinstance(type_.dtype, numbers))
+
+
+def _made_or_kept(callee: Any, args: tuple[types.Type, ...], flags: Any) -> Call | None:
+    if not isinstance(callee, Dispatcher) and others.implementers([callee], _KNOWN):
+        # what it does then is for their implementation to say
+        return None
+    settings = f"{flags.fastmath.encode()} {flags.error_model} {calls.stamp()}"
+    said = f"{_path(callee)}({', '.join(map(repr, args))}) {settings}"
+    name = hashlib.blake2b(said.encode(), digest_size=20).hexdigest()
+    call = calls.kept(name)
+    if call is None:
+        result = _compiled(callee, args, flags, name)
+        call = None if result is None else calls.made(name, result)
+    return call
+
+
+def _compiled(callee: Any, args: tuple[types.Type, ...], flags: Any, name: str) -> Any:
+    """What numba makes of the function; None where it has none for these types."""
+    # the pipeline replaces calls by what is made here
+    from adjit.runtime.backend.compiler import GeneratedCompiler
+
+    own = callee.py_func if isinstance(callee, Dispatcher) else linear_algebra.own_form(callee, args)
+    function = _named(own if own is not None else _calling(callee, len(args)), name)
+    contexts = cpu_target.typing_context, cpu_target.target_context
+    pipeline = GeneratedCompiler if own is not None else Compiler
+    try:
+        return compile_extra(*contexts, function, args, None, flags, {}, pipeline_class=pipeline)
+    except (errors.NumbaError, NotImplementedError, ValueError, AttributeError, IndexError, TypeError):
+        # those that typings raise which expect something else
+        return None
+
+
+def _named(function: Any, name: str) -> Any:
+    """A copy whose symbols are its own: two processes count what they compile, each for itself."""
+    made = type(function)(
+        function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+    )
+    made.__qualname__ = f"{function.__name__}_{name}"
+    return made
+
+
+@functools.cache
+def _calling(callee: Any, count: int) -> Any:
+    """A function that calls it with so many arguments."""
+    parameters = ", ".join(f"a{k}" for k in range(count))
+    scope: dict[str, Any] = {"__name__": __name__, "callee": callee}
+    exec(f"def call({parameters}):\n    return callee({parameters})\n", scope)
+    return scope["call"]
+
+
+def _path(callee: Any) -> str:
+    function = callee.py_func if isinstance(callee, Dispatcher) else callee
+    return f"{function.__module__}.{function.__qualname__}"
+
+
+# ----------------------------------------------------------------------------------------- what numba is told of a call
+
+
+def stand_in(callee: Any, count: int) -> Callable[..., Any] | None:
+    """What stands for the callee in calls with so many arguments, by position; None where nothing does."""
+    if not is_apart(callee) or _flags().boundscheck:
+        return None
+    key = callee, count
+    if key not in _stand_ins:
+
+        def function(*arguments: Any) -> Any:
+            return callee(*arguments)
+
+        function.__name__ = function.__qualname__ = str(getattr(callee, "__name__", "call"))
+        linear_algebra.told(function, count, functools.partial(_signature, callee), _lower(callee))
+        _stand_ins[key] = function
+        # numba looks for what is new when it begins to compile, and this is in the midst of that
+        cpu_target.typing_context.refresh()
+        cpu_target.target_context.refresh()
+    return _stand_ins[key]
+
+
+def _signature(callee: Any, context: Any, *args: types.Type) -> Any:
+    known = known_type(callee, args)
+    if known is None:
+        call = known_call(callee, args)
+        known = None if call is None else call.returns
+    if known is None:
+        found = context.resolve_function_type(context.resolve_value_type(callee), args, {})
+        known = None if found is None else found.return_type
+    return None if known is None else signature(known, *args)
+
+
+def _lower(callee: Any) -> Any:
+    def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        call = known_call(callee, sig.args)
+        if call is not None:
+            return write_call(context, builder, call, sig.args, args)
+        kind = context.typing_context.resolve_value_type(callee)
+        own = context.typing_context.resolve_function_type(kind, sig.args, {})
+        if own is not None and len(own.args) == len(args):
+            given = [context.cast(builder, *a) for a in zip(args, sig.args, own.args, strict=True)]
+            return context.get_function(kind, own)(builder, given)
+        # with defaults
+        return context.compile_internal(builder, _calling(callee, len(args)), sig, args)
+
+    return lower
+
+
+def write_call(context: Any, builder: Any, call: Call, kinds: Sequence[types.Type], args: Any) -> Any:
+    """The instructions of a call, which hands on what the function raises."""
+    described = ExternalFunctionDescriptor(call.symbol, call.returns, kinds)
+    return context.call_internal(builder, described, signature(call.returns, *kinds), args)

@@ -1,0 +1,451 @@
+"""Products, solves and factorisations as they are compiled in the place of numba's: one function each, not twenty.
+
+In: matrices and vectors of one kind of float. Out: what numba's own return, bit for bit, by the same routines of BLAS
+and LAPACK.
+
+    own_form(np.linalg.solve, (float64[:, ::1], float64[::1])) is solve_vector
+
+numba makes a solve of general copies, iterators and assignments that each are compiled as functions: 3 to 6 s, where
+these take a tenth of a second. Copies of matrices hold their columns as rows, as LAPACK wants them.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.typing.templates import signature
+from numba.extending import lower_builtin, type_callable
+from numba.np import arrayobj
+from numba.np.linalg import F_INT_nptype, call_xxdot, call_xxgemv, dot_3_mm, ensure_lapack, get_blas_kind
+
+from adjit.runtime.library import workspace
+
+_SQUARE = "Last 2 dimensions of the array must be square."
+_FINITE = "Array must not contain infs or NaNs."
+_SINGULAR = "Matrix is singular to machine precision."
+_INDEFINITE = "Matrix is not positive definite."
+_INVALID = "Incompatible array sizes, system is not dimensionally valid."
+_EMPTY = "Arrays cannot be empty"
+_UNFIT_MV = "incompatible array sizes for np.dot(a, b) (matrix * vector)"
+_UNFIT_VM = "incompatible array sizes for np.dot(a, b) (vector * matrix)"
+_UNFIT_VV = "incompatible array sizes for np.dot(a, b) (vector * vector)"
+_TOO_LARGE = "array size too large to fit in C int"
+_MOST = 2**31 - 1
+_DIVERGED = "Internal algorithm failed to converge."
+_UPPER, _ALL = ord("U"), ord("A")
+
+LinAlgError = np.linalg.LinAlgError
+_PIVOT = F_INT_nptype
+
+
+def own_form(callee: Any, args: Sequence[types.Type]) -> Callable[..., Any] | None:
+    """The function that is compiled for a call with arguments of these types; None where numba's own is."""
+    if not all(isinstance(t, types.Array) and t.dtype in (types.float64, types.float32) and t.aligned for t in args):
+        return None
+    arrays: Any = args
+    if len({t.dtype for t in arrays}) != 1:
+        return None
+    if callee is dot_into:
+        return dot_into if arrays[0].layout == "C" else narrow_dot_into
+    return _FORMS.get((callee, tuple(t.ndim for t in arrays)))
+
+
+def told(function: Any, count: int, typed: Callable[..., Any], lower: Any) -> None:
+    """Tells numba of the signature of a function of so many arguments, by `typed(context, *types)`, and what writes its
+    instructions."""
+
+    def typer_in(context: Any) -> Any:
+        def typer(*args: types.Type) -> Any:
+            return typed(context, *args)
+
+        named: Any = typer
+        # numba looks at the parameters, one by one
+        named.pysig = inspect.Signature(
+            [inspect.Parameter(f"a{k}", inspect.Parameter.POSITIONAL_ONLY) for k in range(count)]
+        )
+        return named
+
+    type_callable(function)(typer_in)
+    lower_builtin(function, *[types.Any] * count)(lower)
+
+
+# ----------------------------------------------------------------------------------------------------------- routines
+
+
+def _routine(symbol: str, form: str) -> Any:
+    """A routine of LAPACK, as numba wraps it; `form` says what it takes: `k`ind of float, `c`haracter, `n`umber,
+    `p`ointer to an array. Gives what LAPACK returns as info."""
+
+    def called(*arguments: Any) -> int:
+        raise NotImplementedError
+
+    called.__name__ = called.__qualname__ = symbol
+
+    def lower(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[ir.Value]) -> ir.Value:
+        dtype = next(t.dtype for t in sig.args if isinstance(t, types.Array))
+        given = iter(zip(sig.args, args, strict=True))
+        values = []
+        for letter in form:
+            if letter == "k":
+                values.append(ir.IntType(8)(ord(get_blas_kind(dtype))))
+                continue
+            type_, value = next(given)
+            if letter == "p":
+                data = arrayobj.make_array(type_)(context, builder, value).data
+                values.append(builder.bitcast(data, cgutils.voidptr_t))
+            else:
+                values.append(context.cast(builder, value, type_, types.int8 if letter == "c" else types.intp))
+        kind = ir.FunctionType(ir.IntType(32), [value.type for value in values])
+        return builder.call(cgutils.get_or_insert_function(builder.module, kind, symbol), values)
+
+    def typed(context: Any, *args: types.Type) -> Any:
+        ensure_lapack()
+        return signature(types.int32, *args)
+
+    told(called, len(form.replace("k", "")), typed, lower)
+    return called
+
+
+_gesv = _routine("numba_xgesv", "knnpnppn")
+_getrf = _routine("numba_xxgetrf", "knnpnp")
+_getri = _routine("numba_ez_xxgetri", "knpnp")
+_potrf = _routine("numba_xxpotrf", "kcnpn")
+_geqrf = _routine("numba_ez_geqrf", "knnpnp")
+_gqr = _routine("numba_ez_xxgqr", "knnnpnp")
+_gesdd = _routine("numba_ez_gesdd", "kcnnpnppnpn")
+
+
+def _face(typer: Any, count: int) -> Any:
+    """Registers what writes the instructions of a function whose type `typer` tells."""
+
+    def register(lower: Any) -> Any:
+        def called(*arguments: Any) -> Any:
+            raise NotImplementedError
+
+        called.__name__ = called.__qualname__ = lower.__name__
+        told(called, count, lambda context, *args: signature(typer(*args), *args), lower)
+        return called
+
+    return register
+
+
+@_face(lambda a: a if a.layout in "CF" else a.copy(layout="C", readonly=False), 1)
+def _contiguous(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[ir.Value]) -> ir.Value:
+    """The array itself, or a copy of one that is not contiguous."""
+    (kind,) = sig.args
+    if kind.layout == "A":
+        return arrayobj.array_copy(context, builder, sig, args)
+    context.nrt.incref(builder, kind, args[0])
+    return args[0]
+
+
+@_face(lambda a, b, out: types.none, 3)
+def _gemm(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[ir.Value]) -> ir.Value:
+    """out = a @ b for two contiguous matrices, checked: the part of numba's product that calls BLAS."""
+    kind = sig.args[2]
+    made = dot_3_mm(context, builder, signature(kind, *sig.args), args)
+    # it takes a reference of its own for what it returns
+    context.nrt.decref(builder, kind, made)
+    return context.get_dummy_value()
+
+
+@_face(lambda a, b, out: types.none, 3)
+def _gemv(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[ir.Value]) -> ir.Value:
+    """out = a @ b for a matrix and a vector, or b' @ a, as numba asks BLAS for it."""
+    a, b, out = (arrayobj.make_array(t)(context, builder, v) for t, v in zip(sig.args, args, strict=True))
+    kind = sig.args[0]
+    call_xxgemv(
+        context, builder, kind.layout == "C", kind, cgutils.unpack_tuple(builder, a.shape), a.data, b.data, out.data
+    )
+    return context.get_dummy_value()
+
+
+@_face(lambda a, b, out: types.none, 3)
+def _gevm(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[ir.Value]) -> ir.Value:
+    """out = b @ a for a vector and a matrix."""
+    a, b, out = (arrayobj.make_array(t)(context, builder, v) for t, v in zip(sig.args, args, strict=True))
+    kind = sig.args[0]
+    call_xxgemv(
+        context, builder, kind.layout == "F", kind, cgutils.unpack_tuple(builder, a.shape), a.data, b.data, out.data
+    )
+    return context.get_dummy_value()
+
+
+@_face(lambda a, b: a.dtype, 2)
+def _inner(context: Any, builder: ir.IRBuilder, sig: Any, args: Sequence[ir.Value]) -> ir.Value:
+    a, b = (arrayobj.make_array(t)(context, builder, v) for t, v in zip(sig.args, args, strict=True))
+    (count,) = cgutils.unpack_tuple(builder, a.shape)
+    out = cgutils.alloca_once(builder, context.get_value_type(sig.return_type))
+    call_xxdot(context, builder, False, sig.return_type, count, a.data, b.data, out)
+    return builder.load(out)
+
+
+# ----------------------------------------------------------------------------------------------------------- products
+
+
+# products of so many multiplications, with so few columns, are made the other way round
+_LARGE, _NARROW = 1 << 20, 32
+
+
+def dot_into(a, b, out):  # type: ignore[no-untyped-def]
+    _gemm(a, b, out)
+
+
+def narrow_dot_into(a, b, out):  # type: ignore[no-untyped-def]
+    # beyond the products that it has small kernels for, OpenBLAS takes up to 1.6 times as long for few columns of a
+    # result as for few rows
+    rows, columns = out.shape
+    if rows * a.shape[1] * columns >= _LARGE and 1 < columns <= _NARROW:
+        turned = workspace.empty((columns, rows), a.dtype)
+        _gemm(b.T, a.T, turned)
+        for i in range(rows):
+            for j in range(columns):
+                out[i, j] = turned[j, i]
+    else:
+        _gemm(a, b, out)
+
+
+def product_of_matrices(a, b):  # type: ignore[no-untyped-def]
+    out = np.empty((a.shape[0], b.shape[1]), a.dtype)
+    _gemm(_contiguous(a), _contiguous(b), out)
+    return out
+
+
+def matrix_times_vector(a, b):  # type: ignore[no-untyped-def]
+    m, n = a.shape
+    if n != b.shape[0]:
+        raise ValueError(_UNFIT_MV)
+    if m > _MOST or n > _MOST:
+        raise OverflowError(_TOO_LARGE)
+    out = np.empty(m, a.dtype)
+    if m == 0 or n == 0:
+        for i in range(m):
+            out[i] = 0.0
+        return out
+    _gemv(_contiguous(a), _contiguous(b), out)
+    return out
+
+
+def vector_times_matrix(a, b):  # type: ignore[no-untyped-def]
+    m, n = b.shape
+    if m != a.shape[0]:
+        raise ValueError(_UNFIT_VM)
+    if m > _MOST or n > _MOST:
+        raise OverflowError(_TOO_LARGE)
+    out = np.empty(n, b.dtype)
+    if m == 0 or n == 0:
+        for i in range(n):
+            out[i] = 0.0
+        return out
+    _gevm(_contiguous(b), _contiguous(a), out)
+    return out
+
+
+def inner_product(a, b):  # type: ignore[no-untyped-def]
+    if a.shape[0] != b.shape[0]:
+        raise ValueError(_UNFIT_VV)
+    if a.shape[0] > _MOST:
+        raise OverflowError(_TOO_LARGE)
+    return _inner(_contiguous(a), _contiguous(b))
+
+
+# ------------------------------------------------------------------------------------------------ solves and the like
+
+
+def solve_vector(a, b):  # type: ignore[no-untyped-def]
+    n = a.shape[1]
+    columns = np.empty((n, a.shape[0]), a.dtype)
+    x = np.empty(b.shape[0], b.dtype)
+    rest = 0.0
+    for i in range(a.shape[0]):
+        for j in range(n):
+            columns[j, i] = a[i, j]
+            rest += a[i, j] - a[i, j]
+    for i in range(b.shape[0]):
+        x[i] = b[i]
+        rest += b[i] - b[i]
+    # of what is not finite the difference is not 0
+    if rest != 0.0:
+        raise LinAlgError(_FINITE)
+    if a.shape[0] != b.shape[0]:
+        raise LinAlgError(_INVALID)
+    if a.shape[0] != n:
+        raise LinAlgError(_SQUARE)
+    if n == 0:
+        return x
+    pivots = np.empty(n, _PIVOT)
+    if _gesv(n, 1, columns, n, pivots, x, n) > 0:
+        raise LinAlgError(_SINGULAR)
+    return x
+
+
+def solve_matrix(a, b):  # type: ignore[no-untyped-def]
+    n, count = a.shape[1], b.shape[1]
+    columns = np.empty((n, a.shape[0]), a.dtype)
+    x = np.empty((count, b.shape[0]), b.dtype)
+    rest = 0.0
+    for i in range(a.shape[0]):
+        for j in range(n):
+            columns[j, i] = a[i, j]
+            rest += a[i, j] - a[i, j]
+    for i in range(b.shape[0]):
+        for j in range(count):
+            x[j, i] = b[i, j]
+            rest += b[i, j] - b[i, j]
+    if rest != 0.0:
+        raise LinAlgError(_FINITE)
+    if a.shape[0] != b.shape[0]:
+        raise LinAlgError(_INVALID)
+    if a.shape[0] != n:
+        raise LinAlgError(_SQUARE)
+    if n == 0 or count == 0:
+        return x.T
+    pivots = np.empty(n, _PIVOT)
+    if _gesv(n, count, columns, n, pivots, x, n) > 0:
+        raise LinAlgError(_SINGULAR)
+    return x.T
+
+
+def inverse(a):  # type: ignore[no-untyped-def]
+    n = a.shape[1]
+    if a.shape[0] != n:
+        raise LinAlgError(_SQUARE)
+    columns = np.empty((n, n), a.dtype)
+    rest = 0.0
+    for i in range(n):
+        for j in range(n):
+            columns[j, i] = a[i, j]
+            rest += a[i, j] - a[i, j]
+    if rest != 0.0:
+        raise LinAlgError(_FINITE)
+    if n == 0:
+        return columns.T
+    pivots = np.empty(n, _PIVOT)
+    if _getrf(n, n, columns, n, pivots) > 0 or _getri(n, columns, n, pivots) > 0:
+        raise LinAlgError(_SINGULAR)
+    return columns.T
+
+
+def log_determinant(a):  # type: ignore[no-untyped-def]
+    n = a.shape[1]
+    if a.shape[0] != n:
+        raise LinAlgError(_SQUARE)
+    if n == 0:
+        return 1.0, 0.0
+    columns = np.empty((n, n), a.dtype)
+    rest = 0.0
+    for i in range(n):
+        for j in range(n):
+            columns[j, i] = a[i, j]
+            rest += a[i, j] - a[i, j]
+    if rest != 0.0:
+        raise LinAlgError(_FINITE)
+    pivots = np.empty(n, _PIVOT)
+    if _getrf(n, n, columns, n, pivots) > 0:
+        return 0.0, -np.inf
+    swaps = 0
+    for k in range(n):
+        swaps += pivots[k] != k + 1
+    sign = 1.0 if swaps % 2 == 0 else -1.0
+    total = 0.0
+    for k in range(n):
+        pivot = columns[k, k]
+        if pivot < 0.0:
+            sign = -sign
+            pivot = -pivot
+        total += math.log(pivot)
+    return sign, total
+
+
+def determinant(a):  # type: ignore[no-untyped-def]
+    sign, logarithm = np.linalg.slogdet(a)
+    return sign * math.exp(logarithm)
+
+
+def lower_factor(a):  # type: ignore[no-untyped-def]
+    n = a.shape[1]
+    if a.shape[0] != n:
+        raise LinAlgError(_SQUARE)
+    out = np.empty((n, n), a.dtype)
+    for i in range(n):
+        for j in range(n):
+            out[i, j] = a[i, j]
+    if n == 0:
+        return out
+    # what is above for LAPACK, which reads columns, is below here
+    if _potrf(_UPPER, n, out, n) > 0:
+        raise LinAlgError(_INDEFINITE)
+    for i in range(n):
+        for j in range(i + 1, n):
+            out[i, j] = 0.0
+    return out
+
+
+_PRODUCTS = {
+    (2, 2): product_of_matrices, (2, 1): matrix_times_vector, (1, 2): vector_times_matrix, (1, 1): inner_product,
+}  # fmt: skip
+
+
+def orthogonal_factors(a):  # type: ignore[no-untyped-def]
+    m, n = a.shape
+    if m == 0 or n == 0:
+        raise LinAlgError(_EMPTY)
+    columns = np.empty((n, m), a.dtype)
+    rest = 0.0
+    for i in range(m):
+        for j in range(n):
+            columns[j, i] = a[i, j]
+            rest += a[i, j] - a[i, j]
+    if rest != 0.0:
+        raise LinAlgError(_FINITE)
+    count = min(m, n)
+    scales = np.empty(count, a.dtype)
+    _geqrf(m, n, columns, m, scales)
+    upper = np.empty((n, count), a.dtype)
+    for j in range(n):
+        for i in range(count):
+            upper[j, i] = columns[j, i] if i <= j else 0.0
+    if _gqr(m, count, count, columns, m, scales) > 0:
+        raise ValueError(_DIVERGED)
+    return columns.T[:, :count], upper.T
+
+
+def singular_values(a):  # type: ignore[no-untyped-def]
+    m, n = a.shape
+    if m == 0 or n == 0:
+        raise LinAlgError(_EMPTY)
+    columns = np.empty((n, m), a.dtype)
+    rest = 0.0
+    for i in range(m):
+        for j in range(n):
+            columns[j, i] = a[i, j]
+            rest += a[i, j] - a[i, j]
+    if rest != 0.0:
+        raise LinAlgError(_FINITE)
+    left, right = np.empty((m, m), a.dtype), np.empty((n, n), a.dtype)
+    values = np.empty(min(m, n), a.dtype)
+    if _gesdd(_ALL, m, n, columns, m, values, left, m, right, n) > 0:
+        raise ValueError(_DIVERGED)
+    return left.T, values, right.T
+
+
+_FORMS: dict[tuple[Any, tuple[int, ...]], Callable[..., Any]] = {
+    **{(callee, axes): form for callee in (np.dot, operator.matmul) for axes, form in _PRODUCTS.items()},
+    (np.vdot, (1, 1)): inner_product,
+    (np.linalg.solve, (2, 1)): solve_vector,
+    (np.linalg.solve, (2, 2)): solve_matrix,
+    (np.linalg.inv, (2,)): inverse,
+    (np.linalg.cholesky, (2,)): lower_factor,
+    (np.linalg.slogdet, (2,)): log_determinant,
+    (np.linalg.det, (2,)): determinant,
+    (np.linalg.qr, (2,)): orthogonal_factors,
+    (np.linalg.svd, (2,)): singular_values,
+}
