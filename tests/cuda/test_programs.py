@@ -1,15 +1,12 @@
 """Programs that launch kernels, as a whole: on NumPy's arrays, their launches and code, and what is refused."""
 
-import importlib.util
-
 import numpy as np
 import pytest
 from numba import cuda
 
 import adjit
+from tests.cuda.compiled import needs_compiler, report
 from tests.cuda.launching import PROGRAMS, arguments, diffuse, layers, push, weigh, with_blocks
-
-needs_compiler = pytest.mark.skipif(importlib.util.find_spec("numba_cuda") is None, reason="needs numba-cuda")
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -95,8 +92,6 @@ def test_blocks_stay_blocks():
     ],
 )
 def test_code(name, types):
-    from tests.cuda.compiled import report
-
     program, _, wrt = PROGRAMS[name]
     for kernel, code in report(adjit.grad(program, wrt=wrt, target="cuda"), types).items():
         assert not code.spills, kernel
