@@ -40,7 +40,10 @@ class Code:
 
     @property
     def atomics(self):
-        return len(re.findall(r"^\s*(?:@\S+\s+)?(?:atom|red)\.", self.ptx, re.M))
+        # not those on the word that says which error there was, as of a range in steps of zero
+        words = set(re.findall(r"mov\.u64\s+(%rd\d+), __numba_cuda_mlir_error_code;", self.ptx))
+        found = re.findall(r"^\s*(?:@\S+\s+)?(?:atom|red)\.[^\[]*\[(%\w+)", self.ptx, re.M)
+        return sum(address not in words for address in found)
 
     @property
     def doubles(self):

@@ -14,7 +14,7 @@ from adjit.runtime.cuda.launch import load
 from adjit.transform import kernel_pipeline
 from tests.cuda.kernels import elements
 from tests.cuda.kernels.harness import copies, derived, is_float, shadow
-from tests.cuda.kernels.test_kernels import CASES
+from tests.cuda.kernels.test_kernels import CASES, SELDOM
 from tests.cuda.kernels.test_random import arguments_of, kernel_of
 from tests.cuda.simulated.checks import on_device, on_host
 
@@ -55,7 +55,7 @@ def check(kernel, launch, arguments):
         for name, value in expected.items():
             scale = 1.0 + np.abs(value).max(initial=0.0)
             np.testing.assert_allclose(
-                left[kind][name] / scale, value / scale, rtol=0, atol=1e-5 if is_single else 1e-12
+                left[kind][name] / scale, value / scale, rtol=0, atol=3e-5 if is_single else 1e-12
             )
     # the tangents and the adjoints were given the same numbers
     g = np.random.default_rng(5)
@@ -70,9 +70,9 @@ def check(kernel, launch, arguments):
 
 
 # nine of ten are left to the long run, but for some that went wrong once
-OFTEN = {"attention", "two of a branch", "stored again", "swapping"}
+OFTEN = {"allen cahn", "attention", "iterated", "two of a branch", "stored again", "swapping"}
 NAMES = [
-    pytest.param(n, marks=[pytest.mark.long] if k % 10 and n not in OFTEN else [])
+    pytest.param(n, marks=[pytest.mark.long] if (k % 10 or n in SELDOM) and n not in OFTEN else [])
     for k, n in enumerate(sorted(CASES.keys() - REFUSED))
 ]
 
