@@ -205,6 +205,14 @@ class _Storage:
 
     def restore(self, store: ir.Store, scope: Scope) -> None:
         """Puts back what a store overwrote."""
+        if self.primal.is_shared_addition(store):
+            name = ir.name_of(store.array, "array")
+            raise errors.Unsupported(
+                f"additions of the threads of a block to `{name}`, of which what was there before is read",
+                ir.place_of(store.origin),
+                "The adjoint of that reads it again, when it is no longer there.",
+                f"Add to a copy: another array, which the threads fill from `{name}` before a cuda.syncthreads().",
+            )
         if store not in self.olds:
             assert isinstance(store.array.type, types.Array)
             old = ir.Var(f"{ir.name_of(store.array, 'array')}_old", store.array.type.dtype)
@@ -426,6 +434,8 @@ class _Storage:
             return False
         place = self.primal.position[op]
         loads = [inner for inner in ir.with_inner(op) if isinstance(inner, ir.Load)]
+        if any(self.primal.is_shared_addition(store) for load in loads for store in self.primal.overwriters(load)):
+            return False
         return not any(
             self.primal.is_stored_between(load, scope.region, place, scope.undone) or self.is_put_back(op, load, scope)
             for load in loads

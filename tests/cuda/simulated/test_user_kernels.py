@@ -15,7 +15,7 @@ from adjit.transform import kernel_pipeline
 from tests.cuda.kernels import elements
 from tests.cuda.kernels.harness import copies, derived, is_float, shadow
 from tests.cuda.kernels.test_kernels import CASES, SELDOM
-from tests.cuda.kernels.test_random import arguments_of, kernel_of
+from tests.cuda.kernels.test_random import arguments_of, kernel_of, launch_of
 from tests.cuda.simulated.checks import on_device, on_host
 
 SUFFIXES = {"tangent": "_dot", "adjoint": "_bar"}
@@ -93,7 +93,7 @@ def test_what_kernels_cannot_keep_is_refused(name):
 
 @pytest.mark.parametrize("seed", [*range(2), *(pytest.param(k, marks=pytest.mark.long) for k in range(300, 360))])
 def test_random_kernels(seed, tmp_path):
-    check(kernel_of(seed, tmp_path), (2, 8), arguments_of(seed))
+    check(kernel_of(seed, tmp_path), launch_of(seed), arguments_of(seed))
 
 
 @pytest.mark.parametrize("seed", [*range(2), *(pytest.param(k, marks=pytest.mark.long) for k in range(100, 180))])
