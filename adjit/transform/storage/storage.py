@@ -206,13 +206,8 @@ class _Storage:
     def restore(self, store: ir.Store, scope: Scope) -> None:
         """Puts back what a store overwrote."""
         if self.primal.is_shared_addition(store):
-            name = ir.name_of(store.array, "array")
-            raise errors.Unsupported(
-                f"additions of the threads of a block to `{name}`, of which what was there before is read",
-                ir.place_of(store.origin),
-                "The adjoint of that reads it again, when it is no longer there.",
-                f"Add to a copy: another array, which the threads fill from `{name}` before a cuda.syncthreads().",
-            )
+            # what one of them finds there is what others have added to, or not
+            raise errors.InternalError(f"additions of several threads that are put back: {store}")
         if store not in self.olds:
             assert isinstance(store.array.type, types.Array)
             old = ir.Var(f"{ir.name_of(store.array, 'array')}_old", store.array.type.dtype)
