@@ -88,6 +88,9 @@ class _Tapes:
             if not isinstance(user, ir.Push):
                 continue
             own = [loop for loop in self.iterations.places[user].loops if loop not in around]
+            if any(isinstance(loop, ir.For) and loop.level == "threads" for loop in own):
+                # of which each would have its own place in the list
+                return None
             most = [self.most_trips(loop) or self.bound(loop, outer) for loop in own]
             if None in most:
                 return None
@@ -107,22 +110,31 @@ class _Tapes:
             known = ir.Builder(loop.origin)
             trips = count_trips(known, loop)
             return known.call(max, trips, ir.integer(0), type=types.intp, name="most"), known.ops
-        if isinstance(loop, ir.For) and loop in self.up_to.get(loop.stop, ()) and loop.start not in outer.body.defines:
+        if isinstance(loop, ir.For) and loop in self.up_to.get(loop.stop, ()):
             known = ir.Builder(loop.origin)
-            stop = self.most(known, loop.stop, outer)
-            if stop is not None:
-                trips = count_trips(known, dataclasses.replace(loop, stop=stop))
+            start, stop = self.least(loop.start, outer), self.most(known, loop.stop, outer)
+            if start is not None and stop is not None:
+                trips = count_trips(known, dataclasses.replace(loop, start=start, stop=stop))
                 return known.call(max, trips, ir.integer(0), type=types.intp, name="most"), known.ops
         found = self.counted(loop)
         if found is None or found[1] in outer.body.defines:
             return None
-        start, end, step = found
+        first, end, step = found
         builder = ir.Builder(loop.origin)
-        most = builder.call(operator.sub, end, ir.integer(start), type=types.intp, name="most")
+        most = builder.call(operator.sub, end, ir.integer(first), type=types.intp, name="most")
         if step > 1:
             more = builder.call(operator.add, most, ir.integer(step - 1), type=types.intp, name="most")
             most = builder.call(operator.floordiv, more, ir.integer(step), type=types.intp, name="most")
         return builder.call(max, most, ir.integer(0), type=types.intp, name="most"), builder.ops
+
+    def least(self, operand: ir.Operand, outer: ir.For | ir.Function) -> ir.Operand | None:
+        """An integer that is there before the loop, and that another one is not below; None if none is known."""
+        if operand not in outer.body.defines:
+            return operand
+        form = self.iterations.value(operand)
+        if form is None or not all(isinstance(s, ir.For) and f >= 0 for s, f in form.terms.items()):
+            return None
+        return ir.integer(form.constant)
 
     def counted(self, loop: Loop) -> tuple[int, ir.Operand, int] | None:
         """What a `while` counts from, to before which integer, and in which steps; None if its test does not say."""

@@ -195,6 +195,8 @@ class _Homes:
         for user in self.users.get(op.out, ()):
             if isinstance(user, ir.Store) and user.array is op.out:
                 threads = [loop for loop in self.iterations.places[user].loops if is_threads(loop)]
+                # what is the same in all threads they may all store
+                threads = [loop for loop in threads if user.value in loop.body.defines]
                 index = [self.iterations.value(i) for i in user.index]
                 if None not in index and not all(
                     any(loop in i.terms for i in index if i is not None) for loop in threads

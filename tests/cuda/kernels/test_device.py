@@ -47,7 +47,14 @@ OWN = {
     "few bins": (few_bins, (2, 16), lambda g: (normal(g, 27), normal(g, 2), normal(g, 27))),
 }  # fmt: skip
 ALL = {**CASES, **OWN}
-REFUSED = {"until small", "waiting", "decay", "recursive"}  # of which nobody knows how long a thread takes
+REFUSED = {
+    "until small",
+    "waiting",
+    "decay",
+    "recursive",
+    "nearest",
+    "online softmax",
+}  # of which nobody knows how long a thread takes
 
 
 def emitted(name, kind="adjoint", dtype=np.float64):

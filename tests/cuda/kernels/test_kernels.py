@@ -8,19 +8,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.cuda.kernels import blocks, fields, maps
+from tests.cuda.kernels import blocks, fields, fields_of_blocks, maps
 from tests.cuda.kernels.harness import Checked
 
 ROOT = Path(__file__).parents[3]
-CASES = {**maps.CASES, **blocks.CASES, **fields.CASES}
+CASES = {**maps.CASES, **blocks.CASES, **fields.CASES, **fields_of_blocks.CASES}
 # whole computations, but for some that went wrong once
-SELDOM = fields.CASES.keys() - {"allen cahn", "hidden markov", "march"}
+SELDOM = (fields.CASES.keys() | fields_of_blocks.CASES.keys()) - {"allen cahn", "hidden markov", "march", "scan"}
 # where a step of differences would cross a kink, or numbers are of single precision
 STEPS = {
     "gravity": (4e-3, 1e-3),
     "render": (1e-3, 3e-3),
+    "nearest": (1e-2, 1e-3),
     "march": (1e-5, 1e-6),
-    **dict.fromkeys(("crack growth", "iterated", "overland"), (1e-4, 1e-7)),
+    **dict.fromkeys(
+        ("crack growth", "iterated", "overland", "soft dtw", "eliminate", "red black", "kalman"), (1e-4, 1e-7)
+    ),
     "table": (1e-5, 1e-6),
     "path": (1e-5, 1e-6),
     "single": (1e-2, 2e-4),

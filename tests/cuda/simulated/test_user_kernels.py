@@ -23,6 +23,7 @@ SUFFIXES = {"tangent": "_dot", "adjoint": "_bar"}
 REFUSED = {
     "until small": "nobody knows how many trips", "waiting": "nobody knows how many trips",
     "decay": "of which nobody knows how many", "recursive": "calls itself",
+    "nearest": "for all threads alike", "online softmax": "for all threads alike",
 }  # fmt: skip
 # what is saved of an element before it is first stored to is put back, and never used
 UNWRITTEN = "read before anything is stored there"
