@@ -14,7 +14,9 @@ ROOT = HERE.parents[1]
 OTHER = "numba-cuda-mlir" if BACKEND == "numba-cuda" else "numba-cuda"
 needs_both = pytest.mark.skipif(not all(map(is_installed, PACKAGES)), reason="needs both")
 
-CODE = ["test_code.py", "kernels/test_device.py", "test_in_kernels.py", "test_unique.py", "test_in_order.py"]
+LONG = ("test_code.py", "kernels/test_device.py", "test_in_kernels.py")  # with long tests
+CODE = [(name, which) for name in LONG for which in ("not long", "long")]
+CODE += [(name, "not long") for name in ("test_unique.py", "test_in_order.py")]
 # sums and their tails, trees, derivatives in kernels, of both precisions
 FEW = [
     "test_code.py::test_no_atomics_and_no_spills[misfit]",
@@ -45,8 +47,7 @@ def test_some_code_of_the_other_backend():
 
 @needs_both
 @pytest.mark.long
-@pytest.mark.parametrize("which", ["not long", "long"])
-@pytest.mark.parametrize("file", CODE)
+@pytest.mark.parametrize(("file", "which"), CODE)
 def test_all_code_of_the_other_backend(file, which):
     passes(["-m", which, "-k", "compile or code or spill or atomic or precision or device or powers", str(HERE / file)])
 
