@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numba import cuda
 
+from adjit.runtime.library.gpus import BACKEND
 from adjit.transform import kernel_pipeline
 from tests.cuda.compiled import code_of, needs_compiler
 from tests.cuda.kernels.harness import derived
@@ -166,6 +167,8 @@ def test_no_atomics_and_no_spills(name):
 @pytest.mark.parametrize("kind", ["tangent", "adjoint"])
 @pytest.mark.parametrize("name", sorted(ALL.keys() - REFUSED))
 def test_all_kernels_compile(name, kind, cc):
+    if (BACKEND, name, kind) == ("numba-cuda-mlir", "eliminate", "adjoint"):
+        pytest.xfail("numba-cuda-mlir 0.6 makes PTX of it that is not assembled")
     made = emitted(name, kind)
     found = code_of(made, cc)
     assert not any(code.spills for code in found.values())
