@@ -6,9 +6,9 @@ KERNELS: by name, the kernel, its arguments (the last one is stored to), and wha
 import math
 
 import numpy as np
-from numba import cuda, float32, float64
 
 import adjit
+from tests.cuda.package import cuda
 
 
 def step(y, v, h, friction=0.3):
@@ -126,8 +126,8 @@ def newton_inside(x, out):
 def in_local_arrays(x, out):
     i = cuda.grid(1)
     if i < x.size:
-        place = cuda.local.array(3, float64)
-        place_bar = cuda.local.array(3, float64)
+        place = cuda.local.array(3, np.float64)
+        place_bar = cuda.local.array(3, np.float64)
         for j in range(3):
             place[j] = x[i] + 0.1 * j
         _, k_bar = energy_gradient(place, 0.7, place_bar, None)
@@ -189,11 +189,11 @@ def single(x, out):
     """All in single precision."""
     i = cuda.grid(1)
     if i < x.size:
-        place = cuda.local.array(3, float32)
-        place_bar = cuda.local.array(3, float32)
+        place = cuda.local.array(3, np.float32)
+        place_bar = cuda.local.array(3, np.float32)
         for j in range(3):
             place[j] = x[i]
-        energy_gradient(place, float32(0.5), place_bar, None)
+        energy_gradient(place, np.float32(0.5), place_bar, None)
         out[i] = place_bar[0]
 
 

@@ -193,6 +193,30 @@ def of_means_in_numpy(x):
     return np.sum((s * np.roll(s, -1, axis=1)) ** 2)
 
 
+def on_streams(x0, v0, dt, steps):
+    """Streams, events, and blocks of any shape: all goes to one stream."""
+    first, second, done = cuda.stream(), cuda.stream(), cuda.event()
+    x = cuda.to_device(x0, stream=first)
+    v = cuda.to_device(v0, second)
+    for _ in range(steps):
+        push[blocks_of(x.size), 8, first](x, v, dt)
+        done.record(first)
+        done.wait(second)
+        push.forall(x.size, stream=second)(x, v, 0.5 * dt)
+        second.synchronize()
+    total = x.copy_to_host(stream=first)
+    return np.sum(total * v)
+
+
+def on_streams_in_numpy(x0, v0, dt, steps):
+    x, v = x0.copy(), v0.copy()
+    for _ in range(steps):
+        for h in (dt, 0.5 * dt):
+            v = v - h * np.sin(x)
+            x = x + h * v
+    return np.sum(x * v)
+
+
 def arguments(g):
     n = 21
     return {
@@ -203,6 +227,7 @@ def arguments(g):
         "network": (g.normal(size=n), g.normal(size=3), True),
         "network once": (g.normal(size=n), g.normal(size=3), False),
         "means": (g.normal(size=12),),
+        "on streams": (g.normal(size=n), g.normal(size=n), 0.1, 2),
     }
 
 
@@ -214,4 +239,5 @@ PROGRAMS = {
     "network": (network, network_in_numpy, ("x", "h")),
     "network once": (network, network_in_numpy, ("x", "h")),
     "means": (of_means, of_means_in_numpy, ("x",)),
+    "on streams": (on_streams, on_streams_in_numpy, ("x0", "v0", "dt")),
 }

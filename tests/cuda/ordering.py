@@ -2,9 +2,11 @@
 
 import math
 
-from numba import cuda, float64, prange
+import numpy as np
+from numba import prange
 
 import adjit
+from tests.cuda.package import cuda
 
 
 def gathered(x, k, w):
@@ -35,7 +37,7 @@ def interpolated(table, k, y):
 @cuda.jit
 def in_blocks(x, k, y):
     """Blocks that stay: what is in shared memory is read through an index array."""
-    part = cuda.shared.array(8, float64)
+    part = cuda.shared.array(8, np.float64)
     b, t = cuda.blockIdx.x, cuda.threadIdx.x
     part[t] = x[b, t] * x[b, t]
     cuda.syncthreads()
@@ -44,7 +46,7 @@ def in_blocks(x, k, y):
 
 @cuda.jit
 def shared_reads(x, k, y):
-    part = cuda.shared.array(8, float64)
+    part = cuda.shared.array(8, np.float64)
     b, t = cuda.blockIdx.x, cuda.threadIdx.x
     part[t] = x[b, t] * x[b, t]
     cuda.syncthreads()

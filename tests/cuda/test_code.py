@@ -1,13 +1,12 @@
 """The code of generated kernels, for compute capabilities 8.0 and 9.0: compiled, and assembled where ptxas is there."""
 
-import importlib.util
-
 import pytest
 
 import adjit
+from tests.cuda.compiled import adjoint, compiled, needs_compiler, report
 from tests.cuda.simulated.functions import FUNCTIONS
 
-pytestmark = pytest.mark.skipif(importlib.util.find_spec("numba_cuda") is None, reason="needs numba-cuda")
+pytestmark = needs_compiler
 
 # elements of a thread's own, sums, sums over one loop, gathers
 WITHOUT_ATOMICS = [
@@ -20,8 +19,6 @@ SINGLE = {"chain": 2 * 3, "two_sums": 0, "centred": 0, "softmax_rows": 8, "permu
 
 
 def codes(name, dtype, cc=(9, 0)):
-    from tests.cuda.compiled import adjoint, report
-
     function, shapes = FUNCTIONS[name]
     return report(*adjoint(function, shapes, dtype), cc)
 
@@ -45,6 +42,18 @@ def test_an_older_device(name):
         assert code.atomics == 0, kernel
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("cc", [(8, 0), (9, 0)])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_all_functions_compile(name, cc):
+    function, shapes = FUNCTIONS[name]
+    derived, types = adjoint(function, shapes, "float64")
+    found = report(derived, types, cc)
+    assert not any(code.spills for code in found.values())
+    has_atomics = any(line.lstrip().startswith("cuda.atomic.add(") for line in derived.emitted(types).text.splitlines())
+    assert has_atomics == any(code.atomics for code in found.values())
+
+
 @pytest.mark.parametrize("name", SINGLE)
 def test_single_precision_stays_so(name):
     assert sum(code.doubles for code in codes(name, "float32").values()) <= SINGLE[name]
@@ -56,8 +65,6 @@ TWO = "fmax fmin greater heaviside lesser logaddexp logaddexp2 maximum minimum l
 
 @pytest.mark.parametrize("type_", ["float64", "float32"])
 def test_device_functions_compile(type_):
-    from tests.cuda.compiled import compiled
-
     lines = [f"    total += {name}(x[i])" for name in ONE] + [f"    total += {name}(x[i], x[i + 1])" for name in TWO]
     lines.append("    total += is_inside(i, x.size)")
     text = "def kernel(x):\n    i = cuda.grid(1)\n    total = 0.0\n" + "\n".join(lines) + "\n    x[i] = total\n"

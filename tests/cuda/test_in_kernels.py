@@ -1,6 +1,5 @@
 """Derived functions that kernels call: compiled, and what is refused, at its line."""
 
-import importlib.util
 import math
 import re
 import subprocess
@@ -10,9 +9,10 @@ import numpy as np
 import pytest
 
 import adjit
+from tests.cuda.compiled import code_of_kernel, needs_compiler
 from tests.cuda.in_kernels import KERNELS, cubic, of_rows, single, step
+from tests.cuda.package import cuda
 
-needs_compiler = pytest.mark.skipif(importlib.util.find_spec("numba_cuda") is None, reason="needs numba-cuda")
 # five of six are left to the long run
 NAMES = [
     pytest.param(name, marks=[pytest.mark.long] if name not in ("in local arrays", "newton") else [])
@@ -21,8 +21,6 @@ NAMES = [
 
 
 def code(kernel, types, cc=(9, 0)):
-    from tests.cuda.compiled import code_of_kernel
-
     return code_of_kernel(kernel, types, cc)
 
 
@@ -52,6 +50,7 @@ def test_compiling_a_kernel_leaves_the_types_of_the_cpu_alone():
     text = """
 import warnings, adjit, numpy as np
 from tests.cuda.compiled import code_of_kernel
+from tests.cuda.compiled import code_of_kernel, needs_compiler
 from tests.cuda.in_kernels import newton
 from tests.cuda.test_in_kernels import with_dot
 code_of_kernel(newton, "float64[::1], float64[::1]")
@@ -64,8 +63,6 @@ adjit.grad(with_dot)(2.0, np.ones((4, 4))[::2, ::2], np.ones(4)[::2])
 
 @needs_compiler
 def test_what_a_call_cannot_be_is_refused_while_the_kernel_is_compiled():
-    from numba import cuda
-
     gradient = adjit.grad(with_memory, target="cuda-device")
 
     def kernel(x, out):

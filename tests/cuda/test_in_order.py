@@ -1,13 +1,11 @@
 """deterministic=True: no atomic additions in the code, and what is refused, at its line."""
 
-import importlib.util
-
 import pytest
 
 import adjit
+from tests.cuda.compiled import code_of_kernel, needs_compiler, report
 from tests.cuda.ordering import gathered, interpolated, ragged, shared_reads
 
-needs_compiler = pytest.mark.skipif(importlib.util.find_spec("numba_cuda") is None, reason="needs numba-cuda")
 TYPES = "float64[::1], int64[::1], float64[::1]"
 
 
@@ -26,8 +24,6 @@ def test_additions_are_kept_and_made_after_the_launch():
 
 @needs_compiler
 def test_code():
-    from tests.cuda.compiled import report
-
     for code in report(adjit.grad(gathered, target="cuda", deterministic=True), TYPES).values():
         assert code.atomics == 0
 
@@ -35,7 +31,6 @@ def test_code():
 @needs_compiler
 def test_the_kernels_that_add_up_compile():
     from adjit.runtime.cuda import ordered
-    from tests.cuda.compiled import code_of_kernel
 
     kernels = {
         "_numbered": "int64[::1], int64[::1], int64",

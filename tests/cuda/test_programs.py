@@ -1,15 +1,12 @@
 """Programs that launch kernels, as a whole: on NumPy's arrays, their launches and code, and what is refused."""
 
-import importlib.util
-
 import numpy as np
 import pytest
 from numba import cuda
 
 import adjit
+from tests.cuda.compiled import needs_compiler, report
 from tests.cuda.launching import PROGRAMS, arguments, diffuse, layers, push, weigh, with_blocks
-
-needs_compiler = pytest.mark.skipif(importlib.util.find_spec("numba_cuda") is None, reason="needs numba-cuda")
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -95,8 +92,6 @@ def test_blocks_stay_blocks():
     ],
 )
 def test_code(name, types):
-    from tests.cuda.compiled import report
-
     program, _, wrt = PROGRAMS[name]
     for kernel, code in report(adjit.grad(program, wrt=wrt, target="cuda"), types).items():
         assert not code.spills, kernel
@@ -109,12 +104,6 @@ def test_code(name, types):
 def of_any_block(x, width):
     y = cuda.device_array_like(x)
     diffuse[4, width](x, y, x.copy())
-    return np.sum(y)
-
-
-def on_a_stream(x):
-    y = cuda.device_array_like(x)
-    diffuse[4, 8, cuda.stream()](x, y, x.copy())
     return np.sum(y)
 
 
@@ -146,10 +135,20 @@ def with_another_argument(x):
     return np.sum(x)
 
 
-def with_an_event(x):
-    event = cuda.event()
-    event.record()
+def timed(x):
+    begin, end = cuda.event(), cuda.event()
+    begin.record()
+    end.record()
+    return np.sum(x) * begin.elapsed_time(end)
+
+
+def with_pinned_memory(x):
+    cuda.pinned(x)
     return np.sum(x)
+
+
+def with_an_index(x):
+    return np.sum(x) * cuda.grid(1)
 
 
 @cuda.jit
@@ -176,13 +175,14 @@ REFUSED = [
         "literal",
         "diffuse[4, width]",
     ),
-    (on_a_stream, "float64[::1]", "cuda.stream", "", "cuda.stream()"),
-    (with_a_number_for_a_stream, "float64[::1], int64", "a stream in a launch", "Leave it out", "push[4, 8, stream]"),
+    (with_a_number_for_a_stream, "float64[::1], int64", "a stream that comes", "Leave it out", "push[4, 8, stream]"),
     (onto_itself, "float64[::1]", "`p` and `q` may be the same memory", "a copy", "diffuse[4, 8](y, y, x)"),
     (onto_a_part, "float64[::1]", "`x` and `v` may be the same memory", "a copy", "push[1, 8]"),
     (into_an_array, "float64[::1]", "copy_to_host into an array", "returns", "x.copy_to_host(y)"),
     (with_another_argument, "float64[::1]", "weigh", "one value", "weigh[4, 8]"),
-    (with_an_event, "float64[::1]", "cuda.event", "", "cuda.event()"),
+    (timed, "float64[::1]", "`event.elapsed_time`", "outside", "begin.elapsed_time(end)"),
+    (with_pinned_memory, "float64[::1]", "`cuda.pinned` in a program", "outside", "cuda.pinned(x)"),
+    (with_an_index, "float64[::1]", "`cuda.grid` outside of a kernel", "Launch a kernel", "cuda.grid(1)"),
     (nested, "float64[::1]", "a kernel that launches another one", "from the host", "weigh[1, 1]"),
     (too_large, "float64[::1]", "2048", "1,024", "weigh[1, 2048]"),
 ]

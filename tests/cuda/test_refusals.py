@@ -15,6 +15,10 @@ def with_solve(a, x):
     return np.sum(np.linalg.solve(a, x))
 
 
+def with_fft(x):
+    return np.sum(np.abs(np.fft.fft(x)))
+
+
 def with_draws(x):
     total = 0.0
     for i in range(x.size):
@@ -44,6 +48,7 @@ def with_sort(x):
 REFUSED = [
     (with_dot, "float64[:, :], float64[:]", "of whole arrays, for a GPU", "return np.sum(a @ x)", "as loops"),
     (with_solve, "float64[:, :], float64[:]", "of whole arrays", "np.linalg.solve(a, x)", "compute it outside"),
+    (with_fft, "float64[:]", "of whole arrays", "np.fft.fft(x)", "compute it outside"),
     (with_draws, "float64[:]", "draws random numbers", "np.random.normal()", "pass the numbers"),
     (with_many_draws, "float64[:]", "", "np.random.normal(0.0, 1.0, x.size)", ""),
     (with_bessel, "float64[:]", "a kernel makes", "special.jv(1.5, x[i])", "compute it outside"),

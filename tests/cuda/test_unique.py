@@ -1,12 +1,11 @@
 """adjit.cuda.unique: what it makes plain, what it does not, and kernels that call it."""
 
-import importlib.util
-
 import numpy as np
 import pytest
 from numba import njit
 
 import adjit
+from tests.cuda.compiled import code_of_kernel, needs_compiler
 from tests.cuda.ordering import met_again, of_two, permuted, permuted_rows, picked
 
 TYPES = "float64[::1], int64[::1], float64[::1]"
@@ -45,10 +44,8 @@ def test_on_the_cpu_it_is_the_array_itself():
     assert njit(permuted)(x, k, w) == pytest.approx(permuted(x, k, w))
 
 
-@pytest.mark.skipif(importlib.util.find_spec("numba_cuda") is None, reason="needs numba-cuda")
+@needs_compiler
 def test_kernels_that_call_it_compile():
-    from tests.cuda.compiled import code_of_kernel
-
     assert code_of_kernel(picked.py_func, TYPES).atomics == 0
 
 

@@ -17,6 +17,7 @@ from numba import from_dtype, types
 
 from adjit.errors import WrongDevice
 from adjit.runtime.cuda.backend import alias, as_device_array, cuda
+from adjit.runtime.library.gpus import MODULE
 
 
 def is_device_array(value: Any) -> bool:
@@ -40,7 +41,7 @@ def given(owner: str, name: str, value: Any) -> Any:
         raise WrongDevice(
             f"argument `{name}` of {owner} is an array of NumPy's, which is not on the device",
             why='target="cuda" copies nothing to the device by itself.',
-            instead="Pass numba.cuda.to_device(...) of it, cupy.asarray(...), or a torch tensor on the device.",
+            instead=f"Pass {MODULE}.cuda.to_device(...) of it, cupy.asarray(...), or a torch tensor on the device.",
         )
     return as_device_array(value) if is_device_array(value) else value
 

@@ -1,48 +1,75 @@
-"""The package that compiles kernels. Here alone is it imported; numba's CUDA simulator is the same package.
+"""The package that compiles kernels, numba-cuda or numba-cuda-mlir. Here alone is it imported; so is the simulator.
 
-In: nothing. Out: `cuda`, as kernels name it, and what of its driver is needed; Unsupported where it is not installed.
+In: ADJIT_CUDA_BACKEND, or else what is installed. Out: `cuda`, as kernels name it, and what of its driver is needed;
+Unsupported where neither is installed, or not the one that is asked for.
 """
 
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import math
 from typing import Any
 
 import numpy as np
-from numba import config
+from numba import types
 
-from adjit.errors import Unsupported
+from adjit.errors import Unsupported, WrongCall
 from adjit.runtime.cuda.pool import Pool
-
-SIMULATED = bool(config.ENABLE_CUDASIM)  # type: ignore[attr-defined]
+from adjit.runtime.library.gpus import ASKED, BACKEND, MODULE, PACKAGES, SIMULATED, as_numba_scalar, is_installed
 
 
 def _imported() -> Any:
-    if importlib.util.find_spec("numba_cuda") is None and not SIMULATED:
+    if not SIMULATED and BACKEND not in PACKAGES:
+        raise WrongCall(
+            f"ADJIT_CUDA_BACKEND={ASKED}, which nothing is known of",
+            instead=f"Set it to {' or '.join(PACKAGES)}, or leave it out.",
+        )
+    if not SIMULATED and not is_installed(BACKEND):
         raise Unsupported(
             'target="cuda" without a compiler for it',
-            why="The package numba-cuda is not installed.",
+            why=f"The package {BACKEND} is not installed.",
             instead="pip install 'adjit[cuda]', and a driver for the GPU.",
         )
-    from numba import cuda
-
-    return cuda
+    return importlib.import_module(f"{MODULE}.cuda")
 
 
 cuda = _imported()
 
+# Of functions with shared memory of their own: numba-cuda-mlir leaves that out of what it links.
+INLINED = {"inline": "always"} if BACKEND == "numba-cuda-mlir" else {}
+
 
 def backend() -> str:
-    """What compiles kernels: "numba-cuda", or "simulator" where numba only simulates a GPU."""
-    return "simulator" if SIMULATED else "numba-cuda"
+    """What compiles kernels: "numba-cuda", "numba-cuda-mlir", or "simulator" where numba only simulates a GPU."""
+    return BACKEND
 
 
 def overload(called: Any, **options: Any) -> Any:
     """Gives `called` a meaning in kernels: what the decorated function returns for the types of a call."""
-    # not what numba has under this name, which is for the simulator alone
-    return importlib.import_module("numba.cuda.extending").overload(called, **options)
+    if MODULE == "numba":
+        # not what numba has under this name, which is for the simulator alone
+        return importlib.import_module("numba.cuda.extending").overload(called, **options)
+    extending = importlib.import_module(f"{MODULE}.extending")
+    return extending.overload(called, typing_registry=extending.typing_registry, **options)
+
+
+def as_numba_type(type_: Any) -> types.Type:
+    """numba's type for the backend's, whose classes may be its own; what is no type is a default."""
+    if isinstance(type_, types.Type):
+        return type_
+    kind = type(type_).__name__
+    if kind == "Omitted":
+        return types.Omitted(type_.value)
+    if kind in ("Literal", "IntegerLiteral", "BooleanLiteral"):
+        return as_numba_type(type_.literal_type)
+    if kind == "NoneType":
+        return types.none
+    if kind in ("UniTuple", "Tuple"):
+        return types.Tuple(tuple(map(as_numba_type, type_.types)))
+    if kind == "Array":
+        return types.Array(as_numba_type(type_.dtype), type_.ndim, type_.layout, readonly=not type_.mutable)
+    found = as_numba_scalar(type_)
+    return found if isinstance(found, types.Type) else types.Omitted(type_)
 
 
 def is_in_kernel() -> bool:
@@ -67,7 +94,7 @@ def _raw(size: int) -> Any:
 
 def as_device_array(value: Any) -> Any:
     """The backend's array for what has `__cuda_array_interface__`; itself if it is one."""
-    if hasattr(value, "__cuda_ndarray__"):
+    if hasattr(value, "__cuda_ndarray__") and (SIMULATED or isinstance(value, cuda.devicearray.DeviceNDArrayBase)):
         return value
     return cuda.as_cuda_array(value)
 

@@ -12,7 +12,8 @@ import math
 
 import numpy as np
 
-from adjit.runtime.cuda.backend import SIMULATED, cuda
+from adjit.runtime.cuda.backend import INLINED, cuda
+from adjit.runtime.library.gpus import SIMULATED
 
 # The simulator has a thread of the operating system for each.
 THREADS = 16 if SIMULATED else 256
@@ -22,7 +23,7 @@ MOST_BLOCKS = 3 if SIMULATED else 1024  # of a sum; the same on every device, an
 # Neither calls the other or a third one: what two of them call would be linked twice, with its shared memory.
 
 
-@cuda.jit(device=True)
+@cuda.jit(device=True, **INLINED)
 def block_sum(value, parts):
     """Stores the sum of `value` over the block as its part of the sum. All threads call it."""
     part = cuda.shared.array(THREADS, parts.dtype)
@@ -42,7 +43,7 @@ def block_sum(value, parts):
     cuda.syncthreads()
 
 
-@cuda.jit(device=True)
+@cuda.jit(device=True, **INLINED)
 def sum_of_parts(parts):
     """The parts of a sum added up. One block calls it, with all its threads."""
     part = cuda.shared.array(THREADS, parts.dtype)
@@ -63,7 +64,7 @@ def sum_of_parts(parts):
     return total
 
 
-@cuda.jit(device=True)
+@cuda.jit(device=True, **INLINED)
 def block_max(value, parts):
     """Stores the greatest `value` of the block, nan if one is, as its part. All threads call it."""
     part = cuda.shared.array(THREADS, parts.dtype)
@@ -85,7 +86,7 @@ def block_max(value, parts):
     cuda.syncthreads()
 
 
-@cuda.jit(device=True)
+@cuda.jit(device=True, **INLINED)
 def max_of_parts(parts):
     """The greatest of the parts, nan if one is. One block calls it, with all its threads."""
     part = cuda.shared.array(THREADS, parts.dtype)
@@ -111,7 +112,7 @@ def max_of_parts(parts):
     return total
 
 
-@cuda.jit(device=True)
+@cuda.jit(device=True, **INLINED)
 def block_min(value, parts):
     """Stores the least `value` of the block, nan if one is, as its part. All threads call it."""
     part = cuda.shared.array(THREADS, parts.dtype)
@@ -133,7 +134,7 @@ def block_min(value, parts):
     cuda.syncthreads()
 
 
-@cuda.jit(device=True)
+@cuda.jit(device=True, **INLINED)
 def min_of_parts(parts):
     """The least of the parts, nan if one is. One block calls it, with all its threads."""
     part = cuda.shared.array(THREADS, parts.dtype)

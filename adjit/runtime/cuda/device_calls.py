@@ -1,7 +1,7 @@
 """Functions that kernels call and that are made for the types of each call.
 
 In: an object, and what makes a function for types of arguments. Out: calls of the object in kernels are typed and
-compiled by numba-cuda; in the simulator, what a simulated thread calls.
+compiled by the backend; in the simulator, what a simulated thread calls.
 
     declare(gradient, stub, make)        gradient(x[i], 2.0) in a kernel is make((float64, float64))(x[i], 2.0)
 """
@@ -9,25 +9,23 @@ compiled by numba-cuda; in the simulator, what a simulated thread calls.
 from __future__ import annotations
 
 import ast
-import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType, SimpleNamespace
 from typing import Any
 
 import numpy as np
-from numba import config, typeof, types
+from numba import typeof, types
 
 from adjit.runtime.compile import register
+from adjit.runtime.library.gpus import BACKEND, PACKAGES, SIMULATED, is_installed
 from adjit.runtime.plain_numbers import NAMES, as_compiled
-
-SIMULATED = bool(config.ENABLE_CUDASIM)  # type: ignore[attr-defined]
 
 
 def declare(
     called: Any, stub: FunctionType, make: Callable[[Sequence[types.Type]], FunctionType], fastmath: bool
 ) -> None:
-    """Tells numba-cuda, where it is installed, what a call of `called` in a kernel is; `stub` has its parameters."""
-    if SIMULATED or importlib.util.find_spec("numba_cuda") is None:
+    """Tells what compiles kernels, where that is installed, what a call of `called` is; `stub` has its parameters."""
+    if SIMULATED or not (BACKEND in PACKAGES and is_installed(BACKEND)):
         return
     from adjit.runtime.cuda.backend import overload
 
@@ -41,8 +39,10 @@ def declare(
 
 
 def _for_call(stub: FunctionType, make: Callable[[Sequence[types.Type]], FunctionType], given: Sequence[Any]) -> Any:
+    from adjit.runtime.cuda.backend import as_numba_type
+
     # what is left out comes as the default itself
-    found = make([a if isinstance(a, types.Type) else types.Omitted(a) for a in given])
+    found = make(list(map(as_numba_type, given)))
     found.__defaults__ = stub.__defaults__
     return found
 

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from adjit.runtime.compile import register
-from adjit.runtime.cuda.backend import SIMULATED
 from adjit.runtime.cuda.device import MOST_BLOCKS, THREADS
 from adjit.runtime.cuda.memory import empty
 from adjit.runtime.cuda.streams import current
+from adjit.runtime.library.gpus import SIMULATED
 from adjit.runtime.plain_numbers import NAMES, as_compiled
 
 Grid = tuple[tuple[int, ...], tuple[int, ...], Any]

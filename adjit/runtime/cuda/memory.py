@@ -13,9 +13,10 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
 from adjit.errors import Aliased, TypeMismatch
-from adjit.runtime.cuda.backend import SIMULATED, alias, allocated, cuda, pool, set_to_zero, view
+from adjit.runtime.cuda.backend import alias, allocated, cuda, pool, set_to_zero, view
 from adjit.runtime.cuda.device import THREADS
 from adjit.runtime.cuda.streams import current
+from adjit.runtime.library.gpus import SIMULATED
 
 Shape = int | tuple[int, ...]
 

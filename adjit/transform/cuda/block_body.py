@@ -43,11 +43,11 @@ class BlockBody:
         self.scratch: dict[ir.Type, ir.Var] = {}
         axes = axes_of_threads(nest.body)
         self.axes = len(axes)
-        self.threads = [self.place("cuda.threadIdx", k, a.body.args[0].name) for k, a in enumerate(reversed(axes))]
+        self.threads = [self.place("threadIdx", k, a.body.args[0].name) for k, a in enumerate(reversed(axes))]
         self.threads.reverse()  # the outermost loop first, as those are
         self._total = [s.first for s in sums]
         for k, loop in enumerate(reversed(nest.blocks)):
-            self.known[loop.body.args[0]] = self.place("cuda.blockIdx", k, loop.body.args[0].name)
+            self.known[loop.body.args[0]] = self.place("blockIdx", k, loop.body.args[0].name)
         head = self.builder.ops
         declared = ir.Builder()
         self.declared = declared
@@ -62,7 +62,7 @@ class BlockBody:
     def place(self, what: str, axis: int, name: str) -> ir.Var:
         """A counter of the thread's place, or the block's, along an axis."""
         out = ir.Var(name, types.intp, user=True)
-        self.builder.emit(ir.Call(callee=ir.external("numba", f"{what}.{'xyz'[axis]}"), args=(), outs=(out,)))
+        self.builder.emit(ir.Call(callee=ir.of_cuda(f"{what}.{'xyz'[axis]}"), args=(), outs=(out,)))
         return out
 
     def block_number(self, builder: ir.Builder) -> ir.Operand:

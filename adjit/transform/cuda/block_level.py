@@ -286,7 +286,8 @@ def refuse(region: ir.Region) -> None:
                 "a loop in a kernel of which nobody knows how many trips it makes, with values that its reverse reads",
                 ir.place_of(_origin_of(region, op.out)),
                 "They would go to a list, and kernels have none.",
-                'Write it as `for` over a range that the kernel\'s arguments tell, or use target="cpu".',
+                "Write it as `for` over a range that the kernel's arguments tell, for all threads alike, with an `if` "
+                'inside; or use target="cpu".',
             )
         if isinstance(op, ir.Raise) and issubclass(op.exception, RecursionError):
             raise Unsupported(

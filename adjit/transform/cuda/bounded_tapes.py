@@ -10,7 +10,8 @@ are no longer than something that is known before the loop are as long as that.
                 tape.append(f)                              tape[position] = f
 
 Each loop counts with the most trips that it may make: `while y > tol and n < most: ...; n += 1` with `most`, and
-`for s in range(min(steps[i], most))` as well.
+`for s in range(min(steps[i], most))` as well. `for s in range(steps[i])` makes no more trips than an array has elements
+that each trip loads at s.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Affine, Iterations, Loop
-from adjit.transform.analysis.trip_counts import count_trips
+from adjit.transform.analysis.trip_counts import count_trips, literal_trips
 from adjit.transform.cuda.slots import MOST_LOCAL
 from adjit.transform.ir.types import array_type, is_scalar
 from adjit.transform.rewrite.checked import checked
@@ -65,6 +66,11 @@ class _Tapes:
             for o in (*op.operands, *(y for region in op.regions for y in region.yields)):
                 if isinstance(o.type, types.List):
                     self.users.setdefault(o, []).append(op)
+        # by what a loop goes up to, the loops that do
+        self.up_to: dict[ir.Operand, list[ir.For]] = {}
+        for op in function.body.inside:
+            if isinstance(op, ir.For) and isinstance(op.step, ir.Const) and op.step.value > 0:
+                self.up_to.setdefault(op.stop, []).append(op)
 
     def length(self, tape: ir.NewTape, outer: ir.For | ir.Function) -> tuple[int, list[ir.Op], ir.Operand] | None:
         """How many entries the list may have: so many times an integer that these operations make, of what is there
@@ -82,6 +88,9 @@ class _Tapes:
             if not isinstance(user, ir.Push):
                 continue
             own = [loop for loop in self.iterations.places[user].loops if loop not in around]
+            if any(isinstance(loop, ir.For) and loop.level == "threads" for loop in own):
+                # of which each would have its own place in the list
+                return None
             most = [self.most_trips(loop) or self.bound(loop, outer) for loop in own]
             if None in most:
                 return None
@@ -101,16 +110,31 @@ class _Tapes:
             known = ir.Builder(loop.origin)
             trips = count_trips(known, loop)
             return known.call(max, trips, ir.integer(0), type=types.intp, name="most"), known.ops
+        if isinstance(loop, ir.For) and loop in self.up_to.get(loop.stop, ()):
+            known = ir.Builder(loop.origin)
+            start, stop = self.least(loop.start, outer), self.most(known, loop.stop, outer)
+            if start is not None and stop is not None:
+                trips = count_trips(known, dataclasses.replace(loop, start=start, stop=stop))
+                return known.call(max, trips, ir.integer(0), type=types.intp, name="most"), known.ops
         found = self.counted(loop)
         if found is None or found[1] in outer.body.defines:
             return None
-        start, end, step = found
+        first, end, step = found
         builder = ir.Builder(loop.origin)
-        most = builder.call(operator.sub, end, ir.integer(start), type=types.intp, name="most")
+        most = builder.call(operator.sub, end, ir.integer(first), type=types.intp, name="most")
         if step > 1:
             more = builder.call(operator.add, most, ir.integer(step - 1), type=types.intp, name="most")
             most = builder.call(operator.floordiv, more, ir.integer(step), type=types.intp, name="most")
         return builder.call(max, most, ir.integer(0), type=types.intp, name="most"), builder.ops
+
+    def least(self, operand: ir.Operand, outer: ir.For | ir.Function) -> ir.Operand | None:
+        """An integer that is there before the loop, and that another one is not below; None if none is known."""
+        if operand not in outer.body.defines:
+            return operand
+        form = self.iterations.value(operand)
+        if form is None or not all(isinstance(s, ir.For) and f >= 0 for s, f in form.terms.items()):
+            return None
+        return ir.integer(form.constant)
 
     def counted(self, loop: Loop) -> tuple[int, ir.Operand, int] | None:
         """What a `while` counts from, to before which integer, and in which steps; None if its test does not say."""
@@ -121,13 +145,30 @@ class _Tapes:
             if not isinstance(test, ir.Call) or test.callee is not operator.lt or test.args[0] not in loop.test.args:
                 continue
             slot = loop.slots[loop.test.args.index(test.args[0])]
-            step = loop.body.made.get(slot.yielded)
-            if not isinstance(slot.init, ir.Const) or not isinstance(step, ir.Call) or step.callee is not operator.add:
-                continue
-            more = [a for a in step.args if a is not slot.arg]
-            if len(more) == 1 and isinstance(more[0], ir.Const) and more[0].value > 0:
-                return int(slot.init.value), test.args[1], int(more[0].value)
+            stop = loop.body.yields[-1] if loop.stops else ir.boolean(False)
+            steps = self.steps(slot.yielded, slot.arg, stop)
+            if isinstance(slot.init, ir.Const) and steps and min(steps) > 0:
+                step = min(steps)
+                # the trip that ends the loop need not count
+                return int(slot.init.value) - (step if loop.stops else 0), test.args[1], step
         return None
+
+    def steps(self, value: ir.Operand, counter: ir.Var, stop: ir.Operand) -> set[int]:
+        """By how much `value` may be more than the counter in a trip that does not `stop`; 0 for what is not known."""
+        if stop == ir.boolean(True):
+            return set()
+        op = self.iterations.definitions.get(value)
+        if isinstance(op, ir.If):
+            found: set[int] = set()
+            for branch, is_taken in ((op.then, True), (op.orelse, False)):
+                ends = ir.boolean(is_taken) if stop is op.condition else stop
+                ends = branch.yields[op.outs.index(stop)] if stop in op.outs else ends
+                found |= self.steps(branch.yields[op.outs.index(value)], counter, ends)
+            return found
+        if isinstance(op, ir.Call) and op.callee is operator.add and counter in op.args:
+            more = [int(a.value) for a in op.args if isinstance(a, ir.Const)]
+            return set(more) or {0}
+        return {0}
 
     def most_trips(self, loop: Loop) -> int | None:
         """The most trips that a loop makes; None if that is not known while compiling."""
@@ -185,6 +226,9 @@ class _Tapes:
         """An integer, made of what is there before the loop, that another one is not above; None if none is known."""
         if operand not in outer.body.defines:
             return operand
+        loaded = self.most_loaded(builder, operand, outer)
+        if loaded is not None:
+            return loaded
         op = self.iterations.definitions.get(operand)
         if not isinstance(op, ir.Call):
             return None
@@ -201,6 +245,31 @@ class _Tapes:
         if len(known) < len(found):
             return None
         return known[0] if callee is min else builder.call(op.callee, *known, type=types.intp, name="most")
+
+    def most_loaded(self, builder: ir.Builder, stop: ir.Operand, outer: ir.For | ir.Function) -> ir.Operand | None:
+        """What a loop goes up to at most, as each trip loads an element at its counter."""
+        inside = outer.body.defines
+        for loop in self.up_to.get(stop, ()):
+            if loop.start in inside:
+                continue
+            for load in _in_each_trip(loop.body):
+                if not isinstance(load, ir.Load) or load.array in inside:
+                    continue
+                for axis, index in enumerate(load.index):
+                    ahead = self.ahead(index, loop)
+                    if ahead is not None:
+                        n = builder.extent(load.array, axis)
+                        return builder.call(max, self.plus(builder, n, -ahead), loop.start, type=types.intp)
+        return None
+
+    def ahead(self, index: ir.Operand, loop: ir.For) -> int | None:
+        """By what literal an index is more than the counter of a loop; None if it is not."""
+        form, counter = self.iterations.value(index), self.iterations.value(loop.body.args[0])
+        ahead = None if form is None or counter is None else form.plus(counter, -1)
+        return ahead.constant if ahead is not None and ahead.is_constant else None
+
+    def plus(self, builder: ir.Builder, operand: ir.Operand, more: int) -> ir.Operand:
+        return builder.call(operator.add, operand, ir.integer(more), type=types.intp) if more else operand
 
     def as_array(
         self, tape: ir.NewTape, count: int, ops: Sequence[ir.Op], most: ir.Operand
@@ -221,6 +290,15 @@ class _Tapes:
             elif isinstance(user, ir.Pull):
                 found[user] = [ir.Load(array=out, index=(user.index,), out=user.out, origin=user.origin)]
         return found
+
+
+def _in_each_trip(region: ir.Region) -> Iterator[ir.Op]:
+    """What is done whatever happens, in loops of which the literals say that they make trips as well."""
+    for op in region.ops:
+        if not op.regions:
+            yield op
+        elif isinstance(op, ir.For) and literal_trips(op):
+            yield from _in_each_trip(op.body)
 
 
 def _parts(condition: ir.Operand, made: Mapping[Any, ir.Op]) -> Iterator[ir.Op]:

@@ -17,11 +17,11 @@ from adjit.runtime.library import check_output, check_separate, distinct, is_ins
 from adjit.transform import ir
 from adjit.transform.ir.launches import External
 
-CUDA, OURS = ("numba", "cuda"), "adjit.cuda"
+OURS = "adjit.cuda"
 
-GRID = ir.external("numba", "cuda.grid")
-GRID_SIZE = ir.external("numba", "cuda.gridsize")
-THREAD = ir.external("numba", "cuda.threadIdx.x")
+GRID = ir.of_cuda("grid")
+GRID_SIZE = ir.of_cuda("gridsize")
+THREAD = ir.of_cuda("threadIdx.x")
 COVER = ir.external(OURS, "cover")
 SPREAD = ir.external(OURS, "spread")
 SHARE = ir.external(OURS, "share")

@@ -31,7 +31,7 @@ from adjit.transform.ir.types import array_type_of
 
 MOST_FREE = 256  # threads of a block that may have as many registers as a thread can have
 _AS_INTEGERS = (math.floor, math.ceil, math.trunc)
-_CUDA = ir.external("numba", "cuda")
+_CUDA = ir.of_cuda()
 
 
 def emit_plan(plan: Plan, fastmath: bool = False) -> Emitted:
@@ -106,7 +106,7 @@ class KernelExpressions(Expressions):
 
     def alloc(self, op: ir.Alloc) -> str:
         where = "shared" if op.role is not None and op.role.kind == "block" else "local"
-        made = self.globals.text(ir.external("numba", f"cuda.{where}.array"))
+        made = self.globals.text(ir.of_cuda(f"{where}.array"))
         extents = [self.text(extent) for extent in op.shape]
         shape = extents[0] if len(extents) == 1 else parenthesised(extents)
         return f"{made}({shape}, {self.scalar(array_type_of(op.out).dtype)})"

@@ -20,7 +20,7 @@ from typing import Literal
 
 from numba import types
 
-from adjit.errors import Unsupported
+from adjit.errors import InternalError, Unsupported
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Affine, Iterations
 from adjit.transform.analysis.alias import Aliases
@@ -168,6 +168,7 @@ class _Homes:
         dropped = None if inside or isinstance(op, ir.Copy) else self.own_axes(op)
         if dropped is not None:
             return self.own(op, tuple(extent for k, extent in enumerate(shape) if k not in dropped), dropped)
+        self.check_apart(op)
         size = shared_bytes(op) if isinstance(op, ir.Alloc) else None
         if inside or size is None or self.shared + size > MOST_SHARED:
             if inside:
@@ -186,6 +187,21 @@ class _Homes:
         is_literal = all(extent.is_constant for extent in shape)
         is_small = is_literal and math.prod(extent.constant for extent in shape) * size <= MOST_LOCAL
         return Home("local" if is_small else "of threads", op, tuple(shape), dropped)
+
+    def check_apart(self, op: ir.Alloc | ir.Copy) -> None:
+        """InternalError where threads would keep values of their own in one place."""
+        if not isinstance(op, ir.Alloc) or op.role is None or op.role.kind not in ("tape", "kept"):
+            return
+        for user in self.users.get(op.out, ()):
+            if isinstance(user, ir.Store) and user.array is op.out:
+                threads = [loop for loop in self.iterations.places[user].loops if is_threads(loop)]
+                # what is the same in all threads they may all store
+                threads = [loop for loop in threads if user.value in loop.body.defines]
+                index = [self.iterations.value(i) for i in user.index]
+                if None not in index and not all(
+                    any(loop in i.terms for i in index if i is not None) for loop in threads
+                ):
+                    raise InternalError(f"threads that keep values in one place of {op}")
 
     def own_axes(self, op: ir.Alloc) -> tuple[int, ...] | None:
         """The axes along which each thread touches its own place, one for each of the block's; None if others do."""

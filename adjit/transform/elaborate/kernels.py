@@ -32,7 +32,7 @@ from adjit.transform.elaborate.values import scalars
 from adjit.transform.elaborate.values.elementwise import operand, where
 from adjit.transform.elaborate.values.frame import Context, Frame, as_index
 from adjit.transform.elaborate.values.handlers import bound, dtype_argument
-from adjit.transform.elaborate.values.launches import Launched
+from adjit.transform.elaborate.values.launches import OF_HOST, ForAll, Launched, Queue
 from adjit.transform.elaborate.values.values import Static, TupleValue, Value, described, dtype, is_array, ndim
 from adjit.transform.ir.types import array_type
 from adjit.transform.source.reading import FunctionSource
@@ -40,7 +40,6 @@ from adjit.transform.source.reading import FunctionSource
 # The modules that kernels are written with.
 _MODULES = frozenset(("numba.cuda", "numba_cuda.numba.cuda", "numba_cuda_mlir.cuda", "numba_cuda_mlir.numba_cuda"))
 WARP = 32
-OF_HOST = frozenset(("device_array", "device_array_like", "to_device", "synchronize"))  # what programs call
 
 
 # What stands in the program of one thread until it is cut into stretches.
@@ -124,12 +123,21 @@ def attribute_of_cuda(frame: Frame, owner: Static, name: str) -> Value | None:
         dotted = name
     elif isinstance(of, CudaName):
         dotted = f"{of.name}.{name}"
+    elif name == "forall" and frame.ctx.kernel is None and is_kernel(of):
+        return Static(ForAll(of))
+    elif isinstance(of, Queue):
+        dotted = f"{of.kind}.{name}"
     else:
         return None
     ctx = frame.ctx
     if ctx.kernel is None:
         if dotted in OF_HOST:
             return Static(CudaName(dotted))
+        if isinstance(of, Queue) or not any(dotted in names for names in (_VALUES, _CALLS, _REFUSED, _PARTS)):
+            raise ctx.unsupported(
+                f"`{dotted if isinstance(of, Queue) else f'cuda.{dotted}'}` in a program that is differentiated",
+                "Do it outside: launches, cuda.device_array, to_device, copy_to_host, streams and events are taken.",
+            )
         raise ctx.unsupported(
             f"`cuda.{dotted}` outside of a kernel",
             "Launch a kernel that has it, or differentiate that: adjit.cuda.adjoint(kernel).",
@@ -369,6 +377,12 @@ _CALLS: dict[str, _Handler] = {
     "fma": _fused,
     "selp": _chosen,
     "cbrt": lambda frame, args, named: frame.ctx.call(frame, Static(np.cbrt), args, named),
+}
+
+# what comes before a dot
+_PARTS = frozenset(name.partition(".")[0] for name in (*_CALLS, *_VALUES, *_REFUSED, "libdevice.")) - {
+    "stream",
+    "event",
 }
 
 # What libdevice calls otherwise than the rest of the world: of its names, without the `f` of single precision.

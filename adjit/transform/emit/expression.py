@@ -214,13 +214,13 @@ class Expressions:
 
     def atomic_addition(self, array: ir.Operand, index: Sequence[ir.Operand], value: ir.Operand) -> str:
         """An addition that no other thread gets into."""
-        add = self.globals.text(ir.external("numba", "cuda.atomic.add"))
+        add = self.globals.text(ir.of_cuda("atomic.add"))
         place = self.text(index[0]) if len(index) == 1 else parenthesised([self.text(i) for i in index])
         return f"{add}({self.atom(array)}, {place if index else '()'}, {self.text(value)})"
 
     def barrier(self) -> str:
         """All threads of a block wait for each other."""
-        return f"{self.globals.text(ir.external('numba', 'cuda.syncthreads'))}()"
+        return f"{self.globals.text(ir.of_cuda('syncthreads'))}()"
 
     def selector(self, selector: ir.Selector) -> str:
         if isinstance(selector, ir.NewAxis):

@@ -61,7 +61,7 @@ from adjit.transform.ir.core import (
     place_of,
     select,
 )
-from adjit.transform.ir.launches import Barrier, External, Launch, external
+from adjit.transform.ir.launches import Barrier, External, Launch, external, of_cuda
 from adjit.transform.ir.memory import (
     VIEWS,
     Alloc,

@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 
+from adjit.runtime.library.gpus import MODULE
 from adjit.transform.ir.core import Function, Op, Operand
 from adjit.transform.ir.nodes import node, operand, operands
 
@@ -36,6 +37,11 @@ class External:
 def external(module: str, name: str) -> External:
     """The same object for the same name."""
     return External(module, name)
+
+
+def of_cuda(name: str = "") -> External:
+    """What kernels are written with, of the package that compiles them: `cuda`, or a name in it."""
+    return external(MODULE, f"cuda.{name}" if name else "cuda")
 
 
 @node

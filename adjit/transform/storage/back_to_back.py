@@ -195,7 +195,8 @@ class _Fusion:
         before = [op for k, op in enumerate(self.ops) if k < a or k in moved]
         after = [op for k, op in enumerate(self.ops) if k > a and k != b and k not in moved]
         joined = ir.with_body(self.function, ir.with_ops(self.function.body, [*before, made, *after]))
-        return contracted_tapes(joined, len(before), _numbers_of_trips(made))
+        # threads run at the same time: each has its own row
+        return joined if made.level == "threads" else contracted_tapes(joined, len(before), _numbers_of_trips(made))
 
 
 def _numbers_of_trips(loop: ir.For) -> set[ir.Operand]:

@@ -173,7 +173,9 @@ class _Planning:
             self.network.edge(run, undoing, UNLIMITED)
             if is_new:
                 region = self.primal.region_of[store]
-                self.network.edge(undoing, _Network.SINK, (self.memory(region) + 2 * LOAD) * self.weight(region))
+                price = (self.memory(region) + 2 * LOAD) * self.weight(region)
+                price = UNLIMITED if self.primal.is_shared_addition(store) else price
+                self.network.edge(undoing, _Network.SINK, price)
                 yield from self._require(undoing, store.index)
 
     def cycles(self, op: ir.Op) -> int | None:

@@ -175,6 +175,12 @@ class Primal:
         """The stores into an alias class that may come after an operation that reads it."""
         return [store for store in self.stores.get(memory, ()) if self.may_follow(reader, store)]
 
+    def is_shared_addition(self, store: ir.Store) -> bool:
+        """Whether several threads of a block may add to the element: what one of them finds there is no old value."""
+        around = self.chain(self.region_of[store])
+        is_shared = store.add and not store.promised
+        return is_shared and any(isinstance(op, ir.For) and op.level == "threads" for op in around)
+
     def stored_values(self) -> dict[ir.Var, ir.Store]:
         """Numbers that are stored, in the region that makes them, in memory that nothing overwrites afterwards.
 

@@ -205,6 +205,9 @@ class _Storage:
 
     def restore(self, store: ir.Store, scope: Scope) -> None:
         """Puts back what a store overwrote."""
+        if self.primal.is_shared_addition(store):
+            # what one of them finds there is what others have added to, or not
+            raise errors.InternalError(f"additions of several threads that are put back: {store}")
         if store not in self.olds:
             assert isinstance(store.array.type, types.Array)
             old = ir.Var(f"{ir.name_of(store.array, 'array')}_old", store.array.type.dtype)
@@ -426,6 +429,8 @@ class _Storage:
             return False
         place = self.primal.position[op]
         loads = [inner for inner in ir.with_inner(op) if isinstance(inner, ir.Load)]
+        if any(self.primal.is_shared_addition(store) for load in loads for store in self.primal.overwriters(load)):
+            return False
         return not any(
             self.primal.is_stored_between(load, scope.region, place, scope.undone) or self.is_put_back(op, load, scope)
             for load in loads

@@ -492,7 +492,21 @@ def stored_again(u, v, c):
         v[i, j, k] = tile[z, 2 - y, x] * c
 
 
+@cuda.jit
+def iterated(x, y):
+    # each thread keeps values of a loop behind a barrier
+    part = cuda.shared.array(T, float64)
+    i, t = cuda.grid(1), cuda.threadIdx.x
+    part[t] = x[i] * x[i]
+    cuda.syncthreads()
+    v = part[T - 1 - t]
+    for j in range(5):
+        v = math.sin(v) * part[t]
+    y[i] = v
+
+
 CASES = {
+    "iterated": (iterated, (2, T), lambda g: (0.5 * normal(g, 16), normal(g, 16))),
     "attention": (
         attention, (2, T),
         lambda g: (normal(g, 11, 3), normal(g, 13, 3), normal(g, 13), normal(g, 11), 0.4),

@@ -3,7 +3,6 @@
 What is counted is what a person would write by hand; values are looked at in `tests/cuda/simulated`.
 """
 
-import importlib.util
 import math
 import re
 
@@ -11,7 +10,9 @@ import numpy as np
 import pytest
 from numba import cuda
 
+from adjit.runtime.library.gpus import BACKEND
 from adjit.transform import kernel_pipeline
+from tests.cuda.compiled import code_of, needs_compiler
 from tests.cuda.kernels.harness import derived
 from tests.cuda.kernels.maps import normal
 from tests.cuda.kernels.test_kernels import CASES
@@ -47,7 +48,14 @@ OWN = {
     "few bins": (few_bins, (2, 16), lambda g: (normal(g, 27), normal(g, 2), normal(g, 27))),
 }  # fmt: skip
 ALL = {**CASES, **OWN}
-REFUSED = {"until small", "waiting", "decay", "recursive"}  # of which nobody knows how long a thread takes
+REFUSED = {
+    "until small",
+    "waiting",
+    "decay",
+    "recursive",
+    "nearest",
+    "online softmax",
+}  # of which nobody knows how long a thread takes
 
 
 def emitted(name, kind="adjoint", dtype=np.float64):
@@ -124,17 +132,14 @@ def test_explanations_have_a_table_of_launches():
 
 # ---------------------------------------------------------------------------------------------------------------- code
 
-compiled = pytest.mark.skipif(importlib.util.find_spec("numba_cuda") is None, reason="needs numba-cuda")
 # of elements of a thread's own, gathers, sums; `block_total` and `block_sum` are barriers and no atomics
 WITHOUT_ATOMICS = ["misfit", "seep", "fir", "log sum exp", "blur", "softmax", "small solve", "transposed"]
 # all of local memory: sines and cosines of numbers of double precision have some, and what loops index
 WITHOUT_STACK = {"misfit", "seep", "fir", "log sum exp", "blur", "transposed"}
 
 
-@compiled
+@needs_compiler
 def test_a_large_block_is_compiled_for():
-    from tests.cuda.compiled import code_of
-
     kernel, _, arguments = CASES["staged"]
     made = derived(kernel, "adjoint", target="cuda")
     types, asked = made._types(arguments(np.random.default_rng(1)), 1024, None, None)
@@ -144,12 +149,10 @@ def test_a_large_block_is_compiled_for():
 
 
 def codes(name, dtype=np.float64, cc=(9, 0)):
-    from tests.cuda.compiled import code_of
-
     return code_of(emitted(name, dtype=dtype), cc)
 
 
-@compiled
+@needs_compiler
 @pytest.mark.parametrize("name", WITHOUT_ATOMICS)
 def test_no_atomics_and_no_spills(name):
     for kernel, code in codes(name).items():
@@ -158,21 +161,22 @@ def test_no_atomics_and_no_spills(name):
         assert name not in WITHOUT_STACK or "__local_depot" not in code.ptx, kernel
 
 
-@compiled
+@needs_compiler
 @pytest.mark.long
+@pytest.mark.parametrize("cc", [(8, 0), (9, 0)])
 @pytest.mark.parametrize("kind", ["tangent", "adjoint"])
 @pytest.mark.parametrize("name", sorted(ALL.keys() - REFUSED))
-def test_all_kernels_compile(name, kind):
-    from tests.cuda.compiled import code_of
-
+def test_all_kernels_compile(name, kind, cc):
+    if (BACKEND, name, kind) == ("numba-cuda-mlir", "eliminate", "adjoint"):
+        pytest.xfail("numba-cuda-mlir 0.6 makes PTX of it that is not assembled")
     made = emitted(name, kind)
-    found = code_of(made)
+    found = code_of(made, cc)
     assert not any(code.spills for code in found.values())
     has_atomics = "cuda.atomic.add(" in code_in(made.text)
     assert has_atomics == any(code.atomics for code in found.values())
 
 
-@compiled
+@needs_compiler
 @pytest.mark.parametrize("name", ["fir", "staged"])
 def test_an_older_device(name):
     for kernel, code in codes(name, cc=(8, 0)).items():
@@ -180,7 +184,7 @@ def test_an_older_device(name):
         assert not code.spills, kernel
 
 
-@compiled
+@needs_compiler
 @pytest.mark.parametrize("name, count", [("single", 2 * 3), ("cube", 0), ("gathered", 0)])
 def test_single_precision_stays_so(name, count):
     # in double precision: what the range reductions of sines and cosines have

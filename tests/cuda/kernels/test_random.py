@@ -31,15 +31,37 @@ def bent(v, k):
 def kernel(x, w, y, z, steps):
     a = cuda.shared.array(T, float64)
     b = cuda.shared.array((2, T), float64)
-    t, i = cuda.threadIdx.x, cuda.grid(1)
+    {places}
     v = x[i] if i < x.size else 0.3
     u = 0.5 * v
 """
+# of blocks of one axis, and of two
+PLACES = [
+    "t, i = cuda.threadIdx.x, cuda.grid(1)",
+    "t = cuda.threadIdx.x + cuda.threadIdx.y * cuda.blockDim.x; i = cuda.blockIdx.x * T + t",
+]
+LAUNCHES = [(2, 8), ((2, 1), (4, 2))]
 TAIL = """
 if i < y.size:
     y[i] = v * u + 0.5 * y[i]
 """
 PIECES = [
+    """
+    for k in range({m}):
+        v = math.sin(v) * u + 0.1 * a[t]
+    """,
+    """
+    a[t] = v
+    cuda.syncthreads()
+    for k in range({m}):
+        if k < t:
+            u = math.cos(u) * a[(t + k) % T] + v * u
+    {barrier}
+    """,
+    """
+    v = math.sin(a[t] * v)
+    u = v * v + u
+    """,
     "v = math.tanh(v) + 0.3 * u",
     "u = bent(v, w[{k}]) + u",
     "v, u = u, v",
@@ -166,8 +188,10 @@ PIECES = [
 
 def text_of(seed):
     g = random.Random(seed)
-    lines = HEAD.splitlines()
+    lines = HEAD.replace("{places}", PLACES[seed % 3 == 2]).splitlines()
+    lines += ["    a[t] = 0.5", "    cuda.syncthreads()"]
     for piece in (*g.sample(PIECES, g.randint(2, 6)), TAIL):
+        piece = piece.replace("{barrier}", g.choice(["cuda.syncthreads()", "cuda.syncthreads(); a[t] = u"]))
         own = piece.replace("{k}", str(g.randint(0, 4))).replace("{m}", str(g.randint(1, 4))).splitlines()
         own = [line for line in own if line.strip()]
         margin = min(len(line) - len(line.lstrip()) for line in own)
@@ -184,6 +208,10 @@ def kernel_of(seed, folder, text_of=text_of):
     return module.kernel
 
 
+def launch_of(seed):
+    return LAUNCHES[seed % 3 == 2]
+
+
 def arguments_of(seed):
     g = np.random.default_rng(seed)
     return normal(g, 13), normal(g, 5), normal(g, 13), normal(g, 4), 3
@@ -191,14 +219,15 @@ def arguments_of(seed):
 
 def check(seed, folder, monkeypatch):
     kernel = kernel_of(seed, folder)
-    Checked(kernel, (2, 8), arguments_of(seed), seed, target="python").check(1e-4, 1e-5)
+    launch = launch_of(seed)
+    Checked(kernel, launch, arguments_of(seed), seed, target="python").check(1e-4, 1e-5)
     for kind in ("tangent", "adjoint"):
-        expected = launched(kernel, (2, 8), arguments_of(seed), kind)
+        expected = launched(kernel, launch, arguments_of(seed), kind)
         for order in ORDERS:
-            for one, other in zip(expected, launched(kernel, (2, 8), arguments_of(seed), kind, order), strict=True):
+            for one, other in zip(expected, launched(kernel, launch, arguments_of(seed), kind, order), strict=True):
                 np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-10)
     monkeypatch.setenv("ADJIT_CUDA_CHECK", "1")
-    derived(kernel, "primal", target="python")[2, 8](*arguments_of(seed))
+    derived(kernel, "primal", target="python")[launch](*arguments_of(seed))
     monkeypatch.delenv("ADJIT_CUDA_CHECK")
 
 

@@ -14,8 +14,8 @@ from adjit.runtime.cuda.launch import load
 from adjit.transform import kernel_pipeline
 from tests.cuda.kernels import elements
 from tests.cuda.kernels.harness import copies, derived, is_float, shadow
-from tests.cuda.kernels.test_kernels import CASES
-from tests.cuda.kernels.test_random import arguments_of, kernel_of
+from tests.cuda.kernels.test_kernels import CASES, SELDOM
+from tests.cuda.kernels.test_random import arguments_of, kernel_of, launch_of
 from tests.cuda.simulated.checks import on_device, on_host
 
 SUFFIXES = {"tangent": "_dot", "adjoint": "_bar"}
@@ -23,6 +23,7 @@ SUFFIXES = {"tangent": "_dot", "adjoint": "_bar"}
 REFUSED = {
     "until small": "nobody knows how many trips", "waiting": "nobody knows how many trips",
     "decay": "of which nobody knows how many", "recursive": "calls itself",
+    "nearest": "for all threads alike", "online softmax": "for all threads alike",
 }  # fmt: skip
 # what is saved of an element before it is first stored to is put back, and never used
 UNWRITTEN = "read before anything is stored there"
@@ -55,7 +56,7 @@ def check(kernel, launch, arguments):
         for name, value in expected.items():
             scale = 1.0 + np.abs(value).max(initial=0.0)
             np.testing.assert_allclose(
-                left[kind][name] / scale, value / scale, rtol=0, atol=1e-5 if is_single else 1e-12
+                left[kind][name] / scale, value / scale, rtol=0, atol=3e-5 if is_single else 1e-12
             )
     # the tangents and the adjoints were given the same numbers
     g = np.random.default_rng(5)
@@ -70,9 +71,9 @@ def check(kernel, launch, arguments):
 
 
 # nine of ten are left to the long run, but for some that went wrong once
-OFTEN = {"attention", "two of a branch", "stored again", "swapping"}
+OFTEN = {"allen cahn", "attention", "iterated", "two of a branch", "stored again", "swapping"}
 NAMES = [
-    pytest.param(n, marks=[pytest.mark.long] if k % 10 and n not in OFTEN else [])
+    pytest.param(n, marks=[pytest.mark.long] if (k % 10 or n in SELDOM) and n not in OFTEN else [])
     for k, n in enumerate(sorted(CASES.keys() - REFUSED))
 ]
 
@@ -93,7 +94,7 @@ def test_what_kernels_cannot_keep_is_refused(name):
 
 @pytest.mark.parametrize("seed", [*range(2), *(pytest.param(k, marks=pytest.mark.long) for k in range(300, 360))])
 def test_random_kernels(seed, tmp_path):
-    check(kernel_of(seed, tmp_path), (2, 8), arguments_of(seed))
+    check(kernel_of(seed, tmp_path), launch_of(seed), arguments_of(seed))
 
 
 @pytest.mark.parametrize("seed", [*range(2), *(pytest.param(k, marks=pytest.mark.long) for k in range(100, 180))])

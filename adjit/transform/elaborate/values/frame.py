@@ -16,6 +16,7 @@ import numpy as np
 from numba import types
 
 from adjit import errors
+from adjit.runtime.library.gpus import as_numba_scalar
 from adjit.transform import ir
 from adjit.transform.elaborate.values.values import (
     AWAY,
@@ -362,7 +363,7 @@ def wrap(ctx: Context, thing: Any) -> Value:
     known = known_by(thing)
     if known:
         return Record(tuple(known), tuple(wrap(ctx, part) for part in known.values()), type(thing))
-    return Static(thing)
+    return Static(as_numba_scalar(thing))
 
 
 def _plain(kind: type) -> type:

@@ -5,12 +5,15 @@ the place of the call; device arrays are arrays as any others.
 
     step[blocks, 64](p, q, c)          for i in prange(min(p.size, blocks * 64)): q[i] = ...
     q = cuda.device_array_like(p)      q = np.empty_like(p)
+
+The program's streams and events are gone: in one stream, one after the other, is an order that they allow as well.
 """
 
 from __future__ import annotations
 
 import inspect
 import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,11 +29,19 @@ from adjit.transform.ir.types import is_integer
 from adjit.transform.source.callables import python_function, signature
 
 MOST_THREADS = 1024  # of a block
+MOST_USUAL = 256  # of one of which the program does not say how many it has
 
 
 def apart(*arrays: Any) -> None:
     """Stands before a launch until it is known that these arrays share no memory."""
     raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Queue:
+    """A "stream" or an "event" that the program makes."""
+
+    kind: str
 
 
 @dataclass(frozen=True)
@@ -48,6 +59,13 @@ class KernelLaunch:
 
     kernel: Any
     launched: Launched
+
+
+@dataclass(frozen=True)
+class ForAll:
+    """`kernel.forall`."""
+
+    kernel: Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,15 +90,25 @@ def configured(frame: Frame, kernel: Any, entries: Sequence[Value]) -> Value:
             "Write kernel[grid, block](...).",
         )
     grid, block, stream, shared_bytes = (*entries, ir.integer(0), ir.integer(0))[:4] if len(entries) < 4 else entries
-    if stream not in (ir.integer(0), Static(None)):
-        raise ctx.unsupported(
-            "a stream in a launch of a program that is differentiated",
-            "Leave it out: all goes to one stream, that of `with adjit.cuda.on(stream):`.",
-        )
+    _check_stream(ctx, stream)
     blocks = tuple(as_index(ctx, n, "a number of blocks") for n in _sizes(ctx, grid))
     launched = Launched(_block(ctx, block), len(blocks))
     taken = as_index(ctx, shared_bytes, "the bytes of shared memory")
     return Static(Configured(KernelLaunch(kernel, launched), blocks, taken))
+
+
+def for_all(frame: Frame, found: ForAll, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
+    """`kernel.forall(n)`: so many blocks that there are n threads, of a shape that is left to us."""
+    ctx = frame.ctx
+    tasks, wanted, stream, taken = bound(
+        frame, "forall", "ntasks:number tpb? stream? sharedmem?", list(args), dict(named)
+    )
+    threads = ir.integer(MOST_USUAL) if wanted in (None, ir.integer(0)) else wanted
+    assert threads is not None
+    (width, _, _) = _block(ctx, threads)
+    more = ctx.call(frame, Static(operator.add), [tasks, ir.integer(width - 1)], {})  # type: ignore[list-item]
+    blocks = ctx.call(frame, Static(operator.floordiv), [more, ir.integer(width)], {})
+    return configured(frame, found.kernel, (blocks, threads, stream or ir.integer(0), taken or ir.integer(0)))
 
 
 def _sizes(ctx: Context, value: Value) -> Sequence[Value]:
@@ -136,39 +164,48 @@ def host_call(frame: Frame, name: str, args: Sequence[Value], named: Mapping[str
 
 def _numpys(function: Any) -> Callable[[Frame, list[Value], dict[str, Value]], Value]:
     def made(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-        _check_stream(frame, named)
+        _check_stream(frame.ctx, named.pop("stream", None))
         return frame.ctx.call(frame, Static(function), args, named)
 
     return made
 
 
-def _check_stream(frame: Frame, named: dict[str, Value]) -> None:
-    if named.pop("stream", ir.integer(0)) not in (ir.integer(0), Static(None)):
-        raise frame.ctx.unsupported("a stream in a program that is differentiated", "Leave it out: all goes to one.")
+def _check_stream(ctx: Context, stream: Value | None) -> None:
+    if stream not in (None, ir.integer(0), Static(None), Static(Queue("stream"))):
+        raise ctx.unsupported(
+            "a stream that comes from outside, in a program that is differentiated",
+            "Leave it out: all goes to one stream, that of `with adjit.cuda.on(stream):`. Or make it: cuda.stream().",
+        )
 
 
 def _to_device(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    _check_stream(frame, named)
-    (array,) = bound(frame, "cuda.to_device", "obj:array", args, named)
+    array, stream = bound(frame, "cuda.to_device", "obj:array stream?", args, named)
+    _check_stream(frame.ctx, stream)
     return frame.ctx.call(frame, Static(np.copy), [array], {})  # type: ignore[list-item]
 
 
-def _synchronize(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    bound(frame, "cuda.synchronize", "", args, named)
+def _nothing(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     return Static(None)
+
+
+def _queue(kind: str) -> Callable[[Frame, list[Value], dict[str, Value]], Value]:
+    return lambda frame, args, named: Static(Queue(kind))
 
 
 _HOST: dict[str, Callable[[Frame, list[Value], dict[str, Value]], Value]] = {
     "device_array": _numpys(np.empty),
     "device_array_like": _numpys(np.empty_like),
     "to_device": _to_device,
-    "synchronize": _synchronize,
+    **dict.fromkeys(("stream", "default_stream", "per_thread_default_stream", "external_stream"), _queue("stream")),
+    "event": _queue("event"),
+    **dict.fromkeys(("synchronize", "stream.synchronize", "event.record", "event.synchronize", "event.wait"), _nothing),
 }
+OF_HOST = frozenset(_HOST)  # what programs call
 
 
 def copy_to_host(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     """`array.copy_to_host()`: the array as it is then. It stays where it is; what the host reads of it, it fetches."""
-    _check_stream(frame, named)
+    _check_stream(frame.ctx, named.pop("stream", None))
     if len(args) > 1 or named:
         raise frame.ctx.unsupported("copy_to_host into an array", "Use what it returns.")
     return frame.ctx.call(frame, Static(np.copy), args, {})
@@ -176,7 +213,7 @@ def copy_to_host(frame: Frame, args: list[Value], named: dict[str, Value]) -> Va
 
 def copy_to_device(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
     """`array.copy_to_device(other)`: the array takes the elements of another one."""
-    _check_stream(frame, named)
+    _check_stream(frame.ctx, named.pop("stream", None))
     array, source = bound(frame, "copy_to_device", "self:array ary:array", args, named)
     return frame.ctx.call(frame, Static(np.copyto), [array, source], {})  # type: ignore[list-item]
 
