@@ -39,6 +39,7 @@ from adjit.transform.elaborate.values.values import (
     Table,
     TupleValue,
     Value,
+    Within,
     described,
     dtype,
     is_array,
@@ -426,6 +427,12 @@ def _is_same(frame: Frame, left: Value, right: Value) -> ir.Operand:
         return ir.boolean(True)
     if is_mutable(left) and is_mutable(right) and isinstance(left.cell, Cell) and isinstance(right.cell, Cell):
         return ir.boolean(left.cell == right.cell)
+    places = [side.cell for side in (left, right) if is_mutable(side) and isinstance(side.cell, Within)]
+    if len(places) == 2 and not frame.ctx.items_are_shared:
+        here, there = places
+        if here.cell is not None and here.cell == there.cell and here.path == there.path:
+            # items of one list, none of which stands in it twice
+            return scalars.scalar(frame.ctx, operator.eq, (here.index, there.index), "is_same")
     kinds = {type(side) for side in (left, right)}
     if len(kinds) > 1 and kinds & {TupleValue, Record, Table, Grown}:
         return ir.boolean(False)
