@@ -519,13 +519,16 @@ def _run_local(ctx: Context, function: LocalFunction, args: Sequence[Value], nam
     frame = Frame(ctx, source, home.is_rule, home.weak)
     # in Python a name that is assigned anywhere in a function is its own everywhere in it
     shared = nonlocals(node)
-    own = {*assigned(node.body.body).names} - {*shared} if isinstance(node, cst.FunctionDef) else {}
+    own = {*assigned(node.body.body).names} - {*shared} if isinstance(node, cst.FunctionDef) else set()
+    ended = {name for each in function.comprehensions if each.are_gone for name in each.names}
+    frame.home, frame.own, frame.comprehensions = home, frozenset(own | given.keys()), function.comprehensions
+    frame.gone = (home.gone | ended) - frame.own
     if shared and ctx.frames[-1] is not home:
         what = f"a call from another function of {function.name}, which assigns to `{shared[0]}` around it"
         raise ctx.unsupported(what, "Return the new value.")
 
     def around() -> dict[str, Value]:
-        return {n: v for n, v in home.env.items() if n not in own and not n.startswith("%")}
+        return {n: v for n, v in home.visible().items() if n not in own and n not in frame.gone}
 
     frame.env = around()
     with ctx.entered(frame), _under_way(ctx, function.name, (node, home, *_told_apart(given))):

@@ -159,6 +159,12 @@ def _name(frame: Frame, node: cst.Name) -> Value:
         if frame.in_loop:
             raise Guess(name)
         raise ctx.unsupported(f"`{name}` is read before it is assigned", "Assign it first, on every path.")
+    if name in frame.gone:
+        raise ctx.unsupported(
+            f"`{name}` of a comprehension, read by a function that is called after it",
+            f"Give it as a default: `lambda ..., {name}={name}: ...`.",
+            why=f"In Python it reads what `{name}` is by then.",
+        )
     for scope in (frame.source.closure, frame.source.globals):
         if name in scope:
             return wrap(ctx, scope[name])
@@ -253,7 +259,7 @@ def local_function(frame: Frame, node: cst.Lambda | cst.FunctionDef) -> Value:
         if p.default is not None
     }
     frame.shared = (*frame.shared, *(name for name in nonlocals(node) if name not in frame.shared))
-    return Static(LocalFunction(node, frame, defaults))
+    return Static(LocalFunction(node, frame, defaults, frame.comprehensions))
 
 
 # ------------------------------------------------------------------------------------------------- operators

@@ -44,7 +44,7 @@ from adjit.transform.elaborate.operators import truth
 from adjit.transform.elaborate.python_builtins import iteration, known_items, length
 from adjit.transform.elaborate.values import algorithms
 from adjit.transform.elaborate.values.elementwise import materialise
-from adjit.transform.elaborate.values.frame import Context, Frame
+from adjit.transform.elaborate.values.frame import Context, Frame, Names
 from adjit.transform.elaborate.values.lists import contents, elements
 from adjit.transform.elaborate.values.names import kept
 from adjit.transform.elaborate.values.order import stored_to
@@ -443,9 +443,12 @@ def comprehension(
         else:
             _append(frame, made, evaluate(frame, node.elt))
 
-    local, frame.local_names = frame.local_names, frame.local_names | set(own)
+    local, around = frame.local_names, frame.comprehensions
+    here = Names(frozenset(own))
+    frame.local_names, frame.comprehensions = local | set(own), (*around, here)
     run(clauses(node.for_in))
-    frame.local_names = local
+    frame.local_names, frame.comprehensions = local, around
+    here.are_gone = True
     for name in own:
         frame.env.pop(name, None)
     frame.env.update(outer)

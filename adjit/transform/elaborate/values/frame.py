@@ -421,6 +421,19 @@ class Frame:
         self.shared: tuple[str, ...] = ()  # the variables that functions defined inside assign
         self.begun = 0  # how many operations there were when the statement at hand began
         self.giving: Giving | None = None  # of a generator, who runs through it
+        # of a function defined inside another: that one, the names that are its own, and the names of comprehensions
+        # around its definition that have come to their end; and the comprehensions under way, with the names in them
+        self.home: Frame | None = None
+        self.own: frozenset[str] = frozenset()
+        self.gone: frozenset[str] = frozenset()
+        self.comprehensions: tuple[Names, ...] = ()
+
+    def visible(self) -> dict[str, Value]:
+        """What a function sees that is defined in this one, as it is now."""
+        found = {name: value for name, value in self.env.items() if not name.startswith("%")}
+        if self.home is None or any(known is self for known in self.ctx.frames):
+            return found
+        return {**self.home.visible(), **{name: value for name, value in found.items() if name in self.own}}
 
     def lists(self) -> dict[str, Value]:
         """What is in each list, by its cell."""
@@ -450,6 +463,14 @@ class Frame:
         return value
 
 
+@dataclass(eq=False)
+class Names:
+    """The names in a comprehension, and whether that has come to its end."""
+
+    names: frozenset[str]
+    are_gone: bool = False
+
+
 @dataclass(frozen=True)
 class Giving:
     """Who runs through a generator: what is done with an item, which variables that assigns, whether it may leave."""
@@ -469,6 +490,7 @@ class LocalFunction:
     node: cst.Lambda | cst.FunctionDef
     frame: Frame
     defaults: Mapping[str, Value] = field(hash=False)
+    comprehensions: tuple[Names, ...] = field(default=(), compare=False)  # around it
 
     @property
     def name(self) -> str:
