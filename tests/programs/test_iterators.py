@@ -182,8 +182,31 @@ def kept_by_an_object(x: Any) -> Any:
     return K(v * v for v in x).go()
 
 
+class Vector:
+    def __init__(self, *parts: Any) -> None:
+        self.parts = list(parts)
+
+    def __iter__(self) -> Any:
+        return iter(self.parts)
+
+    def __add__(self, other: Any) -> Any:
+        return Vector(*(a + b for a, b in zip(self, other, strict=True)))
+
+    def __matmul__(self, other: Any) -> Any:
+        return sum((k + 1) * v * w for k, (v, w) in enumerate(zip(self, other, strict=True)))
+
+
+def over_objects(x: Any) -> Any:
+    return (Vector(x[0], x[1]) + Vector(x[2], x[3])) @ Vector(x[1], 2.0)
+
+
+def stars_in_a_list(x: Any) -> Any:
+    items = [*range(3), *x, *(v * v for v in x)]
+    return sum(k * v for k, v in enumerate(items))
+
+
 ONCE = (
-    made_anew, changed_before_it_runs, what_it_runs_over_is_read_at_once, mapped_over_what_changes, passed_on, returned,
+    over_objects, stars_in_a_list, made_anew, changed_before_it_runs, what_it_runs_over_is_read_at_once, mapped_over_what_changes, passed_on, returned,
     kept_by_an_object,
 )  # fmt: skip
 

@@ -193,9 +193,9 @@ def _tuple(frame: Frame, node: cst.Tuple | cst.List) -> Value:
             items.append(materialise(ctx, value) if as_stream(value) is None else kept(frame, value))
             continue
         value = opened_stream(frame, value)
-        value = value if as_stream(value) is None else listed(frame, value)
-        if is_a_list and (isinstance(value, Grown) or is_array(value)):
-            before = joined(ctx, joined(ctx, before, TupleValue(tuple(items), is_list=True)), listed(frame, value))
+        value = listed(frame, value) if is_a_list or as_stream(value) is not None else value
+        if is_a_list and isinstance(value, Grown):
+            before = joined(ctx, joined(ctx, before, TupleValue(tuple(items), is_list=True)), value)
             items = []
         else:
             items.extend(_items(frame, value, element))

@@ -22,7 +22,7 @@ from numba import types
 
 from adjit import errors
 from adjit.transform import ir
-from adjit.transform.elaborate.containers import get_item, listed
+from adjit.transform.elaborate.containers import drained, get_item, listed
 from adjit.transform.elaborate.draws import seeded, seeded_state
 from adjit.transform.elaborate.operators import binary
 from adjit.transform.elaborate.records import (
@@ -108,9 +108,14 @@ def _checkpoint(frame: Frame, what: Value, snapshots: Value | None) -> Value:
     return dataclasses.replace(what, snapshots=snapshots.value)
 
 
+def _of_object(frame: Frame, iterable: Value) -> Value:
+    """What an object iterates over; anything else as it is."""
+    return drained(frame, iterable) if isinstance(iterable, Record) else iterable
+
+
 def _enumerate(frame: Frame, iterable: Value, first: Value | None) -> Value:
     start = None if first is None else as_index(frame.ctx, first, "the start of enumerate")
-    iterable = opened_stream(frame, iterable)
+    iterable = opened_stream(frame, _of_object(frame, iterable))
     if (stream := as_stream(iterable)) is not None:
         counter = Range(start or ir.integer(0), ENDLESS, ir.integer(1))
         return at_most(frame, stream, None, lambda one, k: TupleValue((_item(frame, counter, k), one)), is_first=False)
@@ -139,7 +144,7 @@ def _beside_stream(frame: Frame, args: Sequence[Value]) -> Value:
 
 
 def _zip(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    args = [opened_stream(frame, one) for one in args]
+    args = [opened_stream(frame, _of_object(frame, one)) for one in args]
     if any(as_stream(one) is not None for one in args):
         return _beside_stream(frame, args)
     return Paired(tuple(contents(frame.ctx, a) for a in args))
