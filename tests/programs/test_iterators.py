@@ -206,7 +206,8 @@ def stars_in_a_list(x: Any) -> Any:
 
 
 ONCE = (
-    over_objects, stars_in_a_list, made_anew, changed_before_it_runs, what_it_runs_over_is_read_at_once, mapped_over_what_changes, passed_on, returned,
+    over_objects, stars_in_a_list,
+    made_anew, changed_before_it_runs, what_it_runs_over_is_read_at_once, mapped_over_what_changes, passed_on, returned,
     kept_by_an_object,
 )  # fmt: skip
 
