@@ -14,7 +14,9 @@ def pytest_addoption(parser):
 
 
 def pytest_runtest_teardown(item):
-    # what was compiled stays, and grows: to search all of it for garbage takes 20 s each time, in the midst of a test
+    # what was compiled stays, and grows: to search all of it for garbage takes 20 s each time, in the midst of a test. So what
+    # the last tests left is searched, and what stays of that is not looked at again. (What is frozen unsearched stays for
+    # ever, machine code too, and each compilation goes through all that there is.)
     if next(_DONE) % 20 == 0:
-        gc.collect(1)
+        gc.collect()
         gc.freeze()
