@@ -1,8 +1,8 @@
 import gc
 import os
 
-# what was compiled stays, and grows: to search all of it for garbage takes 20 s each time, in the midst of a test. (It is
-# not frozen either: how much is frozen is asked at each compilation, and Python counts it one by one.)
+# What was compiled stays, and grows: to search all of it for garbage takes 20 s each time, in the midst of a test. It is
+# not frozen either: how much is frozen is asked at each compilation, and Python counts it one by one.
 gc.set_threshold(50_000, 50, 1_000)
 
 # each pass is verified, and nothing comes from the user's cache; the tests of the cache take this back
