@@ -1,7 +1,7 @@
 import gc
 import os
 
-# What was compiled stays, and grows: to search all of it for garbage takes 20 s each time, in the midst of a test. It is
+# What was compiled stays, and grows: to search all of it for garbage takes 20 s each time, amid a test. It is
 # not frozen either: how much is frozen is asked at each compilation, and Python counts it one by one.
 gc.set_threshold(50_000, 50, 1_000)
 
