@@ -120,7 +120,7 @@ def steps_through_a_map(x):
         (changes_a_view, "of a view of a dictionary"),
         (merged_heaps, "heapq.merge"),
         (leaves_an_iterator_early, "a loop over an iterator that may end early"),
-        (steps_through_a_map, "next of a list that grows"),
+        (steps_through_a_map, "next of an iterator, of map"),
     ],
 )
 def test_refused(function, message: str) -> None:
