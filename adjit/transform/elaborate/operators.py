@@ -182,7 +182,7 @@ def _by_method(frame: Frame, callee: Any, left: Value, right: Value) -> Value | 
         method = method_of(owner, asked)
         if method is None:
             continue
-        if is_array(beside) and owner is right and not _stands_back(other):
+        if is_array(beside) and owner is right and not _stands_back(right.of if isinstance(right, Record) else other):
             raise ctx.unsupported(
                 f"`{name}` of an array and {described(owner)}",
                 f"Write `__array_ufunc__ = None` in the class, or put {described(owner)} to the left.",
