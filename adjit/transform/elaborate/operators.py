@@ -434,6 +434,8 @@ def _is_same(frame: Frame, left: Value, right: Value) -> ir.Operand:
             # items of one list, none of which stands in it twice
             return scalars.scalar(frame.ctx, operator.eq, (here.index, there.index), "is_same")
     kinds = {type(side) for side in (left, right)}
+    if frame.is_rule or is_array(left) != is_array(right):
+        return ir.boolean(False)
     if len(kinds) > 1 and kinds & {TupleValue, Record, Table, Grown}:
         return ir.boolean(False)
     raise frame.ctx.unsupported(
