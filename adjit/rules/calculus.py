@@ -96,7 +96,9 @@ def trapezoid(y, x=None, dx=1.0, axis=-1):
 def gradient(all_given, axis=None, edge_order=1):
     f, spacings = all_given[0], all_given[1:]
     axes = tuple(range(f.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    steps = (1.0,) * len(axes) if len(spacings) == 0 else spacings * len(axes) if len(spacings) == 1 else spacings
+    # one number is the step along all axes; places are those of one axis
+    is_for_all = len(spacings) == 1 and np.ndim(spacings[0]) == 0
+    steps = (1.0,) * len(axes) if len(spacings) == 0 else spacings * len(axes) if is_for_all else spacings
     if len(steps) != len(axes):
         raise TypeError("invalid number of arguments")
     found = tuple(slope(f, h, one_axis(k, f.ndim), edge_order) for k, h in zip(axes, steps, strict=True))
