@@ -35,7 +35,7 @@ from adjit.transform.elaborate.values.elementwise import materialise, store_all
 from adjit.transform.elaborate.values.frame import Frame
 from adjit.transform.elaborate.values.names import kept, now
 from adjit.transform.elaborate.values.order import settled
-from adjit.transform.elaborate.values.streams import opened_stream
+from adjit.transform.elaborate.values.streams import all_of_stream
 from adjit.transform.elaborate.values.values import (
     Grown,
     Lazy,
@@ -158,8 +158,7 @@ def assign(frame: Frame, target: cst.BaseExpression, value: Value, is_item: bool
         return
     value = there(ctx, value, "the value")
     if isinstance(target, cst.Tuple | cst.List):
-        value = opened_stream(frame, value)
-        value = value if as_stream(value) is None else listed(frame, value)
+        value = all_of_stream(frame, value)
         starred = [k for k, e in enumerate(target.elements) if isinstance(e, cst.StarredElement)]
         items = _unpacked(frame, value, len(target.elements), starred[0] if starred else None)
         for element, item in zip(target.elements, items, strict=True):

@@ -64,7 +64,7 @@ from adjit.transform.elaborate.values.lists import elements
 from adjit.transform.elaborate.values.names import now
 from adjit.transform.elaborate.values.record_arrays import field, field_of, has_fields, is_records
 from adjit.transform.elaborate.values.scalars import Options
-from adjit.transform.elaborate.values.streams import of_items, opened_stream
+from adjit.transform.elaborate.values.streams import all_of_stream, of_items
 from adjit.transform.elaborate.values.values import (
     LEAF,
     Complex,
@@ -81,7 +81,6 @@ from adjit.transform.elaborate.values.values import (
     Table,
     TupleValue,
     Value,
-    as_stream,
     described,
     dtype,
     fields_of,
@@ -208,8 +207,8 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
         return of_texts
     is_held = isinstance(callee, type) and not _is_of_library(callee)  # an object may keep it for later
     if not is_held and not (_is_hashable(callee) and callee in RUNNING_THROUGH):
-        args = [_all_of_stream(frame, a) for a in args]
-        named = {name: _all_of_stream(frame, value) for name, value in named.items()}
+        args = [all_of_stream(frame, a) for a in args]
+        named = {name: all_of_stream(frame, value) for name, value in named.items()}
     if _is_hashable(callee) and callee in OF_LISTS:
         args = [a.array if isinstance(a, Flat) else a for a in args]
     else:
@@ -221,12 +220,6 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
 def _items(value: Value) -> tuple[Value, ...]:
     assert isinstance(value, TupleValue)
     return value.items
-
-
-def _all_of_stream(frame: Frame, value: Value) -> Value:
-    """What a generator gives as a list, which its items become where they are not taken in turn; else the value."""
-    value = opened_stream(frame, value)
-    return value if as_stream(value) is None else frame.ctx.collected(frame, value, None)
 
 
 # What joins the arrays of a list, which may be of different lengths.
@@ -666,7 +659,7 @@ def _method(frame: Frame, method: Method, args: Sequence[Value], named: Mapping[
         return owner
     if isinstance(owner, Running):
         return _drawn(frame, owner, method.name, args, named)
-    args = [_all_of_stream(frame, a) for a in args] if isinstance(owner, Table | TupleValue | Grown) else args
+    args = [all_of_stream(frame, a) for a in args] if isinstance(owner, Table | TupleValue | Grown) else args
     if isinstance(owner, Record | Table):
         if is_keyed(owner):
             return method_of_table(frame, owner, method.name, args, dict(named))

@@ -62,9 +62,7 @@ EXPRESSION = "%expression"  # the value of a conditional expression while its si
 REDUCED = "%reduced"  # what functools.reduce has made so far
 CHECKPOINTED = "%checkpointed"  # the value of a checkpointed call, as it leaves the loop that stands for the call
 FLAGS = (BREAK, CONTINUE, RETURN, ENDED, RAISED)
-CALLERS = (
-    "caller:"  # before the name of a variable of who runs through a generator, while the body of that is elaborated
-)
+CALLERS = "caller:"  # before the names of the variables of who runs through a generator, among those of the generator
 _SPOKEN = {
     BREAK: "broke", CONTINUE: "skip", RETURN: "returned", ENDED: "ended", RAISED: "raised", EXCEPTION: "handler",
     VALUE: "result", EXPRESSION: "chosen", CHECKPOINTED: "result", REDUCED: "reduced",

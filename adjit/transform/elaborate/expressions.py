@@ -39,7 +39,7 @@ from adjit.transform.elaborate.values.lists import elements, joined
 from adjit.transform.elaborate.values.names import kept
 from adjit.transform.elaborate.values.order import in_order, settled
 from adjit.transform.elaborate.values.record_arrays import field_of, has_fields, is_records, part_of_records
-from adjit.transform.elaborate.values.streams import of_items, opened_stream
+from adjit.transform.elaborate.values.streams import all_of_stream, of_items
 from adjit.transform.elaborate.values.values import (
     Flat,
     Grown,
@@ -192,8 +192,7 @@ def _tuple(frame: Frame, node: cst.Tuple | cst.List) -> Value:
         if not isinstance(element, cst.StarredElement):
             items.append(materialise(ctx, value) if as_stream(value) is None else kept(frame, value))
             continue
-        value = opened_stream(frame, value)
-        value = listed(frame, value) if is_a_list or as_stream(value) is not None else value
+        value = listed(frame, value) if is_a_list else all_of_stream(frame, value)
         if is_a_list and isinstance(value, Grown):
             before = joined(ctx, joined(ctx, before, TupleValue(tuple(items), is_list=True)), value)
             items = []
@@ -233,8 +232,7 @@ def _set_comprehension(frame: Frame, node: cst.SetComp) -> Value:
 
 def _items(frame: Frame, value: Value, node: cst.CSTNode, instead: str = _STARRED) -> tuple[Value, ...]:
     """What `*` stands for before a value."""
-    value = opened_stream(frame, value)
-    value = opened(frame.ctx, value) if as_stream(value) is None else listed(frame, value)
+    value = opened(frame.ctx, all_of_stream(frame, value))
     value = keys(frame, value) if isinstance(value, Record) else value
     if not isinstance(value, TupleValue):
         raise frame.ctx.unsupported(f"`*` before {described(value)}", instead, node=node)

@@ -20,14 +20,11 @@ from adjit.transform.elaborate.values.values import Static
 def importing(frame: Frame, node: cst.Import) -> None:
     """`import name, name as other`."""
     for alias in node.names:
-        module = _module(frame, alias.evaluated_name)
-        name = alias.evaluated_alias
+        module, name = _module(frame, alias.evaluated_name), alias.evaluated_alias
         if name is None:
             # `import a.b` binds a
-            name, module = (
-                alias.evaluated_name.partition(".")[0],
-                _module(frame, alias.evaluated_name.partition(".")[0]),
-            )
+            name = alias.evaluated_name.partition(".")[0]
+            module = _module(frame, name)
         frame.env[name] = Static(module)
 
 

@@ -319,17 +319,14 @@ def _is_named(frame: Frame, cell: Cell | Within | View | None) -> bool:
 def _next(frame: Frame, iterator: Value, default: Value | None) -> Value:
     """next."""
     ctx = frame.ctx
+    stream = as_stream(iterator)
+    if stream is not None and (stream.make is None or stream.spent is not None):
+        what, instead = f"next of {described(iterator)}", "Run through it in a loop, which may `break`."
+        raise ctx.unsupported(what, instead, why="What runs on later would have to be kept in between.")
+    iterator = iterator if stream is None else listed(frame, iterator)
     if is_list(iterator) and not _is_named(frame, iterator.cell):
         # what the call itself makes: a generator expression, map or filter
         iterator = Table("iterator", iterator, limit=ir.integer(0))
-    if (stream := as_stream(iterator)) is not None and stream.make is not None and stream.spent is None:
-        iterator = Table("iterator", listed(frame, iterator), limit=ir.integer(0))
-    if as_stream(iterator) is not None:
-        what, instead = (
-            f"next of {described(iterator)}",
-            "Run through it in a loop, which may `break`; or list(...) it.",
-        )
-        raise ctx.unsupported(what, instead, why="What runs on later would have to be kept in between.")
     if not isinstance(iterator, Table) or iterator.kind != "iterator" or iterator.limit is None:
         raise ctx.unsupported(f"next of {described(iterator)}", "Give it what `iter(...)` of a list makes.")
     whole, place = iterator.items, iterator.limit

@@ -20,7 +20,7 @@ from numba import types
 from adjit.rules.registry import class_of
 from adjit.transform import ir
 from adjit.transform.elaborate.control import of_option
-from adjit.transform.elaborate.records import call_method, fields_compared, method_of, opened
+from adjit.transform.elaborate.records import call_method, class_of_object, fields_compared, method_of, opened
 from adjit.transform.elaborate.values import complexes, lists, scalars, sharing
 from adjit.transform.elaborate.values.arrays import array_of
 from adjit.transform.elaborate.values.choices import holds_for, is_option
@@ -30,7 +30,6 @@ from adjit.transform.elaborate.values.names import under_a_cell
 from adjit.transform.elaborate.values.values import (
     Cell,
     Complex,
-    Fields,
     Grown,
     Maybe,
     OneOf,
@@ -171,7 +170,7 @@ def _by_method(frame: Frame, callee: Any, left: Value, right: Value) -> Value | 
     """What the class of an object says that an operator does; None where none is an object, or says nothing."""
     ctx, name = frame.ctx, _DUNDERS.get(callee, callee.__name__)
     sides = [(left, right, f"__{name}__"), (right, left, f"__{_REFLECTED.get(name, 'r' + name)}__")]
-    one, other = (_class_of_object(side) for side in (left, right))
+    one, other = (class_of_object(side) for side in (left, right))
     if one is None and other is None:
         return None
     if one is not None and other is not None and one is not other and issubclass(other, one):
@@ -191,7 +190,7 @@ def _by_method(frame: Frame, callee: Any, left: Value, right: Value) -> Value | 
         compared = fields_compared(owner, method)
         if compared is None:
             found = ctx.call(frame, Static(method), [owner, beside], {})
-        elif _class_of_object(beside) is _class_of_object(owner):
+        elif class_of_object(beside) is class_of_object(owner):
             rest = fields_compared(beside, method)
             assert rest is not None
             found = binary(frame, callee if owner is left else _MIRRORED[callee], compared, rest)
@@ -204,14 +203,6 @@ def _by_method(frame: Frame, callee: Any, left: Value, right: Value) -> Value | 
     if callee in (operator.eq, operator.ne) and isinstance((one and left) or right, Record):
         return compare(frame, "Is" if callee is operator.eq else "IsNot", left, right)
     return None
-
-
-def _class_of_object(value: Value) -> type | None:
-    """The class of an object or a named tuple that has methods of the user's."""
-    if isinstance(value, Record):
-        return None if value.of is None else class_of(value.of)
-    fields = value.fields if isinstance(value, TupleValue) else ()
-    return fields.of if isinstance(fields, Fields) else None
 
 
 def _stands_back(kind: type | None) -> bool:

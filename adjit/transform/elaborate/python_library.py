@@ -74,11 +74,16 @@ def _attributes(frame: Frame, args: list[Value], named: dict[str, Value]) -> Val
 _COPYING = ("__copy__", "__deepcopy__", "__getstate__", "__setstate__", "__reduce__", "__reduce_ex__")
 
 
-def _copied(frame: Frame, value: Value) -> Value:
-    """copy.copy."""
+def _check_copied(frame: Frame, value: Value) -> None:
+    """Refuses a copy of an object that says itself how it is copied."""
     if own := next((name for name in _COPYING if method_of(value, name)), None):
         what, instead = f"a copy of {described(value)}, which has `{own}`", "Make the object anew, by its class."
         raise frame.ctx.unsupported(what, instead)
+
+
+def _copied(frame: Frame, value: Value) -> Value:
+    """copy.copy."""
+    _check_copied(frame, value)
     if isinstance(value, Table):
         return dataclasses.replace(value, items=listed(frame, dataclasses.replace(value.items, cell=None)), cell=None)
     if isinstance(value, Record):
@@ -90,8 +95,8 @@ def _copied(frame: Frame, value: Value) -> Value:
 
 def _copied_deep(frame: Frame, value: Value, known: Value | None = None) -> Value:
     """copy.deepcopy."""
+    _check_copied(frame, value)
     if isinstance(value, TupleValue | Record):
-        _copied(frame, value)
         parts = tuple(_copied_deep(frame, one) for one in value.items)
         return dataclasses.replace(value, items=parts, cell=None)
     if isinstance(value, Table):

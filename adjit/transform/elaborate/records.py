@@ -371,15 +371,18 @@ def check_class(ctx: Context, kind: type) -> None:
         )
 
 
+def class_of_object(value: Value) -> type | None:
+    """The class of an object or a named tuple, as far as it is the user's; None of any other value."""
+    if isinstance(value, Record):
+        return None if value.of is None else class_of(value.of)
+    fields = value.fields if isinstance(value, TupleValue) else ()
+    return fields.of if isinstance(fields, Fields) else None
+
+
 def method_of(value: Value, name: str) -> FunctionType | None:
     """A method that the class of a value has, of the user's, or None."""
-    if isinstance(value, TupleValue) and isinstance(value.fields, Fields):
-        of: type | None = value.fields.of
-    else:
-        of = value.of if isinstance(value, Record) and value.of is not None else None
-    if of is None:
-        return None
-    found = inspect.getattr_static(class_of(of), name, None)
+    of = class_of_object(value)
+    found = None if of is None else inspect.getattr_static(of, name, None)
     is_own = isinstance(found, FunctionType) and not (isinstance(value, TupleValue) and name in _OF_NAMED_TUPLES)
     return found if is_own else None
 

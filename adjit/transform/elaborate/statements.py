@@ -271,11 +271,8 @@ def _streamed(frame: Frame, node: cst.For, stream: Stream) -> None:
         names.append(control.BREAK)
 
     def trip(item: Value) -> ir.Operand | None:
-        frame.env[control.CONTINUE] = ir.boolean(False)
-        assign(frame, node.target, item)
-        block(frame, body_of(node.body))
-        frame.env[control.CONTINUE] = ir.boolean(False)
-        return control.left(frame) if stops else None
+        gone = _written_out(frame, node, item)
+        return gone if stops else None
 
     take_all(frame, stream, Taking(trip, names, stops))
     _after_loop(frame, node, outer_break)
@@ -496,17 +493,17 @@ def _unrolled(frame: Frame, node: cst.For, items: Sequence[Value]) -> None:
     outer_break = frame.env.get(control.BREAK)
     frame.env[control.BREAK] = ir.boolean(False)
 
-    def trips(rest: Sequence[Value]) -> None:
-        if not rest:
-            return
-        frame.env[control.CONTINUE] = ir.boolean(False)
-        assign(frame, node.target, rest[0])
-        block(frame, body_of(node.body))
-        frame.env[control.CONTINUE] = ir.boolean(False)
-        control.conditional(frame, control.left(frame), lambda: None, lambda: trips(rest[1:]))
-
-    trips(items)
+    _each_in_turn(frame, items, functools.partial(_written_out, frame, node))
     _after_loop(frame, node, outer_break)
+
+
+def _written_out(frame: Frame, node: cst.For, item: Value) -> ir.Operand:
+    """The trip of a loop for one item; whether control has left the loop."""
+    frame.env[control.CONTINUE] = ir.boolean(False)
+    assign(frame, node.target, item)
+    block(frame, body_of(node.body))
+    frame.env[control.CONTINUE] = ir.boolean(False)
+    return control.left(frame)
 
 
 def _never_runs(frame: Frame, node: cst.While) -> bool:

@@ -22,25 +22,15 @@ _CONTAINER = (
     "__getitem__", "__setitem__", "__delitem__", "__missing__", "__len__", "__bool__", "__iter__", "__reversed__",
     "__contains__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__", "__init__",
 )  # fmt: skip
-_OPERATORS = tuple(
-    f"__{side}{name}__"
-    for side in ("", "r", "i")
-    for name in (
-        "add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow", "matmul", "and", "or", "xor", "lshift",
-        "rshift",
-    )
+_ARITHMETIC = (
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow", "matmul", "and", "or", "xor", "lshift",
+    "rshift",
 )  # fmt: skip
+_IN_PLACE = tuple(f"__i{name}__" for name in _ARITHMETIC)
+_OPERATORS = (*(f"__{name}__" for name in _ARITHMETIC), *(f"__r{name}__" for name in _ARITHMETIC), *_IN_PLACE)
 _OF_ONE = (
-    "__neg__",
-    "__pos__",
-    "__abs__",
-    "__invert__",
-    "__round__",
-    "__float__",
-    "__int__",
-    "__index__",
-    "__complex__",
-)
+    "__neg__", "__pos__", "__abs__", "__invert__", "__round__", "__float__", "__int__", "__index__", "__complex__",
+)  # fmt: skip
 _DESCRIPTORS = (FunctionType, BuiltinFunctionType, GetSetDescriptorType, MemberDescriptorType, property)
 
 
@@ -59,9 +49,7 @@ def _of_object(kind: type) -> str | None:
 def _of_named_tuple(kind: type) -> str | None:
     """What a class of named tuples does in its own way where others are tuples; arithmetic is followed."""
     for owner, name, _ in _defined(kind):
-        if name in (*_ATTRIBUTES, *_CONTAINER) or (name == "__new__" and "_fields" not in vars(owner)):
-            return name
-        if name in _OPERATORS and name.startswith("__i") and name != "__invert__":
+        if name in (*_ATTRIBUTES, *_CONTAINER, *_IN_PLACE) or (name == "__new__" and "_fields" not in vars(owner)):
             return name
     return None
 

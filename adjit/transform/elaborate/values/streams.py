@@ -68,6 +68,12 @@ def opened_stream(frame: Frame, value: Value) -> Value:
     return opened_stream(frame, stream.make(frame))
 
 
+def all_of_stream(frame: Frame, value: Value) -> Value:
+    """What an iterator runs over, or the list of what a generator gives; what is neither, as it is."""
+    value = opened_stream(frame, value)
+    return value if as_stream(value) is None else frame.ctx.collected(frame, value, None)
+
+
 def _begun(frame: Frame, stream: Stream, afterwards: Static) -> bool:
     """Whether there is anything in it; from now on it is as said."""
     if stream.spent is None:
