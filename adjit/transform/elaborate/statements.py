@@ -431,8 +431,8 @@ def comprehension(
             found = truth(frame, seen(frame.env, made)) if is_first_alone else ir.boolean(False)
             control.conditional(frame, found, lambda: None, lambda: sought(one))
 
-        is_first = first is not None and part is node.for_in
-        for_each(frame, first if first is not None and is_first else evaluate(frame, part.iter), trip)
+        iterated = first if part is node.for_in else None
+        for_each(frame, evaluate(frame, part.iter) if iterated is None else iterated, trip)
 
     def run(parts: Sequence[cst.CompFor]) -> None:
         if parts:

@@ -342,7 +342,7 @@ def wrap(ctx: Context, thing: Any) -> Value:
         raise ctx.unsupported(f"a number of {thing.dtype} from outside", "Use float(...) of it, or np.float32(...).")
     if own := own_of_builtin(type(thing)):
         raise ctx.unsupported(
-            f"{type(thing).__name__}, a class with {'' if ' ' in own else 'a method '}`{own}` of its own",
+            f"{type(thing).__name__}, a class with a method `{own}` of its own",
             f"Use what it is made of: a plain {_plain(type(thing)).__name__}.",
             why="What Python would ask of it is not followed here.",
         )
