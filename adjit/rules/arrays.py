@@ -232,8 +232,13 @@ decomposition(np.diagflat)(lambda v, k=0: np.diag(v.ravel(), k))
 def fill_diagonal(a, val):
     if a.ndim > 2:
         raise NotImplementedError("np.fill_diagonal of more than two axes")
-    for i in range(min(a.shape[0], a.shape[1])):
-        a[i, i] = val
+    if np.ndim(val) == 0:
+        for i in range(min(a.shape[0], a.shape[1])):
+            a[i, i] = val
+    else:
+        values = np.ravel(val)
+        for i in range(min(a.shape[0], a.shape[1])):
+            a[i, i] = values[i % values.size]
 
 
 @decomposition(np.trace)

@@ -234,6 +234,8 @@ def summed_out(a, letters, others):
 
 def contracted_pair(a, first, b, second, others):
     """The product of two operands, summed over the letters that nothing else needs; and its letters."""
+    if len(first) == 0 or len(second) == 0:
+        return a * b, first + second
     both = tuple(c for c in first if c in second and c in others)
     inside = tuple(c for c in first if c in second and c not in others)
     left, right = tuple(c for c in first if c not in second), tuple(c for c in second if c not in first)

@@ -49,6 +49,7 @@ def modf(x):
 
 
 partials(np.fmod, lambda a, b: (1, -np.trunc(a / b)))
+builtin.decomposition(math.fmod)(lambda x, y: np.fmod(float(x), float(y)))
 
 
 def power(x, y, *, z):

@@ -39,7 +39,7 @@ OF_LIBRARIES = {
     "scipy.special": ("of_scipy.scipy_special", "of_scipy.scipy_bessel", "of_scipy.scipy_more"),
     "scipy.stats": tuple(f"of_scipy.scipy_{name}" for name in ("stats", "distributions", "frozen", "descriptive")),
     "scipy.linalg": ("of_scipy.scipy_linalg", "of_scipy.scipy_matrices"),
-    "scipy.integrate": ("of_scipy.scipy_integrate",),
+    "scipy.integrate": ("of_scipy.scipy_integrate", "of_scipy.scipy_initial_values"),
     "scipy.spatial.distance": ("of_scipy.scipy_spatial",),
     "scipy.signal": ("of_scipy.scipy_signal",),
     "scipy.interpolate": ("of_scipy.scipy_interpolate",),

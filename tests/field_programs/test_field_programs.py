@@ -21,8 +21,6 @@ PROGRAMS = [program for part in PARTS for program in part.PROGRAMS]
 # What is not taken, and how that is said.
 REFUSED: dict[str, str] = {
     "sn_chi2": "scipy.integrate.quad has no derivative here",
-    "toggle_switch": "scipy.integrate.solve_ivp has no derivative here",
-    "progress_curve": "scipy.integrate.odeint has no derivative here",
     "tree_potential": "the type of the result depends on the path taken",
     "loschmidt": "a list that grows, of items of different kinds",
     "logistic_elbo": "`standard_normal` of a generator of random numbers",

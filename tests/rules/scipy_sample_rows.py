@@ -158,7 +158,7 @@ SAMPLES: list[Row] = [VALLEY, *SUMS, *DISTANCES, *FILTERS, *SPLINES]
 
 # What is refused.
 WITHOUT_EXAMPLE = (
-    integrate.quad, integrate.solve_ivp, integrate.odeint, interpolate.UnivariateSpline, interpolate.make_interp_spline,
+    integrate.quad, interpolate.UnivariateSpline, interpolate.make_interp_spline,
     interpolate.InterpolatedUnivariateSpline, interpolate.LSQUnivariateSpline, interpolate.splrep, interpolate.splev,
     interpolate.griddata, interpolate.interpn, interpolate.RBFInterpolator,
 )  # fmt: skip

@@ -114,17 +114,3 @@ def quad(func, a, b, args=()):
     raise NotImplementedError(
         "scipy.integrate.quad has no derivative here: its points depend on values; fixed_quad(f, a, b, n=50) has"
     )
-
-
-@decomposition(si.solve_ivp)
-def solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, args=None, rtol=1e-3, atol=1e-6):
-    raise NotImplementedError(
-        "scipy.integrate.solve_ivp has no derivative here: its steps depend on values; write Runge-Kutta as a loop"
-    )
-
-
-@decomposition(si.odeint)
-def odeint(func, y0, t, args=(), rtol=None, atol=None):
-    raise NotImplementedError(
-        "scipy.integrate.odeint has no derivative here: its steps depend on values; write Runge-Kutta as a loop"
-    )

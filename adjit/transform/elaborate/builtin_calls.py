@@ -104,6 +104,19 @@ def _normal_axes(frame: Frame, args: list[Value], named: dict[str, Value]) -> Va
     return TupleValue(tuple(map(ir.integer, range(rank.value) if axes is None else axes)))
 
 
+def _limits(kind: Any) -> Handler:
+    """What is known of a type of numbers: `np.finfo(float)`, `np.iinfo(x.dtype)`."""
+
+    def handle(frame: Frame, value: Value) -> Value:
+        of = value.value if isinstance(value, Static) else np.dtype(str(dtype(value)))
+        try:
+            return Static(kind(of))
+        except ValueError as error:
+            raise frame.ctx.mismatch(f"np.{kind.__name__} of this type", "Give a type that it knows.") from error
+
+    return takes(f"np.{kind.__name__}", "dtype", handle)
+
+
 def _stop_gradient(frame: Frame, value: Value) -> Value:
     if is_complex(value):
         raise frame.ctx.unsupported(
@@ -165,6 +178,8 @@ INTRINSICS: dict[Any, Handler] = {
     np.real: identity,
     np.iscomplexobj: takes("np.iscomplexobj", "x:value", lambda frame, value: ir.boolean(is_complex(value))),
     np.isrealobj: takes("np.isrealobj", "x:value", lambda frame, value: ir.boolean(not is_complex(value))),
+    np.finfo: _limits(np.finfo),
+    np.iinfo: _limits(np.iinfo),
     as_view: _as_view,
     overlapping: _overlaps,
     normal_axes: _normal_axes,

@@ -148,6 +148,8 @@ def attribute(frame: Frame, owner: Value, name: str) -> Value:
         return owner
     if is_number(owner) and name == "imag":
         return ir.Const(0.0, types.float64)
+    if is_number(owner) and name == "dtype":
+        return Static(np.dtype(str(dtype(owner))))
     return Method(owner, name)
 
 
@@ -202,10 +204,12 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
         if is_builtin(callee) and not frame.is_rule:
             return _of_rules(ctx, callee, given, keywords)
         return ctx.inline(callee, given, keywords, frame.is_rule, frame.weak)
-    of_texts = for_option(frame, TupleValue(tuple(args)), lambda made: call(frame, function, _items(made), named))
+    is_held = isinstance(callee, type) and not _is_of_library(callee)  # an object may keep it for later
+    of_texts = None
+    if not is_held:
+        of_texts = for_option(frame, TupleValue(tuple(args)), lambda made: call(frame, function, _items(made), named))
     if of_texts is not None:
         return of_texts
-    is_held = isinstance(callee, type) and not _is_of_library(callee)  # an object may keep it for later
     if not is_held and not (_is_hashable(callee) and callee in RUNNING_THROUGH):
         args = [all_of_stream(frame, a) for a in args]
         named = {name: all_of_stream(frame, value) for name, value in named.items()}

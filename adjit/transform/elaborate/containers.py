@@ -17,8 +17,8 @@ from collections.abc import Callable, Sequence
 from adjit import errors
 from adjit.transform import ir
 from adjit.transform.elaborate.control import either_value
-from adjit.transform.elaborate.operators import either
-from adjit.transform.elaborate.values import complexes, scalars
+from adjit.transform.elaborate.operators import compare, either, truth
+from adjit.transform.elaborate.values import algorithms, complexes, scalars
 from adjit.transform.elaborate.values.arrays import shape_of
 from adjit.transform.elaborate.values.choices import functions_in
 from adjit.transform.elaborate.values.elementwise import copied, materialise
@@ -95,10 +95,8 @@ def get_item(frame: Frame, base: List, entries: Sequence[Value]) -> Value:
         if base.is_list:
             return part_of_list(ctx, grown(ctx, base), entry.span)
     if isinstance(entry, ir.Var) and is_integer(entry.type) and base.items:
-        if all(map(is_number, base.items)):
-            return _chosen(frame, base, entry, functools.partial(complexes.branch, ctx, name="item"))
-        if all(map(functions_in, base.items)):
-            return _chosen(frame, base, entry, functools.partial(either_value, frame))
+        if _are_choices(base.items):
+            return _chosen(frame, base.items, entry)
         if item_of(*(structure(one) for one in base.items)) is not None and _is_even(ctx, base):
             whole = _as_grown(frame, base)
             return item(ctx, whole, _from_start(frame, whole, entry))
@@ -153,12 +151,33 @@ def _is_at(frame: Frame, index: ir.Operand, place: int, count: int) -> ir.Operan
     return either(frame, scalars.scalar(frame.ctx, operator.eq, (index, ir.integer(place))), is_from_end)
 
 
-def _chosen(frame: Frame, base: TupleValue, index: ir.Var, choose: Callable[..., Value]) -> Value:
-    """An item of a tuple at an index known at run time only: `choose` makes one of two."""
-    result = base.items[-1]
-    for k in range(len(base.items) - 2, -1, -1):
-        one, rest = (functools.partial(_same, value) for value in (base.items[k], result))
-        result = choose(_is_at(frame, index, k, len(base.items)), one, rest)
+def _are_choices(values: Sequence[Value]) -> bool:
+    """Whether they are numbers, or functions and texts, or tuples of as many of these, not of numbers alone."""
+    if all(map(is_number, values)) or all(map(functions_in, values)):
+        return True
+    columns = _columns(values)
+    has_others = any(not all(map(is_number, column)) for column in columns)
+    return has_others and all(map(_are_choices, columns))
+
+
+def _columns(values: Sequence[Value]) -> list[tuple[Value, ...]]:
+    """The items of tuples of one length, place by place; none of anything else."""
+    tuples = [one.items for one in values if isinstance(one, TupleValue) and not one.is_list]
+    return list(zip(*tuples, strict=True)) if len(tuples) == len(values) and len(set(map(len, tuples))) == 1 else []
+
+
+def _chosen(frame: Frame, values: Sequence[Value], index: ir.Var) -> Value:
+    """One of some values at an index known at run time only."""
+    ctx = frame.ctx
+    if columns := _columns(values):
+        return TupleValue(tuple(_chosen(frame, column, index) for column in columns))
+    choose: Callable[..., Value] = functools.partial(either_value, frame)
+    if all(map(is_number, values)):
+        choose = functools.partial(complexes.branch, ctx, name="item")
+    result = values[-1]
+    for k in range(len(values) - 2, -1, -1):
+        one, rest = (functools.partial(_same, value) for value in (values[k], result))
+        result = choose(_is_at(frame, index, k, len(values)), one, rest)
     return result
 
 
@@ -171,8 +190,12 @@ def set_item(frame: Frame, base: Value, entries: Sequence[Value], value: Value) 
     ctx = frame.ctx
     assert isinstance(base, List)
     (entry,) = entries if len(entries) == 1 else (None,)
+    if isinstance(entry, SliceValue):
+        shares_items(ctx, value)
+        changed(frame, base, part_replaced(frame, base, entry.span, listed(frame, value)), "a store into a part of it")
+        return
     if entry is None or not is_number(entry):
-        raise ctx.unsupported("a store into a part of a list", "Store item by item, or make another list.")
+        raise ctx.unsupported("this subscript of a list", "Store into an item, or into a slice.")
     value = materialise(ctx, value)
     index = as_index(ctx, entry, "the index of a list")
     if isinstance(base, TupleValue) and isinstance(index, ir.Const):
@@ -197,6 +220,28 @@ def set_item(frame: Frame, base: Value, entries: Sequence[Value], value: Value) 
     store_item(ctx, whole, _from_start(frame, whole, index), value)
 
 
+def part_replaced(frame: Frame, owner: List, span: ir.Span, new: List) -> List:
+    """A list with other items in the place of `owner[span]`, as many as there are."""
+    ctx = frame.ctx
+    ends = (span.start, span.stop, span.step)
+    if span.step not in (None, ir.integer(1)):
+        raise ctx.unsupported("a change of each so many items of a list", "Change item by item, or make another list.")
+    if isinstance(owner, TupleValue) and isinstance(new, TupleValue) and not any(isinstance(e, ir.Var) for e in ends):
+        items = list(owner.items)
+        start, stop = (e.value if isinstance(e, ir.Const) else None for e in ends[:2])
+        items[start:stop] = new.items
+        return TupleValue(tuple(items), is_list=True)
+    count = ir.integer(len(owner.items)) if isinstance(owner, TupleValue) else owner.count
+    first = ir.integer(0) if span.start is None else span.start
+    last = count if span.stop is None else span.stop
+    found = ctx.inline(algorithms.ends_of_part, [count, first, last], {}, True, False)
+    assert isinstance(found, TupleValue)
+    start, stop = (as_index(ctx, end, "an end of the part") for end in found.items)
+    whole = grown(ctx, owner)
+    before, after = (part_of_list(ctx, whole, each) for each in (ir.Span(stop=start), ir.Span(start=stop)))
+    return joined(ctx, joined(ctx, before, new), after)
+
+
 def _with_one(frame: Frame, base: TupleValue, index: ir.Operand, given: ir.Operand) -> TupleValue:
     """A list of numbers with another one at an index known at run time only. IndexError, as Python has it."""
     ctx = frame.ctx
@@ -219,7 +264,8 @@ def list_method(frame: Frame, owner: List, name: str, args: Sequence[Value], nam
     """`owner.name(*args)`."""
     if name == "sort" and is_list(owner):
         return _sort(frame, owner, args, named)
-    handler = _METHODS.get(name) if is_list(owner) else None
+    is_asked = is_list(owner) or name in ("index", "count")
+    handler = _METHODS.get(name) if is_asked else None
     if handler is None:
         raise frame.ctx.unsupported(f"the method `{name}` of {described(owner)}", "Write out what it does.")
     most, method = handler
@@ -339,6 +385,44 @@ def _sort(frame: Frame, owner: List, args: Sequence[Value], named: dict[str, Val
     return Static(None)
 
 
+def _is_item(frame: Frame, owner: List, wanted: Value, place: int) -> ir.Operand:
+    assert isinstance(owner, TupleValue)
+    return truth(frame, compare(frame, "Equal", owner.items[place], wanted))
+
+
+def _index(frame: Frame, owner: List, wanted: Value) -> ir.Operand:
+    """The place of the first item that equals the wanted one. ValueError where there is none, as in Python."""
+    ctx = frame.ctx
+    if isinstance(owner, TupleValue):
+        place: ir.Operand = ir.integer(-1)
+        for k in reversed(range(len(owner.items))):
+            here, other = scalars.ready(ir.integer(k)), scalars.ready(place)
+            place = complexes.branch(ctx, _is_item(frame, owner, wanted, k), here, other, "place")
+    else:
+        place = as_index(ctx, ctx.inline(algorithms.place_of, [owner, wanted], {}, True, False), "the place")
+    is_there = scalars.scalar(ctx, operator.ge, (place, ir.integer(0)))
+    if is_there == ir.boolean(False):
+        raise ctx.mismatch(f"an item that {described(owner)} has not", "Ask with `in` first.")
+    if not isinstance(is_there, ir.Const):
+        ctx.builder.emit(ir.Raise(exception=ValueError, args=("the item is not in list",), condition=is_there))
+    return place
+
+
+def _remove(frame: Frame, owner: List, wanted: Value) -> Value:
+    _pop(frame, owner, _index(frame, owner, wanted))
+    return Static(None)
+
+
+def _count(frame: Frame, owner: List, wanted: Value) -> Value:
+    ctx = frame.ctx
+    if not isinstance(owner, TupleValue):
+        return ctx.inline(algorithms.count_of, [owner, wanted], {}, True, False)
+    found: ir.Operand = ir.integer(0)
+    for k in range(len(owner.items)):
+        found = scalars.scalar(ctx, operator.add, (found, _is_item(frame, owner, wanted, k)), "count")
+    return found
+
+
 _METHODS: dict[str, tuple[int, Callable[..., Value]]] = {
     "append": (1, append),
     "extend": (1, extended),
@@ -347,6 +431,9 @@ _METHODS: dict[str, tuple[int, Callable[..., Value]]] = {
     "clear": (0, _clear),
     "copy": (0, _copy),
     "reverse": (0, _reverse),
+    "index": (1, _index),
+    "remove": (1, _remove),
+    "count": (1, _count),
 }
 
 

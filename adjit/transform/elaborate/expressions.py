@@ -45,6 +45,7 @@ from adjit.transform.elaborate.values.values import (
     Grown,
     List,
     Maybe,
+    Number,
     OneOf,
     Range,
     Record,
@@ -90,6 +91,8 @@ def whole(frame: Frame, node: cst.BaseExpression) -> Value:
 
 def condition(frame: Frame, node: cst.BaseExpression) -> ir.Operand:
     """An expression in a condition, as a boolean operand."""
+    if isinstance(node, cst.BooleanOperation):
+        return _decision(frame, node)
     return truth(frame, whole(frame, node))
 
 
@@ -271,27 +274,41 @@ def _binary(frame: Frame, node: cst.BinaryOperation) -> Value:
 
 
 def _unary(frame: Frame, node: cst.UnaryOperation) -> Value:
-    taken = whole if isinstance(node.operator, cst.Not) else evaluate
-    return unary(frame, UNARY[type(node.operator).__name__], taken(frame, node.expression))
+    if isinstance(node.operator, cst.Not):
+        return scalars.negated(frame.ctx, condition(frame, node.expression))
+    return unary(frame, UNARY[type(node.operator).__name__], evaluate(frame, node.expression))
 
 
 def _boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
+    """`left and right`, or with `or`: one of the two values, as in Python; `_decision` has its truth."""
     left = whole(frame, node.left)
     first = truth(frame, left)
     is_and = isinstance(node.operator, cst.And)
     if isinstance(first, ir.Const):
         return evaluate(frame, node.right) if bool(first.value) == is_and else left
-    known = facts(frame, node.left)[0 if is_and else 1]
+    right = functools.partial(_knowing, frame, facts(frame, node.left)[0 if is_and else 1], node.right)
     if isinstance(left, Maybe) and not is_and:
-        held = left.value
-        return either_value(frame, first, lambda: held, lambda: _knowing(frame, known, node.right))
-    if is_number(left) and not isinstance(left.type, types.Boolean):
-        # `x or y` of numbers is one of the numbers
-        sides = (lambda: _number_of(frame, node.right)), scalars.ready(left)
-        yes, no = sides if is_and else sides[::-1]
-        if contains(node, cst.NamedExpr):
-            return either_value(frame, first, yes, no)
-        return complexes.branch(frame.ctx, first, yes, no)
+        left = left.value
+    elif is_number(left) and isinstance(left.type, types.Boolean):
+        left = ir.boolean(not is_and)
+    if is_scalar(left) and not contains(node, cst.NamedExpr):
+        number, one = functools.partial(_number, frame, right, node.right), left
+        if is_and:
+            return complexes.chosen(frame.ctx, first, number, lambda: one, "both")
+        return complexes.chosen(frame.ctx, first, lambda: one, number, "either")
+    held = left
+    if is_and:
+        return either_value(frame, first, right, lambda: held)
+    return either_value(frame, first, lambda: held, right)
+
+
+def _decision(frame: Frame, node: cst.BooleanOperation) -> ir.Operand:
+    """The truth of `left and right`, or with `or`."""
+    first = condition(frame, node.left)
+    is_and = isinstance(node.operator, cst.And)
+    if isinstance(first, ir.Const):
+        return condition(frame, node.right) if bool(first.value) == is_and else first
+    known = facts(frame, node.left)[0 if is_and else 1]
 
     def second() -> ir.Operand:
         with knowing(frame, known):
@@ -317,9 +334,9 @@ def _decided(
     return chosen
 
 
-def _number_of(frame: Frame, node: cst.BaseExpression) -> ir.Operand:
-    value = evaluate(frame, node)
-    if not is_number(value):
+def _number(frame: Frame, run: Callable[[], Value], node: cst.BaseExpression) -> Number:
+    value = run()
+    if not is_scalar(value):
         raise frame.ctx.mismatch(
             f"`and` or `or` of a number and {described(value)}",
             "Give a number on both sides, or write it with `if`.",

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import heapq
+import itertools
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -41,7 +42,9 @@ from adjit.transform.elaborate.values.values import (
     is_array,
     is_list,
     is_number,
+    item_of,
     ndim,
+    structure,
     unordered,
 )
 from adjit.transform.elaborate.values.whole import whole_call
@@ -72,10 +75,18 @@ def _keys(frame: Frame, items: List, key: Value | None) -> List:
 
 
 def _known_keys(keys: List) -> list[Any] | None:
-    """The keys, where all are known while compiling."""
-    if not isinstance(keys, TupleValue) or not all(isinstance(k, Static | ir.Const) for k in keys.items):
+    """The keys, where all are known while compiling; of tuples their first items, where those tell all apart."""
+    if not isinstance(keys, TupleValue):
         return None
-    return [k.value for k in keys.items if isinstance(k, Static | ir.Const)]
+    if all(isinstance(k, Static | ir.Const) for k in keys.items):
+        return [k.value for k in keys.items if isinstance(k, Static | ir.Const)]
+    tuples = [k.items for k in keys.items if isinstance(k, TupleValue)]
+    if len(tuples) < len(keys.items):
+        return None
+    starts = [list(itertools.takewhile(lambda i: isinstance(i, Static | ir.Const), items)) for items in tuples]
+    least = min(map(len, starts), default=0)
+    known = [tuple(i.value for i in start[:least] if isinstance(i, Static | ir.Const)) for start in starts]
+    return known if all(a != b for a, b in itertools.combinations(known, 2)) else None
 
 
 def _numbers(frame: Frame, items: List) -> Value | None:
@@ -106,6 +117,11 @@ def _sorted(frame: Frame, value: Value, key: Value | None, reverse: Value | None
             backwards = SliceValue(ir.Span(step=ir.integer(-1)))
             return get_item(frame, found, [backwards]) if is_reversed.value else found
     order = written(algorithms.stable_order)(frame, [keys, is_reversed], {})
+    if isinstance(items, TupleValue) and item_of(*map(structure, items.items)) is None:
+        # texts and functions are in no list that grows: each place has one of them
+        ranked = listed(frame, order)
+        its = (get_item(frame, ranked, [ir.integer(k)]) for k in range(len(items.items)))
+        return TupleValue(tuple(get_item(frame, items, [place]) for place in its), is_list=True)
     return written(algorithms.picked)(frame, [items, order], {})
 
 

@@ -30,6 +30,7 @@ from adjit.transform.elaborate.containers import (
     list_method,
     listed,
     longer,
+    part_replaced,
     set_item,
     without,
 )
@@ -303,21 +304,9 @@ def delete(frame: Frame, owner: Value, entries: Sequence[Value]) -> None:
     elif is_list(owner) and len(entries) == 1 and is_number(entries[0]):
         list_method(frame, owner, "pop", entries, {})
     elif is_list(owner) and len(entries) == 1 and isinstance(entries[0], SliceValue):
-        changed(frame, owner, _without_part(frame, owner, entries[0].span), "`del`")
+        changed(frame, owner, part_replaced(frame, owner, entries[0].span, TupleValue((), is_list=True)), "`del`")
     else:
         raise frame.ctx.unsupported(f"`del` of an item of {described(owner)}", "Make another one without it.")
-
-
-def _without_part(frame: Frame, owner: List, span: ir.Span) -> List:
-    if span.step not in (None, ir.integer(1)):
-        raise frame.ctx.unsupported("`del` of each so many items", "Make another list without them.")
-    none = ir.Span(ir.integer(0), ir.integer(0))
-    before = none if span.start is None else ir.Span(None, span.start)
-    after = none if span.stop is None else ir.Span(span.stop, None)
-    parts = [get_item(frame, owner, [SliceValue(one)]) for one in (before, after)]
-    made = binary(frame, operator.add, *parts)
-    assert is_list(made)
-    return made
 
 
 # -------------------------------------------------------------------------------------------------------------- methods

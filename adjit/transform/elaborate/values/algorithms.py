@@ -28,6 +28,15 @@ def place_of(items: Any, wanted: Any) -> int:
     return -1
 
 
+def count_of(items: Any, wanted: Any) -> int:
+    """How many items equal the wanted one."""
+    count = 0
+    for k in range(len(items)):
+        if items[k] == wanted:
+            count += 1
+    return count
+
+
 def moved_up(items: Any) -> None:
     """The list without its first item."""
     for k in range(1, len(items)):
@@ -43,6 +52,13 @@ def common_extent(extents: Any) -> int:
             raise ValueError("the items of the list have different lengths")
         found = extents[k]
     return found
+
+
+def ends_of_part(count: int, start: int, stop: int) -> tuple[int, int]:
+    """Where `items[start:stop]` of so many items begins and ends: both inside, and in order."""
+    first = min(max(start + count if start < 0 else start, 0), count)
+    last = min(max(stop + count if stop < 0 else stop, 0), count)
+    return first, max(first, last)
 
 
 # ------------------------------------------------------------------------------------------------------- whole numbers
