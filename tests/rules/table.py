@@ -50,7 +50,7 @@ SCALARS: list[Row] = [
     *scalar((operator.add, np.add, operator.sub, np.subtract, operator.mul, np.multiply), real, real),
     *scalar((operator.truediv, np.divide), real, real),
     *scalar((operator.neg, np.negative, operator.pos, np.positive, np.conjugate, np.reciprocal, np.square), real),
-    *scalar((operator.mod, np.remainder, np.fmod), sample=at.quotient_between_integers),
+    *scalar((operator.mod, np.remainder, np.fmod, math.fmod), sample=at.quotient_between_integers),
     Row(
         divmod,
         lambda a, b: divmod(a, b)[0] * divmod(a, b)[1],
