@@ -125,6 +125,7 @@ class Holes:
             lambda: f"np.log(2.0 + np.tanh({one()}))",
             lambda: f"{one()} / (1.5 + {two()} ** 2)",
             lambda: f"({one()} if {self.condition(0)} else {two()})",
+            self.of_truth,
             lambda: f"{d.choice(('max', 'min', 'np.maximum', 'np.minimum'))}({one()}, {two()})",
             lambda: f"abs({one()} - 0.31)",
             lambda: f"({one()}) ** {d.choice(('2', '3', '2.0'))}",
@@ -226,6 +227,14 @@ class Holes:
             lambda: self.fill("np.sum(<v>[<m>])"), lambda: self.fill("(<v> * <~v>).sum()"),
             lambda: self.fill("<v>[<I>].sum()"), lambda: self.fill("np.vdot(<v>, <~v>)"),
         ))()  # fmt: skip
+
+    def of_truth(self) -> str:
+        """What `and` and `or` give of numbers, which is one of them."""
+        return self.fill(self.draw.choice((
+            "(<q> and <x> or <f>)", "(<q> or <x>) * <f>", "(<q> and <f>) * <x>", "(<x> or <f>)", "(<f> and <x>)",
+            "(<n> and <f> or <x>)", "(<f> > 0.1237 and <x> > 0.0719 or <f>)", "((<q> or <n>) + <f>)",
+            "(max(0.0, <x>) or <f>)", "(not <q> or <x> and <f>) * <x>",
+        )))  # fmt: skip
 
     def of_complex(self) -> str:
         return self.fill(self.draw.choice((
