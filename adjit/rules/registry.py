@@ -36,7 +36,7 @@ BUILTIN_MODULES = (
 )  # fmt: skip
 # The rules for functions of a library that takes its time to import, loaded once a program has imported it.
 OF_LIBRARIES = {
-    "scipy.special": ("of_scipy.scipy_special", "of_scipy.scipy_bessel", "of_scipy.scipy_more"),
+    "scipy.special": tuple(f"of_scipy.scipy_{name}" for name in ("special", "bessel", "more", "faddeeva")),
     "scipy.stats": tuple(f"of_scipy.scipy_{name}" for name in ("stats", "distributions", "frozen", "descriptive")),
     "scipy.linalg": ("of_scipy.scipy_linalg", "of_scipy.scipy_matrices"),
     "scipy.integrate": ("of_scipy.scipy_integrate", "of_scipy.scipy_initial_values"),

@@ -27,7 +27,6 @@ REFUSED: dict[str, str] = {
     "helmert": r"`\*` before a list that grows",
     "clip_area": "the argument of tuple is not a tuple",
     "felsenstein": "next of an iterator, of count",
-    "voigt_fit": "scipy.special.voigt_profile has no derivative rule",
     "betabinom": "a list or a dictionary in which a trip of a loop leaves values of another kind",
     "three_body": "a store into memory that an item of a list that grows shares",
 }

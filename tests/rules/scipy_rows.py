@@ -10,6 +10,7 @@ from scipy import special, stats
 from adjit.rules.incomplete import betainc_by_a, betainc_by_b, gammainc_by_a, hurwitz, hurwitz_by_x
 from adjit.rules.of_scipy.scipy_bessel import spherical_j, spherical_y
 from adjit.rules.of_scipy.scipy_distributions import log_quotient
+from adjit.rules.of_scipy.scipy_faddeeva import imaginary_part, real_part
 from adjit.rules.of_scipy.scipy_more import (
     cosine_integral,
     fresnel_cosine,
@@ -105,6 +106,8 @@ NORMAL: list[Row] = [
     *scalar((special.log_ndtr,), real),
     *scalar((special.ndtri_exp,), tail),
     *scalar((special.owens_t,), real, real),
+    *scalar((special.voigt_profile,), real, positive, positive),
+    row(special.wofz, lambda x, y: abs(special.wofz(complex(x, y)) - 0.3j), real, real, tags="double"),
 ]
 
 BESSEL: list[Row] = [
@@ -200,6 +203,7 @@ NUMBERS: list[Row] = [
 
 # Constants, and what rules call: by those of their arguments that have a rule, other rows differentiate them.
 _CALLED_BY_RULES: tuple[Any, ...] = (
+    imaginary_part, real_part,
     gammainc_by_a, betainc_by_a, betainc_by_b, hurwitz, hurwitz_by_x, spherical_j, spherical_y, sine_integral,
     cosine_integral,
     hyperbolic_sine_integral, hyperbolic_cosine_integral, fresnel_sine, fresnel_cosine, real_lambertw,
