@@ -661,7 +661,7 @@ def _wider(ctx: Context, name: str, slot: _Slot, value: Value | None) -> _Slot:
                 why="Its numbers are drawn while the program is compiled.",
             )
         if name.startswith(CELL):
-            raise ctx.unsupported(
+            raise ctx.not_constant(
                 "a list or a dictionary in which a trip of a loop leaves values of another kind",
                 "Keep items of one kind in it: numbers, arrays of one shape, lists of one length, tuples of those.",
             )

@@ -315,7 +315,7 @@ def _number(ctx: Context, value: Value) -> Number:
 
 
 def differ(ctx: Context) -> Exception:
-    return ctx.unsupported(
+    return ctx.not_constant(
         "a list that grows, of items of different kinds",
         "Give it items of one kind: numbers, arrays of one shape, or tuples of those.",
     )
