@@ -41,14 +41,14 @@ from adjit.api.names import values_of_names
 from adjit.api.notation import to_text, to_types
 from adjit.api.options import Options
 from adjit.api.plans import GRADIENTS, OTHER, Planned, planned
-from adjit.api.structures import Layouts, is_integer, is_laid_out, laid_out, result_of, typed
+from adjit.api.structures import Layouts, has_extents, is_integer, is_laid_out, laid_out, result_of, typed
 from adjit.api.trees import described
 from adjit.errors import NOT_REAL, AdjitError, InternalError, NotCached, Stretched, TypeMismatch, Unsupported, WrongCall
 from adjit.runtime.backend.dispatcher import Picklable, SpecialisedDispatcher, compiler_lock, sparing
 from adjit.runtime.compile import load
 from adjit.transform.source import derivative as derivatives
 from adjit.transform.source.callables import noting_reads, python_function
-from adjit.transform.source.derivative import Derivative, root, shown
+from adjit.transform.source.derivative import Derivative, Structured, root, shown
 from adjit.transform.source.structures import ARRAYS, has_held, has_records, is_structure
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ class Specialising:
     overloads: Any  # what was made for the types of the arguments of the calls so far
     _cache: Any = None
     _has_constants = False  # whether integers among the arguments are known while compiling
+    _has_extents = False  # whether the extents of arrays are, too
 
     @functools.cached_property
     def stretching(self) -> Any:
@@ -164,15 +165,39 @@ class Specialising:
 
     def _is_laid_out(self, arguments: Sequence[Any]) -> bool:
         """Whether some are structures, or integers that are constants."""
-        return any(is_laid_out(argument, self._has_constants) for argument in arguments)
+        return any(is_laid_out(argument, self._has_constants, self._has_extents) for argument in arguments)
 
     def _structured(self, arguments: Sequence[Any]) -> Any:
-        """A call of which some arguments are lists, dictionaries or objects, or integers that are constants."""
+        """A call of which some arguments are lists, dictionaries or objects, or integers or arrays of extents that are
+        constants."""
+        try:
+            return self._apart(arguments)
+        except Unsupported as fault:
+            if not self._takes_extents(fault, arguments):
+                raise
+            return self._with_extents(fault, arguments)
+
+    def _takes_extents(self, fault: Unsupported, arguments: Sequence[Any]) -> bool:
+        """Whether what was refused may be taken if the extents of arrays are known while compiling."""
+        may_be = fault.wants_constant and not self._has_extents and self.derivative.kind in GRADIENTS
+        is_own = not isinstance(self.derivative.function, Structured)
+        return may_be and is_own and any(map(has_extents, arguments))
+
+    def _with_extents(self, fault: Unsupported, arguments: Sequence[Any]) -> Any:
+        """A call with them; raises `fault` if that does not help."""
+        self._has_extents = True
+        try:
+            return self._apart(arguments)
+        except Unsupported:
+            self._has_extents = False
+            raise
+
+    def _apart(self, arguments: Sequence[Any]) -> Any:
         result = self._as_planned(arguments)
         if result is not OTHER:
             return result
         names = list(self.__signature__.parameters)
-        found = laid_out(self.derivative, names, arguments, self._has_constants)
+        found = laid_out(self.derivative, names, arguments, self._has_constants, self._has_extents)
         assert found is not None
         layouts, given = found
         asked = [layout for p in self.derivative.wrt or () if (layout := layouts[p]) is not None]
@@ -182,7 +207,7 @@ class Specialising:
         run, plans = self._of_layouts(layouts), self._plans
         result = run(*given)
         # of matrices that stand on places of their own a call asks each time
-        if all(layouts != other for other, _ in plans) and not any(map(has_held, layouts)):
+        if not self._has_extents and all(layouts != other for other, _ in plans) and not any(map(has_held, layouts)):
             made = self.derivative
             wrt = made.wrt or ()
             plan = planned(made.kind, made.single, made.has_aux, layouts, wrt, run)
@@ -452,9 +477,11 @@ class Derived(Specialising, SpecialisedDispatcher):
             return self._structured(derivatives.bound(self.derivative, args, kws))
         except Unsupported as fault:
             given = derivatives.bound(self.derivative, args, kws)
-            if not self._takes_constants(fault, given):
-                raise
-            return self._structured(given)
+            if self._takes_constants(fault, given):
+                return self._structured(given)
+            if self._takes_extents(fault, given):
+                return self._with_extents(fault, given)
+            raise
         except TypeError:
             # what numba raises of a call that does not fit does not name the function
             derivatives.check_call(shown(self.derivative), self.__signature__, len(args), kws)
@@ -566,9 +593,11 @@ class Interpreted(Specialising, Picklable):
         try:
             found = self.strict(*given)
         except Unsupported as fault:
-            if not self._takes_constants(fault, given):
-                raise
-            return self._structured(given)
+            if self._takes_constants(fault, given):
+                return self._structured(given)
+            if self._takes_extents(fault, given):
+                return self._with_extents(fault, given)
+            raise
         except Stretched:
             if self.derivative.stretches:
                 raise

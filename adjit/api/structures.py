@@ -16,12 +16,14 @@ from adjit.api.arguments import as_given, told
 from adjit.errors import TypeMismatch
 from adjit.transform.source.derivative import Derivative, shown
 from adjit.transform.source.structures import (
+    ARRAY,
     HELD,
     Layout,
     NotTaken,
     held,
     is_structure,
     put_together,
+    sized,
     static,
     taken_apart,
 )
@@ -30,11 +32,12 @@ Layouts = tuple[Layout | None, ...]
 
 
 def laid_out(
-    spec: Any, names: Sequence[str], arguments: Sequence[Any], constants: bool = False
+    spec: Any, names: Sequence[str], arguments: Sequence[Any], constants: bool = False, extents: bool = False
 ) -> tuple[Layouts, tuple[Any, ...]] | None:
     """The layouts of arguments, and what stands for these; None if they are all plain. `constants`: integers are part
-    of what is compiled. TypeMismatch where one is made of something that has no layout."""
-    if not any(is_laid_out(argument, constants) for argument in arguments):
+    of what is compiled; `extents`: and so are those of arrays. TypeMismatch where one is made of something that has no
+    layout."""
+    if not any(is_laid_out(argument, constants, extents) for argument in arguments):
         return None
     layouts: list[Layout | None] = []
     given: list[Any] = []
@@ -43,7 +46,7 @@ def laid_out(
             layouts.append(static(argument))
             given.append(())
             continue
-        if not is_structure(argument):
+        if not is_laid_out(argument, constants, extents):
             layouts.append(None)
             given.append(argument)
             continue
@@ -57,13 +60,26 @@ def laid_out(
                 why=f"It is {what}.",
                 instead=instead,
             ) from None
+        if extents:
+            layouts[k] = sized(layouts[k] or ARRAY, iter(leaves))
         given.append(tuple(leaves))
     return tuple(layouts), tuple(given)
 
 
-def is_laid_out(value: Any, constants: bool) -> bool:
-    """Whether an argument is a structure, or, with `constants`, an integer that is part of what is compiled."""
-    return is_structure(value) or (constants and is_integer(value))
+def is_laid_out(value: Any, constants: bool, extents: bool) -> bool:
+    """Whether an argument is a structure or, as `constants` and `extents` say, something that is part of what is
+    compiled, or has parts that are."""
+    return is_structure(value) or (constants and is_integer(value)) or (extents and is_of_extents(value))
+
+
+def is_of_extents(value: Any) -> bool:
+    """Whether it is an array with extents."""
+    return type(value) is np.ndarray and value.ndim > 0
+
+
+def has_extents(value: Any) -> bool:
+    """Whether it is an array with extents, or a structure, which may have some in it."""
+    return is_of_extents(value) or is_structure(value)
 
 
 def is_integer(value: Any) -> bool:

@@ -202,13 +202,15 @@ def _told_apart(note: ir.Detached, store: ir.Op) -> errors.Unsupported:
     where = f" at {place.lines()[0]}" if place is not None else ""
     kind = "a view" if note.always else f"a view or a copy, by its {note.by} when it runs"
     own = "a view" if note.is_view else "a copy"
-    return errors.Unsupported(
+    fault = errors.Unsupported(
         f"a store into memory that {note.what} shares",
         ir.place_of(store.origin),
         f"What {note.what} gives{where} is {kind}, in NumPy.\n"
         f"Here it is {own}, and the other of the two is read after this store.",
         "Take a copy there, with .copy(), or do this store before.",
     )
+    fault.wants_constant = True  # where lists do not grow, their items are no copies
+    return fault
 
 
 def _readonly(note: ir.Detached, store: ir.Op) -> errors.Unsupported:

@@ -64,6 +64,7 @@ from adjit.transform.elaborate.values.values import (
     described,
     dtype,
     fields_of,
+    leaves_of,
     operands_in,
     parts_of,
     structure,
@@ -319,6 +320,8 @@ def structured(ctx: Context, layout: Layout, value: Value, branches: Mapping[int
         if part.kind == "branch":
             (own,), given = part.parts, branches[part.of]
             return given if own.kind in ("number", "array") else structured(ctx, own, given, {})
+        if part.kind == "array" and part.keys:
+            return _of_extents(ctx, next(leaves), part.keys)
         if part.kind in ("number", "array"):
             return next(leaves)
         if part.kind == "static":
@@ -333,6 +336,14 @@ def structured(ctx: Context, layout: Layout, value: Value, branches: Mapping[int
         return Record(part.keys, items, part.of)
 
     return made(layout)
+
+
+def _of_extents(ctx: Context, array: Value, extents: Sequence[int]) -> Value:
+    """An argument of extents that are known."""
+    ctx.knows_extents = True
+    for leaf in leaves_of(array):
+        ctx.shapes[leaf] = tuple(map(ir.integer, extents))
+    return array
 
 
 def _table(ctx: Context, item: Layout, leaves: Iterator[Value]) -> Value:

@@ -238,7 +238,7 @@ def _items(frame: Frame, value: Value, node: cst.CSTNode, instead: str = _STARRE
     value = opened(frame.ctx, all_of_stream(frame, value))
     value = keys(frame, value) if isinstance(value, Record) else value
     if not isinstance(value, TupleValue):
-        raise frame.ctx.unsupported(f"`*` before {described(value)}", instead, node=node)
+        raise frame.ctx.not_constant(f"`*` before {described(value)}", instead, node=node)
     return value.items
 
 

@@ -244,11 +244,15 @@ def _for(frame: Frame, node: cst.For) -> None:
     if items is not None:
         _unrolled(frame, node, items)
         return
-    counted = _numbers(iterated, MOST_UNROLLED) if isinstance(iterated, Range) and not frame.is_rule else None
+    counted = None
+    if not frame.is_rule and (ctx.knows_extents or isinstance(iterated, Range)):
+        run, item = iteration(frame, iterated)
+        counted = _numbers(run, MOST_UNROLLED)
     if not counted:
         _looped(frame, node, iterated)
         return
-    as_loop, in_full = (functools.partial(run, frame, node) for run in (_looped, _unrolled))
+    as_loop = functools.partial(_looped, frame, node)
+    in_full = functools.partial(_unrolled, frame, node, of=lambda k: item(_as_counter(k)))
     if control.tried(frame, lambda: as_loop(iterated), is_strict=True):
         return
     # what it does wants to know which trip it is
@@ -369,12 +373,14 @@ def take(
     iterated = contents(ctx, iterated)
     iterated = materialise(ctx, iterated if isinstance(iterated, Grown) else elements(ctx, iterated))
     items = known_items(frame, iterated)
-    if items is None and isinstance(iterated, Range):
-        items = _numbers(iterated, UNROLLED)
     if items is not None:
         _each_in_turn(frame, items, do)
         return
     run, item = iteration(frame, iterated)
+    numbers = _numbers(run, MOST_UNROLLED if ctx.knows_extents else UNROLLED)
+    if numbers is not None and (ctx.knows_extents or isinstance(iterated, Range)):
+        _each_in_turn(frame, numbers, lambda k: do(item(_as_counter(k))))
+        return
     counter = ir.Var("i", types.intp)
 
     def body() -> list[ir.Operand]:
@@ -399,6 +405,11 @@ def _each_in_turn(frame: Frame, items: Sequence[Value], do: Callable[[Value], ir
         if gone is not None and gone != ir.boolean(False):
             control.conditional(frame, gone, lambda: None, functools.partial(_each_in_turn, frame, items[k + 1 :], do))
             return
+
+
+def _as_counter(number: Value) -> ir.Operand:
+    assert isinstance(number, ir.Const)
+    return number
 
 
 def _numbers(run: Range, most: int) -> Sequence[Value] | None:
@@ -488,12 +499,14 @@ def _without_own_promises(body: ir.Region) -> ir.Region:
     return ir.rewritten(body, made)
 
 
-def _unrolled(frame: Frame, node: cst.For, items: Sequence[Value]) -> None:
-    """A loop over a tuple, written out."""
+def _unrolled(
+    frame: Frame, node: cst.For, items: Sequence[Value], of: Callable[[Value], Value] = lambda item: item
+) -> None:
+    """A loop over a tuple, written out. `of`: what a trip has for an item."""
     outer_break = frame.env.get(control.BREAK)
     frame.env[control.BREAK] = ir.boolean(False)
 
-    _each_in_turn(frame, items, functools.partial(_written_out, frame, node))
+    _each_in_turn(frame, items, lambda item: _written_out(frame, node, of(item)))
     _after_loop(frame, node, outer_break)
 
 

@@ -39,7 +39,8 @@ class Layout:
 
     kind: 'number', 'array', 'static', 'tuple', 'list', 'dict', 'object', 'table', a list of items like its part,
           'records', an array of records, or 'branch', a part that is an argument of its own, with the number `of`
-    keys: of a dictionary, or the names of an object's attributes, or of the fields of records that are numbers
+    keys: of a dictionary, or the names of an object's attributes, or of the fields of records that are numbers; of an
+          array, its extents where they are part of what is compiled
     of:   the class of an object or a named tuple; what a static value is; of numbers in a table, NumPy's type of them,
           None where they are Python's; of an array of indices, "held"
     """
@@ -90,6 +91,24 @@ def has_records(layout: Layout) -> bool:
 def has_held(layout: Layout | None) -> bool:
     """Whether there are indices of sparse matrices in what has this layout."""
     return layout is not None and (layout == HELD or any(map(has_held, layout.parts)))
+
+
+def sized(layout: Layout, leaves: Iterator[Any]) -> Layout:
+    """The layout of these leaves in which the extents of arrays are known."""
+    if layout.kind in ("number", "array"):
+        leaf = next(leaves)
+        is_known = layout == ARRAY and type(leaf) is np.ndarray
+        return dataclasses.replace(layout, keys=leaf.shape) if is_known else layout
+    if layout.kind in ("table", "records"):
+        for _ in range(count(layout.parts[0]) if layout.kind == "table" else len(layout.keys)):
+            next(leaves)
+        return layout
+    return dataclasses.replace(layout, parts=tuple(sized(part, leaves) for part in layout.parts))
+
+
+def is_sized(layout: Layout | None) -> bool:
+    """Whether extents of arrays are known in what has this layout."""
+    return layout is not None and ((layout.kind == "array" and bool(layout.keys)) or any(map(is_sized, layout.parts)))
 
 
 def is_object(value: Any) -> bool:

@@ -86,6 +86,8 @@ class Context:
         self.defaults: dict[Value, str] = {}  # parameters whose default is a list, by what the function is called with
         # whether keys that are known at run time only are refused for now: a loop around may have to be written out
         self.wants_known = False
+        # whether the extents of arguments are known, since something wants constants
+        self.knows_extents = False
         self.trips: ir.Operand | None = None  # how many the innermost loop makes, where that is known
         self.node: cst.CSTNode | None = None
         self.statement: cst.CSTNode | None = None  # the last expression that was a statement, whose value goes unread
@@ -181,10 +183,12 @@ class Context:
         """The refusal of what adjit does not take, at the user's line."""
         return self.fail(errors.Unsupported, what, why, instead, node)
 
-    def not_constant(self, what: str, instead: str, why: str = "") -> errors.AdjitError:
+    def not_constant(
+        self, what: str, instead: str, why: str = "", node: cst.CSTNode | None = None
+    ) -> errors.AdjitError:
         """The refusal of what has to be known while compiling, as the number of a trip is in a loop that is written
         out."""
-        fault = self.unsupported(what, instead, why)
+        fault = self.unsupported(what, instead, why, node)
         fault.wants_constant = True
         return fault
 
@@ -457,7 +461,7 @@ class Frame:
             raise self.ctx.unsupported(f"`{name}` is read after it may have been deleted", "Leave the `del` out.")
         if isinstance(value, Poison):
             shown = "the result" if name.startswith("%") else f"`{name}`"
-            raise self.ctx.unsupported(
+            raise self.ctx.not_constant(
                 f"the type of {shown} depends on the path taken", f"Give {shown} one type on every path.", why=value.why
             )
         return value
@@ -551,7 +555,7 @@ def static_items(ctx: Context, value: Value, what: str) -> tuple[Value, ...]:
     """The items of a tuple or list display."""
     if isinstance(value, TupleValue):
         return value.items
-    raise ctx.unsupported(
+    raise ctx.not_constant(
         f"{what} is not a tuple",
         "Write a loop over a range or an array.",
         why="Its length has to be known when the code is compiled.",
