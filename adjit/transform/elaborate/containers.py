@@ -470,7 +470,7 @@ def listed(frame: Frame, value: Value) -> List:
         return dataclasses.replace(part_of_list(ctx, value, ir.Span()), shares=shared_by(value))
     if isinstance(value, TupleValue):
         return TupleValue(value.items, is_list=True)
-    if is_array(value) and ndim(value) > 0:
+    if is_array(value) and ndim(value) > 0 and not ctx.knows_extents:
         rows = copied(ctx, value, "items", keeps_order=False)
         if isinstance(rows, ir.Var):
             return Grown(LEAF, (rows,), shape_of(ctx, rows)[0])
