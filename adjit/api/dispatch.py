@@ -190,7 +190,7 @@ class Specialising:
             return self._apart(arguments)
         except Unsupported:
             self._has_extents = False
-            raise
+            raise fault from None
 
     def _apart(self, arguments: Sequence[Any]) -> Any:
         result = self._as_planned(arguments)

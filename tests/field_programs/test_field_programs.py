@@ -21,14 +21,8 @@ PROGRAMS = [program for part in PARTS for program in part.PROGRAMS]
 # What is not taken, and how that is said.
 REFUSED: dict[str, str] = {
     "sn_chi2": "scipy.integrate.quad has no derivative here",
-    "tree_potential": "the type of the result depends on the path taken",
-    "loschmidt": "a list that grows, of items of different kinds",
-    "logistic_elbo": "`standard_normal` of a generator of random numbers",
-    "helmert": r"`\*` before a list that grows",
     "clip_area": "the argument of tuple is not a tuple",
     "felsenstein": "next of an iterator, of count",
-    "betabinom": "a list or a dictionary in which a trip of a loop leaves values of another kind",
-    "three_body": "a store into memory that an item of a list that grows shares",
 }
 
 

@@ -56,7 +56,7 @@ def runs_through_an_annotated_iterator_twice(x):
 
 def of_different_kinds(x):
     path = []
-    for k in range(3):
+    while len(path) < np.sum(x):
         path.append(x)
         path.append(x[0])
     return np.sum(path[0])

@@ -103,6 +103,17 @@ class Span:
     stop: Operand | None = None
     step: Operand | None = None
 
+    def count_of(self, extent: Operand) -> int | None:
+        """How many elements it takes of an axis; None where that is not known."""
+        if not isinstance(extent, Const):
+            return None
+        parts: list[int | None] = []
+        for part in (self.start, self.stop, self.step):
+            if isinstance(part, Var):
+                return None
+            parts.append(None if part is None else int(part.value))
+        return len(range(*slice(*parts).indices(extent.value)))
+
     @property
     def left_out(self) -> int | None:
         """How many elements a slice such as [1:-1] leaves out, if the axis has as many; None where that varies."""

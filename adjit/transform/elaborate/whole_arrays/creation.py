@@ -98,7 +98,12 @@ def _arange(frame: Frame, *given_or_none: Value | None) -> Value:
     given = [e for e in ends if e is not None and not (isinstance(e, Static) and e.value is None)]
     if len(given) < 3 and ends[2] in given:
         raise ctx.unsupported("np.arange with a step and no stop", "Give start, stop and step.")
-    grid = whole_call(ctx, np.arange, [operand(ctx, taken(frame, "np.arange", "number", e)) for e in given])
+    numbers = [operand(ctx, taken(frame, "np.arange", "number", e)) for e in given]
+    grid = whole_call(ctx, np.arange, numbers)
+    known = [e.value for e in numbers if isinstance(e, ir.Const) and isinstance(e.type, types.Integer)]
+    is_known = ctx.knows_extents and len(known) == len(numbers) and known[2:] != [0]
+    if is_known and isinstance(grid, ir.Var):
+        ctx.shapes[grid] = (ir.integer(len(np.arange(*known))),)
     return converted(ctx, grid, dtype_argument(frame, kind, dtype(grid)))
 
 

@@ -188,12 +188,13 @@ def sliced(ctx: Context, array: ir.Operand, selectors: Sequence[ir.Selector]) ->
             continue
         extent = next(base_shape)
         if isinstance(s, ir.Span):
-            left_out = s.left_out
-            shape.append(
-                ctx.builder.extent(out, len(shape))
-                if left_out is None
-                else ctx.shortened(extent, left_out, out, len(shape))
-            )
+            left_out, count = s.left_out, s.count_of(extent) if ctx.knows_extents else None
+            if count is not None:
+                shape.append(ir.integer(count))
+            elif left_out is not None:
+                shape.append(ctx.shortened(extent, left_out, out, len(shape)))
+            else:
+                shape.append(ctx.builder.extent(out, len(shape)))
             if s.is_one:
                 ctx.at_most_one.add(shape[-1])
     return ctx.new_array(out, shape, ctx.roots_of(array))
