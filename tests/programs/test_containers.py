@@ -81,10 +81,10 @@ def asks_for_a_key_that_may_lack(x):
 
 def values_of_different_kinds(x):
     d = {}
-    for i in range(x.size):
-        d[i] = x
-        d[i + 1] = x[0]
-    return d[0]
+    while len(d) < np.sum(x):
+        d[len(d)] = x
+        d[len(d)] = x[0]
+    return np.sum(d[0])
 
 
 def changes_a_view(x):

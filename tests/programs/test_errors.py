@@ -550,11 +550,10 @@ def unassigned_name(x):
       Give `y` one type on every path.
     """,
     1.5,
-    True,
 )
-def number_or_tuple(x, flag):
+def number_or_tuple(x):
     y = x
-    if flag:
+    if x > 1.0:
         y = (x, x)
     return y[0]
 

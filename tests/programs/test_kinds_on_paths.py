@@ -28,7 +28,7 @@ READ = {
     "in a branch of a loop": "s = 0.0\nfor k in range(n):\n    if k > 0:\n        r = r * 0.5\n    s += np.sum(r * x)",
     "item by item": "s = 0.0\nfor k in range(n):\n    s += x * r[k % 2]\n    r = r * 2",
 }
-U, A, X, STEP = np.array([0.3, 0.4]), np.array([[0.5, -0.2], [0.1, 0.9]]), 0.7, 1e-6
+U, A, X = np.array([0.3, 0.4]), np.array([[0.5, -0.2], [0.1, 0.9]]), 0.7
 
 
 def program(assigned, read, one, other):
@@ -42,17 +42,20 @@ PAIRS = list(itertools.product(ASSIGNED, READ))
 
 @pytest.mark.parametrize(
     ("assigned", "read"),
-    [pytest.param(*pair, marks=[pytest.mark.long] if k % 4 else []) for k, pair in enumerate(PAIRS)],
+    [pytest.param(*pair, marks=[pytest.mark.long] if k % 8 else []) for k, pair in enumerate(PAIRS)],
 )
 def test_what_is_of_two_kinds(assigned, read):
     right = 0
     for one, other in itertools.permutations(KINDS, 2):
         function = program(assigned, read, one, other)
         derived = adjit.value_and_grad(function, target="python")
+        # differences of numbers in 32 bits want a long step; these are exact for polynomials of degree 4
+        step = 0.1 if "float32" in one + other else 1e-6
         for n in (0, 1, 2, 3):
             try:
                 with np.errstate(all="ignore"):
-                    wanted, above, below = (function(x, U, A, n) for x in (X, X + STEP, X - STEP))
+                    wanted = function(X, U, A, n)
+                    beside = [function(X + k * step, U, A, n) for k in (-2, -1, 1, 2)]
             except Exception:  # noqa: BLE001  whatever plain Python says
                 continue
             try:
@@ -62,6 +65,7 @@ def test_what_is_of_two_kinds(assigned, read):
             except AdjitError:
                 continue
             assert value == pytest.approx(wanted, rel=1e-6), function.__code__.co_filename
-            assert bar == pytest.approx((above - below) / (2 * STEP), rel=1e-5, abs=1e-6), function.__code__.co_filename
+            slope = np.dot(beside, [1, -8, 8, -1]) / (12 * step)
+            assert bar == pytest.approx(slope, rel=1e-5, abs=1e-6), function.__code__.co_filename
             right += 1
     assert right > 10 or read == "item by item"

@@ -168,7 +168,7 @@ def either_value(frame: Frame, condition: ir.Operand, yes: Callable[[], Value], 
     if outer is not None:
         frame.env[EXPRESSION] = outer
     if isinstance(found, Poison):
-        raise frame.ctx.mismatch(
+        raise frame.ctx.not_constant(
             "the two sides of this expression are of different kinds",
             "Give both sides one type.",
             why=found.why,
@@ -513,7 +513,9 @@ def carried_loop(
         if compared != slots:
             slots = compared
             continue
-        wider = {name: _wider(ctx, name, slot, afters[name]) for name, slot in slots.items()}
+        wider = {
+            name: _wider(ctx, name, slot, afters[name], asked.get(name) is not None) for name, slot in slots.items()
+        }
         if wider != slots:
             unread = {n: _entry_slot(asked.get(n)) for n, slot in slots.items() if slot.shape is None}
             # where the rest holds, what the body assigns before it reads it needs no second look
@@ -635,8 +637,9 @@ def _entry_slot(value: Value | None) -> _Slot:
     return _Slot(structure(value), tuple(leaf.type for leaf in leaves_of(value)))
 
 
-def _wider(ctx: Context, name: str, slot: _Slot, value: Value | None) -> _Slot:
-    if isinstance(value, Poison) and slot.shape is not None:
+def _wider(ctx: Context, name: str, slot: _Slot, value: Value | None, is_asked: bool) -> _Slot:
+    """What a loop carries in a variable that a trip leaves so. `is_asked`: a trip hands on what the one before left."""
+    if isinstance(value, Poison) and (slot.shape is not None or is_asked):
         return _Slot(structure(value))
     if value is None or isinstance(value, Poison) or (slot.shape is not None and slot.shape.kind == "poison"):
         return slot

@@ -542,7 +542,7 @@ def _run_local(ctx: Context, function: LocalFunction, args: Sequence[Value], nam
         return {n: v for n, v in home.visible().items() if n not in own and n not in frame.gone}
 
     frame.env = around()
-    with ctx.entered(frame), _under_way(ctx, function.name, (node, home, *_told_apart(given))):
+    with ctx.entered(frame), _under_way(ctx, function.name, (node, home, *_told_apart(ctx, given))):
         values = {n: kept(frame, materialise(ctx, v)) for n, v in given.items()}
         frame.env.update(values)
         if isinstance(node, cst.Lambda):
@@ -561,7 +561,7 @@ def _inline(
         source = read_source(function)
     bound = arguments(ctx, source.name, source.parameters, args, named)
     code = source.function.__code__
-    with _under_way(ctx, source.name, (code, None, *_told_apart(bound))):
+    with _under_way(ctx, source.name, (code, None, *_told_apart(ctx, bound))):
         if code in ctx.recursive:
             source = _without_recursion(ctx, code, source, is_local=False, owner=_owner(source, bound))
         ctx.call_places.append(ctx.place())
@@ -597,8 +597,9 @@ def _called_by_itself(ctx: Context) -> object | None:
     return next((each for each, count in under_way.items() if count > 1 and each not in ctx.recursive), None)
 
 
-def _told_apart(bound: Mapping[str, Value]) -> tuple[tuple[Static, ...], tuple[tuple[str, object], ...]]:
-    """The functions that a call is made with, the constants, and how tuples and objects are put together.
+def _told_apart(ctx: Context, bound: Mapping[str, Value]) -> tuple[tuple[Static, ...], tuple[tuple[str, object], ...]]:
+    """The functions that a call is made with, the constants, how tuples and objects are put together, and extents where
+    they are known.
 
     A call within it with other ones may come to its end.
     """
@@ -606,7 +607,10 @@ def _told_apart(bound: Mapping[str, Value]) -> tuple[tuple[Static, ...], tuple[t
     known = [(name, value) for name, value in bound.items() if isinstance(value, ir.Const)]
     texts = [(name, v.value) for name, v in bound.items() if isinstance(v, Static) and isinstance(v.value, str)]
     built = ((name, structure(v)) for name, v in bound.items() if isinstance(v, TupleValue | Record))
-    return functions, (*known, *texts, *built)
+    arrays = [(name, v) for name, v in bound.items() if ctx.knows_extents and isinstance(v, ir.Var) and ir.is_array(v)]
+    shapes = ((name, ctx.shape(v)) for name, v in arrays)
+    extents = ((name, shape) for name, shape in shapes if all(isinstance(e, ir.Const) for e in shape))
+    return functions, (*known, *texts, *built, *extents)
 
 
 @contextlib.contextmanager
