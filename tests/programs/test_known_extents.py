@@ -116,3 +116,8 @@ def test_what_extents_do_not_help_is_refused_as_before() -> None:
 
     with pytest.raises(adjit.AdjitError, match=r"`\*` before a list that grows"):
         adjit.grad(grows, target="python")(X)
+
+
+def test_what_recursion_gives_is_named_as_the_result() -> None:
+    with pytest.raises(adjit.AdjitError, match="the type of the result depends on the path taken"):
+        adjit.vjp(halves, X, target="python")

@@ -27,10 +27,13 @@ from typing import Any
 
 import numpy as np
 
-HEADER = """import collections
+HEADER = """import bisect
+import collections
 import functools
 import heapq
+import itertools
 import math
+import statistics
 
 import numpy as np
 from numba import njit, prange

@@ -664,6 +664,10 @@ def _method(frame: Frame, method: Method, args: Sequence[Value], named: Mapping[
     if isinstance(owner, Running):
         return _drawn(frame, owner, method.name, args, named)
     args = [all_of_stream(frame, a) for a in args] if isinstance(owner, Table | TupleValue | Grown) else args
+    if not isinstance(owner, Record) or is_keyed(owner):
+        behind = len if method.name == "__len__" else _operator(method.name)
+        if behind is not None:
+            return ctx.call(frame, Static(behind), [owner, *args], named)
     if isinstance(owner, Record | Table):
         if is_keyed(owner):
             return method_of_table(frame, owner, method.name, args, dict(named))
@@ -684,6 +688,12 @@ def _method(frame: Frame, method: Method, args: Sequence[Value], named: Mapping[
     if function is None or not hasattr(np.ndarray, method.name):
         raise ctx.unsupported(f"the array method `{method.name}`", _WRITE_OUT)
     return _resolved(frame, function, [owner, *args], dict(named))
+
+
+def _operator(name: str) -> Callable[..., Any] | None:
+    """The operator that a method such as `__getitem__` is behind, which `operator` has under that name."""
+    found = getattr(operator, name, None) if name.startswith("__") else None
+    return found if callable(found) else None
 
 
 def _drawn(frame: Frame, owner: Running, name: str, args: Sequence[Value], named: Mapping[str, Value]) -> Value:

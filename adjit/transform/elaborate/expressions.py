@@ -191,7 +191,8 @@ def _tuple(frame: Frame, node: cst.Tuple | cst.List) -> Value:
     before: List = TupleValue((), is_a_list)  # what ends with items that are not known one by one
     items: list[Value] = []
     for element in node.elements:
-        value = evaluate(frame, element.value)
+        # what may be None may be so in a tuple; items of lists may become those of an array
+        value = (evaluate if is_a_list else whole)(frame, element.value)
         if not isinstance(element, cst.StarredElement):
             items.append(materialise(ctx, value) if as_stream(value) is None else kept(frame, value))
             continue

@@ -37,16 +37,18 @@ from adjit.transform.elaborate.values.frame import Frame, as_index
 from adjit.transform.elaborate.values.handlers import Handler, dtype_argument, takes
 from adjit.transform.elaborate.values.lists import elements, joined
 from adjit.transform.elaborate.values.names import changed, kept
-from adjit.transform.elaborate.values.streams import at_most, opened_stream, seen_through
+from adjit.transform.elaborate.values.streams import at_most, of_items, opened_stream, seen_through
 from adjit.transform.elaborate.values.values import (
     ENDLESS,
     LEAF,
     Cell,
     Grown,
     List,
+    Method,
     Paired,
     Places,
     Range,
+    Record,
     SliceValue,
     Static,
     Table,
@@ -320,6 +322,13 @@ def _next(frame: Frame, iterator: Value, default: Value | None) -> Value:
     """next."""
     ctx = frame.ctx
     stream = as_stream(iterator)
+    if stream is not None and stream.at is not None and stream.spent is not None:
+        place = frame.env.get(stream.spent.key)
+        if isinstance(place, ir.Var | ir.Const):
+            frame.env[stream.spent.key] = scalars.scalar(ctx, operator.add, (place, ir.integer(1)), "place")
+            return stream.at(place)
+    if isinstance(iterator, Record) and hasattr(iterator.of, "__next__") and default is None:
+        return ctx.call(frame, Method(iterator, "__next__"), [], {})
     if stream is not None and (stream.make is None or stream.spent is not None):
         what, instead = f"next of {described(iterator)}", "Run through it in a loop, which may `break`."
         raise ctx.unsupported(what, instead, why="What runs on later would have to be kept in between.")
@@ -431,12 +440,22 @@ def _fromiter(frame: Frame, iterable: Value, kind: Value, count: Value | None) -
 def _count(frame: Frame, start: Value | None, step: Value | None) -> Value:
     """itertools.count, which a loop has to leave."""
     first, by = (ir.integer(k) if a is None else a for k, a in enumerate((start, step)))
-    if not all(isinstance(a, ir.Var | ir.Const) and is_number(a) and is_integer(a.type) for a in (first, by)):
-        raise frame.ctx.unsupported("itertools.count of what is no integer", "Count in integers: `x0 + k * dx`.")
-    if not isinstance(by, ir.Const) or by.value <= 0:
-        raise frame.ctx.unsupported("itertools.count by a step that is no positive literal", "Use range.")
-    assert isinstance(first, ir.Var | ir.Const)
-    return Range(first, ENDLESS, by)
+    if not is_number(first) or not is_number(by):
+        raise frame.ctx.mismatch(f"itertools.count of {described(by if is_number(first) else first)}", "Give numbers.")
+    start_at, step_by = first, by
+
+    def counted(user: Frame) -> Value:
+        if not is_integer(start_at.type) or not is_integer(step_by.type):
+            raise user.ctx.unsupported("itertools.count of what is no integer", "Count in integers: `x0 + k * dx`.")
+        if not isinstance(step_by, ir.Const) or step_by.value <= 0:
+            raise user.ctx.unsupported("itertools.count by a step that is no positive literal", "Use range.")
+        return Range(start_at, ENDLESS, step_by)
+
+    def at(place: ir.Operand) -> Value:
+        far = scalars.scalar(frame.ctx, operator.mul, (step_by, place))
+        return scalars.scalar(frame.ctx, operator.add, (start_at, far), "counted")
+
+    return of_items(frame.ctx, "count", counted, at)
 
 
 def _repeat(frame: Frame, thing: Value, times: Value | None) -> Value:
@@ -504,7 +523,7 @@ def _end_of(frame: Frame, whole: Range, span: ir.Span) -> ir.Operand:
 # What gives its items once.
 ONCE = frozenset((
     map, filter, zip, enumerate, reversed, itertools.accumulate, itertools.combinations, itertools.permutations,
-    itertools.product, itertools.count, itertools.repeat, itertools.starmap, itertools.pairwise, itertools.islice,
+    itertools.product, itertools.repeat, itertools.starmap, itertools.pairwise, itertools.islice,
     itertools.chain, itertools.chain.from_iterable, np.ndindex, np.ndenumerate, np.nditer,
 ))  # fmt: skip
 

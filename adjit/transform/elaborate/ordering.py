@@ -9,6 +9,7 @@ In: the values of a call. Out: a list in order, an item, or the list of a heap w
 
 from __future__ import annotations
 
+import bisect
 import functools
 import heapq
 import itertools
@@ -229,6 +230,10 @@ def _first_few(name: str) -> Handler:
 
 
 ORDERING: dict[Any, Handler] = {
+    bisect.bisect_left: written(algorithms.bisect_left),
+    bisect.bisect_right: written(algorithms.bisect_right),
+    bisect.insort_left: written(algorithms.insort_left),
+    bisect.insort_right: written(algorithms.insort_right),
     sorted: takes("sorted", "iterable key? reverse?", _sorted),
     max: _extreme(max),
     min: _extreme(min),

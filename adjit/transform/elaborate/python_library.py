@@ -15,6 +15,7 @@ import functools
 import itertools
 import math
 import operator
+import statistics
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -23,7 +24,7 @@ from adjit.transform.elaborate.containers import listed
 from adjit.transform.elaborate.operators import binary
 from adjit.transform.elaborate.ordering import written
 from adjit.transform.elaborate.records import Partial, method_of
-from adjit.transform.elaborate.values import algorithms, scalars
+from adjit.transform.elaborate.values import algorithms, samples, scalars
 from adjit.transform.elaborate.values.elementwise import copied, materialise
 from adjit.transform.elaborate.values.frame import Frame, wrap
 from adjit.transform.elaborate.values.handlers import Handler, operands_of, takes
@@ -202,6 +203,9 @@ PYTHON_LIBRARY: dict[Any, Handler] = {
     operator.attrgetter: _attributes,
     dict.fromkeys: written(algorithms.fromkeys),
     itertools.cycle: written(algorithms.cycle),
+    itertools.compress: written(algorithms.compress),
+    itertools.filterfalse: written(algorithms.filterfalse),
+    itertools.zip_longest: written(algorithms.zip_longest),
     itertools.takewhile: written(algorithms.takewhile),
     itertools.dropwhile: written(algorithms.dropwhile),
     itertools.groupby: written(algorithms.groupby),
@@ -215,4 +219,5 @@ PYTHON_LIBRARY: dict[Any, Handler] = {
     ord: takes("ord", "c", _letter),
     pow: takes("pow", "base exp mod?", _power),
     str: takes("str", "object?", _text),
+    **{getattr(statistics, of.__name__): written(of) for of in samples.OF_STATISTICS},
 }

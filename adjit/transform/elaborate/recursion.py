@@ -201,6 +201,7 @@ class _Machine:
         self.entries = {name: k for k, name in enumerate(self.members)}
         self.count = itertools.count(len(self.members))
         self.step, self.returned, self.steps_left = map(self.fresh, ("step", "returned", "steps"))
+        self.made_up = {self.returned}  # variables that hold the user's values, and have no name in the user's text
         self.held = self.fresh("held_number")
         self.stores = any(changes_others(member.node) for member in members)
         self.stacks = {name: self.fresh(f"{name}_stack") for name in sorted(self.own)}
@@ -243,7 +244,10 @@ class _Machine:
             if member is not self.root:
                 self.stands_for |= {each: (member.source, each) for each in inside(member.node, ())}
         closure = {**self.root.source.closure, self.held: held_number}
-        return dataclasses.replace(self.root.source, node=node, closure=closure, stands_for=self.stands_for)
+        made_up = frozenset(self.made_up)
+        return dataclasses.replace(
+            self.root.source, node=node, closure=closure, stands_for=self.stands_for, made_up=made_up
+        )
 
     # ----------------------------------------------------------------------------------------------------------- names
 
@@ -259,6 +263,7 @@ class _Machine:
         """A variable of the function at hand."""
         name = self.fresh(base)
         self.own.add(name)
+        self.made_up.add(name)
         self.stacks[name] = self.fresh(f"{name}_stack")
         return name
 

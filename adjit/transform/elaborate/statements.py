@@ -65,6 +65,7 @@ from adjit.transform.elaborate.values.values import (
     Value,
     as_stream,
     is_list,
+    is_number,
     seen,
 )
 from adjit.transform.source.syntax import always_leaves, assigned, body_of, clauses, contains, else_of, names_read
@@ -520,9 +521,11 @@ def _written_out(frame: Frame, node: cst.For, item: Value) -> ir.Operand:
 
 
 def _never_runs(frame: Frame, node: cst.While) -> bool:
-    """Whether the test of a loop, of what is in lists that are known, is false where the loop begins."""
-    held = (frame.env.get(name) for name in names_read(node.test))
-    if not any(isinstance(seen(frame.env, value), TupleValue) for value in held if isinstance(value, Cell)):
+    """Whether the test of a loop, of numbers and lists that are known, is false where the loop begins."""
+    held = [frame.env.get(name) for name in names_read(node.test)]
+    is_of_lists = any(isinstance(seen(frame.env, value), TupleValue) for value in held if isinstance(value, Cell))
+    numbers = [isinstance(value, ir.Const) for value in held if value is not None and is_number(value)]
+    if not is_of_lists and not (numbers and all(numbers)):
         return False
     before = dict(frame.env)
     with frame.ctx.builder.region():

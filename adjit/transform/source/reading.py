@@ -58,7 +58,8 @@ class _Text:
 class FunctionSource:
     """What there is to know about a function before anything is run.
 
-    stands_for: where the nodes of a text that was rewritten come from (`elaborate/recursion.py`).
+    stands_for: where the nodes of a text that was rewritten come from (`elaborate/recursion.py`). made_up: its
+    variables that the user's text has not.
     """
 
     name: str
@@ -70,6 +71,7 @@ class FunctionSource:
     function: FunctionType
     _text: _Text
     stands_for: Mapping[cst.CSTNode, tuple[FunctionSource, cst.CSTNode]] = field(default_factory=dict)
+    made_up: frozenset[str] = frozenset()
 
     @property
     def identifier(self) -> str:

@@ -981,6 +981,31 @@ while len(<!h>) > 1:
     <!w>, <!k> = heapq.heappop(<!h>)
     <!t> = 0.5 * <!t> + <!w> * <x1>
 
+<!n>, <!h> = itertools.count(), []
+for <!e> in <v>:
+    heapq.heappush(<!h>, (<!e> > <f>, next(<!n>), <!e>))
+<!b> = sum(<!w>[1] * <!w>[2] for <!w> in <!h>) * <x1>
+
+# sorted lists, searches, samples
+<!l> = []
+for <!e> in <v>:
+    bisect.insort(<!l>, <!e>)
+<!b> = sum((<!k> + 1) * <!w> for <!k>, <!w> in enumerate(<!l>)) + bisect.bisect(<!l>, 0.1237) * <x1>
+
+<!b> = <x1> * statistics.fmean(<v>) + statistics.median(<V>) + statistics.pvariance(<v>)
+
+<!b> = <x1>
+for <!e>, <!w> in itertools.zip_longest(<v>, <V>, fillvalue=<f>):
+    <!b> += <!e> * <!w>
+
+# what may be None, in tuples
+<!p>, <!k> = None, None
+for <i> in range(<v>.size):
+    if <v>[<i>] > 0.1237 and (<!p> is None or <v>[<i>] < <!p>):
+        <!p>, <!k> = <v>[<i>], <i>
+<!w> = (<!p>, <x1>)
+<!b> = <x1> if <!w>[0] is None else <!w>[0] * <!w>[1] + <!k>
+
 <!s> = set()
 <!b> = <x1>
 for <i> in range(<n>):

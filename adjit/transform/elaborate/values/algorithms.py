@@ -237,6 +237,48 @@ def place_of_extreme(keys: Any, is_greatest: bool) -> int:
     return best
 
 
+def bisect_left(a: Any, x: Any, lo: int = 0, hi: Any = None, *, key: Any = None) -> int:
+    """bisect.bisect_left."""
+    if lo < 0:
+        raise ValueError("lo must be non-negative")
+    first = lo
+    last = len(a) if hi is None else hi
+    while first < last:
+        middle = (first + last) // 2
+        known = a[middle] if key is None else key(a[middle])
+        if known < x:
+            first = middle + 1
+        else:
+            last = middle
+    return first
+
+
+def bisect_right(a: Any, x: Any, lo: int = 0, hi: Any = None, *, key: Any = None) -> int:
+    """bisect.bisect_right."""
+    if lo < 0:
+        raise ValueError("lo must be non-negative")
+    first = lo
+    last = len(a) if hi is None else hi
+    while first < last:
+        middle = (first + last) // 2
+        known = a[middle] if key is None else key(a[middle])
+        if x < known:
+            last = middle
+        else:
+            first = middle + 1
+    return first
+
+
+def insort_left(a: Any, x: Any, lo: int = 0, hi: Any = None, *, key: Any = None) -> None:
+    """bisect.insort_left."""
+    a.insert(bisect_left(a, x if key is None else key(x), lo, hi, key=key), x)
+
+
+def insort_right(a: Any, x: Any, lo: int = 0, hi: Any = None, *, key: Any = None) -> None:
+    """bisect.insort_right."""
+    a.insert(bisect_right(a, x if key is None else key(x), lo, hi, key=key), x)
+
+
 # --------------------------------------------------------------------------------------------- operators as functions
 
 
@@ -311,6 +353,31 @@ def cycle(iterable: Any) -> Any:
     items = list(iterable)
     while len(items) > 0:
         yield from items
+
+
+def zip_longest(*iterables: Any, fillvalue: Any = None) -> Any:
+    """itertools.zip_longest."""
+    columns = tuple(list(one) for one in iterables)
+    count = max(len(one) for one in columns)
+    for k in range(count):
+        row: Any = ()
+        for one in columns:
+            row = (*row, one[k] if k < len(one) else fillvalue)
+        yield row
+
+
+def compress(data: Any, selectors: Any) -> Any:
+    """itertools.compress."""
+    for item, is_taken in zip(data, selectors, strict=False):
+        if is_taken:
+            yield item
+
+
+def filterfalse(predicate: Any, iterable: Any) -> Any:
+    """itertools.filterfalse."""
+    for item in iterable:
+        if not (item if predicate is None else predicate(item)):
+            yield item
 
 
 def takewhile(predicate: Any, iterable: Any) -> Any:

@@ -460,7 +460,8 @@ class Frame:
         if isinstance(value, Poison) and value.is_deleted:
             raise self.ctx.unsupported(f"`{name}` is read after it may have been deleted", "Leave the `del` out.")
         if isinstance(value, Poison):
-            shown = "the result" if name.startswith("%") else f"`{name}`"
+            is_users = not name.startswith("%") and name not in self.source.made_up
+            shown = f"`{name}`" if is_users else "the result"
             raise self.ctx.not_constant(
                 f"the type of {shown} depends on the path taken", f"Give {shown} one type on every path.", why=value.why
             )

@@ -220,7 +220,7 @@ def kept(frame: Frame, value: Value) -> Value:
         return value if ir.same(items, value.items) else dataclasses.replace(value, items=items)
     if (stream := as_stream(value)) is not None and stream.spent is None:
         spent = new_cell(frame)
-        frame.env[spent.key] = FRESH
+        frame.env[spent.key] = FRESH if stream.at is None else ir.integer(0)
         return Static(dataclasses.replace(stream, spent=spent))
     if not is_mutable(value):
         return value

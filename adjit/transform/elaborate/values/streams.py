@@ -37,8 +37,13 @@ def of_run(name: str, run: Callable[[Frame, Taking], None]) -> Value:
     return Static(Stream(name, run=run))
 
 
-def of_items(ctx: Context, name: str, make: Callable[[Frame], Value]) -> Value:
-    """What gives the items of what `make` says when it is run through; what is refused then is refused here."""
+def of_items(
+    ctx: Context, name: str, make: Callable[[Frame], Value], at: Callable[[ir.Operand], Value] | None = None
+) -> Value:
+    """What gives the items of what `make` says when it is run through; what is refused then is refused here.
+
+    at: the item at a place, where each may be taken by itself.
+    """
     here = ctx.node, ctx.frame
 
     def made(user: Frame) -> Value:
@@ -49,7 +54,7 @@ def of_items(ctx: Context, name: str, make: Callable[[Frame], Value]) -> Value:
         finally:
             ctx.node, ctx.frame = outer
 
-    return Static(Stream(name, make=made))
+    return Static(Stream(name, make=made, at=at))
 
 
 def take_all(frame: Frame, stream: Stream, taking: Taking) -> None:
@@ -79,6 +84,7 @@ def _begun(frame: Frame, stream: Stream, afterwards: Static) -> bool:
     if stream.spent is None:
         return True
     state = frame.env.get(stream.spent.key)
+    state = FRESH if state == ir.integer(0) else state
     if state not in (FRESH, EMPTY):
         raise frame.ctx.unsupported(
             f"an iterator, of {stream.__name__}, is run through in more than one place or in a loop",

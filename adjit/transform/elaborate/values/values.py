@@ -311,12 +311,14 @@ class Stream:
     """What gives its items once, one after the other: what a call of a generator makes, of map, of zip.
 
     run: how a generator is run through. make: of anything else, all that it runs over, worked out where that begins.
-    spent: the cell that says whether it was, of one that a variable holds.
+    at: its item at a place, of one that `next` may take one by one. spent: the cell that says whether it was run
+    through, or how many `next` has taken, of one that a variable holds.
     """
 
     __name__: str
     run: Callable[..., None] | None = None
     make: Callable[..., Value] | None = None
+    at: Callable[[ir.Operand], Value] | None = None
     spent: Cell | None = None
 
 
