@@ -39,7 +39,7 @@ OF_LIBRARIES = {
     "scipy.special": tuple(f"of_scipy.scipy_{name}" for name in ("special", "bessel", "more", "faddeeva")),
     "scipy.stats": tuple(f"of_scipy.scipy_{name}" for name in ("stats", "distributions", "frozen", "descriptive")),
     "scipy.linalg": ("of_scipy.scipy_linalg", "of_scipy.scipy_matrices"),
-    "scipy.integrate": ("of_scipy.scipy_integrate", "of_scipy.scipy_initial_values"),
+    "scipy.integrate": ("of_scipy.scipy_integrate", "of_scipy.scipy_initial_values", "of_scipy.scipy_quadrature"),
     "scipy.spatial.distance": ("of_scipy.scipy_spatial",),
     "scipy.signal": ("of_scipy.scipy_signal",),
     "scipy.interpolate": ("of_scipy.scipy_interpolate",),

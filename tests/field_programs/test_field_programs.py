@@ -20,7 +20,6 @@ PROGRAMS = [program for part in PARTS for program in part.PROGRAMS]
 
 # What is not taken, and how that is said.
 REFUSED: dict[str, str] = {
-    "sn_chi2": "scipy.integrate.quad has no derivative here",
     "clip_area": "the argument of tuple is not a tuple",
     "user_equilibrium": "a tuple indexed with a value that is not constant",
 }

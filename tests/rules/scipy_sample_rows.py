@@ -156,10 +156,10 @@ VALLEY = row(optimize.rosen, lambda x: optimize.rosen(x), vector(3), tags="doubl
 
 SAMPLES: list[Row] = [VALLEY, *SUMS, *DISTANCES, *FILTERS, *SPLINES]
 
-# What tests/programs/test_initial_values.py is of, and what is refused.
+# What tests/programs/test_initial_values.py and test_quadrature.py are of, and what is refused.
 WITHOUT_EXAMPLE = (
-    integrate.solve_ivp, integrate.odeint,
-    integrate.quad, interpolate.UnivariateSpline, interpolate.make_interp_spline,
+    integrate.solve_ivp, integrate.odeint, integrate.quad, integrate.dblquad,
+    interpolate.UnivariateSpline, interpolate.make_interp_spline,
     interpolate.InterpolatedUnivariateSpline, interpolate.LSQUnivariateSpline, interpolate.splrep, interpolate.splev,
     interpolate.griddata, interpolate.interpn, interpolate.RBFInterpolator,
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy import integrate, interpolate, linalg, signal
+from scipy import interpolate, linalg, signal
 
 import adjit
 
@@ -118,7 +118,6 @@ def test_lines():
         (lambda a: linalg.eig(a)[0], "np.linalg.eig"),
         (lambda a: linalg.eigh(a, subset_by_index=[0, 1]), "adjit takes"),
         (lambda a: linalg.qr(a, pivoting=True), "leave it out"),
-        (lambda a: integrate.quad(lambda x: a[0, 0] * x, 0.0, 1.0)[0], "fixed_quad"),
         (lambda a: signal.lfilter(a[0], a[1], a[2], zi=a[3]), "recurrence"),
         (lambda a: interpolate.CubicSpline(a[0], a[1], bc_type="periodic")(0.5), "natural"),
         (lambda a: interpolate.UnivariateSpline(a[0], a[1])(0.5), "PchipInterpolator"),

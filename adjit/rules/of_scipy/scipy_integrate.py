@@ -107,10 +107,3 @@ def simpson(y, x=None, dx=1.0, axis=-1):
 def fixed_quad(func, a, b, args=(), n=5):
     nodes, weights = np.polynomial.legendre.leggauss(n)
     return 0.5 * (b - a) * np.sum(weights * func(0.5 * (b - a) * (nodes + 1.0) + a, *args)), None
-
-
-@decomposition(si.quad)
-def quad(func, a, b, args=()):
-    raise NotImplementedError(
-        "scipy.integrate.quad has no derivative here: its points depend on values; fixed_quad(f, a, b, n=50) has"
-    )

@@ -7,6 +7,7 @@ In: numbers, and arrays to be held fixed. Out: the same, or their sum.
 
 from __future__ import annotations
 
+import copy
 from typing import TypeVar
 
 import numpy as np
@@ -17,8 +18,8 @@ Value = TypeVar("Value")
 
 
 def stop_gradient(x: Value) -> Value:
-    """x itself (an array is copied), which every derivative takes as constant; also for @njit functions."""
-    return x.copy() if isinstance(x, np.ndarray) else x
+    """x itself, a copy of what can be changed, which every derivative takes as constant; also for @njit functions."""
+    return x.copy() if isinstance(x, np.ndarray) else copy.deepcopy(x)
 
 
 @overload(stop_gradient)

@@ -7,6 +7,7 @@ In: a callee or the name of a method. Out: what emits its operations.
 
 from __future__ import annotations
 
+import dataclasses
 import operator
 import random
 from typing import Any
@@ -20,6 +21,7 @@ from adjit.rules.axes import normal_axes
 from adjit.runtime.library import held, stop_gradient, unique
 from adjit.transform import ir
 from adjit.transform.elaborate import iterables, python_builtins
+from adjit.transform.elaborate.containers import listed
 from adjit.transform.elaborate.operators import applied
 from adjit.transform.elaborate.operators import binary as by_operator
 from adjit.transform.elaborate.ordering import ORDERING
@@ -33,12 +35,17 @@ from adjit.transform.elaborate.values.frame import Frame
 from adjit.transform.elaborate.values.handlers import Handler, axes_of, bound, identity, refused, taken, takes
 from adjit.transform.elaborate.values.values import (
     Complex,
+    Grown,
+    Record,
     Static,
+    Table,
     TupleValue,
     Value,
     dtype,
     is_array,
     is_complex,
+    is_list,
+    is_numeric,
     ndim,
     parts_of,
 )
@@ -118,6 +125,20 @@ def _limits(kind: Any) -> Handler:
 
 
 def _stop_gradient(frame: Frame, value: Value) -> Value:
+    """adjit.stop_gradient, of all that is in lists, tuples, dictionaries and objects."""
+    value = listed(frame, value) if isinstance(value, Grown) else value
+    if isinstance(value, TupleValue | Record):
+        held_items = tuple(_stop_gradient(frame, one) for one in value.items)
+        return dataclasses.replace(value, items=held_items, cell=None)
+    if isinstance(value, Table):
+        items = _stop_gradient(frame, dataclasses.replace(value.items, cell=None))
+        assert is_list(items)
+        return dataclasses.replace(value, items=items, cell=None)
+    if isinstance(value, Grown):
+        buffers = tuple(operand(frame.ctx, _stop_gradient(frame, buffer)) for buffer in value.buffers)
+        return dataclasses.replace(value, buffers=buffers, cell=None)
+    if not is_numeric(value):
+        return value
     if is_complex(value):
         raise frame.ctx.unsupported(
             "adjit.stop_gradient of complex numbers", "Hold their real and their imaginary parts fixed."
@@ -183,7 +204,7 @@ INTRINSICS: dict[Any, Handler] = {
     as_view: _as_view,
     overlapping: _overlaps,
     normal_axes: _normal_axes,
-    stop_gradient: takes("adjit.stop_gradient", "x:value", _stop_gradient),
+    stop_gradient: takes("adjit.stop_gradient", "x", _stop_gradient),
 }
 
 # What takes a list for what it is, and no array in its place.

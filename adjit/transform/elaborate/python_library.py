@@ -25,6 +25,7 @@ from adjit.transform.elaborate.operators import binary
 from adjit.transform.elaborate.ordering import written
 from adjit.transform.elaborate.records import Partial, method_of
 from adjit.transform.elaborate.values import algorithms, samples, scalars
+from adjit.transform.elaborate.values.choices import functions_in
 from adjit.transform.elaborate.values.elementwise import copied, materialise
 from adjit.transform.elaborate.values.frame import Frame, wrap
 from adjit.transform.elaborate.values.handlers import Handler, operands_of, takes
@@ -189,6 +190,14 @@ def _letter(frame: Frame, value: Value) -> Value:
     return ir.integer(ord(letter))
 
 
+def _callable(frame: Frame, value: Value) -> Value:
+    """callable."""
+    if isinstance(value, Record) and value.of is not None:
+        return ir.boolean(hasattr(value.of, "__call__"))  # noqa: B004  of instances
+    held = isinstance(value, Static) and callable(value.value)
+    return ir.boolean(held or bool(functions_in(value)))
+
+
 def is_cached(callee: Any) -> bool:
     """Whether it is a function that remembers its results, which are those of the function itself."""
     return isinstance(callee, functools._lru_cache_wrapper)
@@ -209,6 +218,7 @@ PYTHON_LIBRARY: dict[Any, Handler] = {
     itertools.takewhile: written(algorithms.takewhile),
     itertools.dropwhile: written(algorithms.dropwhile),
     itertools.groupby: written(algorithms.groupby),
+    callable: takes("callable", "obj", _callable),
     copy.copy: takes("copy.copy", "x", _copied),
     copy.deepcopy: takes("copy.deepcopy", "x memo?", _copied_deep),
     math.comb: _of_whole_numbers(math.comb, "n k", algorithms.comb),
