@@ -30,7 +30,7 @@ from adjit.transform.ir.printing import callee_name
 from adjit.transform.ir.types import array_type_of
 
 MOST_FREE = 256  # threads of a block that may have as many registers as a thread can have
-_AS_INTEGERS = (math.floor, math.ceil, math.trunc)
+_AS_INTEGERS = (math.floor, math.ceil, math.trunc, round)
 _CUDA = ir.of_cuda()
 
 
@@ -114,7 +114,7 @@ class KernelExpressions(Expressions):
     def call(self, op: ir.Call) -> Text:
         if op.callee is distinct:
             return self.operand(op.args[0])
-        callee = in_kernel(op.callee)
+        callee = in_kernel(op.callee, len(op.args))
         if callee is None:
             raise Unsupported(
                 f"{callee_name(op.callee)} in a loop for a GPU",

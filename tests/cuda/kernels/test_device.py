@@ -53,6 +53,7 @@ REFUSED = {
     "waiting",
     "decay",
     "recursive",
+    "attend row",
     "nearest",
     "online softmax",
 }  # of which nobody knows how long a thread takes
@@ -182,6 +183,23 @@ def test_an_older_device(name):
     for kernel, code in codes(name, cc=(8, 0)).items():
         assert ".target sm_80" in code.ptx
         assert not code.spills, kernel
+
+
+@needs_compiler
+@pytest.mark.parametrize("cc", [(8, 0), (9, 0)])
+def test_tapes_of_many_trips_are_no_registers(cc):
+    (code,) = codes("logistic maps", cc=cc).values()
+    assert not code.spills
+    assert code.registers is None or code.registers <= 64
+
+
+def test_loops_over_long_tapes_are_of_as_many_trips_as_the_host_says():
+    text = emitted("logistic maps").text
+    assert "for _ in range(trips):" in text
+    assert "for _ in range(trips - 1, -1, -1):" in text
+    assert "(x0, r, x0_bar, r_bar, y_bar, stop, 64)" in text
+    # a short one is written out, and its tape is registers
+    assert "trips" not in emitted("log sum exp").text
 
 
 @needs_compiler
