@@ -19,6 +19,7 @@ from adjit.api.arguments import type_of
 from adjit.api.dispatch import TARGETS, Specialising, derive
 from adjit.api.notation import to_text
 from adjit.api.options import Options
+from adjit.api.races import check_program, is_asked_for, looking_at_kernels
 from adjit.api.trees import Template, conform, is_on_device, leaves, map_leaves, template, zero
 from adjit.errors import Stretched, Unsupported, WrongCall
 from adjit.runtime.backend.dispatcher import Picklable, compiler_lock, sparing
@@ -63,8 +64,11 @@ class OnDevice(Specialising, Picklable):
 
     def strict(self, *arguments: Any) -> Any:
         """A call with the backend's arrays, which raises Stretched where the code would have to be made anew."""
-        with np.errstate(all="ignore"):
-            return self._made_for(arguments)(*arguments)
+        made = self._made_for(arguments)
+        if is_asked_for():
+            check_program(self.derivative, arguments)
+        with looking_at_kernels(), np.errstate(all="ignore"):
+            return made(*arguments)
 
     def prepare(self, *arguments: Any) -> None:
         """Makes the code for these arguments, without a call."""

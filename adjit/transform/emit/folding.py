@@ -154,7 +154,8 @@ class Folding:
             assigned.update(dict.fromkeys(names, position))
             if any(map(_waits, ir.with_inner(op))):
                 written[_ALL] = position
-            stored = (op.memory_written, *(memory for inner in op.regions for memory in inner.memory_written))
+            stored = [op.memory_written, *(memory for inner in op.regions for memory in inner.memory_written)]
+            stored += (a for inner in ir.with_inner(op) if _has_effect(inner) for a in inner.memory_read)
             written.update((self._aliases.find(memory), position) for memory in stored if memory is not None)
         return set(assigned)
 
@@ -327,6 +328,11 @@ def _reads_name(op: ir.Op, name: str) -> bool:
 def _waits(op: ir.Op) -> bool:
     """Whether other threads may have stored something when it is done."""
     return isinstance(op, ir.Barrier) or (isinstance(op, ir.Call) and op.effect and isinstance(op.callee, ir.External))
+
+
+def _has_effect(op: ir.Op) -> bool:
+    """Whether it is a call that may store to the arrays that it is given."""
+    return isinstance(op, ir.Call) and op.effect
 
 
 def _yielded(op: ir.If) -> Iterator[ir.Var]:

@@ -9,7 +9,7 @@ import pytest
 from numba import cuda
 
 import adjit
-from adjit.runtime.cuda.check import watched
+from adjit.runtime.cuda.check import UNWRITTEN, watched
 from adjit.runtime.cuda.launch import load
 from adjit.transform import kernel_pipeline
 from tests.cuda.kernels import elements
@@ -26,8 +26,6 @@ REFUSED = {
     "nearest": "for all threads alike", "online softmax": "for all threads alike",
     "attend row": "for all threads alike",
 }  # fmt: skip
-# what is saved of an element before it is first stored to is put back, and never used
-UNWRITTEN = "read before anything is stored there"
 
 
 def launched(kernel, launch, arguments, kind, target):

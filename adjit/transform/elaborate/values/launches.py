@@ -22,6 +22,7 @@ import numpy as np
 
 from adjit import errors
 from adjit.transform import ir
+from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Context, Frame, as_index
 from adjit.transform.elaborate.values.handlers import bound
 from adjit.transform.elaborate.values.values import Static, TupleValue, Value, described, is_array, is_number
@@ -147,8 +148,9 @@ def launch(frame: Frame, found: Configured, args: Sequence[Value], named: Mappin
             raise ctx.mismatch(
                 f"`{parameter}` of the kernel {name} is {described(value)}", "Pass numbers and arrays on the device."
             )
-    arrays = tuple(a for a in given if isinstance(a, ir.Var) and is_array(a))
-    names = tuple(p for p, a in zip(expected.parameters, given, strict=True) if is_array(a))
+    given = [materialise(ctx, value) for value in given]
+    pairs = [(p, a) for p, a in zip(expected.parameters, given, strict=True) if isinstance(a, ir.Var) and is_array(a)]
+    names, arrays = tuple(p for p, _ in pairs), tuple(a for _, a in pairs)
     ctx.builder.emit(ir.Call(callee=apart, args=arrays, outs=(), effect=True, options=(("names", names),)))
     ctx.inline_derivative(found.launch, (*given, *found.blocks, found.shared_bytes))
     return Static(None)
