@@ -6,7 +6,19 @@ from numba import cuda, float64
 
 import adjit
 from tests.cuda.compiled import needs_compiler, report
-from tests.cuda.launching import PROGRAMS, arguments, diffuse, layers, picked, push, weigh, with_blocks
+from tests.cuda.launching import (
+    PROGRAMS,
+    arguments,
+    chosen,
+    diffuse,
+    layers,
+    layers_in_numpy,
+    of_any_width,
+    picked,
+    push,
+    weigh,
+    with_blocks,
+)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -81,6 +93,25 @@ def test_blocks_stay_blocks():
     assert "cuda.atomic" not in text
     table = made.explain("float64[:, ::1], int64").launches
     assert any("blocks" in threads for _, _, threads, _ in table)
+
+
+def test_blocks_that_are_chosen_are_kernels_each():
+    text = adjit.grad(chosen, target="cuda").source("float64[:, ::1], int64, bool")
+    host = text[text.rindex("\ndef ") :]
+    # blocks of both shapes reach all elements; a tape of all trips, and no launch for a single element
+    assert host.count("[cover(x0.shape[1], x0.shape[0])]") >= 4
+    assert host.count("= empty((step_trips, ") == 3
+    assert "one_thread" not in host
+    assert "append" not in host
+
+
+@pytest.mark.parametrize("width", [4, 64])
+def test_blocks_of_a_shape_that_is_an_argument(width):
+    given = arguments(np.random.default_rng(2))["any width"][:3]
+    expected = adjit.grad(layers_in_numpy, wrt=(0, 1), target="python")(*given)
+    found = adjit.grad(of_any_width, wrt=(0, 1), target="python")(*given, width)
+    for bar, own in zip(found, expected, strict=True):
+        np.testing.assert_allclose(bar, own, rtol=1e-12)
 
 
 @needs_compiler

@@ -10,7 +10,9 @@ from tests.cuda.launching import PROGRAMS, arguments, permuted
 from tests.cuda.simulated.checks import assert_close, like, on_device, on_host
 
 # three of four are left to the long run
-NAMES = [pytest.param(n, marks=[] if n in ("layers", "with blocks") else [pytest.mark.long]) for n in PROGRAMS]
+NAMES = [
+    pytest.param(n, marks=[] if n in ("layers", "with blocks", "any width") else [pytest.mark.long]) for n in PROGRAMS
+]
 
 
 def wanted(name, given):
