@@ -8,6 +8,7 @@ In: an `Asked`, which says what of which kernel, and numba types. Out: its IR, o
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -76,20 +77,19 @@ def build_kernel(asked: Asked, arg_types: Sequence[types.Type], given: Sequence[
 
 
 def _nest_for_threads(asked: Asked, arg_types: Sequence[types.Type], given: Sequence[types.Type]) -> ir.Function:
-    """The nest, whose values are computed again where threads have no memory to keep them."""
-    made = released(derived_nest(asked, arg_types, given), for_gpu=True)
-    try:
-        made.analysis(_planner(asked))
-    except Unsupported:
-        again = dataclasses.replace(asked, strategy=dataclasses.replace(asked.strategy, values="again"))
-        other = released(derived_nest(again, arg_types, given), for_gpu=True)
-        try:
-            other.analysis(_planner(asked))
-        except Unsupported:
-            # the first one says what is wanted
+    """The nest. Where threads have no memory to keep values that its reverse reads, these are computed again; or the
+    threads make trips alike, so that it is known how many values there are."""
+    first: ir.Function | None = None
+    for changed in ({}, {"values": "again"}, {"alike": True}, {"alike": True, "values": "again"}):
+        strategy = dataclasses.replace(asked.strategy, **changed)
+        made = released(derived_nest(dataclasses.replace(asked, strategy=strategy), arg_types, given), for_gpu=True)
+        first = first or made
+        with contextlib.suppress(Unsupported):
+            made.analysis(_planner(asked))
             return made
-        return other
-    return made
+    assert first is not None
+    # which says what is wanted
+    return first
 
 
 def _planner(asked: Asked) -> Callable[[ir.Function], Plan]:

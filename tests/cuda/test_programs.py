@@ -6,6 +6,8 @@ from numba import cuda, float64
 
 import adjit
 from tests.cuda.compiled import needs_compiler, report
+from tests.cuda.kernels.blocks import until_small
+from tests.cuda.kernels.fields_at_random import attend_row
 from tests.cuda.launching import (
     PROGRAMS,
     arguments,
@@ -307,3 +309,34 @@ def test_what_a_launch_leaves_decides_what_the_program_does_next(monkeypatch):
     assert adjit.grad(program, target="python")(x, order).shape == (8,)
     with pytest.raises(adjit.Race):
         adjit.grad(program, target="python")(x + 1.0, order)
+
+
+def of_rows(q, k, v):
+    out = cuda.device_array((q.shape[0], v.shape[1]))
+    attend_row[q.shape[0], 8](q, k, v, out, 0.5)
+    return np.sum(out * out)
+
+
+def of_rows_in_numpy(q, k, v):
+    w = np.exp(0.5 * q @ k.T)
+    out = (w / np.sum(w, axis=1).reshape(-1, 1)) @ v
+    return np.sum(out * out)
+
+
+def of_any_length(x):
+    y = cuda.device_array_like(x)
+    until_small[2, 8](x, y)
+    return np.sum(y)
+
+
+def test_threads_of_a_launch_make_trips_alike():
+    g = np.random.default_rng(4)
+    given = g.normal(size=(3, 4)), g.normal(size=(13, 4)), g.normal(size=(13, 5))
+    wanted = adjit.grad(of_rows_in_numpy, wrt=(0, 1, 2), target="python")(*given)
+    for bar, own in zip(adjit.grad(of_rows, wrt=(0, 1, 2), target="python")(*given), wanted, strict=True):
+        np.testing.assert_allclose(bar, own, rtol=1e-11, atol=1e-13)
+    text = adjit.grad(of_rows, wrt=(0, 1, 2), target="cuda").source(*["float64[:, ::1]"] * 3)
+    assert "for trip in range(j_trips):" in text
+    with pytest.raises(adjit.Unsupported, match="nobody knows how many trips") as fault:
+        adjit.grad(of_any_length, target="cuda").source("float64[::1]")
+    assert fault.value.place is not None

@@ -23,8 +23,6 @@ SUFFIXES = {"tangent": "_dot", "adjoint": "_bar"}
 REFUSED = {
     "until small": "nobody knows how many trips", "waiting": "nobody knows how many trips",
     "decay": "of which nobody knows how many", "recursive": "calls itself",
-    "nearest": "for all threads alike", "online softmax": "for all threads alike",
-    "attend row": "for all threads alike",
 }  # fmt: skip
 
 
@@ -70,7 +68,16 @@ def check(kernel, launch, arguments):
 
 
 # nine of ten are left to the long run, but for some that went wrong once
-OFTEN = {"allen cahn", "attention", "iterated", "two of a branch", "stored again", "swapping", "logistic maps"}
+OFTEN = {
+    "allen cahn",
+    "attention",
+    "iterated",
+    "two of a branch",
+    "stored again",
+    "swapping",
+    "logistic maps",
+    "attend row",
+}
 NAMES = [
     pytest.param(n, marks=[pytest.mark.long] if (k % 10 or n in SELDOM) and n not in OFTEN else [])
     for k, n in enumerate(sorted(CASES.keys() - REFUSED))
