@@ -21,8 +21,8 @@ MAY_IMPORT = {
     "api": f"errors notation rules runtime runtime.backend runtime.cuda runtime.library {IR} transform.elaborate "
     "transform.emit transform.explain transform.kernel_pipeline transform.kernels transform.pipeline transform.rewrite "
     "transform.source transform.strategy",
-    "transform.kernel_pipeline": f"errors {IR} transform.arrays transform.cuda transform.emit "
-    "transform.kernels transform.machine transform.pipeline transform.rewrite",
+    "transform.kernel_pipeline": f"errors {IR} transform.arrays transform.cuda transform.elaborate transform.emit "
+    "transform.kernels transform.machine transform.pipeline transform.rewrite transform.source",
     "transform.pipeline": f"errors {IR} transform.arrays transform.cuda transform.derive transform.elaborate "
     "transform.emit transform.kernels transform.kinds transform.machine transform.rewrite transform.source "
     "transform.strategy transform.sweeps",

@@ -41,6 +41,7 @@ from adjit.api.names import values_of_names
 from adjit.api.notation import to_text, to_types
 from adjit.api.options import Options
 from adjit.api.plans import GRADIENTS, OTHER, Planned, planned
+from adjit.api.races import check_program, is_asked_for
 from adjit.api.structures import Layouts, has_extents, is_integer, is_laid_out, laid_out, result_of, typed
 from adjit.api.trees import described
 from adjit.errors import NOT_REAL, AdjitError, InternalError, NotCached, Stretched, TypeMismatch, Unsupported, WrongCall
@@ -611,6 +612,8 @@ class Interpreted(Specialising, Picklable):
     def strict(self, *arguments: Any) -> Any:
         """A call that raises Stretched where the code would have to be made anew."""
         found = self._made_for(arguments)
+        if is_asked_for():
+            check_program(self.derivative, arguments)
         with np.errstate(all="ignore"):
             return found(*arguments)
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import math
-import os
 from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Literal
@@ -27,8 +26,9 @@ from adjit.api.dispatch import stub_of
 from adjit.api.notation import to_text, to_types
 from adjit.api.on_device import NEEDS_DEVICE
 from adjit.api.options import Options, make_options
+from adjit.api.races import check_launch, is_asked_for, looking_at_kernels
 from adjit.api.trees import is_on_device
-from adjit.errors import AdjitError, InternalError, Race, TypeMismatch, WrongCall, WrongWrt
+from adjit.errors import AdjitError, InternalError, TypeMismatch, WrongCall, WrongWrt
 from adjit.runtime.backend.dispatcher import SpecialisedDispatcher, compiler_lock, sparing
 from adjit.runtime.compile import load
 from adjit.runtime.library import check_separate
@@ -229,31 +229,9 @@ class DerivedKernel:
             made = self._made.setdefault(asked, (_OnDevice if self.is_on_device else _Made)(self, asked))
         if 0 in grid:
             return
-        if os.environ.get("ADJIT_CUDA_CHECK"):
-            self._check_races(asked, arguments, [*grid, shared_bytes])
+        if is_asked_for():
+            check_launch(asked, arguments, [*grid, shared_bytes])
         made.run(arguments, unread, [*grid, shared_bytes], [shadows[k] for k in sorted(shadows)])
-
-    def _check_races(self, asked: Asked, arguments: Sequence[Any], grid: Sequence[int]) -> None:
-        """Race if the kernel, launched on copies of these arguments, has one."""
-        from adjit.runtime.cuda.check import Notes, watch
-        from adjit.transform import kernel_pipeline
-
-        notes, name = Notes(), self.function.__name__
-        arguments = [a.copy_to_host() if is_on_device(a) else a for a in arguments]
-        with compiler_lock:
-            emitted = kernel_pipeline.watched_source(asked, [specialised(type_of(a)) for a in arguments])
-            run = load(emitted.text, emitted.globals, emitted.name, f"{name} watched", is_plain=True)
-        pairs = zip(self.parameters, arguments, strict=True)
-        given = [watch(a.copy(), notes, f"`{n}`") if isinstance(a, np.ndarray) else a for n, a in pairs]
-        with np.errstate(all="ignore"):
-            run(*given, *grid, notes)
-        faults = notes.faults()
-        if faults:
-            raise Race(
-                f"the kernel {name} has a race: {faults[0]}",
-                why="" if len(faults) == 1 else f"And: {faults[1]}.",
-                instead="Put cuda.syncthreads() between the two, or use cuda.atomic.add, or another element.",
-            )
 
     def _bound(self, args: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
         unknown = next((name for name in named if name not in self.parameters), None)
@@ -387,7 +365,7 @@ class _OnDevice(_Made):
         if host is None:
             with compiler_lock:
                 host = self.hosts.get(key) or self.hosts.setdefault(key, self.loaded(key))
-        with np.errstate(all="ignore"):
+        with looking_at_kernels(), np.errstate(all="ignore"):
             host(*given)
 
     def loaded(self, key: tuple[types.Type, ...]) -> Any:

@@ -19,6 +19,8 @@ from adjit.api.arguments import type_of
 from adjit.api.dispatch import TARGETS, Specialising, derive
 from adjit.api.notation import to_text
 from adjit.api.options import Options
+from adjit.api.races import check_program, is_asked_for, looking_at_kernels
+from adjit.api.structures import laid_out
 from adjit.api.trees import Template, conform, is_on_device, leaves, map_leaves, template, zero
 from adjit.errors import Stretched, Unsupported, WrongCall
 from adjit.runtime.backend.dispatcher import Picklable, compiler_lock, sparing
@@ -49,13 +51,30 @@ class OnDevice(Specialising, Picklable):
 
         # what the caller chose with `adjit.cuda.on` comes first
         with streams.on(streams.current() or arrays.stream_for(bound)):
-            try:
-                found = self.strict(*given)
-            except Stretched:
-                if self.derivative.stretches:
-                    raise
-                found = self.stretching.strict(*given)
+            found = self._called(given)
         return arrays.as_first(found, bound)
+
+    def _called(self, given: tuple[Any, ...]) -> Any:
+        """What a call with the backend's arrays gives."""
+        if self._is_laid_out(given):
+            return self._with_constants(given)
+        try:
+            return self.strict(*given)
+        except Unsupported as fault:
+            if not self._takes_constants(fault, given):
+                raise
+            return self._with_constants(given)
+        except Stretched:
+            if self.derivative.stretches:
+                raise
+            return self.stretching.strict(*given)
+
+    def _with_constants(self, given: tuple[Any, ...]) -> Any:
+        """The same with the integers among the arguments known while compiling."""
+        found = laid_out(self.derivative, list(self.__signature__.parameters), given, constants=True)
+        assert found is not None
+        layouts, leaves = found
+        return self._of_layouts(layouts)._called(leaves)
 
     def of_leaves(self, *arguments: Any) -> Any:
         """A call with arguments that are known to be taken."""
@@ -63,8 +82,11 @@ class OnDevice(Specialising, Picklable):
 
     def strict(self, *arguments: Any) -> Any:
         """A call with the backend's arrays, which raises Stretched where the code would have to be made anew."""
-        with np.errstate(all="ignore"):
-            return self._made_for(arguments)(*arguments)
+        made = self._made_for(arguments)
+        if is_asked_for():
+            check_program(self.derivative, arguments)
+        with looking_at_kernels(), np.errstate(all="ignore"):
+            return made(*arguments)
 
     def prepare(self, *arguments: Any) -> None:
         """Makes the code for these arguments, without a call."""

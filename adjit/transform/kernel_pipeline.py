@@ -8,8 +8,10 @@ In: an `Asked`, which says what of which kernel, and numba types. Out: its IR, o
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from numba import types
 
@@ -17,12 +19,23 @@ from adjit.errors import Unsupported
 from adjit.transform import ir
 from adjit.transform.arrays import shape
 from adjit.transform.cuda import Plan, emit_plan, launch_table, planned
+from adjit.transform.elaborate import KernelLaunch, elaborate
 from adjit.transform.emit import Emitted, emit
-from adjit.transform.kernels import Asked, derived_kernel, in_few_stretches, nested, telling, without_levels
+from adjit.transform.kernels import (
+    Asked,
+    derived_kernel,
+    in_few_stretches,
+    launched_apart,
+    nested,
+    telling,
+    without_levels,
+)
 from adjit.transform.machine import tune
 from adjit.transform.pipeline import build, compiler
+from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.notes import Record, recording
 from adjit.transform.rewrite.released import released
+from adjit.transform.source.derivative import Derivative
 
 
 def kernel_source(
@@ -64,20 +77,19 @@ def build_kernel(asked: Asked, arg_types: Sequence[types.Type], given: Sequence[
 
 
 def _nest_for_threads(asked: Asked, arg_types: Sequence[types.Type], given: Sequence[types.Type]) -> ir.Function:
-    """The nest, whose values are computed again where threads have no memory to keep them."""
-    made = released(derived_nest(asked, arg_types, given), for_gpu=True)
-    try:
-        made.analysis(_planner(asked))
-    except Unsupported:
-        again = dataclasses.replace(asked, strategy=dataclasses.replace(asked.strategy, values="again"))
-        other = released(derived_nest(again, arg_types, given), for_gpu=True)
-        try:
-            other.analysis(_planner(asked))
-        except Unsupported:
-            # the first one says what is wanted
+    """The nest. Where threads have no memory to keep values that its reverse reads, these are computed again; or the
+    threads make trips alike, so that it is known how many values there are."""
+    first: ir.Function | None = None
+    for changed in ({}, {"values": "again"}, {"alike": True}, {"alike": True, "values": "again"}):
+        strategy = dataclasses.replace(asked.strategy, **changed)
+        made = released(derived_nest(dataclasses.replace(asked, strategy=strategy), arg_types, given), for_gpu=True)
+        first = first or made
+        with contextlib.suppress(Unsupported):
+            made.analysis(_planner(asked))
             return made
-        return other
-    return made
+    assert first is not None
+    # which says what is wanted
+    return first
 
 
 def _planner(asked: Asked) -> Callable[[ir.Function], Plan]:
@@ -96,6 +108,26 @@ def derived_nest(asked: Asked, arg_types: Sequence[types.Type], given: Sequence[
     """Its IR, with loops that say what are blocks and what are threads."""
     function = shape(in_few_stretches(asked, arg_types, build), True, asked.strategy, False)
     return derived_kernel(asked, function, given, compiler())
+
+
+def watched_program(
+    function: Any, arg_types: Sequence[types.Type], launching: Callable[[KernelLaunch], Callable[..., None]]
+) -> Emitted | None:
+    """The source of a program, for plain Python, in which launches are calls of what `launching` gives, with the
+    arguments of the kernel, the number of blocks along each axis, and the bytes of shared memory; None if it has none.
+    """
+    found: list[KernelLaunch] = []
+
+    def inner(asked: Derivative | KernelLaunch, given: tuple[types.Type, ...]) -> ir.Function:
+        if isinstance(asked, Derivative):
+            return build(asked, given)
+        found.append(asked)
+        args = tuple(ir.Var(f"argument_{k}", type_) for k, type_ in enumerate(given))
+        call = ir.Call(callee=launching(asked), args=args, outs=(), effect=True)
+        return ir.Function("launch", tuple(a.name for a in args), args, ir.Region(args, (call,), ()), None)
+
+    made = checked(elaborate(function, arg_types, inner), "elaborated")
+    return emit(released(launched_apart(made)), in_workspace=False) if found else None
 
 
 def watched_source(asked: Asked, arg_types: Sequence[types.Type]) -> Emitted:

@@ -81,8 +81,22 @@ def launches(derivative: Derivative, arg_types: Sequence[types.Type]) -> list[tu
 def _plan_of(derivative: Derivative, arg_types: Sequence[types.Type]) -> Plan:
     from adjit.transform.cuda import as_numbers, numbers, planned
 
-    made = released(build(derivative, tuple(map(as_numbers, arg_types))), for_gpu=True)
-    return planned(made, numbers(made, arg_types), deterministic=derivative.strategy.deterministic)
+    def plan(made: ir.Function) -> Plan:
+        return planned(made, numbers(made, arg_types), deterministic=derivative.strategy.deterministic)
+
+    given = tuple(map(as_numbers, arg_types))
+    made = released(build(derivative, given), for_gpu=True)
+    try:
+        return plan(made)
+    except Unsupported as fault:
+        if not any(isinstance(op, ir.For) and op.level == "threads" for op in made.body.inside):
+            raise
+        # the threads of kernels that the program launches may have no memory for loops of lengths of their own
+        alike = dataclasses.replace(derivative, strategy=dataclasses.replace(derivative.strategy, alike=True))
+        try:
+            return plan(released(build(alike, given), for_gpu=True))
+        except Unsupported:
+            raise fault from None
 
 
 def _in_a_thread(derivative: Derivative, arg_types: tuple[types.Type, ...]) -> ir.Function:

@@ -217,6 +217,57 @@ def on_streams_in_numpy(x0, v0, dt, steps):
     return np.sum(x * v)
 
 
+def chosen(x0, steps, wide):
+    """Blocks of one of two shapes, which a condition says, in launches under conditions."""
+    if wide:
+        block = (8, 2)
+    else:
+        block = (4, 4)
+    x, y = cuda.to_device(x0), cuda.device_array_like(x0)
+    out = cuda.to_device(np.linspace(-1.0, 1.0, 7))
+    for step in range(steps):
+        if step % 2 == 0:
+            rotate[((x0.shape[0] + block[0] - 1) // block[0], -(-x0.shape[1] // block[1])), block](x, out, y)
+        else:
+            rotate[(2, 2), (4, 4)](x, out, y)
+        x, y = y, x
+    return np.sum(x * x)
+
+
+def chosen_in_numpy(x, steps, wide):
+    out = np.linspace(-1.0, 1.0, 7).reshape(-1, 1)
+    for _ in range(steps):
+        x = np.tanh(x - 0.3 * out * np.roll(x, -1, axis=1))
+    return np.sum(x * x)
+
+
+def of_any_width(x0, c, steps, width):
+    """Blocks of a shape that is an argument, known while compiling then."""
+    x, y = cuda.to_device(x0), cuda.to_device(x0)
+    for _ in range(steps):
+        diffuse[(x0.size + width - 1) // width, min(width, 32)](x, y, c)
+        x, y = y, x
+    return np.sum(x * x)
+
+
+def of_any_width_in_numpy(x0, c, steps, width):
+    return layers_in_numpy(x0, c, steps)
+
+
+@cuda.jit
+def picked(x, order, y):
+    i = cuda.grid(1)
+    if i < x.size:
+        y[order[i]] = x[i]
+
+
+def permuted(x, order):
+    """Without a race if no two elements of the order are the same."""
+    y = cuda.to_device(np.zeros(8))
+    picked[2, 4](x, order, y)
+    return np.sum(y * y * y)
+
+
 def arguments(g):
     n = 21
     return {
@@ -228,6 +279,8 @@ def arguments(g):
         "network once": (g.normal(size=n), g.normal(size=3), False),
         "means": (g.normal(size=12),),
         "on streams": (g.normal(size=n), g.normal(size=n), 0.1, 2),
+        "chosen": (g.normal(size=(7, 8)), 3, False),
+        "any width": (g.normal(size=n), g.uniform(0.1, 0.3, n), 2, 16),
     }
 
 
@@ -240,4 +293,6 @@ PROGRAMS = {
     "network once": (network, network_in_numpy, ("x", "h")),
     "means": (of_means, of_means_in_numpy, ("x",)),
     "on streams": (on_streams, on_streams_in_numpy, ("x0", "v0", "dt")),
+    "chosen": (chosen, chosen_in_numpy, ("x0",)),
+    "any width": (of_any_width, of_any_width_in_numpy, ("x0", "c")),
 }

@@ -2,11 +2,25 @@
 
 import numpy as np
 import pytest
-from numba import cuda
+from numba import cuda, float64
 
 import adjit
 from tests.cuda.compiled import needs_compiler, report
-from tests.cuda.launching import PROGRAMS, arguments, diffuse, layers, push, weigh, with_blocks
+from tests.cuda.kernels.blocks import until_small
+from tests.cuda.kernels.fields_at_random import attend_row
+from tests.cuda.launching import (
+    PROGRAMS,
+    arguments,
+    chosen,
+    diffuse,
+    layers,
+    layers_in_numpy,
+    of_any_width,
+    picked,
+    push,
+    weigh,
+    with_blocks,
+)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -81,6 +95,25 @@ def test_blocks_stay_blocks():
     assert "cuda.atomic" not in text
     table = made.explain("float64[:, ::1], int64").launches
     assert any("blocks" in threads for _, _, threads, _ in table)
+
+
+def test_blocks_that_are_chosen_are_kernels_each():
+    text = adjit.grad(chosen, target="cuda").source("float64[:, ::1], int64, bool")
+    host = text[text.rindex("\ndef ") :]
+    # blocks of both shapes reach all elements; a tape of all trips, and no launch for a single element
+    assert host.count("[cover(x0.shape[1], x0.shape[0])]") >= 4
+    assert host.count("= empty((step_trips, ") == 3
+    assert "one_thread" not in host
+    assert "append" not in host
+
+
+@pytest.mark.parametrize("width", [4, 64])
+def test_blocks_of_a_shape_that_is_an_argument(width):
+    given = arguments(np.random.default_rng(2))["any width"][:3]
+    expected = adjit.grad(layers_in_numpy, wrt=(0, 1), target="python")(*given)
+    found = adjit.grad(of_any_width, wrt=(0, 1), target="python")(*given, width)
+    for bar, own in zip(found, expected, strict=True):
+        np.testing.assert_allclose(bar, own, rtol=1e-12)
 
 
 @needs_compiler
@@ -196,3 +229,114 @@ def test_refused_at_its_line(program, types, what, instead, line):
     assert instead in str(fault.value)
     assert fault.value.place is not None
     assert line in fault.value.place.text
+
+
+# ---------------------------------------------------------------------------------------------------- races in launches
+
+
+@cuda.jit
+def swapped_late(x, order, y):
+    t = cuda.threadIdx.x
+    part = cuda.shared.array(8, float64)
+    part[t] = x[t]
+    cuda.syncthreads()
+    part[order[t]] = 2.0 * part[t]
+    cuda.syncthreads()
+    y[t] = part[t]
+
+
+def twice_permuted(x, order, steps):
+    a, b = cuda.to_device(x), cuda.device_array_like(x)
+    for step in range(steps):
+        if step == 1:
+            order = order // 2
+        picked[2, 4](a, order, b)
+        a, b = b, a
+    return np.sum(a * a)
+
+
+def doubled(x, order):
+    y = cuda.device_array_like(x)
+    swapped_late[1, 8](x, order, y)
+    return np.sum(y * y)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_without_races_pass_the_check(name, monkeypatch):
+    program, _, wrt = PROGRAMS[name]
+    given = arguments(np.random.default_rng(2))[name]
+    expected = adjit.grad(program, wrt=wrt, target="python")(*given)
+    monkeypatch.setenv("ADJIT_CUDA_CHECK", "1")
+    for bar, own in zip(adjit.grad(program, wrt=wrt, target="python")(*given), expected, strict=True):
+        np.testing.assert_array_equal(bar, own)
+
+
+@pytest.mark.parametrize(
+    "program, given, kernel",
+    [
+        # the first launch has none; what the second one is given follows from what the program makes
+        (twice_permuted, (np.linspace(0.0, 1.0, 8), np.arange(8)[::-1].copy(), 2), "picked"),
+        (doubled, (np.linspace(0.0, 1.0, 8), np.array([1, 0, 3, 2, 5, 4, 7, 6])), "swapped_late"),
+    ],
+)
+def test_races_of_launches_in_programs_are_found(program, given, kernel, monkeypatch):
+    assert adjit.grad(program, target="python")(*given).shape == (8,)
+    monkeypatch.setenv("ADJIT_CUDA_CHECK", "1")
+    for call in (
+        lambda: adjit.grad(program, target="python")(*given),
+        lambda: adjit.hvp(program, target="python")(*given, given[0]),
+        lambda: adjit.vjp(program, *given, target="python")[1](1.0),
+        lambda: adjit.jvp(lambda x: program(x, *given[1:]), given[:1], given[:1], target="python"),
+    ):
+        with pytest.raises(adjit.Race, match=f"the kernel {kernel} has a race: two threads") as fault:
+            call()
+        assert fault.value.place is not None
+        assert fault.value.place.function == kernel
+
+
+def test_what_a_launch_leaves_decides_what_the_program_does_next(monkeypatch):
+    monkeypatch.setenv("ADJIT_CUDA_CHECK", "1")
+
+    def program(x, order):
+        y = cuda.device_array_like(x)
+        before = y[0]
+        picked[2, 4](x, order, y)
+        if y[0] > 0.5:
+            picked[2, 4](x, order // 2, y)
+        return np.sum(y * y) + 0.0 * before
+
+    order, x = np.arange(8), np.linspace(0.0, 1.0, 8)
+    assert adjit.grad(program, target="python")(x, order).shape == (8,)
+    with pytest.raises(adjit.Race):
+        adjit.grad(program, target="python")(x + 1.0, order)
+
+
+def of_rows(q, k, v):
+    out = cuda.device_array((q.shape[0], v.shape[1]))
+    attend_row[q.shape[0], 8](q, k, v, out, 0.5)
+    return np.sum(out * out)
+
+
+def of_rows_in_numpy(q, k, v):
+    w = np.exp(0.5 * q @ k.T)
+    out = (w / np.sum(w, axis=1).reshape(-1, 1)) @ v
+    return np.sum(out * out)
+
+
+def of_any_length(x):
+    y = cuda.device_array_like(x)
+    until_small[2, 8](x, y)
+    return np.sum(y)
+
+
+def test_threads_of_a_launch_make_trips_alike():
+    g = np.random.default_rng(4)
+    given = g.normal(size=(3, 4)), g.normal(size=(13, 4)), g.normal(size=(13, 5))
+    wanted = adjit.grad(of_rows_in_numpy, wrt=(0, 1, 2), target="python")(*given)
+    for bar, own in zip(adjit.grad(of_rows, wrt=(0, 1, 2), target="python")(*given), wanted, strict=True):
+        np.testing.assert_allclose(bar, own, rtol=1e-11, atol=1e-13)
+    text = adjit.grad(of_rows, wrt=(0, 1, 2), target="cuda").source(*["float64[:, ::1]"] * 3)
+    assert "for trip in range(j_trips):" in text
+    with pytest.raises(adjit.Unsupported, match="nobody knows how many trips") as fault:
+        adjit.grad(of_any_length, target="cuda").source("float64[::1]")
+    assert fault.value.place is not None

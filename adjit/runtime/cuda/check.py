@@ -22,6 +22,7 @@ import numpy as np
 
 Kind = Literal["load", "store", "atomic"]
 Place = tuple[int, ...]
+UNWRITTEN = "is read before anything is stored there"
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ class Notes:
                 f"an element of {name}" if name else f"an element of {'global' if block is None else 'shared'} memory"
             )
             if block is not None and accesses[0].kind == "load":
-                yield f"{what} is read before anything is stored there"
+                yield f"{what} {UNWRITTEN}"
             if _is_race(accesses, lambda a: a.block):
                 yield f"two blocks are at {what}"
             for place in dict.fromkeys((a.block, a.stretch) for a in accesses):

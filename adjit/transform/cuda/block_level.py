@@ -281,10 +281,11 @@ def _window(sizes: Sequence[int | None], extents: Sequence[int]) -> list[int] | 
 def refuse(region: ir.Region) -> None:
     """Unsupported for what a kernel cannot do."""
     for op in sorted(region.inside, key=lambda op: not isinstance(op, ir.Raise)):
-        if isinstance(op, ir.NewTape):
+        if isinstance(op, ir.NewTape | ir.Push | ir.Pull):
+            tape = op.out if isinstance(op, ir.NewTape) else op.tape
             raise Unsupported(
                 "a loop in a kernel of which nobody knows how many trips it makes, with values that its reverse reads",
-                ir.place_of(_origin_of(region, op.out)),
+                ir.place_of(_origin_of(region, tape)),
                 "They would go to a list, and kernels have none.",
                 "Write it as `for` over a range that the kernel's arguments tell, for all threads alike, with an `if` "
                 'inside; or use target="cpu".',
@@ -300,7 +301,7 @@ def refuse(region: ir.Region) -> None:
             raise Unsupported("an error that a kernel raises", ir.place_of(op.origin), "", "Check it on the host.")
 
 
-def _origin_of(region: ir.Region, tape: ir.Var) -> ir.Origin | None:
+def _origin_of(region: ir.Region, tape: ir.Operand) -> ir.Origin | None:
     """The line of what is kept, or of the innermost statement around."""
     found: ir.Origin | None = None
     for op in region.inside:

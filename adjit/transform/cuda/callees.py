@@ -2,7 +2,7 @@
 
 In: a resolved callee. Out: the function that a kernel calls in its place; None if there is none.
 
-    in_kernel(np.exp)   ->   math.exp            in_kernel(np.maximum)   ->   External("adjit.cuda", "maximum")
+    in_kernel(np.exp, 1)   ->   math.exp            in_kernel(np.maximum, 2)   ->   External("adjit.cuda", "maximum")
 """
 
 from __future__ import annotations
@@ -63,6 +63,7 @@ _OURS = (
     "cbrt", "ceil", "degrees", "floor", "fmax", "fmin", "heaviside", "logaddexp", "logaddexp2", "maximum", "minimum",
     "radians", "rint", "sign", "signbit", "trunc",
 )  # fmt: skip
+_ROUNDING = (round, np.round, np.around)
 _OPERATORS: dict[Any, Any] = {
     np.greater: operator.gt, np.greater_equal: operator.ge, np.less: operator.lt, np.less_equal: operator.le,
     np.equal: operator.eq, np.not_equal: operator.ne, np.floor_divide: operator.floordiv,
@@ -88,6 +89,8 @@ def _table() -> dict[Any, Any]:
     # of integers Python's, of floats with Python's choice among nan and equal ones
     found |= {max: ir.external(OURS, "greater"), min: ir.external(OURS, "lesser")}
     found |= {math.floor: found[np.floor], math.ceil: found[np.ceil], math.trunc: found[np.trunc]}
+    # to whole numbers; to so many digits, with a second argument, kernels do not
+    found |= dict.fromkeys(_ROUNDING, found[np.rint])
     found[is_inside] = ir.external(OURS, "is_inside")
     return found | {callee: callee for callee in (ir.cast, ir.select, distinct)}
 
@@ -102,14 +105,16 @@ _OPERATOR = frozenset(value for name, value in vars(operator).items() if not nam
 _NO_OPERATOR = frozenset({operator.matmul, operator.imatmul, operator.getitem, operator.contains, operator.concat})
 
 
-def in_kernel(callee: Any) -> Any:
-    """The callee's stand-in in kernels, itself for operators; None if there is none."""
+def in_kernel(callee: Any, count: int) -> Any:
+    """The stand-in in kernels of a callee with so many arguments, itself for operators; None if there is none."""
     if isinstance(callee, External):
         return callee
     try:
         own = ir.canonical(callee)
         if own in _OPERATOR:
             return None if own in _NO_OPERATOR else own
+        if callee in _ROUNDING and count > 1:
+            return None
         return _TABLE.get(own, _TABLE.get(callee))
     except TypeError:
         # what cannot be looked up is none of them

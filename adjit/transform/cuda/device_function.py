@@ -92,7 +92,7 @@ def _check_call(function: ir.Function, op: ir.Call) -> None:
         )
     if any(map(ir.is_reference, (*op.args, *op.outs))):
         raise Unsupported(f"{name} of whole arrays, {_WHERE}", place, "", "Write it as loops.")
-    if op.effect or in_kernel(op.callee) is None:
+    if op.effect or in_kernel(op.callee, len(op.args)) is None:
         raise Unsupported(f"{name} {_WHERE}", place, "Kernels do not have it.", "Use operators and functions of math.")
 
 

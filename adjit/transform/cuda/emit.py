@@ -20,7 +20,9 @@ from numba import types
 
 from adjit.errors import InternalError, Unsupported
 from adjit.runtime.library import distinct
+from adjit.runtime.library.gpus import MODULE
 from adjit.transform import ir
+from adjit.transform.analysis.alias import Aliases
 from adjit.transform.cuda.callees import ON_HOST, OURS, in_kernel
 from adjit.transform.cuda.plan import Plan
 from adjit.transform.emit import Emitted, emit
@@ -30,7 +32,7 @@ from adjit.transform.ir.printing import callee_name
 from adjit.transform.ir.types import array_type_of
 
 MOST_FREE = 256  # threads of a block that may have as many registers as a thread can have
-_AS_INTEGERS = (math.floor, math.ceil, math.trunc)
+_AS_INTEGERS = (math.floor, math.ceil, math.trunc, round)
 _CUDA = ir.of_cuda()
 
 
@@ -40,6 +42,8 @@ def emit_plan(plan: Plan, fastmath: bool = False) -> Emitted:
     parts: list[str] = []
     blocks = {launched.kernel.name: launched.block for launched in plan.launches}
     for kernel in plan.kernels:
+        if MODULE == "numba_cuda_mlir":
+            _check_additions(kernel)
         emitted = emit(kernel, False, KernelExpressions)
         _merge(found, {**emitted.globals, "cuda": _CUDA})
         options = ["fastmath=True"] if fastmath else []
@@ -50,6 +54,23 @@ def emit_plan(plan: Plan, fastmath: bool = False) -> Emitted:
     host = emit(plan.host, False, functools.partial(HostExpressions, plan.on_host))
     _merge(found, host.globals)
     return Emitted(host.name, "\n\n".join([*parts, host.text]), found)
+
+
+def _check_additions(kernel: ir.Function) -> None:
+    """Unsupported where an atomic addition is to one of several shared arrays: numba-cuda-mlir takes what control flow
+    hands on for global memory there, and adds to whatever lies at that address."""
+    aliases, made = kernel.analysis(Aliases), kernel.body.made
+    shared = {op.out for op in kernel.body.inside if isinstance(op, ir.Alloc) and op.role == ir.Role("block")}
+    classes = set(map(aliases.find, shared))
+    additions = (op for op in kernel.body.inside if isinstance(op, ir.Store) and op.atomic)
+    for op in additions:
+        if aliases.find(op.array) in classes and ir.base_of(op.array, made) not in shared:
+            raise Unsupported(
+                "additions of several threads to one of several shared arrays, for numba-cuda-mlir",
+                ir.place_of(op.origin),
+                "What it compiles of that (0.6) adds to global memory.",
+                "Use one array with an axis for which it is, or numba-cuda.",
+            )
 
 
 def emit_in_thread(function: ir.Function) -> Emitted:
@@ -114,7 +135,7 @@ class KernelExpressions(Expressions):
     def call(self, op: ir.Call) -> Text:
         if op.callee is distinct:
             return self.operand(op.args[0])
-        callee = in_kernel(op.callee)
+        callee = in_kernel(op.callee, len(op.args))
         if callee is None:
             raise Unsupported(
                 f"{callee_name(op.callee)} in a loop for a GPU",

@@ -248,7 +248,7 @@ class Mapping:
 def _is_hosts(op: ir.Call) -> bool:
     """Whether a call is of arrays, or checks, or says something, or is of what no kernel can call."""
     is_of_numbers = all(is_scalar(o.type) for o in (*op.args, *op.outs))
-    return op.effect or is_check(op) or not is_of_numbers or in_kernel(op.callee) is None
+    return op.effect or is_check(op) or not is_of_numbers or in_kernel(op.callee, len(op.args)) is None
 
 
 def _stays_outside(op: ir.Op) -> bool:

@@ -45,6 +45,7 @@ from adjit.transform.cuda.parameters import Parameters
 from adjit.transform.cuda.plan import Launched, Plan, cell_type
 from adjit.transform.cuda.prepared import prepared
 from adjit.transform.cuda.refill import with_refills
+from adjit.transform.cuda.rolled import rolled
 from adjit.transform.cuda.uniform_sums import sum_uniform
 from adjit.transform.ir.printing import callee_name
 from adjit.transform.ir.types import is_scalar, typed_const
@@ -586,7 +587,8 @@ class _Outline:
     ) -> None:
         # what is left of loops in a kernel is a thread's own
         serial = [ir.with_loops(op, parallel=False) for op in ops]
-        parameters = Parameters(self.function, self.cells, self.loads, serial)
+        own, counts = rolled(serial)
+        parameters = Parameters(self.function, self.cells, self.loads, counts, own)
         heading = [ir.Comment(text=ir.REVERSE_SWEEP)] if self.is_reverse else []
         body = ir.Region(tuple(parameters.vars), (*heading, *parameters.head, *parameters.ops), ())
         params = tuple(parameters.vars)

@@ -19,8 +19,9 @@ from adjit.transform import ir
 class Parameters:
     """What a kernel is given: the arrays and numbers that its operations read and do not make.
 
-    cells: of the numbers on the device. loads: of elements that nothing changes, which kernels load themselves. head:
-    operations before all others, which load those, or work integers out of extents.
+    cells: of the numbers on the device. loads: of elements that nothing changes, which kernels load themselves.
+    literals: integers that the host knows, and kernels do not. head: operations before all others, which load those,
+    or work integers out of extents.
     """
 
     def __init__(
@@ -28,6 +29,7 @@ class Parameters:
         function: ir.Function,
         cells: Mapping[ir.Var, ir.Var],
         loads: Mapping[ir.Var, ir.Load],
+        literals: Mapping[ir.Var, ir.Const],
         ops: Sequence[ir.Op],
     ):
         self._made, self._cells = function.body.made, cells
@@ -55,6 +57,8 @@ class Parameters:
                     assert isinstance(array, ir.Var)
                     self._give(array, array)
                 self.head.append(loads[v])
+            elif v in literals:
+                self._give(v, literals[v])
             elif not self._again(v, known):
                 self._give(v, v)
                 known.add(v)

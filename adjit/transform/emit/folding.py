@@ -146,6 +146,9 @@ class Folding:
                 self.folded[op.results[0]] = op
                 continue
             final = self._final(op, region, last)
+            if final is not None and self._chooses(op) and _is_atomic(region, final):
+                # its array would be handed on by both branches, and a compiler may lose where that is
+                final = None
             is_alone = final is None or self._stands_alone(op, region, holder, handed, position)
             if final is not None and not is_alone and self._may_move(op, final, region, assigned, written, renewed):
                 last[position] = final
@@ -154,7 +157,8 @@ class Folding:
             assigned.update(dict.fromkeys(names, position))
             if any(map(_waits, ir.with_inner(op))):
                 written[_ALL] = position
-            stored = (op.memory_written, *(memory for inner in op.regions for memory in inner.memory_written))
+            stored = [op.memory_written, *(memory for inner in op.regions for memory in inner.memory_written)]
+            stored += (a for inner in ir.with_inner(op) if _has_effect(inner) for a in inner.memory_read)
             written.update((self._aliases.find(memory), position) for memory in stored if memory is not None)
         return set(assigned)
 
@@ -216,6 +220,10 @@ class Folding:
         if not foldable:
             return None
         return position if reading is None else last[position]
+
+    def _chooses(self, op: ir.Op) -> bool:
+        """Whether its text has branches."""
+        return op in self.choices or (isinstance(op, ir.Call) and op.callee is ir.select)
 
     def _handed_in_place(self, holder: ir.Op, region: ir.Region) -> dict[ir.Var, int]:
         """What a region hands on under the name that it came in with, and where that name is read last."""
@@ -320,6 +328,12 @@ def _renewed(holder: ir.Op | None, region: ir.Region) -> frozenset[ir.Operand]:
     return frozenset(arg for arg, handed in pairs if handed is not arg)
 
 
+def _is_atomic(region: ir.Region, position: int) -> bool:
+    """Whether an atomic addition stands there."""
+    op = region.ops[position] if position < len(region.ops) else None
+    return isinstance(op, ir.Store) and op.atomic
+
+
 def _reads_name(op: ir.Op, name: str) -> bool:
     return any(isinstance(o, ir.Var) and o.name == name for o in op.reads)
 
@@ -327,6 +341,11 @@ def _reads_name(op: ir.Op, name: str) -> bool:
 def _waits(op: ir.Op) -> bool:
     """Whether other threads may have stored something when it is done."""
     return isinstance(op, ir.Barrier) or (isinstance(op, ir.Call) and op.effect and isinstance(op.callee, ir.External))
+
+
+def _has_effect(op: ir.Op) -> bool:
+    """Whether it is a call that may store to the arrays that it is given."""
+    return isinstance(op, ir.Call) and op.effect
 
 
 def _yielded(op: ir.If) -> Iterator[ir.Var]:

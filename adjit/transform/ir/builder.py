@@ -42,6 +42,11 @@ class Builder:
         inside, around = self._stack[depth:], self._stack[:depth]
         return [op for level in inside for op in level], [op for level in around for op in level]
 
+    def maker(self, operand: Operand) -> Op | None:
+        """What makes an operand, if that stands in an open list."""
+        makers = (op for level in reversed(self._stack) for op in reversed(level))
+        return next((op for op in makers if operand in op.results), None)
+
     def emit(self, op: Op) -> Op:
         if op.origin is None and self.origin is not None:
             op = op.at(self.origin)

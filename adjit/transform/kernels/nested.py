@@ -13,6 +13,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.elaborate import KernelLaunch, elaborate_kernel, without_comments
+from adjit.transform.kernels.alike import trips_alike
 from adjit.transform.kernels.derived import Asked
 from adjit.transform.kernels.elements import by_elements
 from adjit.transform.kernels.forwarding import see_through_tiles
@@ -42,7 +43,8 @@ def in_few_stretches(asked: Asked, arg_types: Sequence[types.Type], build: Build
     if asked.strategy.uses("tiles"):
         made = checked(simplify(see_through_tiles(made)), "seen through")
         made = checked(simplify(in_one_stretch(made)), "one stretch")
-    return checked(by_elements(made), "by elements")
+    made = checked(by_elements(made), "by elements")
+    return checked(simplify(trips_alike(made)), "alike") if asked.strategy.alike else made
 
 
 def launched(launch: KernelLaunch, given: Sequence[types.Type], strategy: Strategy, build: Build) -> ir.Function:

@@ -43,7 +43,7 @@ def _without_fixed(region: ir.Region, around: Callable[[ir.Op], bool]) -> ir.Reg
             continue
         inside = set(op.body.args) | op.body.defines
         moved: dict[ir.Op, Sequence[ir.Op]] = {}
-        for inner in _of_nest(op):
+        for inner in _of_nest(op.body):
             if _is_whole(inner) and not inside.intersection(inner.operands):
                 moved[inner] = ()
                 inside.difference_update(inner.results)
@@ -51,12 +51,15 @@ def _without_fixed(region: ir.Region, around: Callable[[ir.Op], bool]) -> ir.Reg
     return ir.with_ops(region, ops)
 
 
-def _of_nest(loop: ir.For) -> Iterator[ir.Op]:
-    """What the trips of a loop do themselves, and of loops in it that are over blocks and threads as well."""
-    for op in loop.body.ops:
+def _of_nest(region: ir.Region) -> Iterator[ir.Op]:
+    """What the trips of a loop do themselves, and of loops in it that are over blocks and threads as well; and what
+    they do before a launch that is under a condition."""
+    for op in region.ops:
         yield op
-        if isinstance(op, ir.For) and op.level is not None:
-            yield from _of_nest(op)
+        is_level = isinstance(op, ir.For) and op.level is not None
+        if is_level or (isinstance(op, ir.If) and any(map(is_launch, ir.with_inner(op)))):
+            for inside in op.regions:
+                yield from _of_nest(inside)
 
 
 def _is_whole(op: ir.Op) -> bool:

@@ -4,14 +4,15 @@ import numpy as np
 import pytest
 
 import adjit
-from adjit.runtime.cuda.check import watched
-from tests.cuda.launching import PROGRAMS, arguments
+import adjit.api.on_device as on_device_module
+from adjit.runtime.cuda.check import UNWRITTEN, watched
+from tests.cuda.launching import PROGRAMS, arguments, permuted
 from tests.cuda.simulated.checks import assert_close, like, on_device, on_host
 
-# what is saved of an element before it is first stored to is put back, and never used
-UNWRITTEN = "read before anything is stored there"
 # three of four are left to the long run
-NAMES = [pytest.param(n, marks=[] if n in ("layers", "with blocks") else [pytest.mark.long]) for n in PROGRAMS]
+NAMES = [
+    pytest.param(n, marks=[] if n in ("layers", "with blocks", "any width") else [pytest.mark.long]) for n in PROGRAMS
+]
 
 
 def wanted(name, given):
@@ -47,3 +48,18 @@ def test_under_a_memory_limit(name):
     given = arguments(np.random.default_rng(2))[name]
     found = adjit.value_and_grad(program, wrt=wrt, target="cuda", memory_limit="1 kB")(*map(on_device, given))
     assert_close(on_host(found), wanted(name, given), 1e-11)
+
+
+def test_launches_of_programs_and_of_derivatives_are_looked_at(monkeypatch):
+    monkeypatch.setenv("ADJIT_CUDA_CHECK", "1")
+    program, _, wrt = PROGRAMS["network"]
+    given = arguments(np.random.default_rng(2))["network"]
+    found = adjit.value_and_grad(program, wrt=wrt, target="cuda")(*map(on_device, given))
+    assert_close(on_host(found), wanted("network", given), 1e-11)
+    x, order = on_device(np.linspace(0.0, 1.0, 8)), np.array([0, 1, 2, 3, 4, 5, 6, 0])
+    with pytest.raises(adjit.Race, match="the kernel picked has a race: two"):
+        adjit.grad(permuted, target="cuda")(x, on_device(order))
+    # where the programs' own are not looked at, those of the derivative have it as well
+    monkeypatch.setattr(on_device_module, "check_program", lambda *_: None)
+    with pytest.raises(adjit.InternalError, match="a generated kernel has a race: "):
+        adjit.grad(permuted, target="cuda")(x, on_device(order))

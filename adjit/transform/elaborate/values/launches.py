@@ -5,6 +5,7 @@ the place of the call; device arrays are arrays as any others.
 
     step[blocks, 64](p, q, c)          for i in prange(min(p.size, blocks * 64)): q[i] = ...
     q = cuda.device_array_like(p)      q = np.empty_like(p)
+    step[blocks, 128 if n > 1000 else 32](p, q, c)      if threads == 128: ..., else: ...
 
 The program's streams and events are gone: in one stream, one after the other, is an order that they allow as well.
 """
@@ -19,9 +20,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numba import types
 
 from adjit import errors
 from adjit.transform import ir
+from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Context, Frame, as_index
 from adjit.transform.elaborate.values.handlers import bound
 from adjit.transform.elaborate.values.values import Static, TupleValue, Value, described, is_array, is_number
@@ -30,6 +33,7 @@ from adjit.transform.source.callables import python_function, signature
 
 MOST_THREADS = 1024  # of a block
 MOST_USUAL = 256  # of one of which the program does not say how many it has
+MOST_SHAPES = 8  # of the blocks of one launch, each of which is a kernel of its own
 
 
 def apart(*arrays: Any) -> None:
@@ -70,10 +74,13 @@ class ForAll:
 
 @dataclass(frozen=True, eq=False)
 class Configured:
-    """`kernel[grid, block]`: what is called to launch it. `blocks` has one for each axis of the grid."""
+    """`kernel[grid, block]`: what is called to launch it. `grid` and `block` have a number for each axis, `shapes` what
+    the threads of a block may be, along x, y, z: one of those is what `block` says."""
 
-    launch: KernelLaunch
-    blocks: tuple[ir.Operand, ...]
+    kernel: Any
+    grid: tuple[ir.Operand, ...]
+    block: tuple[ir.Operand, ...]
+    shapes: tuple[tuple[int, int, int], ...]
     shared_bytes: ir.Operand
 
 
@@ -92,9 +99,9 @@ def configured(frame: Frame, kernel: Any, entries: Sequence[Value]) -> Value:
     grid, block, stream, shared_bytes = (*entries, ir.integer(0), ir.integer(0))[:4] if len(entries) < 4 else entries
     _check_stream(ctx, stream)
     blocks = tuple(as_index(ctx, n, "a number of blocks") for n in _sizes(ctx, grid))
-    launched = Launched(_block(ctx, block), len(blocks))
+    threads = tuple(as_index(ctx, n, "a number of threads") for n in _sizes(ctx, block))
     taken = as_index(ctx, shared_bytes, "the bytes of shared memory")
-    return Static(Configured(KernelLaunch(kernel, launched), blocks, taken))
+    return Static(Configured(kernel, blocks, threads, _shapes(ctx, threads), taken))
 
 
 def for_all(frame: Frame, found: ForAll, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
@@ -105,9 +112,9 @@ def for_all(frame: Frame, found: ForAll, args: Sequence[Value], named: Mapping[s
     )
     threads = ir.integer(MOST_USUAL) if wanted in (None, ir.integer(0)) else wanted
     assert threads is not None
-    (width, _, _) = _block(ctx, threads)
-    more = ctx.call(frame, Static(operator.add), [tasks, ir.integer(width - 1)], {})  # type: ignore[list-item]
-    blocks = ctx.call(frame, Static(operator.floordiv), [more, ir.integer(width)], {})
+    width = ctx.call(frame, Static(operator.sub), [threads, ir.integer(1)], {})
+    more = ctx.call(frame, Static(operator.add), [tasks, width], {})  # type: ignore[list-item]
+    blocks = ctx.call(frame, Static(operator.floordiv), [more, threads], {})
     return configured(frame, found.kernel, (blocks, threads, stream or ir.integer(0), taken or ir.integer(0)))
 
 
@@ -118,24 +125,77 @@ def _sizes(ctx: Context, value: Value) -> Sequence[Value]:
     return found
 
 
-def _block(ctx: Context, value: Value) -> tuple[int, int, int]:
-    sizes = [n.value for n in _sizes(ctx, value) if isinstance(n, ir.Const) and is_integer(n.type)]
-    if len(sizes) < len(_sizes(ctx, value)):
-        raise ctx.unsupported(
+def _shapes(ctx: Context, block: Sequence[ir.Operand]) -> tuple[tuple[int, int, int], ...]:
+    """The shapes that a block may have, in order; not_constant where nobody knows them."""
+    found = _values(ctx, block, {})
+    if found is None or len(found) > MOST_SHAPES:
+        raise ctx.not_constant(
             "a block whose shape is known at run time only",
-            "Write it as a literal, or as a global of the module.",
+            f"Write it as a literal, as a global of the module, or as a choice among up to {MOST_SHAPES} of those: "
+            "128 if n > 1000 else 32.",
             why="Kernels are compiled for the shape of their blocks.",
         )
-    if min(sizes) < 1 or math.prod(sizes) > MOST_THREADS:
-        most = f"It has up to {MOST_THREADS:,}."
-        raise ctx.fail(errors.WrongCall, f"a block of {sizes} threads", most, "Launch more blocks.")
-    x, y, z = (*map(int, sizes), 1, 1)[:3]
-    return x, y, z
+    shapes = []
+    for sizes in sorted(found):
+        if min(sizes) < 1 or math.prod(sizes) > MOST_THREADS:
+            most = f"It has up to {MOST_THREADS:,}."
+            raise ctx.fail(errors.WrongCall, f"a block of {list(sizes)} threads", most, "Launch more blocks.")
+        x, y, z = (*sizes, 1, 1)[:3]
+        shapes.append((x, y, z))
+    return tuple(shapes)
+
+
+def _values(
+    ctx: Context, operands: Sequence[ir.Operand], conditions: Mapping[ir.Operand, bool]
+) -> set[tuple[int, ...]] | None:
+    """What integers may be together, where the conditions are so; None if nobody knows, or it is too much."""
+    if len(conditions) > MOST_SHAPES:
+        return None
+    found: list[int] = []
+    for operand in operands:
+        value = _value(ctx, operand, conditions)
+        if value is None:
+            return None
+        if not isinstance(value, int):
+            parts = [_values(ctx, operands, {**conditions, value: holds}) for holds in (True, False)]
+            return None if None in parts else {one for part in parts if part is not None for one in part}
+        found.append(value)
+    return {tuple(found)}
+
+
+def _value(ctx: Context, operand: ir.Operand, conditions: Mapping[ir.Operand, bool]) -> int | ir.Operand | None:
+    """What an integer is where the conditions are so; the condition that it hangs on besides; None if nobody knows."""
+    if isinstance(operand, ir.Const):
+        return int(operand.value) if is_integer(operand.type) else None
+    op = ctx.builder.maker(operand)
+    if isinstance(op, ir.If):
+        if op.condition not in conditions:
+            return op.condition
+        taken = op.then if conditions[op.condition] else op.orelse
+        return _value(ctx, taken.yields[op.outs.index(operand)], conditions)
+    if not isinstance(op, ir.Call) or op.effect:
+        return None
+    if op.callee is ir.select:
+        condition, yes, no = op.args
+        return _value(ctx, yes if conditions[condition] else no, conditions) if condition in conditions else condition
+    if ir.canonical(op.callee) not in _EXACT:
+        return None
+    found: list[int] = []
+    for arg in op.args:
+        value = _value(ctx, arg, conditions)
+        if not isinstance(value, int):
+            return value
+        found.append(value)
+    return int(ir.canonical(op.callee)(*found))
+
+
+# of Python's integers as of those of programs
+_EXACT = (operator.add, operator.sub, operator.mul, min, max)
 
 
 def launch(frame: Frame, found: Configured, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
     """The operations of a launch."""
-    ctx, kernel = frame.ctx, found.launch.kernel
+    ctx, kernel = frame.ctx, found.kernel
     expected: inspect.Signature = signature(python_function(kernel))
     name = python_function(kernel).__name__
     try:
@@ -147,11 +207,55 @@ def launch(frame: Frame, found: Configured, args: Sequence[Value], named: Mappin
             raise ctx.mismatch(
                 f"`{parameter}` of the kernel {name} is {described(value)}", "Pass numbers and arrays on the device."
             )
-    arrays = tuple(a for a in given if isinstance(a, ir.Var) and is_array(a))
-    names = tuple(p for p, a in zip(expected.parameters, given, strict=True) if is_array(a))
+    given = [materialise(ctx, value) for value in given]
+    pairs = [(p, a) for p, a in zip(expected.parameters, given, strict=True) if isinstance(a, ir.Var) and is_array(a)]
+    names, arrays = tuple(p for p, _ in pairs), tuple(a for _, a in pairs)
     ctx.builder.emit(ir.Call(callee=apart, args=arrays, outs=(), effect=True, options=(("names", names),)))
-    ctx.inline_derivative(found.launch, (*given, *found.blocks, found.shared_bytes))
+    _of_shape(ctx, found, given, found.shapes)
     return Static(None)
+
+
+def _of_shape(ctx: Context, found: Configured, given: Sequence[Value], shapes: Sequence[tuple[int, int, int]]) -> None:
+    """The launch with a block of one of these shapes, asked for one after the other."""
+    (shape, *others) = shapes
+    sizes = zip(found.block, shape, strict=False)
+    known: dict[ir.Operand, ir.Const] = {n: ir.integer(size) for n, size in sizes if isinstance(n, ir.Var)}
+
+    def one() -> None:
+        # what follows from the shape is said anew: that so many blocks reach the last element is seen then
+        grid = [_made_of(ctx, n, known) for n in found.grid]
+        launched = KernelLaunch(found.kernel, Launched(shape, len(grid)))
+        ctx.inline_derivative(launched, (*given, *grid, _made_of(ctx, found.shared_bytes, known)))
+
+    axes = {n: found.block.index(n) for n in known}
+    tests = [(n, size) for n, size in known.items() if any(other[axes[n]] != size.value for other in others)]
+    if not tests:
+        one()
+        return
+    holds: ir.Operand = ir.boolean(True)
+    for n, size in tests:
+        test = ctx.builder.call(operator.eq, n, size, type=types.boolean, name="has_shape")
+        holds = test if holds == ir.boolean(True) else ctx.builder.call(operator.and_, holds, test, type=types.boolean)
+    with ctx.builder.region() as then:
+        one()
+    with ctx.builder.region() as orelse:
+        _of_shape(ctx, found, given, others)
+    ctx.builder.emit(
+        ir.If(condition=holds, then=ir.Region((), tuple(then), ()), orelse=ir.Region((), tuple(orelse), ()))
+    )
+
+
+def _made_of(ctx: Context, operand: ir.Operand, known: Mapping[ir.Operand, ir.Const]) -> ir.Operand:
+    """An integer, worked out anew where it follows from what is known now."""
+    if operand in known:
+        return known[operand]
+    op = ctx.builder.maker(operand)
+    if not isinstance(op, ir.Call) or op.effect or not all(isinstance(a.type, types.Integer) for a in op.args):
+        return operand
+    args = [_made_of(ctx, arg, known) for arg in op.args]
+    if args == list(op.args):
+        return operand
+    return ctx.builder.call(op.callee, *args, type=operand.type, name=ir.name_of(operand, "blocks"))
 
 
 # ------------------------------------------------------------------------------------------------------ what hosts call
