@@ -46,6 +46,7 @@ from adjit.api.dispatch import derive, register
 from adjit.api.in_kernels import check_kind
 from adjit.api.on_device import pull_on_device, push_on_device
 from adjit.api.options import Options, make_options
+from adjit.api.sparse import sparse_derivative
 from adjit.api.structures import Layouts, Patterns, laid_out, like, patterns_in, taken
 from adjit.api.trees import Template, conform, described, leaves, map_leaves, parts_of, snapshot, template, zero
 from adjit.errors import Stretched, TypeMismatch, Unsupported, WrongCall
@@ -256,17 +257,28 @@ def jacrev(function: Any = None, wrt: Wrt = 0, **options: Any) -> Any:
     return _derived(function, "jacrev", wrt, options)
 
 
-def jacobian(function: Any = None, wrt: Wrt = 0, **options: Any) -> Any:
+def jacobian(function: Any = None, wrt: Wrt = 0, *, sparse: bool = False, sparsity: Any = None, **options: Any) -> Any:
     """The Jacobian, by columns (`jacfwd`) where that takes no more sweeps, of eight columns each, than there are rows,
     and by rows (`jacrev`) otherwise. How many results there are is found out by one evaluation for each new tuple of
     shapes (and integers) of the arguments; in compiled code it is by rows where the results are numbers and the
-    arguments arrays."""
-    return _derived(function, "jacobian", wrt, options)
+    arguments arrays.
+
+    With `sparse` it is a `scipy.sparse.csr_array` of shape (result.size, argument.size), in C order, for each pair of a
+    result and an argument. Its pattern comes from a run that finds out which arguments each result depends on, whatever
+    their values, and is found anew for arguments for which another may hold: `.sparsity(*args)` gives it. Columns (or
+    rows) with no row (column) in common are made together (Curtis, Powell and Reid 1974). `sparsity`: a pattern, as a
+    matrix or as `.sparsity` gives it, to be used where it has all entries of the one found; WrongCall where not.
+    """
+    return _matrix(function, "jacobian", wrt, sparse, sparsity, options)
 
 
-def hessian(function: Any = None, wrt: Wrt = 0, **options: Any) -> Any:
-    """The Hessian of a scalar function: the Jacobian, by columns, of its gradient."""
-    return _derived(function, "hessian", wrt, options)
+def hessian(function: Any = None, wrt: Wrt = 0, *, sparse: bool = False, sparsity: Any = None, **options: Any) -> Any:
+    """The Hessian of a scalar function: the Jacobian, by columns, of its gradient.
+
+    With `sparse` it is a `scipy.sparse.csr_array`, as of `jacobian`; columns are made together if each entry, or its
+    mirror image, can be told (star colouring, Gebremedhin, Manne and Pothen 2005).
+    """
+    return _matrix(function, "hessian", wrt, sparse, sparsity, options)
 
 
 rules.constant(stop_gradient, held)
@@ -292,6 +304,30 @@ def _type_of_checkpointed(value: Checkpointed[..., Any], c: Any) -> Any:
 
 
 # --------------------------------------------------------------------------------------- what all of these do alike
+
+
+def _matrix(function: Any, kind: str, wrt: Wrt, sparse: bool, sparsity: Any, options: dict[str, Any]) -> Any:
+    """The derived function, or a decorator that makes it, for a matrix that may be sparse."""
+    if not isinstance(sparse, bool):
+        raise WrongCall(f"sparse={sparse!r}", instead="Write sparse=True or sparse=False.")
+    if not sparse and sparsity is None:
+        return _derived(function, kind, wrt, options)
+    if not sparse:
+        raise WrongCall("sparsity without sparse=True", instead="Write sparse=True, or leave sparsity out.")
+    chosen = make_options(options, ("wrt", "sparse", "sparsity"))
+    if function is None:
+        return functools.partial(_matrix, kind=kind, wrt=wrt, sparse=sparse, sparsity=sparsity, options=options)
+    function = as_python(function)
+    whole = bound(function)
+    if has_paths(wrt):
+        raise Unsupported(
+            f"wrt={wrt!r}, a part of an argument, in a sparse {kind}",
+            instead="Pass that part as an argument of its own.",
+        )
+    inner = function if whole is None else whole.function
+    made = derivatives.made(kind, inner, wrt if whole is None else whole.positions(wrt), **chosen.for_derivatives())
+    derived = sparse_derivative(made, chosen, kind == "hessian", sparsity)
+    return derived if whole is None else BoundDerived(derived, whole, 0)
 
 
 def _derived(

@@ -5,6 +5,7 @@ In: a `Derivative`, numba types, and the compiler, which makes the primal. Out: 
     grad    reverse from the seed 1, both sweeps in one       jvp    forward, the tangents beside the arguments
     vjp     reverse from the seed that is the last argument   jacobian    by columns or by rows
     split   reverse, cut between the sweeps                   hvp    forward through a gradient
+    sparsity    index sets through the program                compressed    the entries of a sparse Jacobian
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from adjit.notation import to_text
 from adjit.transform import ir
 from adjit.transform.analysis import effects
 from adjit.transform.derive import Compiler, forward, reverse
+from adjit.transform.derive.compressed import Plan, compressed_columns, compressed_rows, compressed_whole_rows
+from adjit.transform.derive.index_sets import index_sets
 from adjit.transform.derive.jacobian import by_columns, by_rows, by_whole_rows
 from adjit.transform.derive.mirror import Sweeps
 from adjit.transform.ir.types import part_type, tuple_parts, typed_const, unliteral
@@ -363,6 +366,44 @@ def _by_rows(asked: _Asked) -> ir.Function:
     return _simplified(checked(made, "rows"))
 
 
+def _sparsity(asked: _Asked) -> ir.Function:
+    _check_real(asked)
+    _check_drawless(asked)
+    (table,) = _trees(asked.names, asked.given)
+    return checked(index_sets(asked.function, asked.wrt, table, asked.compiler.derivative), "index sets")
+
+
+def _compressed_columns(asked: _Asked) -> ir.Function:
+    _check_drawless(asked)
+    plan = Plan(*_trees(asked.names, asked.given))
+    made = compressed_columns(asked.function, asked.wrt, plan, asked.derivative.width, asked.compiler.derivative)
+    return _simplified(checked(made, "compressed"))
+
+
+def _compressed_rows(asked: _Asked) -> ir.Function:
+    _check_drawless(asked)
+    function, wrt, build = asked.function, asked.wrt, asked.compiler.derivative
+    plan, halves = Plan(*_trees(asked.names, asked.given)), _halves(asked)
+    made = None if halves is None else compressed_rows(function, wrt, plan, halves, build)
+    if made is None:
+        joint = asked.seeded("out_bar", _seed_tree(function))
+        made = compressed_whole_rows(function, wrt, plan, joint, build)
+    return _simplified(checked(made, "compressed"))
+
+
+def _check_drawless(asked: _Asked) -> None:
+    """Refuses what draws random numbers: the pattern is found, and the entries are made, by runs of their own."""
+    calls = [op for op in ir.walk(asked.function.body) if isinstance(op, ir.Call) and not effects.is_check(op)]
+    drawn = next((call for call in calls if call.effect and call.outs), None)
+    if drawn is not None:
+        raise errors.Unsupported(
+            f"a sparse Jacobian of {shown(asked.derivative.function)}, which draws random numbers",
+            ir.place_of(drawn.origin),
+            "The function runs several times for it, and each run would draw others.",
+            "Pass the numbers drawn as an argument.",
+        )
+
+
 # how it is made, what its name ends in, its title
 _KINDS: dict[str, tuple[Callable[[_Asked], ir.Function], str, str]] = {
     "grad": (_gradient, "grad", "Gradient"),
@@ -373,6 +414,9 @@ _KINDS: dict[str, tuple[Callable[[_Asked], ir.Function], str, str]] = {
     "jacfwd": (_by_columns, "jacobian", "Jacobian, by columns,"),
     "jacrev": (_by_rows, "jacobian", "Jacobian, by rows,"),
     "jacobian": (_jacobian, "jacobian", "Jacobian"),
+    "sparsity": (_sparsity, "index_sets", "Index sets of the Jacobian"),
+    "compressed_columns": (_compressed_columns, "entries", "Entries of the Jacobian, by columns,"),
+    "compressed_rows": (_compressed_rows, "entries", "Entries of the Jacobian, by rows,"),
     "split_forward": (_split, "forward", "Value, and what the adjoint needs,"),
     "split_reverse": (_split, "pullback", "Adjoint, from what was saved,"),
 }

@@ -56,6 +56,7 @@ class Derivative:
     strategy: which mechanisms are used
     parallel: whether loops over prange run in parallel where they can
     boundscheck, nancheck: whether what is emitted checks each index, and each number that it makes
+    width: (of 'compressed_columns') how many directions travel together
     holomorphic: (of 'grad' and 'value_and_grad') the complex derivative of a complex function of complex arguments
     """
 
@@ -73,6 +74,7 @@ class Derivative:
     holomorphic: bool = False
     boundscheck: bool = False
     nancheck: bool = False
+    width: int = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,6 +240,10 @@ def signature(spec: Any) -> inspect.Signature:
         more = [f"{names[p]}_bar" for p in wrt]
     elif spec.kind == "hvp":
         more = [f"{names[wrt[0]]}_dot" if spec.single else "vectors"]
+    elif spec.kind == "sparsity":
+        more = ["table"]
+    elif spec.kind in ("compressed_columns", "compressed_rows"):
+        more = ["colours", "lines", "via", "count"]
     elif spec.kind == "jvp":
         more = [f"{name}_dot" for name in names]
     else:
