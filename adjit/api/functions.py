@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -281,11 +281,41 @@ def hessian(function: Any = None, wrt: Wrt = 0, *, sparse: bool = False, sparsit
     return _matrix(function, "hessian", wrt, sparse, sparsity, options)
 
 
+def vmap(function: Any = None, in_axes: Any = 0, out_axes: int = 0, **options: Any) -> Any:
+    """The function mapped over a new axis: `vmap(f)(x, y)[i] == f(x[i], y[i])`, results with the axis `out_axes`.
+
+    in_axes: which axis of each argument it is: a number for all arguments without a default, a tuple with one for each,
+             or a dictionary by names; None, and left out, for arguments that are the same in all calls. In a tuple of
+             arrays it is that of each.
+
+    It is a loop, of which with `parallel=True` the trips run in threads, as a loop over prange. Derivatives can be
+    taken of it, and it of derivatives: `vmap(grad(loss), {"x": 0})(w, x)` has the gradient of each sample. Raises
+    TypeMismatch for an argument without that axis, ValueError where arguments differ in length along it, or have
+    length 0 and results are arrays, whose shapes only a call tells.
+    """
+    chosen = make_options(options, ("in_axes", "out_axes"))
+    if chosen.target in ("cuda", "cuda-device"):
+        raise Unsupported("vmap for a GPU", instead="Write the loop: each trip is a thread there.")
+    if function is None:
+        return functools.partial(vmap, in_axes=in_axes, out_axes=out_axes, **options)
+    function = as_python(function)
+    settings = chosen.for_derivatives()
+    whole = bound(function)
+    if whole is None:
+        return derive(derivatives.mapping(function, in_axes, out_axes, **settings), chosen)
+    # of the parameters that are not held
+    if isinstance(in_axes, tuple | list):
+        in_axes = dict(zip(whole.free, in_axes, strict=False))
+    elif not isinstance(in_axes, Mapping):
+        in_axes = {name: in_axes for name, p in whole.signature.parameters.items() if p.default is p.empty}
+    return BoundDerived(derive(derivatives.mapping(whole.function, in_axes, out_axes, **settings), chosen), whole, 0)
+
+
 rules.constant(stop_gradient, held)
 
 # what they make inside a function that is differentiated is a derivative as well
 DERIVING.update(
-    {made: made.__name__ for made in (grad, value_and_grad, jvp, vjp, hvp, jacfwd, jacrev, jacobian, hessian)}
+    {made: made.__name__ for made in (grad, value_and_grad, jvp, vjp, hvp, jacfwd, jacrev, jacobian, hessian, vmap)}
 )
 
 register("jacobian", Choosing)

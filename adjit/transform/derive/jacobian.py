@@ -156,7 +156,7 @@ class Matrices:
         if not any(ir.is_array(y) for y in body.yields):
             return [()] * len(body.yields)
         copied = ir.Cloner().region(dataclasses.replace(body, args=()))
-        self.builder.ops.extend(ir.rewritten(copied, _unheard).ops)
+        self.builder.ops.extend(ir.rewritten(copied, unheard).ops)
         return [extents(self.builder, y) for y in copied.yields]
 
     def allocate(self, shapes: Sequence[Shape], by_columns: bool) -> None:
@@ -231,7 +231,7 @@ class Matrices:
         return emit_integer(self.builder, callee, left, right, name or scalars.name_of(callee))
 
 
-def _unheard(op: ir.Op) -> ir.Op | Sequence[ir.Op]:
+def unheard(op: ir.Op) -> ir.Op | Sequence[ir.Op]:
     """An operation of a copy: it says nothing, and draws only where its shape depends on that."""
     if isinstance(op, ir.Call) and isinstance(op.callee, ir.Said):
         return ()
