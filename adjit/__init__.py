@@ -8,7 +8,20 @@ from adjit import rules
 from adjit.api.ahead import precompile
 from adjit.api.cache import cache_info, clear_cache
 from adjit.api.check import check_grads
-from adjit.api.functions import grad, hessian, hvp, jacfwd, jacobian, jacrev, jvp, stop_gradient, value_and_grad, vjp
+from adjit.api.functions import (
+    grad,
+    hessian,
+    hvp,
+    jacfwd,
+    jacobian,
+    jacrev,
+    jvp,
+    stop_gradient,
+    value_and_grad,
+    vjp,
+    vmap,
+)
+from adjit.api.implicit import fixed_point, implicit
 from adjit.errors import (
     AdjitError,
     Aliased,
@@ -40,6 +53,7 @@ def __getattr__(name: str) -> object:
 __all__ = [
     "AdjitError", "Aliased", "InternalError", "NoRule", "NotCached", "NotScalar", "Race", "SourceUnavailable",
     "TypeMismatch", "Unsupported", "Unwritten", "WrongCall", "WrongDevice", "WrongWrt", "cache_info", "check_grads",
-    "checkpoint", "clear_cache", "clear_workspaces", "grad", "hessian", "hvp", "jacfwd", "jacobian", "jacrev",
-    "jvp", "precompile", "rules", "stop_gradient", "value_and_grad", "vjp", "workspace_bytes",
+    "checkpoint", "clear_cache", "clear_workspaces", "fixed_point", "grad", "hessian", "hvp", "implicit", "jacfwd",
+    "jacobian", "jacrev", "jvp", "precompile", "rules", "stop_gradient", "value_and_grad", "vjp", "vmap",
+    "workspace_bytes",
 ]  # fmt: skip

@@ -35,7 +35,8 @@ MAY_IMPORT = {
     "transform.sweeps": f"errors notation runtime.library {TOOLS} transform.derive transform.elaborate.values "
     "transform.storage transform.strategy transform.sweeps.clears transform.sweeps.gather",
     "transform.storage": f"errors runtime.library {TOOLS} transform.derive transform.strategy",
-    "transform.derive": f"errors rules {TOOLS} transform.elaborate transform.elaborate.values transform.source",
+    "transform.derive": f"errors rules runtime.library {TOOLS} transform.elaborate transform.elaborate.values "
+    "transform.source",
     "transform.sweeps.gather": TOOLS,
     "transform.sweeps.clears": TOOLS,
     "transform.machine": f"runtime.library {TOOLS} transform.machine.lanes transform.machine.threads "

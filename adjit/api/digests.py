@@ -403,6 +403,7 @@ class Walk:
             self.value(value.targetoptions)
             self.value(value._compiler.locals)
             self.value(value.py_func)
+            self.value(getattr(value, "adjit_rules", None))
         elif isinstance(value, type):
             self.type(value)
         elif (path := path_of(value)) is not None:

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +46,7 @@ from adjit.api.dispatch import derive, register
 from adjit.api.in_kernels import check_kind
 from adjit.api.on_device import pull_on_device, push_on_device
 from adjit.api.options import Options, make_options
+from adjit.api.sparse import sparse_derivative
 from adjit.api.structures import Layouts, Patterns, laid_out, like, patterns_in, taken
 from adjit.api.trees import Template, conform, described, leaves, map_leaves, parts_of, snapshot, template, zero
 from adjit.errors import Stretched, TypeMismatch, Unsupported, WrongCall
@@ -256,24 +257,65 @@ def jacrev(function: Any = None, wrt: Wrt = 0, **options: Any) -> Any:
     return _derived(function, "jacrev", wrt, options)
 
 
-def jacobian(function: Any = None, wrt: Wrt = 0, **options: Any) -> Any:
+def jacobian(function: Any = None, wrt: Wrt = 0, *, sparse: bool = False, sparsity: Any = None, **options: Any) -> Any:
     """The Jacobian, by columns (`jacfwd`) where that takes no more sweeps, of eight columns each, than there are rows,
     and by rows (`jacrev`) otherwise. How many results there are is found out by one evaluation for each new tuple of
     shapes (and integers) of the arguments; in compiled code it is by rows where the results are numbers and the
-    arguments arrays."""
-    return _derived(function, "jacobian", wrt, options)
+    arguments arrays.
+
+    With `sparse` it is a `scipy.sparse.csr_array` of shape (result.size, argument.size), in C order, for each pair of a
+    result and an argument. Its pattern comes from a run that finds out which arguments each result depends on, whatever
+    their values, and is found anew for arguments for which another may hold: `.sparsity(*args)` gives it. Columns (or
+    rows) with no row (column) in common are made together (Curtis, Powell and Reid 1974). `sparsity`: a pattern, as a
+    matrix or as `.sparsity` gives it, to be used where it has all entries of the one found; WrongCall where not.
+    """
+    return _matrix(function, "jacobian", wrt, sparse, sparsity, options)
 
 
-def hessian(function: Any = None, wrt: Wrt = 0, **options: Any) -> Any:
-    """The Hessian of a scalar function: the Jacobian, by columns, of its gradient."""
-    return _derived(function, "hessian", wrt, options)
+def hessian(function: Any = None, wrt: Wrt = 0, *, sparse: bool = False, sparsity: Any = None, **options: Any) -> Any:
+    """The Hessian of a scalar function: the Jacobian, by columns, of its gradient.
+
+    With `sparse` it is a `scipy.sparse.csr_array`, as of `jacobian`; columns are made together if each entry, or its
+    mirror image, can be told (star colouring, Gebremedhin, Manne and Pothen 2005).
+    """
+    return _matrix(function, "hessian", wrt, sparse, sparsity, options)
+
+
+def vmap(function: Any = None, in_axes: Any = 0, out_axes: int = 0, **options: Any) -> Any:
+    """The function mapped over a new axis: `vmap(f)(x, y)[i] == f(x[i], y[i])`, results with the axis `out_axes`.
+
+    in_axes: which axis of each argument it is: a number for all arguments without a default, a tuple with one for each,
+             or a dictionary by names; None, and left out, for arguments that are the same in all calls. In a tuple of
+             arrays it is that of each.
+
+    It is a loop, of which with `parallel=True` the trips run in threads, as a loop over prange. Derivatives can be
+    taken of it, and it of derivatives: `vmap(grad(loss), {"x": 0})(w, x)` has the gradient of each sample. Raises
+    TypeMismatch for an argument without that axis, ValueError where arguments differ in length along it, or have
+    length 0 and results are arrays, whose shapes only a call tells.
+    """
+    chosen = make_options(options, ("in_axes", "out_axes"))
+    if chosen.target in ("cuda", "cuda-device"):
+        raise Unsupported("vmap for a GPU", instead="Write the loop: each trip is a thread there.")
+    if function is None:
+        return functools.partial(vmap, in_axes=in_axes, out_axes=out_axes, **options)
+    function = as_python(function)
+    settings = chosen.for_derivatives()
+    whole = bound(function)
+    if whole is None:
+        return derive(derivatives.mapping(function, in_axes, out_axes, **settings), chosen)
+    # of the parameters that are not held
+    if isinstance(in_axes, tuple | list):
+        in_axes = dict(zip(whole.free, in_axes, strict=False))
+    elif not isinstance(in_axes, Mapping):
+        in_axes = {name: in_axes for name, p in whole.signature.parameters.items() if p.default is p.empty}
+    return BoundDerived(derive(derivatives.mapping(whole.function, in_axes, out_axes, **settings), chosen), whole, 0)
 
 
 rules.constant(stop_gradient, held)
 
 # what they make inside a function that is differentiated is a derivative as well
 DERIVING.update(
-    {made: made.__name__ for made in (grad, value_and_grad, jvp, vjp, hvp, jacfwd, jacrev, jacobian, hessian)}
+    {made: made.__name__ for made in (grad, value_and_grad, jvp, vjp, hvp, jacfwd, jacrev, jacobian, hessian, vmap)}
 )
 
 register("jacobian", Choosing)
@@ -292,6 +334,30 @@ def _type_of_checkpointed(value: Checkpointed[..., Any], c: Any) -> Any:
 
 
 # --------------------------------------------------------------------------------------- what all of these do alike
+
+
+def _matrix(function: Any, kind: str, wrt: Wrt, sparse: bool, sparsity: Any, options: dict[str, Any]) -> Any:
+    """The derived function, or a decorator that makes it, for a matrix that may be sparse."""
+    if not isinstance(sparse, bool):
+        raise WrongCall(f"sparse={sparse!r}", instead="Write sparse=True or sparse=False.")
+    if not sparse and sparsity is None:
+        return _derived(function, kind, wrt, options)
+    if not sparse:
+        raise WrongCall("sparsity without sparse=True", instead="Write sparse=True, or leave sparsity out.")
+    chosen = make_options(options, ("wrt", "sparse", "sparsity"))
+    if function is None:
+        return functools.partial(_matrix, kind=kind, wrt=wrt, sparse=sparse, sparsity=sparsity, options=options)
+    function = as_python(function)
+    whole = bound(function)
+    if has_paths(wrt):
+        raise Unsupported(
+            f"wrt={wrt!r}, a part of an argument, in a sparse {kind}",
+            instead="Pass that part as an argument of its own.",
+        )
+    inner = function if whole is None else whole.function
+    made = derivatives.made(kind, inner, wrt if whole is None else whole.positions(wrt), **chosen.for_derivatives())
+    derived = sparse_derivative(made, chosen, kind == "hessian", sparsity)
+    return derived if whole is None else BoundDerived(derived, whole, 0)
 
 
 def _derived(

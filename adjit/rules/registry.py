@@ -251,7 +251,11 @@ def _of_numpy(callee: Any) -> Any:
 
 
 def lookup(callee: Any) -> Entry | None:
-    """What is registered for a callee: a function, builtin, ufunc or dispatcher; `iadd` is as `add`."""
+    """What is registered for a callee: a function, builtin, ufunc or dispatcher; `iadd` is as `add`. What adjit made
+    itself has its rules with it."""
+    own: Entry | None = getattr(callee, "adjit_rules", None)
+    if own is not None:
+        return own
     load()
     try:
         plain = _of_numpy(PLAIN.get(callee, callee))

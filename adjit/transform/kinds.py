@@ -5,6 +5,8 @@ In: a `Derivative`, numba types, and the compiler, which makes the primal. Out: 
     grad    reverse from the seed 1, both sweeps in one       jvp    forward, the tangents beside the arguments
     vjp     reverse from the seed that is the last argument   jacobian    by columns or by rows
     split   reverse, cut between the sweeps                   hvp    forward through a gradient
+    vmap    a loop over calls
+    sparsity    index sets through the program                compressed    the entries of a sparse Jacobian
 """
 
 from __future__ import annotations
@@ -23,7 +25,10 @@ from adjit.notation import to_text
 from adjit.transform import ir
 from adjit.transform.analysis import effects
 from adjit.transform.derive import Compiler, forward, reverse
+from adjit.transform.derive.compressed import Plan, compressed_columns, compressed_rows, compressed_whole_rows
+from adjit.transform.derive.index_sets import index_sets
 from adjit.transform.derive.jacobian import by_columns, by_rows, by_whole_rows
+from adjit.transform.derive.mapped import element_type, mapped
 from adjit.transform.derive.mirror import Sweeps
 from adjit.transform.ir.types import part_type, tuple_parts, typed_const, unliteral
 from adjit.transform.machine.threads import threaded
@@ -81,8 +86,10 @@ def derived(derivative: Derivative, arg_types: tuple[types.Type, ...], compiler:
     given = derivative.given if derivative.kind == "split_reverse" else arg_types
     _check_wrt(derivative, own_names, given)
     own, further = given[: len(own_names)], given[len(own_names) :]
-    function = compiler.primal(derivative, own)
     names = list(signature(derivative).parameters)[len(own) :] if further else []
+    if derivative.kind == "vmap":
+        own, further, names = _elements(derivative, own_names, own), own, own_names
+    function = compiler.primal(derivative, own)
     make, ending, title = _KINDS[derivative.kind]
     made = make(_Asked(derivative, function, compiler, names, further))
     origin = function.origin
@@ -98,7 +105,7 @@ def values_in(derivative: Derivative, result: ir.Tree) -> list[int]:
         result = result[0]
     elif derivative.kind == "grad":
         result = result[1] if derivative.has_aux else None
-    elif derivative.kind not in ("primal", "split_forward"):
+    elif derivative.kind not in ("primal", "split_forward", "vmap"):
         result = None
     return [k for k in ir.leaves(result) if k is not None]
 
@@ -325,6 +332,40 @@ def _unlike(
     )
 
 
+# --------------------------------------------------------------------------------------------------------- mapped
+
+
+def _vmap(asked: _Asked) -> ir.Function:
+    derivative, function = asked.derivative, asked.function
+    trees = _trees(asked.names, asked.given)
+    both = zip(function.params, trees, derivative.axes, strict=True)
+    params = [own if axis is None else tree for own, tree, axis in both]
+    try:
+        made = mapped(function, params, derivative.axes, derivative.out_axis, derivative.parallel)
+    except IndexError:
+        raise errors.WrongCall(
+            f"out_axes={derivative.out_axis} for vmap({shown(derivative.function)})",
+            why="A result has fewer axes.",
+            instead="Write out_axes=0, or move the axis yourself.",
+        ) from None
+    return _simplified(checked(made, "mapped"))
+
+
+def _elements(derivative: Derivative, names: Sequence[str], given: Sequence[types.Type]) -> tuple[types.Type, ...]:
+    """The types of what one call of a mapped function gets."""
+    found = []
+    for name, type_, axis in zip(names, given, derivative.axes, strict=True):
+        try:
+            found.append(type_ if axis is None else element_type(unliteral(type_), axis))
+        except IndexError:
+            raise errors.TypeMismatch(
+                f"argument `{name}` of vmap({shown(derivative.function)}) has no axis {axis}",
+                why=f"It is {_shown(type_)}{f' with {type_.ndim} axes' if isinstance(type_, types.Array) else ''}.",
+                instead=f'Write None for it in in_axes, which is the same in all calls, or in_axes={{"{name}": ...}}.',
+            ) from None
+    return tuple(found)
+
+
 # --------------------------------------------------------------------------------------------------------- Jacobians
 
 
@@ -363,6 +404,44 @@ def _by_rows(asked: _Asked) -> ir.Function:
     return _simplified(checked(made, "rows"))
 
 
+def _sparsity(asked: _Asked) -> ir.Function:
+    _check_real(asked)
+    _check_drawless(asked)
+    (table,) = _trees(asked.names, asked.given)
+    return checked(index_sets(asked.function, asked.wrt, table, asked.compiler.derivative), "index sets")
+
+
+def _compressed_columns(asked: _Asked) -> ir.Function:
+    _check_drawless(asked)
+    plan = Plan(*_trees(asked.names, asked.given))
+    made = compressed_columns(asked.function, asked.wrt, plan, asked.derivative.width, asked.compiler.derivative)
+    return _simplified(checked(made, "compressed"))
+
+
+def _compressed_rows(asked: _Asked) -> ir.Function:
+    _check_drawless(asked)
+    function, wrt, build = asked.function, asked.wrt, asked.compiler.derivative
+    plan, halves = Plan(*_trees(asked.names, asked.given)), _halves(asked)
+    made = None if halves is None else compressed_rows(function, wrt, plan, halves, build)
+    if made is None:
+        joint = asked.seeded("out_bar", _seed_tree(function))
+        made = compressed_whole_rows(function, wrt, plan, joint, build)
+    return _simplified(checked(made, "compressed"))
+
+
+def _check_drawless(asked: _Asked) -> None:
+    """Refuses what draws random numbers: the pattern is found, and the entries are made, by runs of their own."""
+    calls = [op for op in ir.walk(asked.function.body) if isinstance(op, ir.Call) and not effects.is_check(op)]
+    drawn = next((call for call in calls if call.effect and call.outs), None)
+    if drawn is not None:
+        raise errors.Unsupported(
+            f"a sparse Jacobian of {shown(asked.derivative.function)}, which draws random numbers",
+            ir.place_of(drawn.origin),
+            "The function runs several times for it, and each run would draw others.",
+            "Pass the numbers drawn as an argument.",
+        )
+
+
 # how it is made, what its name ends in, its title
 _KINDS: dict[str, tuple[Callable[[_Asked], ir.Function], str, str]] = {
     "grad": (_gradient, "grad", "Gradient"),
@@ -373,6 +452,10 @@ _KINDS: dict[str, tuple[Callable[[_Asked], ir.Function], str, str]] = {
     "jacfwd": (_by_columns, "jacobian", "Jacobian, by columns,"),
     "jacrev": (_by_rows, "jacobian", "Jacobian, by rows,"),
     "jacobian": (_jacobian, "jacobian", "Jacobian"),
+    "sparsity": (_sparsity, "index_sets", "Index sets of the Jacobian"),
+    "compressed_columns": (_compressed_columns, "entries", "Entries of the Jacobian, by columns,"),
+    "compressed_rows": (_compressed_rows, "entries", "Entries of the Jacobian, by rows,"),
+    "vmap": (_vmap, "mapped", "Mapped calls"),
     "split_forward": (_split, "forward", "Value, and what the adjoint needs,"),
     "split_reverse": (_split, "pullback", "Adjoint, from what was saved,"),
 }

@@ -181,3 +181,17 @@ def test_multivariate_normal() -> None:
         return np.sum(z * z * m) + np.sum(np.random.multivariate_normal(m, c @ c.T))
 
     check(function, lambda: (X.copy(), np.array([[1.0, 0, 0], [0.3, 2, 0], [0.2, 0.4, 3]])), (0, 1), second=False)
+
+
+def test_columns_of_a_jacobian_are_of_one_draw():
+    def scaled(x):
+        return x * np.random.rand()
+
+    np.random.seed(3)
+    expected = np.random.rand()
+    np.random.seed(3)
+    np.testing.assert_array_equal(adjit.jacfwd(scaled, target="python")(np.ones(5)), expected * np.eye(5))
+    with pytest.raises(ValueError, match="more than 8 columns"):
+        adjit.jacfwd(scaled, target="python")(np.ones(9))
+    np.random.seed(3)
+    np.testing.assert_array_equal(adjit.jacrev(scaled, target="python")(np.ones(9)), expected * np.eye(9))

@@ -34,6 +34,7 @@ from numba import types
 
 from adjit.transform import ir
 from adjit.transform.analysis.alias import Aliases
+from adjit.transform.analysis.effects import is_check
 from adjit.transform.analysis.integers import emit_integer
 from adjit.transform.derive.directions import SUFFIX, Directions, NotTogether, Tangent, extents, in_memory
 from adjit.transform.derive.forward import Tangents
@@ -50,6 +51,10 @@ Shape = Sequence[ir.Operand]
 Body = Callable[[ir.Operand], None]  # of a loop, or for an element: what is done with the counter
 _Key = TypeVar("_Key")
 
+_OF_DRAWS = (
+    "a Jacobian by columns, of a function that draws random numbers, has more than {} columns, and each further sweep "
+    "would draw others: use adjit.jacrev, or pass the numbers drawn as an argument"
+)
 WIDEST_ALONE = 16  # directions of a chunk without such a loop, where all arguments are numbers
 
 
@@ -151,7 +156,7 @@ class Matrices:
         if not any(ir.is_array(y) for y in body.yields):
             return [()] * len(body.yields)
         copied = ir.Cloner().region(dataclasses.replace(body, args=()))
-        self.builder.ops.extend(ir.rewritten(copied, lambda op: op.at(None)).ops)
+        self.builder.ops.extend(ir.rewritten(copied, unheard).ops)
         return [extents(self.builder, y) for y in copied.yields]
 
     def allocate(self, shapes: Sequence[Shape], by_columns: bool) -> None:
@@ -226,6 +231,15 @@ class Matrices:
         return emit_integer(self.builder, callee, left, right, name or scalars.name_of(callee))
 
 
+def unheard(op: ir.Op) -> ir.Op | Sequence[ir.Op]:
+    """An operation of a copy: it says nothing, and draws only where its shape depends on that."""
+    if isinstance(op, ir.Call) and isinstance(op.callee, ir.Said):
+        return ()
+    if isinstance(op, ir.Call) and op.effect and op.outs and not is_check(op):
+        op = dataclasses.replace(op, effect=False)
+    return op.at(None)
+
+
 class _Columns(Matrices):
     def __init__(
         self, function: ir.Function, wrt: Sequence[ir.Tree], single: bool, build: BuildDerivative, is_wide: bool
@@ -240,8 +254,16 @@ class _Columns(Matrices):
 
     def made(self) -> ir.Function:
         self.allocate(self.shapes_of_results(), by_columns=True)
+        self.check_draws()
         self.loop("column", ir.integer(0), self.total, self.width, self.chunk)
         return self.finished()
+
+    def check_draws(self) -> None:
+        """Of a function that draws, all columns have to be of the same draws: of one sweep."""
+        draws = any(isinstance(op, ir.Call) and op.effect and op.outs for op in self.primal.body.inside)
+        if draws and not self.is_one_chunk:
+            fits = scalars.scalar(self.ctx, operator.le, (self.total, ir.integer(self.width)))
+            self.builder.emit(ir.Raise(exception=ValueError, args=(_OF_DRAWS.format(self.width),), condition=fits))
 
     def chunk(self, column: ir.Operand) -> None:
         """All columns from number `column` on that fit into one sweep."""

@@ -55,6 +55,7 @@ from adjit.transform.source.derivative import (
     Enclosed,
     check_call,
     made,
+    mapping,
     named_parameters,
     parameters,
     shown,
@@ -94,6 +95,12 @@ def asked(frame: Frame, kind: str, args: Sequence[Value], named: Mapping[str, Va
         if named or not args:
             raise _options(frame, kind, next(iter(named), "function"))
         return _vjp(frame, args[0], args[1:])
+    if kind == "vmap":
+        function, *axes = _known(frame, kind, "function in_axes? out_axes?", args, named)
+        in_axes, out_axes = (0 if axis is None else _object(frame, axis) for axis in axes)
+        target, around, names = _target(frame, function)
+        with placed(frame.ctx):
+            return Static(Inner(mapping(target, in_axes, out_axes), around, names))
     further = ("has_aux", "holomorphic") if kind in ("grad", "value_and_grad") else ()
     function, *rest = _known(frame, kind, " ".join(("function wrt?", *(f"{name}?" for name in further))), args, named)
     settings = {name: _object(frame, value) for name, value in zip(("wrt", *further), rest, strict=False) if value}

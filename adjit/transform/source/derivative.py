@@ -43,9 +43,12 @@ class Derivative:
     kind:   'primal', 'grad', 'value_and_grad', 'vjp' (arguments and seed to adjoints), 'jvp' (arguments and tangents
             to value and tangent), 'hvp' (of a gradient: arguments and a vector, which is a tuple unless `single`, to
             the tangent), 'jacfwd' and 'jacrev' (arguments to Jacobian, made by columns or by rows), 'jacobian' (one
-            of those, as the types suggest), 'split_forward' (arguments to value, what is saved, and what of it the
-            reverse sweep changes; None where that cannot be handed on) or 'split_reverse' (those two and seed to
-            adjoints; `given`: the types of the arguments)
+            of those, as the types suggest), 'sparsity' (arguments and a table of unions to the sets of columns that
+            results depend on, and which arguments these sets do), 'compressed_columns' and 'compressed_rows'
+            (arguments and which columns or rows travel together to entries of a Jacobian), 'vmap' (arguments with one
+            axis more to results with one axis more), 'split_forward' (arguments to value, what is saved, and what of
+            it the reverse sweep changes; None where that cannot be handed on) or 'split_reverse' (those two and seed
+            to adjoints; `given`: the types of the arguments)
     wrt:    positions of the arguments to differentiate with respect to; `single`: the result is bare, not a tuple. The
             tangents of the other arguments are ignored
     into:   (of 'grad' and 'value_and_grad') there is a last parameter an argument of `wrt`, which takes its gradient
@@ -56,6 +59,8 @@ class Derivative:
     strategy: which mechanisms are used
     parallel: whether loops over prange run in parallel where they can
     boundscheck, nancheck: whether what is emitted checks each index, and each number that it makes
+    axes, out_axis: (of 'vmap') which axis of each argument is the new one, None for those without, and of the results
+    width: (of 'compressed_columns') how many directions travel together
     holomorphic: (of 'grad' and 'value_and_grad') the complex derivative of a complex function of complex arguments
     """
 
@@ -73,6 +78,9 @@ class Derivative:
     holomorphic: bool = False
     boundscheck: bool = False
     nancheck: bool = False
+    width: int = 1
+    axes: tuple[int | None, ...] = ()
+    out_axis: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +116,32 @@ def made(kind: str, function: Any, wrt: Wrt = 0, has_aux: bool = False, **settin
         spec = Derivative(function=spec, kind="grad", wrt=positions, single=single, **settings)
         kind = "jacfwd" if kind == "hessian" else kind
     return Derivative(function=spec, kind=kind, wrt=positions, single=single, has_aux=has_aux, **settings)
+
+
+def mapping(function: Any, in_axes: Any, out_axes: Any, **settings: Any) -> Derivative:
+    """The function mapped over axes, as `adjit.vmap` has it; WrongCall where they do not fit."""
+    spec = specification(function)
+    own = named_parameters(spec).parameters
+    asked = dict(in_axes) if isinstance(in_axes, Mapping) else in_axes
+    if isinstance(asked, int | np.integer):
+        asked = {name: asked for name, parameter in own.items() if parameter.default is parameter.empty}
+    elif isinstance(asked, tuple | list) and len(asked) <= len(own):
+        asked = dict(zip(own, asked, strict=False))
+    is_known = isinstance(asked, dict) and asked.keys() <= own.keys()
+    if not is_known or not all(map(_is_axis, asked.values())) or all(axis is None for axis in asked.values()):
+        raise WrongCall(
+            f"in_axes={in_axes!r} for vmap({shown(spec)})",
+            why=listed(by_name(list(own))),
+            instead="Give an axis for all, a tuple with one for each, or {name: axis}; None where there is none.",
+        )
+    if out_axes is None or not _is_axis(out_axes):
+        raise WrongCall(f"out_axes={out_axes!r} for vmap({shown(spec)})", instead="Give one axis, for all results.")
+    axes = tuple(None if asked.get(name) is None else int(asked[name]) for name in parameters(spec).parameters)
+    return Derivative(function=spec, kind="vmap", axes=axes, out_axis=int(out_axes), **settings)
+
+
+def _is_axis(axis: Any) -> bool:
+    return axis is None or (isinstance(axis, int | np.integer) and not isinstance(axis, bool))
 
 
 def specification(function: Any) -> Any:
@@ -238,6 +272,10 @@ def signature(spec: Any) -> inspect.Signature:
         more = [f"{names[p]}_bar" for p in wrt]
     elif spec.kind == "hvp":
         more = [f"{names[wrt[0]]}_dot" if spec.single else "vectors"]
+    elif spec.kind == "sparsity":
+        more = ["table"]
+    elif spec.kind in ("compressed_columns", "compressed_rows"):
+        more = ["colours", "lines", "via", "count"]
     elif spec.kind == "jvp":
         more = [f"{name}_dot" for name in names]
     else:
