@@ -33,6 +33,7 @@ import adjit
 from array_code import PAIRS
 from kinds import kinds
 from numpy_style import STYLES
+from softmax import products, softmaxes
 from switches import rows, switches
 from workloads import Workload, own, shared
 
@@ -281,6 +282,7 @@ def main():
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
     groups = {"own workloads": own(options.size), "more kinds": kinds(options.size)}
+    groups |= {"softmax and its kind": softmaxes(options.size), "products": products(options.size)}
     if options.shared.is_dir():
         groups["shared workloads"] = shared(options.shared, options.size)
     else:

@@ -206,7 +206,10 @@ def _vjp(asked: _Asked) -> ir.Function:
 def _split(asked: _Asked) -> ir.Function:
     derivative, function = asked.derivative, asked.function
     # in one half of the cut, what shares memory is not seen any more
-    in_threads = functools.partial(threaded, is_parallel=derivative.parallel, strategy=derivative.strategy)
+    values = range(len(function.body.yields))
+    in_threads = functools.partial(
+        threaded, values=values, is_parallel=derivative.parallel, strategy=derivative.strategy
+    )
     halves = _halves(asked, in_threads)
     if halves is None:
         _check_repeatable(function)

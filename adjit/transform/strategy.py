@@ -18,7 +18,7 @@ MECHANISMS = frozenset(
     {
         "carry", "clears", "dissolve", "expand", "extrema", "fills", "fuse", "gather", "hoist", "interchange", "lanes",
         "late", "maps", "origins", "outer", "promote", "reassociate", "multiples", "substitute", "tiles", "upwards",
-        "workspace",
+        "weigh", "workspace",
     }
 )  # fmt: skip
 

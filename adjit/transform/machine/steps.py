@@ -41,7 +41,7 @@ def tune(
         # views of the rules' own; what threads make sees its chunk through views
         direct = see_through_views(function)
         function = function if direct is function else checked(simplify(direct), "direct")
-    made = function if is_half else threaded(function, is_parallel, strategy)
+    made = function if is_half else threaded(function, values, is_parallel, strategy)
     if not strategy.tuned:
         return made
     if strategy.uses("extrema"):
@@ -49,7 +49,7 @@ def tune(
     short = write_out(made)
     made = made if short is made else checked(simplify(short), "written out")
     if strategy.uses("lanes"):
-        made = checked(lay_lanes(made, values), "in lanes")
+        made = checked(lay_lanes(made, values, strategy.uses("weigh")), "in lanes")
     if strategy.uses("reassociate"):
         made = checked(reassociate(made, values, vectormath), "reassociated")
     if vectormath:

@@ -13,49 +13,51 @@ import dataclasses
 import functools
 import operator
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from numba import types
 
 from adjit.transform import ir
 from adjit.transform.analysis.affine import Iterations
-from adjit.transform.analysis.exact import Reach
-from adjit.transform.analysis.sums import partial_sums
-from adjit.transform.analysis.trip_counts import literal_trips
 from adjit.transform.analysis.trips import Sharings
 from adjit.transform.ir.types import array_type, array_type_of
 from adjit.transform.machine.lanes.laid import Blocking
 from adjit.transform.machine.lanes.lane_loops import Block, Turned
 from adjit.transform.machine.lanes.turned_blocks import TurnedKind, turned_axes
 from adjit.transform.machine.lanes.uniformity import Uniformity
+from adjit.transform.machine.lanes.worth import is_faster_in_lanes
 from adjit.transform.rewrite.axes import Replaced
 
 # Lanes of a block, at most and at least; elements that all lanes together may keep, which is what fits into a cache.
 MOST_LANES, LEAST_LANES = 64, 16
 ELEMENTS = 32768
-# What there may be beside a loop that hands on sums.
-_OF_SUMS = {operator.add, operator.sub, operator.mul, operator.neg}
 # Pairs of arrays of which LLVM tests at run time whether they overlap, before it vectorises a loop.
 MOST_CHECKS = 128
 
 
-def lay_lanes(function: ir.Function, values: Collection[int]) -> ir.Function:
-    """The function with loops in lanes; the results at the positions `values` keep all their bits."""
-    laying = _Laying(function, values)
+def lay_lanes(function: ir.Function, values: Collection[int], is_weighed: bool = True) -> ir.Function:
+    """The function with loops in lanes; the results at the positions `values` keep all their bits.
+
+    `is_weighed`: only loops that are faster for it.
+    """
+    laying = _Laying(function, values, is_weighed)
     body = laying.region(function.body)
     return function if body is function.body else ir.with_body(function, laying.without_old_arrays(body))
 
 
-def fitting_lanes(function: ir.Function, counters: Collection[ir.Var]) -> frozenset[ir.Var]:
+def fitting_lanes(
+    function: ir.Function, values: Collection[int], counters: Collection[ir.Var], is_weighed: bool = True
+) -> frozenset[ir.Var]:
     """Those of the counters, of loops in the function, whose loops would go in lanes."""
-    laying = _Laying(function, ())
+    laying = _Laying(function, values, is_weighed)
     loops = [op for op in ir.walk(function.body) if isinstance(op, ir.For) and op.body.args[0] in counters]
     return frozenset(loop.body.args[0] for loop in loops if laying.loop(loop) is not None)
 
 
 class _Laying:
-    def __init__(self, function: ir.Function, values: Collection[int]):
+    def __init__(self, function: ir.Function, values: Collection[int], is_weighed: bool):
         self.body = function.body
+        self.is_weighed = is_weighed
         self.sharing = Sharings(function, values)
         allocs = (op for op in ir.walk(function.body) if isinstance(op, ir.Alloc))
         self.allocs: dict[ir.Operand, ir.Alloc] = {op.out: op for op in allocs}
@@ -92,15 +94,17 @@ class _Laying:
             return None
         if _is_sum_of_rows(loop) and not any(s.is_ordered for s in trips.sums):
             return None
-        if _goes_along_rows(loop, self.sharing.reach):
-            return None
         if _counts_by_lane(uniformity) or _checks_by_lane(uniformity):
             return None
         inner = [op for op in loop.body.ops if isinstance(op, ir.For) and _lies_closer(op, loop)]
         if any(self.loop(op) is not None for op in inner):
             return None
+        axes = turned_axes(uniformity) if self.sharing.naturals.counts(loop) else {}
+        copied = {array: 2 if kind == "own" else 1 for array, (_, kind) in axes.items()}
+        if self.is_weighed and not is_faster_in_lanes(uniformity, copied, self.sharing.reach):
+            return None
         arrays = self.private_arrays(uniformity)
-        return None if arrays is None else self.in_lanes(uniformity, arrays)
+        return None if arrays is None else self.in_lanes(uniformity, arrays, axes)
 
     def private_arrays(self, uniformity: Uniformity) -> list[ir.Alloc] | None:
         """The arrays that need an axis for the lanes; None if their extents are not known before the loop."""
@@ -110,12 +114,13 @@ class _Laying:
         is_once = all(op in uniformity and uniformity.kind(op) == "once" for op in made_here)
         return found if is_once and not any(o in body.defines for op in found for o in op.operands) else None
 
-    def in_lanes(self, uniformity: Uniformity, arrays: list[ir.Alloc]) -> list[ir.Op] | None:
+    def in_lanes(
+        self, uniformity: Uniformity, arrays: list[ir.Alloc], axes: Mapping[ir.Var, tuple[int, TurnedKind]]
+    ) -> list[ir.Op] | None:
         loop, width = uniformity.loop, ir.Var("width", types.intp)
         builder = ir.Builder(loop.origin)
         laned: dict[ir.Operand, ir.Alloc] = {op.out: self.with_lanes(builder, op, width) for op in arrays}
         is_natural = self.sharing.naturals.counts(loop)
-        axes = turned_axes(uniformity) if is_natural else {}
         turned: dict[ir.Operand, Turned] = {
             array: self.turned(builder, array, axis, kind) for array, (axis, kind) in axes.items()
         }
@@ -223,47 +228,6 @@ def _is_sum_of_rows(loop: ir.For) -> bool:
     is_alone = len(inner) == 1 and len(loop.outs) == len(inner[0].outs) == 1 and inner[0].order_free
     stores = any(isinstance(op, ir.Store | ir.While | ir.Push | ir.Pull) for op in loop.body.inside)
     return is_alone and not stores and _is_sum_of_rows(inner[0])
-
-
-def _goes_along_rows(loop: ir.For, reach: Reach) -> bool:
-    """Whether the innermost loops go along what the trips touch, and all add up adjoints alone: as those may be added
-    up in any order, the innermost loops make vectors as they are."""
-    inner = [op for op in loop.body.inside if isinstance(op, ir.For) and _sums_adjoints(op, reach)]
-    if not inner or len(inner) < sum(bool(op.regions) for op in loop.body.inside):
-        return False
-    innermost = [op for op in inner if not any(o.regions for o in op.body.ops)]
-    for outer in (loop, *inner):
-        if any(op in innermost for op in outer.body.ops):
-            # what there is beside is done once a row: with more than sums to hand on, that is what lanes are for
-            callees = {op.callee for op in outer.body.ops if isinstance(op, ir.Call)}
-            if sum(bool(op.regions) for op in outer.body.ops) > 1 or not callees <= _OF_SUMS:
-                return False
-    touched = [o.index for op in innermost for o in op.body.ops if isinstance(o, ir.Load | ir.Store)]
-    return any(loop.body.args[0] in index[:-1] for index in touched) and all(map(_is_along, innermost))
-
-
-def _sums_adjoints(loop: ir.For, reach: Reach) -> bool:
-    """Whether all that a loop carries are sums that may be added up in any order."""
-    chains = [partial_sums(s.arg, s.yielded, loop.body) for s in loop.slots]
-    free = (c is not None and not any(isinstance(v, ir.Var) and reach.has_var(v) for v in c) for c in chains)
-    return not loop.stops and all(ir.is_float(arg.type) for arg in loop.body.args[1:]) and all(free)
-
-
-def _is_along(loop: ir.For) -> bool:
-    """Whether a loop, not short for sure, does nothing but arithmetic along the last axes of arrays."""
-    counter, made = loop.body.args[0], loop.body.made
-    trips = literal_trips(loop)
-    if trips is not None and len(trips) < LEAST_LANES:
-        return False
-    for op in loop.body.ops:
-        if isinstance(op, ir.Load | ir.Store):
-            *others, last = op.index or (None,)
-            moves = last is counter
-            if counter in others or any(i in made for i in op.index) or (isinstance(op, ir.Store) and not moves):
-                return False
-        elif not isinstance(op, ir.Call | ir.Comment) or (isinstance(op, ir.Call) and op.effect):
-            return False
-    return True
 
 
 def _leaps(loop: ir.For, counter: ir.Var) -> bool:

@@ -36,11 +36,10 @@ from adjit.transform.rewrite.dead import eliminate_dead
 from adjit.transform.strategy import Strategy
 
 
-def threaded(function: ir.Function, is_parallel: bool, strategy: Strategy) -> ir.Function:
-    """The function as it is emitted, with loops in parallel or without."""
+def threaded(function: ir.Function, values: Collection[int], is_parallel: bool, strategy: Strategy) -> ir.Function:
+    """The function as it is emitted, with loops in parallel or without; the results at `values` keep all their bits."""
     is_parallel = is_parallel and strategy.tuned
-    made = parallel(function, strategy.uses("lanes")) if is_parallel else serial(function)
-    return checked(made, "parallel")
+    return checked(_parallel(function, values, strategy) if is_parallel else serial(function), "parallel")
 
 
 def serial(function: ir.Function) -> ir.Function:
@@ -48,13 +47,15 @@ def serial(function: ir.Function) -> ir.Function:
     return dataclasses.replace(function, body=ir.rewritten(function.body, _in_turn))
 
 
-def parallel(function: ir.Function, with_lanes: bool = False) -> ir.Function:
-    """The function with its loops over prange in parallel where that may be; `with_lanes`: lanes are laid after it."""
+def _parallel(function: ir.Function, values: Collection[int], strategy: Strategy) -> ir.Function:
+    """The function with its loops over prange in parallel where that may be."""
     if not any(isinstance(op, ir.For) and op.parallel for op in ir.walk(function.body)):
         return function
     function = dataclasses.replace(function, body=ir.rewritten(function.body, _checked_first))
     counters = {op.body.args[0] for op in ir.walk(function.body) if isinstance(op, ir.For) and op.parallel}
-    side_by_side = fitting_lanes(serial(function), counters) if with_lanes else frozenset()
+    side_by_side: frozenset[ir.Var] = frozenset()
+    if strategy.uses("lanes"):
+        side_by_side = fitting_lanes(serial(function), values, counters, strategy.uses("weigh"))
     made = _Parallel(function, side_by_side).region(function.body)
     return eliminate_dead(dataclasses.replace(function, body=made))
 

@@ -28,10 +28,10 @@ def run(source, arguments):
 
 
 def sources(function, wrt, arguments, monkeypatch, of=adjit.value_and_grad):
-    """The source with lanes and without."""
-    monkeypatch.setattr(steps, "lay_lanes", lay_lanes)
+    """The source with lanes wherever there can be, and without."""
+    monkeypatch.setattr(steps, "lay_lanes", lambda made, values, is_weighed: lay_lanes(made, values, False))
     with_lanes = of(function, wrt=wrt, vectormath=False).source(*arguments, tuned=True)
-    monkeypatch.setattr(steps, "lay_lanes", lambda made, values: made)
+    monkeypatch.setattr(steps, "lay_lanes", lambda made, values, is_weighed: made)
     return with_lanes, of(function, wrt=wrt, vectormath=False).source(*arguments, tuned=True)
 
 
@@ -531,6 +531,16 @@ def test_rows_of_channels_are_vectors_where_only_adjoints_are_added_up():
 def softmax_of_last(x, w):
     e = np.exp(x - np.max(x, axis=-1, keepdims=True))
     return np.sum(w * (e / np.sum(e, axis=-1, keepdims=True)))
+
+
+def test_lanes_only_where_that_is_faster():
+    """What lanes would fetch one by one, and rows read as vectors, against sums that wait for one another."""
+    rows = random(1, 5, 4, 8, 3), random(2, 5, 4, 8, 3)
+    assert "in range(lanes)" not in adjit.value_and_grad(softmax_of_last, wrt=(0, 1)).source(*rows, tuned=True)
+    assert "lanes" in adjit.value_and_grad(standardised, wrt=(0, 1)).source(random(9, 5), random(5), tuned=True)
+    everywhere = Strategy(without=frozenset({"weigh"}))
+    found = adjit.value_and_grad(softmax_of_last, wrt=(0, 1), strategy=everywhere).source(*rows, tuned=True)
+    assert "in range(lanes)" in found
 
 
 def test_of_two_loops_that_suit_lanes_the_one_whose_elements_lie_closer_gets_them(monkeypatch):

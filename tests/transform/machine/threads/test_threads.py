@@ -169,7 +169,7 @@ def chunk_bodies(text):
     return bodies, others
 
 
-@pytest.mark.parametrize("name", ["log_likelihood", "packed", "paths", "coupled", "product", "some"])
+@pytest.mark.parametrize("name", ["log_likelihood", "packed", "paths", "coupled", "some"])
 def test_lanes_in_a_chunk_have_arrays_of_their_own(name):
     bodies, others = chunk_bodies(source(name, parallel=True))
     assert any("for lane in range(lanes):" in body for body in bodies)
