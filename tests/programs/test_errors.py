@@ -560,20 +560,40 @@ def number_or_tuple(x):
 
 @refused(
     """
-    Unsupported: `y` changes its kind in the loop
-      test_errors.py:+3 in changes_its_kind_in_a_loop
+    Unsupported: the type of `y` depends on the path taken
+      test_errors.py:+4 in changes_its_kind_in_a_loop
         y = (y, x)
-        ^^^^^^^^^^
+             ^
       It holds values of different kinds on two trips.
-      Use different names, or keep one kind of value in it.
+      Give `y` one type on every path.
     """,
     1.5,
 )
 def changes_its_kind_in_a_loop(x):
-    y = x
-    for _ in range(3):
+    y, s = x, 0.0
+    while s < x:
+        s += 1.0
         y = (y, x)
-    return x
+    return s
+
+
+@refused(
+    """
+    Unsupported: the type of `y` depends on the path taken
+      test_errors.py:+3 in changes_its_type_in_a_loop
+        s += np.sum(y)
+                    ^
+      It is float64 when the loop starts and float64[:] after a trip.
+      Give `y` one type on every path.
+    """,
+    1.5,
+)
+def changes_its_type_in_a_loop(x):
+    y, s = x, 0.0
+    while s < x:
+        s += np.sum(y)
+        y = np.array([x, x])
+    return s
 
 
 @refused(

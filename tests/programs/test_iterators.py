@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import adjit
+from adjit.transform.elaborate import statements
 from tests.programs.harness import check
 
 
@@ -215,3 +216,63 @@ ONCE = (
 @pytest.mark.parametrize("function", ONCE, ids=lambda function: function.__name__)
 def test_once(function: Any) -> None:
     check(function, lambda: (np.array([0.3, 0.7, 1.1, 0.4]),), (0,), second=False)
+
+
+def products_of_tuples(x):
+    s = 0.0
+    for i, j, k in itertools.product((-1, 0, 2), repeat=3):
+        for p, q in itertools.product((0, 1), repeat=2):
+            y = np.array([(1 - 2 * p) * x[0] + 2 * i * x[1], q * x[1] - j * x[2]])
+            s += np.sum(np.sin(y) ** 2) * (k + 0.5)
+        if i == 2 and j == 0:
+            break
+    else:
+        s += 100.0
+    return s
+
+
+def in_a_comprehension(x):
+    rows = [
+        np.array([a * x[0], b * x[1], x[2] ** a])
+        for a, b in itertools.combinations((1, 2.5, 3, 4, 5, 6, 7, 8, 9, 10), 2)
+    ]
+    return sum(np.prod(np.cos(row)) for row in rows) + len(rows)
+
+
+def keys_of_a_dictionary(x):
+    weight = {0: x[0], 1: x[1] ** 2, 2: x[2]}
+    return sum(weight[a] * weight[b] * weight[c] * weight[d] for a, b, c, d in itertools.product(range(3), repeat=4))
+
+
+def names_of_a_dictionary(x):
+    # which of its items a trip takes has to be known: this is written out however long it is
+    held = dict(zip("abcdef", (x[0], (x[1], x[2]), x[0] * x[2], (x[2], x[2]), x[3], (x[3], x[1])), strict=True))
+    return sum(np.sum(np.outer(held[n], held[m])) for n in "abcdef" for m in "ad")
+
+
+def drawn(x):
+    rng, s = np.random.default_rng(3), 0.0
+    for a in (1, 2, 3, 4, 5, 6, 7, 8, 9):
+        e = rng.normal(size=4)
+        for b in (0, 1, 2, 3, 4):
+            s += np.sum(np.sin(e * x + b) * np.exp(-x / a)) * x[b % 4]
+    return s
+
+
+@pytest.mark.parametrize(
+    ("function", "lines"),
+    [
+        (products_of_tuples, 60),
+        (in_a_comprehension, 150),
+        (keys_of_a_dictionary, 150),
+        (names_of_a_dictionary, 0),
+        (drawn, 0),
+    ],
+    ids=lambda each: getattr(each, "__name__", ""),
+)
+def test_many_known_items(function: Any, lines: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is long is no longer in the derivative than a loop is, where that can be one."""
+    monkeypatch.setattr(statements, "WRITTEN_OUT", 5)
+    check(function, lambda: (np.array([0.3, 0.7, 1.1, 0.4]),), (0,), second=False)
+    text = adjit.grad(function).source(np.zeros(4))
+    assert not lines or (text.count("\n") < lines and " in range(" in text), text

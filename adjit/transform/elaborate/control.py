@@ -559,10 +559,7 @@ def tried(frame: Frame, run: Callable[[], None], is_strict: bool = False) -> boo
     `is_strict`: the keys of dictionaries are wanted as constants, too.
     """
     ctx = frame.ctx
-    before, state, depth = dict(frame.env), (frame.in_loop, frame.earlier, frame.sought), len(ctx.active_calls)
-    held = ctx.frame, ctx.node, ctx.builder.origin, ctx.in_prange, ctx.trips, ctx.cells, len(ctx.bound)
-    places, wants_known = len(ctx.call_places), ctx.wants_known
-    lists_taken = set(ctx.put_away), {name: set(known) for name, known in ctx.changes.items()}
+    wants_known, forget = ctx.wants_known, _as_it_is(frame)
     try:
         ctx.wants_known = wants_known or is_strict
         with ctx.builder.region() as ops:
@@ -570,15 +567,42 @@ def tried(frame: Frame, run: Callable[[], None], is_strict: bool = False) -> boo
     except errors.Unsupported as fault:
         if not fault.wants_constant:
             raise
-        frame.env, (frame.in_loop, frame.earlier, frame.sought) = before, state
-        ctx.frame, ctx.node, ctx.builder.origin, ctx.in_prange, ctx.trips, ctx.cells, bound = held
-        ctx.put_away, ctx.changes = lists_taken
-        del ctx.active_calls[depth:], ctx.call_places[places:], ctx.bound[bound:]
+        forget()
         return False
     finally:
         ctx.wants_known = wants_known
     ctx.builder.ops.extend(ops)
     return True
+
+
+def is_short(frame: Frame, run: Callable[[], None], most: int) -> bool:
+    """Runs what makes no more operations than that; whether it does not. What makes more is forgotten."""
+    ctx = frame.ctx
+    forget = _as_it_is(frame)
+    with ctx.builder.region() as ops:
+        run()
+    if len(ir.Region((), tuple(ops), ()).inside) > most:
+        forget()
+        return False
+    ctx.builder.ops.extend(ops)
+    return True
+
+
+def _as_it_is(frame: Frame) -> Callable[[], None]:
+    """What brings all back to where it is now."""
+    ctx = frame.ctx
+    before, state, depth = dict(frame.env), (frame.in_loop, frame.earlier, frame.sought), len(ctx.active_calls)
+    held = ctx.frame, ctx.node, ctx.builder.origin, ctx.in_prange, ctx.trips, ctx.cells, len(ctx.bound)
+    places = len(ctx.call_places)
+    lists_taken = set(ctx.put_away), {name: set(known) for name, known in ctx.changes.items()}
+
+    def forget() -> None:
+        frame.env, (frame.in_loop, frame.earlier, frame.sought) = before, state
+        ctx.frame, ctx.node, ctx.builder.origin, ctx.in_prange, ctx.trips, ctx.cells, bound = held
+        ctx.put_away, ctx.changes = lists_taken
+        del ctx.active_calls[depth:], ctx.call_places[places:], ctx.bound[bound:]
+
+    return forget
 
 
 def _lists_of(before: Env, after: Env, slots: Mapping[str, _Slot]) -> dict[str, _Slot]:
@@ -668,21 +692,22 @@ def _wider(ctx: Context, name: str, slot: _Slot, value: Value | None, is_asked: 
                 "a list or a dictionary in which a trip of a loop leaves values of another kind",
                 "Keep items of one kind in it: numbers, arrays of one shape, lists of one length, tuples of those.",
             )
-        raise ctx.unsupported(
-            f"`{name}` changes its kind in the loop",
-            "Use different names, or keep one kind of value in it.",
-            why="It holds values of different kinds on two trips.",
-        )
+        return _read_by_none(ctx, name, "It holds values of different kinds on two trips.")
     merged: list[types.Type] = []
     for own, other in zip(mine, others, strict=True):
         both = _unified(shape, own, other)
         if both is None:
-            raise ctx.mismatch(
-                f"`{name}` is {to_text(own.type)} when the loop starts and {to_text(other.type)} after a trip",
-                "Give it one type, also before the loop.",
-            )
+            why = f"It is {to_text(own.type)} when the loop starts and {to_text(other.type)} after a trip."
+            return _read_by_none(ctx, name, why)
         merged.append(both)
     return _Slot(shape, tuple(merged), slot.guessed)
+
+
+def _read_by_none(ctx: Context, name: str, why: str) -> _Slot:
+    """That of a variable that is of another kind after a trip: a trip may not read what the one before left in it."""
+    if _bare(name).startswith("%"):
+        raise ctx.mismatch(f"{_SPOKEN[_bare(name)]} of a loop is of several types", "Keep to one type.", why=why)
+    return _Slot(structure(Poison(why)))
 
 
 def _finish(

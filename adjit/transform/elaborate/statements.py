@@ -45,7 +45,7 @@ from adjit.transform.elaborate.python_builtins import iteration, known_items, le
 from adjit.transform.elaborate.values import algorithms
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Context, Frame, Names
-from adjit.transform.elaborate.values.lists import contents, elements
+from adjit.transform.elaborate.values.lists import contents, elements, in_memory
 from adjit.transform.elaborate.values.names import kept
 from adjit.transform.elaborate.values.order import stored_to
 from adjit.transform.elaborate.values.sharing import run_through
@@ -243,7 +243,7 @@ def _for(frame: Frame, node: cst.For) -> None:
     iterated = iterated if isinstance(iterated, Grown) else elements(ctx, iterated)
     items = known_items(frame, iterated)
     if items is not None:
-        _unrolled(frame, node, items)
+        _unrolled(frame, node, items, as_loop=lambda: _looped(frame, node, in_memory(ctx, items)))
         return
     counted = None
     if not frame.is_rule and (ctx.knows_extents or isinstance(iterated, Range)):
@@ -351,6 +351,8 @@ def _append(frame: Frame, cell: Value, one: Value) -> None:
 
 UNROLLED = 16  # trips of a comprehension that is written out
 MOST_UNROLLED = 64  # and of a loop where that has to be
+FEW = 4  # trips that are written out however long they are
+WRITTEN_OUT = 500  # operations of all trips of what is written out, where a loop would do
 
 
 def for_each(frame: Frame, iterated: Value, do: Callable[[Value], None], names: Sequence[str] = ()) -> None:
@@ -366,7 +368,7 @@ def take(
     frame: Frame, iterated: Value, do: Callable[[Value], ir.Operand | None], names: Sequence[str], stops: bool
 ) -> None:
     """Runs `do` on each item, in order, until it says that control has left, which it may if it `stops`."""
-    ctx, origin = frame.ctx, frame.ctx.builder.origin
+    ctx = frame.ctx
     iterated = opened_stream(frame, drained(frame, iterated))
     if (stream := as_stream(iterated)) is not None:
         take_all(frame, stream, Taking(do, names, stops))
@@ -375,13 +377,23 @@ def take(
     iterated = materialise(ctx, iterated if isinstance(iterated, Grown) else elements(ctx, iterated))
     items = known_items(frame, iterated)
     if items is not None:
-        _each_in_turn(frame, items, do)
+        looped = functools.partial(_taken_in_loop, frame, do=do, names=names, stops=stops)
+        _each_in_turn(frame, items, do, lambda: looped(in_memory(ctx, items)))
         return
     run, item = iteration(frame, iterated)
     numbers = _numbers(run, MOST_UNROLLED if ctx.knows_extents else UNROLLED)
+    as_loop = functools.partial(_taken_in_loop, frame, iterated, do, names, stops)
     if numbers is not None and (ctx.knows_extents or isinstance(iterated, Range)):
-        _each_in_turn(frame, numbers, lambda k: do(item(_as_counter(k))))
-        return
+        _each_in_turn(frame, numbers, lambda k: do(item(_as_counter(k))), as_loop)
+    else:
+        as_loop()
+
+
+def _taken_in_loop(
+    frame: Frame, iterated: Value, do: Callable[[Value], ir.Operand | None], names: Sequence[str], stops: bool
+) -> None:
+    ctx, origin = frame.ctx, frame.ctx.builder.origin
+    run, item = iteration(frame, iterated)
     counter = ir.Var("i", types.intp)
 
     def body() -> list[ir.Operand]:
@@ -400,12 +412,37 @@ def take(
         control.carried_loop(frame, names, body, build, functools.partial(length, frame, run))
 
 
-def _each_in_turn(frame: Frame, items: Sequence[Value], do: Callable[[Value], ir.Operand | None]) -> None:
-    for k, one in enumerate(items):
+def _each_in_turn(
+    frame: Frame,
+    items: Sequence[Value],
+    do: Callable[[Value], ir.Operand | None],
+    as_loop: Callable[[], None] | None = None,
+) -> bool:
+    """Runs `do` on all items, written out; where that is long, `as_loop`, if that can be. Whether it was that."""
+    gone: ir.Operand | None = None
+
+    def run(one: Value) -> None:
+        nonlocal gone
         gone = do(one)
+
+    for k, one in enumerate(items):
+        first = functools.partial(run, one)
+        if k > 0 or as_loop is None or len(items) <= FEW:
+            first()
+        elif not control.is_short(frame, first, WRITTEN_OUT // len(items)):
+            if control.tried(frame, as_loop, is_strict=True):
+                return True
+            if not frame.ctx.wants_known and control.tried(frame, as_loop):
+                return True
+            first()
         if gone is not None and gone != ir.boolean(False):
-            control.conditional(frame, gone, lambda: None, functools.partial(_each_in_turn, frame, items[k + 1 :], do))
-            return
+            control.conditional(frame, gone, lambda: None, functools.partial(_rest_in_turn, frame, items[k + 1 :], do))
+            break
+    return False
+
+
+def _rest_in_turn(frame: Frame, items: Sequence[Value], do: Callable[[Value], ir.Operand | None]) -> None:
+    _each_in_turn(frame, items, do)
 
 
 def _as_counter(number: Value) -> ir.Operand:
@@ -501,14 +538,26 @@ def _without_own_promises(body: ir.Region) -> ir.Region:
 
 
 def _unrolled(
-    frame: Frame, node: cst.For, items: Sequence[Value], of: Callable[[Value], Value] = lambda item: item
+    frame: Frame,
+    node: cst.For,
+    items: Sequence[Value],
+    of: Callable[[Value], Value] = lambda item: item,
+    as_loop: Callable[[], None] | None = None,
 ) -> None:
-    """A loop over a tuple, written out. `of`: what a trip has for an item."""
+    """A loop over a tuple, written out. `of`: what a trip has for an item. `as_loop`: runs it, where that is long."""
     outer_break = frame.env.get(control.BREAK)
     frame.env[control.BREAK] = ir.boolean(False)
 
-    _each_in_turn(frame, items, lambda item: _written_out(frame, node, of(item)))
-    _after_loop(frame, node, outer_break)
+    def looped() -> None:
+        assert as_loop is not None
+        if outer_break is None:
+            frame.env.pop(control.BREAK, None)
+        else:
+            frame.env[control.BREAK] = outer_break
+        as_loop()
+
+    if not _each_in_turn(frame, items, lambda item: _written_out(frame, node, of(item)), as_loop and looped):
+        _after_loop(frame, node, outer_break)
 
 
 def _written_out(frame: Frame, node: cst.For, item: Value) -> ir.Operand:

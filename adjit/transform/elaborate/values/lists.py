@@ -18,6 +18,7 @@ import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
 from numba import types
 
 from adjit.runtime.library import item_extent
@@ -48,9 +49,11 @@ from adjit.transform.elaborate.values.values import (
     dtype,
     is_array,
     is_list,
+    is_number,
     item_of,
     joint,
     leaf_count,
+    leaves_of,
     object_of,
     operands_in,
     parts_of,
@@ -345,6 +348,29 @@ def grown(ctx: Context, value: TupleValue | Grown, shape: Shape | None = None) -
     for k, one in enumerate(items):
         store_item(ctx, made, ir.integer(k), one)
     return made
+
+
+def in_memory(ctx: Context, items: Sequence[Value]) -> Grown:
+    """A list of numbers, or of tuples of those, that is read and never changed: constants are an array of them."""
+    shapes = set(map(structure, items))
+    if len(shapes) > 1 or not all(map(_is_of_numbers, items)):
+        raise differ(ctx)
+    columns = list(zip(*map(leaves_of, items), strict=True))
+    if not all(isinstance(leaf, ir.Const) for column in columns for leaf in column):
+        return grown(ctx, TupleValue(tuple(items), is_list=True))
+    kinds = [functools.reduce(scalars.wider, (leaf.type for leaf in column)) for column in columns]
+    tables = (
+        np.array([leaf.value for leaf in column], dtype=np.dtype(str(kind)))
+        for column, kind in zip(columns, kinds, strict=True)
+    )
+    buffers = tuple(ir.Const(table, array_type(kind, 1)) for table, kind in zip(tables, kinds, strict=True))
+    return Grown(shapes.pop(), buffers, ir.integer(len(items)))
+
+
+def _is_of_numbers(value: Value) -> bool:
+    if isinstance(value, TupleValue):
+        return not value.is_list and all(map(_is_of_numbers, value.items))
+    return is_number(value)
 
 
 def _item_shape(ctx: Context, *shapes: Shape) -> Shape | None:
