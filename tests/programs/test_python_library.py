@@ -112,8 +112,18 @@ def of_samples(x):
     return spread + middle + means + statistics.harmonic_mean(x) + statistics.correlation(x, CUTS) * x[0]
 
 
+def asked_whether_callable(x):
+    def inner(v):
+        return v
+
+    class_of = Congruential
+    draws = class_of(3)
+    named = {"mean": x.mean, "sum": np.sum, "inner": inner, "none": None, "text": "C", "number": x[0], "draws": draws}
+    return sum(k * x[k % 4] for k, one in enumerate(named.values()) if callable(one)) + callable(class_of)
+
+
 PROGRAMS = [
-    searched, kept_in_order, searched_while_it_grows, ties_broken_by_a_count, counted_by_halves,
+    asked_whether_callable, searched, kept_in_order, searched_while_it_grows, ties_broken_by_a_count, counted_by_halves,
     beside_what_is_shorter, sifted, drawn_by_next, behind_operators, perhaps_in_a_tuple, of_samples,
 ]  # fmt: skip
 

@@ -25,12 +25,13 @@ from adjit.transform.elaborate.operators import binary
 from adjit.transform.elaborate.ordering import written
 from adjit.transform.elaborate.records import Partial, method_of
 from adjit.transform.elaborate.values import algorithms, samples, scalars
-from adjit.transform.elaborate.values.choices import functions_in
 from adjit.transform.elaborate.values.elementwise import copied, materialise
-from adjit.transform.elaborate.values.frame import Frame, wrap
+from adjit.transform.elaborate.values.frame import Frame, LocalFunction, wrap
 from adjit.transform.elaborate.values.handlers import Handler, operands_of, takes
 from adjit.transform.elaborate.values.values import (
     Grown,
+    Method,
+    OneOf,
     Record,
     Static,
     Table,
@@ -192,10 +193,18 @@ def _letter(frame: Frame, value: Value) -> Value:
 
 def _callable(frame: Frame, value: Value) -> Value:
     """callable."""
+    answers = {_is_callable(one) for one in (value.options if isinstance(value, OneOf) else (value,))}
+    if len(answers) > 1:
+        raise frame.ctx.not_constant("callable of what may be a function or not", "Ask before it is chosen.")
+    return ir.boolean(answers.pop())
+
+
+def _is_callable(value: Value) -> bool:
     if isinstance(value, Record) and value.of is not None:
-        return ir.boolean(hasattr(value.of, "__call__"))  # noqa: B004  of instances
-    held = isinstance(value, Static) and callable(value.value)
-    return ir.boolean(held or bool(functions_in(value)))
+        return any("__call__" in vars(base) for base in value.of.__mro__)
+    if isinstance(value, Static):
+        return callable(value.value) or isinstance(value.value, LocalFunction | Partial)
+    return isinstance(value, Method)
 
 
 def is_cached(callee: Any) -> bool:
