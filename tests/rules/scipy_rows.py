@@ -106,7 +106,7 @@ NORMAL: list[Row] = [
     *scalar((special.log_ndtr,), real),
     *scalar((special.ndtri_exp,), tail),
     *scalar((special.owens_t,), real, real),
-    *scalar((special.voigt_profile,), real, positive, positive),
+    row(special.voigt_profile, lambda x, s, g: special.voigt_profile(x, s, g), real, positive, positive),
     row(special.wofz, lambda x, y: abs(special.wofz(complex(x, y)) - 0.3j), real, real, tags="double"),
 ]
 
