@@ -167,6 +167,8 @@ def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
 @decomposition(np.choose)
 def choose(a, choices, mode="raise"):
     count = len(choices)
+    if np.asarray(a).dtype.kind == "f":
+        raise NotImplementedError("np.choose by numbers that are not integers")
     if mode == "raise":
         if np.any(np.asarray((a < 0) | (a >= count))):
             raise ValueError("invalid entry in choice array")
