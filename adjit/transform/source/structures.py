@@ -106,11 +106,6 @@ def sized(layout: Layout, leaves: Iterator[Any]) -> Layout:
     return dataclasses.replace(layout, parts=tuple(sized(part, leaves) for part in layout.parts))
 
 
-def is_sized(layout: Layout | None) -> bool:
-    """Whether extents of arrays are known in what has this layout."""
-    return layout is not None and ((layout.kind == "array" and bool(layout.keys)) or any(map(is_sized, layout.parts)))
-
-
 def is_object(value: Any) -> bool:
     """Whether it is an object of a class of the user's, known by its attributes."""
     kind = type(value)
