@@ -334,7 +334,13 @@ class Specialising:
         title = f"{emitted.name} {', '.join(map(to_text, taken))}".rstrip()
         # global arrays as they are now, on every target
         names = {n: v.copy() if isinstance(v, np.ndarray) else v for n, v in emitted.globals.items()}
-        function = load(emitted.text, names, emitted.name, title, is_plain=isinstance(self, Interpreted))
+        is_plain = isinstance(self, Interpreted)
+        if is_plain:
+            # with it comes what is compiled in the place of numba's own
+            from adjit.runtime.backend.apart import for_python
+
+            names = {n: for_python(v) for n, v in names.items()}
+        function = load(emitted.text, names, emitted.name, title, is_plain=is_plain)
         if isinstance(self._cache, DerivativeCache):
             self._cache.made(given, emitted, function, title, read)
         return function

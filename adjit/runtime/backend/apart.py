@@ -18,6 +18,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numba
 import numpy as np
 from numba import types
 from numba.core import errors
@@ -31,7 +32,9 @@ from numba.core.typing.templates import signature
 
 from adjit.runtime.backend import calls, linear_algebra, others
 from adjit.runtime.backend.calls import Call
+from adjit.runtime.backend.inference import inferred_signature, is_for_types
 from adjit.runtime.backend.signatures import known_type
+from adjit.runtime.backend.versions import is_plain
 
 _OF_MATRICES = (
     "cholesky", "cond", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "lstsq", "matrix_rank", "norm", "pinv",
@@ -50,6 +53,7 @@ _HOME = "adjit.rules."
 _KNOWN = ("numba", "adjit")
 
 _made: dict[tuple[Any, ...], Call | None] = {}
+_returned: dict[tuple[Any, ...], types.Type | None] = {}
 _stand_ins: dict[tuple[Any, int], Callable[..., Any]] = {}
 
 
@@ -76,19 +80,42 @@ def _is_callee(callee: Any) -> bool:
 
 def known_call(callee: Any, args: Sequence[types.Type]) -> Call | None:
     """The function for arguments of these types; None where numba has none, or the call is not one to compile apart."""
-    is_of_numbers = isinstance(callee, Dispatcher) and not any(isinstance(t, types.Array) for t in args)
-    if is_of_numbers or not all(map(_is_taken, args)):
+    if not _is_compiled_for(callee, args):
         return None
     with global_compiler_lock:
         flags = _flags()
         if flags.boundscheck:
             return None
-        key = callee, tuple(args), flags.fastmath.encode(), flags.error_model
+        key = _key(callee, args, flags)
         if key not in _made:
             # for a call of its own in it
             _made[key] = None
             _made[key] = _made_or_kept(callee, tuple(args), flags)
         return _made[key]
+
+
+def known_result(callee: Any, args: Sequence[types.Type]) -> types.Type | None:
+    """What that function returns, which is not compiled for the question; None where there is none."""
+    if not _is_compiled_for(callee, args):
+        return None
+    with global_compiler_lock:
+        flags = _flags()
+        key = _key(callee, args, flags)
+        call = _made.get(key)
+        if call is None and key not in _returned:
+            # for a call of its own in it
+            _returned[key] = None
+            _returned[key] = _inferred(callee, tuple(args), flags)
+        return _returned[key] if call is None else call.returns
+
+
+def _is_compiled_for(callee: Any, args: Sequence[types.Type]) -> bool:
+    is_of_numbers = isinstance(callee, Dispatcher) and not any(isinstance(t, types.Array) for t in args)
+    return not is_of_numbers and all(map(_is_taken, args))
+
+
+def _key(callee: Any, args: Sequence[types.Type], flags: Any) -> tuple[Any, ...]:
+    return callee, tuple(args), flags.fastmath.encode(), flags.error_model
 
 
 def _flags() -> Any:
@@ -122,20 +149,35 @@ def _made_or_kept(callee: Any, args: tuple[types.Type, ...], flags: Any) -> Call
     return call
 
 
+# Those that typings raise which expect something else.
+_FAILURES = (errors.NumbaError, NotImplementedError, ValueError, AttributeError, IndexError, TypeError)
+
+
 def _compiled(callee: Any, args: tuple[types.Type, ...], flags: Any, name: str) -> Any:
     """What numba makes of the function; None where it has none for these types."""
+    function, pipeline = _to_compile(callee, args)
+    contexts = cpu_target.typing_context, cpu_target.target_context
+    try:
+        return compile_extra(*contexts, _named(function, name), args, None, flags, {}, pipeline_class=pipeline)
+    except _FAILURES:
+        return None
+
+
+def _inferred(callee: Any, args: tuple[types.Type, ...], flags: Any) -> types.Type | None:
+    function, pipeline = _to_compile(callee, args)
+    try:
+        return inferred_signature(function, args, flags, pipeline, {}).return_type
+    except _FAILURES:
+        return None
+
+
+def _to_compile(callee: Any, args: tuple[types.Type, ...]) -> tuple[Any, Any]:
+    """The function that is compiled for a call, and the pipeline."""
     # the pipeline replaces calls by what is made here
     from adjit.runtime.backend.compiler import GeneratedCompiler
 
     own = callee.py_func if isinstance(callee, Dispatcher) else linear_algebra.own_form(callee, args)
-    function = _named(own if own is not None else _calling(callee, len(args)), name)
-    contexts = cpu_target.typing_context, cpu_target.target_context
-    pipeline = GeneratedCompiler if own is not None else Compiler
-    try:
-        return compile_extra(*contexts, function, args, None, flags, {}, pipeline_class=pipeline)
-    except (errors.NumbaError, NotImplementedError, ValueError, AttributeError, IndexError, TypeError):
-        # those that typings raise which expect something else
-        return None
+    return (_calling(callee, len(args)), Compiler) if own is None else (own, GeneratedCompiler)
 
 
 def _named(function: Any, name: str) -> Any:
@@ -159,6 +201,21 @@ def _calling(callee: Any, count: int) -> Any:
 def _path(callee: Any) -> str:
     function = callee.py_func if isinstance(callee, Dispatcher) else callee
     return f"{function.__module__}.{function.__qualname__}"
+
+
+def for_python(value: Any) -> Any:
+    """What plain Python calls in the place of a compiled function of the rules: it is compiled as generated code is."""
+    if isinstance(value, Dispatcher) and is_apart(value) and not is_plain():
+        return _for_python(value)
+    return value
+
+
+@functools.cache
+def _for_python(dispatcher: Any) -> Any:
+    # the pipeline replaces calls by what is made here
+    from adjit.runtime.backend.compiler import GeneratedCompiler
+
+    return numba.jit(**dispatcher.targetoptions, pipeline_class=GeneratedCompiler)(dispatcher.py_func)
 
 
 # ----------------------------------------------------------------------------------------- what numba is told of a call
@@ -185,7 +242,9 @@ def stand_in(callee: Any, count: int) -> Callable[..., Any] | None:
 
 def _signature(callee: Any, context: Any, *args: types.Type) -> Any:
     known = known_type(callee, args)
-    if known is None:
+    if known is None and is_for_types():
+        known = known_result(callee, args)
+    elif known is None:
         call = known_call(callee, args)
         known = None if call is None else call.returns
     if known is None:

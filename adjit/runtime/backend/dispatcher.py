@@ -76,7 +76,7 @@ class _Maker(_FunctionCompiler):  # type: ignore[misc]
         return flags
 
     def _get_implementation(self, args: tuple[types.Type, ...], kws: dict[str, Any]) -> FunctionType:
-        # what numba compiles to learn a type serves the generated code as well, if it is compiled with the same flags
+        # what numba looks up to learn a type serves the generated code as well, if that is compiled with the same flags
         plain = Flags()
         self.targetdescr.options.parse_as_flags(plain, self.targetoptions)
         with ConfigStack().enter(plain):

@@ -18,6 +18,7 @@ from numba.core.target_extension import target_override
 from numba.core.typing.arraydecl import get_array_index_type
 
 from adjit.runtime.backend import loading, special
+from adjit.runtime.backend.inference import only_types
 from adjit.runtime.backend.signatures import drawn_type, known_type
 from adjit.runtime.backend.versions import is_plain
 
@@ -54,20 +55,21 @@ def result_type(callee: Any, args: Sequence[types.Type], named: Mapping[str, typ
 
 
 def inferred_type(callee: Any, args: Sequence[types.Type], named: Mapping[str, types.Type]) -> types.Type | None:
-    """What numba infers, for which it may have to compile."""
+    """What numba infers."""
     if not named and not is_plain():
         # with it comes what is compiled in the place of numba's own
-        from adjit.runtime.backend.apart import is_apart, known_call
+        from adjit.runtime.backend.apart import is_apart, known_result
 
-        call = known_call(callee, args) if is_apart(callee) else None
-        if call is not None:
-            return call.returns
+        known = known_result(callee, args) if is_apart(callee) else None
+        if known is not None:
+            return known
     context = _context()
     special.prepare(callee)
     loading.prepare(callee)
     for _ in range(2):
         try:
-            signature = context.resolve_function_type(context.resolve_value_type(callee), args, named)
+            with only_types():
+                signature = context.resolve_function_type(context.resolve_value_type(callee), args, named)
             return None if signature is None else signature.return_type
         except _FAILURES:
             # perhaps numba learned of the callee after the context was last refreshed

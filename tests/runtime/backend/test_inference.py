@@ -1,0 +1,117 @@
+"""Types that are asked for are inferred; what is called is compiled."""
+
+from __future__ import annotations
+
+import operator
+
+import numba
+import numpy as np
+import pytest
+from numba import types
+from numba.core import errors
+from numba.core.registry import cpu_target
+
+from adjit.runtime.backend import apart
+from adjit.runtime.backend.inference import is_for_types, only_types
+from adjit.runtime.backend.typing import inferred_type
+
+VECTOR, MATRIX = types.float64[::1], types.float64[:, ::1]
+
+
+@numba.njit
+def halved(x):
+    return 0.5 * x
+
+
+@numba.njit
+def summed(x, factor=2.0):
+    total = 0.0
+    for v in np.partition(x, 1):
+        total += halved(v) * factor
+    return total
+
+
+@numba.njit
+def descending(n):
+    return 1.0 if n < 1 else n * descending(n - 1)
+
+
+@numba.njit
+def unfit(x):
+    return x + "a"
+
+
+def context():
+    return cpu_target.typing_context
+
+
+def typed(function, *args):
+    return context().resolve_function_type(context().resolve_value_type(function), args, {})
+
+
+@pytest.mark.parametrize(
+    "callee, args",
+    [
+        (np.partition, (VECTOR, types.int64)),
+        (np.linalg.norm, (VECTOR,)),
+        (np.linalg.solve, (MATRIX, VECTOR)),
+        (np.cross, (VECTOR, VECTOR)),
+        (operator.getitem, (MATRIX, types.int64)),
+        (summed, (VECTOR,)),
+        (descending, (types.int64,)),
+    ],
+    ids=lambda part: getattr(part, "__name__", ""),
+)
+def test_same_as_compiled(callee, args):
+    assert inferred_type(callee, args, {}) == typed(callee, *args).return_type
+
+
+def test_nothing_is_compiled_for_a_type():
+    @numba.njit
+    def inner(x):
+        return 2.0 * x
+
+    @numba.njit
+    def outer(x):
+        return inner(x) + 1
+
+    with only_types():
+        assert is_for_types()
+        assert typed(outer, types.float64).return_type == types.float64
+    assert not is_for_types()
+    assert not outer.overloads
+    assert not inner.overloads
+    assert outer(1.5) == 4.0
+    assert inner.overloads
+
+
+def test_what_is_compiled_meanwhile_is_compiled_whole():
+    """A compilation within a question compiles what it calls."""
+    with only_types():
+        assert summed.py_func is not None
+        found = numba.njit(lambda x: summed(x) + 1.0)(np.array([3.0, 1.0, 2.0]))
+        assert is_for_types()
+    assert found == 7.0
+
+
+def test_what_has_no_type_says_so_each_time():
+    for _ in range(2):
+        with only_types(), pytest.raises(errors.TypingError):
+            typed(unfit, types.float64)
+
+
+def test_results_of_what_is_compiled_apart():
+    args = (types.float64[:, :, ::1], types.int64)
+    assert apart.known_result(np.trace, (MATRIX,)) == types.float64
+    assert apart.known_result(np.trace, args) is None
+    assert apart.known_result(np.trace, (types.unicode_type,)) is None
+
+
+def test_functions_of_the_rules_as_python_calls_them():
+    from adjit.rules.linear_algebra import cofactors
+
+    other = apart.for_python(cofactors)
+    assert other is apart.for_python(cofactors) is not cofactors
+    assert apart.for_python(halved) is halved
+    a = np.array([[2.0, 1.0], [0.5, 3.0]])
+    np.testing.assert_allclose(other(a), [[3.0, -0.5], [-1.0, 2.0]], rtol=1e-14)
