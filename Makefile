@@ -30,10 +30,10 @@ demo-cuda: $(VENV)/examples.stamp $(VENV)/cuda.stamp
 	$(BIN)/python examples/waveform_inversion.py $(ARGS)
 
 test: $(VENV)/test.stamp
-	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
 
 test-long: $(VENV)/test.stamp
-	$(BIN)/python -m pytest -n $(WORKERS) -m long $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m long $(ARGS)
 	$(BIN)/python -m tests.random_programs.fuzz --programs 2000 --seed $(TODAY) --jobs $(WORKERS) --every-compiled 50
 
 fuzz: $(VENV)/test.stamp
