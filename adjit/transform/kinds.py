@@ -24,7 +24,7 @@ from adjit import errors
 from adjit.notation import to_text
 from adjit.transform import ir
 from adjit.transform.analysis import effects
-from adjit.transform.derive import Compiler, forward, reverse
+from adjit.transform.derive import Compiler, forward, reverse, with_places
 from adjit.transform.derive.compressed import Plan, compressed_columns, compressed_rows, compressed_whole_rows
 from adjit.transform.derive.index_sets import index_sets
 from adjit.transform.derive.jacobian import by_columns, by_rows, by_whole_rows
@@ -65,7 +65,8 @@ class _Asked(NamedTuple):
     def reverse(self, seeds: Sequence[ir.Operand | None]) -> Sweeps:
         """Both sweeps, from the adjoint of each yield."""
         active = [leaf for leaf in ir.leaves(tuple(self.wrt)) if ir.is_float(leaf.type)]
-        return reverse(self.function, active, seeds, self.compiler)
+        function = with_places(self.function) if self.derivative.strategy.uses("places") else self.function
+        return reverse(function, active, seeds, self.compiler)
 
     def joint(self, seeds: Sequence[ir.Operand | None], extra: Sequence[ir.Var], with_value: bool) -> ir.Function:
         derivative = self.derivative

@@ -9,15 +9,14 @@ def log_likelihood_value_and_grad(points, means, log_weights):
     """Value and gradient of log_likelihood at primals.py:55 with respect to means, log_weights."""
     # ---- forward sweep
     exp_tape = np.empty(means.shape[0])
-    largest_tape = np.empty(means.shape[0])
-    logits = np.empty(means.shape[0])
     log_weights_bar = np.zeros_like(log_weights)
     means_bar = np.zeros_like(means)
     total = 0.0
     for i in range(points.shape[0]):
+        logits = np.empty(means.shape[0])
         largest = -np.inf
+        largest_place = -1
         for k in range(means.shape[0]):
-            largest_tape[k] = largest
             # squared distance from the centre
             distance = 0.0
             for d in range(points.shape[1]):
@@ -25,6 +24,7 @@ def log_likelihood_value_and_grad(points, means, log_weights):
                 distance += offset * offset
             logits_item = log_weights[k] - 0.5 * distance
             logits[k] = logits_item
+            largest_place = k if logits_item > largest else largest_place
             largest = max(largest, logits_item)
         summed = 0.0
         for k in range(means.shape[0]):
@@ -43,11 +43,8 @@ def log_likelihood_value_and_grad(points, means, log_weights):
             largest_bar -= difference_bar
             logits_bar[k] += difference_bar
         for k in range(means.shape[0] - 1, -1, -1):
-            # L67: largest = max(largest, logits[k])
-            largest = largest_tape[k]
-            is_above = logits[k] > largest
             # L66: logits[k] = log_weights[k] - 0.5 * distance
-            logits_item_bar = (largest_bar if is_above else 0.0) + logits_bar[k]
+            logits_item_bar = (largest_bar if k == largest_place else 0.0) + logits_bar[k]
             distance_bar = 0.5 * -logits_item_bar
             log_weights_bar[k] += logits_item_bar
             for d in range(points.shape[1] - 1, -1, -1):
@@ -56,6 +53,4 @@ def log_likelihood_value_and_grad(points, means, log_weights):
                 offset_bar = 2.0 * offset * distance_bar
                 # L64: offset = points[i, d] - means[k, d]
                 means_bar[k, d] -= offset_bar
-            # L67: largest = max(largest, logits[k])
-            largest_bar = 0.0 if is_above else largest_bar
     return total, (means_bar, log_weights_bar)

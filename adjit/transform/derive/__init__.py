@@ -7,7 +7,8 @@ as if they were still there (reverse).
 """
 
 from adjit.transform.derive.adjoints import Compiler
+from adjit.transform.derive.choices import with_places
 from adjit.transform.derive.forward import forward
 from adjit.transform.derive.reverse import reverse
 
-__all__ = ["Compiler", "forward", "reverse"]
+__all__ = ["Compiler", "forward", "reverse", "with_places"]

@@ -26,6 +26,7 @@ from adjit.transform.analysis.trip_counts import count_trips, has_one_trip, is_l
 from adjit.transform.derive.activity import Activity, is_constant
 from adjit.transform.derive.adjoints import SUFFIX, Adjoints, Compiler, bar_name
 from adjit.transform.derive.branch_only import is_bounded, unless_zero
+from adjit.transform.derive.choices import Placed, places_in
 from adjit.transform.derive.mirror import Group, Mirror, MirroredIf, MirroredLoop, Sweeps
 from adjit.transform.derive.rule_bodies import apply, no_rule, partials_of, zero_like
 from adjit.transform.derive.shadows import Shadows, zeros_like
@@ -56,8 +57,12 @@ def reverse(
 
 
 class _Reverse(Adjoints):
+    # the choices in the loops whose mirrors are open, by the operation that makes them, with the counter of the loop
+    placed: dict[ir.Op, list[tuple[Placed, ir.Var]]]
+
     def run(self, wrt: Sequence[ir.Var], seeds: Sequence[ir.Operand | None]) -> Sweeps:
         body = self.function.body
+        self.placed = {}
         mirror = self.open(body)
         with self.group(mirror):
             for yielded, seed in zip(body.yields, seeds, strict=True):
@@ -149,6 +154,8 @@ class _Reverse(Adjoints):
     # ------------------------------------------------------------------------------------------------ control flow
 
     def conditional(self, op: ir.If, group: Group) -> None:
+        for out in self.place(op):
+            self.bars.pop(out, None)
         bars = [None if is_array(out) else self.take(out) for out in op.outs]
         before = dict(self.bars)
         sides: list[tuple[Mirror, dict[ir.Var, ir.Operand]]] = []
@@ -172,7 +179,26 @@ class _Reverse(Adjoints):
             made.append(_new_bar(v))
         self.bars = {v: bar for v, bar in after_then.items() if v not in local and v not in changed}
         self.bars.update(zip(changed, made, strict=True))
-        group.ops.append(MirroredIf(op, then, orelse, made))
+        if made or any(g.ops for mirror in (then, orelse) for g in mirror.groups):
+            group.ops.append(MirroredIf(op, then, orelse, made))
+
+    def place(self, op: ir.Op) -> list[ir.Var]:
+        """Adds the adjoints of what an operation replaced, in the trip that did so last; gives the results that are
+        done with."""
+        done = []
+        for placed, counter in self.placed.pop(op, ()):
+            choice = placed.choice
+            assert isinstance(choice.slot.yielded, ir.Var)
+            done.append(choice.slot.yielded)
+            bar = self.bars.get(choice.slot.yielded)
+            if bar is not None:
+                self.add(choice.value, self.where(counter, placed.place, bar, bar_name(choice.value)))
+        return done
+
+    def where(self, left: ir.Operand, right: ir.Operand, bar: ir.Operand, name: str) -> ir.Operand:
+        """An adjoint where two integers are equal, and 0 elsewhere."""
+        is_there = self.builder.call(operator.eq, left, right, type=types.boolean, name="is_there")
+        return self.builder.call(ir.select, is_there, bar, typed_const(0, bar.type), type=bar.type, name=name)
 
     def loop(self, op: ir.For | ir.While, group: Group) -> None:
         is_active = self.activity.is_active
@@ -180,12 +206,17 @@ class _Reverse(Adjoints):
         fresh = [s for s in op.slots if s.out in self.renewed and is_active(s.out)]
         of_last_trip = [s for s in fresh if self.is_of_last_trip(op, s)]
         before = self.bars
+        placed = [p for p in places_in(op) if is_active(p.choice.slot.out)]
+        chosen = {p.choice.slot.out: before.pop(p.choice.slot.out, None) for p in placed}
         # what is carried, its adjoint after the loop, and what the reverse loop calls that
         slots = [
             (s, before.pop(s.out, typed_const(0, s.out.type)), _new_bar(s.arg))
             for s in op.slots
-            if not is_array(s.out) and (is_active(s.out) or is_active(s.arg))
+            if not is_array(s.out) and s.out not in chosen and (is_active(s.out) or is_active(s.arg))
         ]
+        for p in placed:
+            assert isinstance(op, ir.For)
+            self.placed.setdefault(p.choice.op, []).append((p, op.body.args[0]))
         outer_args = [_new_bar(v) for v in outer]
         mirror = self.open(op.body)
         self.bars = dict(zip(outer, outer_args, strict=True))
@@ -193,6 +224,8 @@ class _Reverse(Adjoints):
         with self.group(mirror):
             for s, _, arg in slots:
                 self.add(s.yielded, arg)
+            for p in placed:
+                self.add(p.choice.slot.yielded, chosen[p.choice.slot.out])
             for s in of_last_trip:
                 assert isinstance(op, ir.For)
                 with self.builder.when(is_last_trip(self.builder, op)):
@@ -217,6 +250,10 @@ class _Reverse(Adjoints):
         for init, bar in ends:
             if is_active(init):
                 self.contribute(init, bar)
+        for p in placed:
+            init, bar_out = p.choice.slot.init, chosen[p.choice.slot.out]
+            if bar_out is not None and is_active(init):
+                self.add(init, self.where(p.place, p.nowhere, bar_out, bar_name(init)))
         for s in of_last_trip:
             if is_active(s.init):
                 assert isinstance(op, ir.For)
@@ -251,6 +288,9 @@ class _Reverse(Adjoints):
 
     def number_call(self, op: ir.Call) -> None:
         (out,) = op.outs
+        if self.place(op):
+            self.bars.pop(out, None)
+            return
         bar = self.take(out)
         if bar is None:
             return

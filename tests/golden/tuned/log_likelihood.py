@@ -13,19 +13,18 @@ def log_likelihood_value_and_grad(points, means, log_weights):
     log_weights_bar = np.zeros_like(log_weights)
     means_bar = np.zeros_like(means)
     # trips side by side, in SIMD lanes
-    width = min(64, max(1, points.shape[0]), 16 * max(1, 2048 // (3 * means.shape[0] + points.shape[1] + 9)))
+    width = min(64, max(1, points.shape[0]), 16 * max(1, 2048 // (means.shape[0] + points.shape[1] + 9)))
     exp_tape = workspace.empty((means.shape[0], width))
-    largest_tape = workspace.empty((means.shape[0], width))
-    logits = workspace.empty((means.shape[0], width))
     points_turned = workspace.empty((points.shape[1], width))
     largest_lanes = workspace.empty(width)
+    largest_place_lanes = workspace.empty(width, np.int64)
     distance_lanes = workspace.empty(width)
     summed_lanes = workspace.empty(width)
     largest_bar_lanes = workspace.empty(width)
     summed_bar_lanes = workspace.empty(width)
     distance_bar_lanes = workspace.empty(width)
-    largest_bar_lanes_2 = workspace.empty(width)
     sum_lanes = workspace.empty(width)
+    logits = workspace.empty((means.shape[0], width))
     logits_bar = workspace.empty((means.shape[0], width))
     total = 0.0
     for i0 in range(0, points.shape[0], width):
@@ -36,9 +35,9 @@ def log_likelihood_value_and_grad(points, means, log_weights):
                 points_turned[j, lane] = points_block[lane, j]
         for lane in range(lanes):
             largest_lanes[lane] = -np.inf
+            largest_place_lanes[lane] = -1
         for k in range(means.shape[0]):
             for lane in range(lanes):
-                largest_tape[k, lane] = largest_lanes[lane]
                 distance_lanes[lane] = 0.0
             # squared distance from the centre
             for d in range(points.shape[1]):
@@ -54,7 +53,9 @@ def log_likelihood_value_and_grad(points, means, log_weights):
                 logits_item = log_weights_item - 0.5 * distance_lanes[lane]
                 logits[k, lane] = logits_item
                 # largest = max(largest, logits[k])
-                largest_lanes[lane] = max(largest_lanes[lane], logits_item)
+                largest = largest_lanes[lane]
+                largest_lanes[lane] = max(largest, logits_item)
+                largest_place_lanes[lane] = k if logits_item > largest else largest_place_lanes[lane]
         for lane in range(lanes):
             summed_lanes[lane] = 0.0
         for k in range(means.shape[0]):
@@ -77,16 +78,14 @@ def log_likelihood_value_and_grad(points, means, log_weights):
                 difference_bar = exp_tape[k, lane] * summed_bar_lanes[lane]
                 logits_bar[k, lane] = difference_bar
                 largest_bar_lanes[lane] -= difference_bar
-        for k in range(means.shape[0] - 1, -1, -1):
+        for k in range(means.shape[0]):
             log_weights_bar_sum = 0.0
             # L67: largest = max(largest, logits[k])
             for lane in range(lanes):
-                largest = largest_tape[k, lane]
-                is_above = logits[k, lane] > largest
-                largest_bar = largest_bar_lanes[lane]
-                largest_bar_lanes_2[lane] = 0.0 if is_above else largest_bar
                 # L66: logits[k] = log_weights[k] - 0.5 * distance
-                logits_item_bar = (largest_bar if is_above else 0.0) + logits_bar[k, lane]
+                logits_item_bar = (
+                    (largest_bar_lanes[lane] if k == largest_place_lanes[lane] else 0.0) + logits_bar[k, lane]
+                )
                 distance_bar_lanes[lane] = 0.5 * -logits_item_bar
                 log_weights_bar_sum = reassociable_add(log_weights_bar_sum, logits_item_bar)
             # L66: logits[k] = log_weights[k] - 0.5 * distance
@@ -102,8 +101,6 @@ def log_likelihood_value_and_grad(points, means, log_weights):
                     means_bar_sum = reassociable_add(means_bar_sum, -offset_bar)
                 # L64: offset = points[i, d] - means[k, d]
                 means_bar[k, d] += means_bar_sum
-            for lane in range(lanes):
-                largest_bar_lanes[lane] = largest_bar_lanes_2[lane]
         # L71: total += largest + math.log(summed)
         for lane in range(lanes):
             total += sum_lanes[lane]

@@ -94,7 +94,7 @@ class _Laying:
             return None
         if _is_sum_of_rows(loop) and not any(s.is_ordered for s in trips.sums):
             return None
-        if _counts_by_lane(uniformity) or _checks_by_lane(uniformity):
+        if _checks_by_lane(uniformity):
             return None
         inner = [op for op in loop.body.ops if isinstance(op, ir.For) and _lies_closer(op, loop)]
         if any(self.loop(op) is not None for op in inner):
@@ -246,15 +246,6 @@ def _lies_closer(inner: ir.For, loop: ir.For) -> bool:
     outer, counter = loop.body.args[0], inner.body.args[0]
     touched = [op.index for op in loop.body.inside if isinstance(op, ir.Load | ir.Store) and outer in op.index]
     return all(counter in index and index.index(counter) > index.index(outer) for index in touched)
-
-
-def _counts_by_lane(uniformity: Uniformity) -> bool:
-    """Whether an inner loop carries an integer that differs between lanes.
-
-    What follows from one is cheap and so computed anew where it is read, which may be after the next step of it.
-    """
-    inner = [op for op in ir.walk(uniformity.loop.body) if isinstance(op, ir.For)]
-    return any(uniformity.differs(a) and not ir.is_float(a.type) for op in inner for a in op.body.args[1:])
 
 
 def _checks_by_lane(uniformity: Uniformity) -> bool:

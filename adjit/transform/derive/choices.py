@@ -1,0 +1,182 @@
+"""Values that a trip of a loop either hands on or replaces: running extrema, the last element that fits.
+
+In: a function. Out: the same, with the place, the counter of the trip that replaced it last, beside each such value;
+and of a loop, these values with their places, for its mirror.
+
+    for j in range(n):                        for j in range(n):
+        largest = max(largest, x[j])              place = j if x[j] > largest else place
+                                                  largest = max(largest, x[j])
+                                              ...
+                                              for j in range(n):
+                                                  x_bar[j] += largest_bar if j == place else 0.0
+
+The adjoint goes whole to what the place tells, so that of all trips nothing else is kept, and no trip of the mirror
+waits for another. Ties are decided by the comparison itself.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from numba import types
+
+from adjit.transform import ir
+
+_COMPARISONS = {operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne}
+_BETTER = {max: operator.gt, min: operator.lt}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The slot of a loop that an operation hands on or replaces by `value`, which is there before the operation.
+
+    It replaces it where `test` of these operands holds or, if `is_negated`, does not; where `test` is None, the operand
+    itself says so.
+    """
+
+    slot: ir.Slot
+    op: ir.Op
+    value: ir.Var
+    test: object
+    operands: tuple[ir.Operand, ...]
+    is_negated: bool = False
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A choice, its place after the loop, and what that is where no trip replaced anything."""
+
+    choice: Choice
+    place: ir.Var
+    nowhere: ir.Const
+
+
+def with_places(function: ir.Function) -> ir.Function:
+    """The function with the place of each choice among what its loop carries."""
+
+    def made(op: ir.Op) -> ir.Op:
+        return _with_places(op) if isinstance(op, ir.For) else op
+
+    body = ir.rewritten(function.body, made)
+    return function if body is function.body else dataclasses.replace(function, body=body)
+
+
+def _with_places(loop: ir.For) -> ir.For:
+    nowhere = _nowhere(loop)
+    choices = list(_choices(loop)) if nowhere is not None else []
+    if nowhere is None or not choices:
+        return loop
+    slots: list[ir.Slot] = []
+    before: dict[ir.Op, list[ir.Op]] = {}
+    for choice in choices:
+        name = f"{choice.slot.arg.name}_place"
+        arg, out = ir.Var(name, types.intp), ir.Var(name, types.intp)
+        builder = ir.Builder(choice.op.origin)
+        is_taken = choice.operands[0]
+        if choice.test is not None:
+            is_taken = builder.call(choice.test, *choice.operands, type=types.boolean, name="is_taken")
+        sides = (arg, loop.body.args[0]) if choice.is_negated else (loop.body.args[0], arg)
+        place = builder.call(ir.select, is_taken, *sides, type=types.intp, name=name)
+        before.setdefault(choice.op, []).extend(builder.ops)
+        slots.append(ir.Slot(nowhere, arg, place, out))
+    ops = [inner for op in loop.body.ops for inner in (*before.get(op, ()), op)]
+    return ir.with_slots(loop, slots, ops)
+
+
+def places_in(loop: ir.For | ir.While) -> list[Placed]:
+    """The choices of a loop that carries their places."""
+    nowhere = _nowhere(loop) if isinstance(loop, ir.For) else None
+    if nowhere is None:
+        return []
+    assert isinstance(loop, ir.For)
+    integers = [slot for slot in loop.slots if isinstance(slot.arg.type, types.Integer) and slot.init == nowhere]
+    found: list[Placed] = []
+    for choice in _choices(loop) if integers else ():
+        place = next((slot.out for slot in integers if _tells(loop, slot, choice)), None)
+        if place is not None:
+            found.append(Placed(choice, place, nowhere))
+    return found
+
+
+def _nowhere(loop: ir.For) -> ir.Const | None:
+    """What the counter of the loop never is: one step before the first trip; None if that is not known."""
+    is_plain = not (loop.stops or loop.parallel or loop.over_chunks or loop.snapshots is not None)
+    if not is_plain or loop.level is not None:
+        return None
+    if not isinstance(loop.start, ir.Const) or not isinstance(loop.step, ir.Const):
+        return None
+    return ir.integer(loop.start.value - loop.step.value)
+
+
+def _choices(loop: ir.For) -> Iterator[Choice]:
+    for slot in loop.slots:
+        if not isinstance(slot.arg.type, types.Float) or not isinstance(slot.yielded, ir.Var):
+            continue
+        op = loop.body.made.get(slot.yielded)
+        choice = None if op is None else _choice(loop, slot, op)
+        # nobody else reads it, but to compare it
+        if choice is not None and _is_only_handed_on(loop, slot, choice):
+            yield choice
+
+
+def _choice(loop: ir.For, slot: ir.Slot, op: ir.Op) -> Choice | None:
+    """What an operation that yields a slot chooses from."""
+    if isinstance(op, ir.Call) and op.callee in _BETTER and len(op.args) == 2 and slot.arg in op.args:
+        (value,) = [a for a in op.args if a is not slot.arg] or (None,)
+        # of two that are equal the first one is what Python returns
+        better, operands = _BETTER[op.callee], (op.args[1], op.args[0])
+        return _of(slot, op, value, better, operands, is_negated=op.args[0] is not slot.arg)
+    if isinstance(op, ir.Call) and op.callee is ir.select:
+        condition, *sides = op.args
+    elif isinstance(op, ir.If):
+        k = op.outs.index(slot.yielded)
+        condition, *sides = op.condition, op.then.yields[k], op.orelse.yields[k]
+    else:
+        return None
+    others = [side for side in sides if side is not slot.arg]
+    if len(others) != 1 or (isinstance(op, ir.If) and others[0] in {**op.then.made, **op.orelse.made}):
+        return None
+    return _of(slot, op, others[0], None, (condition,), is_negated=sides[0] is slot.arg)
+
+
+def _of(
+    slot: ir.Slot, op: ir.Op, value: ir.Operand | None, test: object, operands: tuple[ir.Operand, ...], is_negated: bool
+) -> Choice | None:
+    if not isinstance(value, ir.Var) or value.type != slot.arg.type:
+        return None
+    return Choice(slot, op, value, test, operands, is_negated)
+
+
+def _is_only_handed_on(loop: ir.For, slot: ir.Slot, choice: Choice) -> bool:
+    if sum(y is slot.arg or y is slot.yielded for y in loop.body.yields) != 1:
+        return False
+    for op in loop.body.ops:
+        reads = list(ir.reads(op))
+        if slot.yielded in reads:
+            return False
+        if slot.arg in reads and op is not choice.op and not _compares(op):
+            return False
+    inside = (inner for region in choice.op.regions for inner in ir.walk(region))
+    return not any(slot.arg in ir.reads(inner) for inner in inside)
+
+
+def _compares(op: ir.Op) -> bool:
+    return isinstance(op, ir.Call) and op.callee in _COMPARISONS
+
+
+def _tells(loop: ir.For, slot: ir.Slot, choice: Choice) -> bool:
+    """Whether an integer that a loop carries is the place of a choice."""
+    op = loop.body.made.get(slot.yielded)
+    if not isinstance(op, ir.Call) or op.callee is not ir.select:
+        return False
+    is_taken, *sides = op.args
+    counter = loop.body.args[0]
+    if tuple(sides) != ((slot.arg, counter) if choice.is_negated else (counter, slot.arg)):
+        return False
+    if choice.test is None:
+        return is_taken == choice.operands[0]
+    made = loop.body.made.get(is_taken)
+    return isinstance(made, ir.Call) and made.callee is choice.test and made.args == choice.operands
