@@ -552,6 +552,19 @@ for <i> in range(<v>.size):
         <!c> += 1
         <s> += <v>[<i>] * <!c>
 
+<!b> = <v>[0]
+for <i> in range(1, <v>.size):
+    <!b> = max(<!b>, <v>[<i>] * <x>)
+<s> += <!b>
+
+for <i> in range(<A>.shape[0]):
+    <!b>, <!c> = <x>, -1
+    for <!j> in range(<A>.shape[1]):
+        <!e> = <A>[<i>, <!j>] * <y>
+        if <!e> < <!b>:
+            <!b>, <!c> = <!e>, <!j>
+    <s> += <!b> * (<!c> + 0.5)
+
 <!c> = np.zeros(4, dtype=np.int64)
 for <i> in range(<v>.size):
     <!b> = int(abs(<v>[<i>]) * 2.0) % 4
