@@ -11,6 +11,7 @@ from tests.cuda.kernels.fields_at_random import attend_row
 from tests.cuda.launching import (
     PROGRAMS,
     arguments,
+    blocks_of,
     chosen,
     diffuse,
     layers,
@@ -116,6 +117,43 @@ def test_blocks_of_a_shape_that_is_an_argument(width):
         np.testing.assert_allclose(bar, own, rtol=1e-12)
 
 
+@cuda.jit
+def paired(a, b, out):
+    """What is only loaded may be one array; in the mirror each thread adds to several elements of its shadow."""
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = a[i] * b[(i + 1) % b.size] + a[i] * b[i]
+
+
+def of_itself(x):
+    out = cuda.device_array_like(x)
+    paired[blocks_of(x.size), 8](x, x, out)
+    paired[blocks_of(x.size), 8](out, x, out.copy())
+    return np.sum(out * out)
+
+
+def in_one_block(x):
+    """As many threads as the array has elements."""
+    out = cuda.device_array_like(x)
+    paired[1, x.size](x, x, out)
+    return np.sum(out * out)
+
+
+def of_itself_in_numpy(x):
+    return np.sum((x * np.roll(x, -1) + x * x) ** 2)
+
+
+@pytest.mark.parametrize("program", [of_itself, in_one_block])
+def test_arrays_that_are_only_loaded_may_be_one(program):
+    x = np.random.default_rng(6).normal(size=11)
+    wanted = adjit.grad(of_itself_in_numpy, target="python")(x)
+    np.testing.assert_allclose(adjit.grad(program, target="python")(x), wanted, rtol=1e-12)
+    if program is in_one_block:
+        np.testing.assert_allclose(
+            adjit.grad(program, target="python")(x[:5]), adjit.grad(of_itself_in_numpy, target="python")(x[:5])
+        )
+
+
 @needs_compiler
 @pytest.mark.parametrize(
     "name, types",
@@ -161,6 +199,12 @@ def into_an_array(x):
     y = cuda.device_array_like(x)
     x.copy_to_host(y)
     return np.sum(y)
+
+
+def loads_what_it_stores(x):
+    out = cuda.device_array_like(x)
+    paired[2, 8](out, x, out)
+    return np.sum(out)
 
 
 def with_another_argument(x):
@@ -211,6 +255,7 @@ REFUSED = [
     (with_a_number_for_a_stream, "float64[::1], int64", "a stream that comes", "Leave it out", "push[4, 8, stream]"),
     (onto_itself, "float64[::1]", "`p` and `q` may be the same memory", "a copy", "diffuse[4, 8](y, y, x)"),
     (onto_a_part, "float64[::1]", "`x` and `v` may be the same memory", "a copy", "push[1, 8]"),
+    (loads_what_it_stores, "float64[::1]", "`a` and `out` may be the same memory", "stores to `out`", "paired[2, 8]"),
     (into_an_array, "float64[::1]", "copy_to_host into an array", "returns", "x.copy_to_host(y)"),
     (with_another_argument, "float64[::1]", "weigh", "one value", "weigh[4, 8]"),
     (timed, "float64[::1]", "`event.elapsed_time`", "outside", "begin.elapsed_time(end)"),

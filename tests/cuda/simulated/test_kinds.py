@@ -198,3 +198,15 @@ def test_launches_with_other_types_are_noticed():
     for x in (np.zeros(2), np.zeros((2, 2), np.int64)):
         with pytest.raises(AssertionError, match=r"is not int64\[::1\]"):
             kernel[1, 2](cuda.to_device(x), 1.0)
+
+
+def test_numbers_of_kernels_are_as_on_a_gpu():
+    # where Python raises: a root whose slope is infinite, functions that overflow
+    def steep(x):
+        return np.where(x > 0.0, np.sqrt(x), 0.0) + np.exp(800.0 * x) + np.log(x) + 1.0 / x
+
+    x = np.array([0.0, 0.5, 1.0])
+    slope = on_host(adjit.grad(lambda x: np.sum(steep(x)), target="cuda")(on_device(x)))
+    np.testing.assert_array_equal(np.isfinite(slope), [False, True, False])
+    with pytest.raises(ValueError, match="factors of a product"):
+        adjit.grad(lambda a, x: np.sum(a @ x), target="cuda")(on_device(np.ones((3, 4))), on_device(np.ones(3)))

@@ -37,7 +37,13 @@ MOST_SHAPES = 8  # of the blocks of one launch, each of which is a kernel of its
 
 
 def apart(*arrays: Any) -> None:
-    """Stands before a launch until it is known that these arrays share no memory."""
+    """Stands behind a launch, and `begun` before it, until it is known that those of these arrays that it stores to
+    share no memory with others."""
+    raise NotImplementedError
+
+
+def begun() -> None:
+    """Stands before a launch."""
     raise NotImplementedError
 
 
@@ -210,8 +216,9 @@ def launch(frame: Frame, found: Configured, args: Sequence[Value], named: Mappin
     given = [materialise(ctx, value) for value in given]
     pairs = [(p, a) for p, a in zip(expected.parameters, given, strict=True) if isinstance(a, ir.Var) and is_array(a)]
     names, arrays = tuple(p for p, _ in pairs), tuple(a for _, a in pairs)
-    ctx.builder.emit(ir.Call(callee=apart, args=arrays, outs=(), effect=True, options=(("names", names),)))
+    ctx.builder.emit(ir.Call(callee=begun, args=(), outs=(), effect=True))
     _of_shape(ctx, found, given, found.shapes)
+    ctx.builder.emit(ir.Call(callee=apart, args=arrays, outs=(), effect=True, options=(("names", names),)))
     return Static(None)
 
 
