@@ -45,6 +45,6 @@ def _check(mark: ir.Op, stored: set[ir.Operand], aliases: Aliases) -> None:
                 raise errors.Unsupported(
                     f"a launch whose arrays `{names[j]}` and `{names[k]}` may be the same memory",
                     ir.place_of(mark.origin),
-                    f"The kernel stores to `{names[j] if other in stored else names[k]}`.",
+                    "The kernel stores to one of them.",
                     "Launch it with a copy: cuda.to_device(x), or x.copy().",
                 )
