@@ -46,12 +46,14 @@ from adjit.transform.cuda.plan import Launched, Plan, cell_type
 from adjit.transform.cuda.prepared import prepared
 from adjit.transform.cuda.refill import with_refills
 from adjit.transform.cuda.rolled import rolled
+from adjit.transform.cuda.terms import added_by_terms
 from adjit.transform.cuda.uniform_sums import sum_uniform
 from adjit.transform.ir.printing import callee_name
 from adjit.transform.ir.types import is_scalar, typed_const
 from adjit.transform.rewrite.affine_ops import Writer
 from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.fixed_integers import made_before
+from adjit.transform.rewrite.simplify import simplify
 
 _EACH, _SEVERAL = "a thread a trip", "several trips a thread"
 _SHAPE = types.intp  # of what the host passes to launches: no kernel sees it, so any type of a number will do
@@ -67,7 +69,8 @@ def planned(
     deterministic: what threads would add up atomically is added up in the order of the trips.
     """
     function = with_bounded_tapes(prepared(function))
-    function = sum_uniform(gather_additions(checked(made_before(function), "made before")))
+    function = checked(added_by_terms(checked(made_before(function), "made before")), "by terms")
+    function = sum_uniform(gather_additions(simplify(function)))
     function = _with_blocks(function)
     return _Outline(in_order(function) if deterministic else function, on_device, of_kernel).plan()
 
@@ -160,7 +163,7 @@ class _Outline:
             }
             if not moved:
                 return self.mapping, found
-            kept -= moved
+            kept = self.mapping.without_half_copies(kept - moved)
 
     def _on_device(self) -> set[ir.Operand]:
         """The numbers that kernels make and the host's regions name."""
@@ -212,7 +215,7 @@ class _Outline:
         # what is yielded may be in the last tail
         host = _without_unread(ir.Region(tuple(map(self.parameter, body.args)), tuple(ops), tuple(yields)))
         params = tuple(ir.map_tree(self.parameter, tree) for tree in self.function.params)
-        allocs = (op.out for op in host.inside if isinstance(op, ir.Alloc))
+        allocs = (op.out for op in host.inside if isinstance(op, ir.Alloc | ir.Copy))
         kept = frozenset(out for out in allocs if self.aliases.find(out) in self.mapping.on_host)
         comments = () if self.of_kernel else self.function.comments
         made = dataclasses.replace(self.function, params=params, body=host, comments=comments)

@@ -157,6 +157,18 @@ def test_extremes_are_of_all_elements():
         assert np.isnan(on_host(adjit.jvp(np.max, (on_device(x),), (on_device(x),), target="cuda"))[0])
 
 
+def test_jacobians_of_checkpointed_loops():
+    # where snapshots were taken is in an array of the host's, and so are copies of that
+    def stepped(x, k, steps):
+        for _ in adjit.checkpoint(range(steps), snapshots=2):
+            x = x + k[0] * np.sin(x) + k[1]
+        return np.sum(x * x)
+
+    x, k = np.linspace(0.1, 0.9, 5), np.array([0.1, 0.2])
+    found = on_host(adjit.jacrev(stepped, "k", target="cuda")(on_device(x), on_device(k), 4))
+    assert_close(found, adjit.grad(stepped, "k", target="python")(x, k, 4), 1e-12)
+
+
 def test_a_limit_of_memory():
     p0, k, _ = arguments(FUNCTIONS["seep"][1], np.float64)
     limited = adjit.grad(seep, wrt=("p0", "k"), target="cuda", memory_limit="3 KB")
