@@ -232,6 +232,12 @@ def _check(owner: str, name: str, value: Any) -> None:
     if type(value) is tuple:
         for part in value:
             _check(owner, name, part)
+    elif is_on_device(value) and np.dtype(value.dtype).names:
+        raise Unsupported(
+            f"argument `{name}` of {owner}, an array of records, for a GPU",
+            instead="Pass its fields as arrays. If they are states of random numbers, draw the numbers before, in a "
+            "kernel of its own, and pass them.",
+        )
     elif not is_on_device(value) and not isinstance(value, np.ndarray | int | float | np.number | np.bool_ | None):
         raise Unsupported(
             f"argument `{name}` of {owner} of type {type(value).__name__}, for a GPU",

@@ -143,6 +143,18 @@ def of_itself_in_numpy(x):
     return np.sum((x * np.roll(x, -1) + x * x) ** 2)
 
 
+def through_the_host(x):
+    held = np.empty(x.size)
+    given = cuda.to_device(x)
+    found = given.copy_to_host(held)
+    return np.sum(held * found)
+
+
+def test_copies_into_arrays_of_the_host():
+    x = np.linspace(0.1, 0.9, 5)
+    np.testing.assert_allclose(adjit.grad(through_the_host, target="python")(x), 2.0 * x)
+
+
 @pytest.mark.parametrize("program", [of_itself, in_one_block])
 def test_arrays_that_are_only_loaded_may_be_one(program):
     x = np.random.default_rng(6).normal(size=11)
@@ -195,9 +207,33 @@ def onto_a_part(x):
     return np.sum(y)
 
 
-def into_an_array(x):
+def with_mapped_memory(x):
+    return np.sum(cuda.mapped_array(8))
+
+
+def with_managed_memory(x):
+    return np.sum(cuda.managed_array(8))
+
+
+def telling(x):
+    total = cuda.to_device(np.zeros(1))
+    weigh[4, 8](x, total)
+    print("so far", total[0])
+    return total[0]
+
+
+@cuda.jit
+def drawn(states, x, y):
+    i = cuda.grid(1)
+    y[i] = x[i] * states[i]["s0"]
+
+
+STATES = np.zeros(8, [("s0", np.uint64), ("s1", np.uint64)])
+
+
+def of_records(x):
     y = cuda.device_array_like(x)
-    x.copy_to_host(y)
+    drawn[1, 8](STATES, x, y)
     return np.sum(y)
 
 
@@ -262,7 +298,10 @@ REFUSED = [
         "stores to one of them",
         "paired[2, 8]",
     ),
-    (into_an_array, "float64[::1]", "copy_to_host into an array", "returns", "x.copy_to_host(y)"),
+    (with_mapped_memory, "float64[::1]", "`cuda.mapped_array` in a program", "outside", "cuda.mapped_array(8)"),
+    (with_managed_memory, "float64[::1]", "`cuda.managed_array` in a program", "outside", "cuda.managed_array(8)"),
+    (telling, "float64[::1]", "print of what is on the device", "outside", 'print("so far", total[0])'),
+    (of_records, "float64[::1]", "drawn, an array of records", "draw the numbers before", "drawn[1, 8](STATES, x, y)"),
     (with_another_argument, "float64[::1]", "weigh", "one value", "weigh[4, 8]"),
     (timed, "float64[::1]", "`event.elapsed_time`", "outside", "begin.elapsed_time(end)"),
     (with_pinned_memory, "float64[::1]", "`cuda.pinned` in a program", "outside", "cuda.pinned(x)"),

@@ -277,7 +277,12 @@ class _Outline:
         if op.callee in callees.ON_HOST and not set(dict(op.options)) - {"dtype"}:
             return
         place, name = ir.place_of(op.origin), callee_name(op.callee)
-        if op.effect and not isinstance(op.callee, ir.Said) and not _is_ours(op.callee):
+        if isinstance(op.callee, ir.Said):
+            if any(ir.is_reference(o) or o in self.on_device for o in op.args):
+                what = f"{name} of what is on the device"
+                raise Unsupported(what, place, "The host would wait for it.", "Return it, and do that outside.")
+            return
+        if op.effect and not _is_ours(op.callee):
             raise Unsupported(
                 f"{name}, which draws random numbers, for a GPU",
                 place,
@@ -302,6 +307,10 @@ class _Outline:
         for op in loop.body.inside:
             if isinstance(op, ir.Alloc | ir.Copy):
                 check_size(op, loop, self.function.analysis(Iterations))
+        said = next((op for op in loop.body.inside if isinstance(op, ir.Call) and isinstance(op.callee, ir.Said)), None)
+        if said is not None:
+            name, place = callee_name(said.callee), ir.place_of(said.origin)
+            raise Unsupported(f"{name} in a kernel that is differentiated", place, "", "Leave it out meanwhile.")
         serial = self.mapping.serial.get(loop)
         why = "A thread needs what the host alone has."
         if serial is not None:

@@ -27,7 +27,15 @@ from adjit.transform import ir
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Context, Frame, as_index
 from adjit.transform.elaborate.values.handlers import bound
-from adjit.transform.elaborate.values.values import Static, TupleValue, Value, described, is_array, is_number
+from adjit.transform.elaborate.values.record_arrays import has_fields, is_records
+from adjit.transform.elaborate.values.values import (
+    Static,
+    TupleValue,
+    Value,
+    described,
+    is_array,
+    is_number,
+)
 from adjit.transform.ir.types import is_integer
 from adjit.transform.source.callables import python_function, signature
 
@@ -209,6 +217,12 @@ def launch(frame: Frame, found: Configured, args: Sequence[Value], named: Mappin
     except TypeError as fault:
         raise ctx.fail(errors.WrongCall, f"{name}: {fault}", "", "Give each argument one value.") from None
     for value, parameter in zip(given, expected.parameters, strict=True):
+        if is_records(value) or has_fields(value):
+            raise ctx.unsupported(
+                f"`{parameter}` of the kernel {name}, an array of records",
+                "Pass its fields as arrays. If they are states of random numbers, draw the numbers before, in a kernel "
+                "of its own, and pass them.",
+            )
         if not (is_array(value) or is_number(value)):
             raise ctx.mismatch(
                 f"`{parameter}` of the kernel {name} is {described(value)}", "Pass numbers and arrays on the device."
@@ -315,11 +329,15 @@ OF_HOST = frozenset(_HOST)  # what programs call
 
 
 def copy_to_host(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    """`array.copy_to_host()`: the array as it is then. It stays where it is; what the host reads of it, it fetches."""
-    _check_stream(frame.ctx, named.pop("stream", None))
-    if len(args) > 1 or named:
-        raise frame.ctx.unsupported("copy_to_host into an array", "Use what it returns.")
-    return frame.ctx.call(frame, Static(np.copy), args, {})
+    """`array.copy_to_host(into)`: the array as it is then. It stays where it is; what the host reads of it, it
+    fetches."""
+    array, into, stream = bound(frame, "copy_to_host", "self:array ary? stream?", args, named)
+    _check_stream(frame.ctx, stream)
+    assert array is not None
+    if into in (None, Static(None)):
+        return frame.ctx.call(frame, Static(np.copy), [array], {})
+    frame.ctx.call(frame, Static(np.copyto), [into, array], {})  # type: ignore[list-item]
+    return into  # type: ignore[return-value]
 
 
 def copy_to_device(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
