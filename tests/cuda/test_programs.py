@@ -215,6 +215,26 @@ def with_managed_memory(x):
     return np.sum(cuda.managed_array(8))
 
 
+@cuda.jit
+def taking_turns(x, y):
+    whole = cuda.shared.array((2, 8), float64)
+    b, t = cuda.blockIdx.x, cuda.threadIdx.x
+    one, other = whole[0], whole[1]
+    one[t] = x[b, t]
+    cuda.syncthreads()
+    for _ in range(3):
+        other[t] = one[(t + 1) % 8] + 0.5 * one[t]
+        cuda.syncthreads()
+        one, other = other, one
+    y[b, t] = one[t] * one[7 - t]
+
+
+def with_parts_that_change_places(x):
+    y = cuda.device_array_like(x)
+    taking_turns[x.shape[0], 8](x, y)
+    return np.sum(y * y)
+
+
 def telling(x):
     total = cuda.to_device(np.zeros(1))
     weigh[4, 8](x, total)
@@ -300,6 +320,7 @@ REFUSED = [
     ),
     (with_mapped_memory, "float64[::1]", "`cuda.mapped_array` in a program", "outside", "cuda.mapped_array(8)"),
     (with_managed_memory, "float64[::1]", "`cuda.managed_array` in a program", "outside", "cuda.managed_array(8)"),
+    (with_parts_that_change_places, "float64[:, ::1]", "parts of an array that change places", "by an index", ""),
     (telling, "float64[::1]", "print of what is on the device", "outside", 'print("so far", total[0])'),
     (of_records, "float64[::1]", "drawn, an array of records", "draw the numbers before", "drawn[1, 8](STATES, x, y)"),
     (with_another_argument, "float64[::1]", "weigh", "one value", "weigh[4, 8]"),
