@@ -143,6 +143,30 @@ def of_itself_in_numpy(x):
     return np.sum((x * np.roll(x, -1) + x * x) ** 2)
 
 
+@cuda.reduce
+def sum_of(a, b):
+    return a + b
+
+
+largest_of = cuda.reduce(lambda a, b: max(a, b))
+
+
+def reduced(x):
+    return sum_of(x, init=2.0) * largest_of(x)
+
+
+def test_reductions_by_functions():
+    x = np.array([0.3, 0.9, 0.5])
+    found = adjit.value_and_grad(reduced, target="python")(x)
+    assert found[0] == pytest.approx((x.sum() + 2.0) * 0.9)
+    np.testing.assert_allclose(found[1], [0.9, 0.9 + x.sum() + 2.0, 0.9])
+    text = adjit.grad(lambda x: sum_of(x) ** 3, target="cuda").source("float64[::1]")
+    assert "block_sum" in text
+    assert "[one_thread()]" not in text
+    with pytest.raises(adjit.Unsupported, match="`size` or `res`"):
+        adjit.grad(lambda x: sum_of(x, size=2), target="python")(x)
+
+
 def through_the_host(x):
     held = np.empty(x.size)
     given = cuda.to_device(x)

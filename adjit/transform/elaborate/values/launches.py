@@ -12,6 +12,7 @@ The program's streams and events are gone: in one stream, one after the other, i
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 import operator
@@ -24,7 +25,8 @@ from numba import types
 
 from adjit import errors
 from adjit.transform import ir
-from adjit.transform.elaborate.values.elementwise import materialise
+from adjit.transform.elaborate.values import scalars
+from adjit.transform.elaborate.values.elementwise import materialise, operand
 from adjit.transform.elaborate.values.frame import Context, Frame, as_index
 from adjit.transform.elaborate.values.handlers import bound
 from adjit.transform.elaborate.values.record_arrays import has_fields, is_records
@@ -33,6 +35,7 @@ from adjit.transform.elaborate.values.values import (
     TupleValue,
     Value,
     described,
+    dtype,
     is_array,
     is_number,
 )
@@ -132,6 +135,27 @@ def for_all(frame: Frame, found: ForAll, args: Sequence[Value], named: Mapping[s
     return configured(frame, found.kernel, (blocks, threads, stream or ir.integer(0), taken or ir.integer(0)))
 
 
+def is_reduction(thing: Any) -> bool:
+    """Whether it is what `@cuda.reduce` makes of a function of two numbers; in the simulator that is a function."""
+    return type(thing).__name__ == "Reduce" and type(thing).__module__.endswith(".kernels.reduction")
+
+
+def reduction(frame: Frame, found: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
+    """A call of that: what the function makes of all elements, one after the other."""
+    ctx = frame.ctx
+    array, size, into, first, stream = bound(
+        frame, "cuda.reduce", "arr:array size? res? init:number? stream?", list(args), dict(named)
+    )
+    _check_stream(ctx, stream)
+    if size not in (None, Static(None)) or into not in (None, Static(None)):
+        raise ctx.unsupported(
+            "`size` or `res` of a function that cuda.reduce makes", "Pass the part x[:size], and use what it returns."
+        )
+    assert array is not None
+    init = scalars.cast(ctx, operand(ctx, first or ir.integer(0)), dtype(array))
+    return ctx.call(frame, Static(functools.reduce), [Static(found._functor), array, init], {})
+
+
 def _sizes(ctx: Context, value: Value) -> Sequence[Value]:
     found = value.items if isinstance(value, TupleValue) else (value,)
     if not 1 <= len(found) <= 3 or not all(is_number(n) for n in found):
@@ -166,8 +190,8 @@ def _values(
     if len(conditions) > MOST_SHAPES:
         return None
     found: list[int] = []
-    for operand in operands:
-        value = _value(ctx, operand, conditions)
+    for size in operands:
+        value = _value(ctx, size, conditions)
         if value is None:
             return None
         if not isinstance(value, int):
