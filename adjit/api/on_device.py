@@ -19,8 +19,9 @@ from adjit.api.arguments import type_of
 from adjit.api.dispatch import TARGETS, Specialising, derive
 from adjit.api.notation import to_text
 from adjit.api.options import Options
+from adjit.api.plans import GRADIENTS
 from adjit.api.races import check_program, is_asked_for, looking_at_kernels
-from adjit.api.structures import laid_out
+from adjit.api.structures import laid_out, result_of
 from adjit.api.trees import Template, conform, is_on_device, leaves, map_leaves, template, zero
 from adjit.errors import Stretched, Unsupported, WrongCall
 from adjit.runtime.backend.dispatcher import Picklable, compiler_lock, sparing
@@ -57,24 +58,28 @@ class OnDevice(Specialising, Picklable):
     def _called(self, given: tuple[Any, ...]) -> Any:
         """What a call with the backend's arrays gives."""
         if self._is_laid_out(given):
-            return self._with_constants(given)
+            return self._structured(given)
         try:
             return self.strict(*given)
         except Unsupported as fault:
-            if not self._takes_constants(fault, given):
-                raise
-            return self._with_constants(given)
+            if self._takes_constants(fault, given):
+                return self._structured(given)
+            if self._takes_extents(fault, given):
+                return self._with_extents(fault, given)
+            raise
         except Stretched:
             if self.derivative.stretches:
                 raise
             return self.stretching.strict(*given)
 
-    def _with_constants(self, given: tuple[Any, ...]) -> Any:
-        """The same with the integers among the arguments known while compiling."""
-        found = laid_out(self.derivative, list(self.__signature__.parameters), given, constants=True)
+    def _apart(self, given: Sequence[Any]) -> Any:
+        """The same with the integers among the arguments, and the extents of arrays, known while compiling."""
+        names = list(self.__signature__.parameters)
+        found = laid_out(self.derivative, names, given, self._has_constants, self._has_extents)
         assert found is not None
         layouts, leaves = found
-        return self._of_layouts(layouts)._called(leaves)
+        result = self._of_layouts(layouts)._called(leaves)
+        return result_of(self.derivative, layouts, leaves, result) if self.derivative.kind in GRADIENTS else result
 
     def of_leaves(self, *arguments: Any) -> Any:
         """A call with arguments that are known to be taken."""
@@ -227,6 +232,12 @@ def _check(owner: str, name: str, value: Any) -> None:
     if type(value) is tuple:
         for part in value:
             _check(owner, name, part)
+    elif is_on_device(value) and np.dtype(value.dtype).names:
+        raise Unsupported(
+            f"argument `{name}` of {owner}, an array of records, for a GPU",
+            instead="Pass its fields as arrays. If they are states of random numbers, draw the numbers before, in a "
+            "kernel of its own, and pass them.",
+        )
     elif not is_on_device(value) and not isinstance(value, np.ndarray | int | float | np.number | np.bool_ | None):
         raise Unsupported(
             f"argument `{name}` of {owner} of type {type(value).__name__}, for a GPU",

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from adjit.api.arguments import as_given, told
+from adjit.api.trees import is_on_device
 from adjit.errors import TypeMismatch
 from adjit.transform.source.derivative import Derivative, shown
 from adjit.transform.source.structures import (
@@ -46,6 +47,10 @@ def laid_out(
             layouts.append(static(argument))
             given.append(())
             continue
+        if extents and is_on_device(argument) and is_of_extents(argument):
+            layouts.append(Layout("array", keys=tuple(argument.shape)))
+            given.append((argument,))
+            continue
         if not is_laid_out(argument, constants, extents):
             layouts.append(None)
             given.append(argument)
@@ -73,8 +78,8 @@ def is_laid_out(value: Any, constants: bool, extents: bool) -> bool:
 
 
 def is_of_extents(value: Any) -> bool:
-    """Whether it is an array with extents."""
-    return type(value) is np.ndarray and value.ndim > 0
+    """Whether it is an array with extents, NumPy's or one on a device."""
+    return (type(value) is np.ndarray or is_on_device(value)) and len(value.shape) > 0
 
 
 def has_extents(value: Any) -> bool:

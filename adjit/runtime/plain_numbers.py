@@ -26,7 +26,9 @@ def _as_numpys(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any
             if isinstance(left, int) and isinstance(right, int) and operation is not operator.truediv:
                 # what whole number should it be?
                 raise
-            return operation(np.float64(left), right)
+            # threads of the simulator's have settings of their own
+            with np.errstate(all="ignore"):
+                return operation(np.float64(left), right)
         is_real = not isinstance(left, complex) and not isinstance(right, complex)
         return math.nan if isinstance(found, complex) and is_real else found
 

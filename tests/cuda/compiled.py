@@ -40,10 +40,17 @@ class Code:
 
     @property
     def atomics(self):
+        return len(self._atomics())
+
+    @property
+    def has_global_atomics(self):
+        return any(".global" in what for what in self._atomics())
+
+    def _atomics(self):
         # not those on the word that says which error there was, as of a range in steps of zero
         words = set(re.findall(r"mov\.u64\s+(%rd\d+), __numba_cuda_mlir_error_code;", self.ptx))
-        found = re.findall(r"^\s*(?:@\S+\s+)?(?:atom|red)\.[^\[]*\[(%\w+)", self.ptx, re.M)
-        return sum(address not in words for address in found)
+        found = re.findall(r"^\s*(?:@\S+\s+)?((?:atom|red)\.[^\[]*)\[(%\w+)", self.ptx, re.M)
+        return [what for what, address in found if address not in words]
 
     @property
     def doubles(self):

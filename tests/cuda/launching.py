@@ -268,6 +268,16 @@ def permuted(x, order):
     return np.sum(y * y * y)
 
 
+def of_extents(x0, c, steps):
+    """Blocks of a shape that follows from an array's."""
+    x, y = cuda.to_device(x0), cuda.to_device(x0)
+    threads = min(32, x0.shape[0])
+    for _ in range(steps):
+        diffuse[math.ceil(x0.shape[0] / threads), threads](x, y, c)
+        x, y = y, x
+    return np.sum(x * x)
+
+
 def arguments(g):
     n = 21
     return {
@@ -281,6 +291,7 @@ def arguments(g):
         "on streams": (g.normal(size=n), g.normal(size=n), 0.1, 2),
         "chosen": (g.normal(size=(7, 8)), 3, False),
         "any width": (g.normal(size=n), g.uniform(0.1, 0.3, n), 2, 16),
+        "extents": (g.normal(size=n), g.uniform(0.1, 0.3, n), 2),
     }
 
 
@@ -294,5 +305,6 @@ PROGRAMS = {
     "means": (of_means, of_means_in_numpy, ("x",)),
     "on streams": (on_streams, on_streams_in_numpy, ("x0", "v0", "dt")),
     "chosen": (chosen, chosen_in_numpy, ("x0",)),
+    "extents": (of_extents, layers_in_numpy, ("x0", "c")),
     "any width": (of_any_width, of_any_width_in_numpy, ("x0", "c")),
 }

@@ -100,6 +100,10 @@ def with_dot(s, a, x):
     return s * np.sum(a @ x)
 
 
+def with_solve(s, a, x):
+    return s * np.sum(np.linalg.solve(a, x))
+
+
 def with_shapes(s, x, y):
     return s * np.sum(x * y)
 
@@ -133,7 +137,8 @@ REFUSED = [
     (adjit.grad, until_small, "float64", "of which nobody knows how many", "math.sin(x) * x"),
     (adjit.grad, with_array, "float64, int64", "the array `y`", "np.empty(n)"),
     (adjit.cuda.device, returning, "float64", "an array that", "np.ones(3)"),
-    (adjit.grad, with_dot, "float64, float64[:, ::1], float64[::1]", "of whole arrays", "a @ x"),
+    (adjit.grad, with_dot, "float64, float64[:, ::1], float64[::1]", "whether its shapes fit", "a @ x"),
+    (adjit.grad, with_solve, "float64, float64[:, ::1], float64[::1]", "of whole arrays", "np.linalg.solve(a, x)"),
     (adjit.grad, with_shapes, "float64, float64[:], float64[:]", "whether its shapes fit", "np.sum(x * y)"),
     (adjit.jacfwd, with_raise, "float64", "`raise`", "raise ValueError"),
     (adjit.grad, with_draws, "float64", "np.random.", "np.random.normal()"),

@@ -11,6 +11,7 @@ from tests.cuda.kernels.fields_at_random import attend_row
 from tests.cuda.launching import (
     PROGRAMS,
     arguments,
+    blocks_of,
     chosen,
     diffuse,
     layers,
@@ -116,6 +117,79 @@ def test_blocks_of_a_shape_that_is_an_argument(width):
         np.testing.assert_allclose(bar, own, rtol=1e-12)
 
 
+@cuda.jit
+def paired(a, b, out):
+    """What is only loaded may be one array; in the mirror each thread adds to several elements of its shadow."""
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = a[i] * b[(i + 1) % b.size] + a[i] * b[i]
+
+
+def of_itself(x):
+    out = cuda.device_array_like(x)
+    paired[blocks_of(x.size), 8](x, x, out)
+    paired[blocks_of(x.size), 8](out, x, out.copy())
+    return np.sum(out * out)
+
+
+def in_one_block(x):
+    """As many threads as the array has elements."""
+    out = cuda.device_array_like(x)
+    paired[1, x.size](x, x, out)
+    return np.sum(out * out)
+
+
+def of_itself_in_numpy(x):
+    return np.sum((x * np.roll(x, -1) + x * x) ** 2)
+
+
+@cuda.reduce
+def sum_of(a, b):
+    return a + b
+
+
+largest_of = cuda.reduce(lambda a, b: max(a, b))
+
+
+def reduced(x):
+    return sum_of(x, init=2.0) * largest_of(x)
+
+
+def test_reductions_by_functions():
+    x = np.array([0.3, 0.9, 0.5])
+    found = adjit.value_and_grad(reduced, target="python")(x)
+    assert found[0] == pytest.approx((x.sum() + 2.0) * 0.9)
+    np.testing.assert_allclose(found[1], [0.9, 0.9 + x.sum() + 2.0, 0.9])
+    text = adjit.grad(lambda x: sum_of(x) ** 3, target="cuda").source("float64[::1]")
+    assert "block_sum" in text
+    assert "[one_thread()]" not in text
+    with pytest.raises(adjit.Unsupported, match="`size` or `res`"):
+        adjit.grad(lambda x: sum_of(x, size=2), target="python")(x)
+
+
+def through_the_host(x):
+    held = np.empty(x.size)
+    given = cuda.to_device(x)
+    found = given.copy_to_host(held)
+    return np.sum(held * found)
+
+
+def test_copies_into_arrays_of_the_host():
+    x = np.linspace(0.1, 0.9, 5)
+    np.testing.assert_allclose(adjit.grad(through_the_host, target="python")(x), 2.0 * x)
+
+
+@pytest.mark.parametrize("program", [of_itself, in_one_block])
+def test_arrays_that_are_only_loaded_may_be_one(program):
+    x = np.random.default_rng(6).normal(size=11)
+    wanted = adjit.grad(of_itself_in_numpy, target="python")(x)
+    np.testing.assert_allclose(adjit.grad(program, target="python")(x), wanted, rtol=1e-12)
+    if program is in_one_block:
+        np.testing.assert_allclose(
+            adjit.grad(program, target="python")(x[:5]), adjit.grad(of_itself_in_numpy, target="python")(x[:5])
+        )
+
+
 @needs_compiler
 @pytest.mark.parametrize(
     "name, types",
@@ -157,10 +231,60 @@ def onto_a_part(x):
     return np.sum(y)
 
 
-def into_an_array(x):
+def with_mapped_memory(x):
+    return np.sum(cuda.mapped_array(8))
+
+
+def with_managed_memory(x):
+    return np.sum(cuda.managed_array(8))
+
+
+@cuda.jit
+def taking_turns(x, y):
+    whole = cuda.shared.array((2, 8), float64)
+    b, t = cuda.blockIdx.x, cuda.threadIdx.x
+    one, other = whole[0], whole[1]
+    one[t] = x[b, t]
+    cuda.syncthreads()
+    for _ in range(3):
+        other[t] = one[(t + 1) % 8] + 0.5 * one[t]
+        cuda.syncthreads()
+        one, other = other, one
+    y[b, t] = one[t] * one[7 - t]
+
+
+def with_parts_that_change_places(x):
     y = cuda.device_array_like(x)
-    x.copy_to_host(y)
+    taking_turns[x.shape[0], 8](x, y)
+    return np.sum(y * y)
+
+
+def telling(x):
+    total = cuda.to_device(np.zeros(1))
+    weigh[4, 8](x, total)
+    print("so far", total[0])
+    return total[0]
+
+
+@cuda.jit
+def drawn(states, x, y):
+    i = cuda.grid(1)
+    y[i] = x[i] * states[i]["s0"]
+
+
+STATES = np.zeros(8, [("s0", np.uint64), ("s1", np.uint64)])
+
+
+def of_records(x):
+    y = cuda.device_array_like(x)
+    drawn[1, 8](STATES, x, y)
     return np.sum(y)
+
+
+def loads_what_it_stores(x):
+    out = cuda.device_array_like(x)
+    paired[2, 8](out, x, out)
+    return np.sum(out)
 
 
 def with_another_argument(x):
@@ -211,7 +335,18 @@ REFUSED = [
     (with_a_number_for_a_stream, "float64[::1], int64", "a stream that comes", "Leave it out", "push[4, 8, stream]"),
     (onto_itself, "float64[::1]", "`p` and `q` may be the same memory", "a copy", "diffuse[4, 8](y, y, x)"),
     (onto_a_part, "float64[::1]", "`x` and `v` may be the same memory", "a copy", "push[1, 8]"),
-    (into_an_array, "float64[::1]", "copy_to_host into an array", "returns", "x.copy_to_host(y)"),
+    (
+        loads_what_it_stores,
+        "float64[::1]",
+        "`a` and `out` may be the same memory",
+        "stores to one of them",
+        "paired[2, 8]",
+    ),
+    (with_mapped_memory, "float64[::1]", "`cuda.mapped_array` in a program", "outside", "cuda.mapped_array(8)"),
+    (with_managed_memory, "float64[::1]", "`cuda.managed_array` in a program", "outside", "cuda.managed_array(8)"),
+    (with_parts_that_change_places, "float64[:, ::1]", "parts of an array that change places", "by an index", ""),
+    (telling, "float64[::1]", "print of what is on the device", "outside", 'print("so far", total[0])'),
+    (of_records, "float64[::1]", "drawn, an array of records", "draw the numbers before", "drawn[1, 8](STATES, x, y)"),
     (with_another_argument, "float64[::1]", "weigh", "one value", "weigh[4, 8]"),
     (timed, "float64[::1]", "`event.elapsed_time`", "outside", "begin.elapsed_time(end)"),
     (with_pinned_memory, "float64[::1]", "`cuda.pinned` in a program", "outside", "cuda.pinned(x)"),

@@ -7,10 +7,6 @@ from scipy import special
 import adjit
 
 
-def with_dot(a, x):
-    return np.sum(a @ x)
-
-
 def with_solve(a, x):
     return np.sum(np.linalg.solve(a, x))
 
@@ -46,7 +42,6 @@ def with_sort(x):
 
 
 REFUSED = [
-    (with_dot, "float64[:, :], float64[:]", "of whole arrays, for a GPU", "return np.sum(a @ x)", "as loops"),
     (with_solve, "float64[:, :], float64[:]", "of whole arrays", "np.linalg.solve(a, x)", "compute it outside"),
     (with_fft, "float64[:]", "of whole arrays", "np.fft.fft(x)", "compute it outside"),
     (with_draws, "float64[:]", "draws random numbers", "np.random.normal()", "pass the numbers"),

@@ -19,6 +19,7 @@ import numpy as np
 from adjit.runtime.compile import register
 from adjit.runtime.cuda.device import MOST_BLOCKS, THREADS
 from adjit.runtime.cuda.memory import empty
+from adjit.runtime.cuda.simulated import MATH
 from adjit.runtime.cuda.streams import current
 from adjit.runtime.library.gpus import SIMULATED
 from adjit.runtime.plain_numbers import NAMES, as_compiled
@@ -120,16 +121,21 @@ def parts(count: int, shape: Grid, dtype: Any = np.float64) -> Any:
 def load(text: str, names: Mapping[str, Any], name: str, title: str) -> Any:
     """The function `name` of the host that generated text defines after its kernels.
 
-    Its numbers are as compiled code has them, as under `target="python"`; kernels are compiled as they stand.
+    Its numbers are as compiled code has them, as under `target="python"`, and so are those of kernels in the simulator;
+    else kernels are compiled as they stand.
     """
-    filename = register(text, title)
+    filename, is_single = register(text, title), "float32" in text
     scope: dict[str, Any] = {"__name__": __name__, "__builtins__": __builtins__, **NAMES}
     scope |= {own: resolved(value) for own, value in names.items()}
     tree = ast.parse(text, filename)
     host = ast.Module([tree.body.pop()], [])
-    exec(compile(tree, filename, "exec", dont_inherit=True), scope)
-    plain = as_compiled(host, is_single="float32" in text)
-    exec(compile(plain, filename, "exec", dont_inherit=True), scope)
+    if SIMULATED:
+        tree = as_compiled(tree, is_single)
+    own = {name: MATH for name, value in scope.items() if SIMULATED and value is math}
+    in_kernels = scope | own
+    exec(compile(tree, filename, "exec", dont_inherit=True), in_kernels)
+    scope = in_kernels | dict.fromkeys(own, math)
+    exec(compile(as_compiled(host, is_single), filename, "exec", dont_inherit=True), scope)
     return scope[name]
 
 

@@ -11,6 +11,7 @@ from adjit.runtime.library.checks import (
     check_output,
     check_separate,
     has_nan,
+    inner_extent,
     is_inside,
     item_extent,
     overlaps,

@@ -16,6 +16,7 @@ from numba import njit
 from adjit.errors import Aliased, Stretched, TypeMismatch
 
 UNFIT = "operands could not be broadcast together"
+UNFIT_FACTORS = "the factors of a product have shapes that do not fit"
 UNSTORED = "could not broadcast the value into the shape of the target"
 OTHER_ITEM = "arrays of different shapes where a list that grows takes its items to be of one shape"
 STRETCHED = "two axes differ in length where this code takes them to be the same"
@@ -42,6 +43,13 @@ def item_extent(items: int, given: int) -> int:
     if items != given:
         raise ValueError(OTHER_ITEM)
     return items
+
+
+def inner_extent(left: int, right: int) -> int:
+    """The extent of the axis that two factors of a product share; ValueError if they do not."""
+    if left != right:
+        raise ValueError(UNFIT_FACTORS)
+    return left
 
 
 def same_extent(left: int, right: int) -> None:

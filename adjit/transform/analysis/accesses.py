@@ -163,7 +163,8 @@ class Accesses:
         self._expanded = expanded
         self._reads: dict[ir.Op, list[Access]] = {}
         self._writes: dict[ir.Op, Access] = {}
-        self._params = frozenset(function.body.args)
+        # parameters that are no parts of others
+        self._apart = frozenset(function.body.args).difference(*function.overlapping)
         self._aliases = function.analysis(Aliases)
 
     def read(self, op: ir.Op) -> list[Access]:
@@ -216,7 +217,7 @@ class Accesses:
             else:
                 break
             array = definition.base
-        is_root = isinstance(array, ir.Const) or array in self._params or isinstance(definition, FRESH)
+        is_root = isinstance(array, ir.Const) or array in self._apart or isinstance(definition, FRESH)
         entries = [Affine({loop: 1}) for loop in self._expanded.get(array, ())] + list(entries)
         return Access(op, array, is_root, tuple(entries), tuple(constraints), tuple(unknowns))
 

@@ -14,7 +14,7 @@ them is written, but for those that the function says may overlap.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from adjit.transform import ir
@@ -159,10 +159,20 @@ def named_by(function: ir.Function, names: Iterable[ir.Operand]) -> set[ir.Opera
     return followed(function.analysis(_sources), names)
 
 
+def stored_in(ops: Sequence[ir.Op]) -> set[ir.Operand]:
+    """The references to memory that operations store to, by all the names that these know it by."""
+    region = ir.Region((), tuple(ops), ())
+    return followed(_sources_in(region), [op.memory_written for op in region.inside if op.memory_written is not None])
+
+
 def _sources(function: ir.Function) -> dict[ir.Operand, list[ir.Operand]]:
     """What each reference may be a name of."""
+    return _sources_in(function.body)
+
+
+def _sources_in(region: ir.Region) -> dict[ir.Operand, list[ir.Operand]]:
     found: dict[ir.Operand, list[ir.Operand]] = {}
-    for op in ir.walk(function.body):
+    for op in ir.walk(region):
         for name, memory in names_given(op):
             found.setdefault(name, []).append(memory)
     return found

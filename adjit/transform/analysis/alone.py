@@ -21,9 +21,13 @@ from adjit.transform.analysis.integers import Naturals
 
 
 def alone(function: ir.Function, *ops: ir.Op) -> ir.Function:
-    """Operations as a function in which all that is made outside of them is a parameter, integers included."""
-    aliases, naturals = function.analysis(Aliases), function.analysis(Naturals)
+    """Operations as a function in which all that is made outside of them is a parameter, integers included. Views that
+    they read are made in it."""
+    aliases, naturals, defined = function.analysis(Aliases), function.analysis(Naturals), function.body.made
     free = ir.free_vars(ir.Region((), ops, ()))
+    while views := [op for v in free if isinstance(op := defined.get(v), ir.VIEWS)]:
+        ops = (*views, *ops)
+        free = ir.free_vars(ir.Region((), ops, ()))
     groups: dict[ir.Operand, list[ir.Var]] = {}
     for v in free:
         if ir.is_reference(v):

@@ -283,6 +283,14 @@ def refuse(region: ir.Region) -> None:
     for op in sorted(region.inside, key=lambda op: not isinstance(op, ir.Raise)):
         if isinstance(op, ir.NewTape | ir.Push | ir.Pull):
             tape = op.out if isinstance(op, ir.NewTape) else op.tape
+            pushes = [o for o in region.inside if isinstance(o, ir.Push) and o.tape is tape]
+            if any(ir.is_array(push.value) for push in pushes):
+                raise Unsupported(
+                    "parts of an array that change places in a kernel",
+                    ir.place_of(_origin_of(region, tape)),
+                    "The reverse would have to know which one is which.",
+                    "Say it by an index: use one array with an axis for which it is.",
+                )
             raise Unsupported(
                 "a loop in a kernel of which nobody knows how many trips it makes, with values that its reverse reads",
                 ir.place_of(_origin_of(region, tape)),
@@ -302,12 +310,13 @@ def refuse(region: ir.Region) -> None:
 
 
 def _origin_of(region: ir.Region, tape: ir.Operand) -> ir.Origin | None:
-    """The line of what is kept, or of the innermost statement around."""
+    """The line of what is kept, or of the innermost statement around, or of the first one in that."""
     found: ir.Origin | None = None
     for op in region.inside:
-        if any(isinstance(inner, ir.Push | ir.Pull) and inner.tape is tape for inner in ir.with_inner(op)):
-            found = op.origin or found
-    return found
+        inside = list(ir.with_inner(op))
+        if any(isinstance(inner, ir.Push | ir.Pull) and inner.tape is tape for inner in inside):
+            found = next((inner.origin for inner in inside if inner.origin is not None), found)
+    return found or next((op.origin for op in region.inside if op.origin is not None), None)
 
 
 def shared_bytes(alloc: ir.Alloc) -> int | None:

@@ -173,7 +173,7 @@ class HostExpressions(Expressions):
         if isinstance(op, ir.Launch):
             args = ", ".join(self.text(a) for a in op.args)
             return Text(f"{op.kernel.name}[{self.text(op.shape)}]({args})")
-        if isinstance(op, ir.Copy):
+        if isinstance(op, ir.Copy) and op.out not in self.on_host:
             kind = "copy_in_f_order" if op.out.type.layout == "F" else "copy"  # type: ignore[attr-defined]
             return Text(f"{self._ours(kind)}({self.text(op.source)})")
         return super().op(op)

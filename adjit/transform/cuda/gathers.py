@@ -158,7 +158,8 @@ class _Search:
         return {**instead, outer: [*before.ops, outer, *after.ops]}
 
     def loops(self, outer: ir.For) -> list[ir.For]:
-        """The loops of the nest: all that a trip does is the next one, and numbers that this needs."""
+        """The loops of the nest: all that a trip does is the next one, which goes on with its sums, and numbers that
+        this needs."""
         found = [outer]
         while len(found) < MOST_AXES:
             ops = [op for op in found[-1].body.ops if not isinstance(op, ir.Comment)]
@@ -166,7 +167,8 @@ class _Search:
                 break
             inner = ops[-1]
             varying = {v for loop in found for v in loop.body.args} | {out for op in ops[:-1] for out in op.results}
-            if any(end in varying for end in (inner.start, inner.stop)) or inner.body.args[1:]:
+            goes_on = (inner.inits, inner.outs) == (found[-1].body.args[1:], found[-1].body.yields)
+            if any(end in varying for end in (inner.start, inner.stop)) or not goes_on:
                 break
             if not all(isinstance(op, ir.Call | ir.Extent) and _is_plain(op) for op in ops[:-1]):
                 break

@@ -133,15 +133,27 @@ class Mapping:
         Such are counts of trips, places of snapshots, conditions that were true.
         """
         given = (*self._function.body.args, *self._function.body.yields)
-        found = {self._aliases.find(op.out) for op in self._function.body.inside if isinstance(op, ir.Alloc)}
+        made = (op for op in self._function.body.inside if isinstance(op, ir.Alloc | ir.Copy))
+        found = {self._aliases.find(op.out) for op in made}
         found -= {self._aliases.find(o) for o in given if ir.is_reference(o)}
         for op in self._function.body.inside:
             for array in (o for o in (*op.operands, *op.results) if ir.is_reference(o)):
                 is_whole = ir.is_array(array) and isinstance(array_type_of(array).dtype, types.Integer | types.Boolean)
-                is_access = isinstance(op, ir.Alloc | ir.Load | ir.Store | ir.Extent) and op in self._kinds
+                is_access = isinstance(op, ir.Alloc | ir.Copy | ir.Load | ir.Store | ir.Extent) and op in self._kinds
                 if not is_whole or not is_access or isinstance(array, ir.Const):
                     found.discard(self._aliases.find(array))
-        return found
+        return self.without_half_copies(found)
+
+    def without_half_copies(self, kept: set[ir.Operand]) -> set[ir.Operand]:
+        """Those of these arrays, by alias class, that are copied from and to no others."""
+        pairs = [
+            {self._aliases.find(op.source), self._aliases.find(op.out)}
+            for op in self._function.body.inside
+            if isinstance(op, ir.Copy)
+        ]
+        while half := [pair for pair in pairs if len(pair & kept) == 1 < len(pair)]:
+            kept = kept.difference(*half)
+        return kept
 
     def _region(self, region: ir.Region) -> bool:
         """Whether anything in it is the host's, or launched."""

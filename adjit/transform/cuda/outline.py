@@ -46,12 +46,14 @@ from adjit.transform.cuda.plan import Launched, Plan, cell_type
 from adjit.transform.cuda.prepared import prepared
 from adjit.transform.cuda.refill import with_refills
 from adjit.transform.cuda.rolled import rolled
+from adjit.transform.cuda.terms import added_by_terms
 from adjit.transform.cuda.uniform_sums import sum_uniform
 from adjit.transform.ir.printing import callee_name
 from adjit.transform.ir.types import is_scalar, typed_const
 from adjit.transform.rewrite.affine_ops import Writer
 from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.fixed_integers import made_before
+from adjit.transform.rewrite.simplify import simplify
 
 _EACH, _SEVERAL = "a thread a trip", "several trips a thread"
 _SHAPE = types.intp  # of what the host passes to launches: no kernel sees it, so any type of a number will do
@@ -67,7 +69,8 @@ def planned(
     deterministic: what threads would add up atomically is added up in the order of the trips.
     """
     function = with_bounded_tapes(prepared(function))
-    function = sum_uniform(gather_additions(checked(made_before(function), "made before")))
+    function = checked(added_by_terms(checked(made_before(function), "made before")), "by terms")
+    function = sum_uniform(gather_additions(simplify(function)))
     function = _with_blocks(function)
     return _Outline(in_order(function) if deterministic else function, on_device, of_kernel).plan()
 
@@ -160,7 +163,7 @@ class _Outline:
             }
             if not moved:
                 return self.mapping, found
-            kept -= moved
+            kept = self.mapping.without_half_copies(kept - moved)
 
     def _on_device(self) -> set[ir.Operand]:
         """The numbers that kernels make and the host's regions name."""
@@ -212,7 +215,7 @@ class _Outline:
         # what is yielded may be in the last tail
         host = _without_unread(ir.Region(tuple(map(self.parameter, body.args)), tuple(ops), tuple(yields)))
         params = tuple(ir.map_tree(self.parameter, tree) for tree in self.function.params)
-        allocs = (op.out for op in host.inside if isinstance(op, ir.Alloc))
+        allocs = (op.out for op in host.inside if isinstance(op, ir.Alloc | ir.Copy))
         kept = frozenset(out for out in allocs if self.aliases.find(out) in self.mapping.on_host)
         comments = () if self.of_kernel else self.function.comments
         made = dataclasses.replace(self.function, params=params, body=host, comments=comments)
@@ -274,7 +277,12 @@ class _Outline:
         if op.callee in callees.ON_HOST and not set(dict(op.options)) - {"dtype"}:
             return
         place, name = ir.place_of(op.origin), callee_name(op.callee)
-        if op.effect and not isinstance(op.callee, ir.Said) and not _is_ours(op.callee):
+        if isinstance(op.callee, ir.Said):
+            if any(ir.is_reference(o) or o in self.on_device for o in op.args):
+                what = f"{name} of what is on the device"
+                raise Unsupported(what, place, "The host would wait for it.", "Return it, and do that outside.")
+            return
+        if op.effect and not _is_ours(op.callee):
             raise Unsupported(
                 f"{name}, which draws random numbers, for a GPU",
                 place,
@@ -299,6 +307,10 @@ class _Outline:
         for op in loop.body.inside:
             if isinstance(op, ir.Alloc | ir.Copy):
                 check_size(op, loop, self.function.analysis(Iterations))
+        said = next((op for op in loop.body.inside if isinstance(op, ir.Call) and isinstance(op.callee, ir.Said)), None)
+        if said is not None:
+            name, place = callee_name(said.callee), ir.place_of(said.origin)
+            raise Unsupported(f"{name} in a kernel that is differentiated", place, "", "Leave it out meanwhile.")
         serial = self.mapping.serial.get(loop)
         why = "A thread needs what the host alone has."
         if serial is not None:

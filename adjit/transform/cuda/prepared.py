@@ -1,6 +1,7 @@
 """A program as a GPU does it best, before anyone asks where its loops run.
 
-In: a function. Out: the same with extrema as loops, no idle fills, checks before loops, and products for powers.
+In: a function. Out: the same with extrema and products of matrices as loops, no idle fills, checks before loops, and
+products for powers.
 
     y = x ** 3.0        y = x ** 3, which is two products
 """
@@ -15,6 +16,7 @@ from numba import types
 
 from adjit.errors import Unsupported
 from adjit.transform import ir
+from adjit.transform.cuda.products import products_as_loops
 from adjit.transform.machine.lanes import write_extrema
 from adjit.transform.rewrite.checked import checked
 from adjit.transform.rewrite.checks_first import checked_first
@@ -32,6 +34,7 @@ def prepared(function: ir.Function) -> ir.Function:
             "",
             "Pass and return real and imaginary parts.",
         )
+    function = checked(products_as_loops(function), "products")
     function = checked(write_extrema(function, everywhere=True), "extrema")
     function = checked(leave_out_fills(function, stored_too=True), "filled")
     return checked(ir.with_body(function, ir.rewritten(function.body, _for_kernels)), "checked first")

@@ -40,7 +40,7 @@ MOST_TRIPS, MOST_OPERATIONS = 16, 512  # of loops that are written out
 def sum_uniform(function: ir.Function) -> ir.Function:
     """The function with such additions as sums."""
     short: dict[ir.Op, Sequence[ir.Op]] = {
-        op: _written_out(op) for loop in _together(function) for op in _short(function, loop)
+        op: _written_out(op) for loop in together(function) for op in _short(function, loop)
     }
     if short:
         function = checked(simplify(ir.with_body(function, ir.replaced(function.body, short))), "written out")
@@ -51,7 +51,7 @@ def sum_uniform(function: ir.Function) -> ir.Function:
         function = checked(simplify(made), "uniform sums")
 
 
-def _together(function: ir.Function) -> list[ir.For]:
+def together(function: ir.Function) -> list[ir.For]:
     """The outermost loops whose trips run at the same time."""
     sharings = Sharings(function)
 
@@ -87,7 +87,7 @@ def _short(function: ir.Function, loop: ir.For) -> list[ir.For]:
         size = len(trips) * len(inner.body.inside)
         is_short = len(trips) <= MOST_TRIPS and size <= MOST_OPERATIONS
         known = {inner.body.args[0]}
-        if is_short and any(inner.body.args[0] in store.index for store in _additions(function, loop, known)):
+        if is_short and any(inner.body.args[0] in store.index for store in uniform_additions(function, loop, known)):
             found.append(inner)
     return [op for op in found if not any(op in other.body.inside for other in found)]
 
@@ -112,9 +112,9 @@ def _written_out(loop: ir.For) -> list[ir.Op]:
 
 def _once(function: ir.Function) -> ir.Function:
     """The function with the sums of one loop, itself if there are none."""
-    for loop in _together(function):
+    for loop in together(function):
         for inner in (*stretches(loop.body), loop):
-            found = _additions(function, inner, ())
+            found = uniform_additions(function, inner, ())
             elements: dict[object, list[ir.Store]] = {}
             for store in found:
                 elements.setdefault((store.array, store.index), []).append(store)
@@ -128,7 +128,7 @@ def _once(function: ir.Function) -> ir.Function:
     return function
 
 
-def _additions(function: ir.Function, loop: ir.For, known: Collection[ir.Var]) -> list[ir.Store]:
+def uniform_additions(function: ir.Function, loop: ir.For, known: Collection[ir.Var]) -> list[ir.Store]:
     """The additions in a loop to elements that are the same in all trips, in memory that they only add to.
 
     known: counters that are taken to be literals

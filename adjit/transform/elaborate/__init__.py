@@ -6,6 +6,6 @@ In: a function and the types of its arguments. Out: a function of the IR.
 """
 
 from adjit.transform.elaborate.entry import elaborate, elaborate_kernel, without_comments
-from adjit.transform.elaborate.values.launches import KernelLaunch, Launched, apart
+from adjit.transform.elaborate.values.launches import KernelLaunch, Launched, apart, begun
 
-__all__ = ["KernelLaunch", "Launched", "apart", "elaborate", "elaborate_kernel", "without_comments"]
+__all__ = ["KernelLaunch", "Launched", "apart", "begun", "elaborate", "elaborate_kernel", "without_comments"]

@@ -59,7 +59,16 @@ from adjit.transform.elaborate.values.arrays import array_of, ordered_like, shap
 from adjit.transform.elaborate.values.elementwise import converted, materialise, operand, paired, part, where
 from adjit.transform.elaborate.values.frame import Context, Frame, LocalFunction, wrap
 from adjit.transform.elaborate.values.handlers import bound, element_type, taken
-from adjit.transform.elaborate.values.launches import HOST_METHODS, Configured, ForAll, for_all, host_call, launch
+from adjit.transform.elaborate.values.launches import (
+    HOST_METHODS,
+    Configured,
+    ForAll,
+    for_all,
+    host_call,
+    is_reduction,
+    launch,
+    reduction,
+)
 from adjit.transform.elaborate.values.lists import elements
 from adjit.transform.elaborate.values.names import now
 from adjit.transform.elaborate.values.record_arrays import field, field_of, has_fields, is_records
@@ -171,6 +180,8 @@ def call(frame: Frame, function: Value, args: Sequence[Value], named: Mapping[st
         return (host_call if ctx.kernel is None else call_of_cuda)(frame, callee.name, args, named)
     if isinstance(callee, ForAll):
         return for_all(frame, callee, args, named)
+    if is_reduction(callee):
+        return reduction(frame, callee, args, named)
     if isinstance(callee, Configured):
         return launch(frame, callee, args, named)
     if ctx.kernel is not None:

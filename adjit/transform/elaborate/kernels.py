@@ -133,7 +133,7 @@ def attribute_of_cuda(frame: Frame, owner: Static, name: str) -> Value | None:
     if ctx.kernel is None:
         if dotted in OF_HOST:
             return Static(CudaName(dotted))
-        if isinstance(of, Queue) or not any(dotted in names for names in (_VALUES, _CALLS, _REFUSED, _PARTS)):
+        if isinstance(of, Queue) or dotted in _OF_HOST or not any(dotted in names for names in _OF_KERNELS):
             raise ctx.unsupported(
                 f"`{dotted if isinstance(of, Queue) else f'cuda.{dotted}'}` in a program that is differentiated",
                 "Do it outside: launches, cuda.device_array, to_device, copy_to_host, streams and events are taken.",
@@ -172,6 +172,7 @@ _VALUES: dict[str, Callable[[Kernel], ir.Operand]] = {
 _THROUGH_MEMORY = "Write through shared memory, with cuda.syncthreads() between the store and the load."
 _ONE_WARP = ("which threads of one warp do together", _THROUGH_MEMORY)
 _LAUNCHES = "Launch several kernels: blocks that wait for each other by flags have no order that could be turned round."
+_OF_HOST = ("to_device", "device_array", "device_array_like", "mapped_array", "pinned_array", "managed_array")
 _REFUSED: dict[str, tuple[str, str]] = {
     **dict.fromkeys(
         ("shfl_sync", "shfl_up_sync", "shfl_down_sync", "shfl_xor_sync", "syncwarp", "vote_sync_intrinsic", "all_sync",
@@ -186,10 +187,9 @@ _REFUSED: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("atomic.and_", "atomic.or_", "atomic.xor"),
         ("which is not adjit's", "Do it in a kernel of its own.")),
     **dict.fromkeys(("atomic.max", "atomic.min", "atomic.nanmax", "atomic.nanmin"),
-        ("whose derivative belongs to the element that is taken",
-         "Write a tree in shared memory, or sum up a smooth maximum.")),
-    **dict.fromkeys(("to_device", "device_array", "device_array_like", "mapped_array", "pinned_array"),
-        ("which is the host's", "Make the array before the launch, and pass it.")),
+        ("of which the reverse would have to know which thread's value it is",
+         "Write a tree in shared memory, or take np.max of an array in the program that launches the kernel.")),
+    **dict.fromkeys(_OF_HOST, ("which is the host's", "Make the array before the launch, and pass it.")),
     **dict.fromkeys(("declare_device", "jit"), ("in a kernel", "Define the function outside, with its source.")),
 }  # fmt: skip
 
@@ -384,6 +384,8 @@ _PARTS = frozenset(name.partition(".")[0] for name in (*_CALLS, *_VALUES, *_REFU
     "stream",
     "event",
 }
+
+_OF_KERNELS = (_VALUES, _CALLS, _REFUSED, _PARTS)
 
 # What libdevice calls otherwise than the rest of the world: of its names, without the `f` of single precision.
 _OTHERWISE: dict[str, Any] = {

@@ -505,6 +505,18 @@ def iterated(x, y):
     y[i] = v
 
 
+@cuda.jit
+def in_parts(x, y):
+    """Dynamic shared memory as two arrays, as it has to be where a launch asks for several."""
+    whole = cuda.shared.array(0, float64)
+    b, t = cuda.blockIdx.x, cuda.threadIdx.x
+    left, right = whole[:T], whole[T:]
+    left[t] = x[b, t]
+    right[t] = x[b, t] * x[b, t]
+    cuda.syncthreads()
+    y[b, t] = left[T - 1 - t] * right[t]
+
+
 CASES = {
     "iterated": (iterated, (2, T), lambda g: (0.5 * normal(g, 16), normal(g, 16))),
     "attention": (
@@ -536,6 +548,7 @@ CASES = {
     "blur": (blur, ((2, 2), (4, 4)), lambda g: (normal(g, 7, 6), normal(g, 7, 6))),
     "product": (product, ((2, 2), (4, 4)), lambda g: (normal(g, 7, 6), normal(g, 6, 5), normal(g, 7, 5))),
     "shared histogram": (shared_histogram, (3, T), lambda g: (g.random(20), normal(g, 5))),
+    "in parts": (in_parts, (2, T, 0, 16 * T), lambda g: (normal(g, 2, T), normal(g, 2, T))),
     "dynamic": (dynamic, (3, T, 0, 8 * T), lambda g: (normal(g, 20), normal(g, 20))),
     "registers": (registers, (2, T), lambda g: (normal(g, 13), normal(g, 13))),
     "local kept": (local_kept, (2, T), lambda g: (normal(g, 13), normal(g, 13))),

@@ -1,12 +1,16 @@
 """The checks of a kernel: tangent against differences, adjoint against tangent, and what is left as it was."""
 
+import functools
+
 import numpy as np
 
 from adjit.api.kernels import DerivedKernel
 from adjit.api.options import make_options
 
 
+@functools.lru_cache(maxsize=64)
 def derived(kernel, kind, **options):
+    """One for all tests of a kernel, which is made once for arguments of the same types."""
     return DerivedKernel(kernel, kind, make_options(options))
 
 

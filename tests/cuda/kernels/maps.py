@@ -388,7 +388,17 @@ def well(g, *shape):
 
 
 # kernel, what it is launched with, arguments from a generator
+@cuda.jit
+def upwind(u, k, c, v):
+    """What all trips of two loops add to, of an array and a number, and elements of other trips under a condition."""
+    i, j = cuda.grid(2)
+    if i < u.shape[0] and j < u.shape[1]:
+        above = u[i - 1, j] if i > 0 else 0.0
+        v[i, j] = u[i, j] + k[1] * above * u[i, j] + c * above
+
+
 CASES = {
+    "upwind": (upwind, ((2, 2), (4, 4)), lambda g: (normal(g, 6, 7), normal(g, 2), 0.3, normal(g, 6, 7))),
     "scale": (scale, (3, 16), lambda g: (normal(g, 40), normal(g, 40), 2.0)),
     "scale, not covered": (scale, (2, 16), lambda g: (normal(g, 40), normal(g, 40), 2.0)),
     "scale, too many": (scale, (5, 16), lambda g: (normal(g, 40), normal(g, 40), 2.0)),

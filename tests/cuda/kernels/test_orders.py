@@ -5,6 +5,7 @@ add to.
 """
 
 import dataclasses
+import functools
 import operator
 
 import numpy as np
@@ -59,6 +60,12 @@ def of_nest(kind, name, order=None):
     return launched(kernel, launch, arguments(np.random.default_rng(3)), kind, order)
 
 
+@functools.lru_cache(maxsize=8)
+def nest_of(asked, given, shadows):
+    """One for all orders."""
+    return derived_nest(asked, given, shadows)
+
+
 def launched(kernel, launch, arguments, kind, order=None):
     given = copies(arguments)
     active = [k for k, a in enumerate(given) if is_float(a)]
@@ -66,8 +73,7 @@ def launched(kernel, launch, arguments, kind, order=None):
     shadows = [shadow(given[k], g.normal(size=np.shape(given[k]))) for k in active]
     grid, block = (tuple(np.atleast_1d(n).tolist()) for n in launch[:2])
     asked = Asked(kernel, kind, Launched((*block, 1, 1)[:3], len(grid)), tuple(active), READABLE)
-    types_ = [[specialised(type_of(a)) for a in each] for each in (given, shadows)]
-    made = derived_nest(asked, *types_)
+    made = nest_of(asked, *(tuple(specialised(type_of(a)) for a in each) for each in (given, shadows)))
     if order is not None:
         made = ir.with_body(made, ir.rewritten(made.body, ORDERS[order]))
     emitted = emit(without_levels(made))

@@ -46,6 +46,38 @@ if i < y.size:
     y[i] = v * u + 0.5 * y[i]
 """
 PIECES = [
+    # parts of shared arrays by names of their own, of known length and of one that the launch tells
+    """
+    p, q = b[0], b[1]
+    p[t] = v
+    q[t] = 0.5 * u
+    {barrier}
+    v = v + 0.2 * p[T - 1 - t] * q[(t + {k}) % T]
+    cuda.syncthreads()
+    """,
+    """
+    a[t] = u
+    cuda.syncthreads()
+    c = a[: steps + {m}]
+    d = a[steps:]
+    if t < steps + {m}:
+        u = u + 0.3 * c[steps + {m} - 1 - t] * v
+    if t < T - steps:
+        v = v + 0.2 * d[T - steps - 1 - t]
+    cuda.syncthreads()
+    """,
+    """
+    c = a[: T // 2]
+    d = a[{m} :]
+    if t < T // 2:
+        c[t] = v
+    cuda.syncthreads()
+    if t < T - {m}:
+        d[t] = d[t] * u + 0.1 * v
+    cuda.syncthreads()
+    u = u + 0.2 * a[T - 1 - t]
+    cuda.syncthreads()
+    """,
     """
     for k in range({m}):
         v = math.sin(v) * u + 0.1 * a[t]

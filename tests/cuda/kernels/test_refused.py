@@ -128,6 +128,27 @@ def fenced(x, y):
 
 
 @cuda.jit
+def prints(x, y):
+    i = cuda.grid(1)
+    print(x[i])  # here
+    y[i] = x[i]
+
+
+@cuda.jit
+def raises(x, y):
+    i = cuda.grid(1)
+    if x[i] > 9.0:
+        raise ValueError("too large")  # here
+    y[i] = x[i]
+
+
+@cuda.jit
+def decrements(x, y):
+    i = cuda.grid(1)
+    cuda.atomic.dec(y, 0, 9)  # here
+
+
+@cuda.jit
 def launches(x, y):
     scale[1, 8](x, y, 2.0)  # here
 
@@ -221,6 +242,11 @@ def without_rule(x, y):
     y[i] = math.gcd(int(x[i]), 4) * cuda.libdevice.jn(2, x[i])  # here
 
 
+# what a generated kernel cannot do, and a loop on the CPU can
+REFUSED_ON_DEVICE = {
+    "print": (prints, "print in a kernel", "Leave it out"),
+    "raise": (raises, "an error that a kernel raises", "on the host"),
+}
 # kernel, what the message says, and what it proposes
 REFUSED = {
     "barrier in a branch": (barrier_in_branch, "some threads may not reach", "Move the barrier out"),
@@ -232,6 +258,7 @@ REFUSED = {
     "result of an atomic": (result_of_atomic, "the result of cuda.atomic.add", "integer array"),
     "slots": (slot_of_atomic, "the result of cuda.atomic.add", "integer array"),
     "exch": (exchange, "cuda.atomic.exch", "integer array"),
+    "dec": (decrements, "cuda.atomic.dec", "integer array"),
     "cas": (compare_and_swap, "cuda.atomic.cas", "integer array"),
     "max": (largest, "cuda.atomic.max", "tree in shared memory"),
     "shuffle": (shuffled, "which threads of one warp do together", "shared memory"),
@@ -276,6 +303,18 @@ def test_what_is_not_taken_is_refused_at_its_line(name):
     marked = [number for number, line in enumerate(open(__file__), 1) if line.endswith("# here\n")]
     own = [n for n in marked if code.co_firstlineno < n <= max(line for *_, line in code.co_lines() if line)]
     assert not own or fault.place.line in own
+
+
+@pytest.mark.parametrize("name", REFUSED_ON_DEVICE)
+def test_what_kernels_cannot_do_is_refused_at_its_line(name):
+    kernel, what, instead = REFUSED_ON_DEVICE[name]
+    with pytest.raises(AdjitError) as caught:
+        adjit.cuda.adjoint(kernel).source("float64[::1], float64[::1]", block=T)
+    assert what in caught.value.what
+    assert instead in caught.value.instead
+    lines = open(__file__).read().splitlines()
+    assert caught.value.place.filename == __file__
+    assert lines[caught.value.place.line - 1].endswith("# here")
 
 
 def scaled(*arguments, launch=(1, 8), **shadows):

@@ -452,6 +452,25 @@ def largest_of_rows(a):
     return y
 
 
+def of_products(a, b, x):
+    # of matrices and vectors, of parts of them and of what is transposed
+    y = np.dot(a, x)
+    c = a @ b.T
+    return np.dot(y, y) + np.sum(c * c) + y[1:] @ c[1:, 0] + x @ (b.T @ y)
+
+
+def network(w, v, x):
+    h = np.tanh(x @ w)
+    return np.mean((h @ v) ** 2)
+
+
+def rows_times(a, w):
+    y = np.empty(a.shape[0])
+    for i in prange(a.shape[0]):
+        y[i] = np.dot(a[i], w) ** 2
+    return y
+
+
 INDICES = np.array([3, 1, 1, 0, 6, 5, 3, 2, 2, 4, 6])
 EDGES = np.array([[0, 1], [1, 2], [2, 3], [3, 4], [4, 0], [1, 4]])
 ORDER = np.array([4, 2, 0, 1, 3, 6, 5])
@@ -469,6 +488,9 @@ FUNCTIONS = {
     "sums_over_rows": (sums_over_rows, [[5, 9]]),
     "sums_over_columns": (sums_over_columns, [[6, 9]]),
     "total_of_matrix": (total_of_matrix, [[7, 9], [7, 9]]),
+    "of_products": (of_products, [[4, 5], [4, 5], [5]]),
+    "network": (network, [[4, 3], [3], [6, 4]]),
+    "rows_times": (rows_times, [[7, 4], [4]]),
     "softmax_rows": (softmax_rows, [[5, 4]]),
     "centred": (centred, [[6, 3]]),
     "loss_of_rows": (loss_of_rows, [[7, 3], [3]]),

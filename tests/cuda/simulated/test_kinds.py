@@ -157,6 +157,18 @@ def test_extremes_are_of_all_elements():
         assert np.isnan(on_host(adjit.jvp(np.max, (on_device(x),), (on_device(x),), target="cuda"))[0])
 
 
+def test_jacobians_of_checkpointed_loops():
+    # where snapshots were taken is in an array of the host's, and so are copies of that
+    def stepped(x, k, steps):
+        for _ in adjit.checkpoint(range(steps), snapshots=2):
+            x = x + k[0] * np.sin(x) + k[1]
+        return np.sum(x * x)
+
+    x, k = np.linspace(0.1, 0.9, 5), np.array([0.1, 0.2])
+    found = on_host(adjit.jacrev(stepped, "k", target="cuda")(on_device(x), on_device(k), 4))
+    assert_close(found, adjit.grad(stepped, "k", target="python")(x, k, 4), 1e-12)
+
+
 def test_a_limit_of_memory():
     p0, k, _ = arguments(FUNCTIONS["seep"][1], np.float64)
     limited = adjit.grad(seep, wrt=("p0", "k"), target="cuda", memory_limit="3 KB")
@@ -198,3 +210,15 @@ def test_launches_with_other_types_are_noticed():
     for x in (np.zeros(2), np.zeros((2, 2), np.int64)):
         with pytest.raises(AssertionError, match=r"is not int64\[::1\]"):
             kernel[1, 2](cuda.to_device(x), 1.0)
+
+
+def test_numbers_of_kernels_are_as_on_a_gpu():
+    # where Python raises: a root whose slope is infinite, functions that overflow
+    def steep(x):
+        return np.where(x > 0.0, np.sqrt(x), 0.0) + np.exp(800.0 * x) + np.log(x) + 1.0 / x
+
+    x = np.array([0.0, 0.5, 1.0])
+    slope = on_host(adjit.grad(lambda x: np.sum(steep(x)), target="cuda")(on_device(x)))
+    np.testing.assert_array_equal(np.isfinite(slope), [False, True, False])
+    with pytest.raises(ValueError, match="factors of a product"):
+        adjit.grad(lambda a, x: np.sum(a @ x), target="cuda")(on_device(np.ones((3, 4))), on_device(np.ones(3)))

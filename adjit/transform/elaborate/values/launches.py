@@ -12,6 +12,7 @@ The program's streams and events are gone: in one stream, one after the other, i
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 import operator
@@ -24,10 +25,20 @@ from numba import types
 
 from adjit import errors
 from adjit.transform import ir
-from adjit.transform.elaborate.values.elementwise import materialise
+from adjit.transform.elaborate.values import scalars
+from adjit.transform.elaborate.values.elementwise import materialise, operand
 from adjit.transform.elaborate.values.frame import Context, Frame, as_index
 from adjit.transform.elaborate.values.handlers import bound
-from adjit.transform.elaborate.values.values import Static, TupleValue, Value, described, is_array, is_number
+from adjit.transform.elaborate.values.record_arrays import has_fields, is_records
+from adjit.transform.elaborate.values.values import (
+    Static,
+    TupleValue,
+    Value,
+    described,
+    dtype,
+    is_array,
+    is_number,
+)
 from adjit.transform.ir.types import is_integer
 from adjit.transform.source.callables import python_function, signature
 
@@ -37,7 +48,13 @@ MOST_SHAPES = 8  # of the blocks of one launch, each of which is a kernel of its
 
 
 def apart(*arrays: Any) -> None:
-    """Stands before a launch until it is known that these arrays share no memory."""
+    """Stands behind a launch, and `begun` before it, until it is known that those of these arrays that it stores to
+    share no memory with others."""
+    raise NotImplementedError
+
+
+def begun() -> None:
+    """Stands before a launch."""
     raise NotImplementedError
 
 
@@ -118,6 +135,27 @@ def for_all(frame: Frame, found: ForAll, args: Sequence[Value], named: Mapping[s
     return configured(frame, found.kernel, (blocks, threads, stream or ir.integer(0), taken or ir.integer(0)))
 
 
+def is_reduction(thing: Any) -> bool:
+    """Whether it is what `@cuda.reduce` makes of a function of two numbers; in the simulator that is a function."""
+    return type(thing).__name__ == "Reduce" and type(thing).__module__.endswith(".kernels.reduction")
+
+
+def reduction(frame: Frame, found: Any, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
+    """A call of that: what the function makes of all elements, one after the other."""
+    ctx = frame.ctx
+    array, size, into, first, stream = bound(
+        frame, "cuda.reduce", "arr:array size? res? init:number? stream?", list(args), dict(named)
+    )
+    _check_stream(ctx, stream)
+    if size not in (None, Static(None)) or into not in (None, Static(None)):
+        raise ctx.unsupported(
+            "`size` or `res` of a function that cuda.reduce makes", "Pass the part x[:size], and use what it returns."
+        )
+    assert array is not None
+    init = scalars.cast(ctx, operand(ctx, first or ir.integer(0)), dtype(array))
+    return ctx.call(frame, Static(functools.reduce), [Static(found._functor), array, init], {})
+
+
 def _sizes(ctx: Context, value: Value) -> Sequence[Value]:
     found = value.items if isinstance(value, TupleValue) else (value,)
     if not 1 <= len(found) <= 3 or not all(is_number(n) for n in found):
@@ -152,8 +190,8 @@ def _values(
     if len(conditions) > MOST_SHAPES:
         return None
     found: list[int] = []
-    for operand in operands:
-        value = _value(ctx, operand, conditions)
+    for size in operands:
+        value = _value(ctx, size, conditions)
         if value is None:
             return None
         if not isinstance(value, int):
@@ -203,6 +241,12 @@ def launch(frame: Frame, found: Configured, args: Sequence[Value], named: Mappin
     except TypeError as fault:
         raise ctx.fail(errors.WrongCall, f"{name}: {fault}", "", "Give each argument one value.") from None
     for value, parameter in zip(given, expected.parameters, strict=True):
+        if is_records(value) or has_fields(value):
+            raise ctx.unsupported(
+                f"`{parameter}` of the kernel {name}, an array of records",
+                "Pass its fields as arrays. If they are states of random numbers, draw the numbers before, in a kernel "
+                "of its own, and pass them.",
+            )
         if not (is_array(value) or is_number(value)):
             raise ctx.mismatch(
                 f"`{parameter}` of the kernel {name} is {described(value)}", "Pass numbers and arrays on the device."
@@ -210,8 +254,9 @@ def launch(frame: Frame, found: Configured, args: Sequence[Value], named: Mappin
     given = [materialise(ctx, value) for value in given]
     pairs = [(p, a) for p, a in zip(expected.parameters, given, strict=True) if isinstance(a, ir.Var) and is_array(a)]
     names, arrays = tuple(p for p, _ in pairs), tuple(a for _, a in pairs)
-    ctx.builder.emit(ir.Call(callee=apart, args=arrays, outs=(), effect=True, options=(("names", names),)))
+    ctx.builder.emit(ir.Call(callee=begun, args=(), outs=(), effect=True))
     _of_shape(ctx, found, given, found.shapes)
+    ctx.builder.emit(ir.Call(callee=apart, args=arrays, outs=(), effect=True, options=(("names", names),)))
     return Static(None)
 
 
@@ -308,11 +353,15 @@ OF_HOST = frozenset(_HOST)  # what programs call
 
 
 def copy_to_host(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
-    """`array.copy_to_host()`: the array as it is then. It stays where it is; what the host reads of it, it fetches."""
-    _check_stream(frame.ctx, named.pop("stream", None))
-    if len(args) > 1 or named:
-        raise frame.ctx.unsupported("copy_to_host into an array", "Use what it returns.")
-    return frame.ctx.call(frame, Static(np.copy), args, {})
+    """`array.copy_to_host(into)`: the array as it is then. It stays where it is; what the host reads of it, it
+    fetches."""
+    array, into, stream = bound(frame, "copy_to_host", "self:array ary? stream?", args, named)
+    _check_stream(frame.ctx, stream)
+    assert array is not None
+    if into in (None, Static(None)):
+        return frame.ctx.call(frame, Static(np.copy), [array], {})
+    frame.ctx.call(frame, Static(np.copyto), [into, array], {})  # type: ignore[list-item]
+    return into  # type: ignore[return-value]
 
 
 def copy_to_device(frame: Frame, args: list[Value], named: dict[str, Value]) -> Value:
