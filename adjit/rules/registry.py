@@ -43,7 +43,7 @@ OF_LIBRARIES = {
     "scipy.spatial.distance": ("of_scipy.scipy_spatial",),
     "scipy.signal": ("of_scipy.scipy_signal",),
     "scipy.interpolate": ("of_scipy.scipy_interpolate",),
-    "scipy.optimize": ("of_scipy.scipy_optimize",),
+    "scipy.optimize": tuple(f"of_scipy.scipy_{name}" for name in ("optimize", "roots", "systems", "minima")),
     "scipy.sparse": ("of_scipy.scipy_sparse",),
     "scipy.sparse.linalg": ("of_scipy.scipy_sparse_solves",),
 }
@@ -211,6 +211,13 @@ class Table:
 def _python_function(callee: Any) -> Any:
     """The Python function that a numba dispatcher compiles, else None."""
     return getattr(callee, "py_func", None)
+
+
+@dataclass(frozen=True)
+class Maker:
+    """What makes a derivative in a rule, as `adjit.grad` and its like, by their names, do in the user's program."""
+
+    kind: str
 
 
 KNOWN: set[Callable[..., Any]] = set()

@@ -27,10 +27,6 @@ REFUSED: dict[str, str] = {
     "bem_power": "a tuple indexed with a value that is not constant",
     "manipulability": "a list of 3 as a dtype",
     "phong": "the class SimpleNamespace",
-    "invariant_masses": r"`\*` before an array",
-    "lane_emden": r"`\*` before an array",
-    "strehl": "the end of a slice is not an integer",
-    "inventory": "len of what enumerate or zip gives",
     "sbm": "a string as an element of an array",
 }
 

@@ -156,8 +156,11 @@ VALLEY = row(optimize.rosen, lambda x: optimize.rosen(x), vector(3), tags="doubl
 
 SAMPLES: list[Row] = [VALLEY, *SUMS, *DISTANCES, *FILTERS, *SPLINES]
 
-# What tests/programs/test_initial_values.py and test_quadrature.py are of, and what is refused.
+# What tests/programs/test_initial_values.py, test_quadrature.py and test_roots.py are of, and what is refused.
 WITHOUT_EXAMPLE = (
+    optimize.brentq, optimize.brenth, optimize.bisect, optimize.ridder, optimize.toms748, optimize.newton,
+    optimize.root_scalar, optimize.fsolve, optimize.root, optimize.minimize_scalar, optimize.fminbound, optimize.brent,
+    optimize.minimize, optimize.least_squares, optimize.leastsq, optimize.curve_fit, optimize.linprog, optimize.nnls,
     integrate.solve_ivp, integrate.odeint, integrate.quad, integrate.dblquad,
     interpolate.UnivariateSpline, interpolate.make_interp_spline,
     interpolate.InterpolatedUnivariateSpline, interpolate.LSQUnivariateSpline, interpolate.splrep, interpolate.splev,

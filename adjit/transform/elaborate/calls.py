@@ -26,7 +26,7 @@ from numba import types
 
 from adjit import errors
 from adjit.notation import to_text
-from adjit.rules.registry import ALL_GIVEN, ARRAY_LIKE, KNOWN, SEVERAL, Entry, is_builtin, lookup, lookup_complex
+from adjit.rules.registry import ALL_GIVEN, ARRAY_LIKE, KNOWN, SEVERAL, Entry, Maker, is_builtin, lookup, lookup_complex
 from adjit.rules.ufunc_methods import METHODS_OF_UFUNCS
 from adjit.runtime.backend import is_dispatcher
 from adjit.transform import ir
@@ -268,6 +268,8 @@ def _resolved(frame: Frame, callee: Any, args: list[Value], named: dict[str, Val
             return found
     if _is_hashable(callee) and callee in DERIVING:
         return asked(frame, DERIVING[callee], args, named)
+    if isinstance(callee, Maker):
+        return asked(frame, callee.kind, args, named)
     if isinstance(callee, InnerPullback):
         return pulled(frame, callee, args, named)
     if (len(args) > 1 or named) and _is_hashable(callee) and callee in ALONG_AXES:

@@ -218,6 +218,8 @@ def attribute_of_record(frame: Frame, owner: Record, name: str) -> Value:
         return found
     if owner.of in KINDS:
         return Method(owner, name)
+    if name == "__class__":
+        return class_of_value(frame, owner)
     missing, own = object(), class_of(owner.of)
     thing = inspect.getattr_static(own, name, missing)
     if thing is missing and own is not owner.of:
@@ -577,6 +579,18 @@ def is_instance(frame: Frame, value: Value, kinds: Value) -> Value:
             why="Which class it has in Python is not known when the code is compiled.",
         )
     return ir.boolean(answers.pop())
+
+
+def class_of_value(frame: Frame, value: Value) -> Value:
+    """`type(value)`, `value.__class__`."""
+    kinds = _classes_of(value)
+    if len(kinds) != 1:
+        raise frame.ctx.unsupported(
+            f"the class of {described(value)}",
+            "Ask with isinstance.",
+            why="Whether it is NumPy's or Python's is not known when the code is compiled.",
+        )
+    return Static(kinds[0])
 
 
 def _classes_of(value: Value) -> tuple[type, ...]:
