@@ -27,7 +27,6 @@ REFUSED: dict[str, str] = {
     "bem_power": "a tuple indexed with a value that is not constant",
     "manipulability": "a list of 3 as a dtype",
     "phong": "the class SimpleNamespace",
-    "sbm": "a string as an element of an array",
 }
 
 

@@ -11,6 +11,7 @@ import builtins
 import contextlib
 import functools
 import inspect
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from types import BuiltinFunctionType, FunctionType
@@ -41,6 +42,7 @@ from adjit.transform.elaborate.values.names import kept
 from adjit.transform.elaborate.values.order import in_order, settled
 from adjit.transform.elaborate.values.record_arrays import field_of, has_fields, is_records, part_of_records
 from adjit.transform.elaborate.values.streams import all_of_stream, of_items
+from adjit.transform.elaborate.values.texts import is_texts, made_of_texts
 from adjit.transform.elaborate.values.values import (
     Flat,
     Grown,
@@ -495,6 +497,9 @@ def _end_on_grid(frame: Frame, node: cst.BaseExpression | None) -> Value | None:
 def _item_of(frame: Frame, base: Value, entries: list[Value], mark: int) -> Value:
     """`base[entries]`, after which so many operations the base was there."""
     ctx = frame.ctx
+    if is_texts(base) and not any(isinstance(entry, ir.Var) for entry in entries):
+        index = entries[0] if len(entries) == 1 else TupleValue(tuple(entries))
+        return made_of_texts(ctx, operator.getitem, (base, index)) or base
     base = opened(ctx, base)
     if isinstance(base, Grown) and has_fields(base) and len(entries) == 1 and isinstance(entries[0], Static):
         return field_of(ctx, base, entries[0].value)

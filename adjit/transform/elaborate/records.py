@@ -31,6 +31,7 @@ from adjit.transform.elaborate.draws import KINDS, drawn
 from adjit.transform.elaborate.values.elementwise import materialise
 from adjit.transform.elaborate.values.frame import Context, Frame, wrap
 from adjit.transform.elaborate.values.names import changed, kept, now, state_of
+from adjit.transform.elaborate.values.texts import is_texts, items_of_texts
 from adjit.transform.elaborate.values.values import (
     Complex,
     Fields,
@@ -62,6 +63,8 @@ def opened(ctx: Context, value: Value) -> Value:
     """A list, a dictionary, a set or a queue from outside as what is in it."""
     if not isinstance(value, Static):
         return value
+    if is_texts(value):
+        return items_of_texts(ctx, value)
     if isinstance(value.value, list):
         return TupleValue(tuple(wrap(ctx, one) for one in value.value), is_list=True)
     if isinstance(value.value, set | frozenset | collections.deque):
