@@ -44,7 +44,7 @@ OF_LIBRARIES = {
     "scipy.signal": ("of_scipy.scipy_signal",),
     "scipy.interpolate": ("of_scipy.scipy_interpolate",),
     "scipy.optimize": tuple(f"of_scipy.scipy_{name}" for name in ("optimize", "roots", "systems", "minima")),
-    "scipy.sparse": ("of_scipy.scipy_sparse",),
+    "scipy.sparse": ("of_scipy.scipy_sparse", "of_scipy.scipy_sparse_made"),
     "scipy.sparse.linalg": ("of_scipy.scipy_sparse_solves",),
 }
 

@@ -22,7 +22,6 @@ PROGRAMS = [program for part in PARTS for program in part.PROGRAMS]
 REFUSED: dict[str, str] = {
     "clip_area": "the argument of tuple is not a tuple",
     "user_equilibrium": "a tuple indexed with a value that is not constant",
-    "pde_control": "a sparse matrix is made of",
     "transfer_dv": "`except` of a ConvergenceError that an operation raises",
     "bem_power": "a tuple indexed with a value that is not constant",
     "manipulability": "a list of 3 as a dtype",

@@ -17,6 +17,7 @@ from numba import types
 
 from adjit.rules.complex_numbers import complex_of, parts
 from adjit.transform import ir
+from adjit.transform.elaborate.records import method_of
 from adjit.transform.elaborate.values import complexes
 from adjit.transform.elaborate.values.arrays import allocated, array_of, ordered_like, shape_of, store
 from adjit.transform.elaborate.values.elementwise import (
@@ -143,6 +144,7 @@ def _parts(frame: Frame, value: Value) -> Value:
 def _array(frame: Frame, value: Value, kind: Value | None = None) -> Value:
     """np.array and np.asarray of an array (copied by np.array) or of a display of numbers."""
     ctx = frame.ctx
+    value = _of_object(frame, value)
     if is_array(value):
         made = copied(ctx, value, "array")
         return converted(ctx, made, dtype_argument(frame, kind, dtype(value))) if kind is not None else made
@@ -153,7 +155,14 @@ def _array(frame: Frame, value: Value, kind: Value | None = None) -> Value:
     return array_of(ctx, value, dtype_argument(frame, kind, None))
 
 
+def _of_object(frame: Frame, value: Value) -> Value:
+    """The array that an object says that it is."""
+    method = method_of(value, "__array__")
+    return value if method is None else frame.ctx.call(frame, Static(method), [value], {})
+
+
 def _asarray(frame: Frame, value: Value, kind: Value | None) -> Value:
+    value = _of_object(frame, value)
     if not is_array(value) or kind is None:
         return value if is_array(value) else _array(frame, value)
     ctx, what = frame.ctx, "np.asarray"
