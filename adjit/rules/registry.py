@@ -32,7 +32,7 @@ BUILTIN_MODULES = (
     "elementary", "special", "constants", "reductions", "arrays", "grids", "linear_algebra", "factorisations",
     "of_draws.sampling", "of_draws.generators", "along_axes", "moments", "shapes", "joining", "calculus", "picking",
     "contractions", "stacks", "triangular", "complex_numbers", "complex_matrices", "fourier",
-    "of_polynomials.polynomials", "of_polynomials.objects",
+    "of_polynomials.polynomials", "of_polynomials.objects", "structured",
 )  # fmt: skip
 # The rules for functions of a library that takes its time to import, loaded once a program has imported it.
 OF_LIBRARIES = {

@@ -24,7 +24,6 @@ REFUSED: dict[str, str] = {
     "user_equilibrium": "a tuple indexed with a value that is not constant",
     "transfer_dv": "`except` of a ConvergenceError that an operation raises",
     "bem_power": "a tuple indexed with a value that is not constant",
-    "manipulability": "a list of 3 as a dtype",
     "phong": "the class SimpleNamespace",
 }
 

@@ -39,6 +39,7 @@ from adjit.transform.elaborate.values.values import (
     Method,
     Range,
     Record,
+    SliceValue,
     Static,
     Table,
     TupleValue,
@@ -611,8 +612,8 @@ def _classes_of(value: Value) -> tuple[type, ...]:
         return (np.ndarray,)
     if isinstance(value, Complex):
         return (complex, np.complex128)
-    if isinstance(value, Range):
-        return (range,)
+    if isinstance(value, Range | SliceValue):
+        return (range if isinstance(value, Range) else slice,)
     if isinstance(value, ir.Const):
         return (type(value.value),)
     if is_number(value):
