@@ -45,6 +45,7 @@ OF_LIBRARIES = {
     "scipy.interpolate": ("of_scipy.scipy_interpolate",),
     "scipy.optimize": tuple(f"of_scipy.scipy_{name}" for name in ("optimize", "roots", "systems", "minima")),
     "scipy.sparse": ("of_scipy.scipy_sparse", "of_scipy.scipy_sparse_made"),
+    "scipy.ndimage": ("of_scipy.scipy_ndimage",),
     "scipy.sparse.linalg": ("of_scipy.scipy_sparse_solves",),
 }
 

@@ -234,15 +234,14 @@ def bounded(f, bounds, tolerance, most):
 
 @decomposition(so.minimize_scalar)
 def minimize_scalar(fun, bracket=None, bounds=None, args=(), method=None, tol=None, options=None):
-    if options is not None:
-        raise NotImplementedError("scipy.optimize.minimize_scalar with options: leave them out, or give tol")
-    f = with_arguments(fun, args)
+    f, asked = with_arguments(fun, args), {} if options is None else options
+    most = asked.get("maxiter", 500)
     used = ("brent" if bounds is None else "bounded") if method is None else method.lower()
     if used == "bounded":
-        return bounded(f, bounds, 1e-5 if tol is None else tol, 500)
+        return bounded(f, bounds, asked.get("xatol", 1e-5 if tol is None else tol), most)
     if used != "brent":
         raise NotImplementedError("scipy.optimize.minimize_scalar by this method: brent finds the same minimum")
-    return free(f, bracket, 1.48e-8 if tol is None else tol, 500)
+    return free(f, bracket, asked.get("xtol", 1.48e-8 if tol is None else tol), most)
 
 
 @decomposition(so.brent)

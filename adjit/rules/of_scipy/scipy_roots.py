@@ -380,8 +380,8 @@ def root_scalar(
     maxiter=None,
     options=None,
 ):
-    if options is not None:
-        raise NotImplementedError("scipy.optimize.root_scalar with options: give xtol, rtol and maxiter by their names")
+    asked = {} if options is None else options
+    xtol, rtol, maxiter = asked.get("xtol", xtol), asked.get("rtol", rtol), asked.get("maxiter", maxiter)
     whole = with_arguments(f, args)
     gives_slope = fprime is not None and not callable(fprime)
     gives_curvature = fprime2 is not None and not callable(fprime2)

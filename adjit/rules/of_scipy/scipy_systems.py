@@ -181,11 +181,11 @@ class OptimizeResult:
 def root(fun, x0, args=(), method="hybr", jac=None, tol=None, callback=None, options=None):
     if method != "hybr" and method != "lm":
         raise NotImplementedError("scipy.optimize.root by this method: hybr and lm have a derivative here")
-    if options is not None:
-        raise NotImplementedError("scipy.optimize.root with options: leave them out, or give tol")
     if callback is not None:
         raise NotImplementedError("scipy.optimize.root with a callback: leave it out")
     whole = with_arguments(fun, args)
     f = (lambda x: whole(x)[0]) if jac is not None and not callable(jac) and jac else whole
-    x, is_root, calls = solved(f, x0, 1.49012e-8 if tol is None else tol, 100.0, 0)
+    asked = {} if options is None else options
+    within = asked.get("xtol", 1.49012e-8 if tol is None else tol)
+    x, is_root, calls = solved(f, x0, within, asked.get("factor", 100.0), asked.get("maxfev", 0))
     return OptimizeResult(x, is_root, values_of(f, x), calls)
